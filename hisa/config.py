@@ -1,0 +1,242 @@
+"""One settings tree. Later wins: defaults < hisa.toml < HISA_* variables < --set a.b=c.
+
+`load` is the only place that reads files and environment variables. Unknown keys are refused.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from hisa.errors import ConfigError
+
+__all__ = [
+    "EnvironmentSettings",
+    "GrounderSettings",
+    "ModelSettings",
+    "PatternSettings",
+    "RunSettings",
+    "Settings",
+    "StateSettings",
+    "load",
+]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+
+
+class RunSettings(_Section):
+    """Limits of a run; each is checked before the cost arises."""
+
+    max_steps: int = Field(50, ge=1)
+    """HiSA, section 4.3."""
+    budget_usd: float | None = Field(None, gt=0)
+    """Ends the run before a call that would pass it."""
+    budget_tokens: int | None = Field(None, gt=0)
+    budget_seconds: float | None = Field(None, gt=0)
+    """Wall clock of the whole run."""
+    folder: Path = Path("runs")
+    """Where run folders are made."""
+    image_width: int = Field(1280, ge=64)
+    """Largest width of the picture that models see (HiSA, section 4.3)."""
+    image_height: int = Field(720, ge=64)
+    seed: int = 0
+    confirm: Literal["auto", "always", "never"] = "auto"
+    """Ask a person before each act and command; auto: on a display that is not thrown away."""
+
+
+class ModelSettings(_Section):
+    """One role's model."""
+
+    model: str = "offline"
+    """"offline" is the built-in rule follower; any other name goes to ``base_url``."""
+    profile: str = ""
+    """Name of a profile; empty: chosen by the model's name."""
+    base_url: str = ""
+    """Empty: OPENAI_BASE_URL, else the public OpenAI address."""
+    api_key_env: str = "OPENAI_API_KEY"
+    """Name of the variable that holds the key; the key itself is never a setting."""
+    timeout: float = Field(120.0, gt=0)
+    """Seconds for one try of one call."""
+    max_retries: int = Field(5, ge=0)
+    max_tokens: int = Field(4096, ge=1)
+    """HiSA, section 4.3."""
+
+
+class ModelsSettings(_Section):
+    """The four roles. ``state``, ``grounder`` and ``judge`` follow ``planner`` where unset."""
+
+    planner: ModelSettings = ModelSettings()
+    state: ModelSettings | None = None
+    grounder: ModelSettings | None = None
+    judge: ModelSettings | None = None
+
+
+class GrounderSettings(_Section):
+    """How descriptions become places."""
+
+    kind: Literal["auto", "elements", "vision"] = "auto"
+    """elements: accessibility and OCR; vision: ``models.grounder``; auto: vision where a grounder
+    model is set, else elements."""
+    format: str = "gta1"
+    """Prompt and answer format of the vision-language grounder."""
+    min_score: float = Field(0.6, ge=0, le=1)
+    """Below this the elements grounder says "not found"."""
+
+
+class StateSettings(_Section):
+    """Levels 1 and 2."""
+
+    refine_every: int = Field(5, ge=1)
+    """N (HiSA, section 4.3 and table 6)."""
+    step_tokens: int = Field(160, ge=20)
+    """Hard limit of one abstracted step's line."""
+    refined_tokens: int = Field(800, ge=50)
+    """Hard limit of the refined context."""
+    advice_tokens: int = Field(400, ge=50)
+    """Hard limit of the advice."""
+
+
+class PatternSettings(_Section):
+    """Level 3."""
+
+    enabled: bool = True
+    engine: Literal["edge", "server"] = "edge"
+    """edge: embedded in this process; server: a Qdrant server at ``url``."""
+    path: Path = Path("~/.local/share/hisa/patterns")
+    url: str = "http://127.0.0.1:6333"
+    collection: str = "hisa_patterns"
+    embedder: str = "minilm"
+    """minilm, bge-m3, or openai:MODEL for an endpoint."""
+    dedup: float = Field(0.7, ge=0, le=1)
+    """A new pattern this close to an old one of its domain supersedes it (HiSA, section 4.3)."""
+    top: int = Field(5, ge=1)
+    threshold: float = Field(0.5, ge=-1, le=1)
+    sops: Path | None = None
+    """A folder of SOP files, besides those that ship."""
+
+
+class EnvironmentSettings(_Section):
+    """Where the agent acts."""
+
+    kind: str = "desktop"
+    """desktop, display=:N, or guest=http://HOST:PORT."""
+    width: int = Field(1280, ge=320)
+    height: int = Field(720, ge=240)
+    settle: float = Field(3.0, ge=0)
+    """Longest wait, in seconds, for the screen to stop changing after an act."""
+    idle: float = Field(900.0, gt=0)
+    """A desktop whose HiSA is gone ends itself after so many seconds."""
+
+
+class Settings(_Section):
+    """The whole tree."""
+
+    run: RunSettings = RunSettings()
+    models: ModelsSettings = ModelsSettings()
+    grounder: GrounderSettings = GrounderSettings()
+    state: StateSettings = StateSettings()
+    patterns: PatternSettings = PatternSettings()
+    environment: EnvironmentSettings = EnvironmentSettings()
+
+
+def _merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in over.items():
+        old = merged.get(key)
+        if isinstance(value, Mapping) and isinstance(old, dict):
+            merged[key] = _merge(old, value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def _nested(path: str, value: Any) -> dict[str, Any]:
+    head, _, rest = path.partition(".")
+    return {head: _nested(rest, value)} if rest else {head: value}
+
+
+def _scalar(text: str) -> Any:
+    """A value as TOML reads it; a bare word is a string."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: not valid TOML: {error}", fix=f"edit {path}") from error
+    except OSError as error:
+        raise ConfigError(
+            f"{path}: {error.strerror}", fix="give --config an existing file"
+        ) from error
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
+    """``HISA_RUN__MAX_STEPS=9`` is ``run.max_steps = 9``."""
+    found: dict[str, Any] = {}
+    for name, text in sorted(environ.items()):
+        if name.startswith("HISA_") and "__" in name:
+            found = _merge(found, _nested(name[5:].lower().replace("__", "."), _scalar(text)))
+    return found
+
+
+def _from_assignments(assignments: Iterable[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for assignment in assignments:
+        path, equals, text = assignment.partition("=")
+        if not equals or not path.strip():
+            raise ConfigError(f"--set {assignment!r}: want a.b=c", fix="--set run.max_steps=20")
+        found = _merge(found, _nested(path.strip(), _scalar(text.strip())))
+    return found
+
+
+def _explain(error: ValidationError) -> str:
+    lines = []
+    for item in error.errors():
+        where = ".".join(str(part) for part in item["loc"])
+        if item["type"] == "extra_forbidden":
+            lines.append(f"{where}: no such setting")
+        else:
+            lines.append(f"{where} = {item['input']!r}: {item['msg']}")
+    return "; ".join(lines)
+
+
+def load(
+    file: Path | None = None,
+    assignments: Iterable[str] = (),
+    *,
+    overrides: Mapping[str, Any] | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Settings:
+    """The effective settings.
+
+    Args:
+        file: a TOML file; None: ``hisa.toml`` in the working folder where there is one.
+        assignments: ``a.b=c`` texts, from ``--set``.
+        overrides: from named command-line options; they win over everything.
+        environ: variables; None: the process's own.
+
+    Raises:
+        ConfigError: a bad file, an unknown key or a bad value, each named.
+    """
+    tree: dict[str, Any] = {}
+    path = file or Path("hisa.toml")
+    if file is not None or path.is_file():
+        tree = _from_file(path)
+    tree = _merge(tree, _from_environment(os.environ if environ is None else environ))
+    tree = _merge(tree, _from_assignments(assignments))
+    tree = _merge(tree, overrides or {})
+    try:
+        return Settings.model_validate(tree)
+    except ValidationError as error:
+        raise ConfigError(_explain(error), fix="see hisa.toml.example") from error

@@ -1,0 +1,141 @@
+"""Every error HiSA raises, split by who must react.
+
+    HisaError
+    ├── ModelFacingError     the model must react: it hears the text and tries again
+    │   ├── InvalidReply     the reply is not what the schema asks for
+    │   ├── ActionRefused    an action outside the closed set, or refused by a person
+    │   ├── NotFound         the grounder did not find the described element
+    │   └── ToolFailed       a tool ran and failed
+    ├── OperatorError        the person at the command line: one line, and the command that fixes it
+    │   ├── UsageError       bad argument, bad task file, unknown name
+    │   ├── ConfigError      bad setting
+    │   ├── BudgetExceeded   a limit on tokens, money or time was reached
+    │   ├── EnvironmentFailed  the machine is broken or gone (never a wrong answer, never score 0)
+    │   ├── ModelUnavailable   the model's endpoint cannot be used
+    │   └── StoreError       the pattern store cannot be used as asked
+    └── DeveloperError       a defect in HiSA, a plug-in or a test: traceback
+        ├── PluginFailed     a plug-in failed to import
+        └── ScriptExhausted  a scripted model or guest ran out of script
+
+Exceptions are inert: constructing one logs nothing and touches nothing.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ActionRefused",
+    "BudgetExceeded",
+    "ConfigError",
+    "DeveloperError",
+    "EnvironmentFailed",
+    "HisaError",
+    "InvalidReply",
+    "ModelFacingError",
+    "ModelUnavailable",
+    "NotFound",
+    "OperatorError",
+    "PluginFailed",
+    "ScriptExhausted",
+    "StoreError",
+    "ToolFailed",
+    "UsageError",
+]
+
+
+class HisaError(Exception):
+    """Root of the tree."""
+
+
+class ModelFacingError(HisaError):
+    """The model must react; ``str(error)`` is what it is told."""
+
+
+class InvalidReply(ModelFacingError):
+    """A reply that does not fit its schema.
+
+    Args:
+        message: what is wrong, with the value and what is allowed.
+        reply: the reply as it came.
+    """
+
+    def __init__(self, message: str, reply: str = "") -> None:
+        super().__init__(message)
+        self.reply = reply
+
+
+class ActionRefused(ModelFacingError):
+    """An action outside the closed set, out of range, or refused by a person."""
+
+
+class NotFound(ModelFacingError):
+    """The described element is not on the screen, or several match equally well.
+
+    Args:
+        message: what was looked for and why nothing was chosen.
+        candidates: the closest things on the screen, best first.
+    """
+
+    def __init__(self, message: str, candidates: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.candidates = candidates
+
+
+class ToolFailed(ModelFacingError):
+    """A tool ran and failed."""
+
+
+class OperatorError(HisaError):
+    """A person must react.
+
+    Args:
+        message: one line naming the value and what is allowed.
+        fix: the next command or change that helps; empty when there is none.
+    """
+
+    exit_code = 2
+
+    def __init__(self, message: str, *, fix: str = "") -> None:
+        super().__init__(message)
+        self.fix = fix
+
+
+class UsageError(OperatorError):
+    """Bad argument, bad task file or unknown name."""
+
+
+class ConfigError(OperatorError):
+    """Bad setting."""
+
+
+class BudgetExceeded(OperatorError):
+    """A limit on tokens, money or wall clock was reached; raised before the call is made."""
+
+    exit_code = 1
+
+
+class EnvironmentFailed(OperatorError):
+    """The machine is broken or gone. Never a wrong answer, never score 0."""
+
+    exit_code = 3
+
+
+class ModelUnavailable(OperatorError):
+    """The model's endpoint cannot be used after all retries."""
+
+    exit_code = 3
+
+
+class StoreError(OperatorError):
+    """The pattern store cannot be used as asked."""
+
+
+class DeveloperError(HisaError):
+    """A defect in HiSA, in a plug-in or in a test."""
+
+
+class PluginFailed(DeveloperError):
+    """A plug-in failed to import; ``__cause__`` is the original error."""
+
+
+class ScriptExhausted(DeveloperError):
+    """A scripted model or guest was asked for more than its script holds."""

@@ -1,0 +1,333 @@
+"""The typed events of a run log: everything that happens in a run is one of these.
+
+A run's ``events.jsonl`` holds one JSON object a line: ``{"v": 1, "type": …, "at": …, "step": …}``
+plus the fields below. Fields are only ever added, with defaults; a change of meaning is a new type.
+``step`` is 0 before the first step. Images are named by the SHA-256 of their PNG.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any, Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+__all__ = [
+    "EVENT_VERSION",
+    "Abstracted",
+    "Acted",
+    "Confirmed",
+    "Emit",
+    "Evaluated",
+    "Event",
+    "Failed",
+    "Grounded",
+    "GroundingFailed",
+    "Guidance",
+    "ImageSink",
+    "Induced",
+    "LoopDetected",
+    "ModelCalled",
+    "ModelFailed",
+    "Observed",
+    "PatternUse",
+    "PlaceFound",
+    "PlanRejected",
+    "Planned",
+    "Refined",
+    "RunFinished",
+    "RunResumed",
+    "RunStarted",
+    "StepFinished",
+    "event_adapter",
+]
+
+EVENT_VERSION = 1
+
+
+class _Event(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+    v: int = EVENT_VERSION
+    at: float = Field(default_factory=time.time)
+    """Seconds since 1970."""
+    step: int = 0
+
+
+class RunStarted(_Event):
+    """A run begins."""
+
+    type: Literal["run_started"] = "run_started"
+    task: str
+    instruction: str
+    domain: str
+    models: dict[str, str] = {}
+    """Role to model name; the offline model is named as what it is."""
+    environment: str = ""
+
+
+class RunResumed(_Event):
+    """A run goes on after it was cut off."""
+
+    type: Literal["run_resumed"] = "run_resumed"
+    desktop: Literal["reattached", "replayed", "fresh"] = "fresh"
+    detail: str = ""
+
+
+class PatternUse(BaseModel):
+    """A pattern that was retrieved, with its cosine similarity."""
+
+    model_config = ConfigDict(frozen=True)
+    id: str
+    kind: str
+    lesson: str
+    score: float
+    source_run: str = ""
+
+
+class Guidance(_Event):
+    """Level 3: what was retrieved and the advice made of it."""
+
+    type: Literal["guidance"] = "guidance"
+    patterns: tuple[PatternUse, ...] = ()
+    sops: tuple[str, ...] = ()
+    advice: str = ""
+
+
+class Observed(_Event):
+    """Level 0: a look at the desktop."""
+
+    type: Literal["observed"] = "observed"
+    image: str
+    """SHA-256 of the picture that models see."""
+    width: int
+    height: int
+    screen_width: int
+    screen_height: int
+    window: str = ""
+    windows: tuple[str, ...] = ()
+    elements: int | None = None
+    seconds: float = 0.0
+
+
+class ModelCalled(_Event):
+    """A model answered."""
+
+    type: Literal["model_called"] = "model_called"
+    role: str
+    model: str
+    tokens_in: int
+    tokens_out: int
+    images: int = 0
+    text_chars: int = 0
+    """Characters of text in the request."""
+    usd: float | None = None
+    """None where the price is not known."""
+    seconds: float = 0.0
+    finish: str = ""
+
+
+class ModelFailed(_Event):
+    """A model call failed; it is tried again where ``retry_in`` is set."""
+
+    type: Literal["model_failed"] = "model_failed"
+    role: str
+    model: str
+    kind: Literal[
+        "rate_limit", "server", "timeout", "connection", "refused", "cut_off", "empty", "malformed"
+    ]
+    status: int | None = None
+    message: str = ""
+    retry_in: float | None = None
+
+
+class PlanRejected(_Event):
+    """A planner reply that does not fit the schema."""
+
+    type: Literal["plan_rejected"] = "plan_rejected"
+    attempt: int
+    error: str
+    reply: str = ""
+    """The reply, cut to 2000 characters."""
+
+
+class Planned(_Event):
+    """The planner's call."""
+
+    type: Literal["planned"] = "planned"
+    thought: str
+    tool: str
+    input: Any
+    description: str = ""
+    description_2: str = ""
+
+
+class PlaceFound(BaseModel):
+    """A placeholder and where it was found, in image pixels."""
+
+    model_config = ConfigDict(frozen=True)
+    description: str
+    x: float
+    y: float
+    score: float | None = None
+    source: str = ""
+    """"accessibility", "ocr" or the grounding model's name."""
+    label: str = ""
+    """What was chosen, as the grounder names it."""
+
+
+class Grounded(_Event):
+    """Placeholders resolved."""
+
+    type: Literal["grounded"] = "grounded"
+    places: tuple[PlaceFound, ...]
+    input: str = ""
+    """The source with coordinates in image pixels."""
+    seconds: float = 0.0
+
+
+class GroundingFailed(_Event):
+    """The described element was not found."""
+
+    type: Literal["grounding_failed"] = "grounding_failed"
+    description: str
+    reason: str
+    candidates: tuple[str, ...] = ()
+
+
+class Confirmed(_Event):
+    """A person was asked."""
+
+    type: Literal["confirmed"] = "confirmed"
+    what: str
+    allowed: bool
+
+
+class Acted(_Event):
+    """A tool ran."""
+
+    type: Literal["acted"] = "acted"
+    tool: str
+    input: Any
+    """What ran: source regenerated in image pixels, or the command."""
+    points: tuple[tuple[float, float], ...] = ()
+    """Where it clicked, in image pixels."""
+    ok: bool
+    output: str = ""
+    error: str = ""
+    exit_code: int | None = None
+    seconds: float = 0.0
+
+
+class Abstracted(_Event):
+    """Level 1: one abstracted step."""
+
+    type: Literal["abstracted"] = "abstracted"
+    line: str
+    """The whole line the planner will read."""
+    result: str
+    roi: tuple[int, int, int, int] | None = None
+    """Left, top, right, bottom in image pixels; None where nothing changed."""
+    asked_model: bool = False
+
+
+class LoopDetected(_Event):
+    """The same action on the same screen again and again."""
+
+    type: Literal["loop_detected"] = "loop_detected"
+    action: str
+    times: int
+
+
+class Refined(_Event):
+    """Level 2: the refined context."""
+
+    type: Literal["refined"] = "refined"
+    text: str
+    first: int
+    last: int
+
+
+class Induced(_Event):
+    """Level 3: a pattern learned from this run."""
+
+    type: Literal["induced"] = "induced"
+    pattern: str
+    kind: str
+    lesson: str
+    superseded: str | None = None
+
+
+class StepFinished(_Event):
+    """A step is complete and safe on disk; ``seconds`` by phase."""
+
+    type: Literal["step_finished"] = "step_finished"
+    seconds: dict[str, float] = {}
+
+
+class Failed(_Event):
+    """Something broke."""
+
+    type: Literal["failed"] = "failed"
+    where: str
+    kind: str
+    message: str
+    traceback: str = ""
+
+
+class Evaluated(_Event):
+    """The task was scored; None where it has no check."""
+
+    type: Literal["evaluated"] = "evaluated"
+    score: float | None
+    detail: str = ""
+
+
+class RunFinished(_Event):
+    """A run ended."""
+
+    type: Literal["run_finished"] = "run_finished"
+    exit_status: str
+    message: str = ""
+    score: float | None = None
+
+
+Event = Annotated[
+    RunStarted
+    | RunResumed
+    | Guidance
+    | Observed
+    | ModelCalled
+    | ModelFailed
+    | PlanRejected
+    | Planned
+    | Grounded
+    | GroundingFailed
+    | Confirmed
+    | Acted
+    | Abstracted
+    | LoopDetected
+    | Refined
+    | Induced
+    | StepFinished
+    | Failed
+    | Evaluated
+    | RunFinished,
+    Field(discriminator="type"),
+]
+
+event_adapter: TypeAdapter[Event] = TypeAdapter(Event)
+"""Reads one event from JSON; raises `pydantic.ValidationError` on an unknown type."""
+
+
+class Emit(Protocol):
+    """Takes an event; must be cheap. Parts of the agent get one in their constructor."""
+
+    def __call__(self, event: Event, /) -> None:
+        """Record it. ``step`` is filled in by the log where it is 0."""
+
+
+class ImageSink(Protocol):
+    """Keeps pictures by hash."""
+
+    async def save(self, png: bytes, /) -> str:
+        """Keep it; the SHA-256 in hex comes back."""

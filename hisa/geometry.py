@@ -1,0 +1,127 @@
+"""Points, sizes and boxes, each knowing the space it is in, and the one conversion between spaces.
+
+Three spaces exist:
+
+* ``screen``: physical pixels of the desktop; what is clicked.
+* ``image``: pixels of the image that models see (1280x720 by default); what models speak of.
+* ``unit``: 0..1 over the image; what some grounders answer in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["Box", "Point", "Size", "Space", "convert", "convert_box", "fit_within"]
+
+Space = Literal["screen", "image", "unit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Width and height in pixels."""
+
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A position; the origin is the top left corner."""
+
+    x: float
+    y: float
+    space: Space = "image"
+
+    def rounded(self) -> tuple[int, int]:
+        """Whole pixels, for the border where a protocol wants plain numbers."""
+        return round(self.x), round(self.y)
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle; ``right`` and ``bottom`` are exclusive."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+    space: Space = "image"
+
+    @property
+    def width(self) -> float:
+        """Horizontal extent in units of ``space``."""
+        return self.right - self.left
+
+    @property
+    def height(self) -> float:
+        """Vertical extent in units of ``space``."""
+        return self.bottom - self.top
+
+    @property
+    def area(self) -> float:
+        """Area; 0 for an empty or inverted box."""
+        return max(0.0, self.width) * max(0.0, self.height)
+
+    @property
+    def centre(self) -> Point:
+        """The middle."""
+        return Point((self.left + self.right) / 2, (self.top + self.bottom) / 2, self.space)
+
+    def contains(self, point: Point) -> bool:
+        """Whether a point of the same space lies inside."""
+        _same(self.space, point.space)
+        return self.left <= point.x < self.right and self.top <= point.y < self.bottom
+
+    def intersection(self, other: Box) -> Box | None:
+        """The common part, or None where there is none."""
+        _same(self.space, other.space)
+        box = Box(
+            max(self.left, other.left),
+            max(self.top, other.top),
+            min(self.right, other.right),
+            min(self.bottom, other.bottom),
+            self.space,
+        )
+        return box if box.right > box.left and box.bottom > box.top else None
+
+
+def _same(one: Space, other: Space) -> None:
+    if one != other:
+        raise ValueError(f"spaces differ: {one!r} and {other!r}; convert first")
+
+
+def _extent(space: Space, screen: Size, image: Size) -> tuple[float, float]:
+    match space:
+        case "screen":
+            return screen.width, screen.height
+        case "image":
+            return image.width, image.height
+        case "unit":
+            return 1.0, 1.0
+
+
+def convert(point: Point, to: Space, *, screen: Size, image: Size) -> Point:
+    """The same place in another space: the only mapping between spaces there is.
+
+    A pixel is mapped by the ratio of the extents, so that 0 stays 0 and the far edge stays the
+    far edge.
+    """
+    if point.space == to:
+        return point
+    from_w, from_h = _extent(point.space, screen, image)
+    to_w, to_h = _extent(to, screen, image)
+    return Point(point.x * to_w / from_w, point.y * to_h / from_h, to)
+
+
+def convert_box(box: Box, to: Space, *, screen: Size, image: Size) -> Box:
+    """`convert` for both corners."""
+    first = convert(Point(box.left, box.top, box.space), to, screen=screen, image=image)
+    last = convert(Point(box.right, box.bottom, box.space), to, screen=screen, image=image)
+    return Box(first.x, first.y, last.x, last.y, to)
+
+
+def fit_within(size: Size, limit: Size) -> Size:
+    """The largest size of the same shape inside ``limit``; never larger than ``size`` itself."""
+    scale = min(1.0, limit.width / size.width, limit.height / size.height)
+    return Size(max(1, round(size.width * scale)), max(1, round(size.height * scale)))

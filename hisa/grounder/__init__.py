@@ -1,0 +1,1 @@
+"""Turns element descriptions into places on the screen."""

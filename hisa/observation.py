@@ -1,0 +1,140 @@
+"""What the agent sees: one screenshot, the windows and, where known, the elements on the screen."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import time
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from PIL import Image
+
+from hisa.geometry import Box, Point, Size, Space, convert, convert_box, fit_within
+
+__all__ = ["DEFAULT_IMAGE_LIMIT", "Element", "Observation", "Screenshot", "Window"]
+
+DEFAULT_IMAGE_LIMIT = Size(1280, 720)
+"""Size of the image that models see (HiSA, section 4.3)."""
+
+
+class Screenshot:
+    """An RGB picture of the screen; encoded and hashed once, when first asked for.
+
+    Treat it as immutable. ``png`` takes milliseconds: call it from a thread inside the loop.
+    """
+
+    def __init__(self, pixels: Image.Image, png: bytes | None = None) -> None:
+        self.pixels = pixels if pixels.mode == "RGB" else pixels.convert("RGB")
+        if png is not None:
+            self.__dict__["png"] = png
+
+    @classmethod
+    def from_png(cls, data: bytes) -> Screenshot:
+        """Decode a PNG.
+
+        Raises:
+            ValueError: the bytes are not a whole image.
+        """
+        try:
+            image = Image.open(io.BytesIO(data))
+            image.load()
+        except (OSError, SyntaxError, Image.DecompressionBombError) as error:
+            raise ValueError(f"not a whole image ({len(data)} bytes): {error}") from error
+        return cls(image, data if image.format == "PNG" and image.mode == "RGB" else None)
+
+    @property
+    def size(self) -> Size:
+        """Width and height in pixels."""
+        return Size(*self.pixels.size)
+
+    @cached_property
+    def png(self) -> bytes:
+        """The picture as PNG, lossless."""
+        buffer = io.BytesIO()
+        self.pixels.save(buffer, "PNG", compress_level=1)
+        return buffer.getvalue()
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of ``png``: the picture's name in a run's ``images`` folder."""
+        return hashlib.sha256(self.png).hexdigest()
+
+    def crop(self, box: Box) -> Screenshot:
+        """The part inside an image-space or screen-space box given in this picture's pixels."""
+        corners = (int(box.left), int(box.top), int(box.right), int(box.bottom))
+        return Screenshot(self.pixels.crop(corners))
+
+    def fitted(self, limit: Size) -> Screenshot:
+        """This picture scaled down to fit ``limit``; itself where it already fits."""
+        size = fit_within(self.size, limit)
+        if size == self.size:
+            return self
+        scaled = self.pixels.resize((size.width, size.height), Image.Resampling.LANCZOS)
+        return Screenshot(scaled)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A top-level window. ``box`` is in screen space."""
+
+    id: str
+    title: str
+    app: str
+    box: Box | None = None
+    active: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A thing on the screen that has a role. ``box`` is in screen space.
+
+    ``role`` is the accessibility role in lower case with blanks ("push button", "text",
+    "menu item"); ``states`` holds names such as "focused", "checked", "editable", "showing".
+    ``label`` is the text of the element that labels this one, ``window`` the title of its window.
+    """
+
+    role: str
+    name: str
+    box: Box
+    text: str = ""
+    label: str = ""
+    states: frozenset[str] = frozenset()
+    app: str = ""
+    window: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One look at the desktop.
+
+    ``screenshot`` is what models see (image space, within 1280x720 unless configured otherwise);
+    ``screen`` is the desktop's size in physical pixels. ``elements`` is None where the machine
+    was not asked for them or cannot tell, and an empty tuple where there are none.
+    """
+
+    screenshot: Screenshot
+    screen: Size
+    windows: tuple[Window, ...] = ()
+    elements: tuple[Element, ...] | None = None
+    cursor: Point | None = None
+    at: float = field(default_factory=time.time)
+
+    @property
+    def image(self) -> Size:
+        """Size of the picture that models see."""
+        return self.screenshot.size
+
+    @property
+    def active(self) -> Window | None:
+        """The window that has the focus."""
+        return next((window for window in self.windows if window.active), None)
+
+    def convert(self, point: Point, to: Space) -> Point:
+        """A point of this observation in another space."""
+        return convert(point, to, screen=self.screen, image=self.image)
+
+    def convert_box(self, box: Box, to: Space) -> Box:
+        """A box of this observation in another space."""
+        return convert_box(box, to, screen=self.screen, image=self.image)

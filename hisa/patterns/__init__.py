@@ -1,0 +1,1 @@
+"""What is learned from finished runs: stores, embedders, induction, synthesis, SOPs."""

@@ -1,0 +1,1 @@
+"""The global planner: prompt from the bounded state, reply schema, format correction."""

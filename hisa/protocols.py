@@ -1,0 +1,509 @@
+"""The seams of HiSA: what each part is asked and what it answers.
+
+`agent.py` knows these and nothing else. Each seam has one conformance suite under ``tests/``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from hisa.actions import Action
+from hisa.geometry import Point
+from hisa.observation import Observation, Screenshot
+
+__all__ = [
+    "Advice",
+    "CommandResult",
+    "Embedder",
+    "Environment",
+    "ExitStatus",
+    "GroundedCall",
+    "Grounder",
+    "ImagePart",
+    "Message",
+    "Model",
+    "ModelReply",
+    "ModelRequest",
+    "Outcome",
+    "Part",
+    "Pattern",
+    "PatternHit",
+    "PatternStore",
+    "Place",
+    "Planner",
+    "Role",
+    "Scorer",
+    "StateManager",
+    "StateView",
+    "Task",
+    "TextPart",
+    "ToolCall",
+    "Toolbox",
+    "Usage",
+]
+
+ExitStatus = Literal[
+    "succeeded",
+    "infeasible",
+    "max_steps",
+    "budget",
+    "stopped",
+    "model_error",
+    "environment_error",
+]
+"""How a run ended; a run always ends with exactly one of these."""
+
+Role = Literal["planner", "state", "grounder", "judge"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What the agent is asked to do. ``domain`` selects patterns and SOPs."""
+
+    id: str
+    instruction: str
+    domain: str = "general"
+    setup: tuple[Mapping[str, Any], ...] = ()
+    """Steps that bring the desktop to its initial state; `hisa.tasks` runs them."""
+    check: Mapping[str, Any] | None = None
+    """How the result is scored; None: not scored."""
+    folder: str = ""
+    """Where relative file names in ``setup`` and ``check`` are looked up."""
+
+
+# ---------------------------------------------------------------- models
+
+
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    """Text of a message."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImagePart:
+    """A picture of a message, encoded by the client."""
+
+    image: Screenshot
+
+
+Part = TextPart | ImagePart
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn."""
+
+    role: Literal["system", "user", "assistant"]
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class ModelRequest:
+    """One call. ``schema`` is a JSON schema where the answer must be a JSON object."""
+
+    role: Role
+    messages: tuple[Message, ...]
+    step: int = 0
+    schema: Mapping[str, Any] | None = None
+    max_tokens: int = 4096
+    temperature: float | None = 0.0
+
+    @property
+    def images(self) -> int:
+        """Number of pictures."""
+        return sum(isinstance(p, ImagePart) for m in self.messages for p in m.parts)
+
+    @property
+    def text(self) -> str:
+        """All text, for counting."""
+        return "\n".join(p.text for m in self.messages for p in m.parts if isinstance(p, TextPart))
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one call."""
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReply:
+    """What came back; ``finish`` is the server's word ("stop", "length", …)."""
+
+    text: str
+    usage: Usage = Usage()
+    finish: str = "stop"
+    model: str = ""
+
+
+class Model(Protocol):
+    """A model for one or more roles."""
+
+    @property
+    def name(self) -> str:
+        """As printed in every output."""
+        ...
+
+    async def complete(self, request: ModelRequest, /) -> ModelReply:
+        """Answer.
+
+        Raises:
+            ModelUnavailable: no answer after all retries.
+            BudgetExceeded: a limit is reached; nothing was sent.
+        """
+        ...
+
+
+# ---------------------------------------------------------------- acting
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """The planner's reply, checked.
+
+    ``actions`` is the parsed ``input`` of a gui_action, still with slots; empty for other tools.
+    """
+
+    thought: str
+    tool: str
+    input: str | Mapping[str, Any]
+    description: str = ""
+    description_2: str = ""
+    actions: tuple[Action, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a description was found."""
+
+    description: str
+    point: Point
+    score: float | None = None
+    source: str = ""
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class GroundedCall:
+    """A call that can be executed: ``actions`` hold image-space points and no slots.
+
+    ``input`` is what history shows: regenerated source in image pixels, or the tool's own input.
+    """
+
+    call: ToolCall
+    input: str | Mapping[str, Any]
+    actions: tuple[Action, ...] = ()
+    places: tuple[Place, ...] = ()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a tool did. ``ends`` is set by the tools that end the run."""
+
+    ok: bool
+    output: str = ""
+    error: str = ""
+    exit_code: int | None = None
+    ends: ExitStatus | None = None
+    points: tuple[Point, ...] = ()
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CommandResult:
+    """A finished command; output and error cut to the limit asked for."""
+
+    exit_code: int
+    output: str
+    error: str = ""
+    timed_out: bool = False
+
+
+class Environment(Protocol):
+    """A computer with a screen; also an async context manager that starts and stops it.
+
+    ``capabilities`` announces optional abilities: "elements" (accessibility), "settle" (waits in
+    the guest), "at_most_once" (acts carry an id), "execute", "files", "throw_away" (nothing done
+    inside reaches the host), "reattach" (outlives the process that started it).
+    """
+
+    @property
+    def name(self) -> str:
+        """As printed: "desktop", "display :1", an address."""
+        ...
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """What this one can do; see the class."""
+        ...
+
+    async def reset(self) -> None:
+        """Bring the machine to its initial state.
+
+        Raises:
+            EnvironmentFailed: it cannot be brought up.
+        """
+        ...
+
+    async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
+        """Look. With ``settle`` > 0 wait at most so many seconds for the screen to stop changing.
+
+        Raises:
+            EnvironmentFailed: the machine does not answer.
+        """
+        ...
+
+    async def act(self, actions: Sequence[Action], /) -> None:
+        """Do the actions, in order, at most once. Points are in screen space.
+
+        Raises:
+            ActionRefused: the guest cannot do one of them (unknown key); those before it are done.
+            EnvironmentFailed: the machine does not answer.
+        """
+        ...
+
+    async def execute(
+        self, command: str | Sequence[str], *, timeout: float = 120.0, limit: int = 100_000
+    ) -> CommandResult:
+        """Run a command (a string goes to bash) as the desktop's user; time-out in seconds.
+
+        Raises:
+            EnvironmentFailed: the machine does not answer.
+        """
+        ...
+
+    async def read_file(self, path: str, /) -> bytes:
+        """A file of the machine.
+
+        Raises:
+            FileNotFoundError: there is none.
+            EnvironmentFailed: the machine does not answer.
+        """
+        ...
+
+    async def write_file(self, path: str, data: bytes, /) -> None:
+        """Put a file there, folders made as needed.
+
+        Raises:
+            EnvironmentFailed: the machine does not answer.
+        """
+        ...
+
+    async def __aenter__(self) -> Environment:
+        """Start."""
+        ...
+
+    async def __aexit__(self, *exc: object) -> None:
+        """Stop and leave nothing behind."""
+        ...
+
+
+@runtime_checkable
+class Toolbox(Protocol):
+    """The tools a planner may call."""
+
+    def describe(self) -> str:
+        """All tools, as the planner's prompt shows them."""
+        ...
+
+    def names(self) -> tuple[str, ...]:
+        """Known names, sorted."""
+        ...
+
+    def check(self, call: ToolCall, /) -> None:
+        """Refuse a call whose name or input is wrong, without acting.
+
+        Raises:
+            InvalidReply: unknown tool (the known ones are named) or bad input.
+        """
+        ...
+
+    async def execute(
+        self, call: GroundedCall, observation: Observation, environment: Environment
+    ) -> Outcome:
+        """Do it. A tool's own failure is an `Outcome` with ``ok=False``.
+
+        Raises:
+            EnvironmentFailed: the machine broke.
+        """
+        ...
+
+
+class Planner(Protocol):
+    """Decides the next call (HiSA, section 3.1)."""
+
+    async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
+        """The next call.
+
+        Raises:
+            InvalidReply: no usable reply after all format corrections.
+            ModelUnavailable, BudgetExceeded: from the model.
+        """
+        ...
+
+
+class Grounder(Protocol):
+    """Turns descriptions into places (HiSA, section 3.2)."""
+
+    async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
+        """Fill the slots of a call; a call without slots comes back as it is.
+
+        Raises:
+            NotFound: honest "not there" or "cannot tell"; never a made-up point.
+            ModelUnavailable, BudgetExceeded: from the model.
+        """
+        ...
+
+
+# ---------------------------------------------------------------- state
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What is known before the first step: level 3 (P)."""
+
+    text: str = ""
+    patterns: tuple[PatternHit, ...] = ()
+    sops: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class StateView:
+    """The bounded state without the screenshot: <E_t, R_k, P> (HiSA, equation 3)."""
+
+    step: int
+    """The step to plan, from 1."""
+    advice: str = ""
+    refined: str = ""
+    steps: tuple[str, ...] = ()
+    notice: str = ""
+    """A warning for this step only, such as a detected loop."""
+
+
+class StateManager(Protocol):
+    """Keeps the state bounded (HiSA, section 3.3)."""
+
+    async def recall(self, task: Task) -> Advice:
+        """Patterns and SOPs, made into advice."""
+        ...
+
+    def view(self) -> StateView:
+        """What the planner gets."""
+        ...
+
+    async def abstract(
+        self, call: GroundedCall, before: Observation, after: Observation, outcome: Outcome
+    ) -> str:
+        """Level 1: the step's line, also kept in the state."""
+        ...
+
+    async def refine_if_due(self, task: Task) -> None:
+        """Level 2, every N steps."""
+        ...
+
+    async def induct(self, task: Task, run_id: str) -> tuple[Pattern, ...]:
+        """Level 3: patterns learned from the whole trajectory, stored."""
+        ...
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A lesson from a finished run (HiSA, section 3.3.3)."""
+
+    id: str
+    domain: str
+    kind: Literal["success", "failure"]
+    lesson: str
+    condition: str = ""
+    actions: str = ""
+    expected: str = ""
+    source_run: str = ""
+    embedder: str = ""
+    created_at: float = 0.0
+    uses: int = 0
+    wins: int = 0
+    status: Literal["active", "superseded", "removed"] = "active"
+    superseded_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PatternHit:
+    """A retrieved pattern and its cosine similarity."""
+
+    pattern: Pattern
+    score: float
+
+
+class Embedder(Protocol):
+    """Text to unit vectors."""
+
+    @property
+    def name(self) -> str:
+        """Identity: a store filled by one embedder refuses another."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        ...
+
+    def embed(self, texts: Sequence[str], /) -> list[list[float]]:
+        """One unit vector a text; may take long: call it from a thread."""
+        ...
+
+
+class PatternStore(Protocol):
+    """Vectors and payloads; knows nothing of embedding or thresholds."""
+
+    def put(self, pattern: Pattern, vector: Sequence[float]) -> None:
+        """Insert or replace by id."""
+        ...
+
+    def search(
+        self, vector: Sequence[float], *, domain: str | None, limit: int, threshold: float
+    ) -> list[PatternHit]:
+        """Active patterns by falling cosine similarity, at least ``threshold``."""
+        ...
+
+    def get(self, pattern_id: str, /) -> Pattern | None:
+        """One pattern, whatever its status."""
+        ...
+
+    def list(self, *, domain: str | None = None, status: str | None = "active") -> list[Pattern]:
+        """Patterns by falling ``created_at``."""
+        ...
+
+    def delete(self, pattern_id: str, /) -> None:
+        """Remove for good."""
+        ...
+
+    def close(self) -> None:
+        """Flush and release files."""
+        ...
+
+
+class Scorer(Protocol):
+    """Prepares a task's initial state and scores the result."""
+
+    async def prepare(self, task: Task, environment: Environment) -> None:
+        """Run the task's setup.
+
+        Raises:
+            EnvironmentFailed: the initial state cannot be reached.
+        """
+        ...
+
+    async def score(
+        self, task: Task, environment: Environment, status: ExitStatus
+    ) -> tuple[float | None, str]:
+        """Score in 0..1 (None: not scored) and one line why.
+
+        Raises:
+            EnvironmentFailed: the machine does not answer.
+        """
+        ...

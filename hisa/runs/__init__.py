@@ -1,0 +1,1 @@
+"""The event log of a run: write, read, resume, show, report."""

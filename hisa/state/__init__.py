@@ -1,0 +1,1 @@
+"""Keeps the agent's state bounded: abstracted steps, refined context, the manager."""

@@ -1,0 +1,1 @@
+"""Task files: initial state and scoring."""

@@ -1,0 +1,1 @@
+"""The tools a planner may call: registry, built-ins, plug-ins."""
