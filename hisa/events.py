@@ -322,8 +322,8 @@ event_adapter: TypeAdapter[Event] = TypeAdapter(Event)
 class Emit(Protocol):
     """Takes an event; must be cheap. Parts of the agent get one in their constructor."""
 
-    def __call__(self, event: Event, /) -> None:
-        """Record it. ``step`` is filled in by the log where it is 0."""
+    def __call__(self, event: Event, /) -> object:
+        """Record it; what comes back is not looked at. ``step`` is filled in by the log where it is 0."""
 
 
 class ImageSink(Protocol):

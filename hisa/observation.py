@@ -11,6 +11,7 @@ from functools import cached_property
 from PIL import Image
 
 from hisa.geometry import Box, Point, Size, Space, convert, convert_box, fit_within
+from hisa.png import encode_png
 
 __all__ = ["DEFAULT_IMAGE_LIMIT", "Element", "Observation", "Screenshot", "Window"]
 
@@ -51,9 +52,7 @@ class Screenshot:
     @cached_property
     def png(self) -> bytes:
         """The picture as PNG, lossless."""
-        buffer = io.BytesIO()
-        self.pixels.save(buffer, "PNG", compress_level=1)
-        return buffer.getvalue()
+        return encode_png(self.pixels)
 
     @cached_property
     def sha256(self) -> str:

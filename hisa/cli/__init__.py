@@ -1,1 +1,101 @@
-"""The command line: one command per file."""
+"""The command line: one command per file, loaded only when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+__all__ = ["cli", "main"]
+
+_COMMANDS = {
+    "run": ("hisa.cli.run:run", "Run an agent on a task."),
+    "runs": ("hisa.cli.runs:runs", "List, show, report, export and resume runs."),
+    "patterns": ("hisa.cli.patterns:patterns", "Look into and edit what was learned."),
+    "tools": ("hisa.cli.tools:tools", "List and show the tools a planner may call."),
+    "doctor": ("hisa.cli.doctor:doctor", "Say what works here, and the command that fixes it."),
+}
+
+
+class _LazyGroup(click.Group):
+    """Knows its commands by name and help; imports one when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module, _, name = _COMMANDS[cmd_name][0].partition(":")
+        command = getattr(importlib.import_module(module), name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+
+
+def _version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
+        from hisa import __version__
+
+        click.echo(f"hisa {__version__}")
+        ctx.exit()
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--config", type=click.Path(), help="Settings file; by default ./hisa.toml.")
+@click.option(
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="A.B=C",
+    help="One setting, as in --set state.refine_every=3; may be given again.",
+)
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version)
+@click.pass_context
+def cli(ctx: click.Context, config: str | None, assignments: tuple[str, ...]) -> None:
+    r"""Agents that operate a computer through its screen.
+
+    \b
+    hisa run "Open the text editor. Type \"hello\". Save the file as \"hi.txt\"."
+    hisa run task.yaml --model gpt-5 --budget-usd 1
+    hisa runs report
+    hisa doctor
+
+    Exit status: 0 done; 1 the task was not done; 2 wrong usage; 3 a machine or a model is
+    unavailable.
+    """
+    from pathlib import Path
+
+    from hisa.config import load
+
+    file = Path(config) if config else None
+    ctx.meta["hisa.settings"] = (file, assignments)
+    ctx.obj = load(file, assignments)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """The console script: prints one line for an operator's error, and ends with its exit code."""
+    from hisa.errors import OperatorError
+
+    try:
+        status: Any = cli.main(args=arguments, prog_name="hisa", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except click.Abort:
+        click.echo("stopped", err=True)
+        sys.exit(130)
+    except OperatorError as error:
+        click.echo(f"hisa: {error}", err=True)
+        if error.fix:
+            click.echo(f"  try: {error.fix}", err=True)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    sys.exit(status if isinstance(status, int) else 0)

@@ -1,1 +1,4 @@
-"""Computers with a screen: runtimes start them, transports talk to them, the guest runs inside."""
+"""Where the agent acts: runtime starts a machine, transport talks to it, guest is the server in it.
+
+`open_environment` in `hisa.environments.open` makes one from settings.
+"""

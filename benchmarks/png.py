@@ -1,0 +1,62 @@
+"""HiSA's PNG encoder against Pillow's, on a screen with windows and text and on noise.
+
+python -m benchmarks.png [--json]
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+
+from PIL import Image
+
+from benchmarks.loop import screens
+from hisa.png import encode_png
+
+RUNS = 15
+
+
+def pillow(image: Image.Image) -> bytes:
+    """Pillow's fastest compressing level."""
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG", compress_level=1)
+    return buffer.getvalue()
+
+
+def median_ms(encode: Callable[[Image.Image], bytes], image: Image.Image) -> float:
+    """Median time of one encoding."""
+    times = []
+    for _ in range(RUNS):
+        started = time.perf_counter()
+        encode(image)
+        times.append((time.perf_counter() - started) * 1000)
+    return statistics.median(times)
+
+
+def main() -> None:
+    pictures = {
+        "spreadsheet": screens()[1],
+        "noise": Image.effect_noise((1280, 720), 60).convert("RGB"),
+    }
+    rows = []
+    for name, image in pictures.items():
+        ours, theirs = median_ms(encode_png, image), median_ms(pillow, image)
+        sizes = len(encode_png(image)), len(pillow(image))
+        rows.append((name, ours, theirs, theirs / ours, *sizes))
+    if "--json" in sys.argv:
+        print(json.dumps(rows))
+        return
+    print(f"PNG of a 1280x720 screen, median of {RUNS}")
+    for name, ours, theirs, ratio, size, their_size in rows:
+        print(
+            f"  {name:<12} HiSA {ours:6.1f} ms {size / 1000:6.0f} kB   "
+            f"Pillow {theirs:6.1f} ms {their_size / 1000:6.0f} kB   {ratio:4.1f} times faster"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""The closed set of GUI actions, and PyAutoGUI source and JSON to and from them.
+
+Model output is data: source is read with `ast` into these records and nothing else; what goes to a
+guest is source or JSON regenerated from the records. See `parse` and `to_source`.
+"""
+
+from __future__ import annotations
+
+from hisa.actions.places import fill, points, slots, to_space
+from hisa.actions.records import (
+    Action,
+    Button,
+    Click,
+    Drag,
+    Hotkey,
+    KeyDown,
+    KeyUp,
+    MouseDown,
+    MouseUp,
+    Move,
+    Press,
+    Scroll,
+    Sleep,
+    Slot,
+    Target,
+    Write,
+)
+from hisa.actions.source import parse, to_source
+from hisa.actions.wire import from_json, to_json
+
+__all__ = [
+    "Action",
+    "Button",
+    "Click",
+    "Drag",
+    "Hotkey",
+    "KeyDown",
+    "KeyUp",
+    "MouseDown",
+    "MouseUp",
+    "Move",
+    "Press",
+    "Scroll",
+    "Sleep",
+    "Slot",
+    "Target",
+    "Write",
+    "fill",
+    "from_json",
+    "parse",
+    "points",
+    "slots",
+    "to_json",
+    "to_source",
+    "to_space",
+]

@@ -1,0 +1,169 @@
+"""Reads Python source as a list of calls on literals, and refuses everything else.
+
+Nothing is ever evaluated: the source is parsed with `ast`, and the only shapes accepted are
+``module.function(literal, name=literal, …)`` and the two imports that stand before such calls.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hisa.errors import ActionRefused
+
+__all__ = ["MAX_SOURCE", "MAX_STATEMENTS", "Call", "Name", "Value", "read_calls"]
+
+MAX_SOURCE = 20_000
+"""Characters of one source."""
+MAX_STATEMENTS = 50
+"""Statements of one source."""
+_MAX_INT = 10**9
+_MAX_ITEMS = 200
+_MODULES = ("pyautogui", "time")
+_SHAPE = "only calls such as pyautogui.click(100, 200) with plain numbers and strings are allowed"
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A bare name that stands where a value could."""
+
+    name: str
+
+
+Value = int | float | str | bool | None | Name | tuple["Value", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """``module.function`` with its arguments."""
+
+    function: str
+    args: tuple[Value, ...]
+    kwargs: Mapping[str, Value]
+
+
+def read_calls(source: str) -> tuple[Call, ...]:
+    """The calls of a source, in order; ``import pyautogui`` and ``import time`` are left out.
+
+    Raises:
+        ActionRefused: anything but calls on literals; the text says what and where.
+    """
+    text = source.strip()
+    statements = _parse(text).body
+    lines = text.encode().splitlines()
+    if len(statements) > MAX_STATEMENTS:
+        raise ActionRefused(
+            f"{len(statements)} statements in one input; at most {MAX_STATEMENTS} are allowed"
+        )
+    calls = [_call(statement, lines) for statement in statements if not _harmless_import(statement)]
+    if not calls:
+        raise ActionRefused(f"no action in {source[:80]!r}; {_SHAPE}")
+    return tuple(calls)
+
+
+def _parse(source: str) -> ast.Module:
+    if len(source) > MAX_SOURCE:
+        raise ActionRefused(f"source of {len(source)} characters; at most {MAX_SOURCE} are allowed")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(source)
+    except SyntaxError as error:
+        where = f" at line {error.lineno}" if error.lineno else ""
+        raise ActionRefused(f"not valid Python{where}: {error.msg}; {_SHAPE}") from None
+    except (ValueError, RecursionError, MemoryError, OverflowError):
+        raise ActionRefused(
+            f"source that cannot be read (null bytes, broken characters or too deep); {_SHAPE}"
+        ) from None
+
+
+def _harmless_import(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Import(names=[ast.alias(name=name, asname=None)]):
+            return name in _MODULES
+        case _:
+            return False
+
+
+def _call(statement: ast.stmt, lines: list[bytes]) -> Call:
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=module))) as call):
+            assert isinstance(call.func, ast.Attribute)
+            function = f"{module}.{call.func.attr}"
+            _as_written(call.func, function, lines)
+        case ast.Import() | ast.ImportFrom():
+            raise ActionRefused(
+                f"line {statement.lineno}: import is not allowed "
+                "(only a plain 'import pyautogui' or 'import time', which does nothing)"
+            )
+        case _:
+            raise ActionRefused(f"line {statement.lineno}: {_what(statement)} is refused; {_SHAPE}")
+    kwargs: dict[str, Value] = {}
+    for keyword in call.keywords:
+        if keyword.arg is None:
+            raise ActionRefused(f"line {call.lineno}: ** arguments are refused; {_SHAPE}")
+        _as_written(keyword, keyword.arg, lines)
+        if keyword.arg in kwargs:
+            raise ActionRefused(f"line {call.lineno}: {keyword.arg[:60]!r} is given twice")
+        kwargs[keyword.arg] = _value(keyword.value, lines)
+    return Call(function, tuple(_value(arg, lines) for arg in call.args), kwargs)
+
+
+def _value(node: ast.expr, lines: list[bytes], depth: int = 0) -> Value:
+    match node:
+        case ast.Constant(value=str() | bool() | None as value):
+            return value
+        case ast.Constant(value=int() | float() as value):
+            return _finite(value, node)
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+            if not isinstance(value, bool):
+                return -_finite(value, node)
+        case ast.Name(id=name):
+            _as_written(node, name, lines)
+            return Name(name)
+        case ast.List(elts=items) | ast.Tuple(elts=items) if depth == 0:
+            if len(items) > _MAX_ITEMS:
+                raise ActionRefused(
+                    f"line {node.lineno}: {len(items)} items; at most {_MAX_ITEMS} are allowed"
+                )
+            return tuple(_value(item, lines, depth + 1) for item in items)
+        case _:
+            pass
+    raise ActionRefused(f"line {node.lineno}: {_what(node)} as an argument is refused; {_SHAPE}")
+
+
+def _finite(number: int | float, node: ast.expr) -> int | float:
+    if isinstance(number, float) and not math.isfinite(number):
+        raise ActionRefused(f"line {node.lineno}: a number that is not finite is refused")
+    # Compared before it is ever printed: Python refuses to print very long integers.
+    if abs(number) > _MAX_INT:
+        raise ActionRefused(f"line {node.lineno}: a number beyond {_MAX_INT} is refused")
+    return number
+
+
+def _as_written(node: ast.expr | ast.keyword, text: str, lines: list[bytes]) -> None:
+    """Refuse names that Python folds to ASCII but that were written in other characters."""
+    start = node.col_offset
+    if lines[node.lineno - 1][start : start + len(text)] != text.encode("utf-8"):
+        raise ActionRefused(f"line {node.lineno}: write {text[:60]!r} in plain letters, unspaced")
+
+
+def _what(node: ast.AST) -> str:
+    """What a refused node is, in a word that the model knows."""
+    if isinstance(node, ast.Expr):
+        return _what(node.value)
+    return {
+        ast.Assign: "an assignment",
+        ast.JoinedStr: "an f-string",
+        ast.Lambda: "a lambda",
+        ast.Starred: "a * argument",
+        ast.Call: "a call",
+        ast.Attribute: "an attribute",
+        ast.Subscript: "a subscript",
+        ast.BinOp: "arithmetic",
+        ast.FunctionDef: "a function definition",
+        ast.Constant: "a constant",
+    }.get(type(node), f"Python's {type(node).__name__}")

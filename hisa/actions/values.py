@@ -1,0 +1,201 @@
+"""Checks on values that came from outside: each gives back the clean value or refuses it."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import assert_never
+
+from hisa.actions.keys import normalise_key
+from hisa.actions.literal_calls import Name
+from hisa.actions.records import (
+    Action,
+    Button,
+    Click,
+    Drag,
+    Hotkey,
+    KeyDown,
+    KeyUp,
+    MouseDown,
+    MouseUp,
+    Move,
+    Press,
+    Scroll,
+    Sleep,
+    Write,
+)
+from hisa.errors import ActionRefused
+
+__all__ = [
+    "MAX_ACTIONS",
+    "MAX_CLICKS",
+    "MAX_COORDINATE",
+    "MAX_INTERVAL",
+    "MAX_KEYS",
+    "MAX_PRESSES",
+    "MAX_SCROLL",
+    "MAX_SECONDS",
+    "MAX_TEXT",
+    "MAX_TOTAL_SECONDS",
+    "bounded",
+    "button",
+    "coordinate",
+    "interval",
+    "key",
+    "keys",
+    "number",
+    "scroll",
+    "seconds",
+    "shown",
+    "text",
+    "whole",
+]
+
+MAX_COORDINATE = 100_000
+"""Largest absolute coordinate, in pixels."""
+MAX_TEXT = 10_000
+"""Characters of one `Write`."""
+MAX_SECONDS = 60.0
+"""Longest sleep, move or drag."""
+MAX_TOTAL_SECONDS = 120.0
+"""Longest time that one list of actions may wait, typing intervals included."""
+MAX_INTERVAL = 1.0
+"""Seconds between two key strokes or clicks."""
+MAX_CLICKS = 10
+"""Clicks of one `Click`."""
+MAX_PRESSES = 200
+"""Presses of one `Press`."""
+MAX_SCROLL = 1_000
+"""Wheel clicks of one `Scroll`."""
+MAX_KEYS = 6
+"""Keys of one `Hotkey`."""
+MAX_ACTIONS = 200
+"""Actions of one list."""
+
+
+def number(value: object, what: str, low: float, high: float) -> float:
+    """A finite number from ``low`` to ``high``; a bool is not one."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ActionRefused(f"{what} must be a plain number, not {shown(value)}")
+    # An integer may be too long for a float or for printing: compare before either.
+    if not low <= value <= high:
+        given = f"{value:g}" if abs(value) < 1e12 else "this number"
+        raise ActionRefused(f"{what}: {given} is outside {low:g} to {high:g}")
+    return float(value)
+
+
+def whole(value: object, what: str, low: int, high: int) -> int:
+    """A whole number from ``low`` to ``high``, also when written as 3.0."""
+    checked = number(value, what, low, high)
+    if checked != math.floor(checked):
+        raise ActionRefused(f"{what} must be a whole number, not {checked:g}")
+    return int(checked)
+
+
+def coordinate(value: object, what: str) -> float:
+    """One coordinate in pixels."""
+    return number(value, what, -MAX_COORDINATE, MAX_COORDINATE)
+
+
+def scroll(value: object) -> int:
+    """Wheel clicks, of either sign."""
+    return whole(value, "scroll clicks", -MAX_SCROLL, MAX_SCROLL)
+
+
+def seconds(value: object, what: str = "duration") -> float:
+    """A sleep or a duration."""
+    return number(value, f"{what} in seconds", 0, MAX_SECONDS)
+
+
+def interval(value: object) -> float:
+    """The time between two key strokes or clicks."""
+    return number(value, "interval in seconds", 0, MAX_INTERVAL)
+
+
+def text(value: object) -> str:
+    """Text that can be typed."""
+    if not isinstance(value, str):
+        raise ActionRefused(f"text must be a string, not {shown(value)}")
+    if len(value) > MAX_TEXT:
+        raise ActionRefused(f"text of {len(value)} characters; at most {MAX_TEXT} are allowed")
+    if wrong := next((c for c in value if not _typeable(c)), None):
+        raise ActionRefused(
+            f"text holds the character U+{ord(wrong):04X}; control characters other than newline "
+            "and tab, and halves of characters, cannot be typed"
+        )
+    return value
+
+
+def _typeable(character: str) -> bool:
+    return character in "\n\r\t" or unicodedata.category(character) not in ("Cc", "Cs")
+
+
+def key(value: object) -> str:
+    """A key in its one spelling."""
+    if not isinstance(value, str):
+        raise ActionRefused(f"a key must be a string, not {shown(value)}")
+    return normalise_key(value)
+
+
+def keys(value: object) -> tuple[str, ...]:
+    """The keys of a hotkey."""
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise ActionRefused(f"keys must be a list of strings, not {shown(value)}")
+    if not 1 <= len(value) <= MAX_KEYS:
+        raise ActionRefused(f"hotkey of {len(value)} keys; 1 to {MAX_KEYS} are allowed")
+    return tuple(key(item) for item in value)
+
+
+def button(value: object) -> Button:
+    """A mouse button, by PyAutoGUI's names."""
+    match value:
+        case "left" | "primary":
+            return "left"
+        case "middle":
+            return "middle"
+        case "right" | "secondary":
+            return "right"
+        case _:
+            raise ActionRefused(f"button {shown(value)}; allowed are 'left', 'middle', 'right'")
+
+
+def shown(value: object) -> str:
+    """A value as an error may print it, whatever it is."""
+    match value:
+        case str() if len(value) <= 60:
+            return repr(value)
+        case Name():
+            return f"the name {value.name[:60]!r}"
+        case bool() | None:
+            return repr(value)
+        case _:
+            return f"a value of type {type(value).__name__}"
+
+
+def bounded(actions: Iterable[Action]) -> tuple[Action, ...]:
+    """The actions, once the whole list is within its limits."""
+    checked = tuple(actions)
+    if len(checked) > MAX_ACTIONS:
+        raise ActionRefused(f"{len(checked)} actions at once; at most {MAX_ACTIONS} are allowed")
+    if (total := sum(_waits(action) for action in checked)) > MAX_TOTAL_SECONDS:
+        raise ActionRefused(
+            f"the actions wait {total:g} seconds; at most {MAX_TOTAL_SECONDS:g} are allowed"
+        )
+    return checked
+
+
+def _waits(action: Action) -> float:
+    match action:
+        case Move() | Drag():
+            return action.duration
+        case Write():
+            return action.interval * len(action.text)
+        case Sleep():
+            return action.seconds
+        case Click() | Scroll() | Press() | Hotkey() | KeyDown() | KeyUp():
+            return 0.0
+        case MouseDown() | MouseUp():
+            return 0.0
+        case _:
+            assert_never(action)

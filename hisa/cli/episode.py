@@ -1,0 +1,157 @@
+"""One run from the terminal's side: signals, progress, questions, report and exit status."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from hisa.agent import Result
+from hisa.cli.desktop import leave, opened
+from hisa.cli.progress import Progress
+from hisa.config import Settings
+from hisa.errors import EnvironmentFailed, UsageError
+from hisa.events import RunFinished
+from hisa.protocols import Task
+from hisa.runs.log import RunLog
+from hisa.runs.read import load_run
+from hisa.runs.report import write_report
+from hisa.wiring import Workshop, open_agent
+
+__all__ = ["conclude", "episode", "exit_code", "in_desktop", "terminal_ask"]
+
+
+def exit_code(result: Result) -> int:
+    """0 done; 1 the task was not done; 3 a machine or a model is unavailable."""
+    match result.status:
+        case "model_error" | "environment_error":
+            return 3
+        case "succeeded":
+            return 0 if result.score is None or result.score > 0 else 1
+        case _:
+            return 0 if result.score else 1
+
+
+async def terminal_ask(question: str) -> bool:
+    """Ask a person at the terminal; the screen of the agent goes on meanwhile."""
+    return await asyncio.to_thread(click.confirm, f"\n{question}\nAllow?", default=False, err=True)
+
+
+def must_have_person(settings: Settings) -> None:
+    """Whether somebody can answer, where somebody has to.
+
+    Raises:
+        UsageError: questions will come and standard input is no terminal.
+    """
+    own_screen = settings.environment.kind.startswith("display")
+    asks = settings.run.confirm == "always" or (settings.run.confirm == "auto" and own_screen)
+    if asks and not sys.stdin.isatty():
+        raise UsageError(
+            f"environment {settings.environment.kind!r} asks a person before every act, and "
+            "standard input is no terminal",
+            fix="run it in a terminal, or give --confirm never",
+        )
+
+
+async def guarded(settings: Settings, task: Task, log: RunLog, workshop: Workshop) -> Result:
+    """Run with Ctrl-C and SIGTERM meaning "stop and keep everything"."""
+    async with open_agent(settings, task, log, workshop) as agent:
+        work = asyncio.create_task(agent.run(task, done=log.step))
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, work.cancel)
+        try:
+            return await work
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
+
+
+async def in_desktop(settings: Settings, task: Task, log: RunLog, workshop: Workshop) -> Result:
+    """`guarded` in the workshop's started environment, which is ended or left up afterwards."""
+    assert workshop.environment is not None
+    result = None
+    try:
+        result = await guarded(settings, task, log, workshop)
+    finally:
+        await leave(workshop.environment, result)
+    return result
+
+
+def episode(settings: Settings, task: Task, *, as_json: bool, report: bool) -> int:
+    """Run a task in a new run folder; the exit code comes back."""
+    must_have_person(settings)
+    console = Console(stderr=as_json, quiet=as_json, highlight=False, soft_wrap=True)
+    progress = Progress(console, settings.run.max_steps)
+
+    async def work(log: RunLog) -> Result:
+        console.print(Text(f"run {log.id}: {task.instruction.strip()}", style="bold"))
+        try:
+            environment = await opened(settings, log)
+        except EnvironmentFailed as error:
+            log.emit(RunFinished(exit_status="environment_error", message=str(error)))
+            raise
+        workshop = Workshop(environment=environment, ask=terminal_ask, listeners=[progress])
+        return await in_desktop(settings, task, log, workshop)
+
+    with RunLog.create(
+        settings.run.folder,
+        task,
+        settings=settings.model_dump(mode="json"),
+        seed=settings.run.seed,
+    ) as log:
+        result = asyncio.run(work(log))
+    return conclude(result, log, console, progress, as_json=as_json, report=report)
+
+
+def conclude(
+    result: Result,
+    log: RunLog,
+    console: Console,
+    progress: Progress,
+    *,
+    as_json: bool,
+    report: bool,
+) -> int:
+    """Write the report and say how it ended and where everything is."""
+    page = write_report(load_run(log.folder), log.folder / "report.html") if report else None
+    summary: dict[str, Any] = {
+        "run": result.run_id,
+        "status": result.status,
+        "message": result.message,
+        "score": result.score,
+        "steps": result.steps,
+        "models": log.manifest.models,
+        "tokens_in": progress.tokens_in,
+        "tokens_out": progress.tokens_out,
+        "usd": round(progress.usd, 6),
+        "folder": str(log.folder),
+        "report": None if page is None else str(page),
+    }
+    if as_json:
+        click.echo(json.dumps(summary))
+        return exit_code(result)
+    score = "not scored" if result.score is None else f"{result.score:g}"
+    style = "bold green" if exit_code(result) == 0 else "bold red"
+    console.print()
+    console.print(Text(f"{result.status}: {result.message}", style=style))
+    models = ", ".join(f"{role}: {name}" for role, name in log.manifest.models.items())
+    for label, value in (
+        ("score", score),
+        ("steps", str(result.steps)),
+        ("models", models),
+        ("cost", progress.summary()),
+        ("run", str(log.folder)),
+        ("report", "" if page is None else str(page)),
+    ):
+        if value:
+            console.print(Text(f"  {label:<7} {value}"))
+    if result.status not in ("succeeded", "infeasible"):
+        console.print(Text(f"  go on with: hisa runs resume {result.run_id}"))
+    return exit_code(result)

@@ -1,0 +1,128 @@
+"""Live progress of a run in the terminal: one block a step, as its events come in."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from hisa.events import (
+    Abstracted,
+    Event,
+    Failed,
+    GroundingFailed,
+    Guidance,
+    Induced,
+    LoopDetected,
+    ModelCalled,
+    ModelFailed,
+    Planned,
+    PlanRejected,
+    Refined,
+    RunResumed,
+    StepFinished,
+)
+
+__all__ = ["Progress"]
+
+_WIDTH = 400
+
+
+def _flat(value: Any) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
+
+
+class Progress:
+    """Prints events as they come; everything a model wrote is printed as plain text.
+
+    Args:
+        console: where to; usually standard error or output.
+        max_steps: for "step 3 of at most 50".
+    """
+
+    def __init__(self, console: Console, max_steps: int) -> None:
+        self._console = console
+        self._max_steps = max_steps
+        self._started = time.monotonic()
+        self.tokens_in = self.tokens_out = 0
+        self.usd = 0.0
+        self.unpriced = 0
+
+    def __call__(self, event: Event) -> None:
+        """Show one event."""
+        match event:
+            case Guidance():
+                self._guidance(event)
+            case Planned():
+                self._planned(event)
+            case Abstracted():
+                ok = event.result.startswith("Succeeded")
+                self._line("result", event.result, "green" if ok else "yellow")
+            case ModelCalled():
+                self.count(event)
+            case StepFinished():
+                self._line("so far", self.summary(), "dim")
+            case _:
+                self._rare(event)
+
+    def summary(self) -> str:
+        """Tokens, money and time so far."""
+        money = f"${self.usd:.4f}" + (" + calls of unknown price" if self.unpriced else "")
+        seconds = time.monotonic() - self._started
+        return f"{self.tokens_in} tokens in, {self.tokens_out} out, {money}, {seconds:.1f} s"
+
+    def _rare(self, event: Event) -> None:
+        match event:
+            case PlanRejected():
+                self._line("reply", f"refused ({event.attempt}): {event.error}", "yellow")
+            case ModelFailed():
+                again = "" if event.retry_in is None else f"; again in {event.retry_in:.1f} s"
+                self._line(event.role, f"{event.kind}: {event.message}{again}", "yellow")
+            case GroundingFailed():
+                self._line("place", f"not found: {event.reason}", "yellow")
+            case LoopDetected():
+                self._line("loop", f"{event.action}, {event.times} times", "yellow")
+            case Refined():
+                self._line("context", f"refined: {event.text}", "dim")
+            case Induced():
+                old = f" (replaces {event.superseded})" if event.superseded else ""
+                self._line("learned", f"{event.kind}: {event.lesson}{old}", "cyan")
+            case RunResumed():
+                self._line("resumed", f"desktop {event.desktop} {event.detail}", "cyan")
+            case Failed():
+                self._line("broken", f"{event.where}: {event.message}", "red")
+            case _:
+                pass
+
+    def _guidance(self, event: Guidance) -> None:
+        for hit in event.patterns:
+            came = f" [from run {hit.source_run}]" if hit.source_run else ""
+            self._line("recalled", f"{hit.score:.2f} {hit.kind}: {hit.lesson}{came}", "cyan")
+        for line in event.advice.splitlines():
+            self._line("advice", line, "cyan")
+
+    def _planned(self, event: Planned) -> None:
+        self._console.print()
+        title = Text(f"step {event.step} of at most {self._max_steps}", style="bold")
+        self._console.print(title)
+        self._line("thought", event.thought)
+        self._line("action", f"{event.tool}  {_flat(event.input)}", "bold")
+        if event.description:
+            self._line("target", event.description)
+
+    def count(self, event: Event) -> None:
+        """Add a model call to the totals; other events are passed over."""
+        if not isinstance(event, ModelCalled):
+            return
+        self.tokens_in += event.tokens_in
+        self.tokens_out += event.tokens_out
+        self.usd += event.usd or 0.0
+        self.unpriced += event.usd is None
+
+    def _line(self, label: str, value: str, style: str = "") -> None:
+        text = Text(f"  {label:<9}", style="dim")
+        text.append(_flat(value), style=style)
+        self._console.print(text)

@@ -1,0 +1,115 @@
+"""``hisa runs resume``: go on with a run that was stopped, killed or ran out of budget."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hisa.agent import Result
+    from hisa.config import Settings
+    from hisa.runs.log import RunLog
+    from hisa.runs.resume import ResumePoint
+    from hisa.wiring import Listener
+
+__all__ = ["resume"]
+
+_ENDED = ("succeeded", "infeasible")
+
+
+@click.command()
+@click.argument("run_id", metavar="[ID]", default="latest")
+@click.option("--max-steps", type=int, metavar="N", help="A new limit of steps.")
+@click.option("--budget-usd", type=float, metavar="X", help="A new limit of money.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, and no progress.")
+@click.pass_obj
+def resume(
+    settings: Settings,
+    run_id: str,
+    max_steps: int | None,
+    budget_usd: float | None,
+    as_json: bool,
+) -> int:
+    r"""Go on with run ID (an id, its beginning, or "latest") after its last complete step.
+
+    The agent's state is rebuilt from the log. The desktop is found again where it still runs (a
+    stopped or killed run leaves it up for 15 minutes); else a fresh one is brought to the same
+    place by replaying what was done, without asking a model.
+
+    \b
+    hisa runs resume
+    hisa runs resume 20261121-0345 --max-steps 100
+    """
+    from rich.console import Console
+
+    from hisa.cli.episode import conclude
+    from hisa.cli.progress import Progress
+    from hisa.errors import UsageError
+    from hisa.runs.log import RunLog
+    from hisa.runs.read import load_run
+    from hisa.runs.resume import resume_point
+
+    run = load_run(run_id, settings.run.folder)
+    if run.status in _ENDED:
+        raise UsageError(
+            f"run {run.id} ended with {run.status!r}; there is nothing to go on with",
+            fix=f"hisa runs report {run.id}",
+        )
+    point = resume_point(run)
+    earlier = _settings(point.settings, max_steps=max_steps, budget_usd=budget_usd)
+    console = Console(stderr=as_json, quiet=as_json, highlight=False, soft_wrap=True)
+    progress = Progress(console, earlier.run.max_steps)
+    for event in run.events:
+        progress.count(event)
+    with RunLog.reopen(run.folder) as log:
+        console.print(f"run {log.id}: going on after step {point.step}")
+        result = _go_on(earlier, log, point, progress)
+    return conclude(result, log, console, progress, as_json=as_json, report=True)
+
+
+def _settings(
+    recorded: Mapping[str, object], *, max_steps: int | None, budget_usd: float | None
+) -> Settings:
+    from pydantic import ValidationError
+
+    from hisa.config import Settings
+    from hisa.errors import ConfigError
+
+    try:
+        settings = Settings.model_validate(recorded)
+    except ValidationError as error:
+        raise ConfigError(f"the run's own settings cannot be read: {error}") from error
+    changes: dict[str, object] = {}
+    if max_steps is not None:
+        changes["max_steps"] = max_steps
+    if budget_usd is not None:
+        changes["budget_usd"] = budget_usd
+    return settings.model_copy(update={"run": settings.run.model_copy(update=changes)})
+
+
+def _go_on(settings: Settings, log: RunLog, point: ResumePoint, listener: Listener) -> Result:
+    import asyncio
+
+    from hisa.cli.desktop import find_again
+    from hisa.cli.episode import in_desktop, terminal_ask
+    from hisa.events import RunResumed
+    from hisa.wiring import Workshop
+
+    async def work() -> Result:
+        environment, how, detail = await find_again(settings, log, point)
+        event = RunResumed(desktop=how, detail=detail)
+        log.emit(event)
+        listener(event)
+        workshop = Workshop(
+            environment=environment,
+            ask=terminal_ask,
+            listeners=[listener],
+            events=point.events,
+            calls=point.calls,
+        )
+        return await in_desktop(settings, point.task, log, workshop)
+
+    return asyncio.run(work())

@@ -1,0 +1,90 @@
+"""``hisa run``: an agent on a task, with live progress, a score and a report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from hisa.config import Settings
+    from hisa.protocols import Task
+
+__all__ = ["run"]
+
+
+def _overrides(options: dict[str, Any]) -> dict[str, Any]:
+    """Named options as a settings tree."""
+    tree: dict[str, dict[str, Any]] = {"run": {}, "environment": {}}
+    for option, (section, key) in {
+        "max_steps": ("run", "max_steps"),
+        "budget_usd": ("run", "budget_usd"),
+        "confirm": ("run", "confirm"),
+        "folder": ("run", "folder"),
+        "env": ("environment", "kind"),
+    }.items():
+        if options[option] is not None:
+            tree[section][key] = options[option]
+    planner = {
+        key: options[option]
+        for option, key in (("model", "model"), ("profile", "profile"))
+        if options[option] is not None
+    }
+    return {**tree, "models": {"planner": planner}} if planner else dict(tree)
+
+
+def _read_task(text: str, domain: str) -> Task:
+    from hisa.errors import UsageError
+    from hisa.tasks.files import load_task, task_from_text
+
+    if text == "-":
+        return task_from_text(click.get_text_stream("stdin").read(), domain=domain)
+    looks_like_file = text.endswith((".yaml", ".yml", ".json")) and "\n" not in text
+    if looks_like_file and " " not in text.strip():
+        path = Path(text)
+        if not path.is_file():
+            raise UsageError(f"no task file {text!r}", fix="ls examples/")
+        return load_task(path)
+    return task_from_text(text, domain=domain)
+
+
+@click.command()
+@click.argument("task")
+@click.option("--env", metavar="KIND", help="desktop (default), display=:N or guest=http://H:P.")
+@click.option("--model", metavar="NAME", help="The planner's and state manager's model.")
+@click.option("--profile", metavar="NAME", help="What the model takes; by default by its name.")
+@click.option("--max-steps", type=int, metavar="N", help="Give up after so many steps (50).")
+@click.option("--budget-usd", type=float, metavar="X", help="End before a call that costs more.")
+@click.option(
+    "--confirm",
+    type=click.Choice(["auto", "always", "never"]),
+    help="Ask before each act and command; auto: on a display that is not thrown away.",
+)
+@click.option("--domain", default="", metavar="NAME", help="Whose patterns and SOPs to use.")
+@click.option("--runs", "folder", metavar="DIR", help="Where run folders are made (runs).")
+@click.option("--set", "assignments", multiple=True, metavar="A.B=C", help="One setting.")
+@click.option("--report/--no-report", default=True, help="Write report.html into the run folder.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, and no progress.")
+@click.pass_context
+def run(ctx: click.Context, task: str, assignments: tuple[str, ...], **options: Any) -> None:
+    r"""Run an agent on TASK: a text, a task file (.yaml), or - for standard input.
+
+    \b
+    hisa run "Open the text editor. Type \"hello\". Save the file as \"hi.txt\"."
+    hisa run examples/shopping_list.yaml
+    hisa run task.yaml --model gpt-5 --budget-usd 1 --max-steps 30
+    OPENAI_BASE_URL=http://127.0.0.1:8000/v1 OPENAI_API_KEY=x hisa run "…" --model NAME
+    hisa run "…" --env display=:0          (your own screen; asks before every act)
+
+    Without --model the offline model runs: rules, no language model; it follows tasks that are
+    written as steps. Ctrl-C stops the run and keeps everything; "hisa runs resume ID" goes on.
+    """
+    from hisa.cli.episode import episode
+    from hisa.config import load
+
+    file, earlier = ctx.meta["hisa.settings"]
+    settings: Settings = load(file, [*earlier, *assignments], overrides=_overrides(options))
+    chosen = _read_task(task, options["domain"])
+    status = episode(settings, chosen, as_json=options["as_json"], report=options["report"])
+    ctx.exit(status)

@@ -1,0 +1,194 @@
+"""``hisa runs``: look at what was run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from hisa.config import Settings
+    from hisa.runs.manifest import Manifest
+    from hisa.runs.read import Run
+
+__all__ = ["runs"]
+
+_ROOT = click.option(
+    "--root", type=click.Path(path_type=Path), help="Folder of all runs; by default run.folder."
+)
+_ID = click.argument("run_id", metavar="[ID]", default="latest")
+
+
+def _examples(*lines: str) -> str:
+    """Commands that stay one a line in the help."""
+    return "\b\n" + "\n".join(lines)
+
+
+@click.group(epilog=_examples("hisa runs ls", "hisa runs show latest", "hisa runs report --open"))
+def runs() -> None:
+    """List, show, report, export and resume runs.
+
+    ID is the name of a run, the beginning or the end of it, or "latest".
+    """
+
+
+@runs.command(
+    "ls",
+    epilog=_examples(
+        "hisa runs ls",
+        "hisa runs ls --limit 100 --json | jq '.[] | select(.status == \"max_steps\") | .id'",
+    ),
+)
+@_ROOT
+@click.option("--limit", type=click.IntRange(1), default=20, help="Newest so many; 20.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: all that is in run.json.")
+@click.pass_obj
+def list_command(settings: Settings, root: Path | None, limit: int, as_json: bool) -> None:
+    """List runs, newest first."""
+    rows = _rows(_root(settings, root), limit)
+    if as_json:
+        _print_json([{**manifest.model_dump(), "status": status} for manifest, status in rows])
+        return
+    if not rows:
+        click.echo(f'no runs in {_root(settings, root)}; start one: hisa run "TASK"')
+        return
+    from hisa.runs.text import run_table
+
+    _print(lambda width: run_table(rows, width))
+
+
+@runs.command(
+    "show",
+    epilog=_examples(
+        "hisa runs show",
+        "hisa runs show 20261121-034512-7f3a --step 4",
+        "hisa runs show latest --events | grep model_failed",
+    ),
+)
+@_ID
+@_ROOT
+@click.option("--step", type=click.IntRange(1), help="All of one step.")
+@click.option("--events", is_flag=True, help="Print the events as they were logged.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_obj
+def show_command(
+    settings: Settings,
+    run_id: str,
+    root: Path | None,
+    *,
+    step: int | None,
+    events: bool,
+    as_json: bool,
+) -> None:
+    """Show one run: its end, its totals and a line a step."""
+    from hisa.runs import text
+
+    run = _load(settings, run_id, root)
+    if events:
+        for event in run.events:
+            if step is None or event.step == step:
+                click.echo(json.dumps(event.model_dump()))
+    elif as_json:
+        _print_json(text.run_json(run) if step is None else text.step_json(run, step))
+    elif step is not None:
+        click.echo(text.step_text(run, step))
+    else:
+        _print(lambda width: text.summary(run, width))
+
+
+@runs.command(
+    "report",
+    epilog=_examples(
+        "hisa runs report", "hisa runs report 20261121-034512-7f3a -o report.html --open"
+    ),
+)
+@_ID
+@_ROOT
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="File to write.")
+@click.option("--open", "show", is_flag=True, help="Open it in the browser.")
+@click.pass_obj
+def report_command(
+    settings: Settings, run_id: str, root: Path | None, output: Path | None, show: bool
+) -> None:
+    """Write one run as one HTML page that needs nothing else, and print its path."""
+    from hisa.runs.report import write_report
+
+    run = _load(settings, run_id, root)
+    path = write_report(run, output or run.folder / "report.html").resolve()
+    click.echo(path)
+    if show:
+        click.launch(path.as_uri())
+
+
+@runs.command(
+    "export",
+    epilog=_examples(
+        "hisa runs export latest", "hisa runs export latest --format osworld -o results"
+    ),
+)
+@_ID
+@_ROOT
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["jsonl", "osworld"]),
+    default="jsonl",
+    help="jsonl: a training sample a step; osworld: OSWorld's results folder.",
+)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="File, or folder of results.")
+@click.pass_obj
+def export_command(
+    settings: Settings, run_id: str, root: Path | None, kind: str, output: Path | None
+) -> None:
+    """Write one run for other programs, and print the path."""
+    from hisa.runs import export
+
+    run = _load(settings, run_id, root)
+    if kind == "osworld":
+        click.echo(export.export_osworld(run, output or Path("results")))
+    else:
+        click.echo(export.export_jsonl(run, output or run.folder / "trajectory.jsonl"))
+
+
+def _root(settings: Settings, root: Path | None) -> Path:
+    return root if root is not None else settings.run.folder.expanduser()
+
+
+def _load(settings: Settings, run_id: str, root: Path | None) -> Run:
+    from hisa.runs.read import load_run
+
+    return load_run(run_id, _root(settings, root))
+
+
+def _rows(root: Path, limit: int) -> list[tuple[Manifest, str]]:
+    from hisa.errors import UsageError
+    from hisa.runs.read import is_running, list_runs, read_manifest
+
+    rows = []
+    for folder in list_runs(root)[:limit]:
+        try:
+            manifest = read_manifest(folder)
+        except UsageError as error:
+            click.echo(f"left out: {error}", err=True)
+            continue
+        open_status = "running" if is_running(folder) else "unfinished"
+        rows.append((manifest, manifest.exit_status or open_status))
+    return rows
+
+
+def _print(lines: Callable[[int], Iterable[Text]]) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False)
+    for line in lines(console.width):
+        console.print(line, soft_wrap=bool(line.no_wrap))
+
+
+def _print_json(value: object) -> None:
+    # ASCII only: a terminal cannot be steered by what models wrote.
+    click.echo(json.dumps(value, indent=2))

@@ -1,0 +1,65 @@
+"""``hisa tools``: the tools a planner may call."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from hisa.errors import UsageError
+
+__all__ = ["tools"]
+
+
+@click.group()
+def tools() -> None:
+    r"""List and show the tools a planner may call.
+
+    A tool is a typed function with a docstring, announced by its package in the entry-point group
+    "hisa.tools".
+
+    \b
+    hisa tools ls
+    hisa tools show bash_execution
+    """
+
+
+@tools.command("ls")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_tools(as_json: bool) -> None:
+    """List all tools, and the plug-ins that failed to load."""
+    from hisa.tools.registry import discover
+
+    found, broken = discover()
+    if as_json:
+        rows = [{"name": t.name, "source": t.source, "schema": t.parameters} for t in found]
+        bad = [{"name": b.name, "source": b.source, "traceback": b.traceback} for b in broken]
+        click.echo(json.dumps({"tools": rows, "broken": bad}, indent=2))
+        return
+    for tool in sorted(found, key=lambda tool: tool.name):
+        summary = tool.documentation.splitlines()[0]
+        click.echo(f"{tool.name:<16} {tool.source:<20} {summary}")
+    for plugin in broken:
+        reason = plugin.traceback.strip().splitlines()[-1]
+        click.echo(f"{plugin.name:<16} {plugin.source:<20} FAILED TO LOAD: {reason}", err=True)
+        click.echo(f"  try: hisa tools show {plugin.name}", err=True)
+
+
+@tools.command("show")
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def show_tool(name: str, as_json: bool) -> None:
+    """Show one tool as models read it, or why it failed to load."""
+    from hisa.tools.registry import discover
+
+    found, broken = discover()
+    for plugin in broken:
+        if plugin.name == name:
+            raise UsageError(f"tool {name!r} ({plugin.source}) failed to load:\n{plugin.traceback}")
+    for tool in found:
+        if tool.name == name:
+            record = {"name": tool.name, "source": tool.source, "schema": tool.parameters}
+            click.echo(json.dumps(record, indent=2) if as_json else tool.describe())
+            return
+    known = ", ".join(sorted(tool.name for tool in found))
+    raise UsageError(f"no tool {name!r}; known: {known}", fix="hisa tools ls")

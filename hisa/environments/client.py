@@ -1,0 +1,84 @@
+"""What all environments with a guest share: everything but starting and stopping."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from hisa.actions import Action
+from hisa.environments.transport import Guest, Look, Transport
+from hisa.errors import EnvironmentFailed
+from hisa.geometry import Size
+from hisa.observation import DEFAULT_IMAGE_LIMIT, Observation, Screenshot
+from hisa.protocols import CommandResult
+
+__all__ = ["GuestEnvironment"]
+
+
+class GuestEnvironment:
+    """An environment behind a guest; subclasses start it, stop it and reset it.
+
+    Args:
+        image_limit: the largest picture that models see.
+    """
+
+    def __init__(self, image_limit: Size = DEFAULT_IMAGE_LIMIT) -> None:
+        self._image_limit = image_limit
+        self._guest: Guest | None = None
+        self._open: Transport | None = None
+        self._touched = False
+
+    @property
+    def name(self) -> str:
+        """As printed."""
+        return "guest"
+
+    @property
+    def _transport(self) -> Transport:
+        if self._open is None:
+            raise EnvironmentFailed(
+                f"{self.name}: not started", fix="use it as `async with environment:`"
+            )
+        return self._open
+
+    async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
+        """Look; the picture is scaled down to the image limit."""
+        look = await self._transport.look(elements=elements, settle=settle)
+        screenshot = await asyncio.to_thread(self._fitted, look)
+        return Observation(
+            screenshot=screenshot,
+            screen=look.screen,
+            windows=look.windows,
+            elements=look.elements,
+            cursor=look.cursor,
+        )
+
+    def _fitted(self, look: Look) -> Screenshot:
+        return Screenshot(look.picture).fitted(self._image_limit)
+
+    async def act(self, actions: Sequence[Action], /) -> None:
+        """Do the actions, in order, at most once."""
+        self._touched = True
+        if actions:
+            await self._transport.act(actions)
+
+    async def execute(
+        self, command: str | Sequence[str], *, timeout: float = 120.0, limit: int = 100_000
+    ) -> CommandResult:
+        """Run a command as the desktop's user."""
+        self._touched = True
+        return await self._transport.execute(command, timeout=timeout, limit=limit)
+
+    async def read_file(self, path: str, /) -> bytes:
+        """A file of the machine."""
+        return await self._transport.read_file(path)
+
+    async def write_file(self, path: str, data: bytes, /) -> None:
+        """Put a file there."""
+        self._touched = True
+        await self._transport.write_file(path, data)
+
+    async def _close(self) -> None:
+        guest, self._guest, self._open = self._guest, None, None
+        if guest is not None:
+            await guest.close()

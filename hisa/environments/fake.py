@@ -1,0 +1,317 @@
+"""A computer in memory: one small form, drawn with PIL, driven through the same protocol.
+
+The form has a text field labelled "Name", a check box "Agree", the buttons "OK" and "Save" and a
+status line. Loop tests and benchmarks use it where a real desktop would only cost time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import singledispatchmethod
+
+from PIL import Image, ImageDraw
+
+from hisa.actions import Action, Click, Drag, Hotkey, KeyDown, MouseDown, Move, Press, Scroll, Write
+from hisa.errors import ActionRefused, EnvironmentFailed
+from hisa.geometry import Box, Point, Size
+from hisa.observation import DEFAULT_IMAGE_LIMIT, Element, Observation, Screenshot, Window
+from hisa.protocols import CommandResult
+
+__all__ = ["FakeEnvironment"]
+
+_TITLE = "Form"
+_APP = "fake"
+_SAVED_TO = "/home/user/form.txt"
+_KEY_NAMES = """enter return tab esc escape backspace delete del space up down left right home end
+pageup pagedown insert ctrl ctrlleft ctrlright shift shiftleft shiftright alt altleft altright win
+winleft winright menu apps f1 f2 f3 f4 f5 f6 f7 f8 f9 f10 f11 f12"""
+_NAMED_KEYS = frozenset(_KEY_NAMES.split())
+
+
+def _box(left: float, top: float, width: float, height: float) -> Box:
+    return Box(left, top, left + width, top + height, "screen")
+
+
+@dataclass
+class _Form:
+    text: str = ""
+    focus: str = ""
+    agreed: bool = False
+    status: str = "Ready"
+    cursor: Point = field(default_factory=lambda: Point(0, 0, "screen"))
+    files: dict[str, bytes] = field(default_factory=dict)
+
+
+class FakeEnvironment:
+    """A form in memory that obeys the `hisa.protocols.Environment` protocol.
+
+    Args:
+        size: the screen, in pixels; at least 640x400.
+        image_limit: the largest picture that models see.
+        commands: what `execute` answers, by command line; any other answers exit code 127.
+        fail_after: after so many calls of `observe`, `act` and `execute` the machine is gone.
+    """
+
+    def __init__(
+        self,
+        size: Size = DEFAULT_IMAGE_LIMIT,
+        *,
+        image_limit: Size = DEFAULT_IMAGE_LIMIT,
+        commands: Mapping[str, CommandResult] | None = None,
+        fail_after: int | None = None,
+    ) -> None:
+        self.acted: list[Action] = []
+        """Every action done since the last reset."""
+        self._size = size
+        self._image_limit = image_limit
+        self._commands = dict(commands or {})
+        self._calls_left = fail_after
+        self._form = _Form()
+        self._boxes = {
+            "field": _box(220, 120, 360, 32),
+            "agree": _box(220, 172, 120, 24),
+            "ok": _box(220, 220, 90, 34),
+            "save": _box(330, 220, 90, 34),
+            "status": _box(120, 280, 460, 24),
+        }
+
+    @property
+    def name(self) -> str:
+        """As printed."""
+        return "fake"
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """Everything but "reattach"."""
+        return frozenset({"elements", "settle", "at_most_once", "execute", "files", "throw_away"})
+
+    @property
+    def text(self) -> str:
+        """What stands in the text field."""
+        return self._form.text
+
+    async def __aenter__(self) -> FakeEnvironment:
+        """Start: an empty form."""
+        await self.reset()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        """Nothing to leave behind."""
+
+    async def reset(self) -> None:
+        """An empty form and no files."""
+        self._form = _Form()
+        self.acted.clear()
+
+    async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
+        """Draw the form; it never moves by itself, so ``settle`` costs nothing."""
+        self._alive()
+        window = Window("1", _TITLE, _APP, _box(100, 60, 520, 270), active=True)
+        return Observation(
+            screenshot=Screenshot(self._draw()).fitted(self._image_limit),
+            screen=self._size,
+            windows=(window,),
+            elements=self._elements() if elements else None,
+            cursor=self._form.cursor,
+        )
+
+    async def act(self, actions: Sequence[Action], /) -> None:
+        """Do the actions, in order.
+
+        Raises:
+            ActionRefused: an unknown key; the actions before it are done.
+        """
+        self._alive()
+        for action in actions:
+            self._do(action)
+            self.acted.append(action)
+
+    async def execute(
+        self, command: str | Sequence[str], *, timeout: float = 120.0, limit: int = 100_000
+    ) -> CommandResult:
+        """The scripted result of this command line; exit code 127 where there is none."""
+        self._alive()
+        line = command if isinstance(command, str) else " ".join(command)
+        result = self._commands.get(line)
+        if result is None:
+            return CommandResult(127, "", f"{line.split(maxsplit=1)[0]}: command not found")
+        return CommandResult(
+            result.exit_code, result.output[:limit], result.error[:limit], result.timed_out
+        )
+
+    async def read_file(self, path: str, /) -> bytes:
+        """A file written here or by the form's "Save".
+
+        Raises:
+            FileNotFoundError: there is none.
+        """
+        self._alive()
+        try:
+            return self._form.files[path]
+        except KeyError:
+            raise FileNotFoundError(path) from None
+
+    async def write_file(self, path: str, data: bytes, /) -> None:
+        """Keep the bytes in memory until the next reset."""
+        self._alive()
+        self._form.files[path] = bytes(data)
+
+    def _alive(self) -> None:
+        if self._calls_left is None:
+            return
+        if self._calls_left <= 0:
+            raise EnvironmentFailed("fake: the machine is gone", fix="start a new run")
+        self._calls_left -= 1
+
+    # ---------------------------------------------------------------- what it shows
+
+    def _elements(self) -> tuple[Element, ...]:
+        form, boxes = self._form, self._boxes
+        showing = frozenset({"showing", "visible", "enabled", "sensitive"})
+        focused = frozenset({"focused"}) if form.focus == "field" else frozenset()
+        checked = frozenset({"checked"}) if form.agreed else frozenset()
+
+        def element(role: str, name: str, box: Box, **more: str) -> Element:
+            return Element(role, name, box, states=showing, app=_APP, window=_TITLE, **more)
+
+        return (
+            element("label", "Name:", _box(120, 120, 80, 32)),
+            Element(
+                "text",
+                "",
+                boxes["field"],
+                text=form.text,
+                label="Name:",
+                states=showing | {"editable", "focusable"} | focused,
+                app=_APP,
+                window=_TITLE,
+            ),
+            Element(
+                "check box",
+                "Agree",
+                boxes["agree"],
+                states=showing | checked,
+                app=_APP,
+                window=_TITLE,
+            ),
+            element("push button", "OK", boxes["ok"]),
+            element("push button", "Save", boxes["save"]),
+            element("label", form.status, boxes["status"]),
+        )
+
+    def _draw(self) -> Image.Image:
+        form, boxes = self._form, self._boxes
+        image = Image.new("RGB", (self._size.width, self._size.height), (46, 52, 64))
+        pen = ImageDraw.Draw(image)
+        pen.rectangle((100, 60, 619, 329), fill=(240, 240, 240), outline=(20, 20, 20))
+        pen.rectangle((100, 60, 619, 88), fill=(70, 110, 180))
+        pen.text((110, 66), _TITLE, fill="white", font_size=16)
+        pen.text((120, 126), "Name:", fill="black", font_size=16)
+        edge = (30, 90, 200) if form.focus == "field" else (120, 120, 120)
+        self._frame(pen, boxes["field"], form.text, fill="white", edge=edge)
+        pen.rectangle((220, 176, 235, 191), fill="white", outline="black")
+        if form.agreed:
+            pen.line((222, 184, 227, 189, 234, 177), fill="black", width=2)
+        pen.text((244, 174), "Agree", fill="black", font_size=16)
+        self._frame(pen, boxes["ok"], "OK", fill=(225, 225, 225), edge=(90, 90, 90))
+        self._frame(pen, boxes["save"], "Save", fill=(225, 225, 225), edge=(90, 90, 90))
+        pen.text((120, 282), form.status, fill="black", font_size=16)
+        x, y = form.cursor.rounded()
+        pen.polygon(((x, y), (x, y + 14), (x + 10, y + 10)), fill="black", outline="white")
+        return image
+
+    @staticmethod
+    def _frame(
+        pen: ImageDraw.ImageDraw,
+        box: Box,
+        text: str,
+        *,
+        fill: str | tuple[int, int, int],
+        edge: tuple[int, int, int],
+    ) -> None:
+        pen.rectangle((box.left, box.top, box.right - 1, box.bottom - 1), fill=fill, outline=edge)
+        shown = "".join(letter if letter.isprintable() else " " for letter in text)[-40:]
+        pen.text((box.left + 8, box.top + 7), shown, fill="black", font_size=16)
+
+    # ---------------------------------------------------------------- what it does
+
+    @singledispatchmethod
+    def _do(self, action: Action) -> None:
+        """Button and key halves and sleeping change nothing in the form."""
+
+    @_do.register
+    def _(self, action: Click) -> None:
+        self._point(action.at)
+        hit = next(
+            (name for name, box in self._boxes.items() if box.contains(self._form.cursor)), ""
+        )
+        self._form.focus = hit if hit == "field" else ""
+        if hit == "agree" and action.button == "left":
+            self._form.agreed = not self._form.agreed
+        elif hit == "ok":
+            self._form.status = f"OK: {self._form.text}"
+        elif hit == "save":
+            self._save()
+
+    @_do.register
+    def _(self, action: Move) -> None:
+        self._point(action.to)
+
+    @_do.register
+    def _(self, action: Drag) -> None:
+        self._point(action.to)
+
+    @_do.register
+    def _(self, action: Scroll) -> None:
+        self._point(action.at)
+
+    @_do.register
+    def _(self, action: MouseDown) -> None:
+        self._point(action.at)
+
+    @_do.register
+    def _(self, action: Write) -> None:
+        if self._form.focus == "field":
+            self._form.text += action.text
+
+    @_do.register
+    def _(self, action: Press) -> None:
+        key = self._known(action.key)
+        if self._form.focus != "field":
+            return
+        for _ in range(action.presses):
+            if key == "backspace":
+                self._form.text = self._form.text[:-1]
+            elif len(key) == 1:
+                self._form.text += key
+            elif key == "space":
+                self._form.text += " "
+
+    @_do.register
+    def _(self, action: Hotkey) -> None:
+        keys = tuple(self._known(key) for key in action.keys)
+        if keys == ("ctrl", "s"):
+            self._save()
+        elif keys == ("ctrl", "a") and self._form.focus == "field":
+            self._form.text = ""
+
+    @_do.register
+    def _(self, action: KeyDown) -> None:
+        self._known(action.key)
+
+    def _save(self) -> None:
+        self._form.files[_SAVED_TO] = self._form.text.encode()
+        self._form.status = f"Saved to {_SAVED_TO}"
+
+    def _known(self, key: str) -> str:
+        if len(key) != 1 and key not in _NAMED_KEYS:
+            raise ActionRefused(f"unknown key {key!r}; a key is one character or a name as 'enter'")
+        return key
+
+    def _point(self, at: object) -> None:
+        if at is None:
+            return
+        if not isinstance(at, Point) or at.space != "screen":
+            raise ActionRefused(f"not a place on the screen: {at!r}")
+        self._form.cursor = at

@@ -1,0 +1,125 @@
+"""Starts the guest: ``python3 -m guest`` in a fresh desktop, or on a display that exists.
+
+The token is the first line of standard input; ``--compat`` asks for none and must be said.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from .session import APPLICATION_ENVIRONMENT, Session
+
+__all__ = ["main"]
+
+_BACKGROUND = 0x2E5A7D
+_PR_SET_PDEATHSIG = 1
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="guest", description=__doc__)
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("--session", metavar="WxH", help="start a desktop of this size first")
+    where.add_argument("--display", metavar=":N", help="use this display")
+    how = parser.add_mutually_exclusive_group(required=True)
+    how.add_argument("--fd", type=int, help="a listening socket that was handed down")
+    how.add_argument("--port", type=int, help="listen on this loopback port")
+    parser.add_argument("--ready", type=int, help="descriptor on which to say that it is ready")
+    parser.add_argument("--idle", type=float, default=0.0, help="end after so many seconds; 0: no")
+    parser.add_argument("--compat", action="store_true", help="ask for no token")
+    parser.add_argument("--parent", action="store_true", help="end when the parent ends")
+    parser.add_argument("--cage", default="", help="put commands in bubblewrap, this folder open")
+    return parser.parse_args()
+
+
+def _listen(arguments: argparse.Namespace) -> socket.socket:
+    if arguments.fd is not None:
+        return socket.socket(fileno=arguments.fd)
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listening.bind(("127.0.0.1", arguments.port))
+    listening.listen(128)
+    return listening
+
+
+def _cage(folder: str) -> Callable[[Sequence[str]], Sequence[str]] | None:
+    """Commands see the host read-only but for one folder, and no network."""
+    if not folder:
+        return None
+    prefix = ["bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/"]
+    prefix += ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--bind", folder, folder]
+    return lambda words: [*prefix, "--chdir", folder, "--", *words]
+
+
+def _watch_idle(seconds: float, idle: Callable[[], float], stop: Callable[[], None]) -> None:
+    while idle() < seconds:
+        time.sleep(min(5.0, max(0.05, seconds - idle())))
+    stop()
+
+
+def _await_window_manager(has_one: Callable[[], bool], seconds: float = 20.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not has_one():
+        if time.monotonic() > deadline:
+            raise RuntimeError("the window manager did not come up")
+        time.sleep(0.005)
+
+
+def main() -> int:
+    """Start, say so, serve until told to stop or idle for too long."""
+    arguments = _arguments()
+    if arguments.parent:
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    token = None if arguments.compat else sys.stdin.readline().strip()
+    if token == "":
+        print("no token on standard input, and no --compat", file=sys.stderr)
+        return 2
+    if arguments.session:
+        width, height = map(int, arguments.session.split("x"))
+        Session(width, height).start()
+    else:
+        os.environ.update({**APPLICATION_ENVIRONMENT, "DISPLAY": arguments.display})
+    serve(arguments, token)
+    return 0
+
+
+def serve(arguments: argparse.Namespace, token: str | None) -> None:
+    """Everything that needs the display, imported when there is one."""
+    from .access import Access
+    from .actor import Actor
+    from .screen import Screen
+    from .server import GuestServer
+    from .settle import cpu_seconds
+    from .stock import StockRoutes
+    from .typed import TypedRoutes
+
+    screen = Screen()
+    access = Access(screen)
+    own = frozenset({1, os.getpid()})
+    used = (lambda: cpu_seconds(own)) if arguments.session else None
+    cage = _cage(arguments.cage)
+    typed = TypedRoutes(screen, Actor(screen), access, used=used, wrap=cage)
+    stock = StockRoutes(screen, access, wrap=cage)
+    server = GuestServer(_listen(arguments), {**stock.routes(), **typed.routes()}, token)
+    if arguments.session:
+        _await_window_manager(screen.has_window_manager)
+        screen.paint_background(_BACKGROUND)
+    signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())
+    if arguments.idle:
+        watch = (arguments.idle, server.idle_seconds, server.shutdown)
+        threading.Thread(target=_watch_idle, args=watch, daemon=True).start()
+    if arguments.ready is not None:
+        os.write(arguments.ready, b"ready\n")
+        os.close(arguments.ready)
+    server.serve_forever(poll_interval=0.5)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,176 @@
+"""Does the actions that come over the wire as JSON, in this long-lived process."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from Xlib.display import Display
+
+from .keyboard import Keyboard
+from .ping import Pinger
+from .pointer import BUTTONS, Pointer
+from .screen import Screen
+
+__all__ = ["ActionError", "Actor"]
+
+MAX_REPEAT, MAX_SECONDS, MAX_TEXT = 1000, 60.0, 100_000
+
+
+class ActionError(Exception):
+    """An action that cannot be done; those before it are done.
+
+    Args:
+        message: what is wrong with it.
+        done: how many were done.
+    """
+
+    def __init__(self, message: str, done: int) -> None:
+        super().__init__(message)
+        self.done = done
+
+
+class Actor:
+    """Acts on one display; one list of actions at a time."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._lock = threading.Lock()
+        display = Display(screen.name)
+        self._pointer = Pointer(display, screen.width, screen.height)
+        self._keyboard = Keyboard(display, Pinger(screen).wait)
+        self._doers: dict[str, Callable[[Mapping[str, Any]], None]] = {
+            "click": self._click,
+            "move": self._move,
+            "drag": self._drag,
+            "scroll": self._scroll,
+            "write": self._write,
+            "press": self._press,
+            "hotkey": self._hotkey,
+            "key_down": lambda action: self._keyboard.down(_text(action, "key")),
+            "key_up": lambda action: self._keyboard.up(_text(action, "key")),
+            "mouse_down": self._mouse_down,
+            "mouse_up": self._mouse_up,
+            "sleep": lambda action: time.sleep(_number(action, "seconds", 0, MAX_SECONDS)),
+        }
+
+    def act(self, actions: list[Any]) -> int:
+        """Do them in order; how many.
+
+        Raises:
+            ActionError: one cannot be done.
+        """
+        with self._lock:
+            done = 0
+            for done, action in enumerate(actions):
+                try:
+                    self._do(action, first=done == 0)
+                except (ValueError, TypeError, KeyError) as error:
+                    raise ActionError(str(error), done) from error
+            return len(actions) and done + 1
+
+    def _do(self, action: Any, *, first: bool) -> None:
+        if not isinstance(action, Mapping):
+            raise TypeError(f"an action is an object, not {action!r}")
+        kind = action.get("kind")
+        doer = self._doers.get(kind) if isinstance(kind, str) else None
+        if doer is None:
+            raise ValueError(f"unknown action {kind!r}; allowed: {', '.join(sorted(self._doers))}")
+        if first and kind == "click":
+            place = self._place(action.get("at"))
+            self._pointer.separate(place or self._pointer.position())
+        doer(action)
+
+    def _place(self, at: Any) -> tuple[int, int] | None:
+        if at is None:
+            return None
+        if not isinstance(at, Mapping):
+            raise TypeError(f"a place is an object with x and y, not {at!r}")
+        if at.get("space", "screen") != "screen":
+            raise ValueError(f"a place on the screen is wanted, not in space {at['space']!r}")
+        limit = 1e6
+        return self._pointer.place(_number(at, "x", -limit, limit), _number(at, "y", -limit, limit))
+
+    def _go(self, at: Any, seconds: float = 0.0) -> None:
+        place = self._place(at)
+        if place is not None:
+            self._pointer.move(place, seconds)
+
+    def _click(self, action: Mapping[str, Any]) -> None:
+        button, count = _button(action), _whole(action, "count", 1, 1, 10)
+        self._go(action.get("at"))
+        self._pointer.click(button, count)
+
+    def _move(self, action: Mapping[str, Any]) -> None:
+        self._go(action["to"], _number(action, "duration", 0, MAX_SECONDS, 0.0))
+
+    def _drag(self, action: Mapping[str, Any]) -> None:
+        button = _button(action)
+        to = self._place(action["to"])
+        seconds = _number(action, "duration", 0, MAX_SECONDS, 0.0)
+        if to is None:
+            raise ValueError("drag: 'to' is missing")
+        self._go(action.get("start"))
+        self._pointer.drag(to, button, seconds)
+
+    def _scroll(self, action: Mapping[str, Any]) -> None:
+        dy = _whole(action, "dy", 0, -MAX_REPEAT, MAX_REPEAT)
+        dx = _whole(action, "dx", 0, -MAX_REPEAT, MAX_REPEAT)
+        self._go(action.get("at"))
+        self._pointer.scroll(dy, dx)
+
+    def _write(self, action: Mapping[str, Any]) -> None:
+        text = _text(action, "text")
+        if len(text) > MAX_TEXT:
+            raise ValueError(f"text of {len(text)} characters; at most {MAX_TEXT}")
+        self._keyboard.write(text, _number(action, "interval", 0, 1.0, 0.0))
+
+    def _press(self, action: Mapping[str, Any]) -> None:
+        key = _text(action, "key")
+        for _ in range(_whole(action, "presses", 1, 0, MAX_REPEAT)):
+            self._keyboard.press(key)
+
+    def _hotkey(self, action: Mapping[str, Any]) -> None:
+        keys = action["keys"]
+        if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
+            raise TypeError(f"keys: want a list of names, not {keys!r}")
+        self._keyboard.chord(keys)
+
+    def _mouse_down(self, action: Mapping[str, Any]) -> None:
+        self._go(action.get("at"))
+        self._pointer.down(_button(action))
+
+    def _mouse_up(self, action: Mapping[str, Any]) -> None:
+        self._go(action.get("at"))
+        self._pointer.up(_button(action))
+
+
+def _number(
+    fields: Mapping[str, Any], name: str, low: float, high: float, default: float | None = None
+) -> float:
+    value = fields.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise ValueError(f"{name}: want a number, not {value!r}")
+    if not low <= value <= high:
+        raise ValueError(f"{name} = {value!r}: want {low:g}..{high:g}")
+    return float(value)
+
+
+def _whole(fields: Mapping[str, Any], name: str, default: int, low: int, high: int) -> int:
+    return int(_number(fields, name, low, high, default))
+
+
+def _text(fields: Mapping[str, Any], name: str) -> str:
+    value = fields.get(name)
+    if not isinstance(value, str):
+        raise TypeError(f"{name}: want text, not {value!r}")
+    return value
+
+
+def _button(fields: Mapping[str, Any]) -> str:
+    button = fields.get("button", "left")
+    if button not in BUTTONS:
+        raise ValueError(f"button {button!r}: allowed are {', '.join(BUTTONS)}")
+    return str(button)

@@ -1,0 +1,112 @@
+"""Runs commands: time limit, output limit, exit code, and no wait for what they leave running."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO
+
+__all__ = ["Finished", "run"]
+
+_DRAIN_SECONDS = 0.3
+_CHUNK = 65536
+TIMED_OUT = 124
+"""Exit code of a command that was ended at its time limit, as timeout(1) has it."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A finished command; ``output`` and ``error`` cut to the limit."""
+
+    exit_code: int
+    output: bytes
+    error: bytes
+    timed_out: bool
+
+
+class _Reader(threading.Thread):
+    """Keeps the first ``limit`` bytes of a stream and throws the rest away."""
+
+    def __init__(self, stream: IO[bytes], limit: int) -> None:
+        super().__init__(daemon=True)
+        self._stream = stream
+        self._limit = limit
+        self._kept = bytearray()
+        self.start()
+
+    def run(self) -> None:
+        """Read to the end."""
+        number = self._stream.fileno()
+        while chunk := os.read(number, _CHUNK):
+            room = self._limit - len(self._kept)
+            if room > 0:
+                self._kept += chunk[:room]
+        self._stream.close()
+
+    def text(self) -> bytes:
+        """What came so far, after a short wait for the end."""
+        self.join(_DRAIN_SECONDS)
+        return bytes(self._kept)
+
+
+def run(
+    command: str | Sequence[str],
+    *,
+    timeout: float,
+    limit: int,
+    folder: str | None = None,
+    merged: bool = False,
+    environment: Mapping[str, str] | None = None,
+    wrap: Callable[[Sequence[str]], Sequence[str]] | None = None,
+) -> Finished:
+    """Run a command in a process group of its own; a string goes to bash.
+
+    Programs that it leaves running in the background go on.
+
+    Args:
+        command: a line for bash, or the words of a command.
+        timeout: seconds; then the whole group is killed.
+        limit: bytes of output kept, and as many of errors.
+        folder: working folder; None: this process's own.
+        merged: errors go into the output.
+        environment: variables; None: this process's own.
+        wrap: makes the command line that is run instead, such as a sandbox around it.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    words = ["bash", "-c", command] if isinstance(command, str) else list(command)
+    process = subprocess.Popen(
+        wrap(words) if wrap else words,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT if merged else subprocess.PIPE,
+        cwd=folder,
+        env=environment,
+        start_new_session=True,
+    )
+    output = _Reader(process.stdout, limit) if process.stdout else None
+    error = _Reader(process.stderr, limit) if process.stderr else None
+    timed_out = _wait(process, timeout)
+    return Finished(
+        exit_code=TIMED_OUT if timed_out else process.returncode,
+        output=output.text() if output else b"",
+        error=error.text() if error else b"",
+        timed_out=timed_out,
+    )
+
+
+def _wait(process: subprocess.Popen[bytes], timeout: float) -> bool:
+    deadline = time.monotonic() + timeout
+    try:
+        process.wait(max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        return True
+    return False

@@ -1,0 +1,106 @@
+"""The pointer through XTEST."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from Xlib import X
+from Xlib.ext import xtest
+
+__all__ = ["BUTTONS", "Pointer"]
+
+BUTTONS = {"left": 1, "middle": 2, "right": 3}
+_UP, _DOWN, _LEFT, _RIGHT = 4, 5, 6, 7
+_DOUBLE_CLICK_SECONDS, _DOUBLE_CLICK_PIXELS = 0.45, 6
+_DRAG_SECONDS, _DRAG_STEPS = 0.25, 20
+
+
+class Pointer:
+    """Moves and clicks on one display."""
+
+    def __init__(self, display: Any, width: int, height: int) -> None:
+        self._display = display
+        self._size = (width, height)
+        self._last_click = (0.0, 0, 0)
+
+    def place(self, x: float, y: float) -> tuple[int, int]:
+        """Whole pixels on the screen; the far edge counts as the last pixel.
+
+        Raises:
+            ValueError: off the screen.
+        """
+        width, height = self._size
+        if not (0 <= x <= width and 0 <= y <= height):
+            raise ValueError(f"({x:g}, {y:g}) is off the screen of {width}x{height}")
+        return min(round(x), width - 1), min(round(y), height - 1)
+
+    def position(self) -> tuple[int, int]:
+        """Where it is."""
+        answer = self._display.screen().root.query_pointer()
+        return answer.root_x, answer.root_y
+
+    def move(self, to: tuple[int, int], seconds: float = 0.0) -> None:
+        """Go there, in a straight line where it takes time."""
+        if seconds > 0:
+            self._glide(to, seconds)
+        self._jump(to)
+        self._display.sync()
+
+    def click(self, button: str, count: int) -> None:
+        """Press and release where it is."""
+        for _ in range(count):
+            self._button(X.ButtonPress, BUTTONS[button])
+            self._button(X.ButtonRelease, BUTTONS[button])
+        self._display.sync()
+        self._last_click = (time.monotonic(), *self.position())
+
+    def separate(self, at: tuple[int, int]) -> None:
+        """Wait until a click here no longer counts as the second half of a double click."""
+        when, x, y = self._last_click
+        near = abs(at[0] - x) < _DOUBLE_CLICK_PIXELS and abs(at[1] - y) < _DOUBLE_CLICK_PIXELS
+        left = when + _DOUBLE_CLICK_SECONDS - time.monotonic()
+        if near and left > 0:
+            time.sleep(left)
+
+    def down(self, button: str) -> None:
+        """Hold a button."""
+        self._button(X.ButtonPress, BUTTONS[button])
+        self._display.sync()
+
+    def up(self, button: str) -> None:
+        """Release a button."""
+        self._button(X.ButtonRelease, BUTTONS[button])
+        self._display.sync()
+
+    def drag(self, to: tuple[int, int], button: str, seconds: float) -> None:
+        """Hold a button from here to there; the button is always released."""
+        self.down(button)
+        try:
+            self._glide(to, max(seconds, _DRAG_SECONDS))
+            self.move(to)
+        finally:
+            self.up(button)
+
+    def scroll(self, dy: int, dx: int) -> None:
+        """Turn the wheel, in clicks: positive is up and right."""
+        for count, positive, negative in ((dy, _UP, _DOWN), (dx, _RIGHT, _LEFT)):
+            for _ in range(abs(count)):
+                number = positive if count > 0 else negative
+                self._button(X.ButtonPress, number)
+                self._button(X.ButtonRelease, number)
+        self._display.sync()
+
+    def _glide(self, to: tuple[int, int], seconds: float) -> None:
+        x, y = self.position()
+        for step in range(1, _DRAG_STEPS):
+            part = step / _DRAG_STEPS
+            self._jump((round(x + (to[0] - x) * part), round(y + (to[1] - y) * part)))
+            self._display.sync()
+            time.sleep(seconds / _DRAG_STEPS)
+
+    def _jump(self, to: tuple[int, int]) -> None:
+        xtest.fake_input(self._display, X.MotionNotify, x=to[0], y=to[1])
+
+    def _button(self, kind: int, number: int) -> None:
+        xtest.fake_input(self._display, kind, number)

@@ -1,0 +1,196 @@
+"""Everything that is read off the X server: pixels, pointer, windows."""
+
+from __future__ import annotations
+
+import io
+import os
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from PIL import Image
+from Xlib import X, Xatom
+from Xlib.display import Display
+from Xlib.error import XError
+
+from .shm import SharedCapture
+
+__all__ = ["Frame", "Screen", "TopWindow"]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The screen's pixels, BGRX, without the pointer."""
+
+    width: int
+    height: int
+    pixels: bytes
+
+    def image(self) -> Image.Image:
+        """As RGB."""
+        size = (self.width, self.height)
+        return Image.frombuffer("RGB", size, self.pixels, "raw", "BGRX", 0, 1)
+
+
+@dataclass(frozen=True)
+class TopWindow:
+    """A window under the window manager; the box is its client area, in screen pixels."""
+
+    id: int
+    title: str
+    app: str
+    box: tuple[int, int, int, int]
+    active: bool
+    hidden: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """As it goes over the wire."""
+        return {
+            "id": hex(self.id),
+            "title": self.title,
+            "app": self.app,
+            "box": None if self.hidden else self.box,
+            "active": self.active,
+        }
+
+
+class Screen:
+    """One connection for reading; usable from any thread."""
+
+    def __init__(self, name: str | None = None) -> None:
+        self.name = name or os.environ["DISPLAY"]
+        self.lock = threading.RLock()
+        self.display: Any = Display(self.name)
+        self.root: Any = self.display.screen().root
+        self.width: int = self.display.screen().width_in_pixels
+        self.height: int = self.display.screen().height_in_pixels
+        self._has_cursor = self.display.has_extension("XFIXES")
+        if self._has_cursor:
+            self.display.xfixes_query_version()
+        self._atoms: dict[str, int] = {}
+        self._capture = self._open_capture()
+
+    def _open_capture(self) -> SharedCapture | None:
+        try:
+            return SharedCapture(self.name)
+        except OSError:
+            return None
+
+    # ---------------------------------------------------------------- pixels
+
+    def grab(self) -> Frame:
+        """The screen without the pointer."""
+        with self.lock:
+            if self._capture is not None:
+                return Frame(self.width, self.height, self._capture.grab())
+            data = self.root.get_image(0, 0, self.width, self.height, X.ZPixmap, 0xFFFFFFFF).data
+            return Frame(self.width, self.height, data)
+
+    def look(self) -> Image.Image:
+        """The screen with the pointer painted in, RGB."""
+        image = self.grab().image()
+        with self.lock:
+            self._paint_cursor(image)
+        return image
+
+    def png(self) -> bytes:
+        """`look` as PNG."""
+        buffer = io.BytesIO()
+        self.look().save(buffer, "PNG", compress_level=1)
+        return buffer.getvalue()
+
+    def _paint_cursor(self, image: Image.Image) -> None:
+        if not self._has_cursor:
+            return
+        cursor = self.display.xfixes_get_cursor_image(self.root)
+        size = (cursor.width, cursor.height)
+        if not all(size):
+            return
+        words = b"".join((word & 0xFFFFFFFF).to_bytes(4, "little") for word in cursor.cursor_image)
+        shape = Image.frombuffer("RGBA", size, words, "raw", "BGRA", 0, 1)
+        place = (cursor.x - cursor.xhot, cursor.y - cursor.yhot)
+        image.paste(shape.convert("RGB"), place, shape.getchannel("A"))
+
+    # ---------------------------------------------------------------- pointer and windows
+
+    def pointer(self) -> tuple[int, int]:
+        """Where the pointer is."""
+        with self.lock:
+            answer = self.root.query_pointer()
+        return answer.root_x, answer.root_y
+
+    def active_id(self) -> int:
+        """The id of the window that has the focus; 0 for none."""
+        with self.lock:
+            value = self._numbers(self.root, "_NET_ACTIVE_WINDOW", Xatom.WINDOW)
+        return value[0] if value else 0
+
+    def windows(self) -> list[TopWindow]:
+        """Top-level windows, the one on top last."""
+        with self.lock:
+            active = self.active_id()
+            ids = self._numbers(self.root, "_NET_CLIENT_LIST_STACKING", Xatom.WINDOW)
+            found = (self._window(number, number == active) for number in ids)
+            return [window for window in found if window is not None]
+
+    def _window(self, number: int, active: bool) -> TopWindow | None:
+        window = self.display.create_resource_object("window", number)
+        try:
+            geometry = window.get_geometry()
+            corner = self.root.translate_coords(window, 0, 0)
+            kinds = window.get_wm_class() or ("", "")
+            title = self._text(window, "_NET_WM_NAME") or window.get_wm_name() or ""
+            states = self._numbers(window, "_NET_WM_STATE", Xatom.ATOM)
+        except XError:
+            return None
+        left, top = corner.x, corner.y
+        if isinstance(title, bytes):
+            title = title.decode("utf-8", "replace")
+        return TopWindow(
+            id=number,
+            title=title,
+            app=kinds[1],
+            box=(left, top, left + geometry.width, top + geometry.height),
+            active=active,
+            hidden=self.atom("_NET_WM_STATE_HIDDEN") in states,
+        )
+
+    def pid_of(self, number: int) -> int:
+        """The process that owns a window; 0 where it does not say."""
+        with self.lock:
+            window = self.display.create_resource_object("window", number)
+            try:
+                value = self._numbers(window, "_NET_WM_PID", Xatom.CARDINAL)
+            except XError:
+                return 0
+        return value[0] if value else 0
+
+    def atom(self, name: str) -> int:
+        """The number of an atom."""
+        with self.lock:
+            if name not in self._atoms:
+                self._atoms[name] = self.display.intern_atom(name)
+            return self._atoms[name]
+
+    def _numbers(self, window: Any, name: str, kind: int) -> list[int]:
+        answer = window.get_full_property(self.atom(name), kind)
+        return list(answer.value) if answer is not None else []
+
+    def _text(self, window: Any, name: str) -> str:
+        answer = window.get_full_property(self.atom(name), self.atom("UTF8_STRING"))
+        if answer is None:
+            return ""
+        value = answer.value
+        return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+    def has_window_manager(self) -> bool:
+        """Whether one has announced itself."""
+        with self.lock:
+            return bool(self._numbers(self.root, "_NET_SUPPORTING_WM_CHECK", Xatom.WINDOW))
+
+    def paint_background(self, colour: int) -> None:
+        """A plain wallpaper."""
+        with self.lock:
+            self.root.change_attributes(background_pixel=colour)
+            self.root.clear_area(0, 0, 0, 0)
+            self.display.sync()

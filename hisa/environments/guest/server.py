@@ -1,0 +1,276 @@
+"""HTTP on a socket: routing, the bearer token, size limits; a route's failure stays its own."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import re
+import socket
+import socketserver
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler
+from typing import IO, Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+__all__ = ["Answer", "GuestServer", "Refused", "Request", "Routes", "answer_json"]
+
+MAX_JSON = 8 << 20
+MAX_BODY = 4 << 30
+_CHUNK = 1 << 20
+
+
+class Refused(Exception):
+    """A request that gets an error answer.
+
+    Args:
+        status: the HTTP status.
+        message: why, for the client.
+        more: further fields of the JSON answer.
+    """
+
+    def __init__(self, status: int, message: str, **more: Any) -> None:
+        super().__init__(message)
+        self.status = status
+        self.more = more
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a route answers; ``body`` in one piece, or ``stream`` with its length."""
+
+    body: bytes = b""
+    kind: str = "application/json"
+    status: int = 200
+    stream: IO[bytes] | None = None
+    length: int = 0
+
+
+def answer_json(value: Any, status: int = 200) -> Answer:
+    """A JSON answer."""
+    return Answer(json.dumps(value).encode(), status=status)
+
+
+@dataclass
+class Request:
+    """What a route is asked."""
+
+    path: str
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    length: int
+    stream: IO[bytes]
+    _left: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._left = self.length
+
+    def chunks(self) -> Iterator[bytes]:
+        """The body, piece by piece.
+
+        Raises:
+            Refused: it ended early.
+        """
+        while self._left:
+            chunk = self.stream.read(min(self._left, _CHUNK))
+            if not chunk:
+                raise Refused(400, f"the body ended {self._left} bytes early")
+            self._left -= len(chunk)
+            yield chunk
+
+    def body(self, limit: int = MAX_JSON) -> bytes:
+        """The whole body.
+
+        Raises:
+            Refused: longer than ``limit``.
+        """
+        if self._left > limit:
+            raise Refused(413, f"a body of {self._left} bytes; at most {limit}")
+        return b"".join(self.chunks())
+
+    def json(self) -> dict[str, Any]:
+        """The body as a JSON object.
+
+        Raises:
+            Refused: it is not one.
+        """
+        raw = self.body()
+        try:
+            value = json.loads(raw or b"{}")
+        except (ValueError, RecursionError) as error:
+            raise Refused(400, f"bad JSON: {error}") from error
+        if not isinstance(value, dict):
+            raise Refused(400, "bad JSON: want an object")
+        return value
+
+    @property
+    def unread(self) -> int:
+        """Bytes of the body not read yet."""
+        return self._left
+
+
+Route = Callable[[Request], Answer]
+Routes = Mapping[tuple[str, str], Route]
+
+
+class GuestServer(socketserver.ThreadingMixIn, socketserver.BaseServer):
+    """Serves routes on a socket that already listens.
+
+    Args:
+        listening: the socket.
+        routes: (method, path) to function.
+        token: what every request must bear; None: nothing is asked for.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, listening: socket.socket, routes: Routes, token: str | None) -> None:
+        super().__init__(listening.getsockname(), _Handler)
+        self.socket = listening
+        self.routes = routes
+        self.token = token
+        self.last_request = time.monotonic()
+        self.busy = 0
+        self.count_lock = threading.Lock()
+
+    def fileno(self) -> int:
+        """For the selector of `serve_forever`."""
+        return self.socket.fileno()
+
+    def get_request(self) -> tuple[socket.socket, Any]:
+        """Accept."""
+        connection, address = self.socket.accept()
+        if connection.family in {socket.AF_INET, socket.AF_INET6}:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connection, address
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection."""
+        try:
+            request.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+        request.close()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that went away is no error; anything else goes to the log."""
+        if not isinstance(sys.exc_info()[1], (ConnectionError, TimeoutError)):
+            traceback.print_exc(file=sys.stderr)
+
+    def idle_seconds(self) -> float:
+        """How long nobody has asked anything."""
+        return 0.0 if self.busy else time.monotonic() - self.last_request
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: GuestServer
+    protocol_version = "HTTP/1.1"
+    timeout = 3600
+    rbufsize = 1 << 16
+    wbufsize = 1 << 16
+    server_version = "hisa-guest"
+    sys_version = ""
+
+    def address_string(self) -> str:
+        """Unix sockets have no address."""
+        return "client"
+
+    def log_message(self, *arguments: object) -> None:
+        """Requests are not logged."""
+
+    def do_GET(self) -> None:
+        """Answer."""
+        self._handle("GET")
+
+    def do_POST(self) -> None:
+        """Answer."""
+        self._handle("POST")
+
+    def do_PUT(self) -> None:
+        """Answer."""
+        self._handle("PUT")
+
+    def _handle(self, method: str) -> None:
+        with self.server.count_lock:
+            self.server.busy += 1
+        try:
+            self._answer(method)
+        finally:
+            with self.server.count_lock:
+                self.server.busy -= 1
+            self.server.last_request = time.monotonic()
+
+    def _answer(self, method: str) -> None:
+        request: Request | None = None
+        try:
+            request = self._request()
+            answer = self._route(method, request.path)(request)
+        except Refused as refusal:
+            answer = _error(refusal.status, str(refusal), refusal.more)
+        except ConnectionError:
+            self.close_connection = True
+            return
+        except Exception as error:  # noqa: BLE001 - the border of a request: the server must live
+            traceback.print_exc(file=sys.stderr)
+            answer = _error(500, f"{type(error).__name__}: {error}", {})
+        if request is None or request.unread:
+            self.close_connection = True
+        self._send(answer)
+
+    def _request(self) -> Request:
+        length = self.headers.get("Content-Length") or "0"
+        if not re.fullmatch(r"\d{1,15}", length) or "Transfer-Encoding" in self.headers:
+            raise Refused(411, "the body's Content-Length must be given")
+        if int(length) > MAX_BODY:
+            raise Refused(413, f"a body of {length} bytes; at most {MAX_BODY}")
+        self._check_token()
+        parts = urlsplit(self.path)
+        query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+        return Request(unquote(parts.path), query, self.headers, int(length), self.rfile)
+
+    def _check_token(self) -> None:
+        if self.server.token is None:
+            return
+        given = self.headers.get("Authorization") or ""
+        wanted = f"Bearer {self.server.token}"
+        if not hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode()):
+            raise Refused(401, "a bearer token is wanted")
+
+    def _route(self, method: str, path: str) -> Route:
+        route = self.server.routes.get((method, path))
+        if route is None:
+            known = any(path == other for _, other in self.server.routes)
+            raise Refused(405, f"{path}: not by {method}") if known else Refused(404, path)
+        return route
+
+    def _send(self, answer: Answer) -> None:
+        length = answer.length if answer.stream else len(answer.body)
+        head = (
+            f"HTTP/1.1 {answer.status} {HTTPStatus(answer.status).phrase}\r\n"
+            f"Content-Type: {answer.kind}\r\nContent-Length: {length}\r\n"
+            f"Connection: {'close' if self.close_connection else 'keep-alive'}\r\n\r\n"
+        )
+        self.wfile.write(head.encode())
+        if answer.stream is None:
+            self.wfile.write(answer.body)
+        else:
+            self._copy(answer.stream, length)
+        self.wfile.flush()
+
+    def _copy(self, stream: IO[bytes], length: int) -> None:
+        with stream:
+            while length:
+                chunk = stream.read(min(length, _CHUNK))
+                if not chunk:
+                    raise ConnectionError("the file shrank while it was sent")
+                self.wfile.write(chunk)
+                length -= len(chunk)
+
+
+def _error(status: int, message: str, more: Mapping[str, Any]) -> Answer:
+    return answer_json({"status": "error", "message": message, "error": message, **more}, status)

@@ -1,0 +1,99 @@
+"""Starts what a desktop consists of: X server, session bus, window manager, accessibility."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import struct
+import subprocess
+from pathlib import Path
+
+from . import skeleton
+
+__all__ = ["APPLICATION_ENVIRONMENT", "Session"]
+
+APPLICATION_ENVIRONMENT = {
+    "GTK_MODULES": "gail:atk-bridge",
+    "NO_AT_BRIDGE": "0",
+    "GNOME_ACCESSIBILITY": "1",
+    "QT_ACCESSIBILITY": "1",
+    "QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1",
+    "ACCESSIBILITY_ENABLED": "1",
+    "SAL_USE_VCLPLUGIN": "gtk3",
+    "GDK_BACKEND": "x11",
+    "LIBGL_ALWAYS_SOFTWARE": "1",
+    "GSETTINGS_BACKEND": "keyfile",
+}
+"""What applications need in order to tell their elements."""
+
+_BUS_LAUNCHERS = ("/usr/libexec/at-spi-bus-launcher", "/usr/lib/at-spi2-core/at-spi-bus-launcher")
+_COOKIE_NAME = b"MIT-MAGIC-COOKIE-1"
+
+
+def _counted(text: bytes) -> bytes:
+    return struct.pack(">H", len(text)) + text
+
+
+def _write_cookie(path: Path) -> None:
+    """An Xauthority file for this host's display 0, so that no client warns of a missing one."""
+    entry = struct.pack(">H", 256) + _counted(os.uname().nodename.encode()) + _counted(b"0")
+    path.write_bytes(entry + _counted(_COOKIE_NAME) + _counted(secrets.token_bytes(16)))
+    path.chmod(0o600)
+
+
+class Session:
+    """The processes of one desktop, in a PID namespace that ends them all together."""
+
+    def __init__(self, width: int, height: int) -> None:
+        self.width = width
+        self.height = height
+
+    def start(self) -> None:
+        """Start X and the bus side by side and set this process's environment to theirs.
+
+        Raises:
+            RuntimeError: one of them ended or said nothing.
+        """
+        home, runtime = Path(os.environ["HOME"]), os.environ["XDG_RUNTIME_DIR"]
+        os.environ.update(APPLICATION_ENVIRONMENT)
+        os.environ["XAUTHORITY"] = str(home / ".Xauthority")
+        os.environ["DBUS_SESSION_BUS_ADDRESS"] = f"unix:path={runtime}/bus"
+        os.environ["DISPLAY"] = ":0"
+        _write_cookie(home / ".Xauthority")
+        display = self._start_server()
+        bus = self._start_bus(runtime)
+        skeleton.lay(home)
+        _await(bus, "dbus-daemon")
+        self._start_accessibility()
+        _await(display, "Xvfb")
+        subprocess.Popen(["openbox", "--sm-disable"], stdin=subprocess.DEVNULL)
+
+    def _start_server(self) -> int:
+        screen = f"{self.width}x{self.height}x24"
+        line = ["Xvfb", ":0", "-screen", "0", screen, "-nolisten", "tcp", "-noreset"]
+        line += ["-dpi", "96", "-auth", os.environ["XAUTHORITY"], "-displayfd"]
+        return _start(line)
+
+    def _start_bus(self, runtime: str) -> int:
+        line = ["dbus-daemon", "--session", "--nofork", "--nopidfile", "--nosyslog"]
+        return _start([*line, f"--address=unix:path={runtime}/bus", "--print-address"], glue="=")
+
+    def _start_accessibility(self) -> None:
+        launcher = next((path for path in _BUS_LAUNCHERS if os.path.exists(path)), None)
+        if launcher:
+            subprocess.Popen([launcher, "--launch-immediately"], stdin=subprocess.DEVNULL)
+
+
+def _start(line: list[str], glue: str = " ") -> int:
+    """Start a server whose last option takes the descriptor on which it says that it is up."""
+    up, up_in = os.pipe()
+    full = [*line[:-1], f"{line[-1]}={up_in}"] if glue == "=" else [*line, str(up_in)]
+    subprocess.Popen(full, stdin=subprocess.DEVNULL, pass_fds=(up_in,))
+    os.close(up_in)
+    return up
+
+
+def _await(up: int, name: str) -> None:
+    with os.fdopen(up, "rb") as stream:
+        if not stream.readline():
+            raise RuntimeError(f"{name} ended before it was up")

@@ -1,0 +1,136 @@
+"""The settings a fresh home folder starts with: quiet, unblinking, in one language."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+__all__ = ["lay"]
+
+_FOLDERS = ("Desktop", "Documents", "Downloads", "Music", "Pictures", "Public", "Videos")
+
+_GTK = """[Settings]
+gtk-cursor-blink=0
+gtk-enable-animations=0
+gtk-xft-dpi=98304
+gtk-font-name=Sans 10
+"""
+
+_GSETTINGS = """[org/gnome/desktop/interface]
+toolkit-accessibility=true
+cursor-blink=false
+enable-animations=false
+"""
+
+_USER_DIRS = "".join(
+    f'XDG_{key}_DIR="$HOME/{folder}"\n'
+    for key, folder in (
+        ("DESKTOP", "Desktop"),
+        ("DOCUMENTS", "Documents"),
+        ("DOWNLOAD", "Downloads"),
+        ("MUSIC", "Music"),
+        ("PICTURES", "Pictures"),
+        ("PUBLICSHARE", "Public"),
+        ("VIDEOS", "Videos"),
+    )
+)
+
+_OPENBOX = """<?xml version="1.0" encoding="UTF-8"?>
+<openbox_config xmlns="http://openbox.org/3.4/rc">
+  <focus><focusNew>yes</focusNew><followMouse>no</followMouse></focus>
+  <placement><policy>Smart</policy><center>yes</center></placement>
+  <theme>
+    <name>Clearlooks</name><titleLayout>NLIMC</titleLayout><animateIconify>no</animateIconify>
+    <font place="ActiveWindow"><name>Sans</name><size>10</size></font>
+    <font place="InactiveWindow"><name>Sans</name><size>10</size></font>
+  </theme>
+  <desktops><number>1</number><popupTime>0</popupTime></desktops>
+  <resize><drawContents>yes</drawContents><popupShow>Never</popupShow></resize>
+  <keyboard>
+    <keybind key="A-F4"><action name="Close"/></keybind>
+    <keybind key="A-Tab"><action name="NextWindow"><dialog>none</dialog></action></keybind>
+  </keyboard>
+  <mouse>
+    <context name="Frame">
+      <mousebind button="A-Left" action="Drag"><action name="Move"/></mousebind>
+    </context>
+    <context name="Titlebar">
+      <mousebind button="Left" action="Press"><action name="Focus"/><action name="Raise"/></mousebind>
+      <mousebind button="Left" action="Drag"><action name="Move"/></mousebind>
+      <mousebind button="Left" action="DoubleClick"><action name="ToggleMaximize"/></mousebind>
+    </context>
+    <context name="Client">
+      <mousebind button="Left" action="Press"><action name="Focus"/><action name="Raise"/></mousebind>
+      <mousebind button="Middle" action="Press"><action name="Focus"/><action name="Raise"/></mousebind>
+      <mousebind button="Right" action="Press"><action name="Focus"/><action name="Raise"/></mousebind>
+    </context>
+    <context name="Close">
+      <mousebind button="Left" action="Click"><action name="Close"/></mousebind>
+    </context>
+    <context name="Maximize">
+      <mousebind button="Left" action="Click"><action name="ToggleMaximize"/></mousebind>
+    </context>
+    <context name="Iconify">
+      <mousebind button="Left" action="Click"><action name="Iconify"/></mousebind>
+    </context>
+    <context name="BRCorner">
+      <mousebind button="Left" action="Drag"><action name="Resize"/></mousebind>
+    </context>
+    <context name="Right">
+      <mousebind button="Left" action="Drag"><action name="Resize"><edge>right</edge></action></mousebind>
+    </context>
+    <context name="Bottom">
+      <mousebind button="Left" action="Drag"><action name="Resize"><edge>bottom</edge></action></mousebind>
+    </context>
+  </mouse>
+</openbox_config>
+"""
+
+_OFFICE_SETTINGS = (
+    ("Office.Common/Misc", "FirstRun", "false"),
+    ("Office.Common/Misc", "ShowTipOfTheDay", "false"),
+    ("Office.Common/Misc", "ShowDonation", "false"),
+    ("Office.Common/Misc", "UseSystemFileDialog", "false"),
+    ("Office.Common/Save/Document", "WarnAlienFormat", "false"),
+    ("Office.Common/Save/Document", "AutoSave", "false"),
+    ("Office.Common/Help", "ExtendedTip", "false"),
+    ("Office.Common/Accessibility", "IsAllowAnimatedGraphics", "false"),
+    ("Setup/Office", "ooSetupInstCompleted", "true"),
+    ("Setup/Product", "ooSetupLastVersion", "99.9"),
+    ("Setup/Product", "LastTimeDonateShown", "4102444800"),
+    ("Setup/Product", "LastTimeGetInvolvedShown", "4102444800"),
+    ("Setup/Product", "WhatsNew", "false"),
+)
+
+
+def _office() -> str:
+    items = "".join(
+        f'<item oor:path="/org.openoffice.{path}">'
+        f'<prop oor:name="{name}" oor:op="fuse"><value>{value}</value></prop></item>\n'
+        for path, name, value in _OFFICE_SETTINGS
+    )
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        '<oor:items xmlns:oor="http://openoffice.org/2001/registry" '
+        'xmlns:xs="http://www.w3.org/2001/XMLSchema" '
+        'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">\n'
+        f"{items}</oor:items>\n"
+    )
+
+
+def lay(home: Path) -> None:
+    """Write the settings into ``home``, which is new."""
+    files = {
+        ".config/gtk-3.0/settings.ini": _GTK,
+        ".config/gtk-4.0/settings.ini": _GTK,
+        ".config/glib-2.0/settings/keyfile": _GSETTINGS,
+        ".config/user-dirs.dirs": _USER_DIRS,
+        ".config/openbox/rc.xml": _OPENBOX,
+        ".config/libreoffice/4/user/registrymodifications.xcu": _office(),
+    }
+    for folder in _FOLDERS:
+        os.makedirs(home / folder, exist_ok=True)
+    for name, text in files.items():
+        path = home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")

@@ -1,0 +1,242 @@
+"""First process of a private desktop: builds the file system, then starts the guest as a user.
+
+It runs in fresh namespaces (see `hisa.environments.runtime.desktop`) as their root, with the
+standard library alone, and is given one JSON object as the first line of standard input. The new root is a tmpfs;
+the system's folders are laid into it as overlays whose upper layer is that tmpfs, so nothing that
+is written reaches the host. Whatever is not named here does not exist inside.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import json
+import os
+import platform
+import re
+import shutil
+import socket
+import struct
+import sys
+
+SYSTEM_FOLDERS = ("usr", "etc", "opt", "var", "bin", "sbin", "lib", "lib32", "lib64", "libx32")
+COVERED = ("var/tmp", "var/log", "var/spool", "var/mail", "var/backups", "usr/local/src")
+EMPTY_FOLDERS = ("root", "mnt", "media", "srv", "work")
+DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+GUEST_FOLDER = "/run/hisa"
+
+_RDONLY, _NOSUID, _NODEV, _REMOUNT = 1, 2, 4, 32
+_BIND, _REC, _PRIVATE, _DETACH = 4096, 16384, 1 << 18, 2
+_NEWUSER, _NO_NEW_PRIVS = 0x10000000, 38
+_PIVOT_ROOT = {"x86_64": 155}.get(platform.machine(), 41)
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _check(result: int, what: str) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+
+
+def mount(source: str, target: str, kind: str, flags: int = 0, options: str = "") -> None:
+    """mount(2), the target made as needed."""
+    os.makedirs(target, exist_ok=True)
+    arguments = (source.encode(), target.encode(), kind.encode(), flags, options.encode())
+    _check(_libc.mount(*arguments), f"mount {kind or 'bind'} {source} on {target}")
+
+
+def _bind_file(source: str, target: str) -> None:
+    if not os.path.exists(target):
+        with open(target, "wb"):
+            pass
+    result = _libc.mount(source.encode(), target.encode(), b"", _BIND, b"")
+    _check(result, f"bind {source} on {target}")
+
+
+def _lay_system(root: str, base: str) -> None:
+    """The host's system folders: overlays, or read-only where an overlay is refused."""
+    for name in SYSTEM_FOLDERS:
+        lower, target = f"/{name}", f"{root}/{name}"
+        if os.path.islink(lower):
+            os.symlink(os.readlink(lower), target)
+        elif os.path.isdir(lower):
+            upper, work = f"{base}/upper/{name}", f"{base}/upper/.{name}"
+            os.makedirs(upper)
+            os.makedirs(work)
+            shutil.copystat(lower, upper)
+            options = f"lowerdir={lower},upperdir={upper},workdir={work}"
+            _lay_one(lower, target, options)
+
+
+def _lay_one(lower: str, target: str, options: str) -> None:
+    for extra in ("", ",userxattr"):
+        try:
+            mount("overlay", target, "overlay", 0, options + extra)
+        except OSError:
+            continue
+        return
+    mount(lower, target, "", _BIND | _REC)
+    mount("", target, "", _BIND | _REMOUNT | _RDONLY | _NOSUID)
+
+
+def _cover(root: str, folders: list[str]) -> None:
+    """Hide folders of the host that lie inside a system folder."""
+    for folder in folders:
+        target = f"{root}/{folder.strip('/')}"
+        if os.path.isdir(target):
+            mode = "1777" if folder == "var/tmp" else "755"
+            mount("tmpfs", target, "tmpfs", _NOSUID | _NODEV, f"mode={mode},size=64m")
+
+
+def _lay_devices(root: str) -> None:
+    dev = f"{root}/dev"
+    os.makedirs(dev)
+    for name in DEVICES:
+        _bind_file(f"/dev/{name}", f"{dev}/{name}")
+    mount("devpts", f"{dev}/pts", "devpts", 0, "newinstance,ptmxmode=0666,mode=620")
+    os.symlink("pts/ptmx", f"{dev}/ptmx")
+    mount("tmpfs", f"{dev}/shm", "tmpfs", _NOSUID | _NODEV, "mode=1777,size=1g")
+    for name, target in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):
+        os.symlink(f"/proc/self/fd{target}", f"{dev}/{name}")
+
+
+def _with_user(path: str, line: str) -> str:
+    """A copy of passwd or group in which the name ``user`` is the one given."""
+    with open(path, encoding="utf-8") as file:
+        kept = [old for old in file.read().splitlines() if not old.startswith("user:")]
+    return "\n".join([*kept, line, ""])
+
+
+def _lay_identity(root: str, base: str, uid: int) -> None:
+    files = {
+        "passwd": _with_user("/etc/passwd", f"user:x:{uid}:{uid}:user:/home/user:/bin/bash"),
+        "group": _with_user("/etc/group", f"user:x:{uid}:"),
+        "hostname": "desktop\n",
+        "hosts": "127.0.0.1 localhost desktop\n::1 localhost\n",
+    }
+    for name, text in files.items():
+        with open(f"{base}/{name}", "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(f"{base}/{name}", 0o644)
+        _bind_file(f"{base}/{name}", f"{root}/etc/{name}")
+
+
+def _lay_own(root: str, uid: int, copies: dict[str, str]) -> None:
+    """Fresh folders: home, tmp, run, and the guest's own code."""
+    for name, mode in (("tmp", 0o1777), ("tmp/.X11-unix", 0o1777), ("run", 0o755)):
+        os.makedirs(f"{root}/{name}")
+        os.chmod(f"{root}/{name}", mode)
+    for name in EMPTY_FOLDERS:
+        os.makedirs(f"{root}/{name}", exist_ok=True)
+    for folder, mode in ((f"run/user/{uid}", 0o700), ("home/user", 0o755)):
+        os.makedirs(f"{root}/{folder}")
+        os.chmod(f"{root}/{folder}", mode)
+        os.chown(f"{root}/{folder}", _owner(uid), _owner(uid))
+    for target, source in copies.items():
+        place = f"{root}{GUEST_FOLDER}/{target}"
+        if os.path.isdir(source):
+            shutil.copytree(source, place)
+        else:
+            os.makedirs(os.path.dirname(place), exist_ok=True)
+            shutil.copyfile(source, place)
+    os.makedirs(f"{root}{GUEST_FOLDER}/bin")
+    os.symlink("/usr/bin/python3", f"{root}{GUEST_FOLDER}/bin/python")
+
+
+def _owner(uid: int) -> int:
+    """In a user namespace only the one mapped identity exists: our own."""
+    return uid if _is_host_root() else 0
+
+
+def _is_host_root() -> bool:
+    with open("/proc/self/uid_map", encoding="ascii") as file:
+        return re.split(r"\s+", file.read().strip())[2] != "1"
+
+
+def _enter(root: str) -> None:
+    """Make ``root`` the file system's root; the old one is gone for good."""
+    os.chdir(root)
+    _check(_libc.syscall(_PIVOT_ROOT, b".", b"."), "pivot_root")
+    _check(_libc.umount2(b".", _DETACH), "umount the old root")
+    os.chdir("/")
+
+
+def _loopback_up() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        request = struct.pack("16sh14x", b"lo", 0x1 | 0x40)
+        fcntl.ioctl(sock, 0x8914, request)
+
+
+def _become_user(uid: int) -> None:
+    """Drop every privilege: a real user id as root, else one more user namespace."""
+    if _is_host_root():
+        os.setgroups([])
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)
+    else:
+        _check(_libc.unshare(_NEWUSER), "unshare the user namespace")
+        for name, text in (("setgroups", "deny"), ("uid_map", ""), ("gid_map", "")):
+            with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
+                file.write(text or f"{uid} 0 1")
+    _check(_libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+
+
+def _build(spec: dict[str, object]) -> None:
+    base, uid = str(spec["base"]), int(str(spec["uid"]))
+    mount("tmpfs", base, "tmpfs", _NOSUID, f"mode=755,size={spec['size']}")
+    root = f"{base}/root"
+    mount("tmpfs", root, "tmpfs", _NOSUID, f"mode=755,size={spec['size']}")
+    _lay_system(root, base)
+    covered = spec["covered"]
+    if not isinstance(covered, list):
+        raise TypeError(f"covered: want a list, not {covered!r}")
+    _cover(root, [*COVERED, *covered])
+    copies = spec["copies"]
+    if not isinstance(copies, dict):
+        raise TypeError(f"copies: want an object, not {copies!r}")
+    _lay_own(root, uid, copies)
+    _lay_identity(root, base, uid)
+    _lay_devices(root)
+    mount("proc", f"{root}/proc", "proc", _NOSUID | _NODEV)
+    os.makedirs(f"{root}/sys", exist_ok=True)
+    _loopback_up()
+    socket.sethostname("desktop")
+    _enter(root)
+
+
+def _reap_until(child: int) -> int:
+    """Collect orphans until the guest ends; its exit code."""
+    while True:
+        pid, status = os.wait()
+        if pid == child:
+            return os.waitstatus_to_exitcode(status)
+
+
+def _first_line() -> bytes:
+    """One line and not a byte more: the rest of standard input is for the guest."""
+    line = b""
+    while not line.endswith(b"\n"):
+        byte = os.read(0, 1)
+        if not byte:
+            break
+        line += byte
+    return line
+
+
+def main() -> int:
+    """Build, start the guest, wait for its end; the kernel then ends all the rest."""
+    spec = json.loads(_first_line())
+    _build(spec)
+    child = os.fork()
+    if child == 0:
+        _become_user(int(spec["uid"]))
+        os.chdir("/home/user")
+        os.execve(spec["command"][0], spec["command"], spec["environment"])
+    for number in spec["fds"]:
+        os.close(number)
+    return _reap_until(child)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

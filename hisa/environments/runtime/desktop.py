@@ -1,0 +1,278 @@
+"""Starts, finds and ends private desktops."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import secrets
+import select
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hisa.environments.runtime import bubblewrap, namespaces, state
+from hisa.environments.runtime.boot import GUEST_FOLDER, SYSTEM_FOLDERS
+from hisa.environments.runtime.state import Handle
+from hisa.errors import EnvironmentFailed
+from hisa.geometry import Size
+
+__all__ = ["DesktopRuntime", "await_ready"]
+
+_PACKAGES = ("pyautogui", "pyscreeze", "pytweening", "pymsgbox", "mouseinfo", "pygetwindow", "pyrect")
+"""Pure Python packages laid into the desktop, so that clients may send PyAutoGUI source."""
+_GUEST_SOURCE = Path(__file__).resolve().parent.parent / "guest"
+_PYTHON = "/usr/bin/python3"
+_START_SECONDS = 60.0
+_FIX = "scripts/install-system.sh, then `hisa doctor`"
+
+
+def _user_id(isolation: namespaces.Isolation) -> int:
+    """As root a number that owns nothing on the host; in a user namespace any will do."""
+    return 59_999 if isolation == "root" else 1000
+
+
+def _covered() -> list[str]:
+    """Host folders inside system folders that hold somebody's work."""
+    project = Path(__file__).resolve().parents[3]
+    hidden = []
+    for folder in {Path.cwd(), project, Path.home()}:
+        parts = folder.parts[1:]
+        if len(parts) >= 2 and parts[0] in SYSTEM_FOLDERS:
+            hidden.append("/".join(parts))
+    return sorted(hidden)
+
+
+def _copies() -> dict[str, str]:
+    """What is laid into the desktop, by place under the guest's folder."""
+    copies = {"guest": str(_GUEST_SOURCE)}
+    for name in _PACKAGES:
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.origin is None:
+            continue
+        source = Path(spec.origin)
+        package = source.name == "__init__.py"
+        copies[f"site/{source.parent.name if package else source.name}"] = str(
+            source.parent if package else source
+        )
+    return copies
+
+
+@dataclass(frozen=True, slots=True)
+class _Launch:
+    command: list[str]
+    environment: dict[str, str]
+    first_line: str = ""
+
+
+class DesktopRuntime:
+    """A private X desktop in namespaces of its own, over a file system that is thrown away.
+
+    Args:
+        size: the screen, in pixels.
+        idle: it ends itself after so many seconds without a request.
+        compat: its guest asks for no token, for clients that know none.
+    """
+
+    def __init__(self, size: Size, *, idle: float = 900.0, compat: bool = False) -> None:
+        self.size = size
+        self.compat = compat
+        self.idle = idle
+        self._handle: Handle | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @classmethod
+    def attach(cls, handle: Mapping[str, Any]) -> DesktopRuntime:
+        """A desktop that another process started.
+
+        Raises:
+            EnvironmentFailed: it is gone.
+        """
+        known = Handle.from_json(handle)
+        if not state.is_alive(known):
+            raise EnvironmentFailed(
+                f"desktop {known.id} is gone (process {known.pid})", fix="start a new desktop"
+            )
+        runtime = cls(Size(known.width, known.height))
+        runtime._handle = known
+        return runtime
+
+    @property
+    def handle(self) -> Handle:
+        """How to reach it.
+
+        Raises:
+            EnvironmentFailed: it was not started, or was stopped.
+        """
+        if self._handle is None:
+            raise EnvironmentFailed("the desktop is not running", fix="start it first")
+        return self._handle
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs."""
+        return self._handle is not None and state.is_alive(self._handle)
+
+    def start(self) -> None:
+        """Start it and wait until the guest inside says that it is ready. Blocks for a second.
+
+        Raises:
+            EnvironmentFailed: it cannot be started; the message ends with the log's last lines.
+        """
+        isolation = namespaces.which()
+        if isolation == "none":
+            raise EnvironmentFailed(
+                "neither namespaces nor bubblewrap work here, so no private desktop can be made",
+                fix="run as root, allow user namespaces, or use --env display=:N",
+            )
+        state.reap()
+        folder = state.new_folder()
+        try:
+            self._start_in(folder, isolation)
+        except BaseException:
+            self._kill_process()
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+    def stop(self) -> None:
+        """End it and everything in it; nothing is left. Does nothing where it is not running."""
+        if self._handle is not None:
+            state.end(self._handle)
+            self._handle = None
+        self._kill_process()
+
+    def log(self, lines: int = 20) -> str:
+        """The last lines of its log."""
+        return _tail(self.handle.folder / "log", lines)
+
+    def _kill_process(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def _start_in(self, folder: Path, isolation: namespaces.Isolation) -> None:
+        token = secrets.token_urlsafe(24)
+        token_file = folder / "token"
+        token_file.touch(mode=0o600)
+        token_file.write_text(token, encoding="ascii")
+        (folder / "base").mkdir()
+        address = folder / "socket"
+        ready, ready_in = os.pipe()
+        with socket.socket(socket.AF_UNIX) as listening, open(folder / "log", "wb") as log:
+            listening.bind(str(address))
+            address.chmod(0o600)
+            listening.listen(128)
+            fds = (listening.fileno(), ready_in)
+            launch = self._launch(folder, isolation, fds)
+            self._process = subprocess.Popen(
+                launch.command,
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                env=launch.environment,
+                cwd="/",
+                pass_fds=fds,
+                start_new_session=True,
+            )
+        os.close(ready_in)
+        self._tell(f"{launch.first_line}{token}\n")
+        await_ready(ready, folder / "log", "the desktop")
+        self._write_down(folder)
+
+    def _launch(
+        self, folder: Path, isolation: namespaces.Isolation, fds: tuple[int, int]
+    ) -> _Launch:
+        uid = _user_id(isolation)
+        guest = [_PYTHON, "-m", "guest", "--session", f"{self.size.width}x{self.size.height}"]
+        guest += ["--fd", str(fds[0]), "--ready", str(fds[1]), "--idle", str(self.idle)]
+        guest += ["--compat"] if self.compat else []
+        environment = _environment(uid)
+        if isolation == "bubblewrap":
+            line = bubblewrap.command(guest, environment, copies=_copies(), covered=_covered())
+            return _Launch(line, {"PATH": environment["PATH"]})
+        spec = {
+            "base": str(folder / "base"),
+            "uid": uid,
+            "size": "4g",
+            "covered": _covered(),
+            "copies": _copies(),
+            "command": guest,
+            "environment": environment,
+            "fds": fds,
+        }
+        boot = str(Path(__file__).with_name("boot.py"))
+        prefix = namespaces.command(isolation)
+        line = [*prefix, _PYTHON, "-I", "-S", boot]
+        return _Launch(line, environment, json.dumps(spec) + "\n")
+
+    def _tell(self, text: str) -> None:
+        """What it must know goes in on standard input, seen in no process list."""
+        if self._process is None or self._process.stdin is None:
+            return
+        try:
+            with self._process.stdin as stream:
+                stream.write(text.encode())
+        except BrokenPipeError:
+            return
+
+    def _write_down(self, folder: Path) -> None:
+        pid = self._process.pid if self._process else 0
+        handle = Handle(
+            id=folder.name,
+            pid=pid,
+            started=state.process_start(pid) or 0,
+            socket=str(folder / "socket"),
+            token_file=str(folder / "token"),
+            created=time.time(),
+            width=self.size.width,
+            height=self.size.height,
+        )
+        draft = folder / "handle.new"
+        draft.write_text(json.dumps(handle.to_json()), encoding="utf-8")
+        draft.rename(folder / "handle.json")
+        self._handle = handle
+
+
+def _environment(uid: int) -> dict[str, str]:
+    return {
+        "HOME": "/home/user",
+        "USER": "user",
+        "LOGNAME": "user",
+        "SHELL": "/bin/bash",
+        "LANG": "C.UTF-8",
+        "LC_ALL": "C.UTF-8",
+        "PATH": f"{GUEST_FOLDER}/bin:/usr/local/bin:/usr/bin:/bin:/usr/games:/usr/sbin:/sbin",
+        "PYTHONPATH": f"{GUEST_FOLDER}:{GUEST_FOLDER}/site",
+        "XDG_RUNTIME_DIR": f"/run/user/{uid}",
+    }
+
+
+def await_ready(ready: int, log: Path, what: str) -> None:
+    """Wait until a guest says on the descriptor ``ready`` that it is; closes it.
+
+    Raises:
+        EnvironmentFailed: it ended or took too long; the message ends with the log's last lines.
+    """
+    try:
+        readable, _, _ = select.select([ready], [], [], _START_SECONDS)
+        answer = os.read(ready, 16) if readable else b""
+    finally:
+        os.close(ready)
+    if answer == b"ready\n":
+        return
+    reason = "ended while starting" if readable else f"is not ready after {_START_SECONDS:.0f} s"
+    raise EnvironmentFailed(f"{what} {reason}; its log ends:\n{_tail(log, 15)}", fix=_FIX)
+
+
+def _tail(path: Path, lines: int) -> str:
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return "(no log)"
+    return "\n".join(text.splitlines()[-lines:]) or "(empty)"

@@ -1,0 +1,161 @@
+"""What every way of talking to a guest shares: the seam, the client, errors and retries."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import httpx
+from PIL import Image
+
+from hisa.actions import Action, Drag, Move, Sleep, Write
+from hisa.errors import EnvironmentFailed
+from hisa.geometry import Point, Size
+from hisa.observation import Element, Window
+from hisa.protocols import CommandResult
+
+__all__ = ["Guest", "Look", "Transport", "acting_seconds", "broken"]
+
+_TRIES = 3
+_PAUSE_SECONDS = 0.1
+_CONNECT_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Look:
+    """One look at the machine, in screen space and at full size."""
+
+    picture: Image.Image
+    screen: Size
+    windows: tuple[Window, ...] = ()
+    elements: tuple[Element, ...] | None = None
+    cursor: Point | None = None
+
+
+class Transport(Protocol):
+    """Talks to a guest; the errors are those of `hisa.protocols.Environment`."""
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """What the guest can do for its client."""
+        ...
+
+    async def look(self, *, elements: bool, settle: float) -> Look:
+        """See `Environment.observe`."""
+        ...
+
+    async def act(self, actions: Sequence[Action], /) -> None:
+        """See `Environment.act`."""
+        ...
+
+    async def execute(
+        self, command: str | Sequence[str], *, timeout: float, limit: int
+    ) -> CommandResult:
+        """See `Environment.execute`."""
+        ...
+
+    async def read_file(self, path: str, /) -> bytes:
+        """See `Environment.read_file`."""
+        ...
+
+    async def write_file(self, path: str, data: bytes, /) -> None:
+        """See `Environment.write_file`."""
+        ...
+
+
+def broken(where: str, what: str, fix: str = "hisa doctor") -> EnvironmentFailed:
+    """The machine did not do what a machine does."""
+    return EnvironmentFailed(f"{where}: {what}", fix=fix)
+
+
+def acting_seconds(actions: Sequence[Action]) -> float:
+    """How long the actions take by themselves, roughly."""
+    total = 0.0
+    for action in actions:
+        match action:
+            case Sleep(seconds=seconds):
+                total += seconds
+            case Move(duration=seconds) | Drag(duration=seconds):
+                total += seconds + 0.5
+            case Write(text=text, interval=interval):
+                total += len(text) * (interval + 0.02)
+            case _:
+                total += 0.5
+    return total
+
+
+class Guest:
+    """An HTTP client of one guest.
+
+    Args:
+        where: its address as printed in errors.
+        url: base address; any host name where ``socket`` is given.
+        socket: path of a unix socket.
+        token: bearer token; empty for none.
+    """
+
+    def __init__(self, where: str, *, url: str = "", socket: str = "", token: str = "") -> None:
+        self.where = where
+        self.near = bool(socket) or httpx.URL(url).host in {"127.0.0.1", "localhost", "::1"}
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        transport = httpx.AsyncHTTPTransport(uds=socket) if socket else None
+        self._client = httpx.AsyncClient(
+            base_url=url or "http://guest",
+            headers=headers,
+            transport=transport,
+            timeout=_CONNECT_SECONDS,
+            trust_env=False,
+        )
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._client.aclose()
+
+    async def ask(
+        self, method: str, path: str, *, seconds: float = 30.0, again: bool = True, **more: Any
+    ) -> httpx.Response:
+        """Send a request and read the whole answer.
+
+        Args:
+            method: HTTP method.
+            path: route.
+            seconds: time limit of one try.
+            again: whether a lost answer may be asked for again; a request that was surely not
+                received is always sent again.
+            more: what httpx takes.
+
+        Raises:
+            EnvironmentFailed: no answer after all tries, or an answer that says the guest or its
+                client is set up wrongly (401, 5xx are left to the caller but for 401).
+        """
+        limit = httpx.Timeout(seconds, connect=_CONNECT_SECONDS)
+        for left in reversed(range(_TRIES)):
+            try:
+                response = await self._client.request(method, path, timeout=limit, **more)
+            except httpx.HTTPError as error:
+                unsent = isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout))
+                if not left or not (again or unsent):
+                    why = f"{type(error).__name__} {error}".strip()
+                    raise broken(self.where, f"no answer to {method} {path}: {why}") from error
+                await asyncio.sleep(_PAUSE_SECONDS)
+                continue
+            if response.status_code == 401:
+                fix = "export HISA_GUEST_TOKEN=…, the token the guest was started with"
+                raise broken(self.where, "the guest refuses the token", fix)
+            return response
+        raise AssertionError("unreachable: the last try returns or raises")
+
+
+def reason(response: httpx.Response) -> str:
+    """What an error answer says."""
+    try:
+        said = response.json()
+    except ValueError:
+        said = None
+    if isinstance(said, dict):
+        message = said.get("error") or said.get("message")
+        if message:
+            return str(message)[:500]
+    return f"HTTP {response.status_code}: {response.text[:200]}"

@@ -1,0 +1,51 @@
+"""Chooses how to talk to a guest by what it announces."""
+
+from __future__ import annotations
+
+from hisa.environments.transport.base import Guest, Transport, broken
+from hisa.environments.transport.stock import StockTransport
+from hisa.environments.transport.typed import HisaTransport
+
+__all__ = ["connect"]
+
+_PROTOCOL = 1
+
+
+async def connect(guest: Guest, *, stock: bool = False) -> Transport:
+    """The typed routes where the guest has them, else the stock ones.
+
+    Args:
+        guest: an open client.
+        stock: use the stock routes whatever the guest announces.
+
+    Raises:
+        EnvironmentFailed: no guest there, or one of a newer protocol.
+    """
+    if stock:
+        return StockTransport(guest)
+    response = await guest.ask("GET", "/hisa/capabilities", seconds=15.0)
+    if response.status_code != 200:
+        await _must_be_osworld(guest)
+        return StockTransport(guest)
+    try:
+        said = response.json()
+        protocol, announced = said["protocol"], said["capabilities"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise broken(guest.where, f"unreadable capabilities: {response.text[:200]}") from error
+    if protocol != _PROTOCOL:
+        raise broken(
+            guest.where,
+            f"the guest speaks protocol {protocol!r}, this client {_PROTOCOL}",
+            "use the same release of HiSA on both sides",
+        )
+    return HisaTransport(guest, announced)
+
+
+async def _must_be_osworld(guest: Guest) -> None:
+    response = await guest.ask("GET", "/platform", seconds=15.0)
+    if response.status_code != 200:
+        raise broken(
+            guest.where,
+            f"no guest there: /platform answers {response.status_code}",
+            "check the address: --env guest=http://HOST:PORT",
+        )

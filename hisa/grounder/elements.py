@@ -1,0 +1,137 @@
+"""Finds elements by accessibility first, then by the text read off the screenshot."""
+
+from __future__ import annotations
+
+import asyncio
+
+from hisa.errors import NotFound
+from hisa.events import Emit
+from hisa.geometry import Box, Point
+from hisa.grounder.common import resolve
+from hisa.grounder.description import Query, read_description
+from hisa.grounder.fit import Candidate, Scene
+from hisa.grounder.pick import Choice, pick
+from hisa.grounder.similar import title_similarity
+from hisa.grounder.written import Found, Reading, find_written
+from hisa.observation import Observation
+from hisa.ocr import OcrUnavailable, read_text
+from hisa.protocols import GroundedCall, Place, ToolCall
+
+__all__ = ["ElementsGrounder"]
+
+_AS_A_NAME = 0.9
+"""What "the first name field" must score to be the field "first name" and not the first one."""
+
+_WORTH_TELLING = 0.35
+"""Candidates below this are no help to whoever describes."""
+
+
+class ElementsGrounder:
+    """Resolves descriptions against the accessibility tree, then against read text.
+
+    Args:
+        emit: gets `hisa.events.Grounded` and `hisa.events.GroundingFailed`.
+        min_score: below this nothing is chosen; 0..1.
+    """
+
+    def __init__(self, *, emit: Emit, min_score: float = 0.6) -> None:
+        self._emit = emit
+        self._min_score = min_score
+
+    async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
+        """Fill the slots of a call; a call without slots comes back as it is.
+
+        Raises:
+            NotFound: nothing fits well enough, or several fit equally well.
+        """
+        return await resolve(call, observation, locate=self._locate, emit=self._emit)
+
+    async def _locate(self, description: str, observation: Observation) -> Place:
+        return await asyncio.to_thread(self._locate_now, description, observation)
+
+    def _locate_now(self, description: str, observation: Observation) -> Place:
+        queries = read_description(description)
+        choice = self._among_elements(queries, observation)
+        if choice.chosen is not None:
+            return _element_place(description, choice.chosen, observation)
+        known = tuple(_named(c, observation) for c in choice.others if c.score >= _WORTH_TELLING)
+        if choice.ambiguous:
+            raise _not_found(description, choice.reason, known)
+        found = self._among_words(queries, observation)
+        if found.reading is not None:
+            return _read_place(description, found.reading)
+        reason = f"{choice.reason}; {found.reason}" if observation.elements else found.reason
+        read = tuple(_written(r) for r in found.others if r.score >= _WORTH_TELLING)
+        raise _not_found(description, reason, known + read)
+
+    def _among_elements(self, queries: tuple[Query, ...], observation: Observation) -> Choice:
+        scene = Scene(observation)
+        for query in queries[:-1]:
+            choice = pick(query, scene, _AS_A_NAME)
+            if choice.chosen is not None:
+                return choice
+        return pick(queries[-1], scene, self._min_score)
+
+    def _among_words(self, queries: tuple[Query, ...], observation: Observation) -> Found:
+        query = queries[-1]
+        box = _window_box(query, observation)
+        if query.window_quoted and observation.windows and box is None:
+            return Found(None, f"there is no window {query.window!r}")
+        if not any(query.name for query in queries):
+            return Found(None, "without a name it cannot be read off the picture")
+        try:
+            lines = read_text(observation.screenshot, box)
+        except OcrUnavailable as error:
+            return Found(None, f"the text on the picture cannot be read ({error})")
+        for literal in queries[:-1]:
+            found = find_written(literal, lines, _AS_A_NAME)
+            if found.reading is not None:
+                return found
+        return find_written(query, lines, self._min_score)
+
+
+def _window_box(query: Query, observation: Observation) -> Box | None:
+    """Where to read: the window named, else everywhere."""
+    if not query.window:
+        return None
+    fitting = [
+        window
+        for window in observation.windows
+        if window.box and title_similarity(query.window, window.title, window.app) >= 0.6
+    ]
+    if len(fitting) != 1 or fitting[0].box is None:
+        return None
+    return observation.convert_box(fitting[0].box, "image")
+
+
+def _element_place(description: str, chosen: Candidate, observation: Observation) -> Place:
+    point = observation.convert_box(chosen.box, "image").centre
+    return Place(description, point, min(1.0, chosen.score), "accessibility", _label(chosen))
+
+
+def _read_place(description: str, reading: Reading) -> Place:
+    centre = reading.box.centre
+    return Place(description, Point(centre.x, centre.y), reading.score, "ocr", repr(reading.text))
+
+
+def _label(candidate: Candidate) -> str:
+    element = candidate.element
+    name = element.name or element.label or element.text or element.description
+    return f'{element.role} "{" ".join(name.split())[:60]}"'
+
+
+def _named(candidate: Candidate, observation: Observation) -> str:
+    x, y = observation.convert_box(candidate.box, "image").centre.rounded()
+    title = candidate.element.window
+    elsewhere = title and (observation.active is None or observation.active.title != title)
+    return f"{_label(candidate)} at ({x}, {y})" + (f" in {title[:40]!r}" if elsewhere else "")
+
+
+def _written(reading: Reading) -> str:
+    x, y = reading.box.centre.rounded()
+    return f'text "{reading.text[:60]}" at ({x}, {y})'
+
+
+def _not_found(description: str, reason: str, candidates: tuple[str, ...]) -> NotFound:
+    closest = f". Closest: {'; '.join(candidates[:4])}" if candidates else ""
+    return NotFound(f"not found: {description[:200]!r}: {reason}{closest}", candidates)

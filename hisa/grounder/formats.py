@@ -1,0 +1,156 @@
+"""How vision-language grounders are asked and how they answer: one class for each format."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Protocol
+
+from PIL import Image
+
+from hisa.errors import ConfigError, NotFound
+from hisa.geometry import Point, Size
+from hisa.observation import Screenshot
+from hisa.prompts import render
+from hisa.protocols import ImagePart, Message, TextPart
+
+__all__ = ["FORMATS", "GTA1Format", "GroundingFormat", "open_format", "smart_resize"]
+
+PATCH = 28
+"""Side, in pixels, of what Qwen2.5-VL models see as one token."""
+GTA1_MIN_PIXELS = 3_136
+GTA1_MAX_PIXELS = 8_847_360
+"""Area of 4096x2160, GTA1's own limit."""
+MAX_ASPECT = 200
+
+
+class GroundingFormat(Protocol):
+    """A prompt and an answer syntax."""
+
+    @property
+    def name(self) -> str:
+        """As in the setting ``grounder.format``."""
+        ...
+
+    @property
+    def max_tokens(self) -> int:
+        """Longest answer worth having."""
+        ...
+
+    def prepare(
+        self, screenshot: Screenshot, description: str
+    ) -> tuple[Screenshot, tuple[Message, ...]]:
+        """The picture as it is sent, and the messages that hold it.
+
+        Raises:
+            NotFound: the picture cannot be used by this model.
+        """
+        ...
+
+    def parse(self, text: str, sent: Size) -> Point:
+        """The point of an answer, in pixels of the picture that was sent (space "image").
+
+        Raises:
+            NotFound: the answer is not exactly one point inside the picture.
+        """
+        ...
+
+
+def smart_resize(size: Size, *, min_pixels: int, max_pixels: int) -> Size:
+    """The size to which Qwen2.5-VL servers bring a picture: multiples of 28, area within limits.
+
+    A picture that has this size already is left alone by the server, so that answers are in the
+    pixels that were sent. Halves are rounded to even, as the servers do.
+
+    Raises:
+        ValueError: one side is more than 200 times the other.
+    """
+    longer, shorter = max(size.width, size.height), min(size.width, size.height)
+    if shorter < 1 or longer / shorter > MAX_ASPECT:
+        raise ValueError(
+            f"a picture of {size.width}x{size.height}: sides may differ {MAX_ASPECT} times at most"
+        )
+    area = size.width * size.height
+    # Limits are checked on the unclamped rounding, as the servers do.
+    width, height = round(size.width / PATCH) * PATCH, round(size.height / PATCH) * PATCH
+    if width * height > max_pixels:
+        return _scaled(size, math.sqrt(area / max_pixels), math.floor)
+    if width * height < min_pixels:
+        return _scaled(size, 1 / math.sqrt(min_pixels / area), math.ceil)
+    return Size(width, height)
+
+
+def _scaled(size: Size, shrink: float, rounded: Callable[[float], int]) -> Size:
+    width = rounded(size.width / shrink / PATCH) * PATCH
+    height = rounded(size.height / shrink / PATCH) * PATCH
+    return Size(max(PATCH, width), max(PATCH, height))
+
+
+_NUMBER = r"(\d{1,5}(?:\.\d{1,6})?)"
+_PAIR = re.compile(rf"\(\s*{_NUMBER}\s*,\s*{_NUMBER}\s*\)")
+
+
+class GTA1Format:
+    """GTA1 (7B, 32B): answers ``(x,y)`` in pixels of the resized picture."""
+
+    name = "gta1"
+    max_tokens = 32
+
+    def prepare(
+        self, screenshot: Screenshot, description: str
+    ) -> tuple[Screenshot, tuple[Message, ...]]:
+        """The picture at the size the server would choose, and the two messages.
+
+        Raises:
+            NotFound: the picture is too long and thin for the model.
+        """
+        try:
+            size = smart_resize(
+                screenshot.size, min_pixels=GTA1_MIN_PIXELS, max_pixels=GTA1_MAX_PIXELS
+            )
+        except ValueError as error:
+            raise NotFound(f"the grounder cannot look at {error}") from error
+        sent = screenshot
+        if size != screenshot.size:
+            pixels = screenshot.pixels.resize((size.width, size.height), Image.Resampling.BICUBIC)
+            sent = Screenshot(pixels)
+        system = render("element_locator", height=size.height, width=size.width)
+        return sent, (
+            Message("system", (TextPart(system),)),
+            Message("user", (ImagePart(sent), TextPart(description))),
+        )
+
+    def parse(self, text: str, sent: Size) -> Point:
+        """The point of an answer that is one pair and nothing else.
+
+        Raises:
+            NotFound: anything else, or a point outside the picture.
+        """
+        match = _PAIR.fullmatch(text.strip())
+        if match is None:
+            raise NotFound(f"the answer {text[:80]!r} is not one pair (x,y)")
+        x, y = float(match[1]), float(match[2])
+        if not (x < sent.width and y < sent.height):
+            raise NotFound(
+                f"the answer ({x:g}, {y:g}) lies outside the picture of {sent.width}x{sent.height}"
+            )
+        return Point(x, y)
+
+
+FORMATS: dict[str, Callable[[], GroundingFormat]] = {"gta1": GTA1Format}
+"""Every format by the name used in settings."""
+
+
+def open_format(name: str) -> GroundingFormat:
+    """The format of that name.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    if name not in FORMATS:
+        raise ConfigError(
+            f"grounder.format = {name!r}: no such format; known are {', '.join(sorted(FORMATS))}",
+            fix="--set grounder.format=gta1",
+        )
+    return FORMATS[name]()

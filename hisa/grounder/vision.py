@@ -1,0 +1,74 @@
+"""Finds elements with a vision-language model, one request for each place."""
+
+from __future__ import annotations
+
+import asyncio
+
+from hisa.errors import NotFound
+from hisa.events import Emit
+from hisa.geometry import Point, convert
+from hisa.grounder.common import resolve
+from hisa.grounder.formats import GroundingFormat
+from hisa.observation import Observation
+from hisa.protocols import GroundedCall, Message, Model, ModelRequest, Place, TextPart, ToolCall
+
+__all__ = ["VisionGrounder"]
+
+_TRIES = 2
+"""An answer that cannot be read is told so once."""
+
+
+class VisionGrounder:
+    """Resolves descriptions with a model that answers in points.
+
+    Args:
+        model: serves the role ``grounder``.
+        format: how it is asked and how it answers.
+        emit: gets `hisa.events.Grounded` and `hisa.events.GroundingFailed`.
+    """
+
+    def __init__(self, model: Model, format: GroundingFormat, *, emit: Emit) -> None:  # noqa: A002
+        self._model = model
+        self._format = format
+        self._emit = emit
+
+    async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
+        """Fill the slots of a call; a call without slots comes back as it is.
+
+        Raises:
+            NotFound: no answer that is one point inside the picture.
+            ModelUnavailable, BudgetExceeded: from the model.
+        """
+        return await resolve(call, observation, locate=self._locate, emit=self._emit)
+
+    async def _locate(self, description: str, observation: Observation) -> Place:
+        sent, messages = await asyncio.to_thread(
+            self._format.prepare, observation.screenshot, description
+        )
+        for attempt in range(1, _TRIES + 1):
+            reply = await self._model.complete(
+                ModelRequest(
+                    "grounder", messages, max_tokens=self._format.max_tokens, temperature=0.0
+                )
+            )
+            try:
+                point = self._format.parse(reply.text, sent.size)
+            except NotFound as error:
+                if attempt == _TRIES:
+                    raise NotFound(
+                        f"not found: {description[:200]!r}: {error} (asked {_TRIES} times)"
+                    ) from error
+                messages = (*messages, *_correction(reply.text, error))
+        # The picture that was sent plays the screen's part: one conversion, whatever its size.
+        place = convert(
+            Point(point.x, point.y, "screen"), "image", screen=sent.size, image=observation.image
+        )
+        return Place(description, place, None, self._model.name)
+
+
+def _correction(answer: str, error: NotFound) -> tuple[Message, Message]:
+    said = answer.strip()[:200] or "(nothing)"
+    return (
+        Message("assistant", (TextPart(said),)),
+        Message("user", (TextPart(f"{error}. Answer with one pair (x,y) and nothing else."),)),
+    )

@@ -1,0 +1,171 @@
+"""Hard limits on money, tokens and wall clock, checked before each request leaves."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from hisa.errors import BudgetExceeded, ConfigError
+from hisa.models.ledger import Ledger
+from hisa.models.profiles import Profile
+from hisa.models.tokens import estimate_input
+from hisa.protocols import Model, ModelReply, ModelRequest
+
+__all__ = ["Budget", "BudgetedModel"]
+
+
+class Budget:
+    """The limits of a run; None: no limit.
+
+    What was spent is read from a ledger, so a resumed run goes on where its events left off. A
+    call is refused where the money or tokens spent, those of requests in flight and this
+    request's estimated input would pass the limit: at most the replies in flight go beyond it.
+
+    Time is taken from a monotonic clock: setting the computer's clock moves no deadline, and on
+    Linux the time in which the machine was suspended does not count.
+
+    Args:
+        usd: US dollars.
+        tokens: tokens in and out together.
+        seconds: wall clock from the construction of this object.
+        clock: seconds; only differences matter.
+        used_seconds: already used by earlier parts of a resumed run.
+    """
+
+    def __init__(
+        self,
+        usd: float | None = None,
+        tokens: int | None = None,
+        *,
+        seconds: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        used_seconds: float = 0.0,
+    ) -> None:
+        self.usd = usd
+        self.tokens = tokens
+        self.seconds = seconds
+        self._clock = clock
+        self._started = clock() - used_seconds
+        self._reserved_usd = 0.0
+        self._reserved_tokens = 0
+
+    @property
+    def used_seconds(self) -> float:
+        """Wall clock used so far."""
+        return self._clock() - self._started
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Wall clock left; None: no limit."""
+        return None if self.seconds is None else max(0.0, self.seconds - self.used_seconds)
+
+    def check_wait(self, seconds: float) -> None:
+        """Whether a wait fits.
+
+        Raises:
+            BudgetExceeded: the deadline lies inside it.
+        """
+        if self.seconds is not None and self.used_seconds + seconds >= self.seconds:
+            raise self.out_of_time()
+
+    @contextmanager
+    def admitted(self, ledger: Ledger, *, usd: float, tokens: int) -> Iterator[None]:
+        """Reserve a request's estimated cost while it is in flight.
+
+        Raises:
+            BudgetExceeded: it does not fit; nothing is reserved.
+        """
+        self.check_wait(0.0)
+        self._check_usd(ledger.total.usd, usd)
+        self._check_tokens(ledger.total.tokens, tokens)
+        self._reserved_usd += usd
+        self._reserved_tokens += tokens
+        try:
+            yield
+        finally:
+            self._reserved_usd -= usd
+            self._reserved_tokens -= tokens
+
+    def out_of_time(self) -> BudgetExceeded:
+        """The error for a passed deadline."""
+        limit = self.seconds or 0.0
+        return BudgetExceeded(
+            f"time limit of {limit:g} s reached: {self.used_seconds:.1f} s used",
+            fix=f"allow more with --set run.budget_seconds={2 * limit:g}",
+        )
+
+    def _check_usd(self, spent: float, estimate: float) -> None:
+        limit = self.usd
+        if limit is None:
+            return
+        if spent >= limit or spent + self._reserved_usd + estimate > limit:
+            raise BudgetExceeded(
+                f"money limit of ${limit:g} reached: ${spent:.4f} spent, "
+                f"the next request is estimated at ${estimate:.4f} before its answer",
+                fix=f"allow more with --budget-usd {2 * limit:g}",
+            )
+
+    def _check_tokens(self, spent: int, estimate: int) -> None:
+        limit = self.tokens
+        if limit is None:
+            return
+        if spent >= limit or spent + self._reserved_tokens + estimate > limit:
+            raise BudgetExceeded(
+                f"token limit of {limit} reached: {spent} spent, "
+                f"the next request is estimated at {estimate} before its answer",
+                fix=f"allow more with --set run.budget_tokens={2 * limit}",
+            )
+
+
+class BudgetedModel:
+    """Asks the inner model only where the budget allows, and no longer than its deadline.
+
+    Args:
+        inner: any model.
+        budget: the limits.
+        ledger: what was spent.
+        profile: price and picture tokens for the estimate.
+
+    Raises:
+        ConfigError: a limit in dollars on a model whose price is not known.
+    """
+
+    def __init__(self, inner: Model, budget: Budget, *, ledger: Ledger, profile: Profile) -> None:
+        if budget.usd is not None and profile.price is None:
+            raise ConfigError(
+                f"a limit of ${budget.usd:g} cannot be kept: the price of model {inner.name!r} "
+                f"(profile {profile.name!r}) is not known",
+                fix="--set run.budget_tokens=N instead, or a profile with a price "
+                "(models.ROLE.profile=local for a server of your own)",
+            )
+        self._inner = inner
+        self._budget = budget
+        self._ledger = ledger
+        self._profile = profile
+
+    @property
+    def name(self) -> str:
+        """The inner model's name."""
+        return self._inner.name
+
+    async def complete(self, request: ModelRequest, /) -> ModelReply:
+        """The inner model's reply.
+
+        Raises:
+            BudgetExceeded: a limit is reached; nothing was sent, or the deadline passed while
+                the answer was awaited.
+        """
+        tokens = estimate_input(request, image_tokens=self._profile.image_tokens)
+        price = self._profile.price
+        usd = 0.0 if price is None else price.usd(tokens, 0)
+        with self._budget.admitted(self._ledger, usd=usd, tokens=tokens):
+            deadline = asyncio.timeout(self._budget.seconds_left)
+            try:
+                async with deadline:
+                    return await self._inner.complete(request)
+            except TimeoutError:
+                if deadline.expired():
+                    raise self._budget.out_of_time() from None
+                raise

@@ -1,0 +1,87 @@
+"""A request as the body of an OpenAI-protocol chat completion."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from hisa.models.profiles import Profile
+from hisa.models.tokens import estimate_input
+from hisa.observation import Screenshot
+from hisa.protocols import ImagePart, Message, ModelRequest, Part, TextPart
+
+__all__ = ["encode"]
+
+_MIN_ANSWER = 16
+"""Tokens asked for even where the context looks full: the server then says so itself."""
+
+
+def _data_url(image: Screenshot) -> str:
+    return "data:image/png;base64," + base64.b64encode(image.png).decode("ascii")
+
+
+def _part(part: Part, profile: Profile) -> dict[str, Any]:
+    match part:
+        case TextPart(text):
+            return {"type": "text", "text": text}
+        case ImagePart(image):
+            picture = {"url": _data_url(image)}
+            if profile.image_detail:
+                picture["detail"] = profile.image_detail
+            return {"type": "image_url", "image_url": picture}
+
+
+def _message(message: Message, profile: Profile) -> dict[str, Any]:
+    """Text alone goes as a plain string, which every server takes."""
+    if any(isinstance(part, ImagePart) for part in message.parts):
+        content: Any = [_part(part, profile) for part in message.parts]
+    else:
+        content = "\n".join(part.text for part in message.parts if isinstance(part, TextPart))
+    return {"role": message.role, "content": content}
+
+
+def _response_format(request: ModelRequest, profile: Profile) -> dict[str, Any] | None:
+    if request.schema is None or profile.structured == "none":
+        return None
+    if profile.structured == "json_object":
+        return {"type": "json_object"}
+    schema = {"name": "answer", "schema": dict(request.schema)}
+    return {"type": "json_schema", "json_schema": schema}
+
+
+def _answer_limit(request: ModelRequest, profile: Profile, limit: int) -> int:
+    """The setting where the request leaves its default, else the smaller of the two."""
+    if request.max_tokens != ModelRequest.max_tokens:
+        limit = min(limit, request.max_tokens)
+    if profile.context is not None:
+        used = estimate_input(request, image_tokens=profile.image_tokens)
+        limit = min(limit, max(_MIN_ANSWER, profile.context - used))
+    return limit
+
+
+def encode(
+    request: ModelRequest, profile: Profile, *, model: str, max_tokens: int
+) -> dict[str, Any]:
+    """The body, with only the parameters that the profile says the model takes.
+
+    Encoding a picture for the first time takes milliseconds: call it from a thread.
+
+    Args:
+        request: what is asked; pictures go as PNG data URLs.
+        profile: the model's profile.
+        model: the model's name as the server knows it.
+        max_tokens: the role's limit of an answer.
+    """
+    body: dict[str, Any] = {
+        "model": model,
+        "messages": [_message(message, profile) for message in request.messages],
+        profile.max_tokens_as: _answer_limit(request, profile, max_tokens),
+    }
+    if profile.temperature and request.temperature is not None:
+        body["temperature"] = request.temperature
+    if profile.reasoning_effort:
+        body["reasoning_effort"] = profile.reasoning_effort
+    response_format = _response_format(request, profile)
+    if response_format is not None:
+        body["response_format"] = response_format
+    return body

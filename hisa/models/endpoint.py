@@ -1,0 +1,80 @@
+"""Where a model lives and the key it wants."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from hisa.config import ModelSettings
+from hisa.errors import ConfigError, ModelUnavailable
+from hisa.models.redact import redact
+
+__all__ = ["PUBLIC_URL", "Endpoint", "resolve"]
+
+PUBLIC_URL = "https://api.openai.com/v1"
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """An OpenAI-protocol server. ``url`` ends before ``/chat/completions``."""
+
+    url: str
+    api_key: str = field(default="none", repr=False)
+
+    @property
+    def local(self) -> bool:
+        """Whether the address is this machine or a private network."""
+        return _is_local(urlsplit(self.url).hostname or "")
+
+
+def _is_local(host: str) -> bool:
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return "." not in host or host.endswith((".localhost", ".local", ".internal"))
+    return address.is_loopback or address.is_private
+
+
+def _checked(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ConfigError(
+            f"base_url {redact(url)!r}: want http:// or https:// and a host",
+            fix="--set models.planner.base_url=http://127.0.0.1:8000/v1",
+        )
+    return url.rstrip("/")
+
+
+def resolve(settings: ModelSettings, environ: Mapping[str, str]) -> Endpoint:
+    """The endpoint of one role: the setting, else ``OPENAI_BASE_URL``, else the public address.
+
+    A server on this machine or a private network may go without a key.
+
+    Raises:
+        ConfigError: the address is not an HTTP address.
+        ModelUnavailable: a public server and no key, or a key that cannot be one.
+    """
+    url = _checked(settings.base_url or environ.get("OPENAI_BASE_URL", "").strip() or PUBLIC_URL)
+    key = environ.get(settings.api_key_env, "").strip()
+    if key:
+        if not (key.isascii() and key.isprintable()):
+            raise ModelUnavailable(
+                f"the key in {settings.api_key_env} holds characters that no key has",
+                fix=f"export {settings.api_key_env}=… again, without line breaks or quotes",
+            )
+        return Endpoint(url, key)
+    endpoint = Endpoint(url)
+    if not endpoint.local:
+        raise ModelUnavailable(
+            f"model {settings.model!r} at {redact(url)}: no key in the environment variable "
+            f"{settings.api_key_env}",
+            fix=f"export {settings.api_key_env}=… (any text where the server wants none), "
+            "or run with --model offline",
+        )
+    return endpoint

@@ -1,0 +1,5 @@
+"""The offline model: rules instead of a language model, behind the OpenAI protocol.
+
+It follows tasks that are written as steps, and does the state manager's jobs by rule. It plans
+nothing by itself and says so.
+"""

@@ -1,0 +1,159 @@
+"""Step abstraction by rules: what an action changed, in one or two sentences (HiSA, 3.3.1)."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+
+from hisa.observation import Screenshot
+
+__all__ = ["abstract_step"]
+
+MAX_CHARS = 300
+_WINDOWS = frozenset({"window", "dialog", "alert", "file chooser", "frame", "notification"})
+_STATES = frozenset({"checked", "selected", "expanded", "pressed"})
+_ROLE_LINE = re.compile(r'[+-] (?P<role>[^"]{1,40}?) "(?P<name>.*?)"(?: text="(?P<text>.*)")?')
+_CHANGE_LINE = re.compile(
+    r'~ (?P<role>[^"]{1,40}?) "(?P<name>.*?)": "(?P<old>.*?)" -> "(?P<new>.*)"'
+)
+_FRONT_LINE = re.compile(r"window: (?P<old>.*) -> (?P<new>.*)")
+_TROUBLE = re.compile(
+    r"\b(?:error|could not|cannot|can't|unable to|failed|denied|not found|no such|does not exist"
+    r"|invalid)\b",
+    re.I,
+)
+
+
+def abstract_step(
+    sections: dict[str, str], images: Sequence[Screenshot], *, limit: int | None = None
+) -> str:
+    """One or two sentences that begin with ``Succeeded.`` or ``Failed.``.
+
+    Args:
+        sections: ``action``, ``outcome`` and, where known, ``changes``.
+        images: the changed part before and after; read only where ``changes`` is absent.
+        limit: most tokens of the answer.
+    """
+    outcome = sections.get("outcome", "")
+    ok = _succeeded(outcome)
+    changes = sections.get("changes", "")
+    lines = [line.strip() for line in changes.split("\n") if line.strip()]
+    trouble = _message(lines) if ok else ""
+    if trouble:
+        text = f"Failed. A message says: {trouble}"
+    else:
+        said = list(_said(lines)) or list(_read(images))
+        if not ok:
+            said = [_error(outcome), *said]
+        text = " ".join(("Succeeded." if ok else "Failed.", *said[:2]))
+        if ok and not said:
+            text += " No visible change." if not images else " The picture changed, no text did."
+    most = MAX_CHARS if limit is None else min(MAX_CHARS, limit * 4 - 8)
+    return _cut(text, max(60, most))
+
+
+def _succeeded(outcome: str) -> bool:
+    first = outcome.strip().split("\n", 1)[0].strip().casefold()
+    if re.match(r"(?:failed|failure|error|refused|not found|timed out)\b", first):
+        return False
+    status = re.search(r"\bexit(?: code| status)?:?\s*(\d+)", outcome)
+    return first.startswith("ok") or status is None or status[1] == "0"
+
+
+def _error(outcome: str) -> str:
+    """What the tool said of its failure."""
+    found = re.search(r"^\s*(?:error|failed|reason):\s*(.+)$", outcome, re.M | re.I)
+    text = found[1] if found else ""
+    if not text:
+        status = re.search(r"\bexit(?: code| status)?:?\s*(\d+)", outcome)
+        text = f"Exit status {status[1]}" if status else "The tool reported a failure"
+    return _sentence(_flat(text, 180))
+
+
+def _message(lines: Sequence[str]) -> str:
+    """The words of an error dialog that appeared; empty where none did."""
+    added = [found for line in lines if line.startswith("+") and (found := _ROLE_LINE.match(line))]
+    if not any(found["role"] in ("alert", "dialog", "notification") for found in added):
+        return ""
+    for found in added:
+        text = found["text"] or found["name"]
+        if found["role"] in ("alert", "label", "dialog", "notification") and _TROUBLE.search(text):
+            return _sentence(f"“{_flat(text, 200)}”")
+    return ""
+
+
+def _said(lines: Sequence[str]) -> Iterator[str]:
+    """Sentences, the most telling first: windows, values, what came, what went, the focus."""
+    added, gone = _roles(lines, "+"), _roles(lines, "-")
+    opened = [pair for pair in added if pair[0] in _WINDOWS]
+    if opened:
+        role, name = next((pair for pair in opened if pair[1]), opened[0])
+        yield f"{role.capitalize()} “{name}” appeared." if name else f"A {role} appeared."
+    elif front := next(filter(None, map(_FRONT_LINE.match, lines)), None):
+        yield f"The window in front is now “{_flat(front['new'], 80)}”."
+    values = [found for line in lines if (found := _CHANGE_LINE.match(line))]
+    if values:
+        yield "; ".join(_value(found) for found in values[:2]) + "."
+    if shown := [pair for pair in added if pair[0] not in _WINDOWS and pair[1]]:
+        yield f"New on the screen: {_listed(shown)}."
+    if closed := [pair for pair in gone if pair[0] in _WINDOWS and pair[1]]:
+        yield f"{closed[0][0].capitalize()} “{closed[0][1]}” is gone."
+    elif left := [pair for pair in gone if pair[1]]:
+        yield f"Gone: {_listed(left)}."
+    if focus := next((line for line in lines if line.startswith("focus:")), ""):
+        yield f"The focus is on {_flat(focus.rpartition('->')[2], 80)}."
+
+
+def _roles(lines: Sequence[str], sign: str) -> list[tuple[str, str]]:
+    found = (_ROLE_LINE.match(line) for line in lines if line.startswith(f"{sign} "))
+    return [(hit["role"], _flat(hit["text"] or hit["name"], 60)) for hit in found if hit]
+
+
+def _value(found: re.Match[str]) -> str:
+    name = f" “{_flat(found['name'], 30)}”" if found["name"] else ""
+    thing = f"{found['role'].capitalize()}{name}"
+    old, new = set(found["old"].split()), set(found["new"].split())
+    if (old | new) <= _STATES and old != new:
+        said = [f"is now {state}" for state in sorted(new - old)]
+        said += [f"is no longer {state}" for state in sorted(old - new)]
+        return f"{thing} {' and '.join(said)}"
+    return f"{thing} now reads “{_flat(found['new'], 70)}”"
+
+
+def _listed(pairs: Sequence[tuple[str, str]]) -> str:
+    shown = ", ".join(f"{role} “{name}”" for role, name in pairs[:3])
+    return f"{shown} and {len(pairs) - 3} more" if len(pairs) > 3 else shown
+
+
+def _read(images: Sequence[Screenshot]) -> Iterator[str]:
+    """The words that came and went, read from the two pictures."""
+    if len(images) != 2:
+        return
+    from hisa import ocr
+
+    if not ocr.available():
+        return
+    before, after = ([line.text for line in ocr.read_text(image)] for image in images)
+    came = [text for text in after if not difflib.get_close_matches(text, before, 1, 0.9)]
+    went = [text for text in before if not difflib.get_close_matches(text, after, 1, 0.9)]
+    if came:
+        yield f"New text: {', '.join(f'“{_flat(text, 60)}”' for text in came[:3])}."
+    if went:
+        yield f"Text gone: {', '.join(f'“{_flat(text, 60)}”' for text in went[:2])}."
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+
+
+def _flat(text: str, chars: int) -> str:
+    flat = " ".join(text.split()).replace("|", "/")
+    return flat if len(flat) <= chars else flat[: chars - 1] + "…"
+
+
+def _cut(text: str, chars: int) -> str:
+    """Within so many bytes, which is what token limits go by."""
+    if len(text.encode()) <= chars:
+        return text
+    return text.encode()[: chars - 4].decode("utf-8", "ignore").rstrip() + "…"

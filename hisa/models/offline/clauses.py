@@ -1,0 +1,147 @@
+"""English text cut into clauses that hold one instruction each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hisa.models.offline.quotes import Masked
+
+__all__ = ["VERBS", "Clause", "split_clauses"]
+
+VERBS = (
+    "double[- ]?click|triple[- ]?click|right[- ]?click|left[- ]?click|middle[- ]?click|click|tap"
+    "|open|launch|start|run|execute|select|choose|pick|type|enter|write|input|insert|put|fill"
+    "|set|press|hit|push|use|scroll|drag|wait|pause|save|close|quit|exit|uncheck|untick|check|tick"
+    "|enable|disable|focus|go|switch|clear|replace"
+)
+"""The verbs an instruction may begin with, as a pattern."""
+
+_MARKER = re.compile(
+    r"[ \t]*(?:(?P<number>(?:step[ \t]*)?\d{1,3}[.):]|\(\d{1,3}\))|[-*•·–])[ \t]+", re.I
+)
+_INLINE = re.compile(r"(?:^|(?<=[\s:.;,]))(?:\((\d{1,3})\)|(\d{1,3})[.)])[ \t]+(?=\S)")
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|;|\n{2,}")
+_THEN = re.compile(
+    r"[,;]?\s+(?:and\s+)?(?:then|after that|afterwards|after which|next|finally)\s*,?\s+", re.I
+)
+_AND_VERB = re.compile(rf"(?:,\s*(?:and\s+)?|\s+and\s+)(?=(?:{VERBS})\b)")
+_FILLER = re.compile(
+    r"(?:please|kindly|now|first(?:ly)?|second(?:ly)?|third(?:ly)?|then|next|finally|lastly"
+    r"|after that|afterwards|and|also|again|just|simply|start by|begin by"
+    r"|(?:i|we)(?:'d| would) like you to|(?:i|we) (?:want|need) you to|you (?:should|must|need to)"
+    r"|(?:can|could|would) you(?: please)?|to begin(?: with)?|once more|in the end|at the end"
+    r"|make sure to|let's|go ahead and)\b[,:]?\s+",
+    re.I,
+)
+_CONDITION = re.compile(
+    rf"(?:when|once|after|as soon as|if|before|to|in order to)\b[^,]{{1,200}},\s*(?=(?:{VERBS})\b)",
+    re.I,
+)
+_PLACE = re.compile(
+    rf"\s*(?:(?:then|and|now|next|please),?\s+)?(?:in|inside|into|on|from|under|at)\b"
+    rf"(?!.*\s(?:{VERBS})\b)",
+    re.I,
+)
+_STARTS = re.compile(rf"\s*(?:{_FILLER.pattern})*(?:{VERBS})\b", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A piece of masked text.
+
+    ``numbered`` is set for an item of a numbered list, which is a step beyond doubt even where
+    its wording is not understood.
+    """
+
+    text: str
+    numbered: bool = False
+
+
+def split_clauses(masked: Masked) -> Iterator[Clause]:
+    """Clauses in order, fillers such as "please" and "then" taken off."""
+    for item, numbered in _items(masked.text):
+        for sentence in _SENTENCE.split(item):
+            for part in _THEN.split(sentence):
+                for clause in _clauses(part):
+                    text = _bare(clause)
+                    if text:
+                        yield Clause(text, numbered)
+
+
+def _clauses(part: str) -> Iterator[str]:
+    """Cut before a verb; "In the File menu," belongs to what follows it."""
+    place = ""
+    for piece in _AND_VERB.split(part):
+        if _PLACE.match(piece):
+            place += piece + ", "
+        else:
+            yield place + piece
+            place = ""
+    yield place
+
+
+def _items(text: str) -> Iterator[tuple[str, bool]]:
+    """List items and paragraphs, with whether they are numbered."""
+    for line in _joined(text):
+        marker = _MARKER.match(line)
+        body = line[marker.end() :] if marker else line
+        if marker is not None and marker["number"]:
+            own = int("".join(filter(str.isdecimal, marker["number"])))
+            cuts = _sequence(body, first=own + 1)
+            yield from ((body[start:end], True) for start, end in _spans(body, cuts))
+        else:
+            yield from _inline_items(body)
+
+
+def _joined(text: str) -> Iterator[str]:
+    """Lines; one that starts neither a list item nor an instruction goes on the one before."""
+    pieces: list[str] = []
+    for line in text.split("\n"):
+        starts = not line.strip() or _MARKER.match(line) or _STARTS.match(line)
+        if starts and pieces:
+            yield " ".join(pieces)
+            pieces = []
+        if line.strip():
+            pieces.append(line if starts else line.strip())
+    if pieces:
+        yield " ".join(pieces)
+
+
+def _inline_items(text: str) -> Iterator[tuple[str, bool]]:
+    """Prose, which may hold "1. … 2. …" on one line."""
+    if not text:
+        return
+    cuts = _sequence(text, first=1)
+    if len(cuts) < 2:
+        yield text, False
+        return
+    yield text[: cuts[0][0]], False
+    for start, end in list(_spans(text, cuts))[1:]:
+        yield text[start:end], True
+
+
+def _sequence(text: str, first: int) -> list[tuple[int, int]]:
+    """Where the markers ``first``, ``first + 1``, … stand, in order."""
+    cuts: list[tuple[int, int]] = []
+    for marker in _INLINE.finditer(text):
+        if int(marker[1] or marker[2]) == first + len(cuts):
+            cuts.append(marker.span())
+    return cuts
+
+
+def _spans(text: str, cuts: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    starts = [0, *(end for _, end in cuts)]
+    ends = [*(start for start, _ in cuts), len(text)]
+    return zip(starts, ends, strict=True)
+
+
+def _bare(clause: str) -> str:
+    text = clause.strip().strip(",:").strip()
+    while True:
+        filler = _FILLER.match(text) or _CONDITION.match(text)
+        if filler is None or filler.end() == len(text):
+            break
+        text = text[filler.end() :].lstrip(" ,:")
+    return text.rstrip(" .!?;,:") if not text.endswith("..") else text

@@ -1,0 +1,63 @@
+"""Descriptions of things to point at, by what the screen lists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hisa.models.offline.records import Target
+from hisa.models.offline.screen import Screen
+
+__all__ = ["Pointed", "missing", "point", "unlisted"]
+
+_PLACE = "X_COORD, Y_COORD"
+_USUAL_MENUS = {
+    "file": (
+        "new open save save as export export as pdf print print preview close quit exit properties"
+        " recent reload"
+    ),
+    "edit": "undo redo cut copy paste paste special select all delete find replace preferences",
+    "view": "zoom zoom in zoom out full screen fullscreen toolbars sidebar status bar line numbers",
+    "search": "find next find previous find and replace go to",
+    "insert": "image chart table function hyperlink comment pivot table row column",
+    "format": "bold italic underline cells paragraph character font",
+    "tools": "options settings macros spelling",
+    "data": "sort sort ascending sort descending autofilter filter validity",
+    "help": "about contents",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Pointed:
+    """How to point: the arguments of a click, and the description for their placeholders."""
+
+    at: str
+    description: str
+
+
+def point(target: Target, screen: Screen, *, tries: int, editable: bool = False) -> Pointed:
+    """Another way each time: as listed, at the listed place, and by the bare name."""
+    item = screen.find(target, editable=editable)
+    if item is None:
+        return Pointed(_PLACE, str(target) if tries == 0 else f'"{target.name}"')
+    if tries == 1:
+        return Pointed(f"{item.x}, {item.y}", "")
+    return Pointed(_PLACE, item.description if tries == 0 else f'"{target.name}"')
+
+
+def unlisted(target: Target, screen: Screen) -> Pointed | None:
+    """The menu to open for an entry that is not listed; None where there is no such menu."""
+    wanted = target.name.casefold().rstrip(".… ")
+    for menu, entries in _USUAL_MENUS.items():
+        if f" {wanted} " not in f" {entries} ":
+            continue
+        shown = screen.find(Target(menu, "menu"))
+        if shown is not None and shown.role == "menu":
+            return Pointed(_PLACE, shown.description)
+    return None
+
+
+def missing(target: Target, screen: Screen, when: str) -> str:
+    """Why a thing is given up: its name, and the names on the screen that are most like it."""
+    nearest = ", ".join(screen.nearest(target.name))
+    tail = f"; nearest on the screen: {nearest}" if nearest else ""
+    return f"{target} was not found {when}{tail}"

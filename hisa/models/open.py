@@ -1,0 +1,144 @@
+"""The models of a run, by role, each behind ledger, budget and retries.
+
+A call passes ``RetryingModel(BudgetedModel(MeteredModel(OpenAIModel)))``: every try is checked
+against the budget before it leaves, and every answer is in the ledger, useless ones included.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from types import TracebackType
+
+from hisa.config import ModelSettings, Settings
+from hisa.events import Emit, Event
+from hisa.models.budget import Budget, BudgetedModel
+from hisa.models.client import OpenAIModel
+from hisa.models.endpoint import Endpoint, resolve
+from hisa.models.ledger import Ledger, MeteredModel
+from hisa.models.profiles import Profile, find
+from hisa.models.redact import redact
+from hisa.models.retry import RetryingModel
+from hisa.protocols import Model, Role
+
+__all__ = ["OFFLINE_NAME", "Models", "open_models"]
+
+OFFLINE_NAME = "offline (rules, no LLM)"
+"""How the offline model is named in every output."""
+
+
+class Models(dict[Role, Model]):
+    """Models by role; also an async context manager that closes their connections."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.profiles: dict[Role, Profile] = {}
+        self._clients: list[OpenAIModel] = []
+
+    async def aclose(self) -> None:
+        """Close every connection, once."""
+        clients, self._clients = self._clients, []
+        for client in clients:
+            await client.aclose()
+
+    def own(self, client: OpenAIModel) -> None:
+        """Close this client with the others."""
+        self._clients.append(client)
+
+    async def __aenter__(self) -> Models:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+
+def _chosen(settings: Settings) -> dict[Role, ModelSettings]:
+    """Settings by role; the offline planner brings no grounder and no judge."""
+    models = settings.models
+    planner = models.planner
+    chosen: dict[Role, ModelSettings] = {"planner": planner, "state": models.state or planner}
+    follows = None if planner.model == "offline" else planner
+    grounder, judge = models.grounder or follows, models.judge or follows
+    if grounder is not None:
+        chosen["grounder"] = grounder
+    if judge is not None:
+        chosen["judge"] = judge
+    return chosen
+
+
+def _client(
+    settings: ModelSettings, profile: Profile, *, section: Role, environ: Mapping[str, str]
+) -> OpenAIModel:
+    if settings.model != "offline":
+        endpoint = resolve(settings, environ)
+        return OpenAIModel(settings, endpoint, profile=profile, section=section)
+    from hisa.models.offline.serve import http_client
+
+    endpoint = Endpoint("http://offline/v1")
+    return OpenAIModel(
+        settings, endpoint, profile=profile, name=OFFLINE_NAME, http_client=http_client()
+    )
+
+
+def open_models(
+    settings: Settings,
+    emit: Emit,
+    budget: Budget,
+    ledger: Ledger,
+    *,
+    environ: Mapping[str, str] | None = None,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> Models:
+    """The models that the settings ask for, ready to be called.
+
+    ``planner`` and ``state`` are always there; ``grounder`` and ``judge`` follow the planner and
+    are absent where that is the offline model. Roles with equal settings share one connection.
+
+    Args:
+        settings: the effective settings.
+        emit: takes `ModelCalled` and `ModelFailed`; the ledger is fed here, before it.
+        budget: checked before every try.
+        ledger: what was spent so far in this run.
+        environ: variables with address and keys; None: the process's own.
+        sleep: waits between tries.
+
+    Raises:
+        ConfigError: an unknown profile, a bad address, or a dollar limit without a price.
+        ModelUnavailable: a public server and no key.
+    """
+    variables = os.environ if environ is None else environ
+    models = Models()
+    stacks: dict[ModelSettings, tuple[Model, Profile]] = {}
+
+    def record(event: Event) -> None:
+        ledger.add(event)
+        emit(event)
+
+    async def wait(seconds: float) -> None:
+        budget.check_wait(seconds)
+        await sleep(seconds)
+
+    for role, wanted in _chosen(settings).items():
+        if wanted not in stacks:
+            section: Role = role if getattr(settings.models, role) else "planner"
+            profile = find(wanted.model, wanted.profile)
+            client = _client(wanted, profile, section=section, environ=variables)
+            models.own(client)
+            metered = MeteredModel(client, profile, emit=record)
+            checked = BudgetedModel(metered, budget, ledger=ledger, profile=profile)
+            model = RetryingModel(
+                checked,
+                emit=record,
+                max_retries=wanted.max_retries,
+                sleep=wait,
+                hide=lambda text: redact(text, variables),
+            )
+            stacks[wanted] = (model, profile)
+        models[role], models.profiles[role] = stacks[wanted]
+    return models

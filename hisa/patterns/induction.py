@@ -1,0 +1,126 @@
+"""Induction: a finished run's steps made into at most three patterns (HiSA, appendix A.6)."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from hisa.errors import InvalidReply
+from hisa.patterns.text import LESSON_CHARS, clean
+from hisa.prompts import render
+from hisa.protocols import Message, Model, ModelRequest, Pattern, Task, TextPart
+
+__all__ = ["MOST", "induce", "new_id"]
+
+MOST = 3
+"""Patterns of one run (HiSA, appendix A.6)."""
+_REPLY_CHARS = 20_000
+_FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?```\s*\Z", re.DOTALL)
+
+
+class _Lesson(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    type: Literal["success", "failure"]
+    lesson: str = Field(min_length=1)
+    condition: str = ""
+    actions: str = ""
+    expected: str = ""
+
+
+class _Reply(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    patterns: list[_Lesson] = Field(max_length=MOST)
+
+
+def new_id() -> str:
+    """Twelve hexadecimal digits."""
+    return secrets.token_hex(6)
+
+
+def _parsed(text: str) -> _Reply:
+    """The reply, checked.
+
+    Raises:
+        InvalidReply: with what is wrong and what is allowed.
+    """
+    if len(text) > _REPLY_CHARS:
+        raise InvalidReply(f"{len(text)} characters; at most {_REPLY_CHARS}", text)
+    fenced = _FENCE.match(text)
+    try:
+        return _Reply.model_validate_json(fenced.group(1) if fenced else text)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the answer"
+        raise InvalidReply(f"{where}: {first['msg']}", text) from error
+
+
+def _request(task: Task, lines: Sequence[str]) -> ModelRequest:
+    steps = "\n".join(" ".join(line.split()) for line in lines)
+    text = f"<task>\n{clean(task.instruction, 4000)}\n</task>\n<steps>\n{steps}\n</steps>"
+    system = render("pattern_induction", most=MOST, chars=LESSON_CHARS)
+    return ModelRequest(
+        role="state",
+        messages=(Message("system", (TextPart(system),)), Message("user", (TextPart(text),))),
+        schema=_Reply.model_json_schema(),
+        max_tokens=2048,
+    )
+
+
+def _corrected(request: ModelRequest, error: InvalidReply) -> ModelRequest:
+    demand = (
+        f"That answer could not be used: {error}. Answer again with the one JSON object that the "
+        "instructions describe and nothing around it."
+    )
+    turns = (
+        Message("assistant", (TextPart(error.reply[:2000]),)),
+        Message("user", (TextPart(demand),)),
+    )
+    return replace(request, messages=(*request.messages, *turns))
+
+
+async def _ask(model: Model, request: ModelRequest) -> _Reply:
+    try:
+        return _parsed((await model.complete(request)).text)
+    except InvalidReply as error:
+        return _parsed((await model.complete(_corrected(request, error))).text)
+
+
+async def induce(
+    model: Model, task: Task, *, run_id: str, lines: Sequence[str]
+) -> tuple[Pattern, ...]:
+    """Patterns of a run, not yet stored; without steps nothing is asked.
+
+    Args:
+        model: the state role's.
+        task: what was to be done.
+        run_id: where they come from.
+        lines: the abstracted steps; the score is no part of this.
+
+    Raises:
+        InvalidReply: no usable answer, asked twice.
+        ModelUnavailable, BudgetExceeded: from the model.
+    """
+    if not lines:
+        return ()
+    reply = await _ask(model, _request(task, lines))
+    made = (
+        Pattern(
+            id=new_id(),
+            domain=task.domain,
+            kind=item.type,
+            lesson=clean(item.lesson),
+            condition=clean(item.condition),
+            actions=clean(item.actions),
+            expected=clean(item.expected),
+            source_run=run_id,
+            created_at=time.time(),
+        )
+        for item in reply.patterns
+    )
+    return tuple({pattern.lesson: pattern for pattern in made if pattern.lesson}.values())

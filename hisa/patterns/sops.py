@@ -1,0 +1,138 @@
+"""Standard operating procedures: rules of a domain that people wrote and that bind the agent.
+
+A Markdown file a domain: its name, or a ``domains:`` line, says which, and each line that begins
+with ``- `` is one rule. Lines before the first rule are for people; indented lines go on with the
+rule above::
+
+    # Spreadsheets
+    domains: calc, excel
+
+    - Save in the format the file already has.
+
+Or YAML: ``{domains: [calc, excel], rules: ["…"]}``. See HiSA, section 3.3.3.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hisa.errors import ConfigError
+from hisa.patterns.text import clean
+
+__all__ = ["RULE_CHARS", "Sop", "load_sops", "rules_for"]
+
+RULE_CHARS = 300
+"""Longest rule, in characters."""
+_RULES = 20
+_DOMAIN = re.compile(r"[a-z0-9_]{1,50}")
+_GENERAL = "general"
+
+
+@dataclass(frozen=True)
+class Sop:
+    """The rules of one file. ``general`` among the domains: they bind everywhere."""
+
+    file: Path
+    domains: tuple[str, ...]
+    rules: tuple[str, ...]
+
+
+def _bad(file: Path, line: int, message: str) -> ConfigError:
+    return ConfigError(f"{file}:{line}: {message}", fix=f"edit {file}")
+
+
+def _domains(file: Path, line: int, names: Iterable[str]) -> tuple[str, ...]:
+    found = tuple(name.strip() for name in names)
+    for name in found:
+        if not _DOMAIN.fullmatch(name):
+            raise _bad(file, line, f"domain {name!r}: want lower-case letters, digits and _")
+    return found
+
+
+def _rule(file: Path, line: int, text: str) -> str:
+    rule = clean(text, RULE_CHARS * 2)
+    if not 0 < len(rule) <= RULE_CHARS:
+        raise _bad(file, line, f"a rule of {len(rule)} characters; want 1 to {RULE_CHARS}")
+    return rule
+
+
+def _from_markdown(file: Path, text: str) -> Sop:
+    domains: tuple[str, ...] = ()
+    rules: list[tuple[int, str]] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.startswith("domains:"):
+            domains = _domains(file, number, line.removeprefix("domains:").split(","))
+        elif line.startswith("- "):
+            rules.append((number, line[2:]))
+        elif rules and line.startswith("  ") and line.strip():
+            start, begun = rules[-1]
+            rules[-1] = start, f"{begun} {line.strip()}"
+        elif rules and line.strip():
+            raise _bad(file, number, f"{line[:40]!r} is neither a rule ('- …') nor part of one")
+    return Sop(
+        file,
+        domains or _domains(file, 1, [file.stem]),
+        tuple(_rule(file, number, rule) for number, rule in rules),
+    )
+
+
+def _texts(file: Path, value: Any, key: str) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise _bad(file, 1, f"{key}: want a list of texts")
+    return value
+
+
+def _from_yaml(file: Path, text: str) -> Sop:
+    import yaml
+
+    try:
+        tree = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 1 if mark else 1
+        raise _bad(file, line, f"not valid YAML: {getattr(error, 'problem', error)}") from error
+    if not isinstance(tree, dict) or not set(tree) <= {"domains", "rules"} or "rules" not in tree:
+        raise _bad(file, 1, "want the keys 'rules' and, where the file's name is not it, 'domains'")
+    domains = _texts(file, tree.get("domains", [file.stem]), "domains")
+    rules = _texts(file, tree["rules"], "rules")
+    return Sop(file, _domains(file, 1, domains), tuple(_rule(file, 1, rule) for rule in rules))
+
+
+def _load(file: Path) -> Sop:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _bad(file, 1, f"not readable: {error}") from error
+    sop = _from_markdown(file, text) if file.suffix == ".md" else _from_yaml(file, text)
+    if not 0 < len(sop.rules) <= _RULES:
+        raise _bad(file, 1, f"{len(sop.rules)} rules; want 1 to {_RULES}")
+    return sop
+
+
+def load_sops(*folders: Path) -> tuple[Sop, ...]:
+    """Every ``*.md``, ``*.yaml`` and ``*.yml`` of the folders, by name within each.
+
+    Raises:
+        ConfigError: a folder is missing or a file is wrong, with file and line.
+    """
+    found: list[Sop] = []
+    for folder in folders:
+        if not folder.is_dir():
+            raise ConfigError(
+                f"patterns.sops = {str(folder)!r}: no such folder", fix=f"mkdir -p {folder}"
+            )
+        files = (path for path in folder.iterdir() if path.suffix in {".md", ".yaml", ".yml"})
+        found += [_load(path) for path in sorted(files) if path.stem != "README"]
+    return tuple(found)
+
+
+def rules_for(sops: Iterable[Sop], domain: str) -> tuple[str, ...]:
+    """The rules that bind in a domain, its own before the general ones, each once."""
+    sops = tuple(sops)
+    own = [rule for sop in sops if domain in sop.domains for rule in sop.rules]
+    general = [rule for sop in sops if _GENERAL in sop.domains for rule in sop.rules]
+    return tuple(dict.fromkeys(own + general))

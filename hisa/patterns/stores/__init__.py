@@ -1,0 +1,1 @@
+"""Pattern stores: Qdrant Edge in this process, or a Qdrant server."""

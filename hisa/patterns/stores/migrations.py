@@ -1,0 +1,35 @@
+"""Numbered changes of a store's layout. A released function is never edited; a new one is added."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+__all__ = ["MIGRATIONS", "SCHEMA", "Indexed", "migrate"]
+
+
+class Indexed(Protocol):
+    """What a migration may ask of a store."""
+
+    def index_keyword(self, field: str, /) -> None:
+        """Index a text field of the payload for exact matches; again is harmless."""
+        ...
+
+
+def _1_index_domain_and_status(store: Indexed) -> None:
+    store.index_keyword("domain")
+    store.index_keyword("status")
+
+
+MIGRATIONS: tuple[Callable[[Indexed], None], ...] = (_1_index_domain_and_status,)
+"""The first brings schema 0 (points without indexes) to schema 1, and so on."""
+
+SCHEMA = len(MIGRATIONS)
+"""The schema this HiSA writes."""
+
+
+def migrate(store: Indexed, schema: int) -> int:
+    """Apply what is missing since ``schema``; returns the schema reached."""
+    for change in MIGRATIONS[schema:]:
+        change(store)
+    return max(schema, SCHEMA)

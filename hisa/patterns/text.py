@@ -1,0 +1,64 @@
+"""Text of patterns: which text stands for one, and how text from a model is made harmless.
+
+A query is the instruction of a task, so what is embedded for a pattern is the kind of task it
+applies to (``condition``), in the words of an instruction. A lesson says how, an instruction says
+what, and their vectors are far apart: over the task families that ``benchmarks/patterns.py
+--texts`` prints, MiniLM puts the second task of a family above 0.5 for most conditions, for few
+lessons, and for hardly more when both are joined. Two patterns say the same when their *lessons*
+are close; see `hisa.patterns.dedup`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from hisa.protocols import Pattern
+
+__all__ = ["LESSON_CHARS", "clean", "cut", "generalised", "retrieval_text", "sentences"]
+
+LESSON_CHARS = 500
+"""Longest lesson, condition, actions or expected result, in characters."""
+
+_QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|'[^'\n]{2,}'(?!\w)")
+_FILE = re.compile(r"(?:~|\.{1,2})?/[\w./~-]+|\b[\w-]+\.[A-Za-z]\w{1,4}\b")
+_URL = re.compile(r"\b(?:https?|file)://\S+")
+_NUMBER = re.compile(r"(?<![\w])\d+(?:[.:,]\d+)*[.)]?(?![\w])")
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
+
+
+def clean(text: str, limit: int = LESSON_CHARS) -> str:
+    """One line without control characters or line breaks, at most ``limit`` characters."""
+    kept = (" " if unicodedata.category(char)[0] in "CZ" else char for char in text[: limit * 20])
+    return cut(" ".join("".join(kept).split()), limit)
+
+
+def sentences(text: str) -> list[str]:
+    """The text, split after sentence ends."""
+    return [part for part in _SENTENCE_END.split(text.strip()) if part]
+
+
+def cut(text: str, limit: int) -> str:
+    """At most ``limit`` characters: whole sentences where they fit, else whole words and "…"."""
+    if len(text) <= limit:
+        return text
+    kept = ""
+    for sentence in sentences(text):
+        longer = f"{kept} {sentence}".strip()
+        if len(longer) > limit:
+            break
+        kept = longer
+    return kept or text[: limit - 1].rsplit(" ", 1)[0][: limit - 1] + "…"
+
+
+def generalised(instruction: str) -> str:
+    """The instruction without its values: quotes, files, addresses and numbers."""
+    text = _URL.sub("a page", instruction)
+    text = _QUOTED.sub("a text", text)
+    text = _FILE.sub("a file", text)
+    return clean(_NUMBER.sub("", text), 300)
+
+
+def retrieval_text(pattern: Pattern) -> str:
+    """What is embedded to find the pattern: its condition, or its lesson where it has none."""
+    return pattern.condition or pattern.lesson

@@ -1,0 +1,128 @@
+"""The global planner: one request from the bounded state, corrected at most twice (HiSA, 3.1)."""
+
+from __future__ import annotations
+
+import json
+
+from hisa.errors import InvalidReply
+from hisa.events import Emit, Planned, PlanRejected
+from hisa.observation import Observation
+from hisa.planner.reply import REPLY_SCHEMA, parse_reply
+from hisa.planner.view import state_text
+from hisa.prompts import render
+from hisa.protocols import (
+    ImagePart,
+    Message,
+    Model,
+    ModelReply,
+    ModelRequest,
+    StateView,
+    Task,
+    TextPart,
+    Toolbox,
+    ToolCall,
+)
+
+__all__ = ["GlobalPlanner"]
+
+MAX_TRIES = 3
+_SHOWN_REPLY = 2000
+
+
+class GlobalPlanner:
+    """Asks the planner model for the next call.
+
+    Args:
+        model: the planner role's model.
+        toolbox: tools to describe, and to check names and inputs against.
+        emit: gets a `Planned`, or a `PlanRejected` for each unusable reply.
+        reads_elements: add the screen's elements as text (models without eyes).
+        max_tokens: limit of a reply (HiSA, section 4.3: 4096).
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        toolbox: Toolbox,
+        *,
+        emit: Emit,
+        reads_elements: bool = False,
+        max_tokens: int = 4096,
+    ) -> None:
+        self._model = model
+        self._toolbox = toolbox
+        self._emit = emit
+        self._reads_elements = reads_elements
+        self._max_tokens = max_tokens
+        self._schema = json.dumps(REPLY_SCHEMA)
+        self._system = render(
+            "planner",
+            tools=toolbox.describe(),
+            schema=self._schema,
+            names=", ".join(toolbox.names()),
+        )
+
+    async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
+        """The next call; see `hisa.protocols.Planner`."""
+        question = self._question(task, observation, view)
+        messages = question
+        for attempt in range(1, MAX_TRIES + 1):
+            request = ModelRequest(
+                role="planner",
+                messages=messages,
+                step=view.step,
+                schema=REPLY_SCHEMA,
+                max_tokens=self._max_tokens,
+            )
+            reply = await self._model.complete(request)
+            try:
+                call = self._read(reply)
+            except InvalidReply as error:
+                self._emit(
+                    PlanRejected(attempt=attempt, error=str(error), reply=reply.text[:_SHOWN_REPLY])
+                )
+                if attempt == MAX_TRIES:
+                    raise
+                messages = question + self._correction(reply.text, str(error))
+            else:
+                self._record(call)
+                return call
+        raise AssertionError("unreachable: the last try raises")
+
+    def _question(
+        self, task: Task, observation: Observation, view: StateView
+    ) -> tuple[Message, ...]:
+        text = state_text(task, observation, view, elements=self._reads_elements)
+        return (
+            Message("system", (TextPart(self._system),)),
+            Message("user", (TextPart(text), ImagePart(observation.screenshot))),
+        )
+
+    def _read(self, reply: ModelReply) -> ToolCall:
+        if reply.finish == "length":
+            raise InvalidReply(
+                f"the reply was cut off at {self._max_tokens} tokens; be shorter", reply.text
+            )
+        call = parse_reply(reply.text)
+        self._toolbox.check(call)
+        return call
+
+    def _correction(self, reply: str, error: str) -> tuple[Message, ...]:
+        """Only the latest bad reply is shown, so that corrections stay bounded too."""
+        shown = reply[:_SHOWN_REPLY]
+        text = render("format_correction", error=error, reply=shown, schema=self._schema)
+        return (
+            Message("assistant", (TextPart(shown or "(nothing)"),)),
+            Message("user", (TextPart(text),)),
+        )
+
+    def _record(self, call: ToolCall) -> None:
+        self._emit(
+            Planned(
+                thought=call.thought,
+                tool=call.tool,
+                input=call.input,
+                description=call.description,
+                description_2=call.description_2,
+            )
+        )

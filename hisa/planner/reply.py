@@ -1,0 +1,141 @@
+"""The planner's reply: from text to a checked `ToolCall`, or an error the model can act on.
+
+A pure function of the text: nothing is grounded, called or executed here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from hisa.actions import Action, parse, slots
+from hisa.errors import ActionRefused, InvalidReply
+from hisa.protocols import ToolCall
+
+__all__ = ["REPLY_SCHEMA", "parse_reply"]
+
+MAX_REPLY = 200_000
+"""Characters; a longer reply is refused unread."""
+_MAX_STARTS = 64
+"""How many opening braces are tried when JSON stands in prose."""
+
+
+class _Reply(BaseModel):
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=False)
+    thought: str = Field(max_length=8000)
+    tool: str = Field(min_length=1, max_length=100)
+    input: str | dict[str, Any]
+    description: str | None = Field(None, max_length=2000)
+    description_2: str | None = Field(None, max_length=2000)
+
+
+REPLY_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "thought": {"type": "string"},
+        "tool": {"type": "string"},
+        "input": {"anyOf": [{"type": "string"}, {"type": "object"}]},
+        "description": {"type": "string"},
+        "description_2": {"type": "string"},
+    },
+    "required": ["thought", "tool", "input"],
+    "additionalProperties": False,
+}
+"""JSON schema of a reply, as sent to models and shown in a correction."""
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+_decoder = json.JSONDecoder(parse_constant=_no_constant)
+
+
+def _find_object(text: str) -> dict[str, Any]:
+    """The first JSON object in the text that has a "tool"; else the first object at all."""
+    first: dict[str, Any] | None = None
+    problem = "no JSON object in it"
+    start = text.find("{")
+    for _ in range(_MAX_STARTS):
+        if start < 0:
+            break
+        end = start + 1
+        try:
+            value, end = _decoder.raw_decode(text, start)
+        except RecursionError:
+            problem = "JSON nested too deeply"
+        except ValueError as error:
+            problem = f"not valid JSON: {error}"
+        else:
+            if isinstance(value, dict) and "tool" in value:
+                return value
+            if isinstance(value, dict) and first is None:
+                first = value
+        start = text.find("{", end)
+    if first is not None:
+        return first
+    raise InvalidReply(problem, text)
+
+
+def _explain(error: ValidationError) -> str:
+    parts = []
+    for item in error.errors():
+        key = str(item["loc"][0]) if item["loc"] else "reply"
+        match item["type"]:
+            case "extra_forbidden":
+                allowed = ", ".join(_Reply.model_fields)
+                parts.append(f"unknown key {key!r}; allowed: {allowed}")
+            case "missing":
+                parts.append(f"key {key!r} is missing")
+            case _:
+                parts.append(f"{key!r}: {item['msg']}")
+    return "; ".join(dict.fromkeys(parts))
+
+
+def _gui_actions(reply: _Reply, text: str) -> tuple[Action, ...]:
+    if not isinstance(reply.input, str):
+        raise InvalidReply("'input' of gui_action must be a string of PyAutoGUI source", text)
+    try:
+        actions = parse(reply.input)
+    except ActionRefused as error:
+        raise InvalidReply(f"'input' refused: {error}", text) from error
+    needed = slots(actions)
+    if 1 in needed and not reply.description:
+        raise InvalidReply("X_COORD, Y_COORD need a 'description' of the element", text)
+    if 2 in needed and not reply.description_2:
+        raise InvalidReply("X_COORD_2, Y_COORD_2 need a 'description_2' of the element", text)
+    return actions
+
+
+def parse_reply(text: str) -> ToolCall:
+    """Check a reply.
+
+    Prose or a code fence around the object is tolerated; an unknown key, a wrong type or an action
+    outside the closed set is not.
+
+    Raises:
+        InvalidReply: what is wrong and what is allowed.
+    """
+    if not text.strip():
+        raise InvalidReply("the reply is empty", text)
+    if len(text) > MAX_REPLY:
+        raise InvalidReply(f"the reply is {len(text)} characters; at most {MAX_REPLY}", text[:2000])
+    found = _find_object(text)
+    if isinstance(found.get("input"), int | float) and not isinstance(found["input"], bool):
+        found["input"] = str(found["input"])
+    try:
+        reply = _Reply.model_validate(found)
+    except ValidationError as error:
+        raise InvalidReply(_explain(error), text) from error
+    actions = _gui_actions(reply, text) if reply.tool == "gui_action" else ()
+    return ToolCall(
+        thought=reply.thought,
+        tool=reply.tool,
+        input=reply.input,
+        description=reply.description or "",
+        description_2=reply.description_2 or "",
+        actions=actions,
+    )

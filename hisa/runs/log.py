@@ -1,0 +1,273 @@
+"""Writing a run: one folder, one manifest, one append-only log, pictures by hash.
+
+    runs/<id>/run.json            what the run is and how it ended; replaced as a whole
+    runs/<id>/events.jsonl        one event a line, only ever appended to
+    runs/<id>/images/<sha256>.png pictures, written once
+    runs/<id>/lock                held by the one process that writes
+
+Every event is with the operating system when `RunLog.emit` returns: a process killed at any moment
+loses at most the event it was writing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import hashlib
+import os
+import secrets
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from hisa.errors import EnvironmentFailed, UsageError
+from hisa.events import Evaluated, Event, RunFinished, StepFinished
+from hisa.protocols import Task
+from hisa.runs.encode import encode
+from hisa.runs.manifest import Manifest, TaskRecord, Totals, versions
+from hisa.runs.read import EVENTS, IMAGES, LOCK, MANIFEST, read_events, read_manifest
+
+__all__ = ["RunLog", "new_id"]
+
+_LOCK_TRIES = 5
+_LOCK_PAUSE = 0.02
+"""Readers hold the lock for an instant to see whether a run is alive; a writer tries again."""
+
+
+def new_id(at: float | None = None) -> str:
+    """A name that sorts by time: ``20261121-034512-7f3a`` (UTC)."""
+    moment = datetime.fromtimestamp(time.time() if at is None else at, UTC)
+    return f"{moment:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+
+
+class RunLog:
+    """The log of one run; use `create` or `reopen`, and close it (it is a context manager).
+
+    ``id`` is the run's name, ``folder`` where it lies. ``step`` is the number given to events that
+    carry 0; the agent sets it. Call `emit` from one thread only.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest, lock: int) -> None:
+        self.id = manifest.id
+        self.folder = folder
+        self.manifest = manifest
+        self.step = 0
+        self._lock = lock
+        self._fd = os.open(
+            folder / EVENTS, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644
+        )
+        self._last_at = manifest.started_at
+
+    @classmethod
+    def create(
+        cls,
+        root: Path,
+        task: Task,
+        *,
+        settings: Mapping[str, Any] | None = None,
+        models: Mapping[str, str] | None = None,
+        environment: str = "",
+        seed: int = 0,
+    ) -> RunLog:
+        """Start a run in a new folder under ``root``.
+
+        Args:
+            root: the folder of all runs; made where there is none.
+            task: what the agent is asked to do.
+            settings: the effective settings, as plain JSON data.
+            models: role to model name.
+            environment: the environment's name.
+            seed: the run's seed.
+
+        Raises:
+            UsageError: the folder cannot be made.
+        """
+        folder = _new_folder(root)
+        manifest = Manifest(
+            id=folder.name,
+            task=TaskRecord.of(task),
+            settings=dict(settings or {}),
+            versions=versions(),
+            seed=seed,
+            models=dict(models or {}),
+            environment=environment,
+            started_at=time.time(),
+            totals=Totals(),
+        )
+        manifest.write(folder / MANIFEST)
+        return cls(folder, manifest, _lock(folder))
+
+    @classmethod
+    def reopen(cls, folder: Path) -> RunLog:
+        """Go on with a run that was killed or stopped.
+
+        A last line that was cut off is moved to ``events.jsonl.torn``; totals are counted again
+        from the events; the manifest says "at work" again and counts one more resume. ``step`` is
+        the last complete step.
+
+        Raises:
+            UsageError: no such run, or another living process writes it.
+        """
+        manifest = read_manifest(folder)
+        lock = _lock(folder)
+        _cut_torn_line(folder / EVENTS)
+        log = cls(folder, manifest, lock)
+        log._count_again()
+        manifest.exit_status = manifest.finished_at = manifest.score = None
+        manifest.message = ""
+        manifest.resumed += 1
+        manifest.write(folder / MANIFEST)
+        return log
+
+    def emit(self, event: Event, /) -> Event:
+        """Append an event; it is with the operating system on return (about 0.05 ms).
+
+        The event comes back as it was written, with its step.
+
+        Raises:
+            EnvironmentFailed: the disk refuses it; nothing of it stays in the file.
+        """
+        if event.step == 0 and self.step:
+            event = event.model_copy(update={"step": self.step})
+        self._append(encode(event))
+        self._count(event)
+        if isinstance(event, RunFinished):
+            self.manifest.finish(event)
+        elif isinstance(event, Evaluated):
+            self.manifest.score = event.score
+        if isinstance(event, StepFinished | Evaluated | RunFinished):
+            self._write_manifest()
+        return event
+
+    async def save(self, png: bytes, /) -> str:
+        """Keep a picture under its hash; one that is there already is not written again."""
+        return await asyncio.to_thread(self._save, png)
+
+    def amend(
+        self,
+        *,
+        environment: str | None = None,
+        models: Mapping[str, str] | None = None,
+        desktop: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write what became known after the start, such as the handle of the desktop."""
+        if environment is not None:
+            self.manifest.environment = environment
+        if models is not None:
+            self.manifest.models = dict(models)
+        if desktop is not None:
+            self.manifest.desktop = dict(desktop)
+        self._write_manifest()
+
+    def close(self) -> None:
+        """Release the files; may be called twice."""
+        if self._fd < 0:
+            return
+        os.close(self._fd)
+        os.close(self._lock)
+        self._fd = self._lock = -1
+
+    def __enter__(self) -> RunLog:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _append(self, line: bytes) -> None:
+        end = os.lseek(self._fd, 0, os.SEEK_END)
+        try:
+            written = os.write(self._fd, line)
+            if written != len(line):
+                raise OSError("the disk took only a part of it")
+        except OSError as error:
+            os.ftruncate(self._fd, end)
+            raise EnvironmentFailed(
+                f"cannot write {self.folder / EVENTS}: {error.strerror or error}",
+                fix="free some space, then: hisa runs resume " + self.id,
+            ) from error
+
+    def _count(self, event: Event) -> None:
+        self.manifest.totals.add(event, self._last_at)
+        self._last_at = event.at
+
+    def _count_again(self) -> None:
+        self.manifest.totals = Totals()
+        for event in read_events(self.folder / EVENTS):
+            self._count(event)
+            if isinstance(event, StepFinished):
+                self.step = event.step
+
+    def _write_manifest(self) -> None:
+        try:
+            self.manifest.write(self.folder / MANIFEST)
+        except OSError as error:
+            raise EnvironmentFailed(
+                f"cannot write {self.folder / MANIFEST}: {error.strerror}",
+                fix="free some space, then: hisa runs resume " + self.id,
+            ) from error
+
+    def _save(self, png: bytes) -> str:
+        name = hashlib.sha256(png).hexdigest()
+        path = self.folder / IMAGES / f"{name}.png"
+        if not path.exists():
+            temporary = path.with_name(f".{name}.{secrets.token_hex(4)}.tmp")
+            try:
+                temporary.write_bytes(png)
+                os.replace(temporary, path)
+            except OSError as error:
+                temporary.unlink(missing_ok=True)
+                raise EnvironmentFailed(f"cannot write {path}: {error.strerror}") from error
+        return name
+
+
+def _new_folder(root: Path) -> Path:
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        while True:
+            folder = root / new_id()
+            try:
+                folder.mkdir()
+            except FileExistsError:
+                continue
+            (folder / IMAGES).mkdir()
+            return folder
+    except OSError as error:
+        raise UsageError(
+            f"cannot make a run folder under {str(root)!r}: {error.strerror}",
+            fix="choose another folder: --set run.folder=FOLDER",
+        ) from error
+
+
+def _lock(folder: Path) -> int:
+    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    for _ in range(_LOCK_TRIES):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_LOCK_PAUSE)
+            continue
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        return descriptor
+    holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip()
+    os.close(descriptor)
+    raise UsageError(
+        f"run {folder.name!r} is being written by a living process (pid {holder or 'unknown'})",
+        fix=f"wait for it or stop it; to look at it: hisa runs show {folder.name}",
+    )
+
+
+def _cut_torn_line(path: Path) -> None:
+    """Move bytes after the last newline to a file beside the log."""
+    if not path.exists():
+        return
+    with path.open("r+b") as file:
+        content = file.read()
+        whole = content.rfind(b"\n") + 1
+        if whole == len(content):
+            return
+        with path.with_name(f"{path.name}.torn").open("ab") as torn:
+            torn.write(content[whole:] + b"\n")
+        file.truncate(whole)

@@ -1,0 +1,164 @@
+"""What a run is, on one page: ``run.json``, and the totals that a fold over its events gives."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from hisa import __version__
+from hisa.events import Event, ModelCalled, RunFinished, RunResumed, StepFinished
+from hisa.protocols import Task
+
+__all__ = ["MANIFEST_VERSION", "Manifest", "RoleTotals", "TaskRecord", "Totals", "versions"]
+
+MANIFEST_VERSION = 1
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+
+class TaskRecord(_Record):
+    """The task as it was given."""
+
+    id: str
+    instruction: str
+    domain: str = "general"
+    setup: list[dict[str, Any]] = []
+    check: dict[str, Any] | None = None
+    folder: str = ""
+
+    @classmethod
+    def of(cls, task: Task) -> TaskRecord:
+        """A task's plain data."""
+        return cls(
+            id=task.id,
+            instruction=task.instruction,
+            domain=task.domain,
+            setup=[dict(step) for step in task.setup],
+            check=None if task.check is None else dict(task.check),
+            folder=task.folder,
+        )
+
+    def task(self) -> Task:
+        """The task again."""
+        return Task(
+            id=self.id,
+            instruction=self.instruction,
+            domain=self.domain,
+            setup=tuple(self.setup),
+            check=self.check,
+            folder=self.folder,
+        )
+
+
+class RoleTotals(_Record):
+    """What one role's model was asked and what it cost."""
+
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    images: int = 0
+    seconds: float = 0.0
+    usd: float = 0.0
+    unpriced: int = 0
+    """Calls whose price is not known; ``usd`` is without them."""
+
+    def add(self, call: ModelCalled) -> None:
+        """Count one call."""
+        self.calls += 1
+        self.tokens_in += call.tokens_in
+        self.tokens_out += call.tokens_out
+        self.images += call.images
+        self.seconds += call.seconds
+        self.usd += call.usd or 0.0
+        self.unpriced += call.usd is None
+
+
+class Totals(_Record):
+    """Sums over a run."""
+
+    steps: int = 0
+    """Complete steps."""
+    seconds: float = 0.0
+    """Time the run was at work; the gap between a crash and a resume is left out."""
+    roles: dict[str, RoleTotals] = {}
+
+    @property
+    def tokens(self) -> int:
+        """Tokens in and out of all roles."""
+        return sum(role.tokens_in + role.tokens_out for role in self.roles.values())
+
+    @property
+    def usd(self) -> float:
+        """Money of all priced calls."""
+        return sum(role.usd for role in self.roles.values())
+
+    @property
+    def unpriced(self) -> int:
+        """Calls whose price is not known."""
+        return sum(role.unpriced for role in self.roles.values())
+
+    def add(self, event: Event, previous_at: float) -> None:
+        """Count one event that came after another at ``previous_at`` (seconds since 1970)."""
+        if not isinstance(event, RunResumed):
+            self.seconds += max(0.0, event.at - previous_at)
+        if isinstance(event, ModelCalled):
+            self.roles.setdefault(event.role, RoleTotals()).add(event)
+        elif isinstance(event, StepFinished):
+            self.steps += 1
+
+
+class Manifest(_Record):
+    """The content of ``run.json``.
+
+    The events are the truth: after a crash ``totals`` here may lack the step in flight.
+    """
+
+    v: int = MANIFEST_VERSION
+    id: str
+    task: TaskRecord
+    settings: dict[str, Any] = {}
+    """The effective settings."""
+    versions: dict[str, str] = {}
+    seed: int = 0
+    models: dict[str, str] = {}
+    """Role to model name."""
+    environment: str = ""
+    started_at: float
+    finished_at: float | None = None
+    exit_status: str | None = None
+    """None while the run is at work, and for good where it was killed."""
+    message: str = ""
+    score: float | None = None
+    totals: Totals = Totals()
+    desktop: dict[str, Any] = {}
+    """What is needed to attach to the desktop again."""
+    resumed: int = 0
+
+    def finish(self, event: RunFinished) -> None:
+        """Take over how the run ended."""
+        self.finished_at = event.at
+        self.exit_status = event.exit_status
+        self.message = event.message
+        self.score = event.score
+
+    def write(self, path: Path) -> None:
+        """Replace the file as a whole: a reader sees the old one or the new one."""
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        temporary.write_text(self.model_dump_json(indent=1), encoding="utf-8")
+        os.replace(temporary, path)
+
+
+def versions() -> dict[str, str]:
+    """What a run was made with."""
+    return {
+        "hisa": __version__,
+        "python": platform.python_version(),
+        "platform": f"{sys.platform} {platform.release()} {platform.machine()}",
+    }

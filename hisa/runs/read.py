@@ -1,0 +1,260 @@
+"""Reading a run, whatever state it was left in. Nothing of it is ever executed."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from hisa.errors import UsageError
+from hisa.events import (
+    Evaluated,
+    Event,
+    Failed,
+    Guidance,
+    Induced,
+    RunFinished,
+    StepFinished,
+    event_adapter,
+)
+from hisa.runs.manifest import Manifest, Totals
+from hisa.runs.steps import StepRecord, group
+
+__all__ = [
+    "EventReader",
+    "Run",
+    "find_run",
+    "list_runs",
+    "load_run",
+    "read_events",
+    "read_manifest",
+]
+
+EVENTS = "events.jsonl"
+IMAGES = "images"
+LOCK = "lock"
+MANIFEST = "run.json"
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+class EventReader(Iterator[Event]):
+    """Yields the events of a log.
+
+    ``skipped`` counts lines that are no known event (written by a newer or older version, or
+    damaged), ``torn`` says whether the last line was cut off.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.skipped = 0
+        self.torn = False
+        self._events = self._read(path)
+
+    def __next__(self) -> Event:
+        return next(self._events)
+
+    def _read(self, path: Path) -> Iterator[Event]:
+        if not path.exists():
+            return
+        with path.open("rb") as file:
+            for line in file:
+                if not line.endswith(b"\n"):
+                    self.torn = True
+                    return
+                try:
+                    event = event_adapter.validate_json(line)
+                except ValidationError:
+                    self.skipped += 1
+                    continue
+                yield event
+
+
+def read_events(path: Path) -> EventReader:
+    """The events of an ``events.jsonl``, or of the run folder that holds one."""
+    return EventReader(path / EVENTS if path.is_dir() else path)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run as found on disk: its manifest, its events, and views of them."""
+
+    folder: Path
+    manifest: Manifest
+    events: tuple[Event, ...]
+    skipped: int = 0
+    torn: bool = False
+    running: bool = False
+
+    @property
+    def id(self) -> str:
+        """The run's name."""
+        return self.manifest.id
+
+    @property
+    def status(self) -> str:
+        """How it ended; "running" while a process writes it, "unfinished" where it was killed."""
+        ended = self._ended
+        if ended is not None:
+            return ended.exit_status
+        return "running" if self.running else "unfinished"
+
+    @property
+    def message(self) -> str:
+        """The last word of the run."""
+        return "" if self._ended is None else self._ended.message
+
+    @property
+    def score(self) -> float | None:
+        """In 0..1; None where it was not scored."""
+        found = [e.score for e in self.events if isinstance(e, Evaluated | RunFinished)]
+        return next((score for score in reversed(found) if score is not None), None)
+
+    @cached_property
+    def steps(self) -> tuple[StepRecord, ...]:
+        """The steps in the order they ran, those that were cut off included."""
+        return group(self.events)
+
+    @cached_property
+    def totals(self) -> Totals:
+        """Sums over the events: right also where a crash left the manifest behind."""
+        totals, last_at = Totals(), self.manifest.started_at
+        for event in self.events:
+            totals.add(event, last_at)
+            last_at = event.at
+        return totals
+
+    @property
+    def guidance(self) -> Guidance | None:
+        """Advice the run began with."""
+        return next((e for e in self.events if isinstance(e, Guidance)), None)
+
+    @property
+    def induced(self) -> tuple[Induced, ...]:
+        """Patterns learned."""
+        return tuple(e for e in self.events if isinstance(e, Induced))
+
+    @property
+    def failures(self) -> tuple[Failed, ...]:
+        """What broke."""
+        return tuple(e for e in self.events if isinstance(e, Failed))
+
+    @property
+    def last_step(self) -> int:
+        """Number of the last complete step; 0 where there is none."""
+        return max((e.step for e in self.events if isinstance(e, StepFinished)), default=0)
+
+    def image(self, sha256: str) -> Path | None:
+        """The file of a picture; None where it is missing or the name is not a hash."""
+        if not _SHA256.fullmatch(sha256):
+            return None
+        path = self.folder / IMAGES / f"{sha256}.png"
+        return path if path.is_file() and not path.is_symlink() else None
+
+    @property
+    def _ended(self) -> RunFinished | None:
+        """The end of the run, unless it was taken up again after it."""
+        for event in reversed(self.events):
+            if isinstance(event, RunFinished):
+                return event
+            if event.type == "run_resumed":
+                return None
+        return None
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The content of ``run.json``.
+
+    Raises:
+        UsageError: it is missing or not a manifest.
+    """
+    path = folder / MANIFEST
+    try:
+        return Manifest.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise UsageError(
+            f"{str(folder)!r} is not a run folder: {MANIFEST}: {error.strerror}", fix="hisa runs ls"
+        ) from error
+    except ValidationError as error:
+        raise UsageError(
+            f"{str(path)!r} is damaged: {error.errors()[0]['msg']}", fix="hisa runs ls"
+        ) from error
+
+
+def list_runs(root: Path) -> list[Path]:
+    """All run folders under ``root``, newest first."""
+    if not root.is_dir():
+        return []
+    folders = [f for f in root.iterdir() if _ID.fullmatch(f.name) and (f / MANIFEST).is_file()]
+    return sorted(folders, key=lambda folder: folder.name, reverse=True)
+
+
+def find_run(name: str, root: Path) -> Path:
+    """The folder of a run named by its id, by the beginning of its id, or by ``latest``.
+
+    Raises:
+        UsageError: none or several fit, or the name is not an id.
+    """
+    folders = list_runs(root)
+    if not folders:
+        raise UsageError(f"no runs in {str(root)!r}", fix='hisa run "TASK"')
+    if name == "latest":
+        return folders[0]
+    if not _ID.fullmatch(name):
+        raise UsageError(
+            f"{name!r} is not a run id: letters, digits, '.', '_' and '-' only", fix="hisa runs ls"
+        )
+    exact = [folder for folder in folders if folder.name == name]
+    found = exact or [f for f in folders if f.name.startswith(name)]
+    found = found or [f for f in folders if f.name.endswith(name)]
+    if len(found) == 1:
+        return found[0]
+    what = f"{len(found)} runs begin with" if found else "no run is called"
+    near = ", ".join(n for n in [f.name for f in found[:5]] or _near(name, folders))
+    raise UsageError(
+        f"{what} {name!r}; {'they are' if found else 'near'}: {near}", fix="hisa runs ls"
+    )
+
+
+def load_run(name: str | Path, root: Path | None = None) -> Run:
+    """A run by its folder (a `Path`), or by its name under ``root`` (see `find_run`).
+
+    Raises:
+        UsageError: there is no such run, or its manifest is damaged.
+    """
+    if isinstance(name, Path):
+        folder = name
+    else:
+        folder = find_run(name, root if root is not None else Path("runs"))
+    manifest = read_manifest(folder)
+    reader = read_events(folder / EVENTS)
+    events = tuple(reader)
+    return Run(folder, manifest, events, reader.skipped, reader.torn, is_running(folder))
+
+
+def is_running(folder: Path) -> bool:
+    """Whether a living process writes the run."""
+    try:
+        descriptor = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _near(name: str, folders: list[Path]) -> list[str]:
+    import difflib
+
+    names = [folder.name for folder in folders]
+    return difflib.get_close_matches(name, names, 3, 0.5) or names[:3]

@@ -1,0 +1,243 @@
+"""A run as one self-contained page of HTML.
+
+The page loads nothing, works without scripts, and carries a content security policy under which
+only its own script runs: the texts in it come from models and from screens. Each picture is stored
+once and shown wherever it is needed.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import statistics
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hisa.errors import UsageError
+from hisa.events import Observed
+from hisa.runs import wording
+from hisa.runs.manifest import RoleTotals
+from hisa.runs.pictures import Picture, embed
+from hisa.runs.read import Run
+from hisa.runs.steps import StepRecord
+
+if TYPE_CHECKING:
+    import jinja2
+
+__all__ = ["render_report", "write_report"]
+
+_HERE = Path(__file__).resolve().parent
+_PHASES = ("plan", "ground", "act", "observe", "abstract", "refine")
+_ROLES = ("planner", "grounder", "state", "judge")
+_CROP_MARGIN = 24
+_CROP_MIN = (240, 135)
+_CROP_MOST = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """A place on a picture, in percent of its width and height."""
+
+    left: float
+    top: float
+    width: float = 0.0
+    height: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Phase:
+    name: str
+    style: str
+    seconds: float
+    percent: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Bar:
+    number: int
+    tokens: int
+    percent: float
+    refined: bool
+    faded: bool
+    label: bool
+
+
+def write_report(run: Run, path: Path) -> Path:
+    """Write the page of ``run`` to ``path`` (a folder: ``report.html`` in it).
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    if path.is_dir():
+        path = path / "report.html"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(render_report(run), encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UsageError(
+            f"cannot write the report to {str(path)!r}: {error.strerror}",
+            fix=f"hisa runs report {run.id} -o FILE",
+        ) from error
+    return path
+
+
+def render_report(run: Run) -> str:
+    """The page as text."""
+    pictures = embed(_wanted(run))
+    names = {sha: f"i{number}" for number, sha in enumerate(pictures, 1)}
+    script = _text("report.js")
+    return _template().render(
+        run=run,
+        manifest=run.manifest,
+        pictures=pictures,
+        names=names,
+        totals=run.totals,
+        bars=_bars(run.steps),
+        tokens=[record.planner_tokens for record in run.steps if record.planner_tokens],
+        settings=json.dumps(run.manifest.settings, indent=1, ensure_ascii=False),
+        css=_text("report.css"),
+        script=script,
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    )
+
+
+def _wanted(run: Run) -> list[tuple[str, Path]]:
+    """Names and files of the pictures that are shown, in the order of the steps."""
+    looks = [look for record in run.steps for look in (record.before, record.after) if look]
+    looks = looks or [event for event in run.events if isinstance(event, Observed)][-1:]
+    paths = {look.image: run.image(look.image) for look in looks}
+    return [(sha, path) for sha, path in paths.items() if path is not None]
+
+
+@lru_cache(maxsize=1)
+def _template() -> jinja2.Template:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "clock": wording.clock,
+        "count": wording.count,
+        "duration": wording.duration,
+        "in_order": _in_order,
+        "money": wording.money,
+        "role_money": lambda role: wording.role_money(role.usd, role.calls, role.unpriced),
+        "trim_bullet": lambda line: line.removeprefix("- "),
+    }
+    environment.globals |= {
+        "clicks": _clicks,
+        "crop": _crop,
+        "median": lambda numbers: round(statistics.median(numbers)),
+        "phases": _phases,
+        "roi": _roi,
+        "roles": _roles,
+        "tone": wording.tone,
+        "total_money": wording.total_money,
+    }
+    return environment.get_template("report.html.j2")
+
+
+def _text(name: str) -> str:
+    """A file of the page that is trusted as it is."""
+    from markupsafe import Markup
+
+    return Markup((_HERE / name).read_text(encoding="utf-8"))
+
+
+def _clicks(record: StepRecord) -> list[_Mark]:
+    """Where the step clicked; points outside the picture are left out."""
+    look = record.before
+    if record.acted is None or look is None:
+        return []
+    marks = (_Mark(100 * x / look.width, 100 * y / look.height) for x, y in record.acted.points)
+    return [mark for mark in marks if 0 <= mark.left <= 100 and 0 <= mark.top <= 100]
+
+
+def _roi(record: StepRecord) -> _Mark | None:
+    """The box of changed pixels."""
+    look = record.before
+    if look is None or record.abstracted is None or record.abstracted.roi is None:
+        return None
+    left, top, right, bottom = record.abstracted.roi
+    return _Mark(
+        100 * left / look.width,
+        100 * top / look.height,
+        100 * (right - left) / look.width,
+        100 * (bottom - top) / look.height,
+    )
+
+
+def _crop(record: StepRecord, picture: Picture) -> tuple[int, int, int, int] | None:
+    """Left, top, width and height of the changed part with a margin, in image pixels.
+
+    None where nothing changed, or so much that a part is no clearer than the whole.
+    """
+    if record.abstracted is None or record.abstracted.roi is None:
+        return None
+    left, top, right, bottom = record.abstracted.roi
+    x, width = _stretch(left, right, _CROP_MIN[0], picture.width)
+    y, height = _stretch(top, bottom, _CROP_MIN[1], picture.height)
+    large = width * height > _CROP_MOST * picture.width * picture.height
+    return None if large else (x, y, width, height)
+
+
+def _stretch(first: int, last: int, least: int, limit: int) -> tuple[int, int]:
+    """Start and length of a range with a margin, at least ``least`` long, within 0..limit."""
+    length = min(limit, max(least, last - first + 2 * _CROP_MARGIN))
+    start = (first + last - length) // 2
+    return max(0, min(start, limit - length)), length
+
+
+def _phases(record: StepRecord) -> list[_Phase]:
+    """The step's time by phase, in the order of the loop."""
+    seconds = record.finished.seconds if record.finished is not None else {}
+    total = sum(seconds.values())
+    if total <= 0:
+        return []
+    known = [name for name in _PHASES if name in seconds]
+    other = [name for name in seconds if name not in _PHASES]
+    return [
+        _Phase(
+            name, name if name in _PHASES else "other", seconds[name], 100 * seconds[name] / total
+        )
+        for name in known + other
+        if seconds[name] > 0
+    ]
+
+
+def _roles(record: StepRecord) -> dict[str, RoleTotals]:
+    """Tokens and money of one step."""
+    roles: dict[str, RoleTotals] = {}
+    for call in record.calls:
+        roles.setdefault(call.role, RoleTotals()).add(call)
+    return roles
+
+
+def _in_order(roles: dict[str, RoleTotals]) -> list[tuple[str, RoleTotals]]:
+    return sorted(roles.items(), key=lambda item: (*_ROLES, item[0]).index(item[0]))
+
+
+def _bars(records: tuple[StepRecord, ...]) -> list[_Bar]:
+    """The chart of the planner's input tokens."""
+    highest = max((record.planner_tokens for record in records), default=0)
+    stride = 5 * math.ceil(len(records) / 60)
+    return [
+        _Bar(
+            number=record.number,
+            tokens=record.planner_tokens,
+            percent=100 * record.planner_tokens / highest if highest else 0,
+            refined=record.refined is not None,
+            faded=record.interrupted,
+            label=place % stride == 0 or place == 1,
+        )
+        for place, record in enumerate(records, 1)
+    ]

@@ -1,0 +1,125 @@
+"""Where a run that was cut off goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hisa.events import Acted, Event, ModelCalled, RunResumed, StepFinished
+from hisa.protocols import Task
+from hisa.runs.encode import is_cut
+from hisa.runs.read import Run
+from hisa.runs.steps import StepRecord
+
+__all__ = ["ReplayAct", "ResumePoint", "resume_point"]
+
+
+@dataclass(frozen=True)
+class ReplayAct:
+    """Something that was done, to be done again on a fresh desktop.
+
+    ``input`` is in image pixels (or the command); ``image`` is the size of that image and
+    ``screen`` that of the desktop, both in pixels. ``whole`` is False where the log cut it.
+    """
+
+    step: int
+    tool: str
+    input: Any
+    points: tuple[tuple[float, float], ...]
+    ok: bool
+    image: tuple[int, int] | None = None
+    screen: tuple[int, int] | None = None
+    whole: bool = True
+
+
+@dataclass(frozen=True)
+class ResumePoint:
+    """What is needed to go on.
+
+    ``events`` are those of the run's start and of complete steps, in order: enough to rebuild the
+    state. ``acts`` is what the run's present desktop has seen. ``calls`` is every answered model
+    call, those of cut-off steps included, because they cost money. ``in_flight`` is the step that
+    was begun and not finished: where it has a ``planned`` call and no ``acted``, that call may or
+    may not have happened.
+    """
+
+    task: Task
+    settings: Mapping[str, Any]
+    step: int
+    events: tuple[Event, ...]
+    acts: tuple[ReplayAct, ...]
+    calls: tuple[ModelCalled, ...]
+    desktop: Mapping[str, Any]
+    in_flight: StepRecord | None = None
+
+
+def resume_point(run: Run) -> ResumePoint:
+    """Where ``run`` goes on; reads only."""
+    records = run.steps
+    dropped = {id(e) for record in records if record.finished is None for e in record.events}
+    in_flight = _in_flight(records)
+    return ResumePoint(
+        task=run.manifest.task.task(),
+        settings=run.manifest.settings,
+        step=run.last_step,
+        events=_settled(run.events, dropped),
+        acts=_acts(run.events, records),
+        calls=tuple(e for e in run.events if isinstance(e, ModelCalled)),
+        desktop=run.manifest.desktop,
+        in_flight=in_flight,
+    )
+
+
+def _in_flight(records: tuple[StepRecord, ...]) -> StepRecord | None:
+    last = records[-1] if records else None
+    return None if last is None or last.finished or last.interrupted else last
+
+
+def _settled(events: tuple[Event, ...], dropped: set[int]) -> tuple[Event, ...]:
+    """Events up to the last complete step, without those of steps that were cut off."""
+    last = max((i for i, e in enumerate(events) if isinstance(e, StepFinished)), default=-1)
+    return tuple(
+        e
+        for i, e in enumerate(events)
+        if id(e) not in dropped and (i <= last or e.step == 0) and e.type != "run_finished"
+    )
+
+
+def _acts(events: tuple[Event, ...], records: tuple[StepRecord, ...]) -> tuple[ReplayAct, ...]:
+    """What the present desktop has seen: a fresh one has seen nothing of what was before it."""
+    by_event = {id(event): record for record in records for event in record.events}
+    acts: list[tuple[Acted, StepRecord]] = []
+    for event in events:
+        if isinstance(event, Acted) and id(event) in by_event:
+            acts.append((event, by_event[id(event)]))
+        elif isinstance(event, RunResumed) and event.desktop == "fresh":
+            acts = []
+        elif isinstance(event, RunResumed) and event.desktop == "replayed":
+            acts = [(act, record) for act, record in acts if record.finished is not None]
+    in_flight = _in_flight(records)
+    return tuple(_replay(act, record) for act, record in acts if record is not in_flight)
+
+
+def _replay(act: Acted, record: StepRecord) -> ReplayAct:
+    seen = record.before
+    return ReplayAct(
+        step=act.step,
+        tool=act.tool,
+        input=act.input,
+        points=act.points,
+        ok=act.ok,
+        image=None if seen is None else (seen.width, seen.height),
+        screen=None if seen is None else (seen.screen_width, seen.screen_height),
+        whole=_whole(act.input),
+    )
+
+
+def _whole(value: Any) -> bool:
+    if isinstance(value, str):
+        return not is_cut(value)
+    if isinstance(value, Mapping):
+        return all(_whole(item) for item in value.values())
+    if isinstance(value, list | tuple):
+        return all(_whole(item) for item in value)
+    return True

@@ -1,0 +1,101 @@
+"""Numbers and texts of a run as people read them, and safe to print."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+from hisa.runs.manifest import RoleTotals
+
+__all__ = [
+    "clock",
+    "count",
+    "duration",
+    "money",
+    "one_line",
+    "printable",
+    "role_money",
+    "tone",
+    "total_money",
+]
+
+_TONES = {
+    "succeeded": "good",
+    "infeasible": "calm",
+    "max_steps": "warn",
+    "budget": "warn",
+    "stopped": "warn",
+    "model_error": "bad",
+    "environment_error": "bad",
+    "running": "live",
+    "unfinished": "warn",
+}
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def tone(status: str) -> str:
+    """How a status is coloured: good, calm, warn, bad or live."""
+    return _TONES.get(status, "calm")
+
+
+def count(number: int) -> str:
+    """``1,234``, ``22.3k``, ``1.2M``."""
+    if number < 10_000:
+        return f"{number:,}"
+    return f"{number / 1000:.1f}k" if number < 1_000_000 else f"{number / 1_000_000:.1f}M"
+
+
+def money(usd: float | None) -> str:
+    """Dollars, with enough digits to see small sums; a dash where the price is not known."""
+    if usd is None:
+        return "–"
+    if usd == 0:
+        return "$0"
+    return f"${usd:.2f}" if usd >= 1 else f"${usd:.4f}"
+
+
+def role_money(usd: float, calls: int, unpriced: int) -> str:
+    """Money of several calls, honest about those without a price."""
+    if calls and unpriced == calls:
+        return "–"
+    return f"≥ {money(usd)}" if unpriced else money(usd)
+
+
+def total_money(roles: dict[str, RoleTotals]) -> str:
+    """Money of all roles."""
+    calls = sum(role.calls for role in roles.values())
+    unpriced = sum(role.unpriced for role in roles.values())
+    return role_money(sum(role.usd for role in roles.values()), calls, unpriced)
+
+
+def duration(seconds: float) -> str:
+    """``85 ms``, ``3.2 s``, ``2 min 05 s``, ``1 h 02 min``."""
+    if seconds < 0.0995:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return (
+        f"{minutes} min {rest:02d} s"
+        if minutes < 60
+        else f"{minutes // 60} h {minutes % 60:02d} min"
+    )
+
+
+def clock(at: float) -> str:
+    """A moment in UTC."""
+    try:
+        return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except (OverflowError, ValueError, OSError):
+        return "unknown time"
+
+
+def printable(text: str) -> str:
+    """Text that cannot steer a terminal or turn its writing direction round."""
+    return _CONTROLS.sub("�", text.replace("\r\n", "\n"))
+
+
+def one_line(text: str, limit: int = 100) -> str:
+    """The text on one line, cut with an ellipsis."""
+    flat = " ".join(printable(text).split())
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"

@@ -1,0 +1,100 @@
+"""Hard limits on text: asked for, asked for again, then cut where a sentence ends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from hisa.models.tokens import estimate_tokens
+from hisa.protocols import Message, Model, ModelRequest, TextPart
+from hisa.state.text import clean, excerpt
+
+__all__ = ["ask_within", "cut_at_sentence", "cut_at_word", "excerpt_within", "longest"]
+
+_SENTENCE_END = re.compile(r"""[.!?…]["')\]»”]*(?=\s|$)|[。！？]|(?=\n)""")
+_ELLIPSIS = "…"
+
+
+async def ask_within(model: Model, request: ModelRequest, limit_tokens: int) -> str:
+    """The model's answer in at most ``limit_tokens``; empty where it says nothing.
+
+    An answer that is too long is sent back once with the limit named; what is still too long then
+    is cut at the end of a sentence.
+
+    Raises:
+        ModelUnavailable, BudgetExceeded: from the model.
+    """
+    text = clean((await model.complete(request)).text)
+    if estimate_tokens(text) <= limit_tokens:
+        return text
+    shorter = clean((await model.complete(_again(request, text, limit_tokens))).text)
+    return cut_at_sentence(shorter or text, limit_tokens)
+
+
+def _again(request: ModelRequest, text: str, limit_tokens: int) -> ModelRequest:
+    """The request with the answer (its beginning) and the limit it has to keep."""
+    demand = (
+        f"Too long: about {estimate_tokens(text)} tokens where {limit_tokens} are allowed. Write "
+        f"it again in at most {limit_tokens} tokens (about {limit_tokens * 3 // 4} words); keep "
+        "coordinates and exact values."
+    )
+    turns = (
+        Message("assistant", (TextPart(cut_at_sentence(text, 2 * limit_tokens)),)),
+        Message("user", (TextPart(demand),)),
+    )
+    return replace(request, messages=(*request.messages, *turns))
+
+
+def cut_at_sentence(text: str, tokens: int) -> str:
+    """The longest beginning of ``text`` within ``tokens`` that ends a sentence or a line.
+
+    Where the last such end would give up more than half of what fits, the cut is at a word,
+    marked with an ellipsis.
+    """
+    text = text.strip()
+    if estimate_tokens(text) <= tokens:
+        return text
+    fit = longest(len(text), lambda size: estimate_tokens(text[:size]) <= tokens)
+    ends = [m.end() for m in _SENTENCE_END.finditer(text[: fit + 8]) if m.end() <= fit]
+    if ends and ends[-1] * 2 >= fit:
+        return text[: ends[-1]].rstrip()
+    return cut_at_word(text, tokens)
+
+
+def cut_at_word(text: str, tokens: int) -> str:
+    """The longest beginning within ``tokens``, an ellipsis included, that ends with a word."""
+    text = text.strip()
+    if estimate_tokens(text) <= tokens:
+        return text
+    fit = longest(len(text), lambda size: estimate_tokens(text[:size] + _ELLIPSIS) <= tokens)
+    kept = text[:fit].rstrip()
+    blank = max(kept.rfind(" "), kept.rfind("\n"))
+    if not text[len(kept)].isspace() and blank * 2 >= fit:
+        kept = kept[:blank].rstrip()
+    return kept + _ELLIPSIS if kept else ""
+
+
+def excerpt_within(text: str, tokens: int) -> str:
+    """`hisa.state.text.excerpt` of at most ``tokens``: both ends of a text, on one line."""
+    most = min(len(text), 4 * max(0, tokens))
+    size = longest(most, lambda chars: estimate_tokens(excerpt(text, chars)) <= tokens)
+    return excerpt(text, size)
+
+
+def longest(most: int, fits: Callable[[int], bool]) -> int:
+    """The largest size in 0..``most`` that fits, 0 where none does; ``fits`` must be monotone.
+
+    The size is doubled before it is halved, so that a huge text costs no more than what fits.
+    """
+    high = 1
+    while high < most and fits(high):
+        high *= 2
+    low, high = 0, min(high, most)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if fits(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -1,0 +1,201 @@
+"""What changed on the screen in words: windows, focus and the elements inside the changed box."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+
+from hisa.geometry import Box
+from hisa.observation import Element, Observation
+from hisa.state.text import excerpt
+
+__all__ = ["MAX_CHARS", "MAX_LINES", "describe_changes"]
+
+MAX_LINES = 20
+MAX_CHARS = 160
+_NAME_CHARS = 40
+_VALUE_CHARS = 48
+_STATES = ("checked", "selected", "expanded", "pressed")
+"""States whose change is a change of what the element says."""
+
+_FIRST = frozenset({"alert", "dialog", "file chooser", "frame", "menu", "notification", "window"})
+"""Roles that announce the rest; they are named first."""
+
+_Identity = tuple[str, str, str, str, tuple[int, int, int, int]]
+_Key = Callable[[Element], object]
+
+
+def describe_changes(
+    before: Observation, after: Observation, roi: Box | None
+) -> tuple[str, ...] | None:
+    """At most 20 lines of at most 160 characters; None where nothing can be told.
+
+    Forms: ``window: A -> B``, ``focus: role "A" -> role "B"``, ``~ role "name": "old" -> "new"``,
+    ``+ role "name" text="…"`` and ``- …``. Windows are compared wherever they are known, elements
+    only where both looks have them.
+
+    Args:
+        before: the look before the action.
+        after: the look after it.
+        roi: the changed box in image space; None where no pixel changed.
+    """
+    lines = [*_window_lines(before, after)]
+    if before.elements is None or after.elements is None:
+        return tuple(_bounded(lines)) if lines else None
+    lines += _focus_line(before.elements, after.elements)
+    if roi is not None:
+        lines += _element_lines(_inside(before, roi), _inside(after, roi))
+    return tuple(_bounded(lines))
+
+
+def _bounded(lines: list[str]) -> list[str]:
+    lines = [line if len(line) <= MAX_CHARS else line[: MAX_CHARS - 1] + "…" for line in lines]
+    if len(lines) <= MAX_LINES:
+        return lines
+    return [*lines[: MAX_LINES - 1], f"… and {len(lines) - MAX_LINES + 1} more changes"]
+
+
+def _quoted(text: str, chars: int = _NAME_CHARS) -> str:
+    return '"' + excerpt(text, chars).replace('"', "'") + '"'
+
+
+def _named(element: Element) -> str:
+    name = element.name or element.label or element.description
+    return f"{excerpt(element.role, 24)} {_quoted(name)}"
+
+
+def _window_lines(before: Observation, after: Observation) -> Iterator[str]:
+    old, new = (look.active.title if look.active else "" for look in (before, after))
+    if old != new:
+        yield f"window: {excerpt(old, 70) or '(none)'} -> {excerpt(new, 70) or '(none)'}"
+    was = Counter(window.title for window in before.windows)
+    now = Counter(window.title for window in after.windows)
+    renamed = old != new and (was - now)[old] > 0 and (now - was)[new] > 0
+    for sign, titles, told in (("+", now - was, new), ("-", was - now, old)):
+        for title in titles:
+            if title and not (renamed and title == told):
+                yield f"{sign} window {_quoted(title, 70)}"
+
+
+def _focus_line(before: Iterable[Element], after: Iterable[Element]) -> list[str]:
+    old, new = _focused(before), _focused(after)
+    same = old == new or (
+        old is not None
+        and new is not None
+        and (old.role, old.name, old.label, old.box) == (new.role, new.name, new.label, new.box)
+    )
+    if same:
+        return []
+    return [f"focus: {_named(old) if old else '(none)'} -> {_named(new) if new else '(none)'}"]
+
+
+def _focused(elements: Iterable[Element]) -> Element | None:
+    """The smallest element with the focus: frames and panels claim it for what they hold."""
+    found = [element for element in elements if "focused" in element.states]
+    return min(found, key=lambda element: element.box.area, default=None)
+
+
+def _inside(look: Observation, roi: Box) -> list[Element]:
+    """The elements that the box touches; it is brought to their space once, not each to its."""
+    region = look.convert_box(roi, "screen")
+    return [
+        element for element in look.elements or () if element.box.intersection(region) is not None
+    ]
+
+
+def _says(element: Element) -> str:
+    """What the element tells besides its name: its text and its states."""
+    states = (state for state in _STATES if state in element.states)
+    return " ".join(part for part in (_text(element), *states) if part)
+
+
+def _text(element: Element) -> str:
+    """The text; never that of a password field."""
+    return "•" * len(element.text) if element.role == "password text" else element.text
+
+
+def _corners(element: Element) -> tuple[int, int, int, int]:
+    box = element.box
+    return round(box.left), round(box.top), round(box.right), round(box.bottom)
+
+
+def _identity(element: Element) -> _Identity:
+    return (element.role, element.name, element.label, _says(element), _corners(element))
+
+
+def _element_lines(before: list[Element], after: list[Element]) -> list[str]:
+    gone, come = _without_common(before, after, _identity)
+    # Scrolled or moved: the same element elsewhere says nothing new.
+    gone, come = _without_common(gone, come, lambda e: _identity(e)[:4])
+    changed: list[str] = []
+    for key in (lambda e: (e.role, _corners(e)), lambda e: (e.role, e.name, e.label)):
+        pairs = _pairs(gone, come, key)
+        changed += [line for old, new in pairs for line in _changed_line(old, new)]
+        gone = _excluding(gone, [old for old, _ in pairs])
+        come = _excluding(come, [new for _, new in pairs])
+    return [*changed, *_listed("+", come), *_listed("-", gone)]
+
+
+def _without_common(
+    before: list[Element], after: list[Element], key: _Key
+) -> tuple[list[Element], list[Element]]:
+    return _rest(before, Counter(map(key, after)), key), _rest(
+        after, Counter(map(key, before)), key
+    )
+
+
+def _rest(elements: list[Element], other: Counter[object], key: _Key) -> list[Element]:
+    """The elements that have no counterpart in ``other``."""
+    kept = []
+    for element in elements:
+        if other[key(element)] > 0:
+            other[key(element)] -= 1
+        else:
+            kept.append(element)
+    return kept
+
+
+def _pairs(gone: list[Element], come: list[Element], key: _Key) -> list[tuple[Element, Element]]:
+    """Those that are alone under their key on both sides: anything else would be a guess."""
+    old, new = Counter(map(key, gone)), Counter(map(key, come))
+    target = {key(element): element for element in come}
+    return [
+        (element, target[key(element)])
+        for element in gone
+        if old[key(element)] == 1 and new[key(element)] == 1
+    ]
+
+
+def _excluding(elements: list[Element], paired: list[Element]) -> list[Element]:
+    known = {id(element) for element in paired}
+    return [element for element in elements if id(element) not in known]
+
+
+def _changed_line(old: Element, new: Element) -> list[str]:
+    was, now = _says(old), _says(new)
+    if was == now:
+        was, now = old.name, new.name
+    if was == now:
+        return []
+    was, now = _around_difference(was, now)
+    return [f"~ {_named(old)}: {_quoted(was, _VALUE_CHARS)} -> {_quoted(now, _VALUE_CHARS)}"]
+
+
+def _around_difference(was: str, now: str) -> tuple[str, str]:
+    """Both texts from shortly before the place where they part, where they are long."""
+    if len(was) <= _VALUE_CHARS and len(now) <= _VALUE_CHARS:
+        return was, now
+    parted = (at for at, (old, new) in enumerate(zip(was, now, strict=False)) if old != new)
+    start = next(parted, min(len(was), len(now))) - 12
+    return (was, now) if start <= 0 else (f"…{was[start:]}", f"…{now[start:]}")
+
+
+def _listed(sign: str, elements: list[Element]) -> list[str]:
+    telling = [element for element in elements if element.name or element.label or element.text]
+    telling.sort(key=lambda element: element.role not in _FIRST)
+    return [f"{sign} {_named(element)}{_spoken(element)}" for element in telling]
+
+
+def _spoken(element: Element) -> str:
+    text = _text(element)
+    return f" text={_quoted(text, _VALUE_CHARS)}" if text and text != element.name else ""

@@ -1,0 +1,152 @@
+"""Level 2: the older steps folded into one summary, R_k = Φ(R_{k-1}, new steps) (HiSA, eq. 4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from hisa.models.tokens import estimate_tokens
+from hisa.prompts import render
+from hisa.protocols import Message, Model, ModelRequest, Task, TextPart
+from hisa.state.bounds import ask_within, cut_at_sentence, cut_at_word
+from hisa.state.text import clean, excerpt
+
+__all__ = ["ContextRefiner", "Refiner"]
+
+_MAX_PLACES = 8
+_CLICK = re.compile(
+    r"pyautogui\.(?:\w*[cC]lick|moveTo|dragTo|mouseDown|mouseUp)\("
+    r"(?:x=)?(-?\d+)(?:\.\d+)?,\s*(?:y=)?(-?\d+)"
+)
+_PLACE = re.compile(r"click\((-?\d+), (-?\d+)\)")
+_PAIR = re.compile(r"\(\s*(-?\d+)\s*,\s*(-?\d+)\s*\)")
+_DESCRIPTION = re.compile(r" \| Description: (.*?)(?= \| (?:Input|Result): )")
+_STEP_HEAD = re.compile(r"^Step \d+: ")
+_RANGE = re.compile(r"\W*Steps?\s+\d+", re.IGNORECASE)
+_COORDINATES = "Coordinates: "
+
+
+class Refiner(Protocol):
+    """Level 2, as the manager sees it."""
+
+    async def refine(
+        self, task: Task, previous: str, *, lines: Sequence[str], first: int, last: int
+    ) -> str:
+        """The summary of steps ``first`` to ``last``.
+
+        Args:
+            task: for its instruction.
+            previous: the summary so far; empty at first.
+            lines: the steps since then.
+            first: first step the new summary covers.
+            last: last step it covers, that of the last line.
+
+        Raises:
+            ModelUnavailable, BudgetExceeded: from the model.
+        """
+        ...
+
+
+class ContextRefiner:
+    """Asks a model for the summary and sees to it that coordinates outlive it.
+
+    Args:
+        model: the state role's model.
+        tokens: hard limit of the summary.
+    """
+
+    def __init__(self, model: Model, tokens: int) -> None:
+        self._model = model
+        self._tokens = tokens
+
+    async def refine(
+        self, task: Task, previous: str, *, lines: Sequence[str], first: int, last: int
+    ) -> str:
+        """See `Refiner`."""
+        request = self._request(task, previous, lines=lines, first=first, last=last)
+        said = await ask_within(self._model, request, self._tokens)
+        span = f"Steps {first}~{last}: "
+        if not any(char.isalnum() for char in said):
+            said = _own_summary(previous, lines, self._tokens, span=span)
+        elif not _RANGE.match(said):
+            said = span + said
+        return self._with_places(said, previous, lines)
+
+    def _request(
+        self, task: Task, previous: str, *, lines: Sequence[str], first: int, last: int
+    ) -> ModelRequest:
+        words = self._tokens * 3 // 4
+        system = render(
+            "context_refinement", first=first, last=last, limit=self._tokens, words=words
+        )
+        sections = {
+            "task": clean(task.instruction),
+            "previous_summary": previous,
+            "new_steps": "\n".join(lines),
+        }
+        text = "\n".join(f"<{tag}>\n{body}\n</{tag}>" for tag, body in sections.items() if body)
+        return ModelRequest(
+            role="state",
+            messages=(
+                Message("system", (TextPart(system),)),
+                Message("user", (TextPart(text),)),
+            ),
+            step=last,
+        )
+
+    def _with_places(self, said: str, previous: str, lines: Sequence[str]) -> str:
+        """The summary within its limit, with a line of coordinates where it kept none of them."""
+        new = _places(lines)
+        told = {match.groups() for match in _PAIR.finditer(said)}
+        if not new or any(place in told for place in new):
+            return cut_at_sentence(said, self._tokens)
+        _, _, kept = previous.rpartition(_COORDINATES)
+        old = {m.groups(): item for item in kept.split("; ") if (m := _PLACE.match(item))}
+        items = [*({**old, **new}).values()][-_MAX_PLACES:]
+        line = cut_at_word(_COORDINATES + "; ".join(items), self._tokens // 3)
+        room = self._tokens - estimate_tokens(line) - 1
+        return f"{cut_at_sentence(said, room)}\n{line}"
+
+
+def _places(lines: Iterable[str]) -> dict[tuple[str | None, ...], str]:
+    """The points of the steps that succeeded, each as ``click(x, y) what is there``."""
+    found: dict[tuple[str | None, ...], str] = {}
+    for line in lines:
+        source, _, result = line.partition(" | Result: ")
+        if not result.startswith("Succeeded."):
+            continue
+        description = _DESCRIPTION.search(line)
+        name = excerpt(description.group(1), 40).replace(";", ",") if description else ""
+        for match in _CLICK.finditer(source):
+            x, y = match.groups()
+            found[match.groups()] = f"click({x}, {y}) {name}".strip()
+    return found
+
+
+def _own_summary(previous: str, lines: Sequence[str], tokens: int, *, span: str) -> str:
+    """A summary without a model: the steps in short and, as far as room goes, the old summary.
+
+    It never outgrows the longer of the two, so that a run whose model keeps failing neither grows
+    nor falls behind.
+    """
+    told = span + "; ".join(_in_short(line, brief=False) for line in lines)
+    if not previous:
+        return cut_at_word(told, tokens)
+    limit = min(tokens, max(estimate_tokens(previous), estimate_tokens(told)))
+    told = span + "; ".join(_in_short(line, brief=True) for line in lines)
+    share = min(estimate_tokens(previous), limit // 4) + 4
+    told = cut_at_word(f"{told}.", limit - share)
+    earlier = cut_at_word(previous, limit - estimate_tokens(told) - 4)
+    return f"{told} Earlier: {earlier}" if earlier else told
+
+
+def _in_short(line: str, *, brief: bool) -> str:
+    """Tool, input and result of a history line."""
+    head, _, result = line.partition(" | Result: ")
+    call, *fields = head.split(" | ")
+    source = next((field[7:] for field in fields if field.startswith("Input: ")), "")
+    number = _STEP_HEAD.match(call)
+    name = call[number.end() :] if number else call
+    ran = f"{name} {excerpt(source, 40 if brief else 60)}"
+    return f"{ran}: {excerpt(result.rstrip('.'), 30 if brief else 80)}"

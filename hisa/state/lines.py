@@ -1,0 +1,109 @@
+"""The line that stands for a step in the history, within a hard limit of tokens.
+
+``Step 3: gui_action | Thought: … | Description: … | Input: … | Result: …``
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+
+from hisa.models.tokens import estimate_tokens
+from hisa.protocols import GroundedCall
+from hisa.state.bounds import cut_at_sentence, cut_at_word, longest
+from hisa.state.text import field_text, guard_fields
+
+__all__ = ["call_description", "call_input", "history_line"]
+
+_READ = 20_000
+"""Characters of a field that are looked at; no limit on tokens lets more through."""
+
+_THOUGHT_TOKENS = 20
+"""The beginning of a thought for which the input is shortened: where the planner stands."""
+
+_INPUT_TOKENS = 14
+"""What the input keeps at the result's cost: a click or a drag with its coordinates."""
+
+_LITERAL = re.compile(r"""(['"])((?:\\.|(?!\1)[^\\]){33,}?)\1""")
+"""A quoted text of more than 32 characters."""
+
+
+def call_description(call: GroundedCall) -> str:
+    """What was aimed at, on one line; both ends of a drag."""
+    ends = (call.call.description, call.call.description_2)
+    return field_text(" -> ".join(end for end in ends if end)[:_READ])
+
+
+def call_input(call: GroundedCall) -> str:
+    """What ran, on one line: source in image pixels, a command, or a tool's arguments as JSON."""
+    value = call.input
+    text = value if isinstance(value, str) else json.dumps(dict(value), ensure_ascii=False)
+    rows = (row.strip() for row in text[:_READ].splitlines())
+    return guard_fields("; ".join(row for row in rows if row))
+
+
+def history_line(step: int, call: GroundedCall, result: str, *, limit: int) -> str:
+    """The step's line in at most ``limit`` tokens.
+
+    The thought gives way first, but for its beginning; for that, long quoted texts and long
+    commands are shortened. Then the description goes. Coordinates and the result stay as long as
+    anything else is there to be cut.
+    """
+    head = f"Step {step}: {call.call.tool}"
+    thought = field_text(call.call.thought[:_READ])
+    description = call_description(call)
+    source = call_input(call)
+    result = field_text(result[:_READ])
+
+    def line(thought: str, description: str, source: str, result: str) -> str:
+        fields = (("Thought", thought), ("Description", description), ("Input", source))
+        shown = [head, *(f"{label}: {text}" for label, text in fields if text)]
+        return " | ".join([*shown, f"Result: {result}"])
+
+    opening = cut_at_word(thought, _THOUGHT_TOKENS)
+    if estimate_tokens(line(opening, description, source, result)) > limit:
+        source = _leaner(source, call.call.tool, limit)
+    thought = _squeezed(thought, limit, lambda text: line(text, description, source, result))
+    description = _squeezed(description, limit, lambda text: line(thought, text, source, result))
+    source = _squeezed_input(source, limit, result, lambda text, end: line("", "", text, end))
+    result = _squeezed(
+        result, limit, lambda text: line(thought, description, source, text), cut_at_sentence
+    )
+    return cut_at_word(line(thought, description, source, result), limit)
+
+
+def _leaner(source: str, tool: str, limit: int) -> str:
+    """The input with long quoted texts shortened; half a line at most where it is a command."""
+    source = _LITERAL.sub(_shortened, source)
+    return source if tool == "gui_action" else cut_at_word(source, limit // 2)
+
+
+def _shortened(match: re.Match[str]) -> str:
+    quote, text = match.groups()
+    return f"{quote}{text[:24].rstrip(' ' + chr(92))}…{quote}"
+
+
+def _squeezed_input(source: str, limit: int, result: str, line: Callable[[str, str], str]) -> str:
+    """The input beside the whole result or, where that leaves it too little, beside its verdict."""
+    kept = _squeezed(source, limit, lambda text: line(text, result))
+    if kept == source or estimate_tokens(kept) >= _INPUT_TOKENS:
+        return kept
+    verdict, end, _ = result.partition(".")
+    return _squeezed(
+        cut_at_word(source, _INPUT_TOKENS), limit, lambda text: line(text, verdict + end)
+    )
+
+
+def _squeezed(
+    text: str,
+    limit: int,
+    line: Callable[[str], str],
+    cut: Callable[[str, int], str] = cut_at_word,
+) -> str:
+    """The longest cut of ``text`` with which the line keeps the limit; empty where none does."""
+    if estimate_tokens(line(text)) <= limit:
+        return text
+    most = min(limit, estimate_tokens(text))
+    room = longest(most, lambda tokens: estimate_tokens(line(cut(text, tokens))) <= limit)
+    return cut(text, room) if room >= 4 else ""

@@ -1,0 +1,119 @@
+"""Loops: the same action on the same screen, or two actions that undo each other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hisa.geometry import Box
+from hisa.protocols import ToolCall
+from hisa.state.text import excerpt
+
+__all__ = ["Deed", "Loop", "LoopDetector", "deed_key"]
+
+_CARET = (2, 40)
+"""Largest width and height, in image pixels, of a blinking text caret."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """A step as loops see it: what was done, told apart by ``key``, and what it changed."""
+
+    key: str
+    roi: Box | None
+
+    @property
+    def still(self) -> bool:
+        """Whether the screen stayed as it was, but for a blinking caret."""
+        width, height = _CARET
+        return self.roi is None or (self.roi.width <= width and self.roi.height <= height)
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop that was found: the action, how often it ran, and what the planner is told."""
+
+    action: str
+    times: int
+    notice: str
+
+
+class LoopDetector:
+    """Finds loops at the end of a run's deeds.
+
+    Args:
+        times: how often the same action must run before it is a loop.
+    """
+
+    def __init__(self, times: int = 3) -> None:
+        if times < 2:
+            raise ValueError(f"times = {times!r}: want at least 2")
+        self._times = times
+
+    def check(self, deeds: Sequence[Deed]) -> Loop | None:
+        """The loop that the last deed is part of, or None. Depends on nothing but ``deeds``."""
+        return self._repeated(deeds) or self._alternating(deeds)
+
+    def _repeated(self, deeds: Sequence[Deed]) -> Loop | None:
+        """One action again and again; what its first try changed does not count.
+
+        The first try moves the pointer, which the screenshot shows, so it is never without change.
+        """
+        count = 0
+        for deed in reversed(deeds):
+            if deed.key != deeds[-1].key:
+                break
+            count += 1
+            if not deed.still:
+                break
+        if count < self._times:
+            return None
+        action = _readable(deeds[-1].key)
+        notice = (
+            f"You are in a loop: the last {count} steps were the same action ({action}) and the "
+            "screen stayed the same. Running it again will not help. Do something different: "
+            "another element, a keyboard shortcut, a command, or give up with the reason."
+        )
+        return Loop(action, count, notice)
+
+    @staticmethod
+    def _alternating(deeds: Sequence[Deed]) -> Loop | None:
+        """A, B, A, B, each changing the same part of the screen as before."""
+        if len(deeds) < 4:
+            return None
+        first, second, third, fourth = deeds[-4:]
+        if first != third or second != fourth or first.key == second.key:
+            return None
+        one, other = _readable(first.key), _readable(second.key)
+        notice = (
+            f"You are in a loop: the last 4 steps were two actions by turns ({one}; {other}) that "
+            "change the same part of the screen to and fro. Do something different."
+        )
+        return Loop(f"{one}; {other}", 2, notice)
+
+
+def deed_key(call: ToolCall, ran: str | Mapping[str, object], *, result: str) -> str:
+    """What tells an action from another; equal for a live step and for its events.
+
+    Args:
+        call: the planner's call. Its descriptions count only where they were not resolved, since
+            they may be worded differently for the same place.
+        ran: the input that ran: with coordinates where places were found.
+        result: the step's result; it counts for tools that do not act on the screen, because a
+            command that prints something new is no loop.
+    """
+    unresolved = ran == call.input
+    parts = [
+        call.tool,
+        ran if isinstance(ran, str) else dict(ran),
+        [call.description, call.description_2] if unresolved else [],
+        "" if call.tool in ("gui_action", "wait") else result,
+    ]
+    return json.dumps(parts, sort_keys=True, default=str)
+
+
+def _readable(key: str) -> str:
+    tool, value = json.loads(key)[:2]
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return excerpt(f"{tool} {text}", 120)

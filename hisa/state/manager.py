@@ -1,0 +1,241 @@
+"""The state manager: everything the agent knows, bounded in size (HiSA, section 3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from hisa.config import StateSettings
+from hisa.events import (
+    Abstracted,
+    Acted,
+    Emit,
+    Event,
+    Guidance,
+    LoopDetected,
+    Planned,
+    Refined,
+)
+from hisa.geometry import Box
+from hisa.observation import Observation
+from hisa.protocols import (
+    Advice,
+    GroundedCall,
+    Model,
+    Outcome,
+    Pattern,
+    StateView,
+    Task,
+    ToolCall,
+)
+from hisa.state.bounds import cut_at_sentence
+from hisa.state.context import ContextRefiner, Refiner
+from hisa.state.loops import Deed, Loop, LoopDetector, deed_key
+from hisa.state.steps import Abstractor, StepAbstractor
+from hisa.state.text import clean
+
+__all__ = ["HierarchicalState", "Memory", "build_state"]
+
+
+class Memory(Protocol):
+    """Level 3: what is learned from runs and recalled before them."""
+
+    async def recall(self, task: Task) -> Advice:
+        """Patterns and SOPs for this task, made into advice."""
+        ...
+
+    async def induct(
+        self, task: Task, run_id: str, *, lines: tuple[str, ...]
+    ) -> tuple[Pattern, ...]:
+        """Patterns learned from all lines of a run, stored. The score is never given."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A step that was done: its line, and the deed that loops are found by."""
+
+    line: str
+    deed: Deed
+
+
+class HierarchicalState:
+    """The bounded state <E_t, R_k, P>: a function of the run's events, see `restore`.
+
+    Every line is kept for pattern induction; only those since the last refinement are shown.
+
+    Args:
+        abstractor: level 1.
+        refiner: level 2.
+        emit: gets `Abstracted`, `Refined` and `LoopDetected`.
+        memory: level 3; None: nothing is recalled or learned.
+        settings: limits and the refinement interval.
+        loops: finds loops.
+    """
+
+    def __init__(
+        self,
+        abstractor: Abstractor,
+        refiner: Refiner,
+        *,
+        emit: Emit,
+        memory: Memory | None = None,
+        settings: StateSettings | None = None,
+        loops: LoopDetector | None = None,
+    ) -> None:
+        self._abstractor = abstractor
+        self._refiner = refiner
+        self._emit = emit
+        self._memory = memory
+        self._settings = settings or StateSettings()
+        self._loops = loops or LoopDetector()
+        self._advice = ""
+        self._kept: list[_Kept] = []
+        self._refined = ""
+        self._refined_to = 0
+
+    async def recall(self, task: Task) -> Advice:
+        """Level 3 before the first step; see `hisa.protocols.StateManager`."""
+        advice = Advice() if self._memory is None else await self._memory.recall(task)
+        self._advise(advice.text)
+        return advice
+
+    def view(self) -> StateView:
+        """What the planner gets for the next step."""
+        loop = self._loop()
+        return StateView(
+            step=len(self._kept) + 1,
+            advice=self._advice,
+            refined=self._refined,
+            steps=tuple(kept.line for kept in self._kept[self._refined_to :]),
+            notice=loop.notice if loop else "",
+        )
+
+    async def abstract(
+        self, call: GroundedCall, before: Observation, after: Observation, outcome: Outcome
+    ) -> str:
+        """Level 1; see `hisa.protocols.StateManager`."""
+        step = len(self._kept) + 1
+        done = await self._abstractor.abstract(step, call, (before, after), outcome)
+        key = deed_key(call.call, call.input, result=done.result)
+        self._kept.append(_Kept(done.line, Deed(key, done.roi)))
+        self._emit(
+            Abstracted(
+                step=step,
+                line=done.line,
+                result=done.result,
+                roi=_corners(done.roi),
+                asked_model=done.asked_model,
+            )
+        )
+        loop = self._loop()
+        if loop is not None:
+            self._emit(LoopDetected(step=step, action=loop.action, times=loop.times))
+        return done.line
+
+    async def refine_if_due(self, task: Task) -> None:
+        """Level 2 after every N steps; asked too early, it does nothing."""
+        if len(self._kept) - self._refined_to < self._settings.refine_every:
+            return
+        last = len(self._kept)
+        lines = self.view().steps
+        self._refined = await self._refiner.refine(
+            task, self._refined, lines=lines, first=1, last=last
+        )
+        self._refined_to = last
+        self._emit(Refined(step=last, text=self._refined, first=1, last=last))
+
+    async def induct(self, task: Task, run_id: str) -> tuple[Pattern, ...]:
+        """Level 3 from all lines of the run; nothing without a memory or a step."""
+        if self._memory is None or not self._kept:
+            return ()
+        lines = tuple(kept.line for kept in self._kept)
+        return await self._memory.induct(task, run_id, lines=lines)
+
+    def restore(self, events: Iterable[Event]) -> None:
+        """Become the state that wrote these events; nothing is emitted and no model is asked.
+
+        ``events`` are those of one run in their order. A step that was cut off before it was
+        abstracted leaves no trace; one that was done twice counts as it was done last.
+        """
+        self._advice, self._kept = "", []
+        refined: list[Refined] = []
+        planned: Planned | None = None
+        acted: Acted | None = None
+        for event in events:
+            match event:
+                case Guidance():
+                    self._advise(event.advice)
+                case Planned():
+                    planned, acted = event, None
+                case Acted():
+                    acted = event
+                case Abstracted():
+                    kept = _Kept(event.line, _deed(event, planned, acted))
+                    planned = acted = None
+                    at = event.step - 1 if event.step else len(self._kept)
+                    self._kept[at:] = [kept]
+                    refined = [earlier for earlier in refined if earlier.last <= at]
+                case Refined():
+                    refined.append(event)
+                case _:
+                    pass
+        self._refined = refined[-1].text if refined else ""
+        self._refined_to = refined[-1].last if refined else 0
+
+    def _advise(self, text: str) -> None:
+        self._advice = cut_at_sentence(clean(text), self._settings.advice_tokens)
+
+    def _loop(self) -> Loop | None:
+        return self._loops.check([kept.deed for kept in self._kept[-_LOOP_WINDOW:]])
+
+
+_LOOP_WINDOW = 50
+"""Steps looked back for a loop."""
+
+
+def build_state(
+    model: Model,
+    settings: StateSettings,
+    *,
+    emit: Emit,
+    memory: Memory | None = None,
+) -> HierarchicalState:
+    """The state manager with both model-written levels.
+
+    Args:
+        model: the state role's model.
+        settings: limits and the refinement interval.
+        emit: gets the state's events.
+        memory: level 3; None: off.
+    """
+    return HierarchicalState(
+        StepAbstractor(model, settings.step_tokens),
+        ContextRefiner(model, settings.refined_tokens),
+        emit=emit,
+        memory=memory,
+        settings=settings,
+    )
+
+
+def _corners(box: Box | None) -> tuple[int, int, int, int] | None:
+    if box is None:
+        return None
+    return round(box.left), round(box.top), round(box.right), round(box.bottom)
+
+
+def _deed(event: Abstracted, planned: Planned | None, acted: Acted | None) -> Deed:
+    """The deed behind an abstracted step, from the events of that step."""
+    call = ToolCall(thought="", tool=acted.tool if acted else "", input="")
+    if planned is not None:
+        call = ToolCall(
+            thought=planned.thought,
+            tool=planned.tool,
+            input=planned.input,
+            description=planned.description,
+            description_2=planned.description_2,
+        )
+    ran: str | Mapping[str, object] = acted.input if acted else call.input
+    roi = Box(*event.roi) if event.roi else None
+    return Deed(deed_key(call, ran, result=event.result), roi)

@@ -1,0 +1,84 @@
+"""The five built-in tools (HiSA, section 3.1), behind the same door as plug-ins."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+from pydantic import Field
+
+from hisa.actions import points, to_space
+from hisa.protocols import Outcome
+from hisa.tools.base import ToolContext
+
+__all__ = ["bash_execution", "gui_action", "infeasible", "termination", "wait"]
+
+COMMAND_SECONDS = 120.0
+"""Time limit of one command."""
+COMMAND_OUTPUT = 8_000
+"""Characters of output that are kept."""
+
+
+async def gui_action(code: str, context: ToolContext) -> Outcome:
+    """Act on the screen with PyAutoGUI source.
+
+    Calls that are understood, with literal arguments only: click, doubleClick, tripleClick,
+    rightClick, middleClick, moveTo, dragTo, scroll, hscroll, write, press, hotkey, keyDown, keyUp,
+    mouseDown, mouseUp, sleep. Several calls are separated by semicolons; nothing else is accepted:
+    no variables, no imports, no other functions.
+
+    Put X_COORD, Y_COORD where a position has to be found and say in `description` what is there;
+    a drag's end is X_COORD_2, Y_COORD_2 with `description_2`. Plain numbers are pixels of the
+    screenshot; reuse numbers from the history when you come back to the same place. Click and type
+    in one call when both belong together.
+
+    Examples:
+        pyautogui.click(X_COORD, Y_COORD)
+        pyautogui.click(X_COORD, Y_COORD); pyautogui.write('Quarterly total')
+        pyautogui.hotkey('ctrl', 's')
+        pyautogui.moveTo(X_COORD, Y_COORD); pyautogui.dragTo(X_COORD_2, Y_COORD_2, duration=0.5)
+        pyautogui.scroll(-5, 640, 400)
+    """
+    observation = context.observation
+    actions = context.call.actions
+    await context.environment.act(
+        to_space(actions, "screen", screen=observation.screen, image=observation.image)
+    )
+    return Outcome(ok=True, points=tuple(points(actions)))
+
+
+async def bash_execution(command: str, context: ToolContext) -> Outcome:
+    """Run a bash command on the desktop's machine and read its output and exit status.
+
+    Each call starts a new shell in the home folder; nothing stays but files. Commands end after
+    120 seconds; start programs with windows in the background, as in `setsid -f mousepad`.
+    """
+    result = await context.environment.execute(
+        command, timeout=COMMAND_SECONDS, limit=COMMAND_OUTPUT
+    )
+    error = f"timed out after {COMMAND_SECONDS:g} s" if result.timed_out else result.error
+    return Outcome(
+        ok=result.exit_code == 0 and not result.timed_out,
+        output=result.output,
+        error=error,
+        exit_code=result.exit_code,
+    )
+
+
+async def wait(seconds: Annotated[float, Field(ge=0, le=60, allow_inf_nan=False)]) -> Outcome:
+    """Do nothing for some seconds (0 to 60), for something slow to finish, then look again."""
+    await asyncio.sleep(seconds)
+    return Outcome(ok=True)
+
+
+async def termination(summary: str) -> Outcome:
+    """End the run: every part of the task is done. The input sums up what was done."""
+    return Outcome(ok=True, output=summary, ends="succeeded")
+
+
+async def infeasible(reason: Annotated[str, Field(min_length=3)]) -> Outcome:
+    """End the run: the task cannot be done here by anybody.
+
+    The input says what is missing and what was tried. Try another way first.
+    """
+    return Outcome(ok=True, output=reason, ends="infeasible")

@@ -1,0 +1,186 @@
+"""Where the parts meet: one function builds an `Agent` from settings, top to bottom."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from hisa.agent import Agent
+from hisa.config import Settings
+from hisa.environments.confirm import Ask, ConfirmedEnvironment
+from hisa.environments.open import open_environment
+from hisa.errors import ConfigError
+from hisa.events import Emit, Event, ModelCalled, RunStarted
+from hisa.geometry import Size
+from hisa.grounder.elements import ElementsGrounder
+from hisa.grounder.formats import open_format
+from hisa.grounder.vision import VisionGrounder
+from hisa.models.budget import Budget
+from hisa.models.ledger import Ledger
+from hisa.models.open import open_models
+from hisa.patterns.open import open_memory
+from hisa.planner.planner import GlobalPlanner
+from hisa.protocols import Environment, Grounder, Model, Role, Task
+from hisa.runs.log import RunLog
+from hisa.state.manager import build_state
+from hisa.tasks.scorer import TaskScorer
+from hisa.tools.registry import ToolRegistry
+
+__all__ = ["Listener", "Workshop", "open_agent"]
+
+Listener = Callable[[Event], None]
+
+
+@dataclass
+class Workshop:
+    """What a run is made of, besides its settings and its log."""
+
+    environment: Environment | None = None
+    """A started one to use instead of the one in the settings; it is not closed."""
+    ask: Ask | None = None
+    """Asks a person before an act or a command; None: nobody is asked."""
+    listeners: Sequence[Listener] = ()
+    events: Sequence[Event] = ()
+    """Events of complete steps so far, where a run goes on; the state is rebuilt from them."""
+    calls: Sequence[ModelCalled] = ()
+    """Model calls paid for so far."""
+
+
+def _emitter(log: RunLog, listeners: Sequence[Listener]) -> Emit:
+    def emit(event: Event, /) -> None:
+        event = log.emit(event)
+        for listener in listeners:
+            listener(event)
+
+    return emit
+
+
+def _grounder(settings: Settings, models: Mapping[Role, Model], emit: Emit) -> Grounder:
+    kind = settings.grounder.kind
+    model = models.get("grounder")
+    if kind == "vision" and model is None:
+        raise ConfigError(
+            "grounder.kind = 'vision' needs models.grounder",
+            fix="--set models.grounder.model=HelloKKMe/GTA1-7B "
+            "--set models.grounder.base_url=http://127.0.0.1:8000/v1",
+        )
+    chosen = kind == "vision" or (kind == "auto" and settings.models.grounder is not None)
+    if model is not None and chosen:
+        return VisionGrounder(model, open_format(settings.grounder.format), emit=emit)
+    return ElementsGrounder(emit=emit, min_score=settings.grounder.min_score)
+
+
+def _must_ask(settings: Settings, environment: Environment) -> bool:
+    match settings.run.confirm:
+        case "always":
+            return True
+        case "never":
+            return False
+        case "auto":
+            return "throw_away" not in environment.capabilities
+
+
+def image_limit(settings: Settings) -> Size:
+    """The largest picture that models see."""
+    return Size(settings.run.image_width, settings.run.image_height)
+
+
+@asynccontextmanager
+async def open_agent(
+    settings: Settings, task: Task, log: RunLog, workshop: Workshop | None = None
+) -> AsyncIterator[Agent]:
+    """An agent ready for `Agent.run`; everything it opened is closed at the end.
+
+    Args:
+        settings: the effective settings.
+        task: for the log's first event.
+        log: an open run log.
+        workshop: a started environment, who to ask, who listens, events so far.
+
+    Raises:
+        OperatorError: a part cannot be opened, with the command that fixes it.
+    """
+    workshop = workshop or Workshop()
+    emit = _emitter(log, workshop.listeners)
+    budget = Budget(
+        settings.run.budget_usd,
+        settings.run.budget_tokens,
+        seconds=settings.run.budget_seconds,
+        used_seconds=log.manifest.totals.seconds,
+    )
+    ledger = Ledger.from_events(workshop.calls)
+    async with AsyncExitStack() as stack:
+        models = await stack.enter_async_context(open_models(settings, emit, budget, ledger))
+        environment = workshop.environment
+        if environment is None:
+            environment = open_environment(settings.environment, image_limit(settings))
+            await stack.enter_async_context(environment)
+        memory = None
+        if settings.patterns.enabled:
+            memory = open_memory(settings, models["state"], emit)
+            stack.callback(memory.close)
+        state = build_state(models["state"], settings.state, emit=emit, memory=memory)
+        state.restore(workshop.events)
+        log.amend(
+            environment=environment.name,
+            models={role: model.name for role, model in models.items()},
+        )
+        if not log.step and not workshop.events:
+            emit(_started(task, log))
+        if workshop.ask is not None and _must_ask(settings, environment):
+            environment = ConfirmedEnvironment(environment, ask=workshop.ask, emit=emit)
+        tools = ToolRegistry(emit=emit)
+        grounder = _grounder(settings, models, emit)
+        reads_elements = models.profiles["planner"].reads_elements
+        yield Agent(
+            planner=GlobalPlanner(
+                models["planner"],
+                tools,
+                emit=emit,
+                reads_elements=reads_elements,
+                max_tokens=settings.models.planner.max_tokens,
+            ),
+            grounder=grounder,
+            state=state,
+            tools=tools,
+            environment=environment,
+            scorer=TaskScorer(),
+            log=_Tee(log, emit),
+            max_steps=settings.run.max_steps,
+            elements=reads_elements or isinstance(grounder, ElementsGrounder),
+            settle=settings.environment.settle,
+        )
+
+
+def _started(task: Task, log: RunLog) -> RunStarted:
+    return RunStarted(
+        task=task.id,
+        instruction=task.instruction,
+        domain=task.domain,
+        models=log.manifest.models,
+        environment=log.manifest.environment,
+    )
+
+
+class _Tee:
+    """The log as the agent sees it: its events reach the listeners too."""
+
+    def __init__(self, log: RunLog, emit: Emit) -> None:
+        self._log = log
+        self._emit = emit
+        self.id = log.id
+
+    @property
+    def step(self) -> int:
+        return self._log.step
+
+    @step.setter
+    def step(self, number: int) -> None:
+        self._log.step = number
+
+    def emit(self, event: Event, /) -> None:
+        self._emit(event)
+
+    async def save(self, png: bytes, /) -> str:
+        return await self._log.save(png)

@@ -1,0 +1,94 @@
+"""Puts an agent together from real parts around a scripted planner, for loop tests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from hisa.grounder.elements import ElementsGrounder
+
+from hisa.agent import Agent, Result
+from hisa.config import StateSettings
+from hisa.environments.fake import FakeEnvironment
+from hisa.events import Event
+from hisa.models.fakes import FunctionModel
+from hisa.planner.planner import GlobalPlanner
+from hisa.protocols import Environment, Model, ModelRequest, Task
+from hisa.runs.log import RunLog
+from hisa.runs.read import Run, load_run
+from hisa.state.manager import build_state
+from hisa.tasks.scorer import TaskScorer
+from hisa.tools.base import Tool
+from hisa.tools.builtin import bash_execution, gui_action, infeasible, termination, wait
+from hisa.tools.registry import ToolRegistry
+
+BUILT_IN = (gui_action, bash_execution, wait, termination, infeasible)
+
+
+def say(tool: str, value: object, description: str = "", thought: str = "Go on.") -> str:
+    """A planner's reply."""
+    reply = {"thought": thought, "tool": tool, "input": value}
+    return json.dumps({**reply, "description": description} if description else reply)
+
+
+def click(description: str, then: str = "") -> str:
+    """A reply that clicks what is described."""
+    source = "pyautogui.click(X_COORD, Y_COORD)" + (f"; {then}" if then else "")
+    return say("gui_action", source, description)
+
+
+def done(summary: str = "All done.") -> str:
+    """A reply that ends the run."""
+    return say("termination", summary)
+
+
+def state_words(request: ModelRequest) -> str:
+    """A state model in three sentences."""
+    match request.text.splitlines()[0]:
+        case "# Step abstraction":
+            return "Succeeded. The form changed."
+        case "# Context refinement":
+            return f"Steps 1~{request.step}: clicked about. Suggestion: Continue."
+        case _:
+            return "[]"
+
+
+class Bench:
+    """An agent on a form in memory, its log in a folder."""
+
+    def __init__(
+        self,
+        folder: Path,
+        planner: Model,
+        *,
+        state: Model | None = None,
+        environment: Environment | None = None,
+        max_steps: int = 50,
+    ) -> None:
+        self.task = Task("form", 'Enter "Ada" as the name and save the form.')
+        self.environment = environment or FakeEnvironment()
+        self.log = RunLog.create(folder, self.task)
+        self.state_model = state or FunctionModel(state_words)
+        emit = self.log.emit
+        tools = ToolRegistry([Tool(function) for function in BUILT_IN], emit=emit)
+        self.state = build_state(self.state_model, StateSettings(), emit=emit)
+        self.agent = Agent(
+            planner=GlobalPlanner(planner, tools, emit=emit),
+            grounder=ElementsGrounder(emit=emit, min_score=0.6),
+            state=self.state,
+            tools=tools,
+            environment=self.environment,
+            scorer=TaskScorer(),
+            log=self.log,
+            max_steps=max_steps,
+        )
+
+    async def run(self) -> tuple[Result, Run]:
+        """Run the task; the result, and the run as read back from disk."""
+        result = await self.agent.run(self.task)
+        self.log.close()
+        return result, load_run(self.log.folder)
+
+    def events(self) -> tuple[Event, ...]:
+        """The events so far, read back from disk."""
+        return load_run(self.log.folder).events

@@ -1,0 +1,40 @@
+"""No network beyond loopback, no settings from outside, for every test."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_connect = socket.socket.connect
+
+
+def _loopback_only(self: socket.socket, address: Any) -> None:
+    if self.family in (socket.AF_INET, socket.AF_INET6):
+        host = address[0]
+        if not (host.startswith("127.") or host in ("localhost", "::1")):
+            raise OSError(f"tests may not connect to {host!r}; only loopback")
+    _connect(self, address)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_network() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", _loopback_only)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Variables of the person who runs the tests change nothing, and their patterns stay theirs."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in os.environ:
+            if name.startswith(("HISA_", "OPENAI_")) and name != "HISA_FUZZ_CASES":
+                patch.delenv(name)
+        store: Path = tmp_path_factory.mktemp("store")
+        patch.setenv("HISA_PATTERNS__PATH", str(store / "patterns"))
+        yield

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+
+from hisa.models.encode import encode
+from hisa.models.profiles import Profile, find
+from hisa.protocols import ModelRequest
+from tests.models.support import SCHEMA, ask, picture
+
+
+def _encode(request: ModelRequest, profile: Profile, max_tokens: int = 4096) -> dict[str, Any]:
+    return encode(request, profile, model="m", max_tokens=max_tokens)
+
+
+def test_a_plain_model_gets_the_plain_parameters() -> None:
+    body = _encode(ask("hello"), find("anything"))
+    assert body == {
+        "model": "m",
+        "messages": [
+            {"role": "system", "content": "# Global planner\nYou act."},
+            {"role": "user", "content": "hello"},
+        ],
+        "max_tokens": 4096,
+        "temperature": 0.0,
+    }
+
+
+def test_a_reasoning_model_gets_no_temperature() -> None:
+    body = _encode(ask(), find("gpt-5"))
+    assert body["max_completion_tokens"] == 4096
+    assert not {"temperature", "max_tokens", "reasoning_effort"} & body.keys()
+
+
+def test_a_request_may_leave_the_temperature_out() -> None:
+    assert "temperature" not in _encode(ask(temperature=None), find("anything"))
+
+
+def test_reasoning_effort_where_the_profile_sets_it() -> None:
+    profile = find("gpt-5").model_copy(update={"reasoning_effort": "low"})
+    assert _encode(ask(), profile)["reasoning_effort"] == "low"
+
+
+def test_the_picture_is_the_same_png() -> None:
+    image = picture(9)
+    content = _encode(ask("look", image=image), find("gpt-5"))["messages"][1]["content"]
+    assert content[0] == {"type": "text", "text": "look"}
+    assert content[1]["image_url"]["detail"] == "high"
+    kind, _, data = content[1]["image_url"]["url"].partition(",")
+    assert kind == "data:image/png;base64"
+    assert base64.b64decode(data) == image.png
+    assert len(content) == 2
+
+
+def test_no_detail_for_a_model_that_knows_none() -> None:
+    content = _encode(ask(image=picture()), find("gta1-7b"))["messages"][1]["content"]
+    assert content[1]["image_url"].keys() == {"url"}
+
+
+@pytest.mark.parametrize(
+    ("structured", "sent"),
+    [
+        ("json_schema", {"type": "json_schema"}),
+        ("json_object", {"type": "json_object"}),
+        ("none", None),
+    ],
+)
+def test_structured_output_by_profile(structured: str, sent: dict[str, str] | None) -> None:
+    profile = Profile.model_validate({"name": "p", "structured": structured})
+    asked = _encode(ask(schema=SCHEMA), profile).get("response_format")
+    assert (asked and {"type": asked["type"]}) == sent
+    if structured == "json_schema":
+        assert asked["json_schema"] == {"name": "answer", "schema": dict(SCHEMA)}
+    assert "response_format" not in _encode(ask(), profile)
+
+
+@pytest.mark.parametrize(
+    ("asked", "setting", "sent"), [(4096, 9000, 9000), (32, 9000, 32), (5000, 100, 100)]
+)
+def test_the_answers_limit(asked: int, setting: int, sent: int) -> None:
+    assert _encode(ask(max_tokens=asked), find("x"), setting)["max_tokens"] == sent
+
+
+def test_the_answer_is_asked_to_fit_the_context() -> None:
+    profile = Profile(name="small", context=3000, image_tokens=1000)
+    body = _encode(ask("x" * 4000, image=picture()), profile)
+    assert 900 < body["max_tokens"] < 1000
+    assert _encode(ask("x" * 40_000), profile)["max_tokens"] == 16

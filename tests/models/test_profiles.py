@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hisa.errors import ConfigError
+from hisa.models.profiles import BUILT_IN, Price, find, load
+
+
+@pytest.mark.parametrize(
+    ("model", "profile"),
+    [
+        ("gpt-5", "gpt-5"),
+        ("gpt-5-2025-08-07", "gpt-5"),
+        ("openai/GPT-5", "gpt-5"),
+        ("gpt-5-mini-2025-08-07", "gpt-5-mini"),
+        ("gpt-5-pro", "reasoning"),
+        ("gpt-5.4", "reasoning"),
+        ("o3", "reasoning"),
+        ("o4-mini", "reasoning"),
+        ("gpt-4o-2024-08-06", "gpt-4o"),
+        ("gpt-4o-mini", "default"),
+        ("computer-use-preview-2025-03-11", "computer-use-preview"),
+        ("HelloKKMe/GTA1-7B", "gta1"),
+        ("Qwen/Qwen2.5-VL-7B-Instruct", "vllm"),
+        ("ByteDance-Seed/UI-TARS-1.5-7B", "vllm"),
+        ("offline", "offline"),
+        ("anything", "default"),
+    ],
+)
+def test_chosen_by_the_models_name(model: str, profile: str) -> None:
+    assert find(model).name == profile
+
+
+def test_prices_of_the_papers_models() -> None:
+    prices = [find(name).price for name in ("gpt-5", "gpt-5-mini", "computer-use-preview")]
+    assert [(p.input, p.output) for p in prices if p] == [(1.25, 10.0), (0.25, 2.0), (3.0, 12.0)]
+    assert all(price and price.date for price in prices)
+
+
+def test_dollars_of_a_call() -> None:
+    assert Price(input=1.25, output=10).usd(2_000_000, 100_000) == pytest.approx(3.5)
+
+
+def test_reasoning_models_take_no_temperature() -> None:
+    for name in ("gpt-5", "gpt-5-mini", "o3"):
+        profile = find(name)
+        assert not profile.temperature
+        assert profile.max_tokens_as == "max_completion_tokens"
+
+
+def test_an_unknown_model_gets_the_most_careful_profile() -> None:
+    profile = find("never-heard-of-it")
+    assert (profile.structured, profile.temperature, profile.price) == ("none", True, None)
+
+
+def test_only_the_offline_model_reads_elements() -> None:
+    assert [profile.name for profile in BUILT_IN if profile.reads_elements] == ["offline"]
+
+
+def test_explicit_wins_over_the_name() -> None:
+    assert find("gpt-5", "local").name == "local"
+
+
+def test_an_unknown_profile_names_those_known() -> None:
+    with pytest.raises(ConfigError, match=r"'gtp-5'.*known are gpt-5, gpt-5-mini.*default"):
+        find("gpt-5", "gtp-5")
+
+
+def _file(folder: Path, text: str) -> Path:
+    path = folder / "profiles.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+TWO = """
+[[profile]]
+name = "house"
+match = ["house-*"]
+structured = "json_object"
+price = {input = 0.1, output = 0.2, date = "2026-01-01"}
+
+[[profile]]
+name = "mine"
+match = ["gpt-5"]
+"""
+
+
+def test_profiles_of_a_file_come_first(tmp_path: Path) -> None:
+    path = _file(tmp_path, TWO)
+    assert find("gpt-5", extra=load(path)).name == "mine"
+    assert find("gpt-5", str(path)).name == "mine"
+    assert find("vendor/house-7b", str(path)).structured == "json_object"
+    assert find("o3", str(path)).name == "reasoning"
+    assert find("x", "house", extra=load(path)).price == Price(
+        input=0.1, output=0.2, date="2026-01-01"
+    )
+
+
+def test_a_file_of_one_profile_needs_no_match(tmp_path: Path) -> None:
+    path = _file(tmp_path, '[[profile]]\nname = "one"\ncontext = 9000\n')
+    assert find("whatever", str(path)).context == 9000
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[[profile]]\nname = 'a'\ntemprature = false\n", r"profile\.0\.temprature"),
+        ("[[profile]]\nname = 'a'\nstructured = 'xml'\n", r"profile\.0\.structured"),
+        ("[[profile]]\nname = 'a'\nprice = {input = nan, output = 1}\n", "price"),
+        ("[[profile]\n", "not valid TOML"),
+        ("", "profile"),
+    ],
+)
+def test_a_bad_file_says_where(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        load(_file(tmp_path, text))
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="No such file"):
+        find("x", str(tmp_path / "none.toml"))

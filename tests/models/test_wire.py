@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hisa.models.wire import Answer, Malformed, read_answer
+from hisa.protocols import Usage
+
+
+def _body(**over: Any) -> bytes:
+    message = {"role": "assistant", "content": "hi"}
+    good: dict[str, Any] = {
+        "model": "m-1",
+        "choices": [{"message": message, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 7, "completion_tokens": 2},
+    }
+    return json.dumps(good | over).encode()
+
+
+def _saying(content: object, **more: object) -> bytes:
+    return _body(choices=[{"message": {"content": content, **more}, "finish_reason": "stop"}])
+
+
+def test_a_good_answer() -> None:
+    assert read_answer(_body()) == Answer("hi", "stop", "m-1", Usage(7, 2))
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("plain", "plain"),
+        ([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}, 3, {"x": 1}], "ab"),
+        (None, ""),
+        (17, ""),
+        ("\ud800x", "?x"),
+    ],
+)
+def test_content_in_every_shape(content: object, text: str) -> None:
+    assert read_answer(_saying(content)).text == text
+
+
+def test_a_refusal_is_text() -> None:
+    assert read_answer(_saying(None, refusal="I will not.")).text == "I will not."
+
+
+def test_no_choices_is_an_empty_answer() -> None:
+    assert read_answer(_body(choices=[])).text == ""
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        None,
+        "many",
+        {},
+        {"prompt_tokens": -1, "completion_tokens": 1},
+        {"prompt_tokens": True, "completion_tokens": 1},
+        {"prompt_tokens": 1.5, "completion_tokens": 1},
+        {"prompt_tokens": 10**12, "completion_tokens": 1},
+    ],
+)
+def test_usage_that_cannot_be_is_no_usage(usage: object) -> None:
+    assert read_answer(_body(usage=usage)).usage is None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<html>",
+        _body()[:60],
+        b"[]",
+        b"null",
+        b"{}",
+        b"\xff\xfe\x00",
+        b"[" * 100_000,
+        _body(choices="none"),
+        _body(choices=[3]),
+        _body(choices=[{"message": "hi"}]),
+    ],
+)
+def test_anything_else_is_malformed(body: bytes) -> None:
+    with pytest.raises(Malformed):
+        read_answer(body)
+
+
+def test_an_error_object_keeps_its_status() -> None:
+    with pytest.raises(Malformed, match="upstream is down") as caught:
+        read_answer(b'{"error": {"message": "upstream is down", "code": 502}}')
+    assert caught.value.status == 502
+
+
+_json = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text() | st.integers(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
+)
+
+
+@given(choices=_json, usage=_json, model=_json)
+def test_hostile_json_is_an_answer_or_malformed(choices: Any, usage: Any, model: Any) -> None:
+    try:
+        answer = read_answer(_body(choices=choices, usage=usage, model=model))
+    except Malformed:
+        return
+    answer.text.encode()
+    assert isinstance(answer.finish, str)
+
+
+@given(st.binary())
+def test_hostile_bytes_are_an_answer_or_malformed(body: bytes) -> None:
+    with pytest.raises(Malformed):
+        read_answer(body)

@@ -1,0 +1,289 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hisa.errors import EnvironmentFailed, UsageError
+from hisa.events import (
+    Acted,
+    Event,
+    ModelCalled,
+    Planned,
+    RunFinished,
+    RunResumed,
+    StepFinished,
+    event_adapter,
+)
+from hisa.observation import Screenshot
+from hisa.protocols import Task
+from hisa.runs.encode import FIELD_LIMIT, LINE_LIMIT, encode, is_cut
+from hisa.runs.log import RunLog, new_id
+from hisa.runs.read import is_running, load_run, read_events, read_manifest
+from tests.runs.sample import Screen
+
+TASK = Task("t1", "Do it.", setup=({"type": "open"},), check={"func": "x"}, folder="/tasks")
+
+WRITER = """
+import sys
+from pathlib import Path
+from hisa.events import Planned
+from hisa.protocols import Task
+from hisa.runs.log import RunLog
+
+log = RunLog.create(Path(sys.argv[1]), Task("t", "loop"))
+print(log.folder, flush=True)
+number = 0
+while True:
+    number += 1
+    log.step = number
+    log.emit(Planned(thought="x" * 3000, tool="wait", input=str(number)))
+    print(number, flush=True)
+"""
+
+
+def start(script: str, *args: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", script, *map(str, args)], stdout=subprocess.PIPE, text=True
+    )
+
+
+def test_ids_sort_by_time() -> None:
+    ids = [new_id(at) for at in (0.0, 59.0, 86_400.0, 1_795_000_000.0)]
+    assert ids == sorted(ids)
+    assert ids[-1].startswith("20261118-110640-")
+
+
+def test_a_new_run_says_what_it_is_and_that_it_is_at_work(tmp_path: Path) -> None:
+    with RunLog.create(
+        tmp_path / "runs", TASK, settings={"run": {"seed": 7}}, models={"planner": "m"}, seed=7
+    ) as log:
+        log.amend(environment="desktop", desktop={"pid": 5})
+        manifest = read_manifest(log.folder)
+        assert is_running(log.folder)
+    assert manifest.id == log.id == log.folder.name
+    assert manifest.task.task() == TASK
+    assert manifest.settings == {"run": {"seed": 7}}
+    assert (manifest.seed, manifest.models) == (7, {"planner": "m"})
+    assert (manifest.environment, manifest.desktop) == ("desktop", {"pid": 5})
+    assert manifest.versions.keys() == {"hisa", "python", "platform"}
+    assert manifest.exit_status is None
+    assert not is_running(log.folder)
+
+
+def test_events_without_a_step_get_the_current_one(tmp_path: Path) -> None:
+    with RunLog.create(tmp_path, TASK) as log:
+        log.emit(RunResumed())
+        log.step = 3
+        log.emit(RunResumed())
+        log.emit(RunResumed(step=9))
+    assert [event.step for event in read_events(log.folder)] == [0, 3, 9]
+
+
+def test_the_manifest_counts_steps_tokens_and_money(tmp_path: Path) -> None:
+    called = ModelCalled(role="planner", model="m", tokens_in=100, tokens_out=10, images=1, usd=0.5)
+    with RunLog.create(tmp_path, TASK) as log:
+        log.step = 1
+        log.emit(called)
+        log.emit(called.model_copy(update={"role": "state", "usd": None}))
+        log.emit(StepFinished(seconds={"plan": 1.0}))
+        halfway = read_manifest(log.folder)
+        log.emit(RunFinished(exit_status="max_steps", message="enough", score=0.5))
+    manifest = read_manifest(log.folder)
+    assert halfway.totals.steps == manifest.totals.steps == 1
+    assert (manifest.totals.tokens, manifest.totals.usd) == (220, 0.5)
+    assert manifest.totals.roles["state"].unpriced == 1
+    assert (manifest.exit_status, manifest.message, manifest.score) == ("max_steps", "enough", 0.5)
+    assert manifest.finished_at is not None
+
+
+async def test_a_picture_is_written_once_under_its_hash(tmp_path: Path) -> None:
+    shot = Screen().draw()
+    with RunLog.create(tmp_path, TASK) as log:
+        names = {await log.save(shot.png), await log.save(shot.png)}
+    assert names == {shot.sha256}
+    (path,) = (log.folder / "images").iterdir()
+    assert path.name == f"{shot.sha256}.png"
+    assert Screenshot.from_png(path.read_bytes()).sha256 == shot.sha256
+
+
+def test_everything_emitted_survives_kill_9_and_the_run_goes_on(tmp_path: Path) -> None:
+    child = start(WRITER, tmp_path)
+    assert child.stdout is not None
+    folder = Path(child.stdout.readline().strip())
+    seen = 0
+    while seen < 300:
+        seen = int(child.stdout.readline())
+    with pytest.raises(UsageError, match=rf"living process \(pid {child.pid}\)"):
+        RunLog.reopen(folder)
+    assert load_run(folder).status == "running"
+    child.send_signal(signal.SIGKILL)
+    acknowledged = [seen, *map(int, child.stdout.read().split())][-1]
+    child.stdout.close()
+    child.wait()
+
+    steps = [event.step for event in read_events(folder)]
+    assert steps == list(range(1, len(steps) + 1))
+    assert len(steps) >= acknowledged
+    assert load_run(folder).status == "unfinished"
+    with RunLog.reopen(folder) as log:
+        log.emit(RunResumed(detail="after the kill"))
+    assert load_run(folder).events[-1].type == "run_resumed"
+
+
+def test_a_torn_line_is_put_aside_and_the_log_goes_on_after_it(tmp_path: Path) -> None:
+    with RunLog.create(tmp_path, TASK) as log:
+        log.step = 1
+        log.emit(StepFinished())
+        log.emit(Planned(thought="cut", tool="wait", input="1"))
+    path = log.folder / "events.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-30])
+
+    torn = load_run(log.folder)
+    assert torn.torn
+    assert [event.type for event in torn.events] == ["step_finished"]
+    with RunLog.reopen(log.folder) as again:
+        assert again.step == 1
+        again.emit(RunResumed())
+    run = load_run(log.folder)
+    assert [event.type for event in run.events] == ["step_finished", "run_resumed"]
+    assert not run.torn
+    assert run.skipped == 0
+    kept = (log.folder / "events.jsonl.torn").read_bytes()
+    assert kept == whole[:-30].splitlines()[-1] + b"\n"
+
+
+def test_reopening_counts_again_and_forgets_the_old_end(tmp_path: Path) -> None:
+    with RunLog.create(tmp_path, TASK) as log:
+        start = log.manifest.started_at
+        log.step = 1
+        log.emit(ModelCalled(role="state", model="m", tokens_in=5, tokens_out=1, at=start + 1))
+        log.emit(StepFinished(at=start + 2))
+        log.emit(RunFinished(exit_status="stopped", at=start + 3))
+    stale = read_manifest(log.folder)
+    stale.totals.roles.clear()
+    stale.write(log.folder / "run.json")
+    with RunLog.reopen(log.folder) as again:
+        again.emit(RunResumed(at=start + 1000))
+        again.emit(StepFinished(step=2, at=start + 1004))
+    manifest = read_manifest(log.folder)
+    assert (manifest.exit_status, manifest.finished_at, manifest.resumed) == (None, None, 1)
+    assert manifest.totals.tokens == 6
+    assert manifest.totals.steps == 2
+    assert manifest.totals.seconds == pytest.approx(3 + 4)
+
+
+def test_two_writers_are_refused(tmp_path: Path) -> None:
+    with RunLog.create(tmp_path, TASK) as log:
+        with pytest.raises(UsageError, match=f"pid {os.getpid()}") as caught:
+            RunLog.reopen(log.folder)
+        assert "hisa runs show" in caught.value.fix
+        log.emit(RunResumed())
+    RunLog.reopen(log.folder).close()
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="file") as caught:
+        RunLog.create(tmp_path / "file", TASK)
+    assert "run.folder" in caught.value.fix
+
+
+def test_a_full_disk_is_an_error_and_leaves_whole_lines(tmp_path: Path) -> None:
+    script = """
+import resource, signal, sys
+from pathlib import Path
+from hisa.errors import EnvironmentFailed
+from hisa.events import Planned
+from hisa.protocols import Task
+from hisa.runs.log import RunLog
+
+log = RunLog.create(Path(sys.argv[1]), Task("t", "fill"))
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+try:
+    while True:
+        log.emit(Planned(thought="x" * 900, tool="wait", input="1"))
+except EnvironmentFailed as error:
+    print(log.folder)
+    print(error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, tmp_path], capture_output=True, text=True, check=True
+    )
+    folder, message = done.stdout.splitlines()
+    reader = read_events(Path(folder))
+    assert len(list(reader)) > 40
+    assert not reader.torn
+    assert "cannot write" in message
+    assert issubclass(EnvironmentFailed, Exception)
+
+
+def back(event: Event) -> Event:
+    line = encode(event)
+    assert line.endswith(b"\n")
+    assert line.count(b"\n") == 1
+    return event_adapter.validate_json(line)
+
+
+def test_giant_texts_are_cut_and_say_so() -> None:
+    event = Acted(tool="bash_execution", input="x" * 1_000_000, ok=True, output="short")
+    read = back(event)
+    assert isinstance(read, Acted)
+    assert read.input.startswith("x" * FIELD_LIMIT)
+    assert len(read.input) < FIELD_LIMIT + 60
+    assert is_cut(read.input)
+    assert read.output == "short"
+    assert not is_cut(read.output)
+
+
+def test_many_long_texts_are_cut_together() -> None:
+    event = Planned(thought="t", tool="x", input={str(n): "y" * 15_000 for n in range(500)})
+    assert len(encode(event)) < LINE_LIMIT + 500 * 60
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["\ud800 lone", {"a": float("nan")}, {"b": {1, 2}}, b"\xff", object(), 10**400, {3: "n"}],
+)
+def test_values_json_does_not_know_are_still_written(value: object) -> None:
+    read = back(Planned(thought="t", tool="x", input=value))
+    assert isinstance(read, Planned)
+    assert read.tool == "x"
+
+
+def test_endless_nesting_is_cut() -> None:
+    value: list[object] = []
+    for _ in range(900):
+        value = [value]
+    assert b"nested more than" in encode(Planned(thought="t", tool="x", input=value))
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(json_values, st.text())
+def test_any_model_text_makes_one_readable_line(value: object, thought: str) -> None:
+    read = back(Planned(thought=thought, tool="x", input=value))
+    assert isinstance(read, Planned)
+    assert read.thought == thought.encode("utf-8", "replace").decode()
+
+
+def test_the_manifest_is_never_half_written(tmp_path: Path) -> None:
+    with RunLog.create(tmp_path, TASK, settings={"filler": "x" * 100_000}) as log:
+        inode = (log.folder / "run.json").stat().st_ino
+        log.amend(environment="other")
+        assert (log.folder / "run.json").stat().st_ino != inode
+        assert json.loads((log.folder / "run.json").read_text())["environment"] == "other"
+    assert not list(log.folder.glob(".*.tmp"))

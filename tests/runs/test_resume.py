@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from hisa.events import (
+    Abstracted,
+    Acted,
+    ModelCalled,
+    Observed,
+    Planned,
+    RunFinished,
+    RunResumed,
+    StepFinished,
+)
+from hisa.protocols import Task
+from hisa.runs.log import RunLog
+from hisa.runs.read import load_run
+from hisa.runs.resume import ResumePoint, resume_point
+from tests.runs.sample import TASK, build
+
+
+def begin(log: RunLog, number: int, source: str, *, act: bool = True) -> None:
+    log.step = number
+    log.emit(ModelCalled(role="planner", model="m", tokens_in=10, tokens_out=1))
+    log.emit(Planned(thought="", tool="gui_action", input=source))
+    if act:
+        log.emit(Acted(tool="gui_action", input=source, ok=True))
+
+
+def step(log: RunLog, number: int, source: str) -> None:
+    begin(log, number, source)
+    log.emit(Abstracted(line=f"Step {number}", result="Succeeded."))
+    log.emit(StepFinished())
+
+
+def point(log: RunLog) -> ResumePoint:
+    return resume_point(load_run(log.folder))
+
+
+def test_a_killed_run_goes_on_after_its_last_whole_step(tmp_path: Path) -> None:
+    found = resume_point(load_run(build(tmp_path, finish=False)))
+    assert found.task == TASK
+    assert found.settings == {"run": {"max_steps": 50}}
+    assert found.step == 11
+    assert isinstance(found.events[-1], StepFinished)
+    assert found.events[-1].step == 11
+    assert found.in_flight is not None
+    assert found.in_flight.number == 12
+    assert found.in_flight.acted is None
+    assert [act.step for act in found.acts] == list(range(1, 12))
+    assert found.acts[0].input == "pyautogui.click(152, 277)"
+    assert found.acts[0].points == ((152.0, 277.0),)
+    assert (found.acts[0].image, found.acts[0].screen) == ((1280, 720), (1920, 1080))
+    assert len(found.calls) == 22
+
+
+@pytest.mark.parametrize(
+    ("desktop", "inputs"),
+    [
+        ("reattached", ["one", "twice", "two"]),
+        ("replayed", ["one", "two"]),
+        ("fresh", ["two"]),
+    ],
+)
+def test_the_acts_are_those_that_the_present_desktop_saw(
+    tmp_path: Path, desktop: Literal["reattached", "replayed", "fresh"], inputs: list[str]
+) -> None:
+    with RunLog.create(tmp_path, Task("t", "Do it.")) as log:
+        step(log, 1, "one")
+        begin(log, 2, "twice")
+    with RunLog.reopen(log.folder) as log:
+        log.emit(RunResumed(desktop=desktop))
+        step(log, 2, "two")
+        begin(log, 3, "three")
+    found = point(log)
+    assert [act.input for act in found.acts] == inputs
+    assert found.in_flight is not None
+    assert found.in_flight.source == "three"
+    lines = [event.line for event in found.events if isinstance(event, Abstracted)]
+    assert lines == ["Step 1", "Step 2"]
+    assert len(found.calls) == 4, "calls of cut-off steps were paid as well"
+
+
+def test_a_run_stopped_between_steps_has_nothing_in_flight(tmp_path: Path) -> None:
+    with RunLog.create(tmp_path, Task("t", "Do it.")) as log:
+        log.amend(desktop={"socket": "/run/x"})
+        step(log, 1, "one")
+        log.emit(RunFinished(exit_status="stopped"))
+    found = point(log)
+    assert (found.step, found.in_flight) == (1, None)
+    assert found.desktop == {"socket": "/run/x"}
+    assert found.events[-1].type == "step_finished"
+
+
+def test_a_run_killed_in_its_first_step_starts_at_the_beginning(tmp_path: Path) -> None:
+    look = Observed(image="a" * 64, width=8, height=8, screen_width=8, screen_height=8)
+    with RunLog.create(tmp_path, Task("t", "Do it.")) as log:
+        log.emit(look)
+        begin(log, 1, "one", act=False)
+    found = point(log)
+    assert (found.step, found.acts) == (0, ())
+    assert [event.type for event in found.events] == ["observed"]
+    assert found.in_flight is not None
+
+
+def test_an_act_that_the_log_cut_is_marked(tmp_path: Path) -> None:
+    with RunLog.create(tmp_path, Task("t", "Do it.")) as log:
+        step(log, 1, "x" * 50_000)
+        step(log, 2, "y")
+    assert [act.whole for act in point(log).acts] == [False, True]

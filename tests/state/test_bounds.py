@@ -1,0 +1,87 @@
+"""Limits on text are hard."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hisa.errors import ModelUnavailable
+from hisa.models.fakes import ScriptedModel
+from hisa.models.tokens import estimate_tokens
+from hisa.state.bounds import ask_within, cut_at_sentence, cut_at_word, longest
+from tests.state.scene import request
+
+LONG = "One sentence stands here. " * 400
+
+
+@given(st.text(max_size=300), st.integers(0, 90))
+def test_cuts_keep_their_limit_and_the_beginning(text: str, tokens: int) -> None:
+    for cut in (cut_at_sentence, cut_at_word):
+        kept = cut(text, tokens)
+        assert estimate_tokens(kept) <= tokens
+        assert text.strip().startswith(kept.removesuffix("…"))
+
+
+def test_what_fits_stays_whole() -> None:
+    assert cut_at_sentence("  No end here ", 50) == "No end here"
+
+
+def test_cut_ends_a_sentence() -> None:
+    kept = cut_at_sentence(LONG, 50)
+    assert kept.endswith("stands here.")
+    assert estimate_tokens(kept) > 40
+
+
+def test_a_number_is_no_sentence_end() -> None:
+    text = "The price is now 3.5 and " + "rises " * 100
+    assert cut_at_sentence(text, 5) == "The price is now…"
+
+
+def test_an_early_sentence_end_does_not_cost_the_rest() -> None:
+    kept = cut_at_sentence("Succeeded. " + "word " * 500, 40)
+    assert kept.startswith("Succeeded. word word")
+    assert kept.endswith("word…")
+
+
+def test_chinese_sentences_end_without_blanks() -> None:
+    kept = cut_at_sentence("菜单已经打开了。" * 50, 40)
+    assert kept.endswith("打开了。")
+
+
+@given(st.integers(0, 500), st.integers(0, 500))
+def test_longest_finds_the_border(most: int, border: int) -> None:
+    assert longest(most, lambda size: size <= border) == min(most, border)
+
+
+async def test_a_short_answer_is_taken_at_once() -> None:
+    model = ScriptedModel(["Succeeded. It opened."])
+    assert await ask_within(model, request(), 20) == "Succeeded. It opened."
+    assert len(model.requests) == 1
+
+
+async def test_a_long_answer_is_asked_for_again_with_the_limit_named() -> None:
+    model = ScriptedModel([LONG, "Short now."])
+    assert await ask_within(model, request(), 20) == "Short now."
+    again = model.requests[1].messages
+    assert [message.role for message in again] == ["user", "assistant", "user"]
+    assert "at most 20 tokens" in model.requests[1].text
+    assert estimate_tokens(model.requests[1].text) < 20 * 2 + 80
+
+
+async def test_long_twice_is_cut_at_a_sentence() -> None:
+    model = ScriptedModel([LONG, LONG])
+    said = await ask_within(model, request(), 20)
+    assert estimate_tokens(said) <= 20
+    assert said.endswith("here.")
+
+
+async def test_long_then_nothing_keeps_the_first_answer() -> None:
+    model = ScriptedModel([LONG, " \n "])
+    assert (await ask_within(model, request(), 20)).startswith("One sentence stands here.")
+
+
+async def test_an_unavailable_model_comes_through() -> None:
+    model = ScriptedModel([ModelUnavailable("gone")])
+    with pytest.raises(ModelUnavailable):
+        await ask_within(model, request(), 20)

@@ -1,0 +1,98 @@
+"""Loops are found from what was done and what it changed."""
+
+from __future__ import annotations
+
+import pytest
+
+from hisa.geometry import Box
+from hisa.state.loops import Deed, LoopDetector, deed_key
+from tests.state.scene import click, tool
+
+MOVED = Box(100, 100, 140, 130)
+CARET = Box(50, 50, 51, 67)
+
+
+def deed(name: str, roi: Box | None = None) -> Deed:
+    return Deed(deed_key(tool("gui_action", name).call, name, result=""), roi)
+
+
+def times(*deeds: Deed) -> int:
+    loop = LoopDetector(3).check(deeds)
+    return loop.times if loop else 0
+
+
+def test_the_third_time_is_a_loop() -> None:
+    a = deed("a")
+    assert times() == times(a) == times(a, a) == 0
+    assert times(a, a, a) == 3
+    assert times(a, a, a, a) == 4
+    assert times(deed("b"), a, a, a) == 3
+
+
+def test_the_first_try_may_move_the_pointer() -> None:
+    assert times(deed("a", MOVED), deed("a"), deed("a")) == 3
+
+
+def test_a_change_is_no_loop() -> None:
+    assert times(deed("a"), deed("a", MOVED), deed("a")) == 0
+    assert times(deed("a"), deed("a"), deed("a", MOVED)) == 0
+    assert times(deed("a"), deed("a"), deed("b")) == 0
+
+
+def test_a_blinking_caret_is_no_change() -> None:
+    assert times(deed("a"), deed("a", CARET), deed("a", CARET)) == 3
+
+
+def test_two_actions_by_turns() -> None:
+    a, b = deed("a", MOVED), deed("b", MOVED)
+    assert times(a, b, a) == 0
+    assert times(a, b, a, b) == 2
+    assert times(a, b, a, deed("b", CARET)) == 0
+    assert times(a, b, deed("c"), b) == 0
+
+
+def test_the_notice_names_the_action() -> None:
+    loop = LoopDetector(3).check([deed("pyautogui.click(1, 2)")] * 3)
+    assert loop is not None
+    assert loop.action == "gui_action pyautogui.click(1, 2)"
+    assert "3 steps" in loop.notice
+    assert loop.action in loop.notice
+
+
+def test_twice_is_the_least() -> None:
+    with pytest.raises(ValueError, match="times = 1"):
+        LoopDetector(1)
+
+
+def test_keys_tell_actions_apart() -> None:
+    one = click()
+    other = click(5, 5)
+    lost = tool("gui_action", "pyautogui.click(X_COORD, Y_COORD)", description="the File menu")
+    lost_other = tool(
+        "gui_action", "pyautogui.click(X_COORD, Y_COORD)", description="the Edit menu"
+    )
+    keys = {
+        deed_key(call.call, call.input, result="Failed. Not found.")
+        for call in (one, other, lost, lost_other)
+    }
+    assert len(keys) == 4
+
+
+def test_a_command_that_prints_something_new_is_no_loop() -> None:
+    call = tool("bash_execution", "date").call
+    keys = {deed_key(call, "date", result=result) for result in ("1", "2", "2")}
+    assert len(keys) == 2
+
+
+def test_a_place_that_was_found_may_be_described_in_other_words() -> None:
+    calls = [
+        tool("gui_action", "pyautogui.click(X_COORD, Y_COORD)", description=text).call
+        for text in ("the File menu", "File, in the menu bar")
+    ]
+    keys = {deed_key(call, "pyautogui.click(1, 2)", result="") for call in calls}
+    assert len(keys) == 1
+
+
+def test_thoughts_do_not_tell_actions_apart() -> None:
+    keys = {deed_key(click(thought=thought).call, "x", result="") for thought in "ab"}
+    assert len(keys) == 1

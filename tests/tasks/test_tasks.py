@@ -1,0 +1,124 @@
+"""Task files are hostile input; setups and checks work on a real environment's protocol."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hisa.environments.fake import FakeEnvironment
+from hisa.errors import EnvironmentFailed, UsageError
+from hisa.protocols import CommandResult
+from hisa.tasks.domains import guess_domain
+from hisa.tasks.files import load_task, task_from_text
+from hisa.tasks.scorer import TaskScorer
+
+EXAMPLES = Path(__file__).parent.parent.parent / "examples"
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "task.yaml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.yaml")), ids=lambda path: path.name)
+def test_every_example_loads_and_has_a_check(path: Path) -> None:
+    task = load_task(path)
+    assert task.check
+    assert task.instruction
+
+
+def test_a_text_is_a_task_of_a_guessed_domain() -> None:
+    task = task_from_text("  Open the text editor and write a text file. ")
+    assert task.domain == "text_editor"
+    assert task.id.startswith("open-the-text-editor")
+    assert task == task_from_text(task.instruction)
+    with pytest.raises(UsageError, match="empty"):
+        task_from_text(" \n")
+
+
+@pytest.mark.parametrize(
+    ("text", "domain"),
+    [
+        ("Sum the cells of the worksheet", "calc"),
+        ("Open Chrome and visit the website", "browser"),
+        ("Do something", "general"),
+    ],
+)
+def test_domains_are_guessed(text: str, domain: str) -> None:
+    assert guess_domain(text) == domain
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "mapping"),
+        ("- a\n- b", "mapping"),
+        ("instruction: [", "not valid YAML"),
+        ("id: x", "instruction: Field required"),
+        ("instruction: x\nsurprise: 1", "surprise"),
+        ("instruction: x\nid: ../../etc", "id"),
+        ("instruction: x\nsetup: [{run: a, launch: b}]", "exactly one"),
+        ("instruction: x\nsetup: [{fly: a}]", "fly"),
+        ("instruction: x\ncheck: {equals: a}", "exactly one of file and command"),
+        ("instruction: !!python/object/apply:os.system ['true']", "not valid YAML"),
+        ("instruction: " + "x" * 30_000, "20000"),
+        ("[" * 5000, "not valid YAML"),
+    ],
+)
+def test_a_bad_file_is_refused_with_its_reason(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        load_task(write(tmp_path, text))
+
+
+async def score(tmp_path: Path, check: str, files: dict[str, bytes]) -> tuple[Any, str]:
+    task = load_task(write(tmp_path, f"instruction: x\ncheck: {check}"))
+    environment = FakeEnvironment(commands={"ok": CommandResult(0, "3\n")})
+    for path, data in files.items():
+        await environment.write_file(path, data)
+    return await TaskScorer().score(task, environment, "succeeded")
+
+
+@pytest.mark.parametrize(
+    ("check", "expected", "said"),
+    [
+        ("{file: /a, equals: hello}", 1.0, "hold"),
+        ("{file: /a, equals: hell}", 0.0, "not 'hell'"),
+        ("{file: /a, contains: [he, llo]}", 1.0, "hold"),
+        ("{file: /a, contains: x}", 0.0, "'x' is not in"),
+        ("{file: /a, excludes: ell}", 0.0, "'ell' is in it"),
+        ("{file: /b, contains: x}", 0.0, "no such file"),
+        ("{command: ok, equals: '3'}", 1.0, "hold"),
+        ("{command: other}", 0.0, "ended with 127"),
+        ("[{file: /a, equals: hello}, {command: other}]", 0.0, "ended with 127"),
+    ],
+)
+async def test_checks(tmp_path: Path, check: str, expected: float, said: str) -> None:
+    value, detail = await score(tmp_path, check, {"/a": b"hello\n"})
+    assert (value, said in detail) == (expected, True), detail
+
+
+async def test_setup_writes_copies_and_names_the_step_that_fails(tmp_path: Path) -> None:
+    (tmp_path / "data.txt").write_text("from beside")
+    text = "instruction: x\nsetup:\n- write: {path: /w, text: hi}\n"
+    text += "- copy: {source: data.txt, path: /c}\n- run: ok\n"
+    environment = FakeEnvironment(commands={"ok": CommandResult(0, "")})
+    await TaskScorer().prepare(load_task(write(tmp_path, text)), environment)
+    assert await environment.read_file("/w") == b"hi"
+    assert await environment.read_file("/c") == b"from beside"
+
+    task = load_task(write(tmp_path, text + "- run: missing\n"))
+    with pytest.raises(EnvironmentFailed, match="setup step 4 .*ended with 127"):
+        await TaskScorer().prepare(task, environment)
+
+
+@pytest.mark.parametrize("source", ["../secret.txt", "/etc/passwd", "a/../../secret.txt"])
+async def test_a_task_file_reads_nothing_outside_its_folder(tmp_path: Path, source: str) -> None:
+    folder = tmp_path / "tasks"
+    folder.mkdir()
+    (tmp_path / "secret.txt").write_text("secret")
+    text = f"instruction: x\nsetup: [{{copy: {{source: {source}, path: /c}}}}]"
+    with pytest.raises(UsageError, match="outside"):
+        await TaskScorer().prepare(load_task(write(folder, text)), FakeEnvironment())

@@ -1,0 +1,60 @@
+"""Pictures survive encoding to the last bit; bad ones are refused."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from hisa.geometry import Box, Size
+from hisa.observation import Screenshot
+from hisa.png import encode_png
+
+
+@settings(max_examples=60, deadline=None)
+@given(width=st.integers(1, 70), height=st.integers(1, 70), data=st.data())
+def test_png_is_lossless(width: int, height: int, data: st.DataObject) -> None:
+    pixels = data.draw(st.binary(min_size=3 * width * height, max_size=3 * width * height))
+    image = Image.frombytes("RGB", (width, height), pixels)
+    back = Image.open(io.BytesIO(encode_png(image)))
+    assert (back.format, back.mode, back.size) == ("PNG", "RGB", (width, height))
+    assert back.tobytes() == pixels
+
+
+def test_only_rgb_is_encoded() -> None:
+    with pytest.raises(ValueError, match="'L'"):
+        encode_png(Image.new("L", (2, 2)))
+
+
+def test_a_screenshot_of_any_mode_becomes_rgb_and_keeps_its_hash() -> None:
+    shot = Screenshot(Image.new("RGBA", (8, 6), (1, 2, 3, 255)))
+    again = Screenshot.from_png(shot.png)
+    assert again.size == Size(8, 6)
+    assert again.sha256 == shot.sha256
+    assert shot.crop(Box(2, 1, 5, 4)).size == Size(3, 3)
+
+
+@pytest.mark.parametrize("data", [b"", b"no picture", b"\x89PNG\r\n\x1a\n", b"GIF89a"])
+def test_a_broken_picture_is_refused(data: bytes) -> None:
+    with pytest.raises(ValueError, match="not a whole image"):
+        Screenshot.from_png(data)
+
+
+def test_a_cut_off_picture_is_refused() -> None:
+    png = Screenshot(Image.effect_noise((64, 64), 90)).png
+    with pytest.raises(ValueError, match="not a whole image"):
+        Screenshot.from_png(png[: len(png) // 2])
+
+
+@pytest.mark.parametrize(
+    ("size", "fitted"),
+    [((1920, 1080), (1280, 720)), ((1280, 720), (1280, 720)), ((800, 1600), (360, 720))],
+)
+def test_a_screenshot_is_fitted_into_the_limit(
+    size: tuple[int, int], fitted: tuple[int, int]
+) -> None:
+    shot = Screenshot(Image.new("RGB", size))
+    assert shot.fitted(Size(1280, 720)).size == Size(*fitted)

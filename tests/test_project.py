@@ -1,0 +1,162 @@
+"""The project's own rules, checked: shape, size, light imports, packaging, settings."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import json
+import pkgutil
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+import hisa
+from hisa import errors
+from hisa.config import Settings, load
+
+ROOT = Path(__file__).parent.parent
+HEAVY = {"torch", "vllm", "ray", "FlagEmbedding", "transformers", "openai", "qdrant_client"}
+MODULES = sorted(
+    info.name
+    for info in pkgutil.walk_packages(hisa.__path__, "hisa.")
+    if not info.name.endswith("__main__") and not info.name.startswith("hisa.environments.guest.")
+)
+
+
+def sources() -> Iterator[Path]:
+    yield from sorted((ROOT / "hisa").rglob("*.py"))
+
+
+@pytest.mark.parametrize("statement", ["import hisa", "import hisa.cli", "import hisa.agent"])
+def test_importing_is_silent_and_light(statement: str) -> None:
+    code = f"{statement}; import sys, json; print(json.dumps(sorted(sys.modules)))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not ran.stderr
+    loaded = {name.split(".")[0] for name in json.loads(ran.stdout)}
+    assert not loaded & HEAVY
+
+
+def test_help_loads_nothing_that_takes_time() -> None:
+    command = [sys.executable, "-X", "importtime", "-m", "hisa", "--help"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    loaded = {line.split("|")[-1].strip().split(".")[0] for line in ran.stderr.splitlines()}
+    assert not loaded & (HEAVY | {"pydantic", "numpy", "PIL", "rich", "qdrant_edge"})
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_public_names_are_declared_and_documented(name: str) -> None:
+    module = importlib.import_module(name)
+    assert module.__doc__, f"{name} has no docstring"
+    public = getattr(module, "__all__", None)
+    if public is None:
+        own = [
+            key for key, value in vars(module).items()
+            if not key.startswith("_") and getattr(value, "__module__", None) == name
+        ]  # fmt: skip
+        assert not own, f"{name} has public names and no __all__: {own}"
+        return
+    for key in public:
+        value = getattr(module, key)
+        if inspect.isclass(value) or inspect.isfunction(value):
+            assert inspect.getdoc(value), f"{name}.{key} has no docstring"
+
+
+def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def test_functions_are_short_and_modules_are_small() -> None:
+    lengths = []
+    for path in sources():
+        text = path.read_text("utf-8")
+        assert text.count("\n") <= 600, f"{path} is too long"
+        for function in functions(ast.parse(text)):
+            length = (function.end_lineno or 0) - function.lineno + 1
+            assert length <= 100, f"{path}: {function.name} has {length} lines"
+            lengths.append(length)
+    lengths.sort()
+    assert lengths[int(len(lengths) * 0.9)] <= 45
+
+
+def test_broad_excepts_are_rare() -> None:
+    text = "\n".join(path.read_text("utf-8") for path in sources())
+    broad = len(re.findall(r"except (?:Base)?Exception\b|except:", text))
+    assert broad <= 1.5 * text.count("\n") / 1000
+
+
+def test_nothing_is_evaluated_and_nothing_is_mocked() -> None:
+    for path in sources():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                assert node.func.id not in ("eval", "exec"), path
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        if path != Path(__file__):
+            assert not re.search(r"unittest\.mock|MagicMock|mocker\b", path.read_text("utf-8")), (
+                path
+            )
+
+
+def test_the_error_tree_in_the_docstring_is_the_real_one() -> None:
+    drawn = errors.__doc__ or ""
+    for name in errors.__all__:
+        assert re.search(rf"\b{name}\b", drawn), f"{name} is not drawn in hisa/errors.py"
+        kind = getattr(errors, name)
+        assert issubclass(kind, errors.HisaError)
+
+
+def test_the_readme_names_every_room() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    rooms = [path.name for path in (ROOT / "hisa").iterdir() if (path / "__init__.py").is_file()]
+    assert len(rooms) >= 10
+    for room in rooms:
+        if not room.startswith("_"):
+            assert f"{room}/" in readme, f"README does not name hisa/{room}/"
+
+
+def test_the_example_settings_are_the_defaults(tmp_path: Path) -> None:
+    assert load(ROOT / "hisa.toml.example", environ={}) == Settings()
+
+
+def test_compose_listens_on_loopback_and_has_health_checks_and_volumes() -> None:
+    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text("utf-8"))
+    for name, service in compose["services"].items():
+        assert all(port.startswith("127.0.0.1:") for port in service["ports"]), name
+        assert service["healthcheck"]["test"], name
+        assert service["volumes"], name
+
+
+def test_prompts_and_sops_travel_in_the_wheel(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
+    command += ["--no-build-isolation", "--wheel-dir", str(tmp_path), str(ROOT)]
+    subprocess.run(command, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    names = set(zipfile.ZipFile(wheel).namelist())
+    for folder in ("prompts", "patterns_db"):
+        files = [path for path in (ROOT / folder).rglob("*") if path.is_file()]
+        assert files
+        for path in files:
+            assert f"hisa/_data/{path.relative_to(ROOT)}" in names
+    assert "hisa/runs/report.html.j2" in names
+    assert not any(name.startswith("tests/") for name in names)
+
+
+def test_every_prompt_file_is_used_and_starts_with_its_job() -> None:
+    text = "\n".join(path.read_text("utf-8") for path in sources())
+    for path in (ROOT / "prompts").glob("*.md"):
+        assert f'"{path.stem}"' in text, f"{path.name} is not used"
+        assert path.read_text("utf-8").startswith("# ")
+
+
+def test_the_makefile_explains_itself() -> None:
+    ran = subprocess.run(["make", "-C", str(ROOT)], capture_output=True, text=True, check=True)
+    for target in ("demo", "test", "check", "help"):
+        assert f"make {target}" in ran.stdout

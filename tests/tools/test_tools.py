@@ -1,0 +1,183 @@
+"""Tools are functions described once; built-ins and an outside package use the same door."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hisa.actions import parse
+from hisa.environments.fake import FakeEnvironment
+from hisa.errors import DeveloperError, InvalidReply
+from hisa.events import Acted, Event
+from hisa.protocols import CommandResult, GroundedCall, ToolCall
+from hisa.tools.base import Tool, ToolContext
+from hisa.tools.builtin import bash_execution, gui_action, infeasible, termination, wait
+from hisa.tools.registry import ToolRegistry, discover
+
+OUTSIDE = Path(__file__).parent.parent / "outside_package"
+
+
+def repeat(text: str, times: int = 2) -> str:
+    """Repeat a text."""
+    return text * times
+
+
+def broken(text: str) -> str:
+    """Fail."""
+    raise RuntimeError(f"cannot do {text}")
+
+
+def call(tool: str, value: object, source: str = "") -> GroundedCall:
+    actions = parse(source) if source else ()
+    return GroundedCall(ToolCall("", tool, value, actions=actions), value, actions)  # type: ignore[arg-type]
+
+
+class Bench:
+    def __init__(self, *functions: object) -> None:
+        self.events: list[Event] = []
+        tools = [Tool(f) for f in functions]  # type: ignore[arg-type]
+        self.registry = ToolRegistry(tools, emit=self.events.append)
+        self.environment = FakeEnvironment(
+            commands={"true": CommandResult(0, "fine\n"), "false": CommandResult(1, "", "bad")}
+        )
+
+    async def run(self, grounded: GroundedCall) -> Acted:
+        look = await self.environment.observe()
+        await self.registry.execute(grounded, look, self.environment)
+        event = self.events[-1]
+        assert isinstance(event, Acted)
+        return event
+
+
+async def test_gui_actions_reach_the_environment_in_screen_pixels() -> None:
+    bench = Bench(gui_action)
+    event = await bench.run(call("gui_action", "…", "pyautogui.click(10, 20)"))
+    assert event.ok
+    assert event.points == ((10, 20),)
+    assert len(bench.environment.acted) == 1
+
+
+async def test_commands_report_their_exit_status() -> None:
+    bench = Bench(bash_execution)
+    good = await bench.run(call("bash_execution", "true"))
+    bad = await bench.run(call("bash_execution", "false"))
+    assert (good.ok, good.output, good.exit_code) == (True, "fine\n", 0)
+    assert (bad.ok, bad.error, bad.exit_code) == (False, "bad", 1)
+
+
+async def test_ending_tools_end() -> None:
+    bench = Bench(termination, infeasible)
+    look = await bench.environment.observe()
+    for name, status in (("termination", "succeeded"), ("infeasible", "infeasible")):
+        outcome = await bench.registry.execute(call(name, "because"), look, bench.environment)
+        assert outcome.ends == status
+
+
+async def test_what_a_plugin_raises_is_a_failed_outcome() -> None:
+    event = await Bench(broken).run(call("broken", "this"))
+    assert (event.ok, event.error) == (False, "RuntimeError: cannot do this")
+
+
+async def test_several_arguments_come_as_an_object() -> None:
+    assert (await Bench(repeat).run(call("repeat", {"text": "ab", "times": 3}))).output == "ababab"
+    assert (await Bench(repeat).run(call("repeat", '{"text": "ab"}'))).output == "abab"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("nothing", "x", "known: repeat, wait"),
+        ("repeat", {"text": "a", "more": 1}, "more"),
+        ("repeat", "plain", "object"),
+        ("repeat", {"text": "a", "times": "many"}, "times"),
+        ("wait", "-1", "seconds"),
+        ("wait", "nan", "seconds"),
+        ("wait", "1e9", "seconds"),
+        ("wait", {}, "seconds"),
+    ],
+)
+def test_a_wrong_name_or_input_is_refused_without_acting(
+    name: str, value: object, said: str
+) -> None:
+    bench = Bench(repeat, wait)
+    with pytest.raises(InvalidReply, match=said):
+        bench.registry.check(ToolCall("", name, value))  # type: ignore[arg-type]
+    assert not bench.events
+
+
+def test_a_tool_needs_types_and_words() -> None:
+    with pytest.raises(DeveloperError, match="docstring"):
+        Tool(lambda text: text)
+
+    def untyped(text) -> str:  # type: ignore[no-untyped-def]
+        """Do."""
+        return str(text)
+
+    with pytest.raises(DeveloperError, match="'text' has no type"):
+        Tool(untyped)
+
+
+def test_the_examples_in_the_documentation_are_accepted_by_the_parser() -> None:
+    lines = [line.strip() for line in Tool(gui_action).documentation.splitlines()]
+    examples = [line for line in lines if line.startswith("pyautogui.")]
+    assert len(examples) >= 5
+    for example in examples:
+        assert parse(example)
+
+
+@pytest.fixture(scope="module")
+def outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The outside package, really installed, into a folder of its own."""
+    target = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
+    command += ["--no-build-isolation", "--target", str(target), str(OUTSIDE)]
+    subprocess.run(command, check=True, capture_output=True)
+    sys.path.insert(0, str(target))
+    yield target
+    sys.path.remove(str(target))
+
+
+async def test_an_outside_package_adds_tools(outside: Path) -> None:
+    found, bad = discover()
+    names = {tool.name: tool for tool in found}
+    assert names["count_words"].source == "hisa-example-tools"
+    assert names["wait"].source == "hisa"
+    assert [plugin.name for plugin in bad] == ["broken_tool"]
+    assert "needs a library" in bad[0].traceback
+
+    environment = FakeEnvironment()
+    await environment.write_file("/tmp/a.txt", b"one two three")
+    look = await environment.observe()
+    events: list[Event] = []
+    registry = ToolRegistry(found, emit=events.append)
+    outcome = await registry.execute(call("count_words", {"path": "/tmp/a.txt"}), look, environment)
+    assert outcome.output == "3 words"
+
+
+def test_the_command_line_lists_outside_tools_and_names_broken_ones(outside: Path) -> None:
+    environ = {**os.environ, "PYTHONPATH": str(outside)}
+    listed = subprocess.run(
+        [sys.executable, "-m", "hisa", "tools", "ls", "--json"],
+        env=environ, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    report = json.loads(listed.stdout)
+    assert "count_words" in [tool["name"] for tool in report["tools"]]
+    assert report["broken"][0]["name"] == "broken_tool"
+    shown = subprocess.run(
+        [sys.executable, "-m", "hisa", "tools", "show", "broken_tool"],
+        env=environ, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert shown.returncode == 2
+    assert "needs a library" in shown.stderr
+
+
+def test_a_context_parameter_is_not_part_of_the_input() -> None:
+    assert list(Tool(bash_execution).parameters["properties"]) == ["command"]
+    assert "context" not in Tool(gui_action).describe().rsplit("Input:", 1)[1]
+    assert ToolContext.__name__ not in Tool(gui_action).describe()
