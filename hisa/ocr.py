@@ -31,6 +31,8 @@ _ENLARGE_BELOW = 1920 * 1080
 """Pictures up to this area are doubled: screen text is smaller than what tesseract reads well."""
 _SPARSE_TEXT = "11"
 """Tesseract's page mode for scattered text; whole-page modes drop parts of dialogs."""
+_MIN_GAP = 8
+"""Pixels that may lie between two words of a line, however flat they were read."""
 _CACHE_SIZE = 32
 
 
@@ -187,7 +189,7 @@ def _split(words: list[Word]) -> list[Line]:
     runs: list[list[Word]] = []
     for word in words:
         last = runs[-1][-1].box if runs else None
-        if last and word.box.left - last.right <= max(last.height, word.box.height):
+        if last and word.box.left - last.right <= max(last.height, word.box.height, _MIN_GAP):
             runs[-1].append(word)
         else:
             runs.append([word])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hisa.agent import Agent
 from hisa.config import Settings
@@ -21,7 +21,7 @@ from hisa.models.ledger import Ledger
 from hisa.models.open import open_models
 from hisa.patterns.open import open_memory
 from hisa.planner.planner import GlobalPlanner
-from hisa.protocols import Environment, Grounder, Model, Role, Task
+from hisa.protocols import Environment, Grounder, Model, ModelReply, ModelRequest, Role, Task
 from hisa.runs.log import RunLog
 from hisa.state.manager import build_state
 from hisa.tasks.scorer import TaskScorer
@@ -36,8 +36,9 @@ Listener = Callable[[Event], None]
 class Workshop:
     """What a run is made of, besides its settings and its log."""
 
-    environment: Environment | None = None
-    """A started one to use instead of the one in the settings; it is not closed."""
+    environment: Callable[[], Awaitable[Environment]] | None = None
+    """Gives a started one instead of the one in the settings; it is not closed here. Called once
+    the models are there, so that a missing key costs no desktop."""
     ask: Ask | None = None
     """Asks a person before an act or a command; None: nobody is asked."""
     listeners: Sequence[Listener] = ()
@@ -111,9 +112,11 @@ async def open_agent(
     )
     ledger = Ledger.from_events(workshop.calls)
     async with AsyncExitStack() as stack:
-        models = await stack.enter_async_context(open_models(settings, emit, budget, ledger))
-        environment = workshop.environment
-        if environment is None:
+        opened = await stack.enter_async_context(open_models(settings, emit, budget, ledger))
+        models = {role: _AtStep(model, log) for role, model in opened.items()}
+        if workshop.environment is not None:
+            environment = await workshop.environment()
+        else:
             environment = open_environment(settings.environment, image_limit(settings))
             await stack.enter_async_context(environment)
         memory = None
@@ -132,7 +135,7 @@ async def open_agent(
             environment = ConfirmedEnvironment(environment, ask=workshop.ask, emit=emit)
         tools = ToolRegistry(emit=emit)
         grounder = _grounder(settings, models, emit)
-        reads_elements = models.profiles["planner"].reads_elements
+        reads_elements = opened.profiles["planner"].reads_elements
         yield Agent(
             planner=GlobalPlanner(
                 models["planner"],
@@ -161,6 +164,22 @@ def _started(task: Task, log: RunLog) -> RunStarted:
         models=log.manifest.models,
         environment=log.manifest.environment,
     )
+
+
+class _AtStep:
+    """A model whose requests name the step they belong to (header X-Step)."""
+
+    def __init__(self, inner: Model, log: RunLog) -> None:
+        self._inner = inner
+        self._log = log
+
+    @property
+    def name(self) -> str:
+        return self._inner.name
+
+    async def complete(self, request: ModelRequest, /) -> ModelReply:
+        step = request.step or self._log.step
+        return await self._inner.complete(replace(request, step=step))
 
 
 class _Tee:

@@ -161,7 +161,7 @@ for in if not and def async await None True X_COORD Y_COORD X_COORD_2 . . . ( ( 
 + - * ** / // % @ [ ] { } : ~ ' " ''' # \ 0 1 2 100 -1 1.5 1e999 0x10 1j 1_0 'a' 'ctrl' "enter"
 f'{x}' b'x' r'\d' '\x00' é \uff50 pyautogui.click(1,2) pyautogui.write('a') pyautogui.press(
 """
-TOKENS = [*_SOUP.split(), *"\n\t\r\x0c\x00\u200b\ufeff\ud800\uff50\U0001f600", "9" * 30]
+TOKENS: list[str] = [*_SOUP.split(), *"\n\t\r\x0c\x00\u200b\ufeff\ud800\uff50\U0001f600", "9" * 30]
 FUNCTIONS = [source.partition("(")[0] for source, _ in READ if not source.startswith((" ", "im"))]
 VALUES = [
     *("1", "2", "-3", "0.5", "X_COORD", "Y_COORD", "X_COORD_2", "Y_COORD_2", "'a'", "'enter'"),

@@ -58,7 +58,7 @@ def _version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version)
 @click.pass_context
 def cli(ctx: click.Context, config: str | None, assignments: tuple[str, ...]) -> None:
-    r"""Agents that operate a computer through its screen.
+    """Agents that operate a computer through its screen.
 
     \b
     hisa run "Open the text editor. Type \"hello\". Save the file as \"hi.txt\"."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Literal
 
 from hisa.agent import Result
@@ -16,7 +17,7 @@ from hisa.runs.resume import ResumePoint
 from hisa.tasks.scorer import TaskScorer
 from hisa.wiring import image_limit
 
-__all__ = ["find_again", "leave", "opened"]
+__all__ = ["Desk", "find_again", "opened"]
 
 _LEFT_UP = ("stopped", "budget", "model_error")
 """Ends after which somebody may want to go on where the desktop stands."""
@@ -24,21 +25,38 @@ _LEFT_UP = ("stopped", "budget", "model_error")
 How = Literal["reattached", "replayed", "fresh"]
 
 
+class Desk:
+    """The environment of one run: opened when the agent asks for it, left when the run is over.
+
+    Args:
+        open: opens or finds it.
+    """
+
+    def __init__(self, open: Callable[[], Awaitable[Environment]]) -> None:  # noqa: A002 - a verb
+        self._open = open
+        self._environment: Environment | None = None
+
+    async def environment(self) -> Environment:
+        """Open it."""
+        self._environment = await self._open()
+        return self._environment
+
+    async def leave(self, result: Result | None) -> None:
+        """End the desktop, or leave it up where the run can go on in it."""
+        environment = self._environment
+        if isinstance(environment, DesktopEnvironment) and result and result.status in _LEFT_UP:
+            await environment.detach()
+        elif environment is not None:
+            await environment.__aexit__(None, None, None)
+
+
 async def opened(settings: Settings, log: RunLog) -> Environment:
     """The environment of the settings, started; how to find it again is in the manifest."""
     environment = open_environment(settings.environment, image_limit(settings))
     await environment.__aenter__()
-    _remember(environment, log)
+    if isinstance(environment, DesktopEnvironment):
+        log.amend(desktop=environment.handle)
     return environment
-
-
-async def leave(environment: Environment, result: Result | None) -> bool:
-    """End the desktop, or leave it up (True) where the run can go on in it."""
-    if isinstance(environment, DesktopEnvironment) and result and result.status in _LEFT_UP:
-        await environment.detach()
-        return True
-    await environment.__aexit__(None, None, None)
-    return False
 
 
 async def find_again(
@@ -72,8 +90,3 @@ async def find_again(
         await environment.__aexit__(None, None, None)
         raise
     return environment, "replayed", f"{count} acts, because {why}"
-
-
-def _remember(environment: Environment, log: RunLog) -> None:
-    if isinstance(environment, DesktopEnvironment):
-        log.amend(desktop=environment.handle)

@@ -13,10 +13,10 @@ from rich.console import Console
 from rich.text import Text
 
 from hisa.agent import Result
-from hisa.cli.desktop import leave, opened
+from hisa.cli.desktop import Desk, opened
 from hisa.cli.progress import Progress
 from hisa.config import Settings
-from hisa.errors import EnvironmentFailed, UsageError
+from hisa.errors import EnvironmentFailed, ModelUnavailable, UsageError
 from hisa.events import RunFinished
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
@@ -24,7 +24,7 @@ from hisa.runs.read import load_run
 from hisa.runs.report import write_report
 from hisa.wiring import Workshop, open_agent
 
-__all__ = ["conclude", "episode", "exit_code", "in_desktop", "terminal_ask"]
+__all__ = ["at_desk", "conclude", "episode", "exit_code", "terminal_ask"]
 
 
 def exit_code(result: Result) -> int:
@@ -73,14 +73,23 @@ async def guarded(settings: Settings, task: Task, log: RunLog, workshop: Worksho
                 loop.remove_signal_handler(number)
 
 
-async def in_desktop(settings: Settings, task: Task, log: RunLog, workshop: Workshop) -> Result:
-    """`guarded` in the workshop's started environment, which is ended or left up afterwards."""
-    assert workshop.environment is not None
+async def at_desk(
+    settings: Settings, task: Task, log: RunLog, *, desk: Desk, workshop: Workshop
+) -> Result:
+    """`guarded` in an environment that is ended or left up afterwards.
+
+    Raises:
+        OperatorError: a part cannot be opened; the run is written down as ended by it.
+    """
     result = None
     try:
         result = await guarded(settings, task, log, workshop)
+    except (EnvironmentFailed, ModelUnavailable) as error:
+        status = "environment_error" if isinstance(error, EnvironmentFailed) else "model_error"
+        log.emit(RunFinished(exit_status=status, message=str(error)))
+        raise
     finally:
-        await leave(workshop.environment, result)
+        await desk.leave(result)
     return result
 
 
@@ -89,24 +98,16 @@ def episode(settings: Settings, task: Task, *, as_json: bool, report: bool) -> i
     must_have_person(settings)
     console = Console(stderr=as_json, quiet=as_json, highlight=False, soft_wrap=True)
     progress = Progress(console, settings.run.max_steps)
-
-    async def work(log: RunLog) -> Result:
-        console.print(Text(f"run {log.id}: {task.instruction.strip()}", style="bold"))
-        try:
-            environment = await opened(settings, log)
-        except EnvironmentFailed as error:
-            log.emit(RunFinished(exit_status="environment_error", message=str(error)))
-            raise
-        workshop = Workshop(environment=environment, ask=terminal_ask, listeners=[progress])
-        return await in_desktop(settings, task, log, workshop)
-
     with RunLog.create(
         settings.run.folder,
         task,
         settings=settings.model_dump(mode="json"),
         seed=settings.run.seed,
     ) as log:
-        result = asyncio.run(work(log))
+        console.print(Text(f"run {log.id}: {task.instruction.strip()}", style="bold"))
+        desk = Desk(lambda: opened(settings, log))
+        workshop = Workshop(environment=desk.environment, ask=terminal_ask, listeners=[progress])
+        result = asyncio.run(at_desk(settings, task, log, desk=desk, workshop=workshop))
     return conclude(result, log, console, progress, as_json=as_json, report=report)
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from hisa.agent import Result
     from hisa.config import Settings
+    from hisa.protocols import Environment
     from hisa.runs.log import RunLog
     from hisa.runs.resume import ResumePoint
     from hisa.wiring import Listener
@@ -33,7 +34,7 @@ def resume(
     budget_usd: float | None,
     as_json: bool,
 ) -> int:
-    r"""Go on with run ID (an id, its beginning, or "latest") after its last complete step.
+    """Go on with run ID (an id, its beginning, or "latest") after its last complete step.
 
     The agent's state is rebuilt from the log. The desktop is found again where it still runs (a
     stopped or killed run leaves it up for 15 minutes); else a fresh one is brought to the same
@@ -93,23 +94,23 @@ def _settings(
 def _go_on(settings: Settings, log: RunLog, point: ResumePoint, listener: Listener) -> Result:
     import asyncio
 
-    from hisa.cli.desktop import find_again
-    from hisa.cli.episode import in_desktop, terminal_ask
+    from hisa.cli.desktop import Desk, find_again
+    from hisa.cli.episode import at_desk, terminal_ask
     from hisa.events import RunResumed
     from hisa.wiring import Workshop
 
-    async def work() -> Result:
+    async def find() -> Environment:
         environment, how, detail = await find_again(settings, log, point)
-        event = RunResumed(desktop=how, detail=detail)
-        log.emit(event)
+        event = log.emit(RunResumed(desktop=how, detail=detail))
         listener(event)
-        workshop = Workshop(
-            environment=environment,
-            ask=terminal_ask,
-            listeners=[listener],
-            events=point.events,
-            calls=point.calls,
-        )
-        return await in_desktop(settings, point.task, log, workshop)
+        return environment
 
-    return asyncio.run(work())
+    desk = Desk(find)
+    workshop = Workshop(
+        environment=desk.environment,
+        ask=terminal_ask,
+        listeners=[listener],
+        events=point.events,
+        calls=point.calls,
+    )
+    return asyncio.run(at_desk(settings, point.task, log, desk=desk, workshop=workshop))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,8 @@ def _overrides(options: dict[str, Any]) -> dict[str, Any]:
         for option, key in (("model", "model"), ("profile", "profile"))
         if options[option] is not None
     }
-    return {**tree, "models": {"planner": planner}} if planner else dict(tree)
+    models = {"models": {"planner": planner}} if planner else {}
+    return {**tree, **models}
 
 
 def _read_task(text: str, domain: str) -> Task:
@@ -39,7 +41,7 @@ def _read_task(text: str, domain: str) -> Task:
     from hisa.tasks.files import load_task, task_from_text
 
     if text == "-":
-        return task_from_text(click.get_text_stream("stdin").read(), domain=domain)
+        return task_from_text(sys.stdin.read(), domain=domain)
     looks_like_file = text.endswith((".yaml", ".yml", ".json")) and "\n" not in text
     if looks_like_file and " " not in text.strip():
         path = Path(text)
@@ -67,8 +69,8 @@ def _read_task(text: str, domain: str) -> Task:
 @click.option("--report/--no-report", default=True, help="Write report.html into the run folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, and no progress.")
 @click.pass_context
-def run(ctx: click.Context, task: str, assignments: tuple[str, ...], **options: Any) -> None:
-    r"""Run an agent on TASK: a text, a task file (.yaml), or - for standard input.
+def run(ctx: click.Context, /, task: str, assignments: tuple[str, ...], **options: Any) -> None:
+    """Run an agent on TASK: a text, a task file (.yaml), or - for standard input.
 
     \b
     hisa run "Open the text editor. Type \"hello\". Save the file as \"hi.txt\"."

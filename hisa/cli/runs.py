@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hisa.cli.resume import resume
+
 if TYPE_CHECKING:
     from rich.text import Text
 
@@ -35,6 +37,9 @@ def runs() -> None:
 
     ID is the name of a run, the beginning or the end of it, or "latest".
     """
+
+
+runs.add_command(resume)
 
 
 @runs.command(

@@ -13,7 +13,7 @@ __all__ = ["tools"]
 
 @click.group()
 def tools() -> None:
-    r"""List and show the tools a planner may call.
+    """List and show the tools a planner may call.
 
     A tool is a typed function with a docstring, announced by its package in the entry-point group
     "hisa.tools".

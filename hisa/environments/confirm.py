@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from types import TracebackType
 
 from hisa.actions import Action, to_source
 from hisa.errors import ActionRefused
@@ -48,14 +47,9 @@ class ConfirmedEnvironment:
         await self._inner.__aenter__()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None = None,
-        error: BaseException | None = None,
-        trace: TracebackType | None = None,
-    ) -> None:
+    async def __aexit__(self, *exc: object) -> None:
         """Stop."""
-        await self._inner.__aexit__(kind, error, trace)
+        await self._inner.__aexit__(*exc)
 
     async def reset(self) -> None:
         """Not asked for: it is how a run begins."""

@@ -89,6 +89,11 @@ class DesktopEnvironment(GuestEnvironment):
         if self._runtime is not None:
             await asyncio.to_thread(self._runtime.stop)
 
+    async def detach(self) -> None:
+        """Let go of it and leave it up; `attach` finds it again until it ends itself."""
+        await self._close()
+        self._runtime = None
+
     async def reset(self) -> None:
         """A fresh start; costs nothing where nothing was done since the last one."""
         if self._open is not None and not self._touched:

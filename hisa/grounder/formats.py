@@ -72,7 +72,6 @@ def smart_resize(size: Size, *, min_pixels: int, max_pixels: int) -> Size:
             f"a picture of {size.width}x{size.height}: sides may differ {MAX_ASPECT} times at most"
         )
     area = size.width * size.height
-    # Limits are checked on the unclamped rounding, as the servers do.
     width, height = round(size.width / PATCH) * PATCH, round(size.height / PATCH) * PATCH
     if width * height > max_pixels:
         return _scaled(size, math.sqrt(area / max_pixels), math.floor)
@@ -87,7 +86,7 @@ def _scaled(size: Size, shrink: float, rounded: Callable[[float], int]) -> Size:
     return Size(max(PATCH, width), max(PATCH, height))
 
 
-_NUMBER = r"(\d{1,5}(?:\.\d{1,6})?)"
+_NUMBER = r"([0-9]{1,5}(?:\.[0-9]{1,6})?)"
 _PAIR = re.compile(rf"\(\s*{_NUMBER}\s*,\s*{_NUMBER}\s*\)")
 
 

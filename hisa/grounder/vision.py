@@ -6,16 +6,13 @@ import asyncio
 
 from hisa.errors import NotFound
 from hisa.events import Emit
-from hisa.geometry import Point, convert
+from hisa.geometry import Point, Size, convert
 from hisa.grounder.common import resolve
 from hisa.grounder.formats import GroundingFormat
 from hisa.observation import Observation
 from hisa.protocols import GroundedCall, Message, Model, ModelRequest, Place, TextPart, ToolCall
 
 __all__ = ["VisionGrounder"]
-
-_TRIES = 2
-"""An answer that cannot be read is told so once."""
 
 
 class VisionGrounder:
@@ -45,25 +42,30 @@ class VisionGrounder:
         sent, messages = await asyncio.to_thread(
             self._format.prepare, observation.screenshot, description
         )
-        for attempt in range(1, _TRIES + 1):
-            reply = await self._model.complete(
-                ModelRequest(
-                    "grounder", messages, max_tokens=self._format.max_tokens, temperature=0.0
-                )
-            )
-            try:
-                point = self._format.parse(reply.text, sent.size)
-            except NotFound as error:
-                if attempt == _TRIES:
-                    raise NotFound(
-                        f"not found: {description[:200]!r}: {error} (asked {_TRIES} times)"
-                    ) from error
-                messages = (*messages, *_correction(reply.text, error))
+        try:
+            point = await self._ask(messages, sent.size)
+        except NotFound as error:
+            raise NotFound(f"not found: {description[:200]!r}: {error}") from error
         # The picture that was sent plays the screen's part: one conversion, whatever its size.
         place = convert(
             Point(point.x, point.y, "screen"), "image", screen=sent.size, image=observation.image
         )
         return Place(description, place, None, self._model.name)
+
+    async def _ask(self, messages: tuple[Message, ...], size: Size) -> Point:
+        """The answer; one that cannot be read is told so and asked for again, once."""
+        answer = await self._complete(messages)
+        try:
+            return self._format.parse(answer, size)
+        except NotFound as error:
+            again = await self._complete((*messages, *_correction(answer, error)))
+            return self._format.parse(again, size)
+
+    async def _complete(self, messages: tuple[Message, ...]) -> str:
+        request = ModelRequest(
+            "grounder", messages, max_tokens=self._format.max_tokens, temperature=0.0
+        )
+        return (await self._model.complete(request)).text
 
 
 def _correction(answer: str, error: NotFound) -> tuple[Message, Message]:

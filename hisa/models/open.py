@@ -112,33 +112,58 @@ def open_models(
         ConfigError: an unknown profile, a bad address, or a dollar limit without a price.
         ModelUnavailable: a public server and no key.
     """
-    variables = os.environ if environ is None else environ
+    opener = _Opener(
+        emit, budget, ledger, environ=os.environ if environ is None else environ, sleep=sleep
+    )
     models = Models()
     stacks: dict[ModelSettings, tuple[Model, Profile]] = {}
-
-    def record(event: Event) -> None:
-        ledger.add(event)
-        emit(event)
-
-    async def wait(seconds: float) -> None:
-        budget.check_wait(seconds)
-        await sleep(seconds)
-
     for role, wanted in _chosen(settings).items():
         if wanted not in stacks:
             section: Role = role if getattr(settings.models, role) else "planner"
             profile = find(wanted.model, wanted.profile)
-            client = _client(wanted, profile, section=section, environ=variables)
+            client = _client(wanted, profile, section=section, environ=opener.environ)
             models.own(client)
-            metered = MeteredModel(client, profile, emit=record)
-            checked = BudgetedModel(metered, budget, ledger=ledger, profile=profile)
-            model = RetryingModel(
-                checked,
-                emit=record,
-                max_retries=wanted.max_retries,
-                sleep=wait,
-                hide=lambda text: redact(text, variables),
-            )
-            stacks[wanted] = (model, profile)
+            stacks[wanted] = (opener.stack(client, wanted, profile), profile)
         models[role], models.profiles[role] = stacks[wanted]
     return models
+
+
+class _Opener:
+    """Puts the wrappers of one run around a client."""
+
+    def __init__(
+        self,
+        emit: Emit,
+        budget: Budget,
+        ledger: Ledger,
+        *,
+        environ: Mapping[str, str],
+        sleep: Callable[[float], Awaitable[None]],
+    ) -> None:
+        self.environ = environ
+        self._emit = emit
+        self._budget = budget
+        self._ledger = ledger
+        self._sleep = sleep
+
+    def stack(self, client: Model, settings: ModelSettings, profile: Profile) -> Model:
+        metered = MeteredModel(client, profile, emit=self._record)
+        checked = BudgetedModel(metered, self._budget, ledger=self._ledger, profile=profile)
+        return RetryingModel(
+            checked,
+            emit=self._record,
+            max_retries=settings.max_retries,
+            sleep=self._wait,
+            hide=self._hide,
+        )
+
+    def _record(self, event: Event) -> None:
+        self._ledger.add(event)
+        self._emit(event)
+
+    async def _wait(self, seconds: float) -> None:
+        self._budget.check_wait(seconds)
+        await self._sleep(seconds)
+
+    def _hide(self, text: str) -> str:
+        return redact(text, self.environ)

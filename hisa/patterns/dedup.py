@@ -81,9 +81,10 @@ def remember(
         older = dict(zip(near, zip(near.values(), vectors, strict=True), strict=True))
         for pattern, lesson, place in zip(patterns, lessons, places, strict=True):
             same = _same(lesson, list(older.values()), pattern.domain, threshold)
-            store.put(pattern, place)
+            new = replace(pattern, embedder=embedder.name)
+            store.put(new, place)
             for old in same:
                 store.amend(replace(old, status="superseded", superseded_by=pattern.id))
                 del older[old.id]
-            done.append(Stored(pattern, same))
+            done.append(Stored(new, same))
     return tuple(done)

@@ -56,4 +56,5 @@ def open_memory(settings: Settings, model: Model, emit: Emit) -> PatternMemory:
     """
     embedder = open_embedder(settings.patterns.embedder)
     store = open_store(settings, embedder)
-    return PatternMemory(store, embedder, model, settings, emit, open_sops(settings))
+    sops = open_sops(settings)
+    return PatternMemory(store, embedder, model=model, settings=settings, emit=emit, sops=sops)

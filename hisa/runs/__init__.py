@@ -1,1 +1,23 @@
-"""The event log of a run: write, read, resume, show, report."""
+"""The event log of a run: write, read, resume, show, report, export."""
+
+from __future__ import annotations
+
+from hisa.runs.log import RunLog
+from hisa.runs.manifest import Manifest
+from hisa.runs.read import Run, find_run, list_runs, load_run, read_events
+from hisa.runs.resume import ReplayAct, ResumePoint, resume_point
+from hisa.runs.steps import StepRecord
+
+__all__ = [
+    "Manifest",
+    "ReplayAct",
+    "ResumePoint",
+    "Run",
+    "RunLog",
+    "StepRecord",
+    "find_run",
+    "list_runs",
+    "load_run",
+    "read_events",
+    "resume_point",
+]

@@ -122,7 +122,7 @@ class RunLog:
         return log
 
     def emit(self, event: Event, /) -> Event:
-        """Append an event; it is with the operating system on return (about 0.05 ms).
+        """Append an event; it is with the operating system on return (some microseconds).
 
         The event comes back as it was written, with its step.
 

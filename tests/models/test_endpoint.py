@@ -23,8 +23,14 @@ def test_the_key_comes_from_the_named_variable() -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["http://127.0.0.1:1/v1", "http://localhost/v1", "http://vllm:8000/v1", "http://[::1]:1/v1"]
-    + ["http://192.168.1.2/v1", "http://box.local/v1"],
+    [
+        "http://127.0.0.1:1/v1",
+        "http://localhost/v1",
+        "http://vllm:8000/v1",
+        "http://[::1]:1/v1",
+        "http://192.168.1.2/v1",
+        "http://box.local/v1",
+    ],
 )
 def test_a_server_next_door_may_go_without_a_key(url: str) -> None:
     endpoint = resolve(ModelSettings(model="m", base_url=url), {})
@@ -35,7 +41,7 @@ def test_a_server_next_door_may_go_without_a_key(url: str) -> None:
 @pytest.mark.parametrize("url", ["", "https://api.example.com/v1", "http://8.8.8.8/v1"])
 def test_a_public_server_wants_a_key(url: str) -> None:
     settings = ModelSettings(model="big", base_url=url, api_key_env="BIG_KEY")
-    with pytest.raises(ModelUnavailable, match="'big'.*BIG_KEY") as caught:
+    with pytest.raises(ModelUnavailable, match=r"'big'.*BIG_KEY") as caught:
         resolve(settings, {"OPENAI_API_KEY": "not this one"})
     assert "export BIG_KEY=" in caught.value.fix
 

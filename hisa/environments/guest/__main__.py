@@ -79,7 +79,7 @@ def main() -> int:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     token = None if arguments.compat else sys.stdin.readline().strip()
     if token == "":
-        print("no token on standard input, and no --compat", file=sys.stderr)
+        sys.stderr.write("no token on standard input, and no --compat\n")
         return 2
     if arguments.session:
         width, height = map(int, arguments.session.split("x"))

@@ -34,6 +34,13 @@ class Access:
         self._queue: queue.SimpleQueue[_Work] = queue.SimpleQueue()
         threading.Thread(target=self._serve, daemon=True).start()
 
+    @property
+    def available(self) -> bool:
+        """Whether there is a bus to ask."""
+        from .bus import has_session_bus
+
+        return has_session_bus()
+
     def windows(self, limit: int) -> list[Node]:
         """Showing top-level windows, each a tree of what shows in it."""
         from .tree import read_tree
@@ -43,7 +50,7 @@ class Access:
         try:
             return future.result(_SECONDS + _GRACE_SECONDS)
         except FutureTimeout:
-            print("accessibility: no answer in time", file=sys.stderr)
+            sys.stderr.write("accessibility: no answer in time\n")
             return []
 
     def elements(self, limit: int) -> list[dict[str, Any]]:
@@ -69,7 +76,7 @@ class Access:
                 try:
                     bus = Bus()
                 except BusGone as error:
-                    print(f"accessibility: {error}", file=sys.stderr)
+                    sys.stderr.write(f"accessibility: {error}\n")
             work, future = self._queue.get()
             try:
                 future.set_result(work(bus) if bus else [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from typing import Any
 
 from gi.repository import Gio, GLib
 
-__all__ = ["Bus", "BusGone", "Call"]
+__all__ = ["Bus", "BusGone", "Call", "has_session_bus"]
 
 Call = tuple[str, str, str, str, Any]
 """Name on the bus, object path, interface, method, arguments (a GVariant or None)."""
@@ -18,6 +19,13 @@ _A11Y = "org.a11y.atspi"
 _REGISTRY = f"{_A11Y}.Registry"
 _MAX_IN_FLIGHT = 256
 _LISTENED = "object:children-changed"
+
+
+def has_session_bus() -> bool:
+    """Whether one runs; asking for it without looking would start one and leave it behind."""
+    if os.environ.get("DBUS_SESSION_BUS_ADDRESS"):
+        return True
+    return os.path.exists(os.path.join(os.environ.get("XDG_RUNTIME_DIR", "/nonexistent"), "bus"))
 
 
 class BusGone(Exception):
@@ -40,6 +48,8 @@ class Bus:
             raise BusGone(error.message) from error
 
     def _connect(self) -> Any:
+        if not has_session_bus():
+            raise BusGone("there is no session bus")
         session = Gio.bus_get_sync(Gio.BusType.SESSION, None)
         where = ("org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus", "GetAddress")
         answer = session.call_sync(*where, None, None, Gio.DBusCallFlags.NONE, 5000, None)

@@ -16,6 +16,7 @@ __all__ = ["visible_children"]
 
 _A11Y = "org.a11y.atspi"
 _MAX_CELLS = 700
+_MAX_TEXT = 200
 _INSET = 4
 _NULL = "/org/a11y/atspi/null"
 
@@ -23,7 +24,7 @@ _NULL = "/org/a11y/atspi/null"
 def visible_children(
     bus: Bus, nodes: list[Node], limit: int, seconds: float
 ) -> list[tuple[Node, list[dict[str, Any]]]]:
-    """For each table that manages its descendants, the cells that show, at most ``limit`` in all."""
+    """For each table that makes its cells on demand, those that show, at most ``limit`` in all."""
     deadline = time.monotonic() + seconds
     found = []
     for node in nodes:
@@ -87,9 +88,7 @@ def _position(bus: Bus, node: Node, answer: Any, seconds: float) -> tuple[int, i
     if not answer or answer[0][1] == _NULL:
         return None
     name, path = answer[0]
-    (index,) = bus.gather(
-        [(name, path, f"{_A11Y}.Accessible", "GetIndexInParent", None)], seconds
-    )
+    (index,) = bus.gather([(name, path, f"{_A11Y}.Accessible", "GetIndexInParent", None)], seconds)
     if not index or index[0] < 0:
         return None
     number = GLib.Variant("(i)", (index[0],))
@@ -106,7 +105,7 @@ def _position(bus: Bus, node: Node, answer: Any, seconds: float) -> tuple[int, i
 def _describe(
     bus: Bus, refs: list[tuple[str, str]], clip: tuple[int, int, int, int], seconds: float
 ) -> list[dict[str, Any]]:
-    screen, span = GLib.Variant("(u)", (0,)), GLib.Variant("(ii)", (0, 200))
+    screen, span = GLib.Variant("(u)", (0,)), GLib.Variant("(ii)", (0, -1))
     calls: list[Call] = []
     for name, path in refs:
         label = GLib.Variant("(ss)", (f"{_A11Y}.Accessible", "Name"))
@@ -134,7 +133,7 @@ def _describe(
                 "states": states[0],
                 "role": role[0],
                 "name": (str(said[0]).strip() if said else "") or inner.get(path, ""),
-                "text": str(text[0]) if text else "",
+                "text": str(text[0])[:_MAX_TEXT] if text else "",
             }
         )
     return items
@@ -144,22 +143,20 @@ def _inner_names(bus: Bus, refs: list[tuple[str, str]], seconds: float) -> dict[
     """A cell that holds a picture and a text is called what is in it."""
     calls = [(*ref, f"{_A11Y}.Accessible", "GetChildren", None) for ref in refs]
     owners, asked = [], []
-    for (_, path), answer in zip(refs, bus.gather(calls, seconds)):
+    for (_, path), answer in zip(refs, bus.gather(calls, seconds), strict=True):
         for child in answer[0][:4] if answer else []:
             owners.append(path)
             label = GLib.Variant("(ss)", (f"{_A11Y}.Accessible", "Name"))
             asked.append((*child, "org.freedesktop.DBus.Properties", "Get", label))
     names: dict[str, str] = {}
-    for path, answer in zip(owners, bus.gather(asked, seconds)):
+    for path, answer in zip(owners, bus.gather(asked, seconds), strict=True):
         said = str(answer[0]).strip() if answer else ""
         if said and said not in names.get(path, ""):
             names[path] = f"{names[path]} {said}" if path in names else said
     return names
 
 
-def _clipped(
-    extents: Any, clip: tuple[int, int, int, int]
-) -> tuple[int, int, int, int] | None:
+def _clipped(extents: Any, clip: tuple[int, int, int, int]) -> tuple[int, int, int, int] | None:
     if not extents:
         return None
     left, top, width, height = extents[0]

@@ -65,4 +65,4 @@ class Pinger:
                     return
 
     def _answered(self, got: Any) -> bool:
-        return got.type == X.ClientMessage and got.data[1][1] == self._serial
+        return bool(got.type == X.ClientMessage and got.data[1][1] == self._serial)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import json
 import re
@@ -13,8 +14,10 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from email.message import Message
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
+from io import BufferedIOBase
 from typing import IO, Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -62,9 +65,9 @@ class Request:
 
     path: str
     query: Mapping[str, str]
-    headers: Mapping[str, str]
+    headers: Message
     length: int
-    stream: IO[bytes]
+    stream: BufferedIOBase
     _left: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -151,10 +154,8 @@ class GuestServer(socketserver.ThreadingMixIn, socketserver.BaseServer):
 
     def shutdown_request(self, request: Any) -> None:
         """Close a connection."""
-        try:
+        with contextlib.suppress(OSError):
             request.shutdown(socket.SHUT_WR)
-        except OSError:
-            pass
         request.close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:

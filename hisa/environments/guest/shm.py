@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 
-
 __all__ = ["SharedCapture"]
 
 _IPC_PRIVATE, _IPC_CREAT, _IPC_RMID = 0, 0o1000, 0
@@ -18,7 +17,6 @@ class _SegmentInfo(ctypes.Structure):
         ("shmaddr", ctypes.c_void_p),
         ("readonly", ctypes.c_int),
     )
-
 
 
 def _libraries() -> tuple[ctypes.CDLL, ctypes.CDLL, ctypes.CDLL]:

@@ -35,7 +35,36 @@ _USER_DIRS = "".join(
     )
 )
 
-_OPENBOX = """<?xml version="1.0" encoding="UTF-8"?>
+_MOUSE = (
+    ("Frame", "A-Left", "Drag", "Move", ""),
+    ("Titlebar", "Left", "Press", "Raise", ""),
+    ("Titlebar", "Left", "Drag", "Move", ""),
+    ("Titlebar", "Left", "DoubleClick", "ToggleMaximize", ""),
+    ("Client", "Left", "Press", "Raise", ""),
+    ("Client", "Middle", "Press", "Raise", ""),
+    ("Client", "Right", "Press", "Raise", ""),
+    ("Close", "Left", "Click", "Close", ""),
+    ("Maximize", "Left", "Click", "ToggleMaximize", ""),
+    ("Iconify", "Left", "Click", "Iconify", ""),
+    ("BRCorner", "Left", "Drag", "Resize", ""),
+    ("Right", "Left", "Drag", "Resize", "<edge>right</edge>"),
+    ("Bottom", "Left", "Drag", "Resize", "<edge>bottom</edge>"),
+)
+
+
+def _mouse() -> str:
+    """Raising a window also gives it the focus."""
+    lines = []
+    for context, button, act, action, options in _MOUSE:
+        focus = '<action name="Focus"/>' if action == "Raise" else ""
+        lines.append(
+            f'    <context name="{context}"><mousebind button="{button}" action="{act}">'
+            f'{focus}<action name="{action}">{options}</action></mousebind></context>\n'
+        )
+    return "".join(lines)
+
+
+_OPENBOX = f"""<?xml version="1.0" encoding="UTF-8"?>
 <openbox_config xmlns="http://openbox.org/3.4/rc">
   <focus><focusNew>yes</focusNew><followMouse>no</followMouse></focus>
   <placement><policy>Smart</policy><center>yes</center></placement>
@@ -48,41 +77,12 @@ _OPENBOX = """<?xml version="1.0" encoding="UTF-8"?>
   <resize><drawContents>yes</drawContents><popupShow>Never</popupShow></resize>
   <keyboard>
     <keybind key="A-F4"><action name="Close"/></keybind>
-    <keybind key="A-Tab"><action name="NextWindow"><dialog>none</dialog></action></keybind>
+    <keybind key="A-Tab">
+      <action name="NextWindow"><dialog>none</dialog></action>
+    </keybind>
   </keyboard>
   <mouse>
-    <context name="Frame">
-      <mousebind button="A-Left" action="Drag"><action name="Move"/></mousebind>
-    </context>
-    <context name="Titlebar">
-      <mousebind button="Left" action="Press"><action name="Focus"/><action name="Raise"/></mousebind>
-      <mousebind button="Left" action="Drag"><action name="Move"/></mousebind>
-      <mousebind button="Left" action="DoubleClick"><action name="ToggleMaximize"/></mousebind>
-    </context>
-    <context name="Client">
-      <mousebind button="Left" action="Press"><action name="Focus"/><action name="Raise"/></mousebind>
-      <mousebind button="Middle" action="Press"><action name="Focus"/><action name="Raise"/></mousebind>
-      <mousebind button="Right" action="Press"><action name="Focus"/><action name="Raise"/></mousebind>
-    </context>
-    <context name="Close">
-      <mousebind button="Left" action="Click"><action name="Close"/></mousebind>
-    </context>
-    <context name="Maximize">
-      <mousebind button="Left" action="Click"><action name="ToggleMaximize"/></mousebind>
-    </context>
-    <context name="Iconify">
-      <mousebind button="Left" action="Click"><action name="Iconify"/></mousebind>
-    </context>
-    <context name="BRCorner">
-      <mousebind button="Left" action="Drag"><action name="Resize"/></mousebind>
-    </context>
-    <context name="Right">
-      <mousebind button="Left" action="Drag"><action name="Resize"><edge>right</edge></action></mousebind>
-    </context>
-    <context name="Bottom">
-      <mousebind button="Left" action="Drag"><action name="Resize"><edge>bottom</edge></action></mousebind>
-    </context>
-  </mouse>
+{_mouse()}  </mouse>
 </openbox_config>
 """
 

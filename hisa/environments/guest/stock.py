@@ -1,7 +1,185 @@
-"""stock"""
+"""The routes of the OSWorld guest that a Linux client uses, in its shapes."""
+
 from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Sequence
 from typing import Any
+from urllib.parse import parse_qs
+
+from . import commands
+from .access import Access
+from .markup import terminal_text, to_xml
+from .screen import Screen
+from .server import Answer, Refused, Request, Routes, answer_json
+from .stock_files import FileRoutes
+from .stock_windows import WindowRoutes
+
+__all__ = ["StockRoutes", "command_of", "form_of"]
+
+_EXECUTE_SECONDS, _PYTHON_SECONDS, _SCRIPT_SECONDS = 120.0, 30.0, 100.0
+_OUTPUT = 8 << 20
+_ELEMENTS = 5000
+_PYTHON = "/usr/bin/python3"
+
+
+def text_answer(text: str, status: int = 200) -> Answer:
+    """A plain text answer."""
+    return Answer(text.encode(), "text/plain; charset=utf-8", status)
+
+
+def form_of(request: Request) -> dict[str, str]:
+    """The fields of a form, or of a JSON object of texts."""
+    kind = request.headers.get("Content-Type", "")
+    if kind.startswith("application/json"):
+        return {key: str(value) for key, value in request.json().items()}
+    fields = parse_qs(request.body().decode("utf-8", "replace"), keep_blank_values=True)
+    return {name: values[-1] for name, values in fields.items()}
+
+
+def command_of(asked: dict[str, Any]) -> list[str] | str:
+    """The command of a JSON body; a text that is not for a shell is split into words.
+
+    Raises:
+        Refused: there is none.
+    """
+    command, shell = asked.get("command"), bool(asked.get("shell", False))
+    if isinstance(command, list) and command:
+        words = [str(word) for word in command]
+        return " ".join(words) if shell else words
+    if not isinstance(command, str) or not command:
+        raise Refused(400, f"command: want text or a list, not {command!r:.80}")
+    try:
+        return command if shell else shlex.split(command)
+    except ValueError as error:
+        raise Refused(400, f"command: {error}") from error
+
+
 class StockRoutes:
-    def __init__(self, screen: Any, access: Any, *, wrap: Any = None) -> None: ...
-    def routes(self) -> dict[tuple[str, str], Any]:
-        return {}
+    """Everything outside /hisa.
+
+    Args:
+        screen: what is looked at.
+        access: what knows the elements.
+        wrap: put around each command line, such as a sandbox.
+    """
+
+    def __init__(
+        self,
+        screen: Screen,
+        access: Access,
+        *,
+        wrap: Callable[[Sequence[str]], Sequence[str]] | None = None,
+    ) -> None:
+        self._screen = screen
+        self._access = access
+        self._wrap = wrap
+        self._files = FileRoutes(screen)
+        self._windows = WindowRoutes(screen, wrap)
+
+    def routes(self) -> Routes:
+        """By method and path."""
+        own = {
+            ("GET", "/screenshot"): lambda _: Answer(self._screen.png(), "image/png"),
+            ("GET", "/accessibility"): self._accessibility,
+            ("GET", "/terminal"): self._terminal,
+            ("GET", "/platform"): lambda _: text_answer("Linux"),
+            ("GET", "/cursor_position"): lambda _: answer_json(list(self._screen.pointer())),
+            ("POST", "/screen_size"): self._screen_size,
+            ("POST", "/execute"): self._execute,
+            ("POST", "/setup/execute"): self._execute,
+            ("POST", "/execute_with_verification"): self._execute_verified,
+            ("POST", "/setup/execute_with_verification"): self._execute_verified,
+            ("POST", "/run_python"): self._run_python,
+            ("POST", "/run_bash_script"): self._run_bash_script,
+        }
+        return {**own, **self._files.routes(), **self._windows.routes()}
+
+    def _accessibility(self, _: Request) -> Answer:
+        return answer_json({"AT": to_xml(self._access.windows(_ELEMENTS))})
+
+    def _terminal(self, _: Request) -> Answer:
+        output = terminal_text(self._access.windows(_ELEMENTS))
+        return answer_json({"output": output, "status": "success"})
+
+    def _screen_size(self, _: Request) -> Answer:
+        return answer_json({"width": self._screen.width, "height": self._screen.height})
+
+    def _run(self, command: list[str] | str, seconds: float, **more: Any) -> commands.Finished:
+        wrapped = {"wrap": self._wrap, "limit": _OUTPUT, "timeout": seconds, **more}
+        return commands.run(command, **wrapped)
+
+    def _execute(self, request: Request) -> Answer:
+        return self._executed(request.json())
+
+    def _executed(self, asked: dict[str, Any]) -> Answer:
+        command = command_of(asked)
+        try:
+            done = self._run(command, _EXECUTE_SECONDS)
+        except OSError as error:
+            raise Refused(500, str(error)) from error
+        if done.timed_out:
+            raise Refused(500, f"timed out after {_EXECUTE_SECONDS:g} seconds")
+        return answer_json(
+            {
+                "status": "success",
+                "output": done.output.decode("utf-8", "replace"),
+                "error": done.error.decode("utf-8", "replace"),
+                "returncode": done.exit_code,
+            }
+        )
+
+    def _execute_verified(self, request: Request) -> Answer:
+        asked = request.json()
+        answer = json.loads(self._executed(asked).body)
+        verified, waited = self._windows.verify(asked, answer["returncode"])
+        answer |= {"verification": verified, "wait_time": round(waited, 3)}
+        if not all(verified.values()):
+            return answer_json({**answer, "status": "verification_failed"}, 500)
+        return answer_json(answer)
+
+    def _run_python(self, request: Request) -> Answer:
+        code = request.json().get("code")
+        if not isinstance(code, str) or not code:
+            raise Refused(400, "code: want text")
+        done = self._run([_PYTHON, "-c", code], _PYTHON_SECONDS)
+        output, error = (
+            done.output.decode("utf-8", "replace"),
+            done.error.decode("utf-8", "replace"),
+        )
+        failed = done.exit_code != 0
+        return answer_json(
+            {
+                "status": "error" if failed else "success",
+                "message": error if failed else output,
+                "need_more": False,
+                "output": output,
+                "error": error or None,
+                "return_code": done.exit_code,
+            }
+        )
+
+    def _run_bash_script(self, request: Request) -> Answer:
+        asked = request.json()
+        script, folder = asked.get("script"), asked.get("working_dir")
+        seconds = asked.get("timeout", _SCRIPT_SECONDS)
+        if not isinstance(script, str) or not script:
+            raise Refused(400, "script: want text")
+        if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or seconds <= 0:
+            raise Refused(400, f"timeout = {seconds!r}: want seconds")
+        if folder is not None and not isinstance(folder, str):
+            raise Refused(400, f"working_dir = {folder!r}: want a folder's name")
+        try:
+            done = self._run(script, float(seconds), merged=True, folder=folder)
+        except OSError as error:
+            raise Refused(400, str(error)) from error
+        failed = done.exit_code != 0
+        return answer_json(
+            {
+                "status": "error" if failed else "success",
+                "output": done.output.decode("utf-8", "replace"),
+                "error": f"timed out after {seconds:g} seconds" if done.timed_out else "",
+                "returncode": -1 if done.timed_out else done.exit_code,
+            }
+        )

@@ -19,15 +19,16 @@ __all__ = ["Node", "read_tree"]
 _A11Y = "org.a11y.atspi"
 _ROOT = "/org/a11y/atspi/accessible/root"
 _MAX_TEXT = 200
+_PROPERTIES = "org.freedesktop.DBus.Properties"
+_COUNT_OF_CHARACTERS = GLib.Variant("(ss)", (f"{_A11Y}.Text", "CharacterCount"))
 _NULL = "/org/a11y/atspi/null"
 _MAX_NODES, _MAX_CHILDREN, _MAX_DEPTH = 8000, 300, 30
 _SILENT = frozenset({"push button", "label", "menu item", "menu", "tool bar", "scroll bar"})
 """Roles whose text only repeats their name."""
-_LABELLED = frozenset(
-    """text entry password text combo box spin button check box radio button slider toggle button
-    list box list table tree table""".split()
-    + ["password text", "combo box", "spin button", "check box", "radio button", "toggle button"]
-)
+_LABELLED_NAMES = """text|entry|password text|combo box|spin button|check box|radio button|
+toggle button|slider|list box|list|table|tree table"""
+_LABELLED = frozenset(_LABELLED_NAMES.replace("\n", "").split("|"))
+"""Roles that a text beside them may name."""
 
 
 @dataclass
@@ -104,7 +105,7 @@ def read_tree(bus: Bus, limit: int, seconds: float) -> list[Node]:
         tables = bus.gather([_items_call(name) for name, _ in apps], clock.left(seconds / 2))
     names = bus.gather([_name_call(name) for name, _ in apps], clock.left(0.5))
     windows: list[Node] = []
-    for (name, _), table, said in zip(apps, tables, names):
+    for (name, _), table, said in zip(apps, tables, names, strict=True):
         nodes = [_node(item) for item in table[0]] if table and table[0] else []
         found = _assemble(_complete(bus, name, nodes, clock))
         for window in found:
@@ -137,7 +138,7 @@ def _items_call(name: str) -> Call:
 
 def _name_call(name: str) -> Call:
     arguments = GLib.Variant("(ss)", (f"{_A11Y}.Accessible", "Name"))
-    return (name, _ROOT, "org.freedesktop.DBus.Properties", "Get", arguments)
+    return (name, _ROOT, _PROPERTIES, "Get", arguments)
 
 
 def _node(item: Any) -> Node:
@@ -199,7 +200,7 @@ def _complete(bus: Bus, name: str, nodes: list[Node], clock: _Clock) -> list[Nod
         calls = [node.call("Accessible", "GetChildren") for node in wanting]
         found = [
             (path, node, index)
-            for node, answer in zip(wanting, bus.gather(calls, clock.left(1.0)))
+            for node, answer in zip(wanting, bus.gather(calls, clock.left(1.0)), strict=True)
             for index, (_, path) in enumerate(answer[0] if answer else [])
             if path != _NULL
         ]
@@ -214,7 +215,7 @@ def _complete(bus: Bus, name: str, nodes: list[Node], clock: _Clock) -> list[Nod
 def _count_children(bus: Bus, nodes: list[Node], clock: _Clock) -> None:
     """Tables of elements leave the count of what manages its descendants open."""
     calls = [_property(node.name_on_bus, node.path, "ChildCount") for node in nodes]
-    for node, answer in zip(nodes, bus.gather(calls, clock.left(1.0))):
+    for node, answer in zip(nodes, bus.gather(calls, clock.left(1.0)), strict=True):
         node.children_count = int(answer[0]) if answer else -1
 
 
@@ -232,9 +233,7 @@ def _root_of(name: str) -> Node:
     return _node(item)
 
 
-def _fetch(
-    bus: Bus, name: str, refs: list[tuple[str, str, int]], clock: _Clock
-) -> Iterator[Node]:
+def _fetch(bus: Bus, name: str, refs: list[tuple[str, str, int]], clock: _Clock) -> Iterator[Node]:
     """Nodes by path, parent's path and index."""
     calls: list[Call] = []
     for path, _, _ in refs:
@@ -253,7 +252,7 @@ def _fetch(
 
 def _property(name: str, path: str, what: str) -> Call:
     arguments = GLib.Variant("(ss)", (f"{_A11Y}.Accessible", what))
-    return (name, path, "org.freedesktop.DBus.Properties", "Get", arguments)
+    return (name, path, _PROPERTIES, "Get", arguments)
 
 
 # ---------------------------------------------------------------- boxes, texts, labels
@@ -263,26 +262,40 @@ def _fill(bus: Bus, nodes: list[Node], clock: _Clock) -> None:
     placed = [node for node in nodes if "Component" in node.interfaces]
     on_screen = GLib.Variant("(u)", (0,))
     boxes = [node.call("Component", "GetExtents", on_screen) for node in placed]
-    for node, answer in zip(placed, bus.gather(boxes, clock.left(3.0))):
+    for node, answer in zip(placed, bus.gather(boxes, clock.left(3.0)), strict=True):
         node.box = box_of(answer)
     texts = [node for node in placed if "Text" in node.interfaces and node.role not in _SILENT]
-    span = GLib.Variant("(ii)", (0, _MAX_TEXT))
-    asked = [node.call("Text", "GetText", span) for node in texts]
-    for node, answer in zip(texts, bus.gather(asked, clock.left(2.0))):
-        node.text = str(answer[0])[:_MAX_TEXT] if answer else ""
+    _fill_texts(bus, texts, clock)
     _fill_labels(bus, [node for node in placed if node.role in _LABELLED], clock)
+
+
+def _fill_texts(bus: Bus, nodes: list[Node], clock: _Clock) -> None:
+    """The first characters; some toolkits answer nothing where fewer are there than asked for."""
+    counts = [
+        (node.name_on_bus, node.path, _PROPERTIES, "Get", _COUNT_OF_CHARACTERS) for node in nodes
+    ]
+    answers = bus.gather(counts, clock.left(1.0))
+    filled = [
+        (node, min(_MAX_TEXT, a[0]))
+        for node, a in zip(nodes, answers, strict=True)
+        if a and a[0] > 0
+    ]
+    asked = [node.call("Text", "GetText", GLib.Variant("(ii)", (0, end))) for node, end in filled]
+    for (node, _), answer in zip(filled, bus.gather(asked, clock.left(2.0)), strict=True):
+        node.text = str(answer[0])[:_MAX_TEXT] if answer else ""
 
 
 def _fill_labels(bus: Bus, nodes: list[Node], clock: _Clock) -> None:
     asked = [node.call("Accessible", "GetRelationSet") for node in nodes]
     owners, calls = [], []
-    for node, answer in zip(nodes, bus.gather(asked, clock.left(1.0))):
+    for node, answer in zip(nodes, bus.gather(asked, clock.left(1.0)), strict=True):
         relations = answer[0] if answer else []
         for kind, targets in relations:
             if kind == LABELLED_BY and targets:
                 owners.append(node)
-                calls.append(_property(*targets[0], "Name"))
-    for node, answer in zip(owners, bus.gather(calls, clock.left(1.0))):
+                name, path = targets[0]
+                calls.append(_property(name, path, "Name"))
+    for node, answer in zip(owners, bus.gather(calls, clock.left(1.0)), strict=True):
         node.label = str(answer[0]).strip() if answer else ""
 
 

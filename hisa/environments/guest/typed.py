@@ -64,7 +64,8 @@ class TypedRoutes:
         }
 
     def _capabilities(self, _: Request) -> Answer:
-        named = ["elements", "settle", "at_most_once", "execute", "files"]
+        named = ["settle", "at_most_once", "execute", "files"]
+        named += ["elements"] if self._access.available else []
         size = {"width": self._screen.width, "height": self._screen.height}
         return answer_json({"protocol": PROTOCOL, "capabilities": named, "screen": size})
 
@@ -78,7 +79,8 @@ class TypedRoutes:
         if encoding not in {"raw", "png"}:
             raise Refused(400, f"format {encoding!r}: allowed are raw, png")
         settled = settle(self._screen, seconds, self._used) if seconds else None
-        elements = self._access.elements(limit) if asked.get("elements") else None
+        wanted = bool(asked.get("elements")) and self._access.available
+        elements = self._access.elements(limit) if wanted else None
         windows = [window.to_json() for window in self._screen.windows()]
         pixels = self._screen.png() if encoding == "png" else self._screen.look().tobytes()
         header = {

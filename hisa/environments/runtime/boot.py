@@ -1,9 +1,9 @@
 """First process of a private desktop: builds the file system, then starts the guest as a user.
 
 It runs in fresh namespaces (see `hisa.environments.runtime.desktop`) as their root, with the
-standard library alone, and is given one JSON object as the first line of standard input. The new root is a tmpfs;
-the system's folders are laid into it as overlays whose upper layer is that tmpfs, so nothing that
-is written reaches the host. Whatever is not named here does not exist inside.
+standard library alone, and is given one JSON object as the first line of standard input. The new
+root is a tmpfs; the system's folders are laid into it as overlays whose upper layer is that tmpfs,
+so nothing that is written reaches the host. Whatever is not named here does not exist inside.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _check(result: int, what: str) -> None:
 
 
 def mount(source: str, target: str, kind: str, flags: int = 0, options: str = "") -> None:
-    """mount(2), the target made as needed."""
+    """The system call, the target made as needed."""
     os.makedirs(target, exist_ok=True)
     arguments = (source.encode(), target.encode(), kind.encode(), flags, options.encode())
     _check(_libc.mount(*arguments), f"mount {kind or 'bind'} {source} on {target}")

@@ -24,7 +24,15 @@ from hisa.geometry import Size
 
 __all__ = ["DesktopRuntime", "await_ready"]
 
-_PACKAGES = ("pyautogui", "pyscreeze", "pytweening", "pymsgbox", "mouseinfo", "pygetwindow", "pyrect")
+_PACKAGES = (
+    "pyautogui",
+    "pyscreeze",
+    "pytweening",
+    "pymsgbox",
+    "mouseinfo",
+    "pygetwindow",
+    "pyrect",
+)
 """Pure Python packages laid into the desktop, so that clients may send PyAutoGUI source."""
 _GUEST_SOURCE = Path(__file__).resolve().parent.parent / "guest"
 _PYTHON = "/usr/bin/python3"

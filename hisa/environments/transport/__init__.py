@@ -1,4 +1,4 @@
-"""Talks to a machine: HiSA's typed routes or the stock OSWorld ones, by what the guest announces."""
+"""Talks to a machine: HiSA's typed routes or the stock ones, by what the guest announces."""
 
 from hisa.environments.transport.base import Guest, Look, Transport
 from hisa.environments.transport.connect import connect

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 import httpx
 from PIL import ImageChops
 
-from hisa.actions import Action, Write, to_source
+from hisa.actions import Action, Hotkey, KeyDown, KeyUp, Press, Write, to_source
+from hisa.actions.keys import normalise_key
 from hisa.environments.transport.base import Guest, Look, acting_seconds, broken, reason
 from hisa.environments.transport.tree import parse_tree
 from hisa.errors import ActionRefused
-from hisa.geometry import Box
 from hisa.observation import Element, Screenshot, Window
 from hisa.protocols import CommandResult
 
@@ -26,7 +26,7 @@ _PASTE = (
     "input={text!r}.encode(), stdout=subprocess.DEVNULL, check=True)\n"
     "pyautogui.hotkey('ctrl', 'v'); time.sleep(0.2)"
 )
-_WINDOWS = "wmctrl -lGx; xprop -root _NET_ACTIVE_WINDOW"
+_WINDOWS = "wmctrl -lx; xprop -root _NET_ACTIVE_WINDOW"
 _LOOK_TRIES = 3
 _POLL_SECONDS, _QUIET_LOOKS = 0.2, 2
 _CARET_PIXELS = (3, 40)
@@ -58,6 +58,8 @@ class StockTransport:
 
     async def act(self, actions: Sequence[Action], /) -> None:
         """One program for one list of actions."""
+        for action in actions:
+            _check_keys(action)
         body = "\n".join(_source(action) for action in actions)
         done = await self._execute(
             ["python", "-c", f"{_PREAMBLE}\n{body}"],
@@ -84,9 +86,7 @@ class StockTransport:
 
     async def read_file(self, path: str, /) -> bytes:
         """The file's bytes."""
-        response = await self._guest.ask(
-            "POST", "/file", data={"file_path": path}, seconds=120.0
-        )
+        response = await self._guest.ask("POST", "/file", data={"file_path": path}, seconds=120.0)
         if response.status_code == 404:
             raise FileNotFoundError(path)
         self._expect(response)
@@ -158,12 +158,24 @@ class StockTransport:
         done = response.json()
         code = done.get("returncode")
         if not isinstance(code, int):
-            raise broken(self._guest.where, f"/execute answered without a returncode: {done!r:.200}")
+            raise broken(
+                self._guest.where, f"/execute answered without a returncode: {done!r:.200}"
+            )
         return CommandResult(code, done.get("output") or "", done.get("error") or "")
 
     def _expect(self, response: httpx.Response) -> None:
         if response.status_code != 200:
             raise broken(self._guest.where, reason(response))
+
+
+def _check_keys(action: Action) -> None:
+    """PyAutoGUI passes over a key that it does not know without a word."""
+    match action:
+        case Press(key=key) | KeyDown(key=key) | KeyUp(key=key):
+            normalise_key(key)
+        case Hotkey(keys=keys):
+            for key in keys:
+                normalise_key(key)
 
 
 def _source(action: Action) -> str:
@@ -183,23 +195,20 @@ def _changed(before: Screenshot, after: Screenshot) -> bool:
 
 
 def _windows(text: str) -> list[Window]:
-    """Lines of ``wmctrl -lGx`` and one of xprop."""
+    """Lines of ``wmctrl -lx`` and one of xprop; wmctrl's places are wrong under a frame."""
     active = re.search(r"window id # (0x[0-9a-f]+)", text)
     front = int(active.group(1), 16) if active else 0
     found = []
     for line in text.splitlines():
-        parts = line.split(None, 8)
-        if len(parts) < 8 or not re.fullmatch(r"0x[0-9a-f]+", parts[0]):
+        parts = line.split(None, 4)
+        if len(parts) < 4 or not re.fullmatch(r"0x[0-9a-f]+", parts[0]):
             continue
-        left, top, width, height = (int(part) for part in parts[2:6])
         found.append(
             Window(
                 id=hex(int(parts[0], 16)),
-                title=parts[8] if len(parts) > 8 else "",
-                app=parts[6].rpartition(".")[2],
-                box=Box(left, top, left + width, top + height, "screen"),
+                title=parts[4] if len(parts) > 4 else "",
+                app=parts[2].rpartition(".")[2],
                 active=int(parts[0], 16) == front,
             )
         )
     return found
-

@@ -78,9 +78,7 @@ class HisaTransport:
 
     async def read_file(self, path: str, /) -> bytes:
         """The file's bytes."""
-        response = await self._guest.ask(
-            "GET", "/hisa/file", params={"path": path}, seconds=120.0
-        )
+        response = await self._guest.ask("GET", "/hisa/file", params={"path": path}, seconds=120.0)
         if response.status_code == 404:
             raise FileNotFoundError(path)
         self._expect(response)
@@ -113,7 +111,7 @@ def _decode(data: bytes) -> Look:
         screen=Size(width, height),
         windows=tuple(_window(window) for window in header["windows"]),
         elements=None if elements is None else tuple(_element(item) for item in elements),
-        cursor=Point(*header["cursor"], "screen"),
+        cursor=Point(header["cursor"][0], header["cursor"][1], "screen"),
     )
 
 

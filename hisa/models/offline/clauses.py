@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from hisa.models.offline.quotes import Masked
 
-__all__ = ["VERBS", "Clause", "split_clauses"]
+__all__ = ["MAX_CLAUSE", "VERBS", "Clause", "split_clauses"]
 
 VERBS = (
     "double[- ]?click|triple[- ]?click|right[- ]?click|left[- ]?click|middle[- ]?click|click|tap"
@@ -18,11 +18,16 @@ VERBS = (
 )
 """The verbs an instruction may begin with, as a pattern."""
 
+MAX_CLAUSE = 5000
+"""Characters, quoted strings not counted; a longer clause is no instruction."""
 _MARKER = re.compile(
     r"[ \t]*(?:(?P<number>(?:step[ \t]*)?\d{1,3}[.):]|\(\d{1,3}\))|[-*•·–])[ \t]+", re.I
 )
 _INLINE = re.compile(r"(?:^|(?<=[\s:.;,]))(?:\((\d{1,3})\)|(\d{1,3})[.)])[ \t]+(?=\S)")
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|;|\n{2,}")
+_SENTENCE = re.compile(
+    rf"(?<=[.!?;])\s+|;|\n{{2,}}|(?<={Masked.SLOT[-1]})\s+(?=(?=[A-Z])(?i:{VERBS})\b)"
+)
+"""A sentence ends at its mark; after a quoted string a verb with a capital begins another."""
 _THEN = re.compile(
     r"[,;]?\s+(?:and\s+)?(?:then|after that|afterwards|after which|next|finally)\s*,?\s+", re.I
 )
@@ -65,7 +70,7 @@ def split_clauses(masked: Masked) -> Iterator[Clause]:
         for sentence in _SENTENCE.split(item):
             for part in _THEN.split(sentence):
                 for clause in _clauses(part):
-                    text = _bare(clause)
+                    text = _bare(clause) if len(clause) <= MAX_CLAUSE else f"… {clause[:200]}"
                     if text:
                         yield Clause(text, numbered)
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 from hisa.models.offline.advice import Advice
 from hisa.models.offline.progress import Position
-from hisa.models.offline.records import Instruction
+from hisa.models.offline.records import Instruction, Run
 from hisa.models.offline.screen import Screen
 
-__all__ = ["MAX_TRIES", "Decision", "GiveUp", "Move", "Situation", "wait_move"]
+__all__ = ["MAX_TRIES", "Decision", "GiveUp", "Move", "Situation", "most_tries", "wait_move"]
 
 MAX_TRIES = 3
 """Failed tries of one part after which the task is given up."""
@@ -57,6 +57,11 @@ class Situation:
 
 Decision = Move | GiveUp | None
 """None: the screen shows that nothing is left to do."""
+
+
+def most_tries(instruction: Instruction) -> int:
+    """How often an instruction is tried; a command that failed may have done half its work."""
+    return 1 if isinstance(instruction, Run) else MAX_TRIES
 
 
 def wait_move(says: str, seconds: float = 1.0) -> Move:

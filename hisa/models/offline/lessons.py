@@ -29,7 +29,7 @@ MAX_PATTERNS = 3
 MAX_ADVICE = 5
 _SAME = 85
 _SAVE_KEYS = re.compile(r"hotkey\('ctrl', 'shift', 's'\)")
-_NAMED = re.compile(r"hotkey\('ctrl', 'a'\).*write\(.*press\('enter'\)", re.S)
+_NAMED = re.compile(r"hotkey\('ctrl', 'a'\).*write\(", re.S)
 _INTO = re.compile(r"[cC]lick\(.*?\);.*write\(", re.S)
 _LAUNCH = re.compile(r"setsid -f ")
 _NAME_BOX = re.compile(r"hotkey\('ctrl', 'shift', 't'\)")
@@ -135,7 +135,7 @@ def _not_found(run: _Run) -> _Lesson | None:
 
 def _gave_up(run: _Run) -> _Lesson | None:
     last = run.steps[-1] if run.steps else None
-    if last is None or last.tool != "infeasible" or not any(not step.ok for step in run.steps):
+    if last is None or last.tool != "infeasible" or "was not found" not in last.source:
         return None
     return _Lesson(
         "failure",

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from hisa.models.offline.advice import read_advice
-from hisa.models.offline.decisions import MAX_TRIES, GiveUp, Move, Situation
+from hisa.models.offline.decisions import MAX_TRIES, GiveUp, Move, Situation, most_tries
 from hisa.models.offline.instructions import MAX_INSTRUCTIONS, Script, read_script
 from hisa.models.offline.moves import next_move
 from hisa.models.offline.pointing import missing
@@ -75,7 +75,7 @@ def _next(script: Script, sections: Mapping[str, str]) -> dict[str, str]:
     skipped: list[str] = []
     while position.done < len(steps):
         instruction = steps[position.done]
-        if position.failures >= MAX_TRIES:
+        if position.failures >= most_tries(instruction):
             return _given_up(instruction, position, screen, len(steps))
         following = steps[position.done + 1] if position.done + 1 < len(steps) else None
         now = Situation(position, screen, advice, following, looping)
@@ -129,7 +129,8 @@ def _given_up(
         case Type(_, target) if target is not None:
             why = missing(target, screen, f"in {MAX_TRIES} tries")
         case _:
-            why = f"it failed {MAX_TRIES} times"
+            tries = most_tries(instruction)
+            why = f"it failed {tries} times" if tries > 1 else "it failed"
     return _infeasible(f"{where}: {why}.{told}")
 
 

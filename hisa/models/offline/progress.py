@@ -84,7 +84,7 @@ def parts_of(instruction: Instruction) -> int:
         case Open() | Save():
             return 2
         case SaveAs():
-            return 4
+            return 5
         case Type(text):
             return len(chunks(text))
         case _:
@@ -171,8 +171,10 @@ def history_steps(history: str) -> Iterable[HistoryStep]:
         found = _STEP.match(line)
         if found is None:
             continue
-        head, _, result = (found["fields"] or "").rpartition(_RESULT)
-        fields = _fields(head if result else found["fields"] or "")
+        head, separator, result = (found["fields"] or "").rpartition(_RESULT)
+        if not separator:
+            head, result = result, ""
+        fields = _fields(head)
         yield HistoryStep(
             int(found["step"][:9]),
             found["tool"],

@@ -12,6 +12,7 @@ _CLOSERS = {'"': '"', "“": "”", "„": "“”", "«": "»", "`": "`", "‘"
 _OPENER = re.compile(r"```|[\"“„«`‘']")
 _FENCE_LANGUAGE = re.compile(r"(?:bash|sh|shell|console|text)?[ \t]*\n")
 _SLOT = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
+_BLANKS = re.compile(r"[^\S\n]+")
 _SINGLE_END = re.compile(r"'(?!\w)")
 
 
@@ -69,8 +70,8 @@ def mask(text: str) -> Masked:
 
 
 def _clean(text: str) -> str:
-    """Slots come from `mask` alone, whatever the text holds."""
-    return text.replace(_OPEN, " ").replace(_CLOSE, " ")
+    """Slots come from `mask` alone, whatever the text holds; runs of blanks are one blank."""
+    return _BLANKS.sub(" ", text.replace(_OPEN, " ").replace(_CLOSE, " "))
 
 
 def _content(mark: str, inner: str) -> str:

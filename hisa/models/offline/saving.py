@@ -1,7 +1,8 @@
 """Saving: the shortcut, the file dialog, and the questions that come after it.
 
-The parts of "save as" are: 1 ask for the dialog, 2 choose the file type, 3 give the name, 4 answer
-what is asked and see that the dialog is gone. A part that the screen makes needless is skipped.
+The parts of "save as" are: 1 ask for the dialog, 2 choose the file type, 3 type the name,
+4 confirm, 5 answer what is asked and see that the dialog is gone. What the screen makes needless
+is skipped.
 """
 
 from __future__ import annotations
@@ -29,23 +30,21 @@ _USUAL_TYPES = frozenset({".ods", ".odt", ".odp", ".odg"})
 _LISTS = frozenset({"combo box", "toggle button"})
 _FIELDS = frozenset({"text", "entry", "combo box"})
 _MAX_TYPE_LOOKS = 4
+_MAX_RETYPING = 2
 _MAX_DIALOG_LOOKS = 6
 _MAX_ANSWERS = 8
 
 
 def save_move(instruction: Save | SaveAs, now: Situation) -> Decision:
-    """The next call of "save": part 1 asks for it, part 2 names the file, the rest answers."""
+    """The next call of "save" and "save as"."""
     if isinstance(instruction, Save):
-        if not now.position.parts:
-            return Move("save with the shortcut", "pyautogui.hotkey('ctrl', 's')")
-        if _file_dialog(now.screen):
-            return GiveUp("the file has no name yet; the task has to say: save it as NAME")
-        return _settle(now, "")
-    if now.position.parts >= 3:
+        return _save(now)
+    if now.position.parts >= 4:
         return _settle(now, posixpath.basename(instruction.path))
+    if now.position.parts == 3:
+        return _confirm(instruction, now)
     if _file_dialog(now.screen):
-        chosen = now.position.parts >= 2
-        return (None if chosen else _type(instruction, now)) or _name(instruction, now)
+        return _fill(instruction, now)
     if now.position.parts == 0:
         return _ask(instruction, now)
     if not now.screen.known:
@@ -55,6 +54,14 @@ def save_move(instruction: Save | SaveAs, now: Situation) -> Decision:
     if now.position.looks < _MAX_DIALOG_LOOKS:
         return _by_menu(now, look=True)
     return GiveUp("no dialog for the file's name appeared, by shortcut or by menu")
+
+
+def _save(now: Situation) -> Decision:
+    if not now.position.parts:
+        return Move("save with the shortcut", "pyautogui.hotkey('ctrl', 's')")
+    if _file_dialog(now.screen):
+        return GiveUp("the file has no name yet; the task has to say: save it as NAME")
+    return _settle(now, "")
 
 
 def _ask(instruction: SaveAs, now: Situation) -> Move:
@@ -73,6 +80,14 @@ def _by_menu(now: Situation, *, look: bool) -> Move:
     menu = now.screen.find(Target("File", "menu"))
     description = menu.description if menu else 'menu "File"'
     return Move("open the File menu", source, description=description, look=True)
+
+
+def _fill(instruction: SaveAs, now: Situation) -> Move:
+    """The dialog is there: the type where it has a list of types, then the name."""
+    if now.screen.items and _field(now.screen) is None and now.position.looks < 2:
+        return wait_move("the file dialog is not drawn yet")
+    chosen = now.position.parts >= 2
+    return (None if chosen else _type(instruction, now)) or _name(instruction, now)
 
 
 def _type(instruction: SaveAs, now: Situation) -> Move | None:
@@ -97,18 +112,36 @@ def _is_type(name: str, ending: str) -> bool:
 
 
 def _name(instruction: SaveAs, now: Situation) -> Move:
+    return Move("type the name", _naming(instruction, now.screen), part=3)
+
+
+def _naming(instruction: SaveAs, screen: Screen) -> str:
     """The whole path over what the name field holds; clicked unless it has the focus."""
-    calls = [
-        "pyautogui.hotkey('ctrl', 'a')",
-        f"pyautogui.write({instruction.path!r})",
-        # Suggestions that pop up while a name is typed would swallow an Enter at once.
-        "pyautogui.sleep(0.5)",
-        "pyautogui.press('enter')",
-    ]
-    field = now.screen.beside("File name", _FIELDS) or now.screen.beside("Name", _FIELDS)
+    calls = ["pyautogui.hotkey('ctrl', 'a')", f"pyautogui.write({instruction.path!r})"]
+    field = _field(screen)
     if field is not None and "focused" not in field.states:
         calls.insert(0, f"pyautogui.click({field.x}, {field.y})")
-    return Move("type the name and confirm", "; ".join(calls), part=3)
+    # Suggestions that pop up while a name is typed would swallow the next key.
+    return "; ".join([*calls, "pyautogui.sleep(0.5)"])
+
+
+def _field(screen: Screen) -> Item | None:
+    return screen.beside("File name", _FIELDS) or screen.beside("Name", _FIELDS)
+
+
+def _confirm(instruction: SaveAs, now: Situation) -> Move:
+    """Save, once the field holds the name: a dialog that fills itself late may have spoilt it."""
+    field = _field(now.screen)
+    if field is not None and now.position.looks < _MAX_RETYPING:
+        shown = field.text or field.name
+        whole = shown == instruction.path
+        if not whole and not (shown.endswith("…") and instruction.path.startswith(shown[:-1])):
+            return Move("type the name again", _naming(instruction, now.screen), look=True)
+    button = now.screen.find(Target("Save", "button")) if _file_dialog(now.screen) else None
+    if button is None or now.tries:
+        return Move("confirm with Enter", "pyautogui.press('enter')")
+    source = "pyautogui.click(X_COORD, Y_COORD)"
+    return Move("press the Save button", source, description=button.description)
 
 
 def _settle(now: Situation, name: str) -> Decision:
@@ -126,9 +159,17 @@ def _settle(now: Situation, name: str) -> Decision:
         return Move("confirm the question", "pyautogui.press('enter')", look=True)
     if _file_dialog(screen):
         return _still_open(screen)
-    if not name or screen.shows_window((name,)) or looks:
-        return None
-    return wait_move("see whether a question comes")
+    return _named(screen, name, looks) if name else None
+
+
+def _named(screen: Screen, name: str, looks: int) -> Decision:
+    """Whether a window's title shows that the file has its name."""
+    for title in (screen.title, *screen.windows):
+        if (other := re.search(re.escape(name) + r"\.\w+", title)) is not None:
+            return GiveUp(f"the application saved it as “{other.group()}” instead of “{name}”")
+        if name in title:
+            return None
+    return None if looks else wait_move("see whether a question comes")
 
 
 def _still_open(screen: Screen) -> Move:

@@ -54,11 +54,11 @@ def read_typing(
     """
     before = _BEFORE.fullmatch(rest)
     if before:
-        return (Type(masked.plain(before["text"]), _place(before["place"], masked)),)
+        return (Type(masked.first(before["text"]) or "", _place(before["place"], masked)),)
     after = _AFTER.fullmatch(rest)
     if after and _LEADS.fullmatch(after["lead"]):
         target = _place(after["place"], masked) if after["place"] else place
-        return (Type(masked.plain(after["text"]), target),)
+        return (Type(masked.first(after["text"]) or "", target),)
     if re.search(_SLOT, rest) and not _UNQUOTED.fullmatch(rest):
         return ()
     return _unquoted(rest, masked, place, free)
@@ -93,7 +93,8 @@ def read_setting(rest: str, masked: Masked) -> Found:
     if found is None:
         return read_typing(re.sub(r"^in\s+", "", rest, flags=re.I), masked)
     target = _place(found["place"], masked)
-    text = masked.plain(found["text"])
+    quoted = masked.is_quoted(found["text"])
+    text = (masked.first if quoted else masked.plain)(found["text"])
     named = masked.first(found["text"]) is not None or (target and target.kind in _FIELDS)
     if target is None or not text or not named:
         return ()

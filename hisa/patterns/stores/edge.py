@@ -273,7 +273,7 @@ class EdgeStore:
 
         with self.session(), _explained(self.folder):
             shard = self._shard()
-            if shard and shard.raw.retrieve([point_id(pattern.id)]):
+            if shard and shard.raw.retrieve([point_id(pattern.id)], False, False):
                 change = edge.UpdateOperation.set_payload(
                     [point_id(pattern.id)], to_payload(pattern)
                 )
@@ -306,7 +306,7 @@ class EdgeStore:
         """One pattern, whatever its status."""
         with self.session(), _explained(self.folder):
             shard = self._shard()
-            found = shard.raw.retrieve([point_id(pattern_id)], True) if shard else []
+            found = shard.raw.retrieve([point_id(pattern_id)], True, False) if shard else []
             return from_payload(found[0].payload) if found else None
 
     def list(

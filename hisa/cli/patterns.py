@@ -1,0 +1,419 @@
+"""``hisa patterns``: what was learned from finished runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hisa.config import Settings
+from hisa.errors import UsageError
+
+if TYPE_CHECKING:
+    from hisa.patterns.stores.base import VectorStore
+    from hisa.protocols import Pattern
+
+__all__ = ["patterns"]
+
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+_domain = click.option("--domain", metavar="NAME", help="Only this domain.")
+
+
+@click.group()
+def patterns() -> None:
+    r"""Lessons from finished runs, and what recalls them.
+
+    Where an ID is wanted, its beginning is enough as long as only one pattern begins so.
+
+    \b
+    hisa patterns ls --domain calc
+    hisa patterns search "sort a sheet by two columns"
+    hisa patterns show 3f2a
+    hisa patterns export backup.jsonl
+    """
+
+
+# ---------------------------------------------------------------- helpers
+
+
+@contextmanager
+def _opened(settings: Settings) -> Iterator[VectorStore]:
+    from hisa.patterns.open import open_store
+
+    store = open_store(settings)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def _find(store: VectorStore, prefix: str) -> Pattern:
+    """The one pattern whose id begins so."""
+    exact = store.get(prefix)
+    if exact:
+        return exact
+    found = [pattern for pattern in store.list(status=None) if pattern.id.startswith(prefix)]
+    if len(found) == 1 and prefix:
+        return found[0]
+    if found:
+        some = ", ".join(pattern.id for pattern in found[:5])
+        raise UsageError(
+            f"pattern {prefix!r}: {len(found)} ids begin so: {some}", fix="give more of the id"
+        )
+    raise UsageError(f"pattern {prefix!r}: there is none", fix="hisa patterns ls --all")
+
+
+def _as_dict(pattern: Pattern, **more: object) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return asdict(pattern) | more
+
+
+def _print_json(value: object) -> None:
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def _when(seconds: float) -> str:
+    import time
+
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds)) if seconds else ""
+
+
+def _table(rows: Sequence[dict[str, object]]) -> None:
+    """Rows of equal keys as a table; the last column takes the rest of the line."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    names = list(rows[0])
+    for name in names:
+        last = name == names[-1]
+        table.add_column(name, no_wrap=not last, overflow="fold" if last else "ellipsis")
+    for row in rows:
+        table.add_row(*(Text(str(value)) for value in row.values()))
+    Console(soft_wrap=False).print(table)
+
+
+def _row(pattern: Pattern) -> dict[str, object]:
+    return {
+        "id": pattern.id,
+        "domain": pattern.domain,
+        "kind": pattern.kind,
+        "uses": pattern.uses,
+        "wins": pattern.wins,
+        "run": pattern.source_run,
+        "lesson": pattern.lesson,
+    }
+
+
+# ---------------------------------------------------------------- reading
+
+
+@patterns.command("ls")
+@_domain
+@click.option("--all", "everything", is_flag=True, help="Superseded and removed ones too.")
+@_json
+@click.pass_obj
+def list_patterns(
+    settings: Settings, domain: str | None, *, everything: bool, as_json: bool
+) -> None:
+    """List patterns, newest first."""
+    with _opened(settings) as store:
+        found = store.list(domain=domain, status=None if everything else "active")
+    if as_json:
+        _print_json([_as_dict(pattern) for pattern in found])
+    elif found:
+        status: list[dict[str, object]] = [
+            {"status": pattern.status} if everything else {} for pattern in found
+        ]
+        _table([more | _row(pattern) for more, pattern in zip(status, found, strict=True)])
+    else:
+        click.echo("No patterns. They are learned at the end of a run.", err=True)
+
+
+@patterns.command("search")
+@click.argument("text")
+@_domain
+@click.option("--limit", type=click.IntRange(1, 1000), help="How many; default: patterns.top.")
+@click.option("--threshold", type=float, default=-1.0, help="Least similarity to print.")
+@_json
+@click.pass_obj
+def search(
+    settings: Settings,
+    text: str,
+    *,
+    domain: str | None,
+    limit: int | None,
+    threshold: float,
+    as_json: bool,
+) -> None:
+    r"""Show the patterns nearest to TEXT, as a task with that instruction would find them.
+
+    A run uses only those of its own domain with a similarity of at least patterns.threshold: they
+    are marked "yes".
+
+    \b
+    hisa patterns search "write a note and save it" --domain text_editor
+    """
+    from hisa.patterns.embedders import open_embedder
+    from hisa.patterns.open import open_store
+
+    embedder = open_embedder(settings.patterns.embedder)
+    store = open_store(settings, embedder)
+    count = limit or settings.patterns.top
+    hits = store.search(embedder.embed([text])[0], domain=domain, limit=count, threshold=threshold)
+    store.close()
+    used = [hit.score >= settings.patterns.threshold for hit in hits]
+    if as_json:
+        found = zip(hits, used, strict=True)
+        _print_json([_as_dict(h.pattern, score=h.score, retrieved=yes) for h, yes in found])
+    elif hits:
+        marks: list[dict[str, object]] = [
+            {"score": f"{hit.score:.2f}", "used": "yes" if yes else "no"}
+            for hit, yes in zip(hits, used, strict=True)
+        ]
+        _table([m | _row(hit.pattern) for m, hit in zip(marks, hits, strict=True)])
+    else:
+        click.echo("No patterns found.", err=True)
+
+
+@patterns.command("show")
+@click.argument("pattern_id", metavar="ID")
+@_json
+@click.pass_obj
+def show(settings: Settings, pattern_id: str, as_json: bool) -> None:
+    """Show all of one pattern."""
+    with _opened(settings) as store:
+        pattern = _find(store, pattern_id)
+    if as_json:
+        _print_json(_as_dict(pattern))
+        return
+    for name, value in _as_dict(pattern, created_at=_when(pattern.created_at)).items():
+        click.echo(f"{name:<14}{value}")
+
+
+def _chain(every: Sequence[Pattern], one: Pattern) -> list[Pattern]:
+    """What ``one`` replaced and what replaced it, directly or not, oldest first."""
+    linked = {one.id}
+    grown = True
+    while grown:
+        before = len(linked)
+        linked |= {p.superseded_by for p in every if p.id in linked and p.superseded_by}
+        linked |= {p.id for p in every if p.superseded_by in linked}
+        grown = len(linked) > before
+    return sorted((p for p in every if p.id in linked), key=lambda p: (p.created_at, p.id))
+
+
+@patterns.command("history")
+@click.argument("pattern_id", metavar="[ID]", required=False)
+@_domain
+@_json
+@click.pass_obj
+def history(
+    settings: Settings, pattern_id: str | None, *, domain: str | None, as_json: bool
+) -> None:
+    r"""Show what was superseded or removed; with an ID the chain it belongs to, oldest first.
+
+    \b
+    hisa patterns history
+    hisa patterns history 3f2a
+    """
+    with _opened(settings) as store, store.session():
+        every = store.list(domain=domain, status=None)
+        if pattern_id:
+            found = _chain(every, _find(store, pattern_id))
+        else:
+            found = [pattern for pattern in every if pattern.status != "active"]
+    if as_json:
+        _print_json([_as_dict(pattern) for pattern in found])
+    elif found:
+        _table(
+            [
+                {"id": p.id, "when": _when(p.created_at), "status": p.status}
+                | {"superseded by": p.superseded_by, "lesson": p.lesson}
+                for p in found
+            ]
+        )
+    else:
+        click.echo("Nothing was superseded or removed.", err=True)
+
+
+@patterns.command("stats")
+@_domain
+@_json
+@click.pass_obj
+def stats(settings: Settings, domain: str | None, as_json: bool) -> None:
+    """Count patterns, uses and wins by domain."""
+    with _opened(settings) as store, store.session():
+        meta, found = store.meta(), store.list(domain=domain, status=None)
+    rows = [_counted(name, found) for name in sorted({pattern.domain for pattern in found})]
+    place = settings.patterns
+    about = {
+        "engine": place.engine,
+        "place": place.url if place.engine == "server" else str(place.path.expanduser()),
+        "embedder": meta.embedder if meta else place.embedder,
+        "dimension": meta.dimension if meta else None,
+        "schema": meta.schema if meta else None,
+    }
+    if as_json:
+        _print_json(about | {"patterns": len(found), "domains": rows})
+        return
+    for name, value in about.items():
+        click.echo(f"{name:<10} {'-' if value is None else value}")
+    if rows:
+        _table(rows)
+
+
+def _counted(domain: str, found: Sequence[Pattern]) -> dict[str, object]:
+    own = [pattern for pattern in found if pattern.domain == domain]
+    active = [pattern for pattern in own if pattern.status == "active"]
+    return {
+        "domain": domain,
+        "success": sum(pattern.kind == "success" for pattern in active),
+        "failure": sum(pattern.kind == "failure" for pattern in active),
+        "superseded": sum(pattern.status == "superseded" for pattern in own),
+        "removed": sum(pattern.status == "removed" for pattern in own),
+        "uses": sum(pattern.uses for pattern in own),
+        "wins": sum(pattern.wins for pattern in own),
+    }
+
+
+# ---------------------------------------------------------------- changing
+
+
+@patterns.command("add")
+@click.argument("lesson")
+@click.option("--domain", default="general", show_default=True, help="Where it applies.")
+@click.option(
+    "--kind", type=click.Choice(["success", "failure"]), default="success", show_default=True
+)
+@click.option("--condition", default="", help="The kind of task, as a user would ask for it.")
+@click.option("--actions", default="", help="The steps, in order.")
+@click.option("--expected", default="", help="What is seen when it worked.")
+@_json
+@click.pass_obj
+def add(settings: Settings, /, lesson: str, *, as_json: bool, **fields: str) -> None:
+    r"""Add a pattern by hand; an older one that says the same is superseded.
+
+    Tasks find it by its condition, so give one.
+
+    \b
+    hisa patterns add "Press Ctrl+S and type the full path." --domain text_editor \
+        --condition "Write a text and save it as a file"
+    """
+    from hisa.patterns.dedup import remember
+    from hisa.patterns.embedders import open_embedder
+    from hisa.patterns.open import open_store
+    from hisa.patterns.written import written
+
+    pattern = written(lesson, **fields)
+    embedder = open_embedder(settings.patterns.embedder)
+    store = open_store(settings, embedder)
+    dedup = settings.patterns.dedup
+    (stored,) = remember(store, [pattern], embedder=embedder, threshold=dedup)
+    store.close()
+    superseded = [old.id for old in stored.superseded]
+    if as_json:
+        _print_json(_as_dict(stored.pattern, superseded=superseded))
+        return
+    click.echo(f"{stored.pattern.id} added")
+    for old in superseded:
+        click.echo(f"{old} superseded")
+
+
+@patterns.command("rm")
+@click.argument("pattern_ids", metavar="ID...", nargs=-1, required=True)
+@click.option("--purge", is_flag=True, help="For good, not even kept in the history.")
+@click.pass_obj
+def remove(settings: Settings, pattern_ids: tuple[str, ...], purge: bool) -> None:
+    """Take patterns out of use; "history" still shows them."""
+    from dataclasses import replace
+
+    with _opened(settings) as store, store.session():
+        found = [_find(store, pattern_id) for pattern_id in pattern_ids]
+        for pattern in found:
+            if purge:
+                store.delete(pattern.id)
+            else:
+                store.amend(replace(pattern, status="removed"))
+            click.echo(f"{pattern.id} {'deleted' if purge else 'removed'}")
+
+
+@patterns.command("export")
+@click.argument("file", type=click.Path(dir_okay=False, allow_dash=True, path_type=Path))
+@_domain
+@click.option("--vectors", is_flag=True, help="Vectors too, so that the same embedder needs none.")
+@click.pass_obj
+def export(settings: Settings, file: Path, *, domain: str | None, vectors: bool) -> None:
+    r"""Write all patterns, their history included, to FILE as JSON Lines ("-": standard output).
+
+    \b
+    hisa patterns export backup.jsonl
+    """
+    from hisa.patterns.transfer import export_lines, write_atomically
+
+    with _opened(settings) as store:
+        lines = export_lines(store, vectors=vectors, domain=domain)
+        if str(file) == "-":
+            for line in lines:
+                click.echo(line)
+            return
+        count = write_atomically(file, lines)
+    click.echo(f"{count} patterns written to {file}", err=True)
+
+
+@patterns.command("import")
+@click.argument("file", type=click.File("r", encoding="utf-8"))
+@_json
+@click.pass_obj
+def import_file(settings: Settings, file: Any, as_json: bool) -> None:
+    r"""Read patterns from FILE ("-": standard input); all of them, or none if a line is wrong.
+
+    Patterns with a known id are replaced; vectors of another embedder are made anew.
+
+    \b
+    hisa patterns import backup.jsonl
+    """
+    from hisa.patterns.embedders import open_embedder
+    from hisa.patterns.open import open_store
+    from hisa.patterns.transfer import import_patterns
+
+    embedder = open_embedder(settings.patterns.embedder)
+    store = open_store(settings, embedder)
+    try:
+        added, replaced = import_patterns(store, file, embedder=embedder, name=file.name)
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file.name}: not UTF-8 text: {error.reason}") from error
+    finally:
+        store.close()
+    if as_json:
+        _print_json({"added": added, "replaced": replaced})
+    else:
+        click.echo(f"{added} added, {replaced} replaced")
+
+
+@patterns.command("reembed")
+@click.option("--embedder", metavar="NAME", help="minilm, bge-m3 or openai:MODEL.")
+@click.pass_obj
+def reembed_all(settings: Settings, embedder: str | None) -> None:
+    r"""Give all patterns new vectors, after the embedder was changed.
+
+    \b
+    hisa patterns reembed --embedder bge-m3
+    """
+    from hisa.patterns.embedders import open_embedder
+    from hisa.patterns.open import open_store
+    from hisa.patterns.transfer import reembed
+
+    chosen = open_embedder(embedder or settings.patterns.embedder)
+    store = open_store(settings, chosen)
+    count = reembed(store, chosen)
+    store.close()
+    click.echo(f"{count} patterns embedded by {chosen.name!r}")
+    if chosen.name != settings.patterns.embedder:
+        click.echo(f'set patterns.embedder = "{chosen.name}" in hisa.toml from now on', err=True)

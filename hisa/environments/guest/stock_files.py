@@ -1,0 +1,210 @@
+"""OSWorld's routes for files, folders, the wallpaper and recordings."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import threading
+import urllib.error
+import urllib.request
+from typing import Any
+
+from PIL import Image
+
+from .screen import Screen
+from .server import Answer, Refused, Request, Routes, answer_json
+
+__all__ = ["FileRoutes"]
+
+_MAX_UPLOAD = 1 << 30
+_MAX_TREE = 20_000
+_RECORDING = "/tmp/recording.mp4"
+_BOUNDARY = re.compile(r'boundary="?([^";,]{1,200})"?')
+_FIELD_NAME = re.compile(r'[Ff]orm-data;.*?\bname="([^"]*)"')
+
+
+class FileRoutes:
+    """Files in and out by name."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+        self._wallpaper: str | None = None
+        self._recorder: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+
+    def routes(self) -> Routes:
+        """By method and path."""
+        return {
+            ("POST", "/file"): self._file,
+            ("POST", "/list_directory"): self._list_directory,
+            ("POST", "/desktop_path"): lambda _: answer_json({"desktop_path": _home("Desktop")}),
+            ("POST", "/wallpaper"): self._get_wallpaper,
+            ("POST", "/setup/upload"): self._upload,
+            ("POST", "/setup/download_file"): self._download,
+            ("POST", "/setup/change_wallpaper"): self._change_wallpaper,
+            ("POST", "/start_recording"): self._start_recording,
+            ("POST", "/end_recording"): self._end_recording,
+        }
+
+    # ---------------------------------------------------------------- files
+
+    def _file(self, request: Request) -> Answer:
+        path = _expanded(_field(_form(request), "file_path"))
+        try:
+            stream = open(path, "rb")  # noqa: SIM115 - the server closes it when it is sent
+        except (OSError, ValueError) as error:
+            raise Refused(404, f"{path}: {error}") from error
+        length = os.fstat(stream.fileno()).st_size
+        return Answer(kind="application/octet-stream", stream=stream, length=length)
+
+    def _list_directory(self, request: Request) -> Answer:
+        path = _expanded(_field(request.json(), "path"))
+        if not os.path.isdir(path):
+            raise Refused(400, f"{path}: no such folder")
+        return answer_json({"directory_tree": _tree(path, [_MAX_TREE])})
+
+    def _upload(self, request: Request) -> Answer:
+        fields = _multipart(request)
+        path = _expanded(fields.get("file_path", b"").decode("utf-8", "replace"))
+        if "file_data" not in fields or not path:
+            raise Refused(400, "want the fields file_path and file_data")
+        try:
+            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+            with open(path, "wb") as file:
+                file.write(fields["file_data"])
+        except OSError as error:
+            raise Refused(500, f"{path}: {error}") from error
+        return _text("File Uploaded")
+
+    def _download(self, request: Request) -> Answer:
+        asked = request.json()
+        url, path = _field(asked, "url"), _expanded(_field(asked, "path"))
+        if not url.startswith(("http://", "https://")):
+            raise Refused(400, f"url {url!r:.200}: want http or https")
+        try:
+            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+            with urllib.request.urlopen(url, timeout=60) as source, open(path, "wb") as file:
+                shutil.copyfileobj(source, file)
+        except (OSError, ValueError, urllib.error.URLError) as error:
+            raise Refused(500, f"{url}: {error}") from error
+        return _text("File downloaded successfully")
+
+    # ---------------------------------------------------------------- wallpaper
+
+    def _get_wallpaper(self, _: Request) -> Answer:
+        if self._wallpaper is None:
+            raise Refused(404, "the wallpaper is one plain colour")
+        with open(self._wallpaper, "rb") as file:
+            return Answer(file.read(), "image/png")
+
+    def _change_wallpaper(self, request: Request) -> Answer:
+        path = _expanded(_field(request.json(), "path"))
+        try:
+            with Image.open(path) as opened:
+                image = opened.convert("RGB")
+        except (OSError, Image.DecompressionBombError) as error:
+            raise Refused(404, f"{path}: {error}") from error
+        size = (self._screen.width, self._screen.height)
+        self._screen.paint_picture(image.resize(size))
+        self._wallpaper = path
+        return _text("Wallpaper changed successfully")
+
+    # ---------------------------------------------------------------- recording
+
+    def _start_recording(self, _: Request) -> Answer:
+        if shutil.which("ffmpeg") is None:
+            raise Refused(501, "no ffmpeg on this machine: recording is not possible")
+        with self._lock:
+            if self._recorder is not None and self._recorder.poll() is None:
+                raise Refused(400, "a recording is already running")
+            size = f"{self._screen.width}x{self._screen.height}"
+            line = ["ffmpeg", "-y", "-loglevel", "error", "-f", "x11grab", "-draw_mouse", "1"]
+            line += ["-video_size", size, "-framerate", "30", "-i", self._screen.name]
+            line += ["-pix_fmt", "yuv420p", _RECORDING]
+            null = subprocess.DEVNULL
+            self._recorder = subprocess.Popen(line, stdin=null, stdout=null, stderr=null)
+        return answer_json({"status": "success", "message": "recording"})
+
+    def _end_recording(self, _: Request) -> Answer:
+        with self._lock:
+            recorder, self._recorder = self._recorder, None
+        if recorder is None:
+            raise Refused(400, "no recording is running")
+        recorder.send_signal(signal.SIGINT)
+        try:
+            recorder.wait(30)
+        except subprocess.TimeoutExpired:
+            recorder.kill()
+            recorder.wait()
+        try:
+            with open(_RECORDING, "rb") as file:
+                return Answer(file.read(), "video/mp4")
+        except OSError as error:
+            raise Refused(500, f"the recording failed: {error}") from error
+
+
+def _text(text: str) -> Answer:
+    return Answer(text.encode(), "text/plain; charset=utf-8")
+
+
+def _home(name: str) -> str:
+    return os.path.join(os.path.expanduser("~"), name)
+
+
+def _expanded(path: str) -> str:
+    """As a person means it: ~, variables, and relative to the home folder."""
+    plain = os.path.expandvars(os.path.expanduser(path))
+    return os.path.join(os.path.expanduser("~"), plain) if plain else ""
+
+
+def _field(asked: dict[str, Any], name: str) -> str:
+    value = asked.get(name)
+    if not isinstance(value, str) or not value:
+        raise Refused(400, f"{name}: missing")
+    return value
+
+
+def _form(request: Request) -> dict[str, Any]:
+    from .stock import form_of
+
+    kind = request.headers.get("Content-Type", "")
+    if kind.startswith("multipart/form-data"):
+        fields = _multipart(request)
+        return {name: value.decode("utf-8", "replace") for name, value in fields.items()}
+    return dict(form_of(request))
+
+
+def _multipart(request: Request) -> dict[str, bytes]:
+    """The fields of a multipart form, byte for byte."""
+    kind = request.headers.get("Content-Type", "")
+    found = _BOUNDARY.search(kind)
+    if not kind.startswith("multipart/form-data") or found is None:
+        raise Refused(400, "want multipart/form-data with a boundary")
+    delimiter = b"\r\n--" + found[1].encode("latin-1", "replace")
+    fields = {}
+    for part in (b"\r\n" + request.body(_MAX_UPLOAD)).split(delimiter)[1:]:
+        head, _, data = part.partition(b"\r\n\r\n")
+        name = _FIELD_NAME.search(head.decode("utf-8", "replace"))
+        if name is not None:
+            fields[name[1]] = data
+    return fields
+
+
+def _tree(path: str, left: list[int]) -> dict[str, Any]:
+    name = os.path.basename(path.rstrip("/")) or path
+    if os.path.islink(path) or not os.path.isdir(path):
+        return {"type": "file", "name": name}
+    children = []
+    try:
+        names = sorted(os.listdir(path))
+    except OSError:
+        names = []
+    for child in names:
+        left[0] -= 1
+        if left[0] < 0:
+            break
+        children.append(_tree(os.path.join(path, child), left))
+    return {"type": "directory", "name": name, "children": children}

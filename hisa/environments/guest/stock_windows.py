@@ -1,0 +1,152 @@
+"""OSWorld's routes that start programs and handle windows."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from Xlib import X
+from Xlib.protocol import event
+
+from .screen import Screen, TopWindow
+from .server import Answer, Refused, Request, Routes, answer_json
+
+__all__ = ["WindowRoutes"]
+
+_OPEN_SECONDS = 30.0
+_POLL_SECONDS = 0.1
+_CLOSE, _ACTIVATE = "_NET_CLOSE_WINDOW", "_NET_ACTIVE_WINDOW"
+
+
+class WindowRoutes:
+    """Programs and their windows.
+
+    Args:
+        screen: where the windows are.
+        wrap: put around each command line, such as a sandbox.
+    """
+
+    def __init__(
+        self, screen: Screen, wrap: Callable[[Sequence[str]], Sequence[str]] | None
+    ) -> None:
+        self._screen = screen
+        self._wrap = wrap
+
+    def routes(self) -> Routes:
+        """By method and path."""
+        return {
+            ("POST", "/setup/launch"): self._launch,
+            ("POST", "/setup/open_file"): self._open_file,
+            ("POST", "/setup/activate_window"): self._activate,
+            ("POST", "/setup/close_window"): self._close,
+            ("POST", "/window_size"): self._window_size,
+        }
+
+    def _launch(self, request: Request) -> Answer:
+        from .stock import command_of
+
+        command = command_of(request.json())
+        words = ["bash", "-c", command] if isinstance(command, str) else list(command)
+        if platform.machine() == "aarch64" and words[0] == "google-chrome":
+            words[0] = "chromium"
+        self._start(words)
+        return _text(f"{' '.join(words)} launched successfully")
+
+    def _start(self, words: list[str]) -> None:
+        null = subprocess.DEVNULL
+        line = self._wrap(words) if self._wrap else words
+        try:
+            subprocess.Popen(line, stdin=null, stdout=null, stderr=null, start_new_session=True)
+        except OSError as error:
+            raise Refused(500, str(error)) from error
+
+    def _open_file(self, request: Request) -> Answer:
+        path = os.path.expandvars(os.path.expanduser(str(request.json().get("path") or "")))
+        if not os.path.exists(path):
+            raise Refused(404, f"{path}: no such file")
+        if shutil.which("xdg-open") is None:
+            raise Refused(501, "no xdg-open on this machine")
+        before = {window.id for window in self._screen.windows()}
+        self._start(["xdg-open", path])
+        stem = os.path.splitext(os.path.basename(path))[0]
+        deadline = time.monotonic() + _OPEN_SECONDS
+        while time.monotonic() < deadline:
+            windows = self._screen.windows()
+            if any(stem in window.title or window.id not in before for window in windows):
+                return _text("File opened successfully")
+            time.sleep(_POLL_SECONDS)
+        raise Refused(500, f"no window for {path} in {_OPEN_SECONDS:g} seconds")
+
+    def _window_size(self, request: Request) -> Answer:
+        from .stock import form_of
+
+        name = form_of(request).get("app_class_name", "")
+        for window in reversed(self._screen.windows()):
+            if name and name.lower() in window.app.lower():
+                left, top, right, bottom = window.box
+                return answer_json({"width": right - left, "height": bottom - top})
+        raise Refused(404, f"no window of class {name!r}")
+
+    def _activate(self, request: Request) -> Answer:
+        self._tell(self._find(request.json()), _ACTIVATE, [2, X.CurrentTime, 0, 0, 0])
+        return _text("Window activated successfully")
+
+    def _close(self, request: Request) -> Answer:
+        self._tell(self._find(request.json()), _CLOSE, [X.CurrentTime, 2, 0, 0, 0])
+        return _text("Window closed successfully")
+
+    def _find(self, asked: dict[str, Any]) -> TopWindow:
+        name = asked.get("window_name")
+        if not isinstance(name, str) or not name:
+            raise Refused(400, "window_name: missing")
+        strict, by_class = bool(asked.get("strict")), bool(asked.get("by_class"))
+        for window in reversed(self._screen.windows()):
+            text = window.app if by_class else window.title
+            if name == text if strict else name.lower() in text.lower():
+                return window
+        raise Refused(404, f"no window {name!r}")
+
+    def _tell(self, window: TopWindow, what: str, data: list[int]) -> None:
+        with self._screen.lock:
+            target = self._screen.display.create_resource_object("window", window.id)
+            kind = self._screen.atom(what)
+            message = event.ClientMessage(window=target, client_type=kind, data=(32, data))
+            mask = X.SubstructureRedirectMask | X.SubstructureNotifyMask
+            self._screen.root.send_event(message, event_mask=mask)
+            self._screen.display.sync()
+
+    def verify(self, asked: dict[str, Any], code: int) -> tuple[dict[str, bool], float]:
+        """Wait for what ``verification`` names; what came true, and the seconds waited."""
+        wanted = asked.get("verification") or {}
+        if not isinstance(wanted, dict):
+            raise Refused(400, f"verification: want an object, not {wanted!r:.80}")
+        limit, every = float(asked.get("max_wait_time", 10)), float(asked.get("check_interval", 1))
+        started = time.monotonic()
+        while True:
+            found = self._verified(wanted, code)
+            waited = time.monotonic() - started
+            if all(found.values()) or waited >= min(limit, 300):
+                return found, waited
+            time.sleep(max(0.05, min(every, 5)))
+
+    def _verified(self, wanted: dict[str, Any], code: int) -> dict[str, bool]:
+        found = {}
+        if name := wanted.get("window_exists"):
+            titles = (window.title for window in self._screen.windows())
+            found["window_exists"] = any(str(name).lower() in title.lower() for title in titles)
+        if line := wanted.get("command_success"):
+            words = line if isinstance(line, list) else ["bash", "-c", str(line)]
+            done = subprocess.run(
+                self._wrap(words) if self._wrap else words, capture_output=True, check=False
+            )
+            found["command_success"] = done.returncode == 0
+        return found or {"returncode": code == 0}
+
+
+def _text(text: str) -> Answer:
+    return Answer(text.encode(), "text/plain; charset=utf-8")

@@ -1,0 +1,64 @@
+"""Runs the real command line in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hisa.models.canned import never_terminate
+from hisa.models.faulty import Fault, Received
+
+ROOT = Path(__file__).parent.parent.parent
+Answer = Callable[[Received], str | Fault]
+
+
+class Command:
+    """``hisa`` with its runs and patterns in a folder of the test."""
+
+    def __init__(self, folder: Path, *, url: str = "") -> None:
+        self.folder = folder
+        self.environ = {
+            **os.environ,
+            "HISA_PATTERNS__PATH": str(folder / "patterns"),
+            "HISA_RUN__FOLDER": str(folder / "runs"),
+            "COLUMNS": "200",
+        }
+        if url:
+            self.environ |= {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "x"}
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start it and let it run."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "hisa", *arguments],
+            env=self.environ, cwd=ROOT, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+
+    def run(self, *arguments: str, code: int = 0) -> str:
+        """Standard output of a command that ends with ``code``."""
+        process = self.start(*arguments)
+        output, errors = process.communicate(timeout=300)
+        assert process.returncode == code, f"exit {process.returncode}\n{output}\n{errors}"
+        return output
+
+    def json(self, *arguments: str, code: int = 0) -> Any:
+        """What a command with ``--json`` prints."""
+        return json.loads(self.run(*arguments, "--json", code=code))
+
+    def refused(self, *arguments: str, code: int = 2) -> str:
+        """Standard error of a command that ends with ``code``."""
+        process = self.start(*arguments)
+        output, errors = process.communicate(timeout=120)
+        assert process.returncode == code, f"exit {process.returncode}\n{output}\n{errors}"
+        assert "Traceback" not in errors
+        return errors
+
+
+def endless(received: Received) -> str:
+    """A server that answers every job and never ends a run."""
+    return never_terminate(received.job, received.step, received.said_by("user"))

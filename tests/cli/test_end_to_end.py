@@ -1,0 +1,204 @@
+"""The whole of HiSA on a real desktop, through its command line, as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from hisa.events import (
+    Acted,
+    Grounded,
+    Guidance,
+    ModelFailed,
+    Planned,
+    PlanRejected,
+    RunResumed,
+)
+from hisa.models.faulty import FakeServer, Fault, Line, Received
+from hisa.runs.read import Run, load_run
+from tests.cli.command import Command, endless
+
+pytestmark = pytest.mark.desktop
+
+GOOD = json.dumps({"thought": "ok", "tool": "gui_action", "input": "pyautogui.press('down')"})
+DONE = json.dumps({"thought": "ok", "tool": "termination", "input": "done"})
+
+
+def latest(command: Command) -> Run:
+    return load_run("latest", command.folder / "runs")
+
+
+def test_a_task_is_done_on_a_real_editor_and_helps_the_next_one(tmp_path: Path) -> None:
+    hisa = Command(tmp_path)
+    first = hisa.json("run", "examples/shopping_list.yaml")
+    assert (first["status"], first["score"]) == ("succeeded", 1.0)
+    assert first["steps"] >= 6
+    run = latest(hisa)
+    kinds = {event.tool for event in run.events if isinstance(event, Planned)}
+    assert {"gui_action", "termination"} <= kinds
+    places = [p for event in run.events if isinstance(event, Grounded) for p in event.places]
+    assert len(places) >= 3
+    typed = [e.input for e in run.events if isinstance(e, Acted) and "write" in str(e.input)]
+    assert any("crème" in str(source) for source in typed)
+    assert Path(first["report"]).stat().st_size > 10_000
+    assert "offline" in first["models"]["planner"]
+
+    second = hisa.json("run", "examples/packing_list.yaml")
+    assert second["score"] == 1.0
+    (guidance,) = [event for event in latest(hisa).events if isinstance(event, Guidance)]
+    used = [pattern for pattern in guidance.patterns if pattern.source_run == first["run"]]
+    assert used, "nothing that the first run taught was recalled"
+    assert guidance.advice
+    page = Path(second["report"]).read_text("utf-8")
+    assert first["run"] in page
+
+    listed = {row["id"]: row for row in hisa.json("patterns", "ls")}
+    assert used[0].id in listed or listed
+    found = hisa.json("patterns", "search", "save a file in the text editor")
+    assert found
+    shown = hisa.run("patterns", "show", used[0].id)
+    assert first["run"] in shown
+
+
+def test_a_server_that_never_terminates_ends_at_the_limit_with_bounded_requests(
+    tmp_path: Path,
+) -> None:
+    with FakeServer(then=endless) as server:
+        hisa = Command(tmp_path, url=server.url)
+        result = hisa.json("run", "Press keys.", "--model", "anything", "--max-steps", "50", code=1)
+        planner = [request for request in server.requests if request.role == "planner"]
+    assert (result["status"], result["steps"]) == ("max_steps", 50)
+    assert [request.step for request in planner] == list(range(1, 51))
+    assert {len(request.images) for request in planner} == {1}
+    longest = max(len(request.text) for request in planner[5:10])
+    assert len(planner[-1].text) <= 1.15 * longest
+    assert all(request.role in ("planner", "state") for request in server.requests)
+
+
+def test_a_run_survives_every_fault_of_a_server(tmp_path: Path) -> None:
+    script: list[str | Fault] = [
+        Fault("status", status=429, retry_after="0.1"),
+        GOOD,
+        Fault("status", status=500),
+        GOOD,
+        Fault("cut_off"),
+        Fault("cut_connection"),
+        Fault("html"),
+        f"Of course! Here you are:\n```json\n{GOOD}\n```\nGood luck.",
+        GOOD[:-9],
+        GOOD.replace("gui_action", "mouse_tool"),
+        GOOD.replace('"thought"', '"idea"'),
+        Fault("empty"),
+        Fault("hang"),
+        GOOD,
+        DONE,
+    ]
+    lines = [Line(reply, "planner") for reply in script]
+    with FakeServer(lines, then=endless) as server:
+        hisa = Command(tmp_path, url=server.url)
+        patience = "--set=models.planner.timeout=2"
+        result = hisa.json("run", "Press keys.", "--model", "anything", patience)
+        assert server.left == 0
+    assert result["status"] == "succeeded"
+    events = latest(hisa).events
+    failures = [event.kind for event in events if isinstance(event, ModelFailed)]
+    assert {"rate_limit", "server", "timeout", "empty"} <= set(failures)
+    assert len(failures) >= 6
+    rejected = [event.error for event in events if isinstance(event, PlanRejected)]
+    assert len(rejected) == 3
+    assert any("unknown tool 'mouse_tool'" in error for error in rejected)
+    assert any("unknown key 'idea'" in error for error in rejected)
+
+
+class _Pausing:
+    """Answers up to a step, then hangs until it is told to go on."""
+
+    def __init__(self, step: int) -> None:
+        self.step = step
+        self.reached = False
+
+    def __call__(self, received: Received) -> str | Fault:
+        if received.role == "planner" and received.step > self.step:
+            self.reached = True
+            return Fault("hang")
+        return endless(received)
+
+    def wait(self) -> None:
+        deadline = time.monotonic() + 120
+        while not self.reached:
+            assert time.monotonic() < deadline, "the run did not get there"
+            time.sleep(0.05)
+
+
+@pytest.mark.parametrize("desktop", ["reattached", "replayed"])
+def test_a_killed_run_is_readable_and_goes_on(tmp_path: Path, desktop: str) -> None:
+    pause = _Pausing(7)
+    with FakeServer(then=pause) as server:
+        hisa = Command(tmp_path, url=server.url)
+        process = hisa.start("run", "Press keys.", "--model", "anything", "--max-steps", "9")
+        pause.wait()
+        process.kill()
+        process.communicate()
+
+        run = latest(hisa)
+        assert (run.status, run.last_step) == ("unfinished", 7)
+        assert "unfinished" in hisa.run("runs", "ls")
+        assert "Press keys." in hisa.run("runs", "show", "latest")
+        hisa.run("runs", "report", "latest")
+        if desktop == "replayed":
+            _end_desktop(run)
+
+        pause.step = 99
+        before = len(server.requests)
+        result = hisa.json("runs", "resume", "latest", code=1)
+        resumed = [r for r in server.requests[before:] if r.role == "planner"]
+    assert (result["status"], result["steps"]) == ("max_steps", 9)
+    assert [request.step for request in resumed] == [8, 9]
+    last_lines = [step.abstracted.line for step in run.steps if step.abstracted][5:7]
+    assert all(line in resumed[0].text for line in last_lines)
+    assert resumed[0].text.count("<refined_context>") == 2
+    (event,) = [event for event in latest(hisa).events if isinstance(event, RunResumed)]
+    assert event.desktop == desktop
+    assert latest(hisa).status == "max_steps"
+    _end_desktop(latest(hisa))
+
+
+def test_ctrl_c_stops_a_run_and_resume_goes_on(tmp_path: Path) -> None:
+    pause = _Pausing(2)
+    with FakeServer(then=pause) as server:
+        hisa = Command(tmp_path, url=server.url)
+        process = hisa.start("run", "Press keys.", "--model", "anything", "--max-steps", "4")
+        pause.wait()
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=60)
+        assert process.returncode == 1, errors
+        assert "hisa runs resume" in output
+        assert latest(hisa).status == "stopped"
+        pause.step = 99
+        result = hisa.json("runs", "resume", code=1)
+    assert (result["status"], result["steps"]) == ("max_steps", 4)
+    (event,) = [event for event in latest(hisa).events if isinstance(event, RunResumed)]
+    assert event.desktop == "reattached"
+
+
+def test_a_finished_run_is_not_resumed(tmp_path: Path) -> None:
+    with FakeServer([Line(DONE, "planner")], then=endless) as server:
+        hisa = Command(tmp_path, url=server.url)
+        hisa.run("run", "Nothing.", "--model", "anything")
+    assert "nothing to go on with" in hisa.refused("runs", "resume")
+
+
+def _end_desktop(run: Run) -> None:
+    """End a desktop that a run left up, as a reboot would."""
+    from hisa.environments.runtime import DesktopRuntime
+    from hisa.errors import EnvironmentFailed
+
+    try:
+        runtime = DesktopRuntime.attach(run.manifest.desktop)
+    except EnvironmentFailed:
+        return
+    runtime.stop()

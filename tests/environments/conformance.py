@@ -1,0 +1,186 @@
+"""What every environment must do; each subclass brings the fixtures `environment` and `folder`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import PurePosixPath
+
+import pytest
+
+from hisa.actions import Click, Hotkey, Move, Press, Write
+from hisa.errors import ActionRefused
+from hisa.geometry import Point
+from hisa.observation import DEFAULT_IMAGE_LIMIT, Element, Observation
+from hisa.protocols import Environment
+
+UNICODE = "Grüße, 漢字 <>|@ €  — emoji 🙂"
+KNOWN = {"elements", "settle", "at_most_once", "execute", "files", "throw_away", "reattach"}
+
+
+def at(x: float, y: float) -> Point:
+    return Point(x, y, "screen")
+
+
+def only(observation: Observation, role: str, **wanted: str) -> Element:
+    """The one element of that role with those attributes."""
+    found = [
+        element
+        for element in observation.elements or ()
+        if element.role == role and all(getattr(element, k) == v for k, v in wanted.items())
+    ]
+    assert len(found) == 1, f"{len(found)} of role {role!r} with {wanted}"
+    return found[0]
+
+
+def _focused_text(observation: Observation) -> Element:
+    """The text field that takes what is typed."""
+    found = [
+        element
+        for element in observation.elements or ()
+        if element.role == "text" and {"focused", "editable"} <= element.states
+    ]
+    assert len(found) == 1
+    return found[0]
+
+
+class Conformance:
+    """Looking, acting, commands and files."""
+
+    async def test_says_what_it_is(self, environment: Environment) -> None:
+        assert environment.name
+        assert environment.capabilities <= KNOWN
+
+    async def test_look_fits_the_limit_and_knows_the_screen(self, environment: Environment) -> None:
+        seen = await environment.observe(settle=1.0)
+        assert seen.image.width <= DEFAULT_IMAGE_LIMIT.width
+        assert seen.image.height <= DEFAULT_IMAGE_LIMIT.height
+        assert seen.screen.width >= seen.image.width
+        assert seen.elements is None
+
+    async def test_elements_come_only_when_asked_for(self, environment: Environment) -> None:
+        seen = await environment.observe(elements=True)
+        assert (seen.elements is not None) == ("elements" in environment.capabilities)
+
+    async def test_pointer_goes_where_it_is_sent(self, environment: Environment) -> None:
+        await environment.act([Move(at(33, 44)), Move(at(211, 122))])
+        cursor = (await environment.observe()).cursor
+        assert cursor in (None, at(211, 122))
+
+    async def test_unknown_key_is_refused(self, environment: Environment) -> None:
+        with pytest.raises(ActionRefused, match="nosuchkey"):
+            await environment.act([Press("nosuchkey")])
+
+    async def test_doing_nothing_is_fine(self, environment: Environment) -> None:
+        await environment.act([])
+
+    async def test_file_round_trip_makes_folders(
+        self, environment: Environment, folder: PurePosixPath
+    ) -> None:
+        data = bytes(range(256)) * 40
+        path = str(folder / "deep" / "er" / "bytes.bin")
+        await environment.write_file(path, data)
+        await environment.write_file(path, data + b"!")
+        assert await environment.read_file(path) == data + b"!"
+
+    async def test_missing_file(self, environment: Environment, folder: PurePosixPath) -> None:
+        with pytest.raises(FileNotFoundError):
+            await environment.read_file(str(folder / "nothing here"))
+
+    async def test_fresh_start_forgets(
+        self, environment: Environment, folder: PurePosixPath
+    ) -> None:
+        path = str(folder / "before")
+        await environment.write_file(path, b"x")
+        await environment.reset()
+        if "throw_away" in environment.capabilities:
+            with pytest.raises(FileNotFoundError):
+                await environment.read_file(path)
+        else:
+            assert await environment.read_file(path) == b"x"
+
+
+class CommandConformance:
+    """Commands that really run."""
+
+    async def test_exit_code_output_and_error(self, environment: Environment) -> None:
+        done = await environment.execute("echo out; echo err >&2; exit 3")
+        assert (done.exit_code, done.output, done.error) == (3, "out\n", "err\n")
+        assert not done.timed_out
+
+    async def test_words_are_not_read_by_a_shell(self, environment: Environment) -> None:
+        done = await environment.execute(["printf", "%s|", "a b", "$HOME", ";"])
+        assert done.output == "a b|$HOME|;|"
+
+    async def test_missing_command_is_no_broken_machine(self, environment: Environment) -> None:
+        assert (await environment.execute("no-such-command-here")).exit_code == 127
+        assert (await environment.execute(["no-such-command-here"])).exit_code != 0
+
+    async def test_time_limit_ends_the_command(self, environment: Environment) -> None:
+        done = await environment.execute("echo started; sleep 600", timeout=1.0)
+        assert done.timed_out
+        assert done.exit_code == 124
+
+    async def test_output_limit(self, environment: Environment) -> None:
+        done = await environment.execute("yes hisa | head -c 3000000", limit=1000)
+        assert done.exit_code == 0
+        assert len(done.output) == 1000
+
+    async def test_background_program_does_not_hold_the_answer(
+        self, environment: Environment
+    ) -> None:
+        done = await environment.execute("sleep 600 & echo gone on", timeout=30.0)
+        assert not done.timed_out
+        assert done.output == "gone on\n"
+
+
+class EditorConformance:
+    """A real text editor, typed into and saved from."""
+
+    @pytest.fixture
+    async def editor(
+        self, environment: Environment, folder: PurePosixPath
+    ) -> AsyncIterator[PurePosixPath]:
+        path = folder / "note.txt"
+        await environment.write_file(str(path), b"")
+        await environment.execute(f"mousepad {path} >/dev/null 2>&1 &")
+        while (seen := await environment.observe(settle=5.0)).active is None:
+            pass
+        assert "note.txt" in seen.active.title
+        yield path
+        await environment.execute("pkill -KILL -x mousepad")
+
+    async def test_typed_text_is_saved_byte_for_byte(
+        self, environment: Environment, editor: PurePosixPath
+    ) -> None:
+        seen = await environment.observe(elements=True)
+        field = next(e for e in seen.elements or () if e.role == "text" and "editable" in e.states)
+        await environment.act([Click(field.box.centre), Write(f"{UNICODE}\n\tb")])
+        await environment.act([Hotkey(("ctrl", "s"))])
+        await environment.observe(settle=3.0)
+        saved = (await environment.read_file(str(editor))).decode()
+        assert saved.rstrip("\n") == f"{UNICODE}\n\tb"
+
+    async def test_dialog_is_told_with_its_places(
+        self, environment: Environment, editor: PurePosixPath
+    ) -> None:
+        await environment.act([Write("kept elsewhere"), Hotkey(("ctrl", "shift", "s"))])
+        seen = await environment.observe(elements=True, settle=5.0)
+        name = _focused_text(seen)
+        assert name.label in {"Name:", ""}
+        target = editor.with_name("elsewhere.txt")
+        await environment.act([Click(name.box.centre), Hotkey(("ctrl", "a")), Write(str(target))])
+        seen = await environment.observe(elements=True, settle=3.0)
+        assert _focused_text(seen).text == str(target)
+        await environment.act([Click(only(seen, "push button", name="Save").box.centre)])
+        await environment.observe(settle=3.0)
+        assert (await environment.read_file(str(target))).startswith(b"kept elsewhere")
+
+    async def test_open_menu_shows_its_items(
+        self, environment: Environment, editor: PurePosixPath
+    ) -> None:
+        before = await environment.observe(elements=True)
+        assert not [e for e in before.elements or () if e.role == "menu item"]
+        await environment.act([Click(only(before, "menu", name="Edit").box.centre)])
+        after = await environment.observe(elements=True, settle=3.0)
+        assert only(after, "menu item", name="Undo").box.top > 0
+        await environment.act([Press("esc")])

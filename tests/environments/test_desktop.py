@@ -1,0 +1,289 @@
+"""The private desktop through HiSA's own routes, and what makes it private."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import uuid
+from collections.abc import AsyncIterator
+from pathlib import Path, PurePosixPath
+
+import httpx
+import pytest
+import pytest_asyncio
+
+from hisa.actions import Move, Write
+from hisa.environments.desktop import DesktopEnvironment
+from hisa.environments.remote import RemoteEnvironment
+from hisa.environments.runtime import DesktopRuntime, Handle, forwarded, list_desktops, reap
+from hisa.errors import EnvironmentFailed
+from hisa.geometry import Size
+from tests.environments.conformance import (
+    UNICODE,
+    CommandConformance,
+    Conformance,
+    EditorConformance,
+    at,
+)
+
+pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def environment() -> AsyncIterator[DesktopEnvironment]:
+    async with DesktopEnvironment() as desktop:
+        yield desktop
+
+
+@pytest.fixture
+def folder() -> PurePosixPath:
+    return PurePosixPath("/home/user", uuid.uuid4().hex)
+
+
+class TestDesktop(Conformance, CommandConformance, EditorConformance):
+    async def test_larger_screen_is_scaled_for_models(
+        self, environment: DesktopEnvironment
+    ) -> None:
+        async with DesktopEnvironment(Size(1600, 1200)) as large:
+            seen = await large.observe()
+            assert seen.screen == Size(1600, 1200)
+            assert seen.image == Size(960, 720)
+            await large.act([Move(at(1599, 1199))])
+            assert (await large.observe()).cursor == at(1599, 1199)
+
+    async def test_long_text_with_more_characters_than_free_keys(
+        self, environment: DesktopEnvironment, folder: PurePosixPath
+    ) -> None:
+        text = "".join(chr(code) for code in range(0x4E00, 0x4E00 + 400)) + UNICODE
+        path = str(folder / "long.txt")
+        await environment.write_file(path, b"")
+        await environment.execute(f"mousepad {path} >/dev/null 2>&1 &")
+        while (await environment.observe(settle=5.0)).active is None:
+            pass
+        await environment.act([Write(text)])
+        await environment.execute("true")
+        await environment.observe(settle=5.0)
+        seen = await environment.observe(elements=True)
+        shown = next(e for e in seen.elements or () if "focused" in e.states)
+        assert shown.text == text[:200]
+        await environment.execute("pkill -KILL -x mousepad")
+
+
+class TestPrivacy:
+    async def test_host_files_do_not_exist_inside(
+        self, environment: DesktopEnvironment, tmp_path: Path
+    ) -> None:
+        (tmp_path / "secret").write_text("x")
+        for path in (tmp_path / "secret", Path(__file__), Path.home() / ".bashrc"):
+            with pytest.raises(FileNotFoundError):
+                await environment.read_file(str(path))
+
+    async def test_writing_to_the_system_does_not_reach_the_host(
+        self, environment: DesktopEnvironment
+    ) -> None:
+        name = f"hisa-{uuid.uuid4().hex}"
+        await environment.execute(f"touch /tmp/{name} /var/tmp/{name} /home/user/{name}")
+        found = await environment.execute(f"ls /tmp/{name} /var/tmp/{name} /home/user/{name}")
+        assert found.exit_code == 0
+        for folder in ("/tmp", "/var/tmp", "/home/user"):
+            assert not Path(folder, name).exists()
+
+    async def test_no_network_and_no_host_ports(self, environment: DesktopEnvironment) -> None:
+        devices = await environment.execute("tail -n +3 /proc/net/dev | cut -d: -f1")
+        assert devices.output.split() == ["lo"]
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = server.getsockname()[1]
+            done = await environment.execute(f"exec 3<>/dev/tcp/127.0.0.1/{port}")
+        assert done.exit_code != 0
+        assert "refused" in done.error
+
+    async def test_ordinary_user_without_a_way_up(self, environment: DesktopEnvironment) -> None:
+        done = await environment.execute("id -un; grep NoNewPrivs /proc/self/status; cd; pwd")
+        assert done.output.split() == ["user", "NoNewPrivs:", "1", "/home/user"]
+
+    async def test_host_processes_are_not_seen(self, environment: DesktopEnvironment) -> None:
+        done = await environment.execute("cat /proc/[0-9]*/cmdline | tr '\\0' ' '")
+        assert "pytest" not in done.output
+        assert "Xvfb" in done.output
+
+    async def test_two_side_by_side_do_not_meet(self, environment: DesktopEnvironment) -> None:
+        async with DesktopEnvironment() as other:
+            await environment.write_file("/home/user/mine", b"1")
+            with pytest.raises(FileNotFoundError):
+                await other.read_file("/home/user/mine")
+            await other.act([Move(at(7, 9))])
+            await environment.act([Move(at(70, 90))])
+            assert (await other.observe()).cursor == at(7, 9)
+
+
+class TestAtMostOnce:
+    async def client(self, environment: DesktopEnvironment) -> httpx.AsyncClient:
+        handle = Handle.from_json(environment.handle)
+        return httpx.AsyncClient(
+            transport=httpx.AsyncHTTPTransport(uds=handle.socket),
+            base_url="http://guest",
+            headers={"Authorization": f"Bearer {handle.token}"},
+            timeout=30.0,
+        )
+
+    async def test_act_sent_again_is_not_done_again(self, environment: DesktopEnvironment) -> None:
+        first = {"id": "a-1", "actions": [{"kind": "move", "to": {"x": 10, "y": 10}}]}
+        second = {"id": "a-2", "actions": [{"kind": "move", "to": {"x": 50, "y": 50}}]}
+        async with await self.client(environment) as client:
+            for asked in (first, second, first):
+                assert (await client.post("/hisa/act", json=asked)).json() == {"done": 1}
+        assert (await environment.observe()).cursor == at(50, 50)
+
+    async def test_refusal_is_remembered(self, environment: DesktopEnvironment) -> None:
+        asked = {"id": "r-1", "actions": [{"kind": "press", "key": "nosuchkey"}]}
+        async with await self.client(environment) as client:
+            answers = [await client.post("/hisa/act", json=asked) for _ in range(2)]
+        assert [answer.status_code for answer in answers] == [422, 422]
+        assert answers[0].json() == answers[1].json()
+
+    async def test_command_still_running_is_waited_for(
+        self, environment: DesktopEnvironment
+    ) -> None:
+        asked = {"id": "c-1", "command": "echo x >> ~/once; sleep 0.5; wc -l < ~/once"}
+        async with await self.client(environment) as client:
+            posts = [client.post("/hisa/execute", json=asked) for _ in range(3)]
+            answers = [answer.json() for answer in await asyncio.gather(*posts)]
+        assert [answer["output"] for answer in answers] == ["1\n"] * 3
+
+    @pytest.mark.parametrize(
+        ("path", "body", "status"),
+        [
+            ("/hisa/act", b"{bad", 400),
+            ("/hisa/act", b"[]", 400),
+            ("/hisa/act", b'{"id": "", "actions": []}', 400),
+            ("/hisa/act", b'{"id": 7, "actions": []}', 400),
+            ("/hisa/act", b'{"id": "x1", "actions": [1]}', 422),
+            ("/hisa/act", b'{"id": "x2", "actions": [{"kind": "format_disk"}]}', 422),
+            ("/hisa/act", b'{"id": "x3", "actions": [{"kind": "move", "to": {"x": NaN}}]}', 422),
+            ("/hisa/act", b'{"id": "x4", "actions": [{"kind": "sleep", "seconds": 1e9}]}', 422),
+            ("/hisa/act", b'{"id": "x5", "actions": [{"kind": "click", "at": [1, 2]}]}', 422),
+            ("/hisa/act", b'{"id": "x6", "actions": [{"kind": "write", "text": "\\u0001"}]}', 422),
+            ("/hisa/execute", b'{"id": "x7", "command": []}', 400),
+            ("/hisa/execute", b'{"id": "x8", "command": "true", "timeout": -1}', 400),
+            ("/hisa/observe", b'{"format": "gif"}', 400),
+            ("/hisa/observe", b"[" * 100_000, 400),
+            ("/hisa/nothing", b"{}", 404),
+            ("/hisa/capabilities", b"{}", 405),
+        ],
+    )
+    async def test_bad_request_is_told_why(
+        self, environment: DesktopEnvironment, path: str, body: bytes, status: int
+    ) -> None:
+        async with await self.client(environment) as client:
+            answer = await client.post(path, content=body)
+            assert answer.status_code == status
+            assert answer.json()["error"]
+            assert (await client.get("/hisa/capabilities")).status_code == 200
+
+    async def test_token_is_wanted(self, environment: DesktopEnvironment) -> None:
+        handle = Handle.from_json(environment.handle)
+        transport = httpx.AsyncHTTPTransport(uds=handle.socket)
+        async with httpx.AsyncClient(transport=transport, base_url="http://guest") as client:
+            for path in ("/hisa/capabilities", "/screenshot", "/platform"):
+                assert (await client.get(path)).status_code == 401
+
+
+class TestLife:
+    async def test_nothing_is_left(self) -> None:
+        async with DesktopEnvironment() as desktop:
+            handle = Handle.from_json(desktop.handle)
+            inside = _inside(handle.pid)
+            assert len(inside) >= 4
+            assert handle.id in [known.id for known in list_desktops()]
+        assert not handle.folder.exists()
+        assert handle.id not in Path("/proc/mounts").read_text()
+        assert not [pid for pid in inside if Path(f"/proc/{pid}").exists()]
+
+    async def test_killed_desktop_is_a_broken_machine(self) -> None:
+        async with DesktopEnvironment() as desktop:
+            handle = Handle.from_json(desktop.handle)
+            os.kill(handle.pid, signal.SIGKILL)
+            for attempt in (desktop.observe(), desktop.act([Move(at(1, 1))])):
+                with pytest.raises(EnvironmentFailed):
+                    await attempt
+            with pytest.raises(EnvironmentFailed):
+                await desktop.execute("true")
+        assert not handle.folder.exists()
+
+    async def test_outlives_a_killed_hisa_and_is_found_again(self) -> None:
+        program = (
+            "import json, sys\n"
+            "from hisa.environments.runtime import DesktopRuntime\n"
+            "from hisa.geometry import Size\n"
+            "runtime = DesktopRuntime(Size(640, 480))\n"
+            "runtime.start()\n"
+            "print(json.dumps(runtime.handle.to_json()), flush=True)\n"
+            "sys.stdin.read()\n"
+        )
+        child = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-c",
+            program,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+        )
+        assert child.stdout is not None
+        handle = json.loads(await child.stdout.readline())
+        child.kill()
+        await child.wait()
+        async with DesktopEnvironment.attach(handle) as desktop:
+            seen = await desktop.observe()
+            assert seen.screen == Size(640, 480)
+            assert (await desktop.execute("echo here")).output == "here\n"
+        with pytest.raises(EnvironmentFailed, match="gone"):
+            DesktopEnvironment.attach(handle)
+
+    async def test_ends_itself_when_nobody_asks(self) -> None:
+        runtime = DesktopRuntime(Size(640, 480), idle=0.3)
+        await asyncio.to_thread(runtime.start)
+        try:
+            async with asyncio.timeout(20):
+                while runtime.alive:
+                    await asyncio.sleep(0.05)
+            assert runtime.handle.id not in [known.id for known in list_desktops()]
+            reap()
+            assert not runtime.handle.folder.exists()
+        finally:
+            await asyncio.to_thread(runtime.stop)
+
+    async def test_failed_start_shows_the_log_and_a_fix(self) -> None:
+        runtime = DesktopRuntime(Size(0, 480))
+        with pytest.raises(EnvironmentFailed, match="Xvfb") as caught:
+            await asyncio.to_thread(runtime.start)
+        assert "install-system.sh" in caught.value.fix
+        assert not runtime.alive
+
+    async def test_other_clients_reach_it_by_tcp(self, environment: DesktopEnvironment) -> None:
+        handle = Handle.from_json(environment.handle)
+        async with forwarded(handle) as port:
+            url = f"http://127.0.0.1:{port}"
+            async with RemoteEnvironment(url, token=handle.token) as remote:
+                assert "at_most_once" in remote.capabilities
+                assert "throw_away" not in remote.capabilities
+                assert (await remote.execute("id -un")).output == "user\n"
+            with pytest.raises(EnvironmentFailed) as caught:
+                await RemoteEnvironment(url, token="wrong").__aenter__()
+            assert "HISA_GUEST_TOKEN" in caught.value.fix
+
+
+def _inside(pid: int) -> list[int]:
+    """Host numbers of everything below a process."""
+    listed = subprocess.run(
+        ["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True
+    ).stdout
+    parents = [tuple(map(int, line.split())) for line in listed.splitlines()]
+    found, new = [pid], [pid]
+    while new:
+        new = [child for child, parent in parents if parent in new]
+        found += new
+    return found

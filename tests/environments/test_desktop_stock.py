@@ -1,0 +1,31 @@
+"""The same desktop driven by the stock OSWorld routes alone."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator
+from pathlib import PurePosixPath
+
+import pytest
+import pytest_asyncio
+
+from hisa.environments.desktop import DesktopEnvironment
+from tests.environments.conformance import CommandConformance, Conformance, EditorConformance
+
+pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def environment() -> AsyncIterator[DesktopEnvironment]:
+    async with DesktopEnvironment(stock=True) as desktop:
+        yield desktop
+
+
+@pytest.fixture
+def folder() -> PurePosixPath:
+    return PurePosixPath("/home/user", uuid.uuid4().hex)
+
+
+class TestStock(Conformance, CommandConformance, EditorConformance):
+    async def test_promises_no_more_than_it_can(self, environment: DesktopEnvironment) -> None:
+        assert "at_most_once" not in environment.capabilities

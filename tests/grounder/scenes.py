@@ -1,0 +1,60 @@
+"""Observations to ground on: one recorded from a real dialog, and one to build by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from hisa.actions import parse
+from hisa.geometry import Box, Size
+from hisa.observation import Element, Observation, Screenshot, Window
+from hisa.protocols import ToolCall
+
+DATA = Path(__file__).parent / "data"
+IMAGE = Size(1280, 720)
+
+
+def recorded(name: str, *, elements: bool = True) -> Observation:
+    """A recorded screen: its picture, windows and, unless left out, elements."""
+    screenshot = Screenshot.from_png((DATA / f"{name}.png").read_bytes())
+    content = json.loads((DATA / f"{name}.json").read_text("utf-8"))
+    windows = tuple(
+        Window(str(index), item["title"], item["app"], _box(item["box"]), item["active"])
+        for index, item in enumerate(content["windows"])
+    )
+    found = tuple(_element(item) for item in content["elements"]) if elements else None
+    return Observation(screenshot, screenshot.size, windows, found)
+
+
+def _box(numbers: list[int]) -> Box:
+    left, top, width, height = numbers
+    return Box(left, top, left + width, top + height, "screen")
+
+
+def _element(item: dict[str, Any]) -> Element:
+    fields = {**item, "box": _box(item["box"]), "states": frozenset(item["states"])}
+    return Element(**fields)
+
+
+def element(role: str, name: str, at: tuple[int, int, int, int], **more: Any) -> Element:
+    """An element at left, top, width, height of the screen."""
+    return Element(role, name, _box(list(at)), **more)
+
+
+def scene(
+    *elements: Element,
+    windows: tuple[Window, ...] = (),
+    screen: Size = IMAGE,
+    picture: Image.Image | None = None,
+) -> Observation:
+    """An observation of these elements; the picture is blank unless given."""
+    image = picture or Image.new("RGB", (IMAGE.width, IMAGE.height), "white")
+    return Observation(Screenshot(image), screen, windows, elements)
+
+
+def call(description: str, source: str = "pyautogui.click(X_COORD, Y_COORD)") -> ToolCall:
+    """A gui_action whose first slot is described."""
+    return ToolCall("why", "gui_action", source, description, actions=parse(source))

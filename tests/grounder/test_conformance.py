@@ -1,0 +1,155 @@
+"""What every grounder must do, whichever way it finds places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import pytest
+
+from hisa.actions import Click, Drag, parse, points, slots
+from hisa.errors import NotFound
+from hisa.events import Event, Grounded, GroundingFailed
+from hisa.geometry import Box, Size
+from hisa.grounder.elements import ElementsGrounder
+from hisa.grounder.formats import GTA1Format
+from hisa.grounder.vision import VisionGrounder
+from hisa.models.fakes import FunctionModel
+from hisa.observation import Observation
+from hisa.protocols import Grounder, ModelRequest, ToolCall
+
+from .scenes import call, element, scene
+
+SAVE, CANCEL = (1200, 960, 120, 60), (900, 960, 120, 60)
+SCREEN = Size(1920, 1080)
+
+
+def look() -> Observation:
+    """A screen of 1920x1080 seen as 1280x720."""
+    return scene(
+        element("push button", "Save", SAVE),
+        element("push button", "Cancel", CANCEL),
+        screen=SCREEN,
+    )
+
+
+def seeing_model(request: ModelRequest) -> str:
+    """A model that knows this screen, and answers in pixels of the picture it was sent."""
+    width, height = 1288, 728
+    known = {"the Save button": SAVE, "the Cancel button": CANCEL}
+    for description, (left, top, wide, high) in known.items():
+        if description in request.text:
+            x, y = (left + wide / 2) / SCREEN.width, (top + high / 2) / SCREEN.height
+            return f"({x * width:.0f},{y * height:.0f})"
+    return "I do not see it."
+
+
+@dataclass
+class Setup:
+    grounder: Grounder
+    events: list[Event]
+
+
+Maker = Callable[[], Setup]
+
+
+def elements_grounder() -> Setup:
+    events: list[Event] = []
+    return Setup(ElementsGrounder(emit=events.append), events)
+
+
+def vision_grounder() -> Setup:
+    events: list[Event] = []
+    model = FunctionModel(seeing_model)
+    return Setup(VisionGrounder(model, GTA1Format(), emit=events.append), events)
+
+
+@pytest.fixture(params=[elements_grounder, vision_grounder], ids=["elements", "vision"])
+def setup(request: pytest.FixtureRequest) -> Setup:
+    make: Maker = request.param
+    return make()
+
+
+def in_image(box: tuple[int, int, int, int]) -> Box:
+    left, top, width, height = box
+    corners = Box(left, top, left + width, top + height, "screen")
+    return look().convert_box(corners, "image")
+
+
+async def test_a_description_becomes_a_place_in_image_space(setup: Setup) -> None:
+    grounded = await setup.grounder.resolve(call("the Save button"), look())
+    (place,) = grounded.places
+    assert place.point.space == "image"
+    assert in_image(SAVE).contains(place.point)
+    assert points(grounded.actions) == (place.point,)
+    x, y = place.point.rounded()
+    assert grounded.input == f"pyautogui.click({x}, {y})"
+    assert place.source
+    assert place.description == "the Save button"
+
+
+async def test_two_slots_become_two_places(setup: Setup) -> None:
+    source = (
+        "pyautogui.moveTo(X_COORD, Y_COORD); pyautogui.dragTo(X_COORD_2, Y_COORD_2, duration=1)"
+    )
+    drag = replace(call("the Save button", source), description_2="the Cancel button")
+    grounded = await setup.grounder.resolve(drag, look())
+    assert slots(grounded.actions) == ()
+    start, end = points(grounded.actions)
+    assert in_image(SAVE).contains(start)
+    assert in_image(CANCEL).contains(end)
+    assert isinstance(grounded.actions[1], Drag)
+    assert [place.description for place in grounded.places] == [
+        "the Save button",
+        "the Cancel button",
+    ]
+
+
+async def test_success_is_recorded(setup: Setup) -> None:
+    grounded = await setup.grounder.resolve(call("the Save button"), look())
+    (event,) = setup.events
+    assert isinstance(event, Grounded)
+    assert event.input == grounded.input
+    (found,) = event.places
+    assert (found.x, found.y) == (grounded.places[0].point.x, grounded.places[0].point.y)
+
+
+@pytest.mark.parametrize(
+    "unchanged",
+    [
+        ToolCall(
+            "t", "gui_action", "pyautogui.click(5,  6)", actions=parse("pyautogui.click(5,6)")
+        ),
+        ToolCall("t", "bash_execution", "ls X_COORD", "the Save button"),
+        ToolCall("t", "a_plug_in", {"x": 1}),
+    ],
+)
+async def test_a_call_without_slots_comes_back_as_it_is(setup: Setup, unchanged: ToolCall) -> None:
+    grounded = await setup.grounder.resolve(unchanged, look())
+    assert grounded.call is unchanged
+    assert grounded.input == unchanged.input
+    assert grounded.actions == unchanged.actions
+    assert grounded.places == ()
+    assert setup.events == []
+
+
+async def test_what_is_not_there_is_not_found(setup: Setup) -> None:
+    with pytest.raises(NotFound, match="Frobnicate"):
+        await setup.grounder.resolve(call("the Frobnicate button"), look())
+    (event,) = setup.events
+    assert isinstance(event, GroundingFailed)
+    assert event.description == "the Frobnicate button"
+    assert event.reason
+
+
+async def test_an_empty_description_is_not_found(setup: Setup) -> None:
+    with pytest.raises(NotFound, match="'description' is empty"):
+        await setup.grounder.resolve(call("  "), look())
+
+
+async def test_the_call_itself_stays_for_the_record(setup: Setup) -> None:
+    before = call("the Save button")
+    grounded = await setup.grounder.resolve(before, look())
+    assert grounded.call is before
+    assert isinstance(before.actions[0], Click)
+    assert slots(before.actions) == (1,)

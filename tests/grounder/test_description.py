@@ -1,0 +1,141 @@
+"""Reading descriptions: pure text to `Query`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hisa.grounder.description import Query, read_description
+from hisa.grounder.similar import similarity, title_similarity
+
+
+def facts(query: Query) -> dict[str, Any]:
+    """What a query says, without what it leaves open."""
+    said: dict[str, Any] = {
+        "name": query.name,
+        "kind": query.kind and query.kind.word,
+        "window": query.window,
+        "nth": query.nth,
+        "where": set(query.where),
+        "labelled": query.labelled,
+        "inside": query.inside and query.inside.kind and query.inside.kind.word,
+        "relation": query.relation and (query.relation.direction, query.relation.anchor.name),
+    }
+    return {key: value for key, value in said.items() if value}
+
+
+@pytest.mark.parametrize(
+    ("description", "meant"),
+    [
+        ("the Save button", {"name": "save", "kind": "button"}),
+        ('push button "Save"', {"name": "Save", "kind": "button"}),
+        ("Home", {"name": "home"}),
+        ("menu item Save As", {"name": "save as", "kind": "menu item"}),
+        ("checkbox Wrap text", {"name": "wrap text", "kind": "checkbox"}),
+        ("don't save button", {"name": "don't save", "kind": "button"}),
+        ("the Open button", {"name": "open", "kind": "button"}),
+        ("the Go to Line menu item", {"name": "go to line", "kind": "menu item"}),
+        ("Log in button", {"name": "log in", "kind": "button"}),
+        ("cell B2", {"name": "b2", "kind": "cell"}),
+        ("the text area", {"kind": "text area"}),
+        ("the second row", {"kind": "row", "nth": 2}),
+        ("row 3", {"kind": "row", "nth": 3}),
+        ("the last item in the list", {"kind": "item", "nth": -1, "inside": "list"}),
+        ("the field labelled Name", {"name": "name", "kind": "field", "labelled": True}),
+        ('text labelled "Name:"', {"name": "Name:", "kind": "text", "labelled": True}),
+        ("the input field for the file name", {"name": "file name", "kind": "field"}),
+        ("the tab titled Sheet2", {"name": "sheet2", "kind": "tab"}),
+        ("the button that says “Don't Save”", {"name": "Don't Save", "kind": "button"}),
+        ("OK in the dialog 'Question'", {"name": "ok", "window": "Question"}),
+        (
+            "Save button in the Save As dialog",
+            {"name": "save", "kind": "button", "window": "save as"},
+        ),
+        (
+            "the 'Save As...' menu item in the File menu",
+            {"name": "Save As...", "kind": "menu item"},
+        ),
+        (
+            "The blue 'Save' button at the bottom right of the dialog",
+            {"name": "Save", "kind": "button", "where": {"bottom", "right"}},
+        ),
+        (
+            "The 'File' menu in the menu bar at the top left of the Mousepad window",
+            {
+                "name": "File",
+                "kind": "menu",
+                "window": "mousepad",
+                "inside": "menu bar",
+                "where": {"top", "left"},
+            },
+        ),
+        (
+            "the button to the right of the Name field",
+            {"kind": "button", "relation": ("right", "name")},
+        ),
+        ("the icon below 'Trash'", {"kind": "icon", "relation": ("below", "Trash")}),
+        ("the Save button to save the document", {"name": "save", "kind": "button"}),
+        ("the text editing area of Mousepad", {"kind": "text area", "window": "mousepad"}),
+    ],
+)
+def test_the_usual_reading(description: str, meant: dict[str, Any]) -> None:
+    usual = read_description(description)[-1]
+    assert {key: facts(usual).get(key) for key in meant} == meant
+    assert facts(usual).keys() - meant.keys() <= {"labelled"}
+
+
+def test_literal_readings_come_first() -> None:
+    names = [query.name for query in read_description("the first name field")]
+    assert names == ["first name field", "first name", "name"]
+    assert [query.name for query in read_description("Text Files")] == ["text files", "text"]
+
+
+def test_quotes_leave_one_reading() -> None:
+    (query,) = read_description("the 'First name' field")
+    assert (query.name, query.quoted) == ("First name", True)
+
+
+@given(st.text(max_size=300))
+def test_any_text_has_a_reading(description: str) -> None:
+    assert 1 <= len(read_description(description)) <= 3
+
+
+def test_a_very_long_description_is_cut() -> None:
+    assert len(read_description("in the " * 100_000)[-1].name) <= 2_000
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "low", "high"),
+    [
+        ("save as", "Save As...", 1, 1),
+        ("Name", "Name:", 1, 1),
+        ("bold", "Bold (Ctrl+B)", 1, 1),
+        ("file", "_File", 1, 1),
+        ("letter.txt", "lettertxt", 0.9, 1),
+        ("wrap text", "Wrap text automatically", 0.6, 0.9),
+        (
+            "Dear reader, this is a letter",
+            "Dear reader,\nthis is a letter\nabout" + " x" * 999,
+            0.9,
+            1,
+        ),
+        ("save", "Save As...", 0, 0.6),
+        ("save as", "Save", 0, 0.6),
+        ("save", "Safe", 0, 0.6),
+        ("open", "Open Recent", 0, 0.6),
+        ("sheet1", "Sheet2", 0, 0.6),
+        ("ok", "", 0, 0),
+        ("", "OK", 0, 0),
+    ],
+)
+def test_similarity(name: str, text: str, low: float, high: float) -> None:
+    assert low <= similarity(name, text) <= high
+
+
+def test_a_part_of_a_title_is_enough() -> None:
+    assert title_similarity("mousepad", "*letter.txt - Mousepad") == 1
+    assert title_similarity("letter.txt", "*letter.txt - Mousepad") == 1
+    assert title_similarity("calc", "notes - Mousepad", "mousepad") < 0.6

@@ -1,0 +1,310 @@
+"""Grounding by accessibility and by read text: a recorded dialog, and scenes built by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PIL import Image, ImageDraw, ImageFont
+
+from hisa import ocr
+from hisa.errors import NotFound
+from hisa.events import Event, GroundingFailed
+from hisa.geometry import Box
+from hisa.grounder.elements import ElementsGrounder
+from hisa.observation import Element, Observation, Window
+from hisa.protocols import Place
+
+from .scenes import call, element, recorded, scene
+
+needs_tesseract = pytest.mark.skipif(
+    not ocr.available(), reason="needs the tesseract program: sudo apt-get install tesseract-ocr"
+)
+
+
+async def find(description: str, observation: Observation) -> Place:
+    grounder = ElementsGrounder(emit=lambda _: None)
+    (place,) = (await grounder.resolve(call(description), observation)).places
+    return place
+
+
+async def refusal(description: str, observation: Observation) -> NotFound:
+    with pytest.raises(NotFound) as refused:
+        await find(description, observation)
+    return refused.value
+
+
+def at(place: Place) -> tuple[int, int]:
+    return place.point.rounded()
+
+
+# ---------------------------------------------------------------- a recorded dialog
+
+IN_SAVE_AS = [
+    ("the Save button", (1097, 675, 86, 34)),
+    ("Save", (1097, 675, 86, 34)),
+    ('push button "Save"', (1097, 675, 86, 34)),
+    ("the blue 'Save' button at the bottom right of the 'Save As' dialog", (1097, 675, 86, 34)),
+    ("the Cancel button in the Save As dialog", (1007, 675, 86, 34)),
+    ("the button to the left of the Save button", (1007, 675, 86, 34)),
+    ("the field labelled Name", (158, 30, 1021, 34)),
+    ("Name field", (158, 30, 1021, 34)),
+    ('text labelled "Name:"', (158, 30, 1021, 34)),
+    ("the text field to the right of the label 'Name:'", (158, 30, 1021, 34)),
+    ("the Encoding drop-down", (168, 629, 181, 34)),
+    ("Text Files", (1082, 629, 101, 34)),
+    ("the drop-down above the Save button", (1082, 629, 101, 34)),
+    ("the Create Folder button", (1147, 80, 36, 34)),
+    ("the file pears.txt", (280, 170, 698, 21)),
+    ("pears.txt", (280, 170, 698, 21)),
+    ("the second row", (250, 170, 939, 21)),
+    ("the first row of the list", (250, 147, 939, 21)),
+    ("the Home folder in the sidebar", (93, 78, 156, 36)),
+    ("Desktop", (93, 116, 156, 36)),
+    ("the column header Size", (976, 121, 72, 25)),
+]
+
+
+@pytest.mark.parametrize(("description", "box"), IN_SAVE_AS, ids=[d for d, _ in IN_SAVE_AS])
+async def test_a_real_dialog(description: str, box: tuple[int, int, int, int]) -> None:
+    left, top, width, height = box
+    place = await find(description, recorded("save_as"))
+    assert place.source == "accessibility"
+    assert place.score is not None
+    assert 0.6 <= place.score <= 1
+    assert Box(left, top, left + width, top + height).contains(place.point), place
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        "OK in the dialog 'Question'",
+        "the Delete button",
+        "the Wrap text checkbox",
+        "the Open button",
+        "the fifth row",
+        "cell B2",
+        "the button below the Save button",
+        "asdf qwer",
+        "?",
+    ],
+)
+async def test_a_real_dialog_has_no_such_thing(description: str) -> None:
+    assert description in str(await refusal(description, recorded("save_as")))
+
+
+async def test_every_named_element_of_the_active_window_is_found_by_role_and_name() -> None:
+    observation = recorded("save_as")
+    named = [e for e in observation.elements or () if e.name.strip() and e.window == "Save As"]
+    boxes = {e: observation.convert_box(e.box, "image") for e in named if e.box.area}
+    names = [(e.role, e.name) for e in boxes]
+    unique = [e for e in boxes if names.count((e.role, e.name)) == 1 and e.role != "dialog"]
+    assert len(unique) > 15
+    for item in unique:
+        place = await find(f'{item.role} "{item.name}"', observation)
+        assert boxes[item].contains(place.point), item
+
+
+# ---------------------------------------------------------------- scenes built by hand
+
+
+async def test_the_active_window_goes_first() -> None:
+    windows = (Window("1", "Letter", "a"), Window("2", "Notes", "b", active=True))
+    observation = scene(
+        element("push button", "OK", (100, 100, 60, 30), window="Letter"),
+        element("push button", "OK", (600, 100, 60, 30), window="Notes"),
+        windows=windows,
+    )
+    assert at(await find("the OK button", observation)) == (630, 115)
+    assert at(await find("OK in the 'Letter' window", observation)) == (130, 115)
+
+
+async def test_what_lies_behind_a_modal_dialog_is_not_clicked() -> None:
+    windows = (Window("1", "Letter", "a"), Window("2", "Question", "a", active=True))
+    observation = scene(
+        element("dialog", "Question", (500, 0, 300, 300), app="a", window="Question",
+                states=frozenset({"modal", "showing"})),
+        element("push button", "Print", (100, 100, 60, 30), app="a", window="Letter",
+                states=frozenset({"showing"})),
+        windows=windows,
+    )  # fmt: skip
+    assert "nothing fits" in str(await refusal("the Print button", observation))
+
+
+async def test_equal_elements_are_ambiguous_and_an_ordinal_decides() -> None:
+    observation = scene(
+        element("push button", "Remove", (100, 100, 60, 30)),
+        element("push button", "Remove", (100, 200, 60, 30)),
+        element("push button", "Remove", (100, 300, 60, 30)),
+    )
+    refused = await refusal("the Remove button", observation)
+    assert "3 elements fit equally well" in str(refused)
+    assert refused.candidates[0] == 'push button "Remove" at (130, 115)'
+    assert at(await find("the second Remove button", observation)) == (130, 215)
+    assert at(await find("the last Remove button", observation)) == (130, 315)
+    assert at(await find("the Remove button at the bottom", observation)) == (130, 315)
+    assert "only 3" in str(await refusal("the fourth Remove button", observation))
+
+
+async def test_one_place_reported_twice_is_one_place() -> None:
+    observation = scene(
+        element("panel", "Save", (90, 90, 300, 100)),
+        element("push button", "Save", (100, 100, 80, 30)),
+        element("label", "Save", (120, 105, 40, 20)),
+        element("menu", "Format", (500, 0, 60, 25)),
+        element("menu", "Format", (510, 0, 55, 20)),
+    )
+    assert at(await find("Save", observation)) == (140, 115)
+    assert (await find("the Format menu", observation)).label == 'menu "Format"'
+
+
+async def test_hidden_elements_are_not_there() -> None:
+    shown = frozenset({"showing", "enabled"})
+    observation = scene(
+        element("menu item", "Paste", (10, 10, 50, 20), states=frozenset({"enabled"})),
+        element("push button", "Far", (5000, 10, 50, 20), states=shown),
+        element("push button", "Here", (10, 100, 50, 20), states=shown),
+    )
+    await refusal("the Paste menu item", observation)
+    await refusal("the Far button", observation)
+    assert at(await find("the Here button", observation)) == (35, 110)
+
+
+async def test_a_box_that_leaves_the_screen_is_clicked_where_it_shows() -> None:
+    observation = scene(element("push button", "Wide", (1200, 100, 400, 20)))
+    assert at(await find("the Wide button", observation)) == (1240, 110)
+
+
+async def test_kinds_tell_namesakes_apart() -> None:
+    observation = scene(
+        element("menu", "Search", (10, 10, 60, 20)),
+        element("label", "Search:", (10, 100, 60, 20)),
+        element("text", "", (80, 100, 200, 20), label="Search:"),
+        element("push button", "Search", (300, 100, 60, 20)),
+    )
+    assert at(await find("the Search menu", observation)) == (40, 20)
+    assert at(await find("the Search button", observation)) == (330, 110)
+    assert at(await find("the field labelled 'Search'", observation)) == (180, 110)
+
+
+async def test_the_text_area_is_the_large_one() -> None:
+    observation = scene(
+        element("text", "", (10, 40, 900, 500), states=frozenset({"showing", "multi-line"})),
+        element("text", "", (10, 600, 200, 20), states=frozenset({"showing", "focused"})),
+    )
+    assert at(await find("the text area", observation)) == (460, 290)
+    assert at(await find("the search field", observation)) == (110, 610)
+
+
+async def test_cells_rows_and_names_with_numbers() -> None:
+    cells = [
+        element("table cell", f"{'ABC'[column]}{row}", (100 * column, 20 * row, 100, 20))
+        for row in range(1, 6)
+        for column in range(3)
+    ]
+    observation = scene(*cells, element("page tab", "Sheet1", (0, 600, 80, 20)))
+    assert at(await find("cell B2", observation)) == (150, 50)
+    assert at(await find("the third row", observation)) == (50, 70)
+    assert at(await find("the Sheet1 tab", observation)) == (40, 610)
+    await refusal("the Sheet2 tab", observation)
+
+
+async def test_a_field_goes_by_the_panel_around_it() -> None:
+    observation = scene(
+        element("panel", "Font Size", (200, 50, 110, 40)),
+        element("text", "", (205, 55, 60, 30), text="10 pt"),
+        element("text", "", (20, 55, 160, 30), text="Sans"),
+    )
+    assert at(await find("the Font Size field", observation)) == (235, 70)
+
+
+async def test_a_failure_is_recorded_with_the_closest() -> None:
+    events: list[Event] = []
+    grounder = ElementsGrounder(emit=events.append)
+    observation = scene(element("menu item", "Save As...", (0, 0, 90, 20)))
+    with pytest.raises(NotFound):
+        await grounder.resolve(call("the Save button"), observation)
+    (event,) = events
+    assert isinstance(event, GroundingFailed)
+    assert event.candidates == ('menu item "Save As..." at (45, 10)',)
+
+
+async def test_the_threshold_is_a_setting() -> None:
+    observation = scene(element("menu item", "Save", (0, 0, 90, 20)))
+    strict = ElementsGrounder(emit=lambda _: None, min_score=0.99)
+    assert at(await find("the Save button", observation)) == (45, 10)
+    with pytest.raises(NotFound):
+        await strict.resolve(call("the Save button"), observation)
+
+
+async def test_hostile_names_are_only_text() -> None:
+    odd: tuple[Element, ...] = tuple(
+        element("push button", name, (10, 30 * index, 50, 20))
+        for index, name in enumerate(["\x00", "(((((", "[a-", "a" * 100_000, "{{x}}", "\ud800"])
+    )
+    observation = scene(*odd, element("push button", "OK", (600, 600, 50, 20)))
+    assert at(await find("the OK button", observation)) == (625, 610)
+
+
+# ---------------------------------------------------------------- read off the picture
+
+
+@needs_tesseract
+@pytest.mark.parametrize(
+    ("description", "box"),
+    [
+        ("the Cancel button", (1007, 675, 86, 34)),
+        ("the Save button", (1097, 675, 86, 34)),
+        ("the file pears.txt", (280, 170, 698, 21)),
+        ("Text Files", (1082, 629, 101, 34)),
+        ("Other Locations", (93, 163, 156, 36)),
+        ("the Cancel button in the 'Save As' dialog", (1007, 675, 86, 34)),
+    ],
+)
+async def test_without_accessibility_names_are_read(
+    description: str, box: tuple[int, int, int, int]
+) -> None:
+    left, top, width, height = box
+    place = await find(description, recorded("save_as", elements=False))
+    assert place.source == "ocr"
+    assert Box(left, top, left + width, top + height).contains(place.point), place
+
+
+@needs_tesseract
+@pytest.mark.parametrize(
+    ("description", "why"),
+    [
+        ("the field labelled Name", "where a field begins cannot be read"),
+        ("the Delete button", "nothing written on the picture fits"),
+        ("OK in the dialog 'Question'", "there is no window 'Question'"),
+        ("the second row", "nothing written"),
+    ],
+)
+async def test_what_cannot_be_read_is_not_found(description: str, why: str) -> None:
+    assert why in str(await refusal(description, recorded("save_as", elements=False)))
+
+
+@needs_tesseract
+async def test_what_accessibility_does_not_know_is_read() -> None:
+    picture = Image.new("RGB", (1280, 720), "white")
+    draw = ImageDraw.Draw(picture)
+    font = ImageFont.load_default(18)
+    draw.text((300, 300), "Start game", fill="black", font=font)
+    draw.text((900, 100), "Help", fill="black", font=font)
+    draw.text((900, 600), "Help", fill="black", font=font)
+    observation = scene(element("canvas", "", (0, 0, 1280, 720)), picture=picture)
+    place = await find("the 'Start game' button", observation)
+    assert place.source == "ocr"
+    assert Box(300, 295, 400, 330).contains(place.point)
+    assert "written in 2 places" in str(await refusal("Help", observation))
+    assert (await find("Help at the bottom", observation)).point.y > 590
+    assert (await find("the second Help", observation)).point.y > 590
+
+
+async def test_without_tesseract_the_reason_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    picture = Image.new("RGB", (1280, 720), "navy")
+    refused = await refusal("the Save button", scene(picture=picture))
+    assert "tesseract is not installed" in str(refused)

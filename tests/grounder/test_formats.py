@@ -1,0 +1,142 @@
+"""Picture sizes and answers of vision-language grounders."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from hisa.errors import ConfigError, NotFound
+from hisa.geometry import Point, Size
+from hisa.grounder.formats import FORMATS, GTA1Format, open_format, smart_resize
+from hisa.observation import Screenshot
+from hisa.protocols import ImagePart, TextPart
+
+QWEN_MAX, SMALL_MAX, GTA1_MAX, MIN = 12_845_056, 1_003_520, 8_847_360, 3_136
+
+
+@pytest.mark.parametrize(
+    ("size", "roomy", "tight"),
+    [
+        (Size(1280, 720), Size(1288, 728), Size(1288, 728)),
+        (Size(1366, 768), Size(1372, 756), Size(1316, 728)),
+        (Size(1920, 1080), Size(1932, 1092), Size(1316, 728)),
+        (Size(2560, 1440), Size(2548, 1428), Size(1316, 728)),
+        (Size(3840, 2160), Size(3836, 2156), Size(1316, 728)),
+        (Size(1522, 1022), Size(1512, 1008), Size(1204, 812)),
+    ],
+)
+def test_sizes_of_known_servers(size: Size, roomy: Size, tight: Size) -> None:
+    assert smart_resize(size, min_pixels=MIN, max_pixels=QWEN_MAX) == roomy
+    assert smart_resize(size, min_pixels=MIN, max_pixels=GTA1_MAX) == roomy
+    assert smart_resize(size, min_pixels=MIN, max_pixels=SMALL_MAX) == tight
+
+
+@pytest.mark.parametrize(
+    ("size", "resized"),
+    [
+        (Size(42, 70), Size(56, 56)),
+        (Size(14, 14), Size(56, 56)),
+        (Size(1, 200), Size(28, 812)),
+        (Size(7680, 4320), Size(3948, 2212)),
+    ],
+)
+def test_halves_go_to_even_and_limits_hold(size: Size, resized: Size) -> None:
+    assert smart_resize(size, min_pixels=MIN, max_pixels=GTA1_MAX) == resized
+
+
+def test_a_strip_is_refused() -> None:
+    with pytest.raises(ValueError, match="200 times"):
+        smart_resize(Size(2010, 10), min_pixels=MIN, max_pixels=GTA1_MAX)
+    with pytest.raises(NotFound, match="2010x10"):
+        GTA1Format().prepare(Screenshot(Image.new("RGB", (2010, 10))), "x")
+
+
+@given(st.integers(42, 8000), st.integers(42, 8000))
+def test_a_resized_picture_is_left_alone(width: int, height: int) -> None:
+    once = smart_resize(Size(width, height), min_pixels=MIN, max_pixels=GTA1_MAX)
+    assert once.width % 28 == 0 == once.height % 28
+    assert smart_resize(once, min_pixels=MIN, max_pixels=GTA1_MAX) == once
+
+
+def test_gta1_is_asked_in_the_size_that_is_sent() -> None:
+    screenshot = Screenshot(Image.new("RGB", (1280, 720), "white"))
+    sent, (system, user) = GTA1Format().prepare(screenshot, "the Save button")
+    assert sent.size == Size(1288, 728)
+    (text,) = system.parts
+    assert isinstance(text, TextPart)
+    assert text.text.splitlines()[0] == "# Element locator"
+    assert "728 pixels high" in text.text
+    assert "1288 pixels wide" in text.text
+    assert "(x,y)" in text.text
+    assert user.parts == (ImagePart(sent), TextPart("the Save button"))
+
+
+def test_a_picture_of_the_right_size_is_sent_as_it_is() -> None:
+    screenshot = Screenshot(Image.new("RGB", (1288, 728)))
+    sent, _ = GTA1Format().prepare(screenshot, "x")
+    assert sent is screenshot
+
+
+@pytest.mark.parametrize(
+    ("text", "point"),
+    [
+        ("(10,20)", Point(10, 20)),
+        (" ( 10.5 , 20.25 )\n", Point(10.5, 20.25)),
+        ("(0,0)", Point(0, 0)),
+        ("(1287,727)", Point(1287, 727)),
+    ],
+)
+def test_gta1_answers(text: str, point: Point) -> None:
+    assert GTA1Format().parse(text, Size(1288, 728)) == point
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "(10,20) (30,40)",
+        "(10,20),(30,40)",
+        "The button is at (10,20)",
+        "(10,20).",
+        "10,20",
+        "[10,20]",
+        "(10 20)",
+        "(10,)",
+        "(-1,20)",
+        "(1e2,20)",
+        "(1288,20)",
+        "(10,728)",
+        "(nan,nan)",
+        "(inf,1)",
+        "(10,20",
+        "(1,2,3)",
+        "(x,y)",
+        "(1٣,2)",
+        "(999999999999,1)",
+        "(10,20)\n(10,20)",
+        '{"x": 10, "y": 20}',
+    ],
+)
+def test_anything_else_is_not_found(text: str) -> None:
+    with pytest.raises(NotFound):
+        GTA1Format().parse(text, Size(1288, 728))
+
+
+@given(st.text(max_size=40))
+def test_junk_is_never_a_point(text: str) -> None:
+    try:
+        point = GTA1Format().parse(text, Size(1288, 728))
+    except NotFound:
+        return
+    assert text.strip().startswith("(")
+    assert 0 <= point.x < 1288
+    assert 0 <= point.y < 728
+
+
+def test_formats_open_by_name() -> None:
+    for name in FORMATS:
+        assert open_format(name).name == name
+    with pytest.raises(ConfigError, match="known are gta1"):
+        open_format("nosuch")

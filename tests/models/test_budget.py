@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from hisa.errors import BudgetExceeded, ConfigError
+from hisa.models.budget import Budget, BudgetedModel
+from hisa.models.fakes import FunctionModel, ScriptedModel
+from hisa.models.ledger import Ledger
+from hisa.models.profiles import Profile, find
+from hisa.models.tokens import estimate_input
+from hisa.protocols import ModelReply, ModelRequest
+from tests.models.support import Clock, ask, picture, spent
+
+_PRICED = find("gpt-5")
+
+
+def _model(
+    inner: ScriptedModel | FunctionModel,
+    budget: Budget,
+    *calls: object,
+    profile: Profile = _PRICED,
+) -> BudgetedModel:
+    ledger = Ledger()
+    for usd in calls:
+        ledger.add(spent(usd=usd))
+    return BudgetedModel(inner, budget, ledger=ledger, profile=profile)
+
+
+async def test_within_the_limits() -> None:
+    model = _model(ScriptedModel(["yes"]), Budget(1.0, 10_000, seconds=60), 0.5)
+    assert (await model.complete(ask())).text == "yes"
+
+
+async def test_no_limits_and_no_price() -> None:
+    model = _model(ScriptedModel(["yes"]), Budget(), 99.0, profile=find("anything"))
+    assert (await model.complete(ask())).text == "yes"
+
+
+async def test_money_is_checked_before_anything_is_sent() -> None:
+    inner = ScriptedModel(["never asked for"])
+    with pytest.raises(BudgetExceeded, match=r"\$0\.02 .*\$0\.0300 spent") as caught:
+        await _model(inner, Budget(0.02), 0.01, 0.02).complete(ask())
+    assert inner.requests == []
+    assert caught.value.fix == "allow more with --budget-usd 0.04"
+
+
+async def test_the_requests_own_cost_counts() -> None:
+    inner = ScriptedModel(["fits", "never asked for"])
+    request = ask(image=picture())
+    cost = 1.25 * estimate_input(request, image_tokens=_PRICED.image_tokens) / 1e6
+    await _model(inner, Budget(0.01 + cost * 1.01), 0.01).complete(request)
+    with pytest.raises(BudgetExceeded):
+        await _model(inner, Budget(0.01 + cost * 0.99), 0.01).complete(request)
+    assert len(inner.requests) == 1
+
+
+async def test_tokens_are_checked_before_anything_is_sent() -> None:
+    inner = ScriptedModel(["fits", "never asked for"])
+    need = estimate_input(ask(), image_tokens=0)
+    await _model(inner, Budget(None, 15 + need), 0.0).complete(ask())
+    with pytest.raises(BudgetExceeded, match=r"token limit.*15 spent") as caught:
+        await _model(inner, Budget(None, 14 + need), 0.0).complete(ask())
+    assert len(inner.requests) == 1
+    assert "run.budget_tokens=" in caught.value.fix
+
+
+async def test_requests_in_flight_are_counted() -> None:
+    both, release = asyncio.Event(), asyncio.Event()
+
+    async def answer(request: ModelRequest) -> ModelReply:
+        if len(inner.requests) == 2:
+            both.set()
+        await release.wait()
+        return ModelReply("yes")
+
+    inner = FunctionModel(answer)
+    need = estimate_input(ask(), image_tokens=0)
+    model = _model(inner, Budget(None, 2 * need))
+    calls = [asyncio.ensure_future(model.complete(ask())) for _ in range(5)]
+    await both.wait()
+    release.set()
+    results = await asyncio.gather(*calls, return_exceptions=True)
+    assert [type(result) for result in results] == [ModelReply] * 2 + [BudgetExceeded] * 3
+    assert (await model.complete(ask())).text == "yes"
+
+
+async def test_a_failed_request_holds_nothing_back() -> None:
+    inner = ScriptedModel([ValueError("broken"), "yes"])
+    model = _model(inner, Budget(None, estimate_input(ask(), image_tokens=0)))
+    with pytest.raises(ValueError, match="broken"):
+        await model.complete(ask())
+    assert (await model.complete(ask())).text == "yes"
+
+
+async def test_time_is_checked_before_anything_is_sent() -> None:
+    clock, inner = Clock(), ScriptedModel(["in time", "never asked for"])
+    model = _model(inner, Budget(seconds=60, clock=clock))
+    clock.now += 59
+    await model.complete(ask())
+    clock.now += 1
+    with pytest.raises(BudgetExceeded, match="time limit of 60 s") as caught:
+        await model.complete(ask())
+    assert len(inner.requests) == 1
+    assert "run.budget_seconds=120" in caught.value.fix
+
+
+async def test_an_answer_is_not_awaited_beyond_the_deadline() -> None:
+    cancelled = False
+
+    async def hang(request: ModelRequest) -> ModelReply:
+        nonlocal cancelled
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled = True
+            raise
+        return ModelReply("")
+
+    with pytest.raises(BudgetExceeded, match="time limit"):
+        await _model(FunctionModel(hang), Budget(seconds=0.05)).complete(ask())
+    assert cancelled
+
+
+async def test_the_inner_models_own_timeout_is_not_the_deadline() -> None:
+    inner = ScriptedModel([TimeoutError("inner")])
+    with pytest.raises(TimeoutError, match="inner"):
+        await _model(inner, Budget(seconds=60)).complete(ask())
+
+
+def test_a_wait_must_fit() -> None:
+    clock = Clock()
+    budget = Budget(seconds=60, clock=clock, used_seconds=50)
+    assert (budget.used_seconds, budget.seconds_left) == (50, 10)
+    budget.check_wait(9.9)
+    with pytest.raises(BudgetExceeded):
+        budget.check_wait(10)
+    Budget(clock=clock).check_wait(1e9)
+
+
+def test_dollars_need_a_price() -> None:
+    with pytest.raises(ConfigError, match=r"'scripted' \(profile 'default'\)") as caught:
+        _model(ScriptedModel([]), Budget(1.0), profile=find("anything"))
+    assert "run.budget_tokens" in caught.value.fix
+
+
+def test_a_server_of_ones_own_costs_nothing() -> None:
+    model = _model(ScriptedModel([]), Budget(1.0), profile=find("anything", "local"))
+    assert model.name == "scripted"

@@ -1,0 +1,218 @@
+"""One try of one call, over a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+
+import httpx
+import pytest
+
+from hisa.config import ModelSettings
+from hisa.models.client import OpenAIModel
+from hisa.models.endpoint import Endpoint
+from hisa.models.faulty import FakeServer, Fault, FaultKind, Received
+from hisa.models.profiles import find
+from hisa.models.retry import FailureKind, TryFailed
+from hisa.models.tokens import estimate_input, estimate_tokens
+from hisa.protocols import ModelReply, ModelRequest, Usage
+from tests.models.support import SCHEMA, ask, client, picture
+
+
+async def _once(server: FakeServer, request: ModelRequest, *, model: str = "m") -> ModelReply:
+    asked = client(server.url, model=model)
+    try:
+        return await asked.complete(request)
+    finally:
+        await asked.aclose()
+
+
+async def _failure(fault: Fault, *, timeout: float = 20.0) -> TryFailed:
+    with FakeServer([fault]) as server:
+        asked = client(server.url, timeout=timeout)
+        try:
+            with pytest.raises(TryFailed) as caught:
+                await asked.complete(ask())
+        finally:
+            await asked.aclose()
+        assert len(server.requests) == 1
+    return caught.value
+
+
+async def test_the_request_that_is_sent() -> None:
+    image = picture(5)
+    with FakeServer(["done"]) as server:
+        await _once(server, ask("find it", step=12, image=image, schema=SCHEMA), model="gpt-5")
+    (sent,) = server.requests
+    assert sent.path == "/v1/chat/completions"
+    assert (sent.headers["x-component"], sent.headers["x-step"]) == ("planner", "12")
+    assert sent.headers["authorization"] == "Bearer secret-key-1"
+    assert set(sent.body) == {"model", "messages", "max_completion_tokens", "response_format"}
+    assert sent.body["model"] == "gpt-5"
+    assert sent.body["response_format"]["json_schema"]["schema"] == dict(SCHEMA)
+    assert sent.text == "# Global planner\nYou act.\nfind it"
+    (url,) = [picture["url"] for picture in sent.images]
+    assert base64.b64decode(url.partition(",")[2]) == image.png
+
+
+async def test_an_unknown_model_is_sent_plain_parameters() -> None:
+    with FakeServer(["done"]) as server:
+        await _once(server, ask(schema=SCHEMA, max_tokens=64))
+    (sent,) = server.requests
+    assert sent.body.keys() == {"model", "messages", "max_tokens", "temperature"}
+    assert sent.body["max_tokens"] == 64
+
+
+async def test_the_reply_carries_what_the_server_said() -> None:
+    said = ModelReply("half a", Usage(70, 30), finish="length", model="m-2026")
+    with FakeServer([said]) as server:
+        assert await _once(server, ask()) == said
+
+
+async def test_missing_usage_is_estimated() -> None:
+    request = ask(image=picture())
+    with FakeServer([Fault("no_usage", text="five words are in here")]) as server:
+        reply = await _once(server, request)
+    image_tokens = find("m").image_tokens
+    assert reply.usage.tokens_in == estimate_input(request, image_tokens=image_tokens)
+    assert reply.usage.tokens_out == estimate_tokens("five words are in here")
+
+
+async def test_a_wrong_content_type_does_no_harm() -> None:
+    with FakeServer([Fault("wrong_type", text="still good")]) as server:
+        assert (await _once(server, ask())).text == "still good"
+
+
+@pytest.mark.parametrize(
+    ("kind", "finish"), [("empty", "stop"), ("no_choices", ""), ("length", "length")]
+)
+async def test_nothing_said_is_an_empty_reply(kind: FaultKind, finish: str) -> None:
+    with FakeServer([Fault(kind)]) as server:
+        reply = await _once(server, ask())
+    assert (reply.text, reply.finish) == ("", finish)
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "status"),
+    [
+        (Fault("status", status=429), "rate_limit", 429),
+        (Fault("status", status=500), "server", 500),
+        (Fault("status", status=503), "server", 503),
+        (Fault("status", status=408), "timeout", 408),
+        (Fault("status", status=400), "refused", 400),
+        (Fault("status", status=401), "refused", 401),
+        (Fault("status", status=404), "refused", 404),
+        (Fault("cut_off"), "malformed", None),
+        (Fault("cut_connection"), "connection", None),
+        (Fault("html"), "malformed", None),
+        (Fault("error_body", status=502), "server", 502),
+        (Fault("error_body", status=403), "refused", 403),
+    ],
+)
+async def test_each_fault_has_its_kind(fault: Fault, kind: FailureKind, status: int | None) -> None:
+    failure = await _failure(fault)
+    assert (failure.kind, failure.status) == (kind, status)
+
+
+@pytest.mark.parametrize("kind", ["hang", "drip"])
+async def test_a_server_that_never_ends_its_answer(kind: FaultKind) -> None:
+    failure = await _failure(Fault(kind), timeout=0.2)
+    assert failure.kind == "timeout"
+    assert "within 0.2 s" in str(failure)
+    assert failure.fix == "--set models.planner.timeout=0.4"
+
+
+async def test_nobody_listens() -> None:
+    with FakeServer() as server:
+        url = server.url
+    asked = client(url)
+    with pytest.raises(TryFailed, match="connection to") as caught:
+        await asked.complete(ask())
+    await asked.aclose()
+    assert caught.value.kind == "connection"
+    assert caught.value.fix == f"curl {url}/models"
+
+
+async def test_the_servers_own_words_and_a_way_out() -> None:
+    failure = await _failure(Fault("status", status=400, text="temperature is not supported"))
+    assert "answered 400: temperature is not supported" in str(failure)
+    assert "--set models.planner.profile=NAME" in failure.fix
+    assert "gpt-5-mini" in failure.fix
+
+
+async def test_retry_after_is_read() -> None:
+    assert (await _failure(Fault("status", status=429, retry_after="7"))).retry_after == 7.0
+
+
+async def test_retry_after_date_is_read_by_the_wall_clock() -> None:
+    fault = Fault("status", status=503, retry_after="Thu, 01 Jan 1970 00:01:40 GMT")
+    with FakeServer([fault]) as server:
+        asked = OpenAIModel(
+            ModelSettings(model="m"), Endpoint(server.url), profile=find("m"), wall=lambda: 60.0
+        )
+        with pytest.raises(TryFailed) as caught:
+            await asked.complete(ask())
+        await asked.aclose()
+    assert caught.value.retry_after == 40.0
+
+
+async def test_cancelling_is_not_a_timeout() -> None:
+    arrived, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def hang(request: Received) -> Fault:
+        loop.call_soon_threadsafe(arrived.set)
+        return Fault("hang")
+
+    with FakeServer(then=hang) as server:
+        asked = client(server.url)
+        call = asyncio.ensure_future(asked.complete(ask()))
+        await arrived.wait()
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        await asked.aclose()
+
+
+class _Inside(httpx.AsyncBaseTransport):
+    """A server inside this process."""
+
+    def __init__(self) -> None:
+        self.requests: list[httpx.Request] = []
+        self.closed = False
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self.requests.append(request)
+        message = {"role": "assistant", "content": "from inside"}
+        return httpx.Response(200, json={"choices": [{"message": message}]}, request=request)
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+
+async def test_a_model_served_in_this_process() -> None:
+    inside = _Inside()
+    http = httpx.AsyncClient(transport=inside, base_url="http://offline/v1")
+    asked = OpenAIModel(
+        ModelSettings(), Endpoint("http://offline/v1"), profile=find("offline"), http_client=http
+    )
+    assert (await asked.complete(ask(role="state", step=2))).text == "from inside"
+    (request,) = inside.requests
+    assert str(request.url) == "http://offline/v1/chat/completions"
+    assert (request.headers["x-component"], request.headers["x-step"]) == ("state", "2")
+    await asked.aclose()
+    assert inside.closed
+
+
+async def test_a_spent_account_is_not_asked_again() -> None:
+    def refuse(request: httpx.Request) -> httpx.Response:
+        error = {"code": "insufficient_quota", "message": "pay first"}
+        return httpx.Response(429, json={"error": error}, request=request)
+
+    http = httpx.AsyncClient(transport=httpx.MockTransport(refuse))
+    asked = OpenAIModel(
+        ModelSettings(model="m"), Endpoint("http://h/v1"), profile=find("m"), http_client=http
+    )
+    with pytest.raises(TryFailed, match="pay first") as caught:
+        await asked.complete(ask())
+    await asked.aclose()
+    assert caught.value.kind == "refused"

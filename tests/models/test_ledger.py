@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pytest
+
+from hisa.events import Event, ModelFailed, event_adapter
+from hisa.models.fakes import FunctionModel, ScriptedModel
+from hisa.models.ledger import Ledger, MeteredModel
+from hisa.models.profiles import find
+from hisa.protocols import ModelReply, ModelRequest, Usage
+from tests.models.support import Clock, Events, ask, picture, spent
+
+
+def test_sums_by_role_and_over_all() -> None:
+    ledger = Ledger()
+    for event in (spent(images=1), spent(role="state", tokens_in=100), spent(seconds=2.5)):
+        ledger.add(event)
+    assert ledger.roles["planner"].as_dict() == {
+        "calls": 2,
+        "tokens_in": 20,
+        "tokens_out": 10,
+        "images": 1,
+        "usd": 0.02,
+        "unpriced": 0,
+        "seconds": 2.5,
+    }
+    assert (ledger.total.calls, ledger.total.tokens, ledger.total.images) == (3, 135, 1)
+    assert list(ledger.as_dict()["roles"]) == ["planner", "state"]
+    assert ledger.as_dict()["total"]["usd"] == 0.03
+
+
+def test_a_call_without_a_price_is_counted_as_such() -> None:
+    ledger = Ledger.from_events([spent(usd=None), spent()])
+    assert (ledger.total.usd, ledger.total.unpriced) == (0.01, 1)
+
+
+def test_a_resumed_run_has_the_same_ledger() -> None:
+    events: list[Event] = [
+        spent(),
+        ModelFailed(role="planner", model="m", kind="server"),
+        spent(role="judge"),
+    ]
+    read_back = [event_adapter.validate_json(event.model_dump_json()) for event in events]
+    assert Ledger.from_events(read_back).as_dict() == Ledger.from_events(events).as_dict()
+    assert Ledger.from_events(read_back).total.calls == 2
+
+
+async def test_every_reply_is_an_event() -> None:
+    events, clock = Events(), Clock()
+
+    def answer(request: ModelRequest) -> ModelReply:
+        clock.now += 1.5
+        return ModelReply("yes", Usage(1_000_000, 100_000), finish="stop")
+
+    model = MeteredModel(FunctionModel(answer, name="big"), find("gpt-5"), emit=events, clock=clock)
+    request = ask("hello", role="state", step=6, image=picture())
+    await model.complete(request)
+    (call,) = events.calls
+    assert (call.role, call.step, call.model, call.finish) == ("state", 6, "big", "stop")
+    assert (call.tokens_in, call.tokens_out, call.images) == (1_000_000, 100_000, 1)
+    assert call.usd == pytest.approx(2.25)
+    assert call.seconds == 1.5
+    assert call.text_chars == len(request.text)
+
+
+async def test_an_empty_answer_costs_as_well() -> None:
+    events = Events()
+    inner = ScriptedModel([ModelReply("", Usage(10, 4096), finish="length")])
+    await MeteredModel(inner, find("anything"), emit=events).complete(ask())
+    assert (events.calls[0].tokens_out, events.calls[0].usd) == (4096, None)

@@ -1,0 +1,168 @@
+"""The whole stack: retries around budget around ledger around the client."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hisa.config import Settings
+from hisa.errors import BudgetExceeded, ConfigError, ModelUnavailable
+from hisa.models.budget import Budget
+from hisa.models.faulty import FakeServer, Fault
+from hisa.models.ledger import Ledger
+from hisa.models.open import OFFLINE_NAME, Models, open_models
+from hisa.protocols import ModelReply, Usage
+from tests.models.support import Clock, Events, Waits, ask
+
+
+def _settings(**models: dict[str, Any]) -> Settings:
+    return Settings.model_validate({"models": models})
+
+
+def _open(
+    settings: Settings,
+    url: str = "",
+    *,
+    budget: Budget | None = None,
+    events: Events | None = None,
+    ledger: Ledger | None = None,
+    waits: Waits | None = None,
+) -> Models:
+    return open_models(
+        settings,
+        events or Events(),
+        budget or Budget(),
+        ledger or Ledger(),
+        environ={"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "key-of-the-house"},
+        sleep=waits or Waits(),
+    )
+
+
+async def test_every_role_follows_the_planner() -> None:
+    events, ledger = Events(), Ledger()
+    with FakeServer(then=lambda request: request.role) as server:
+        settings = _settings(planner={"model": "gpt-5"})
+        async with _open(settings, server.url, events=events, ledger=ledger) as models:
+            assert set(models) == {"planner", "state", "grounder", "judge"}
+            for role, model in models.items():
+                assert model.name == "gpt-5"
+                assert (await model.complete(ask(role=role))).text == role
+    assert [request.role for request in server.requests] == list(models)
+    assert {request.body["model"] for request in server.requests} == {"gpt-5"}
+    assert ledger.total.calls == len(events.calls) == 4
+    assert {name: totals.calls for name, totals in ledger.roles.items()} == dict.fromkeys(models, 1)
+
+
+async def test_each_role_may_have_its_own_server_and_profile() -> None:
+    with FakeServer(["big"]) as big, FakeServer(["small"]) as small:
+        settings = _settings(
+            planner={"model": "gpt-5", "base_url": big.url},
+            state={"model": "tiny", "base_url": small.url, "profile": "local"},
+        )
+        async with _open(settings) as models:
+            assert models.profiles["planner"].name == "gpt-5"
+            assert models.profiles["state"].name == "local"
+            assert (await models["planner"].complete(ask())).text == "big"
+            assert (await models["state"].complete(ask(role="state"))).text == "small"
+    assert big.requests[0].body["model"] == "gpt-5"
+    assert small.requests[0].body["model"] == "tiny"
+
+
+async def test_the_offline_planner_brings_no_grounder_and_no_judge() -> None:
+    async with _open(Settings()) as models:
+        assert set(models) == {"planner", "state"}
+        assert models["planner"].name == OFFLINE_NAME
+        assert models.profiles["planner"].reads_elements
+
+
+async def test_the_offline_planner_with_a_grounder_of_its_own() -> None:
+    settings = _settings(grounder={"model": "gta1-7b", "base_url": "http://127.0.0.1:1/v1"})
+    async with _open(settings) as models:
+        assert set(models) == {"planner", "state", "grounder"}
+        assert models.profiles["grounder"].name == "gta1"
+
+
+async def test_every_try_is_in_the_ledger_and_checked_against_the_budget() -> None:
+    events, ledger, waits = Events(), Ledger(), Waits()
+    wasted = ModelReply("", Usage(400_000, 50_000), finish="length")
+    with FakeServer([wasted, "never asked for"]) as server:
+        opened = _open(
+            _settings(planner={"model": "gpt-5"}),
+            server.url,
+            budget=Budget(1.0),
+            events=events,
+            ledger=ledger,
+            waits=waits,
+        )
+        async with opened as models:
+            with pytest.raises(BudgetExceeded, match=r"\$1 reached: \$1\.0000 spent"):
+                await models["planner"].complete(ask())
+    assert len(server.requests) == 1
+    assert [event.type for event in events.all] == ["model_called", "model_failed"]
+    assert ledger.total.usd == pytest.approx(1.0)
+
+
+async def test_a_wait_beyond_the_deadline_is_not_begun() -> None:
+    waits, clock = Waits(), Clock()
+    with FakeServer([Fault("status", status=429, retry_after="30"), "late"]) as server:
+        opened = _open(
+            _settings(planner={"model": "m"}),
+            server.url,
+            budget=Budget(seconds=20, clock=clock),
+            waits=waits,
+        )
+        async with opened as models:
+            with pytest.raises(BudgetExceeded, match="time limit"):
+                await models["planner"].complete(ask())
+    assert (len(server.requests), waits.seconds) == (1, [])
+
+
+async def test_settings_of_retries_and_time_are_used() -> None:
+    events = Events()
+    settings = _settings(planner={"model": "m", "max_retries": 1, "timeout": 0.2})
+    with FakeServer([Fault("hang"), Fault("hang"), "never asked for"]) as server:
+        async with _open(settings, server.url, events=events) as models:
+            with pytest.raises(ModelUnavailable, match=r"after 2 tries.*within 0\.2 s") as caught:
+                await models["state"].complete(ask(role="state"))
+    assert len(server.requests) == 2
+    # A role without a section follows the planner: a section made for it would start from defaults.
+    assert caught.value.fix == "--set models.planner.timeout=0.4"
+
+
+async def test_a_role_with_its_own_section_is_pointed_to_it() -> None:
+    with FakeServer([Fault("status", status=404)]) as server:
+        settings = _settings(planner={"model": "m"}, state={"model": "n", "base_url": server.url})
+        async with _open(settings, server.url) as models:
+            with pytest.raises(ModelUnavailable) as caught:
+                await models["state"].complete(ask(role="state"))
+    assert "models.state.base_url" in caught.value.fix
+
+
+async def test_the_key_in_a_servers_answer_is_not_logged() -> None:
+    events = Events()
+    told = Fault("status", status=401, text="key key-of-the-house is not known")
+    with FakeServer([told]) as server:
+        async with _open(_settings(planner={"model": "m"}), server.url, events=events) as models:
+            with pytest.raises(ModelUnavailable, match=r"key \[redacted\] is not known"):
+                await models["planner"].complete(ask())
+    assert server.requests[0].headers["authorization"] == "Bearer key-of-the-house"
+    assert "key-of-the-house" not in events.failures[0].model_dump_json()
+
+
+@pytest.mark.parametrize(
+    ("planner", "message"),
+    [
+        ({"model": "m", "profile": "none-such"}, "none-such"),
+        ({"model": "m", "base_url": "nowhere"}, "base_url"),
+        ({"model": "m"}, "price of model 'm'"),
+    ],
+)
+def test_what_cannot_work_is_said_at_once(planner: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        _open(_settings(planner=planner), "http://127.0.0.1:1/v1", budget=Budget(1.0))
+
+
+def test_a_public_server_without_a_key() -> None:
+    with pytest.raises(ModelUnavailable, match="OPENAI_API_KEY"):
+        open_models(_settings(planner={"model": "gpt-5"}), Events(), Budget(), Ledger(), environ={})

@@ -1,0 +1,179 @@
+"""Failures that are tried again, counted on a real server."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hisa.errors import BudgetExceeded, ModelUnavailable
+from hisa.models.fakes import ScriptedModel
+from hisa.models.faulty import FakeServer, Fault
+from hisa.models.retry import RetryingModel, TryFailed, retry_after
+from hisa.protocols import ModelReply
+from tests.models.support import Events, Waits, ask, client, retrying
+
+_FAULTS = [
+    Fault("status", status=429, retry_after="9"),
+    Fault("status", status=500),
+    Fault("hang"),
+    Fault("cut_off"),
+    Fault("html"),
+    Fault("empty"),
+    Fault("no_choices"),
+    Fault("length"),
+    Fault("cut_connection"),
+]
+_KINDS = [
+    "rate_limit",
+    "server",
+    "timeout",
+    "malformed",
+    "malformed",
+    "empty",
+    "empty",
+    "cut_off",
+    "connection",
+]
+
+
+async def test_a_call_survives_every_fault_and_each_is_an_event() -> None:
+    events, waits = Events(), Waits()
+    with FakeServer([*_FAULTS, "at last"]) as server:
+        asked = client(server.url, timeout=0.3)
+        model = retrying(asked, events, waits, max_retries=len(_FAULTS))
+        reply = await model.complete(ask(step=4))
+        await asked.aclose()
+    assert reply.text == "at last"
+    assert len(server.requests) == len(_FAULTS) + 1
+    assert [failure.kind for failure in events.failures] == _KINDS
+    assert {(f.role, f.step, f.model) for f in events.failures} == {("planner", 4, "anything")}
+    assert [failure.retry_in for failure in events.failures] == waits.seconds
+
+
+async def test_waits_double_up_to_a_cap_and_honour_the_server() -> None:
+    events, waits = Events(), Waits()
+    script = [TryFailed("down", "server")] * 8
+    script[4] = TryFailed("slow down", "rate_limit", retry_after=45.0)
+    await retrying(ScriptedModel([*script, "ok"]), events, waits, max_retries=8).complete(ask())
+    assert waits.seconds == [1, 2, 4, 8, 45, 30, 30, 30]
+
+
+async def test_jitter_is_full() -> None:
+    drawn: list[tuple[float, float]] = []
+
+    def draw(low: float, high: float) -> float:
+        drawn.append((low, high))
+        return low
+
+    waits = Waits()
+    model = RetryingModel(
+        ScriptedModel([TryFailed("a", "server"), TryFailed("b", "server"), "ok"]),
+        emit=Events(),
+        max_retries=5,
+        sleep=waits,
+        uniform=draw,
+    )
+    await model.complete(ask())
+    assert drawn == [(0.0, 1.0), (0.0, 2.0)]
+    assert waits.seconds == [0.0, 0.0]
+
+
+async def test_never_more_tries_than_asked_for() -> None:
+    events, waits = Events(), Waits()
+    with FakeServer([Fault("status", status=503, text="overloaded")] * 20) as server:
+        asked = client(server.url)
+        with pytest.raises(ModelUnavailable, match=r"after 3 tries.*overloaded") as caught:
+            await retrying(asked, events, waits, max_retries=2).complete(ask())
+        await asked.aclose()
+    assert len(server.requests) == 3
+    assert len(waits.seconds) == 2
+    assert events.failures[-1].retry_in is None
+    assert not isinstance(caught.value, TryFailed)
+    assert caught.value.fix
+
+
+async def test_no_retries_at_all() -> None:
+    inner = ScriptedModel([TryFailed("x", "server"), "never asked for"])
+    with pytest.raises(ModelUnavailable, match="after 1 tries"):
+        await retrying(inner, Events(), Waits(), max_retries=0).complete(ask())
+    assert len(inner.requests) == 1
+
+
+async def test_a_refusal_is_final() -> None:
+    events, waits = Events(), Waits()
+    with FakeServer([Fault("status", status=401, text="bad key"), "never asked for"]) as server:
+        asked = client(server.url)
+        with pytest.raises(ModelUnavailable, match="bad key") as caught:
+            await retrying(asked, events, waits).complete(ask())
+        await asked.aclose()
+    assert (len(server.requests), waits.seconds) == (1, [])
+    assert [(f.kind, f.status, f.retry_in) for f in events.failures] == [("refused", 401, None)]
+    assert "export OPENAI_API_KEY=" in caught.value.fix
+
+
+async def test_blank_text_is_an_empty_answer_but_a_cut_off_text_is_a_reply() -> None:
+    events = Events()
+    inner = ScriptedModel([" \n", ModelReply('{"thought": "I wa', finish="length")])
+    reply = await retrying(inner, events, Waits()).complete(ask())
+    assert reply.finish == "length"
+    assert [failure.kind for failure in events.failures] == ["empty"]
+
+
+async def test_secrets_stay_out_of_events_and_errors() -> None:
+    events = Events()
+    model = RetryingModel(
+        ScriptedModel([TryFailed("key sk-abcdefghijklmnop0123 is bad", "refused")]),
+        emit=events,
+        max_retries=5,
+    )
+    with pytest.raises(ModelUnavailable) as caught:
+        await model.complete(ask())
+    shown = str(caught.value) + events.failures[0].message
+    assert "sk-abcdef" not in shown
+    assert shown.count("[redacted]") == 2
+
+
+async def test_a_wait_that_is_not_allowed_ends_the_call() -> None:
+    async def refuse(seconds: float) -> None:
+        raise BudgetExceeded(f"{seconds} s are too long")
+
+    inner = ScriptedModel([TryFailed("down", "server"), "never asked for"])
+    model = RetryingModel(inner, emit=Events(), max_retries=5, sleep=refuse)
+    with pytest.raises(BudgetExceeded):
+        await model.complete(ask())
+    assert len(inner.requests) == 1
+
+
+async def test_other_errors_pass_through() -> None:
+    inner = ScriptedModel([BudgetExceeded("no money"), "never asked for"])
+    with pytest.raises(BudgetExceeded):
+        await retrying(inner, Events(), Waits()).complete(ask())
+    assert len(inner.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        (None, None),
+        ("", None),
+        ("3", 3.0),
+        ("1.5", 1.5),
+        ("-4", 0.0),
+        ("86400", 60.0),
+        ("nan", None),
+        ("inf", None),
+        ("soon", None),
+        ("Thu, 01 Jan 1970 00:16:50 GMT", 10.0),
+        ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0),
+        ("Thu, 01 Jan 2099 00:00:00 GMT", 60.0),
+    ],
+)
+def test_retry_after_header(header: str | None, seconds: float | None) -> None:
+    assert retry_after(header, now=1000.0) == seconds
+
+
+@given(st.text())
+def test_retry_after_is_bounded_whatever_comes(header: str) -> None:
+    seconds = retry_after(header, now=0.0)
+    assert seconds is None or 0.0 <= seconds <= 60.0

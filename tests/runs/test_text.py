@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hisa.errors import UsageError
+from hisa.events import Planned, StepFinished
+from hisa.protocols import Task
+from hisa.runs import wording
+from hisa.runs.log import RunLog
+from hisa.runs.manifest import RoleTotals
+from hisa.runs.read import load_run
+from hisa.runs.text import run_json, run_table, step_json, step_text, summary
+from tests.runs.sample import build
+
+
+def test_the_summary_fits_the_width_and_has_a_line_a_step(tmp_path: Path) -> None:
+    run = load_run(build(tmp_path))
+    lines = [line.plain for line in summary(run, 80)]
+    assert "succeeded, score 1.00, done" in lines
+    steps = [line for line in lines if line[:4].strip().isdigit() and line[4] == " "]
+    assert len(steps) == 11
+    assert max(map(len, steps)) <= 80
+    assert "bash_execution" in steps[3]
+    assert "Failed. The command" in steps[3]
+    assert any("learned (success) After Ctrl+S" in line for line in lines)
+
+
+def test_the_table_of_runs_fits_the_width(tmp_path: Path) -> None:
+    run = load_run(build(tmp_path))
+    head, row = (line.plain for line in run_table([(run.manifest, run.status)], 100))
+    assert head.split() == ["run", "status", "score", "steps", "tokens", "cost", "task"]
+    assert row.startswith(f"{run.id}  succeeded   1.00     11")
+    assert row.endswith("…")
+    assert len(row) <= 100
+
+
+def test_one_step_in_full(tmp_path: Path) -> None:
+    run = load_run(build(tmp_path))
+    text = step_text(run, 3)
+    assert "place: cell B5 -> (277, 277) by accessibility 0.93" in text
+    assert "rejected reply 1: not a JSON object" in text
+    assert "failed call: planner rate_limit slow down" in text
+    assert "not found: the green tick" in step_text(run, 6)
+    assert "exit status: 1" in step_text(run, 4)
+    assert "refined context: Steps 1~5" in step_text(run, 5)
+    assert {event["type"] for event in step_json(run, 3)} >= {"planned", "acted", "plan_rejected"}
+    with pytest.raises(UsageError, match="no step 99; it has steps 1 to 11"):
+        step_text(run, 99)
+
+
+def test_the_data_of_a_run_names_its_steps(tmp_path: Path) -> None:
+    run = load_run(build(tmp_path, finish=False))
+    data = run_json(run)
+    assert data["status"] == "unfinished"
+    assert [step["finished"] for step in data["steps"]] == [True] * 11 + [False]
+    assert data["steps"][11]["input"] == "1"
+    assert data["steps"][11]["ok"] is None
+
+
+def test_a_terminal_cannot_be_steered(tmp_path: Path) -> None:
+    hostile = "\x1b]0;owned\x07\x1b[2J[bold]x[/bold]\u202egpj\x9b31m\r\nnext"
+    with RunLog.create(tmp_path, Task("t", hostile)) as log:
+        log.step = 1
+        log.emit(Planned(thought=hostile, tool="wait" + hostile, input=hostile))
+        log.emit(StepFinished())
+    run = load_run(log.folder)
+    shown = "\n".join(line.plain for line in summary(run, 200)) + step_text(run, 1)
+    assert not set(shown) & {"\x1b", "\x07", "\x9b", "\u202e", "\r"}
+    assert "[bold]x[/bold]" in shown, "markup is text"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.0123, "12 ms"), (3.21, "3.2 s"), (59.97, "1 min 00 s"), (125, "2 min 05 s")],
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert wording.duration(seconds) == text
+    assert wording.duration(3720) == "1 h 02 min"
+
+
+@pytest.mark.parametrize(
+    ("usd", "text"), [(None, "–"), (0, "$0"), (0.00123, "$0.0012"), (12.345, "$12.35")]
+)
+def test_money(usd: float | None, text: str) -> None:
+    assert wording.money(usd) == text
+
+
+def test_money_is_honest_about_calls_without_a_price() -> None:
+    roles = {"planner": RoleTotals(calls=2, usd=0.5), "state": RoleTotals(calls=1, unpriced=1)}
+    assert wording.total_money(roles) == "≥ $0.5000"
+    assert wording.role_money(0, 3, 3) == "–"
+    assert wording.role_money(0, 0, 0) == "$0"
+
+
+def test_counts_and_moments() -> None:
+    assert [wording.count(n) for n in (999, 9_999, 22_345, 1_234_567)] == [
+        "999",
+        "9,999",
+        "22.3k",
+        "1.2M",
+    ]
+    assert wording.clock(0) == "1970-01-01 00:00:00 UTC"
+    assert wording.clock(1e30) == "unknown time"

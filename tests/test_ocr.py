@@ -1,0 +1,80 @@
+"""Reading text off real pictures with the real program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PIL import Image, ImageDraw, ImageFont
+
+from hisa import ocr
+from hisa.geometry import Box
+from hisa.observation import Screenshot
+
+SAVE_AS = Path(__file__).parent / "grounder" / "data" / "save_as.png"
+needs_tesseract = pytest.mark.skipif(
+    not ocr.available(), reason="needs the tesseract program: sudo apt-get install tesseract-ocr"
+)
+
+
+def drawn(texts: dict[tuple[int, int], str], size: tuple[int, int] = (640, 360)) -> Screenshot:
+    picture = Image.new("RGB", size, "white")
+    draw = ImageDraw.Draw(picture)
+    for place, text in texts.items():
+        draw.text(place, text, fill="black", font=ImageFont.load_default(16))
+    return Screenshot(picture)
+
+
+@needs_tesseract
+def test_reads_a_real_dialog() -> None:
+    lines = ocr.read_text(Screenshot.from_png(SAVE_AS.read_bytes()))
+    texts = {line.text: line.box for line in lines}
+    assert {"Cancel", "Save", "Desktop"} <= {word.text for line in lines for word in line.words}
+    assert Box(1007, 675, 1092, 708).contains(texts["Cancel"].centre)
+    assert list(lines) == sorted(lines, key=lambda line: (line.box.top, line.box.left))
+
+
+@needs_tesseract
+def test_words_far_apart_are_separate_lines() -> None:
+    screenshot = drawn({(40, 100): "Accept all", (420, 100): "Reject all"})
+    assert {line.text for line in ocr.read_text(screenshot)} == {"Accept all", "Reject all"}
+
+
+@needs_tesseract
+def test_a_part_is_read_alone_and_placed_on_the_whole() -> None:
+    screenshot = drawn({(40, 40): "Above", (400, 280): "Below"})
+    lines = ocr.read_text(screenshot, Box(320, 200, 640, 360))
+    assert [line.text for line in lines] == ["Below"]
+    assert Box(395, 275, 470, 310).contains(lines[0].box.centre)
+
+
+@needs_tesseract
+def test_the_same_picture_is_read_once() -> None:
+    one, same = drawn({(40, 40): "Once"}), drawn({(40, 40): "Once"})
+    assert ocr.read_text(one) is ocr.read_text(same)
+
+
+@needs_tesseract
+def test_an_empty_picture_has_no_lines() -> None:
+    assert ocr.read_text(drawn({})) == ()
+
+
+def test_a_part_outside_the_picture_has_no_lines() -> None:
+    assert ocr.read_text(drawn({}), Box(700, 0, 800, 100)) == ()
+
+
+def test_without_the_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert not ocr.available()
+    with pytest.raises(ocr.OcrUnavailable) as unavailable:
+        ocr.read_text(drawn({(9, 9): "never read before"}))
+    assert "tesseract-ocr" in unavailable.value.fix
+
+
+def test_a_broken_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = tmp_path / "tesseract"
+    program.write_text("#!/bin/sh\necho no language >&2\nexit 3\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
+    with pytest.raises(ocr.OcrUnavailable, match="ended with 3: no language"):
+        ocr.read_text(drawn({(9, 9): "never read either"}))
