@@ -323,7 +323,7 @@ class Emit(Protocol):
     """Takes an event; must be cheap. Parts of the agent get one in their constructor."""
 
     def __call__(self, event: Event, /) -> object:
-        """Record it; what comes back is not looked at. ``step`` is filled in by the log where it is 0."""
+        """Record it, with the present step where ``step`` is 0; the answer is not looked at."""
 
 
 class ImageSink(Protocol):

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from hisa.grounder.elements import ElementsGrounder
-
 from hisa.agent import Agent, Result
 from hisa.config import StateSettings
 from hisa.environments.fake import FakeEnvironment
 from hisa.events import Event
+from hisa.grounder.elements import ElementsGrounder
 from hisa.models.fakes import FunctionModel
 from hisa.planner.planner import GlobalPlanner
 from hisa.protocols import Environment, Model, ModelRequest, Task

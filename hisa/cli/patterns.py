@@ -19,21 +19,28 @@ if TYPE_CHECKING:
 
 __all__ = ["patterns"]
 
+
+def _examples(*commands: str) -> str:
+    """An epilog; the first character keeps click from joining the lines."""
+    return "\n".join(["\b", "Examples:", *(f"  {command}" for command in commands)])
+
+
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _domain = click.option("--domain", metavar="NAME", help="Only this domain.")
 
 
-@click.group()
+@click.group(
+    epilog=_examples(
+        "hisa patterns ls --domain calc",
+        'hisa patterns search "sort a sheet by two columns"',
+        "hisa patterns show 3f2a",
+        "hisa patterns export backup.jsonl",
+    )
+)
 def patterns() -> None:
-    r"""Lessons from finished runs, and what recalls them.
+    """Lessons from finished runs, and what recalls them.
 
     Where an ID is wanted, its beginning is enough as long as only one pattern begins so.
-
-    \b
-    hisa patterns ls --domain calc
-    hisa patterns search "sort a sheet by two columns"
-    hisa patterns show 3f2a
-    hisa patterns export backup.jsonl
     """
 
 
@@ -96,7 +103,9 @@ def _table(rows: Sequence[dict[str, object]]) -> None:
         table.add_column(name, no_wrap=not last, overflow="fold" if last else "ellipsis")
     for row in rows:
         table.add_row(*(Text(str(value)) for value in row.values()))
-    Console(soft_wrap=False).print(table)
+    console = Console()
+    console = console if console.is_terminal else Console(width=200)
+    console.print(table)
 
 
 def _row(pattern: Pattern) -> dict[str, object]:
@@ -104,9 +113,18 @@ def _row(pattern: Pattern) -> dict[str, object]:
         "id": pattern.id,
         "domain": pattern.domain,
         "kind": pattern.kind,
-        "uses": pattern.uses,
-        "wins": pattern.wins,
+        "won": f"{pattern.wins}/{pattern.uses}",
         "run": pattern.source_run,
+        "lesson": pattern.lesson,
+    }
+
+
+def _past(pattern: Pattern) -> dict[str, object]:
+    return {
+        "id": pattern.id,
+        "when": _when(pattern.created_at),
+        "status": pattern.status,
+        "superseded by": pattern.superseded_by,
         "lesson": pattern.lesson,
     }
 
@@ -136,7 +154,10 @@ def list_patterns(
         click.echo("No patterns. They are learned at the end of a run.", err=True)
 
 
-@patterns.command("search")
+@patterns.command(
+    "search",
+    epilog=_examples('hisa patterns search "write a note and save it" --domain text_editor'),
+)
 @click.argument("text")
 @_domain
 @click.option("--limit", type=click.IntRange(1, 1000), help="How many; default: patterns.top.")
@@ -152,13 +173,10 @@ def search(
     threshold: float,
     as_json: bool,
 ) -> None:
-    r"""Show the patterns nearest to TEXT, as a task with that instruction would find them.
+    """Show the patterns nearest to TEXT, as a task with that instruction would find them.
 
     A run uses only those of its own domain with a similarity of at least patterns.threshold: they
     are marked "yes".
-
-    \b
-    hisa patterns search "write a note and save it" --domain text_editor
     """
     from hisa.patterns.embedders import open_embedder
     from hisa.patterns.open import open_store
@@ -209,7 +227,9 @@ def _chain(every: Sequence[Pattern], one: Pattern) -> list[Pattern]:
     return sorted((p for p in every if p.id in linked), key=lambda p: (p.created_at, p.id))
 
 
-@patterns.command("history")
+@patterns.command(
+    "history", epilog=_examples("hisa patterns history", "hisa patterns history 3f2a")
+)
 @click.argument("pattern_id", metavar="[ID]", required=False)
 @_domain
 @_json
@@ -217,12 +237,7 @@ def _chain(every: Sequence[Pattern], one: Pattern) -> list[Pattern]:
 def history(
     settings: Settings, pattern_id: str | None, *, domain: str | None, as_json: bool
 ) -> None:
-    r"""Show what was superseded or removed; with an ID the chain it belongs to, oldest first.
-
-    \b
-    hisa patterns history
-    hisa patterns history 3f2a
-    """
+    """Show what was superseded or removed; with an ID the chain it belongs to, oldest first."""
     with _opened(settings) as store, store.session():
         every = store.list(domain=domain, status=None)
         if pattern_id:
@@ -232,13 +247,7 @@ def history(
     if as_json:
         _print_json([_as_dict(pattern) for pattern in found])
     elif found:
-        _table(
-            [
-                {"id": p.id, "when": _when(p.created_at), "status": p.status}
-                | {"superseded by": p.superseded_by, "lesson": p.lesson}
-                for p in found
-            ]
-        )
+        _table([_past(pattern) for pattern in found])
     else:
         click.echo("Nothing was superseded or removed.", err=True)
 
@@ -286,7 +295,13 @@ def _counted(domain: str, found: Sequence[Pattern]) -> dict[str, object]:
 # ---------------------------------------------------------------- changing
 
 
-@patterns.command("add")
+@patterns.command(
+    "add",
+    epilog=_examples(
+        'hisa patterns add "Press Ctrl+S and type the path." --domain text_editor \\',
+        '    --condition "Write a text and save it as a file"',
+    ),
+)
 @click.argument("lesson")
 @click.option("--domain", default="general", show_default=True, help="Where it applies.")
 @click.option(
@@ -298,13 +313,9 @@ def _counted(domain: str, found: Sequence[Pattern]) -> dict[str, object]:
 @_json
 @click.pass_obj
 def add(settings: Settings, /, lesson: str, *, as_json: bool, **fields: str) -> None:
-    r"""Add a pattern by hand; an older one that says the same is superseded.
+    """Add a pattern by hand; an older one that says the same is superseded.
 
     Tasks find it by its condition, so give one.
-
-    \b
-    hisa patterns add "Press Ctrl+S and type the full path." --domain text_editor \
-        --condition "Write a text and save it as a file"
     """
     from hisa.patterns.dedup import remember
     from hisa.patterns.embedders import open_embedder
@@ -344,17 +355,13 @@ def remove(settings: Settings, pattern_ids: tuple[str, ...], purge: bool) -> Non
             click.echo(f"{pattern.id} {'deleted' if purge else 'removed'}")
 
 
-@patterns.command("export")
+@patterns.command("export", epilog=_examples("hisa patterns export backup.jsonl"))
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True, path_type=Path))
 @_domain
 @click.option("--vectors", is_flag=True, help="Vectors too, so that the same embedder needs none.")
 @click.pass_obj
 def export(settings: Settings, file: Path, *, domain: str | None, vectors: bool) -> None:
-    r"""Write all patterns, their history included, to FILE as JSON Lines ("-": standard output).
-
-    \b
-    hisa patterns export backup.jsonl
-    """
+    """Write all patterns, their history included, to FILE as JSON Lines ("-": standard output)."""
     from hisa.patterns.transfer import export_lines, write_atomically
 
     with _opened(settings) as store:
@@ -367,17 +374,14 @@ def export(settings: Settings, file: Path, *, domain: str | None, vectors: bool)
     click.echo(f"{count} patterns written to {file}", err=True)
 
 
-@patterns.command("import")
+@patterns.command("import", epilog=_examples("hisa patterns import backup.jsonl"))
 @click.argument("file", type=click.File("r", encoding="utf-8"))
 @_json
 @click.pass_obj
 def import_file(settings: Settings, file: Any, as_json: bool) -> None:
-    r"""Read patterns from FILE ("-": standard input); all of them, or none if a line is wrong.
+    """Read patterns from FILE ("-": standard input); all of them, or none if a line is wrong.
 
     Patterns with a known id are replaced; vectors of another embedder are made anew.
-
-    \b
-    hisa patterns import backup.jsonl
     """
     from hisa.patterns.embedders import open_embedder
     from hisa.patterns.open import open_store
@@ -397,15 +401,11 @@ def import_file(settings: Settings, file: Any, as_json: bool) -> None:
         click.echo(f"{added} added, {replaced} replaced")
 
 
-@patterns.command("reembed")
+@patterns.command("reembed", epilog=_examples("hisa patterns reembed --embedder bge-m3"))
 @click.option("--embedder", metavar="NAME", help="minilm, bge-m3 or openai:MODEL.")
 @click.pass_obj
 def reembed_all(settings: Settings, embedder: str | None) -> None:
-    r"""Give all patterns new vectors, after the embedder was changed.
-
-    \b
-    hisa patterns reembed --embedder bge-m3
-    """
+    """Give all patterns new vectors, after the embedder was changed."""
     from hisa.patterns.embedders import open_embedder
     from hisa.patterns.open import open_store
     from hisa.patterns.transfer import reembed

@@ -90,7 +90,7 @@ class OpenAIModel:
         create: Any = self._client.chat.completions.with_raw_response.create
         try:
             # The library's own limit is on each read: a server that drips would never reach it.
-            async with asyncio.timeout(None):
+            async with asyncio.timeout(limit):
                 response = await create(**body, extra_headers=headers, timeout=limit)
             content: bytes = response.content
             return content

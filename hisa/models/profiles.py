@@ -20,7 +20,7 @@ __all__ = ["BUILT_IN", "Price", "Profile", "find", "load"]
 
 
 class Price(BaseModel):
-    """US dollars per million tokens, and the day they were looked up."""
+    """US dollars per million tokens, and the day of the price list or of the model snapshot."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     input: float = Field(ge=0, allow_inf_nan=False)

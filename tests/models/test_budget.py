@@ -86,6 +86,16 @@ async def test_requests_in_flight_are_counted() -> None:
     assert (await model.complete(ask())).text == "yes"
 
 
+def test_money_of_requests_in_flight_is_counted() -> None:
+    budget, ledger = Budget(1.0), Ledger()
+    first = budget.admitted(ledger, usd=0.6, tokens=0)
+    second = budget.admitted(ledger, usd=0.6, tokens=0)
+    with first, pytest.raises(BudgetExceeded), second:
+        pass
+    with budget.admitted(ledger, usd=0.6, tokens=0):
+        pass
+
+
 async def test_a_failed_request_holds_nothing_back() -> None:
     inner = ScriptedModel([ValueError("broken"), "yes"])
     model = _model(inner, Budget(None, estimate_input(ask(), image_tokens=0)))
@@ -118,8 +128,10 @@ async def test_an_answer_is_not_awaited_beyond_the_deadline() -> None:
             raise
         return ModelReply("")
 
+    # A guard: a deadline that is not kept fails here instead of hanging.
     with pytest.raises(BudgetExceeded, match="time limit"):
-        await _model(FunctionModel(hang), Budget(seconds=0.05)).complete(ask())
+        async with asyncio.timeout(60):
+            await _model(FunctionModel(hang), Budget(seconds=0.05)).complete(ask())
     assert cancelled
 
 

@@ -31,8 +31,10 @@ async def _failure(fault: Fault, *, timeout: float = 20.0) -> TryFailed:
     with FakeServer([fault]) as server:
         asked = client(server.url, timeout=timeout)
         try:
+            # A guard: a limit that is not kept fails here instead of hanging.
             with pytest.raises(TryFailed) as caught:
-                await asked.complete(ask())
+                async with asyncio.timeout(60):
+                    await asked.complete(ask())
         finally:
             await asked.aclose()
         assert len(server.requests) == 1

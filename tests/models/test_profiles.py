@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -121,3 +122,19 @@ def test_a_bad_file_says_where(tmp_path: Path, text: str, message: str) -> None:
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="No such file"):
         find("x", str(tmp_path / "none.toml"))
+
+
+def test_the_example_in_the_documentation(tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "docs" / "models.md"
+    (example,) = re.findall(r"```toml\n(\[\[profile.*?)```", page.read_text(encoding="utf-8"), re.S)
+    profile = find("house/planner-large", str(_file(tmp_path, example)))
+    assert profile.name == "house"
+    assert profile.price
+    assert profile.price.usd(1_000_000, 0) == 0.4
+
+
+def test_the_documentation_lists_every_profile() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+    section = page.partition("## Profiles")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `([\w-]+)` \|", section, re.M)
+    assert rows == [profile.name for profile in BUILT_IN]

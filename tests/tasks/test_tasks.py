@@ -110,7 +110,7 @@ async def test_setup_writes_copies_and_names_the_step_that_fails(tmp_path: Path)
     assert await environment.read_file("/c") == b"from beside"
 
     task = load_task(write(tmp_path, text + "- run: missing\n"))
-    with pytest.raises(EnvironmentFailed, match="setup step 4 .*ended with 127"):
+    with pytest.raises(EnvironmentFailed, match=r"setup step 4 .*ended with 127"):
         await TaskScorer().prepare(task, environment)
 
 

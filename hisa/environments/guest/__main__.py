@@ -96,16 +96,18 @@ def serve(arguments: argparse.Namespace, token: str | None) -> None:
     from .actor import Actor
     from .screen import Screen
     from .server import GuestServer
-    from .settle import cpu_seconds
+    from .settle import work_done
     from .stock import StockRoutes
     from .typed import TypedRoutes
 
     screen = Screen()
     access = Access(screen)
     own = frozenset({1, os.getpid()})
-    used = (lambda: cpu_seconds(own)) if arguments.session else None
+    work = (lambda: work_done(own)) if arguments.session else None
     cage = _cage(arguments.cage)
-    typed = TypedRoutes(screen, Actor(screen), access, used=used, wrap=cage)
+    typed = TypedRoutes(
+        screen, Actor(screen, own=bool(arguments.session)), access, work=work, wrap=cage
+    )
     stock = StockRoutes(screen, access, wrap=cage)
     server = GuestServer(_listen(arguments), {**stock.routes(), **typed.routes()}, token)
     if arguments.session:

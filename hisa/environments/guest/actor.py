@@ -34,13 +34,18 @@ class ActionError(Exception):
 
 
 class Actor:
-    """Acts on one display; one list of actions at a time."""
+    """Acts on one display; one list of actions at a time.
 
-    def __init__(self, screen: Screen) -> None:
+    Args:
+        screen: the display.
+        own: nobody else types there.
+    """
+
+    def __init__(self, screen: Screen, *, own: bool = False) -> None:
         self._lock = threading.Lock()
         display = Display(screen.name)
         self._pointer = Pointer(display, screen.width, screen.height)
-        self._keyboard = Keyboard(display, Pinger(screen).wait)
+        self._keyboard = Keyboard(display, Pinger(screen).wait, own=own)
         self._doers: dict[str, Callable[[Mapping[str, Any]], None]] = {
             "click": self._click,
             "move": self._move,

@@ -9,7 +9,6 @@ front has shown, by answering a ping, that it has read everything sent before.
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +20,7 @@ from .keys import keysym_of_character, keysym_of_key
 __all__ = ["Keyboard"]
 
 _SHIFT_SYM = 0xFFE1
+_MEDIA_FIRST, _MEDIA_LAST = 0x1008FE00, 0x1008FFFF
 _CAPS = 0x2
 
 
@@ -30,14 +30,16 @@ class Keyboard:
     Args:
         display: an Xlib display of its own.
         drained: waits until the window in front has read all its events.
+        own: nobody else types here, so media keys may be lent too.
     """
 
-    def __init__(self, display: Any, drained: Callable[[], None]) -> None:
+    def __init__(self, display: Any, drained: Callable[[], None], *, own: bool = False) -> None:
         self._display = display
         self._drained = drained
+        self._own = own
         self._places: dict[int, tuple[int, bool]] = {}
         self._spare: list[int] = []
-        self._lent: OrderedDict[int, int] = OrderedDict()
+        self._lent: dict[int, int] = {}
         self._read_layout()
 
     def _read_layout(self) -> None:
@@ -46,11 +48,17 @@ class Keyboard:
         modifiers = {code for row in self._display.get_modifier_mapping() for code in row}
         for offset, syms in enumerate(self._display.get_keyboard_mapping(first, count)):
             code = first + offset
-            if not any(syms) and code not in modifiers:
+            if code not in modifiers and all(map(self._is_free, syms)):
                 self._spare.append(code)
+                continue
             for column, sym in enumerate(list(syms)[:2]):
                 if sym:
                     self._places.setdefault(sym, (code, column == 1))
+
+        self._spare = _longest_runs_first(self._spare)
+
+    def _is_free(self, sym: int) -> bool:
+        return not sym or (self._own and _MEDIA_FIRST <= sym <= _MEDIA_LAST)
 
     # ---------------------------------------------------------------- single keys
 
@@ -118,7 +126,9 @@ class Keyboard:
         caps = bool(self._display.screen().root.query_pointer().mask & _CAPS)
         if caps:
             self.press("capslock")
-        for sym in syms:
+        for index, sym in enumerate(syms):
+            if sym not in self._places and sym not in self._lent:
+                self._lend_ahead(syms[index:])
             self._tap(sym)
             if interval:
                 self._display.sync()
@@ -138,25 +148,53 @@ class Keyboard:
             self._fake(X.KeyRelease, shift)
 
     def _lend(self, sym: int) -> int:
-        """A keycode that types ``sym``, the longest unused one taken back if none is free."""
-        if sym in self._lent:
-            self._lent.move_to_end(sym)
-            return self._lent[sym]
-        if self._spare:
-            code = self._spare.pop()
-        elif self._lent:
-            self._display.sync()
-            self._drained()
-            while self._lent:
-                _, freed = self._lent.popitem(last=False)
-                self._spare.append(freed)
-            code = self._spare.pop()
-        else:
-            raise ValueError("the keyboard layout leaves no key free for other characters")
-        self._lent[sym] = code
-        self._display.change_keyboard_mapping(code, [(sym, sym)])
+        """A keycode that types ``sym``."""
+        if sym not in self._lent:
+            self._lend_all([sym])
+        return self._lent[sym]
+
+    def _lend_ahead(self, syms: list[int]) -> None:
+        """Lend for as many of the coming characters as there are free keycodes, all at once.
+
+        Every change of the layout makes every application read the whole of it again.
+        """
+        coming = dict.fromkeys(sym for sym in syms if sym not in self._places)
+        wanted = [sym for sym in coming if sym not in self._lent]
+        self._lend_all(wanted[: max(1, len(self._spare))])
+
+    def _lend_all(self, syms: list[int]) -> None:
+        if not self._spare:
+            self._take_back()
+        syms = syms[: len(self._spare)]
+        codes, self._spare = sorted(self._spare[: len(syms)]), self._spare[len(syms) :]
+        self._lent.update(zip(syms, codes, strict=True))
+        carried = dict(zip(codes, syms, strict=True))
+        for run in _runs(codes):
+            pairs = [(carried[code], carried[code]) for code in run]
+            self._display.change_keyboard_mapping(run[0], pairs)
         self._display.sync()
-        return code
+
+    def _take_back(self) -> None:
+        if not self._lent:
+            raise ValueError("the keyboard layout leaves no key free for other characters")
+        self._display.sync()
+        self._drained()
+        self._spare = _longest_runs_first(list(self._lent.values()))
+        self._lent.clear()
 
     def _fake(self, kind: int, code: int) -> None:
         xtest.fake_input(self._display, kind, code)
+
+
+def _runs(codes: list[int]) -> list[list[int]]:
+    """Keycodes that follow each other: one request changes them all."""
+    runs: list[list[int]] = []
+    for code in sorted(codes):
+        if not runs or runs[-1][-1] + 1 != code:
+            runs.append([])
+        runs[-1].append(code)
+    return runs
+
+
+def _longest_runs_first(codes: list[int]) -> list[int]:
+    return [code for run in sorted(_runs(codes), key=len, reverse=True) for code in run]

@@ -59,6 +59,7 @@ class Session:
         os.environ["XAUTHORITY"] = str(home / ".Xauthority")
         os.environ["DBUS_SESSION_BUS_ADDRESS"] = f"unix:path={runtime}/bus"
         os.environ["DISPLAY"] = ":0"
+        os.environ["XDG_SESSION_TYPE"] = "x11"
         _write_cookie(home / ".Xauthority")
         display = self._start_server()
         bus = self._start_bus(runtime)

@@ -5,25 +5,33 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 from PIL import ImageChops
 
 from .screen import Frame, Screen
 
-__all__ = ["cpu_seconds", "settle"]
+__all__ = ["Work", "settle", "work_done"]
 
 _POLL_SECONDS = 0.04
 _QUIET_SECONDS = 0.2
 _CARET_PIXELS = (3, 40)
 """Width and height within which a change is only a blinking text cursor."""
-_BUSY_SHARE = 0.3
+_BUSY_SHARE = 0.15
 """Of one core, over the quiet time: an application that works this much will still draw."""
 _TICK = 1.0 / os.sysconf("SC_CLK_TCK")
 
 
-def cpu_seconds(skipped: frozenset[int]) -> float:
-    """Processor time used so far by all processes seen, but for ``skipped`` and the X server."""
-    total = 0
+class Work(NamedTuple):
+    """What the applications do: processor seconds used so far, and whether one awaits the disk."""
+
+    seconds: float
+    waiting: bool
+
+
+def work_done(skipped: frozenset[int]) -> Work:
+    """The work of all processes that are seen, but for ``skipped`` and the X server."""
+    total, waiting = 0, False
     for name in os.listdir("/proc"):
         if not name.isdigit() or int(name) in skipped:
             continue
@@ -35,7 +43,8 @@ def cpu_seconds(skipped: frozenset[int]) -> float:
         if not head.endswith("(Xvfb"):
             fields = rest.split()
             total += int(fields[11]) + int(fields[12])
-    return total * _TICK
+            waiting = waiting or fields[0] == "D"
+    return Work(total * _TICK, waiting)
 
 
 def _changed(before: Frame, after: Frame) -> bool:
@@ -48,26 +57,29 @@ def _changed(before: Frame, after: Frame) -> bool:
     return width > _CARET_PIXELS[0] or height > _CARET_PIXELS[1]
 
 
-def settle(screen: Screen, seconds: float, used: Callable[[], float] | None) -> bool:
+def settle(screen: Screen, seconds: float, look: Callable[[], Work] | None) -> bool:
     """Wait until nothing has changed for the quiet time, at most ``seconds``; whether it has.
 
     Args:
         screen: what is watched.
         seconds: the longest wait.
-        used: processor time used by the applications so far; None where it cannot be told.
+        look: what the applications do; None where it cannot be told.
     """
     deadline = time.monotonic() + seconds
-    frame, since = screen.grab(), time.monotonic()
-    work = used() if used else 0.0
+    frame, since, before = screen.grab(), time.monotonic(), _look(look)
     while (now := time.monotonic()) < deadline:
         if now - since >= _QUIET_SECONDS:
-            done = used() if used else 0.0
-            if done - work <= _BUSY_SHARE * (now - since):
+            work = _look(look)
+            used = work.seconds - before.seconds
+            if used <= _BUSY_SHARE * (now - since) and not work.waiting:
                 return True
-            work, since = done, now
+            before, since = work, now
         time.sleep(min(_POLL_SECONDS, max(0.0, deadline - now)))
         latest = screen.grab()
         if _changed(frame, latest):
-            frame, since = latest, time.monotonic()
-            work = used() if used else 0.0
+            frame, since, before = latest, time.monotonic(), _look(look)
     return False
+
+
+def _look(look: Callable[[], Work] | None) -> Work:
+    return look() if look else Work(0.0, False)

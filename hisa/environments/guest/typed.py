@@ -15,7 +15,7 @@ from .actor import ActionError, Actor
 from .once import Once
 from .screen import Screen
 from .server import Answer, Refused, Request, Routes, answer_json
-from .settle import settle
+from .settle import Work, settle
 
 __all__ = ["PROTOCOL", "TypedRoutes"]
 
@@ -31,7 +31,7 @@ class TypedRoutes:
         screen: what is looked at.
         actor: what acts.
         access: what knows the elements.
-        used: processor time of the applications, for settling; None where it cannot be told.
+        work: what the applications do, for settling; None where it cannot be told.
         wrap: put around each command line, such as a sandbox.
     """
 
@@ -41,13 +41,13 @@ class TypedRoutes:
         actor: Actor,
         access: Access,
         *,
-        used: Callable[[], float] | None = None,
+        work: Callable[[], Work] | None = None,
         wrap: Callable[[Sequence[str]], Sequence[str]] | None = None,
     ) -> None:
         self._screen = screen
         self._actor = actor
         self._access = access
-        self._used = used
+        self._work = work
         self._wrap = wrap
         self._acts: Once[Answer] = Once()
         self._runs: Once[Answer] = Once()
@@ -78,7 +78,7 @@ class TypedRoutes:
         encoding = asked.get("format", "raw")
         if encoding not in {"raw", "png"}:
             raise Refused(400, f"format {encoding!r}: allowed are raw, png")
-        settled = settle(self._screen, seconds, self._used) if seconds else None
+        settled = settle(self._screen, seconds, self._work) if seconds else None
         wanted = bool(asked.get("elements")) and self._access.available
         elements = self._access.elements(limit) if wanted else None
         windows = [window.to_json() for window in self._screen.windows()]

@@ -102,10 +102,10 @@ def _lay_devices(root: str) -> None:
 
 
 def _with_user(path: str, line: str) -> str:
-    """A copy of passwd or group in which the name ``user`` is the one given."""
+    """A copy of passwd or group in which the given line decides both the name and the number."""
     with open(path, encoding="utf-8") as file:
         kept = [old for old in file.read().splitlines() if not old.startswith("user:")]
-    return "\n".join([*kept, line, ""])
+    return "\n".join([line, *kept, ""])
 
 
 def _lay_identity(root: str, base: str, uid: int) -> None:

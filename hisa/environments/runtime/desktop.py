@@ -85,10 +85,19 @@ class DesktopRuntime:
         size: the screen, in pixels.
         idle: it ends itself after so many seconds without a request.
         compat: its guest asks for no token, for clients that know none.
+        isolation: how it is kept apart; None: the strongest way that works here.
     """
 
-    def __init__(self, size: Size, *, idle: float = 900.0, compat: bool = False) -> None:
+    def __init__(
+        self,
+        size: Size,
+        *,
+        idle: float = 900.0,
+        compat: bool = False,
+        isolation: namespaces.Isolation | None = None,
+    ) -> None:
         self.size = size
+        self.isolation = isolation
         self.compat = compat
         self.idle = idle
         self._handle: Handle | None = None
@@ -132,7 +141,7 @@ class DesktopRuntime:
         Raises:
             EnvironmentFailed: it cannot be started; the message ends with the log's last lines.
         """
-        isolation = namespaces.which()
+        isolation = self.isolation or namespaces.which()
         if isolation == "none":
             raise EnvironmentFailed(
                 "neither namespaces nor bubblewrap work here, so no private desktop can be made",

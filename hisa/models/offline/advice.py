@@ -30,11 +30,15 @@ class Advice:
     lines: tuple[str, ...] = ()
 
     def about(self, instruction: Instruction) -> str:
-        """The first line that speaks of this sort of instruction; empty where none does."""
+        """A line that speaks of this sort of instruction, lessons before house rules, or "".
+
+        House rules say what the result must be, lessons which way to take.
+        """
         topic = next((words for sort, words in _TOPICS if isinstance(instruction, sort)), None)
         if topic is None:
             return ""
-        return next((line for line in self.lines if topic.search(line)), "")
+        lines = sorted(self.lines, key=lambda line: line.startswith("MUST"))
+        return next((line for line in lines if topic.search(line)), "")
 
     def warns_of_shortcut(self, instruction: Instruction) -> bool:
         """Whether a line says that the keyboard shortcut is the wrong way."""

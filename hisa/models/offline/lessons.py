@@ -28,6 +28,10 @@ __all__ = ["MAX_ADVICE", "MAX_PATTERNS", "induce_patterns", "synthesise_advice"]
 MAX_PATTERNS = 3
 MAX_ADVICE = 5
 _SAME = 85
+_RULE_SHARE = 0.6
+"""Part of the room that requirements keep where there are lessons."""
+_LESSON_LINES = 3
+"""Lines that lessons may claim beside many requirements."""
 _SAVE_KEYS = re.compile(r"hotkey\('ctrl', 'shift', 's'\)")
 _NAMED = re.compile(r"hotkey\('ctrl', 'a'\).*write\(", re.S)
 _INTO = re.compile(r"[cC]lick\(.*?\);.*write\(", re.S)
@@ -223,21 +227,51 @@ _LESSON = re.compile(
 def synthesise_advice(sections: dict[str, str], *, limit: int | None = None) -> str:
     """At most five lines that begin with ``- ``: requirements, then lessons by similarity.
 
+    Where lessons need lines, the later requirements share one; where they need room, the
+    requirements that touch the task least give way.
+
     Args:
         sections: ``requirements`` and ``lessons``, each where there are any.
         limit: most tokens of the answer.
     """
-    rules = [_bare(line) for line in sections.get("requirements", "").split("\n")]
-    wanted = [rule if rule.startswith("MUST") else f"MUST: {rule}" for rule in rules if rule]
-    wanted += _by_similarity(sections.get("lessons", ""))
-    kept: list[str] = []
+    bare = (_bare(line) for line in sections.get("requirements", "").split("\n"))
+    rules = [rule for rule in bare if rule]
+    lessons = _by_similarity(sections.get("lessons", ""))
     room = 4 * limit if limit else 4000
+    if lessons:
+        rules = _touching(rules, sections.get("task", ""), int(room * _RULE_SHARE))
+    most = MAX_ADVICE - min(len(lessons), _LESSON_LINES)
+    wanted = [*_joined(rules, most), *lessons]
+    kept: list[str] = []
     for line in wanted:
         size = len(line.encode()) + 3
         if len(kept) < MAX_ADVICE and size <= room and not _known(line, kept):
             kept.append(line)
             room -= size
     return "\n".join(f"- {line}" for line in kept)
+
+
+def _touching(rules: Sequence[str], task: str, room: int) -> list[str]:
+    """The rules that fit into so many bytes: those with most words of the task, in their order."""
+    words = _words(task) | {"task"}
+    ranked = sorted(rules, key=lambda rule: -len(_words(rule) & words))
+    kept: set[str] = set()
+    for rule in ranked:
+        room -= len(rule.encode()) + 8
+        if room >= 0:
+            kept.add(rule)
+    return [rule for rule in rules if rule in kept]
+
+
+def _words(text: str) -> set[str]:
+    """Words that carry meaning, without the endings that English gives them."""
+    return {re.sub(r"(?:e|es|s|ed|ing)$", "", w) for w in re.findall(r"[a-z]{4,}", text.casefold())}
+
+
+def _joined(rules: Sequence[str], most: int) -> list[str]:
+    """The rules in at most so many lines, each marked as binding."""
+    lines = [rule if rule.startswith("MUST") else f"MUST: {rule}" for rule in rules]
+    return lines if len(lines) <= most else [*lines[: most - 1], " ".join(lines[most - 1 :])]
 
 
 def _by_similarity(lessons: str) -> list[str]:

@@ -27,6 +27,13 @@ _ANSWERS = (
     re.compile(r"use (?!odf).*format!?", re.I),
 )
 _USUAL_TYPES = frozenset({".ods", ".odt", ".odp", ".odg"})
+_TYPE_NAMES = {
+    ".csv": "Text CSV (.csv)",
+    ".xlsx": "Excel 2007–365 (.xlsx)",
+    ".docx": "Word 2010–365 Document (.docx)",
+    ".pptx": "PowerPoint 2007–365 (.pptx)",
+}
+"""How LibreOffice's own dialog lists the usual types."""
 _LISTS = frozenset({"combo box", "toggle button"})
 _FIELDS = frozenset({"text", "entry", "combo box"})
 _MAX_TYPE_LOOKS = 4
@@ -102,6 +109,11 @@ def _type(instruction: SaveAs, now: Situation) -> Move | None:
         return Move("choose the file type", f"pyautogui.click({entry.x}, {entry.y})", part=2)
     if now.position.parts == 1 and now.position.looks >= _MAX_TYPE_LOOKS:
         return None
+    if "checked" in chooser.states:
+        # The list is open, but a crowded screen lists only a part of what it shows.
+        description = f'table cell "{_TYPE_NAMES.get(ending, f"({ending})")}"'
+        source = "pyautogui.click(X_COORD, Y_COORD)"
+        return Move("choose the file type", source, description=description, part=2)
     source = f"pyautogui.click({chooser.x}, {chooser.y})"
     return Move("open the list of file types", source, look=True, part=2)
 
@@ -120,7 +132,8 @@ def _naming(instruction: SaveAs, screen: Screen) -> str:
     calls = ["pyautogui.hotkey('ctrl', 'a')", f"pyautogui.write({instruction.path!r})"]
     field = _field(screen)
     if field is not None and "focused" not in field.states:
-        calls.insert(0, f"pyautogui.click({field.x}, {field.y})")
+        # Some dialogs hand over the focus late, and keys would still go to the list of types.
+        calls = [f"pyautogui.click({field.x}, {field.y})", "pyautogui.sleep(0.4)", *calls]
     # Suggestions that pop up while a name is typed would swallow the next key.
     return "; ".join([*calls, "pyautogui.sleep(0.5)"])
 

@@ -37,7 +37,10 @@ def _gelu(x: Floats) -> Floats:
 
 
 def _dense(x: Floats, weights: Weights, name: str) -> Floats:
-    return x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
+    # One product of two matrices is several times faster than one for each text of the batch.
+    flat = x.reshape(-1, x.shape[-1]) @ weights[f"{name}.weight"].T
+    flat += weights[f"{name}.bias"]
+    return flat.reshape(*x.shape[:-1], -1)
 
 
 def _normalise(x: Floats, weights: Weights, name: str) -> Floats:

@@ -61,11 +61,14 @@ _meta: TypeAdapter[_Meta] = TypeAdapter(_Meta)
 
 @contextmanager
 def _explained(where: Path) -> Iterator[None]:
-    """The library raises bare `Exception`; here it gets a name and the folder."""
+    """Give the library's own errors a name and the folder.
+
+    It raises bare `Exception`, and on damaged files a ``PanicException`` that it does not export.
+    """
     try:
         yield
-    except Exception as error:
-        if type(error) is not Exception:
+    except BaseException as error:
+        if type(error) is not Exception and type(error).__name__ != "PanicException":
             raise
         raise StoreError(
             f"pattern store {where}: {error}",

@@ -155,7 +155,7 @@ def test_saving_under_a_name_goes_through_the_dialog() -> None:
     assert [(reply["input"], reply.get("description")) for reply in replies[:4]] == [
         ("pyautogui.hotkey('ctrl', 'shift', 's')", None),
         (
-            f"pyautogui.click(300, 50); pyautogui.hotkey('ctrl', 'a'); "
+            f"pyautogui.click(300, 50); pyautogui.sleep(0.4); pyautogui.hotkey('ctrl', 'a'); "
             f"pyautogui.write('{path}'); pyautogui.sleep(0.5)",
             None,
         ),
@@ -186,6 +186,13 @@ def test_a_file_type_is_chosen_by_the_names_ending() -> None:
     assert replies[1]["input"] == "pyautogui.click(300, 80)"
     assert replies[2]["input"] == "pyautogui.click(3, 99)"
     assert "write(" in replies[3]["input"]
+
+
+def test_a_file_type_whose_entry_is_not_listed_is_looked_for_by_the_grounder() -> None:
+    types = '\n- label "File type:" at (100, 80)\n- toggle button "" states=checked at (300, 80)'
+    replies = walk(SAVE, ["windows: Doc", DIALOG.format(name="Untitled") + types])
+    assert replies[1]["description"] == 'table cell "Text CSV (.csv)"'
+    assert "part 2 of 5" in replies[1]["thought"]
 
 
 def test_a_file_that_got_another_name_is_no_success() -> None:

@@ -226,6 +226,20 @@ def test_advice_has_requirements_first_then_lessons_by_similarity() -> None:
     ]
 
 
+def test_many_requirements_leave_room_for_lessons_and_lose_none() -> None:
+    rules = ["Keep the format.", "Ask nobody.", "Undo corrections.", "Name sheets.", "Stay put."]
+    reply = asked(
+        SYNTHESISE,
+        task="x",
+        requirements="\n".join(f"- {rule}" for rule in rules),
+        lessons="[a1] (success, 0.55) Click the field before typing.\n[b2] (failure, 0.9) Wait.",
+    )
+    lines = reply.split("\n")
+    assert len(lines) == 5
+    assert all(rule in "".join(lines[:3]) for rule in rules)
+    assert lines[3:] == ["- Wait.", "- Click the field before typing."]
+
+
 def test_advice_is_empty_where_there_is_nothing_to_say() -> None:
     assert asked(SYNTHESISE, task="Open the editor.") == ""
 

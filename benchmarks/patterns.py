@@ -1,0 +1,227 @@
+"""Pattern search: Qdrant Edge against qdrant-client's local mode, and which text finds a pattern.
+
+python benchmarks/patterns.py            speed, about two minutes
+python benchmarks/patterns.py --texts    which text of a pattern the next task of a family finds
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import statistics
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hisa.patterns.embedders.fake import WordEmbedder
+from hisa.patterns.embedders.minilm import MiniLM
+from hisa.patterns.stores.base import Item, VectorStore, point_id
+from hisa.patterns.stores.edge import EdgeStore
+from hisa.patterns.stores.server import ServerStore
+from hisa.patterns.text import generalised
+from hisa.protocols import Pattern
+
+DOMAINS = ("calc", "text_editor", "browser", "terminal")
+DIMENSION = 1024
+FAMILIES = Path(__file__).parents[1] / "tests" / "patterns" / "families.json"
+
+
+def unit_rows(count: int, seed: int) -> np.ndarray[Any, np.dtype[np.float32]]:
+    rows = np.random.default_rng(seed).standard_normal((count, DIMENSION), dtype=np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows
+
+
+def items(count: int) -> Iterator[Item]:
+    for number, row in enumerate(unit_rows(count, 0)):
+        domain = DOMAINS[number % len(DOMAINS)]
+        lesson = f"lesson {number} with some words that stand for a real one"
+        yield Pattern(f"p{number}", domain, "success", lesson, created_at=number), row.tolist()
+
+
+def timed(action: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
+
+
+def median(action: Callable[[], object], times: int) -> float:
+    return statistics.median(timed(action) for _ in range(times))
+
+
+def search(store: VectorStore, query: Sequence[float]) -> object:
+    return store.search(query, domain="calc", limit=5, threshold=-1.0)
+
+
+def measure_edge(folder: Path, count: int, queries: list[list[float]]) -> dict[str, float]:
+    embedder = WordEmbedder("random", DIMENSION)
+    store = EdgeStore(folder, embedder)
+    made = list(items(count))
+    turn = iter(queries * 100)
+    result = {"insert_s": timed(lambda: store.rebuild(made, embedder))}
+    result["reopen_s"] = median(lambda: EdgeStore(folder, embedder).get("p0"), 3)
+    result["query_alone_ms"] = 1000 * median(lambda: search(store, next(turn)), 11)
+    with store.session():
+        search(store, next(turn))
+        result["query_ms"] = 1000 * median(lambda: search(store, next(turn)), 31)
+    return result
+
+
+def measure_local(folder: Path, count: int, queries: list[list[float]]) -> dict[str, float]:
+    """The client's own calls, so that nothing of HiSA counts against it."""
+    from qdrant_client import QdrantClient, models
+
+    client = QdrantClient(path=str(folder))
+    client.create_collection(
+        "p", vectors_config=models.VectorParams(size=DIMENSION, distance=models.Distance.COSINE)
+    )
+    points = [
+        models.PointStruct(id=point_id(p.id), vector=vector, payload=asdict(p))
+        for p, vector in items(count)
+    ]
+    insert = timed(
+        lambda: [client.upsert("p", points[i : i + 256]) for i in range(0, len(points), 256)]
+    )
+    wanted = models.Filter(
+        must=[
+            models.FieldCondition(key="domain", match=models.MatchValue(value="calc")),
+            models.FieldCondition(key="status", match=models.MatchValue(value="active")),
+        ]
+    )
+    turn = iter(queries * 100)
+
+    def query() -> object:
+        return client.query_points(
+            "p", query=next(turn), query_filter=wanted, limit=5, with_payload=True
+        )
+
+    query()
+    seconds = median(query, 11 if count < 5000 else 5)
+    client.close()
+    start = time.perf_counter()
+    client = QdrantClient(path=str(folder))
+    reopen = time.perf_counter() - start
+    client.close()
+    return {"insert_s": insert, "reopen_s": reopen, "query_ms": 1000 * seconds}
+
+
+def same_answers(count: int) -> bool:
+    """Both engines find the same patterns."""
+    from qdrant_client import QdrantClient
+
+    embedder = WordEmbedder("random", DIMENSION)
+    made = list(items(count))
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        edge = EdgeStore(Path(folder), embedder)
+        client = QdrantClient(":memory:")
+        stack.callback(client.close)
+        local = ServerStore(client, "p", embedder=embedder)
+        for store in (edge, local):
+            store.rebuild(made, embedder)
+        query = unit_rows(1, 2)[0].tolist()
+        found = [
+            [h.pattern.id for h in s.search(query, domain="calc", limit=5, threshold=-1)]
+            for s in (edge, local)
+        ]
+    return found[0] == found[1]
+
+
+def speed(sizes: Sequence[int]) -> dict[str, Any]:
+    warnings.filterwarnings("ignore", message=".*local mode.*|.*local Qdrant.*")
+    queries = [row.tolist() for row in unit_rows(16, 1)]
+    rows = []
+    for count in sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            edge = measure_edge(Path(folder) / "edge", count, queries)
+            local = measure_local(Path(folder) / "local", count, queries)
+        ratios = {name: local[name] / edge[name] for name in local}
+        rows.append({"points": count, "edge": edge, "local": local, "ratio": ratios})
+    return {
+        "date": time.strftime("%Y-%m-%d"),
+        "machine": f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}",
+        "dimension": DIMENSION,
+        "same_answers": same_answers(500),
+        "sizes": rows,
+    }
+
+
+def print_speed(result: dict[str, Any]) -> None:
+    print(f"{result['date']}, {result['machine']}, {DIMENSION}-d, {len(DOMAINS)} domains")
+    print(f"same answers from both: {result['same_answers']}")
+    for row in result["sizes"]:
+        print(f"\n{row['points']} points       Qdrant Edge    local mode     ratio")
+        for name in ("query_ms", "insert_s", "reopen_s"):
+            edge, local = row["edge"][name], row["local"][name]
+            print(f"  {name:<14} {edge:12.3f} {local:13.3f} {row['ratio'][name]:8.1f}x")
+        alone = row["edge"]["query_alone_ms"]
+        print(
+            f"  {'query_alone_ms':<14} {alone:12.3f}   (opens and closes the store for one query)"
+        )
+
+
+# ---------------------------------------------------------------- which text
+
+
+def texts() -> dict[str, Any]:
+    """Cosine of the second task of each family with several texts made of the first."""
+    families = json.loads(FAMILIES.read_text(encoding="utf-8"))
+    model = MiniLM()
+    kinds: dict[str, Callable[[dict[str, str]], str]] = {
+        "condition": lambda f: f["condition"],
+        "lesson": lambda f: f["lesson"],
+        "condition + lesson": lambda f: f"{f['condition']}. {f['lesson']}",
+        "instruction": lambda f: f["first"],
+        "instruction, generalised": lambda f: generalised(f["first"]),
+        "instruction + lesson": lambda f: f"{f['first']} {f['lesson']}",
+    }
+    queries = np.array(model.embed([family["second"] for family in families]))
+    groups = [family["condition"] for family in families]
+    alike = np.array([[a == b for b in groups] for a in groups])
+    own = np.eye(len(families), dtype=bool)
+    result = {}
+    for name, text in kinds.items():
+        scores = queries @ np.array(model.embed([text(family) for family in families])).T
+        result[name] = {
+            "same_median": float(np.median(scores[own])),
+            "same_least": float(scores[own].min()),
+            "same_retrieved": float((scores[own] >= 0.5).mean()),
+            "other_most": float(scores[~alike].max()),
+            "other_retrieved": float((scores[~alike] >= 0.5).mean()),
+        }
+    return result
+
+
+def print_texts(result: dict[str, Any]) -> None:
+    print("text embedded for a pattern     same family: median  least  >=0.5   others: most  >=0.5")
+    for name, row in result.items():
+        print(
+            f"{name:<31} {row['same_median']:19.2f} {row['same_least']:6.2f} "
+            f"{row['same_retrieved']:6.0%} {row['other_most']:14.2f} {row['other_retrieved']:6.0%}"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--texts", action="store_true", help="which text finds a pattern")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 20000])
+    parser.add_argument("--json", action="store_true")
+    chosen = parser.parse_args()
+    result = texts() if chosen.texts else speed(chosen.sizes)
+    if chosen.json:
+        print(json.dumps(result, indent=2))
+    elif chosen.texts:
+        print_texts(result)
+    else:
+        print_speed(result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""Parts of the guest that need no display."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from hisa.actions.keys import KEY_NAMES
+from hisa.environments.guest.keys import NAMED_KEYS, keysym_of_character, keysym_of_key
+from hisa.environments.guest.once import Once
+from hisa.environments.guest.roles import ROLES, STATES, role_name, state_names
+
+UNTYPED = {
+    *("accept", "convert", "final", "fn", "hangul", "hanja", "junja", "kana", "kanji"),
+    *("launchapp1", "launchapp2", "launchmediaselect", "modechange", "nonconvert", "yen"),
+}
+"""Keys of other systems that no X keyboard has."""
+
+
+def test_every_key_that_a_model_may_name_is_known() -> None:
+    assert {key for key in KEY_NAMES if len(key) > 1} - UNTYPED <= set(NAMED_KEYS)
+    assert keysym_of_key("F5") == 0xFFC2
+    assert keysym_of_key("a") == ord("a")
+
+
+@pytest.mark.parametrize("key", ["", "ctrl+s", "nosuchkey", "\x00"])
+def test_unknown_key(key: str) -> None:
+    with pytest.raises(ValueError):
+        keysym_of_key(key)
+
+
+def test_characters() -> None:
+    assert [keysym_of_character(c) for c in "Aé漢🙂\n\t"] == [
+        *(0x41, 0xE9, 0x01006F22, 0x0101F642, 0xFF0D, 0xFF09)
+    ]
+
+
+@pytest.mark.parametrize("character", ["\x01", "\x7f", "\x85", "\ud800"])
+def test_characters_that_no_key_types(character: str) -> None:
+    with pytest.raises(ValueError):
+        keysym_of_character(character)
+
+
+def test_roles_and_states_stand_at_their_numbers() -> None:
+    numbers = {"push button": 43, "menu item": 35, "text": 61, "frame": 23, "entry": 79}
+    assert {name: ROLES.index(name) for name in numbers} == numbers
+    assert role_name(10_000) == "unknown"
+    assert {name: STATES.index(name) for name in ("showing", "visible", "read-only")} == {
+        "showing": 25,
+        "visible": 30,
+        "read-only": 43,
+    }
+    assert state_names((1 << 25, 1 << 11)) == ["showing", "read-only"]
+
+
+def test_work_is_done_once_however_many_ask() -> None:
+    once: Once[int] = Once()
+    go, done = threading.Event(), []
+
+    def work() -> int:
+        go.wait(10)
+        done.append(1)
+        return len(done)
+
+    with ThreadPoolExecutor(8) as pool:
+        futures = [pool.submit(once.run, "id", work) for _ in range(8)]
+        go.set()
+        assert [future.result() for future in futures] == [1] * 8
+    assert once.run("other", work) == 2
+
+
+def test_failure_is_remembered_too() -> None:
+    once: Once[int] = Once()
+
+    def fail() -> int:
+        raise KeyError("first")
+
+    for work in (fail, lambda: 1):
+        with pytest.raises(KeyError, match="first"):
+            once.run("id", work)
+
+
+def test_old_answers_are_forgotten() -> None:
+    once: Once[int] = Once(kept=2)
+    for number in range(4):
+        once.run(str(number), lambda number=number: number)  # type: ignore[misc]
+    assert once.run("3", lambda: 9) == 3
+    assert once.run("0", lambda: 9) == 9

@@ -1,0 +1,191 @@
+"""What the client makes of guests that are old, broken or hostile."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hisa.actions import Move, Press, Write
+from hisa.environments.transport import Guest, HisaTransport, StockTransport, connect
+from hisa.environments.transport.tree import parse_tree
+from hisa.errors import ActionRefused, EnvironmentFailed
+from hisa.geometry import Box, Point, Size
+from hisa.observation import Screenshot
+from tests.environments.scripted_guest import Script, scripted
+
+JSON, PNG = "application/json", "image/png"
+OSWORLD = "https://accessibility.ubuntu.example.org/ns"
+
+
+def _png() -> bytes:
+    from PIL import Image
+
+    return Screenshot(Image.effect_noise((64, 48), 50).convert("RGB")).png
+
+
+def _ran(code: int = 0, output: str = "", error: str = "") -> tuple[int, str, bytes]:
+    answer = {"status": "success", "output": output, "error": error, "returncode": code}
+    return (200, JSON, json.dumps(answer).encode())
+
+
+async def test_typed_routes_are_chosen_where_they_are_announced(tmp_path: Path) -> None:
+    said = json.dumps({"protocol": 1, "capabilities": ["files", "teleport"]}).encode()
+    script = Script({"/hisa/capabilities": [(200, JSON, said)]})
+    with scripted(tmp_path, script) as path:
+        guest = Guest("guest", socket=path)
+        transport = await connect(guest)
+        await guest.close()
+    assert isinstance(transport, HisaTransport)
+    assert transport.capabilities == {"files"}
+
+
+async def test_stock_routes_are_chosen_for_a_guest_that_knows_no_others(tmp_path: Path) -> None:
+    script = Script({"/platform": [(200, "text/plain", b"Linux")]})
+    with scripted(tmp_path, script) as path:
+        guest = Guest("guest", socket=path)
+        assert isinstance(await connect(guest), StockTransport)
+        await guest.close()
+
+
+@pytest.mark.parametrize(
+    ("answers", "told"),
+    [
+        ({}, "no guest there"),
+        ({"/hisa/capabilities": [(401, JSON, b"{}")]}, "token"),
+        ({"/hisa/capabilities": [(200, JSON, b"<html>")]}, "unreadable"),
+        (
+            {"/hisa/capabilities": [(200, JSON, b'{"protocol": 9, "capabilities": []}')]},
+            "protocol 9",
+        ),
+    ],
+)
+async def test_wrong_server_is_told_apart(
+    tmp_path: Path, answers: dict[str, list[tuple[int, str, bytes]]], told: str
+) -> None:
+    with scripted(tmp_path, Script(answers)) as path:
+        guest = Guest("guest", socket=path)
+        with pytest.raises(EnvironmentFailed, match=told) as caught:
+            await connect(guest)
+        await guest.close()
+    assert caught.value.fix
+
+
+async def test_nobody_there(tmp_path: Path) -> None:
+    guest = Guest("guest", socket=str(tmp_path / "none"))
+    with pytest.raises(EnvironmentFailed, match="no answer"):
+        await connect(guest)
+    await guest.close()
+
+
+async def test_cut_picture_is_asked_for_again(tmp_path: Path) -> None:
+    whole = _png()
+    shots = [
+        (200, PNG, whole[: len(whole) // 2]),
+        (200, "text/html", b"<html>"),
+        (200, PNG, whole),
+    ]
+    with scripted(tmp_path, Script({"/screenshot": shots, "/execute": [_ran()]})) as path:
+        guest = Guest("guest", socket=path)
+        look = await StockTransport(guest).look(elements=False, settle=0)
+        await guest.close()
+    assert look.screen == Size(64, 48)
+
+
+@pytest.mark.parametrize(
+    "answer", [(200, PNG, b"\x89PNG\r\n\x1a\n"), (500, JSON, b"{}"), (200, "text/html", b"<p>")]
+)
+async def test_picture_that_never_comes_is_a_broken_machine(
+    tmp_path: Path, answer: tuple[int, str, bytes]
+) -> None:
+    with scripted(tmp_path, Script({"/screenshot": [answer], "/execute": [_ran()]})) as path:
+        guest = Guest("guest", socket=path)
+        with pytest.raises(EnvironmentFailed, match="screenshot"):
+            await StockTransport(guest).look(elements=False, settle=0)
+        await guest.close()
+
+
+async def test_lost_answer_of_a_stock_act_is_not_asked_for_again(tmp_path: Path) -> None:
+    script = Script({"/execute": [(0, "", b"")]})
+    with scripted(tmp_path, script) as path:
+        guest = Guest("guest", socket=path)
+        with pytest.raises(EnvironmentFailed):
+            await StockTransport(guest).act([Move(Point(1, 2, "screen"))])
+        await guest.close()
+    assert script.asked == ["/execute"]
+
+
+async def test_lost_answer_of_a_typed_act_is_asked_for_again(tmp_path: Path) -> None:
+    script = Script({"/hisa/act": [(0, "", b""), (200, JSON, b'{"done": 1}')]})
+    with scripted(tmp_path, script) as path:
+        guest = Guest("guest", socket=path)
+        await HisaTransport(guest).act([Move(Point(1, 2, "screen"))])
+        await guest.close()
+    assert script.asked == ["/hisa/act"] * 2
+
+
+async def test_failing_program_is_a_refused_action(tmp_path: Path) -> None:
+    script = Script({"/execute": [_ran(1, error="Traceback\nKeyError: 'x'\n")]})
+    with scripted(tmp_path, script) as path:
+        guest = Guest("guest", socket=path)
+        transport = StockTransport(guest)
+        with pytest.raises(ActionRefused, match="KeyError"):
+            await transport.act([Write("x")])
+        with pytest.raises(ActionRefused, match="unknown key"):
+            await transport.act([Press("nosuchkey")])
+        await guest.close()
+    assert script.asked == ["/execute"]
+
+
+@pytest.mark.parametrize("data", [b"", b"\0\0", b"\xff\xff\xff\xff{}", b"\0\0\0\2{}"])
+async def test_unreadable_look_is_a_broken_machine(tmp_path: Path, data: bytes) -> None:
+    script = Script({"/hisa/observe": [(200, "application/octet-stream", data)]})
+    with scripted(tmp_path, script) as path:
+        guest = Guest("guest", socket=path)
+        with pytest.raises(EnvironmentFailed, match="unreadable"):
+            await HisaTransport(guest).look(elements=False, settle=0)
+        await guest.close()
+
+
+@pytest.mark.parametrize(
+    ("state", "component"),
+    [
+        (f"{OSWORLD}/state", f"{OSWORLD}/component"),
+        ("uri:deskat:state.at-spi.gnome.org", "uri:deskat:component.at-spi.gnome.org"),
+    ],
+)
+def test_tree_of_both_families(state: str, component: str) -> None:
+    xml = (
+        f'<desktop-frame xmlns:st="{state}" xmlns:cp="{component}"><application name="app">'
+        '<frame name="Window" st:showing="true" cp:screencoord="(0, 0)" cp:size="(300, 200)">'
+        '<push-button name="OK" st:showing="true" st:enabled="true" cp:screencoord="(10, 20)" '
+        'cp:size="(30, 40)">text</push-button>'
+        '<label name="hidden" cp:screencoord="(1, 1)" cp:size="(5, 5)"/>'
+        '<label name="no place" st:showing="true"/>'
+        "</frame></application></desktop-frame>"
+    )
+    window, button = parse_tree(xml)
+    assert (window.role, window.name) == ("frame", "Window")
+    assert button.role == "push button"
+    assert button.box == Box(10, 20, 40, 60, "screen")
+    assert button.states == {"showing", "enabled"}
+    assert (button.text, button.app, button.window) == ("text", "app", "Window")
+
+
+@pytest.mark.parametrize(
+    "xml",
+    [
+        "",
+        "<a>",
+        "<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>",
+        "<a>\0</a>",
+    ],
+)
+def test_hostile_tree_is_refused(xml: str) -> None:
+    with pytest.raises(ValueError):
+        parse_tree(xml)
+
+
+def test_deep_tree_is_walked() -> None:
+    assert parse_tree("<a>" * 5000 + "</a>" * 5000) == ()

@@ -1,0 +1,216 @@
+"""What every pattern store must do: subclass `StoreConformance` and say how to open one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from hisa.errors import StoreError
+from hisa.patterns.embedders.fake import WordEmbedder
+from hisa.patterns.stores.base import Item, VectorStore
+from hisa.protocols import Embedder, Pattern
+
+__all__ = ["Open", "StoreConformance", "pattern"]
+
+Open = Callable[[Embedder], VectorStore]
+"""Opens the same store again and again, as any embedder."""
+
+
+def pattern(pattern_id: str = "a1", **fields: object) -> Pattern:
+    base = Pattern(id=pattern_id, domain="calc", kind="success", lesson=f"lesson of {pattern_id}")
+    return replace(base, **fields)  # type: ignore[arg-type]
+
+
+def at(degrees: float) -> list[float]:
+    """A unit vector; cosines between two of them follow from the angle."""
+    angle = math.radians(degrees)
+    return [math.cos(angle), math.sin(angle), 0.0, 0.0]
+
+
+class StoreConformance:
+    """The suite; a subclass gives the fixture ``opener``."""
+
+    @pytest.fixture
+    def opener(self) -> Open:
+        raise AssertionError("the subclass says how its store is opened")
+
+    @pytest.fixture
+    def embedder(self) -> WordEmbedder:
+        return WordEmbedder("words", 4)
+
+    @pytest.fixture
+    def store(self, opener: Open, embedder: WordEmbedder) -> VectorStore:
+        return opener(embedder)
+
+    def test_never_written_reads_as_empty(self, store: VectorStore) -> None:
+        assert store.meta() is None
+        assert store.list(status=None) == []
+        assert store.get("a1") is None
+        assert store.search(at(0), domain=None, limit=5, threshold=-1.0) == []
+        assert list(store.items()) == []
+        store.delete("a1")
+        store.amend(pattern())
+        assert store.list(status=None) == []
+
+    def test_put_keeps_every_field(self, store: VectorStore) -> None:
+        full = Pattern(
+            id="3f2a",
+            domain="text_editor",
+            kind="failure",
+            lesson="Ünïcode 日本語 🙂 'quoted' \"text\"",
+            condition="c",
+            actions="a; b",
+            expected="e",
+            source_run="run-1",
+            embedder="words",
+            created_at=1234.5678,
+            uses=3,
+            wins=2,
+            status="superseded",
+            superseded_by="b2",
+        )
+        store.put(full, at(10))
+        assert store.get("3f2a") == full
+        assert store.list(status=None) == [full]
+
+    def test_put_replaces_by_id(self, store: VectorStore) -> None:
+        store.put(pattern("a1", lesson="old"), at(0))
+        store.put(pattern("a1", lesson="new"), at(90))
+        assert [found.lesson for found in store.list()] == ["new"]
+        (hit,) = store.search(at(90), domain="calc", limit=5, threshold=0.9)
+        assert hit.pattern.lesson == "new"
+
+    def test_search_orders_by_cosine_and_cuts_at_limit_and_threshold(
+        self, store: VectorStore
+    ) -> None:
+        for degrees in (80, 20, 50, 0, 59):
+            store.put(pattern(f"p{degrees}"), at(degrees))
+        hits = store.search(at(0), domain="calc", limit=10, threshold=0.5)
+        assert [hit.pattern.id for hit in hits] == ["p0", "p20", "p50", "p59"]
+        assert [hit.score for hit in hits] == pytest.approx(
+            [math.cos(math.radians(d)) for d in (0, 20, 50, 59)], abs=1e-5
+        )
+        near = store.search(at(0), domain="calc", limit=2, threshold=0.5)
+        assert [hit.pattern.id for hit in near] == ["p0", "p20"]
+
+    def test_search_sees_one_domain_or_all(self, store: VectorStore) -> None:
+        store.put(pattern("a1", domain="calc"), at(0))
+        store.put(pattern("b1", domain="writer"), at(1))
+        found = store.search(at(0), domain="writer", limit=5, threshold=0.0)
+        assert [hit.pattern.id for hit in found] == ["b1"]
+        assert len(store.search(at(0), domain=None, limit=5, threshold=0.0)) == 2
+        assert store.search(at(0), domain="nowhere", limit=5, threshold=-1.0) == []
+
+    @pytest.mark.parametrize("status", ["superseded", "removed"])
+    def test_search_and_list_leave_out_what_is_not_active(
+        self, store: VectorStore, status: str
+    ) -> None:
+        store.put(pattern("a1", status=status), at(0))
+        store.put(pattern("b1"), at(1))
+        assert [h.pattern.id for h in store.search(at(0), domain=None, limit=5, threshold=0)] == [
+            "b1"
+        ]
+        assert [found.id for found in store.list()] == ["b1"]
+        assert [found.id for found in store.list(status=status)] == ["a1"]
+        assert len(store.list(status=None)) == 2
+
+    def test_list_is_newest_first_by_domain(self, store: VectorStore) -> None:
+        for number in range(3):
+            store.put(pattern(f"p{number}", created_at=float(number)), at(number))
+        store.put(pattern("other", domain="writer", created_at=9.0), at(5))
+        assert [found.id for found in store.list()] == ["other", "p2", "p1", "p0"]
+        assert [found.id for found in store.list(domain="calc")] == ["p2", "p1", "p0"]
+
+    def test_amend_keeps_the_vector(self, store: VectorStore) -> None:
+        store.put(pattern("a1"), at(30))
+        store.amend(pattern("a1", uses=4))
+        store.amend(pattern("never stored"))
+        (hit,) = store.search(at(30), domain="calc", limit=5, threshold=0.99)
+        assert hit.pattern.uses == 4
+        assert store.get("never stored") is None
+
+    def test_delete_is_for_good_and_again_is_harmless(self, store: VectorStore) -> None:
+        store.put(pattern("a1"), at(0))
+        store.delete("a1")
+        store.delete("a1")
+        assert store.get("a1") is None
+        assert store.list(status=None) == []
+
+    def test_a_vector_of_another_length_is_refused(self, store: VectorStore) -> None:
+        store.put(pattern("a1"), at(0))
+        with pytest.raises(StoreError, match="3 numbers; this store holds 4"):
+            store.put(pattern("b1"), [1.0, 0.0, 0.0])
+        with pytest.raises(StoreError, match="holds 4"):
+            store.search([1.0], domain=None, limit=1, threshold=0.0)
+        assert [found.id for found in store.list()] == ["a1"]
+
+    def test_content_outlives_the_one_who_wrote_it(
+        self, opener: Open, embedder: WordEmbedder
+    ) -> None:
+        first = opener(embedder)
+        first.put(pattern("a1"), at(0))
+        assert [found.id for found in opener(embedder).list()] == ["a1"]
+
+    def test_another_embedder_is_refused_with_the_command_that_helps(
+        self, opener: Open, embedder: WordEmbedder
+    ) -> None:
+        opener(embedder).put(pattern("a1"), at(0))
+        other = opener(WordEmbedder("others", 8))
+        with pytest.raises(StoreError, match="'words', not 'others'") as caught:
+            other.list()
+        assert caught.value.fix == "hisa patterns reembed --embedder others"
+        with pytest.raises(StoreError, match="'words', not 'others'"):
+            other.put(pattern("b1"), [1.0] + [0.0] * 7)
+        assert [item[0].id for item in other.items()] == ["a1"]
+
+    def test_rebuild_replaces_everything_even_for_another_embedder(
+        self, opener: Open, embedder: WordEmbedder
+    ) -> None:
+        opener(embedder).put(pattern("a1"), at(0))
+        other = WordEmbedder("others", 8)
+        store = opener(other)
+        new: list[Item] = [(pattern(f"n{i}"), [1.0] + [0.0] * 7) for i in range(5)]
+        assert store.rebuild(new, other) == 5
+        assert {found.id for found in store.list()} == {f"n{i}" for i in range(5)}
+        meta = opener(other).meta()
+        assert meta is not None
+        assert (meta.embedder, meta.dimension) == ("others", 8)
+        with pytest.raises(StoreError, match="'others', not 'words'"):
+            opener(embedder).list()
+
+    def test_rebuild_that_fails_leaves_the_old_content(
+        self, opener: Open, embedder: WordEmbedder
+    ) -> None:
+        store = opener(embedder)
+        store.put(pattern("a1"), at(0))
+
+        def broken() -> list[Item]:
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            store.rebuild((item for items in (broken() for _ in "x") for item in items), embedder)
+        assert [found.id for found in opener(embedder).list()] == ["a1"]
+
+    def test_items_gives_vectors_of_whatever_status(self, store: VectorStore) -> None:
+        store.put(pattern("a1"), at(0))
+        store.put(pattern("b1", status="removed"), at(90))
+        items = {found.id: vector for found, vector in store.items()}
+        assert items["a1"] == pytest.approx(at(0), abs=1e-6)
+        assert items["b1"] == pytest.approx(at(90), abs=1e-6)
+
+    def test_a_session_may_be_nested(self, store: VectorStore) -> None:
+        with store.session(), store.session():
+            store.put(pattern("a1"), at(0))
+            assert len(store.list()) == 1
+        assert len(store.list()) == 1
+
+    def test_many_patterns_come_back_whole(
+        self, store: VectorStore, embedder: WordEmbedder
+    ) -> None:
+        count = store.rebuild(((pattern(f"p{i}"), at(i / 10)) for i in range(1200)), embedder)
+        assert count == 1200
+        assert len(store.list()) == 1200
+        assert len(list(store.items())) == 1200

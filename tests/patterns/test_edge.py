@@ -1,0 +1,174 @@
+"""The embedded store under several processes, kill -9 and damage."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from hisa.errors import StoreError
+from hisa.patterns.embedders.fake import WordEmbedder
+from hisa.patterns.stores.edge import EdgeStore
+from hisa.patterns.stores.filelock import folder_lock
+from tests.patterns.conformance import at, pattern
+
+WORDS = WordEmbedder("words", 4)
+
+WRITER = """
+import sys
+from pathlib import Path
+from hisa.patterns.embedders.fake import WordEmbedder
+from hisa.patterns.stores.edge import EdgeStore
+from tests.patterns.conformance import at, pattern
+folder, name, count = sys.argv[1:]
+store = EdgeStore(Path(folder), WordEmbedder("words", 4))
+for number in range(int(count)):
+    store.put(pattern(f"{name}{number}"), at(number))
+    print(number, flush=True)
+"""
+
+HOLDER = """
+import sys
+from pathlib import Path
+from hisa.patterns.stores.filelock import folder_lock
+with folder_lock(Path(sys.argv[1]), 1.0):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def start(script: str, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", script, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    )
+
+
+def test_two_processes_write_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
+    both = [start(WRITER, str(tmp_path), name, "25") for name in "ab"]
+    for process in both:
+        process.communicate(timeout=120)
+        assert process.returncode == 0
+    found = {one.id for one in EdgeStore(tmp_path, WORDS).list()}
+    assert found == {f"{name}{number}" for name in "ab" for number in range(25)}
+
+
+def test_threads_write_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
+    store = EdgeStore(tmp_path, WORDS)
+
+    def write(name: str) -> None:
+        for number in range(10):
+            store.put(pattern(f"{name}{number}"), at(number))
+
+    threads = [threading.Thread(target=write, args=(name,)) for name in "abc"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(store.list()) == 30
+
+
+def test_a_store_that_stays_in_use_is_named_with_a_way_out(tmp_path: Path) -> None:
+    holder = start(HOLDER, str(tmp_path))
+    assert holder.stdout
+    assert holder.stdout.readline() == "held\n"
+    with pytest.raises(StoreError, match="held by another process") as caught:
+        EdgeStore(tmp_path, WORDS, patience=0.1).list()
+    assert "patterns.path" in caught.value.fix
+    holder.communicate("", timeout=30)
+    assert EdgeStore(tmp_path, WORDS).list() == []
+
+
+def test_kill_9_while_writing_loses_at_most_the_write_in_flight(tmp_path: Path) -> None:
+    writer = start(WRITER, str(tmp_path), "p", "100000")
+    assert writer.stdout
+    done = [int(writer.stdout.readline()) for _ in range(20)][-1]
+    os.kill(writer.pid, signal.SIGKILL)
+    rest, _ = writer.communicate(timeout=30)
+    done = max([done, *(int(line) for line in rest.split())])
+    store = EdgeStore(tmp_path, WORDS)
+    found = {one.id for one in store.list()}
+    assert {f"p{number}" for number in range(done + 1)} <= found
+    assert len(found) <= done + 2
+    store.put(pattern("after"), at(0))
+    assert store.get("after") is not None
+
+
+def test_a_rebuild_cut_off_before_the_swap_leaves_the_old_content(tmp_path: Path) -> None:
+    EdgeStore(tmp_path, WORDS).put(pattern("a1"), at(0))
+    script = WRITER.replace("for number in range(int(count)):", "def items():").replace(
+        '    store.put(pattern(f"{name}{number}"), at(number))\n    print(number, flush=True)',
+        "    for number in range(1500):\n"
+        "        yield pattern(str(number)), at(number)\n"
+        "    print('filled', flush=True)\n"
+        "    sys.stdin.read()\n"
+        "store.rebuild(items(), WordEmbedder('words', 4))",
+    )
+    process = start(script, str(tmp_path), "p", "0")
+    assert process.stdout
+    assert process.stdout.readline() == "filled\n"
+    process.kill()
+    process.communicate(timeout=30)
+    store = EdgeStore(tmp_path, WORDS)
+    assert [one.id for one in store.list()] == ["a1"]
+    store.rebuild([(pattern("b1"), at(0))], WORDS)
+    assert [path.name for path in tmp_path.glob("shard-*")] == ["shard-3"]
+
+
+def test_nothing_is_open_between_operations(tmp_path: Path) -> None:
+    store = EdgeStore(tmp_path, WORDS)
+    store.put(pattern("a1"), at(0))
+    with folder_lock(tmp_path, 0.0):
+        pass
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    store = EdgeStore(tmp_path / "file" / "store", WORDS)
+    with pytest.raises(StoreError, match="Not a directory") as caught:
+        store.put(pattern(), at(0))
+    assert "patterns.path" in caught.value.fix
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": "x"}', "\xff"])
+def test_unreadable_meta_data_is_named(tmp_path: Path, text: str) -> None:
+    EdgeStore(tmp_path, WORDS).put(pattern(), at(0))
+    (tmp_path / "meta.json").write_text(text, encoding="latin-1")
+    with pytest.raises(StoreError, match=r"meta\.json: not readable"):
+        EdgeStore(tmp_path, WORDS).list()
+
+
+def test_a_shard_that_is_gone_is_an_error_and_not_an_empty_store(tmp_path: Path) -> None:
+    EdgeStore(tmp_path, WORDS).put(pattern(), at(0))
+    (tmp_path / "shard-1" / "edge_config.json").unlink()
+    for path in sorted((tmp_path / "shard-1").rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    with pytest.raises(StoreError, match="pattern store"):
+        EdgeStore(tmp_path, WORDS).list()
+
+
+@pytest.mark.parametrize("name", ["status.dat", "segment.json", "first-index"])
+def test_damaged_files_are_named_with_a_way_out(tmp_path: Path, name: str) -> None:
+    EdgeStore(tmp_path, WORDS).put(pattern(), at(0))
+    for path in (tmp_path / "shard-1").rglob(name):
+        path.write_bytes(b"\xfe" * 7)
+    with pytest.raises(StoreError, match="pattern store") as caught:
+        EdgeStore(tmp_path, WORDS).list()
+    assert "hisa patterns import" in caught.value.fix
+
+
+def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
+    EdgeStore(tmp_path, WORDS).put(pattern(), at(0))
+    path = tmp_path / "meta.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema": 99}))
+    with pytest.raises(StoreError, match="has schema 99; this HiSA reads up to 1"):
+        EdgeStore(tmp_path, WORDS).list()
