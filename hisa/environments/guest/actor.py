@@ -11,12 +11,15 @@ from typing import Any
 from Xlib.display import Display
 
 from .keyboard import Keyboard
+from .manager import ManagerSync
 from .ping import Pinger
 from .pointer import BUTTONS, Pointer
 from .screen import Screen
 
 __all__ = ["ActionError", "Actor"]
 
+_KEYBOARD = frozenset({"write", "press", "hotkey", "key_down", "key_up"})
+_BUTTONS = frozenset({"click", "drag", "mouse_down", "mouse_up"})
 MAX_REPEAT, MAX_SECONDS, MAX_TEXT = 1000, 60.0, 100_000
 
 
@@ -44,6 +47,8 @@ class Actor:
     def __init__(self, screen: Screen, *, own: bool = False) -> None:
         self._lock = threading.Lock()
         display = Display(screen.name)
+        self._manager = ManagerSync(screen)
+        self._clicked = False
         self._pointer = Pointer(display, screen.width, screen.height)
         self._keyboard = Keyboard(display, Pinger(screen).wait, own=own)
         self._doers: dict[str, Callable[[Mapping[str, Any]], None]] = {
@@ -86,7 +91,11 @@ class Actor:
         if first and kind == "click":
             place = self._place(action.get("at"))
             self._pointer.separate(place or self._pointer.position())
+        if kind in _KEYBOARD and self._clicked:
+            self._manager.wait()
+            self._clicked = False
         doer(action)
+        self._clicked = self._clicked or kind in _BUTTONS
 
     def _place(self, at: Any) -> tuple[int, int] | None:
         if at is None:

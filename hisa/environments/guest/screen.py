@@ -188,6 +188,11 @@ class Screen:
         with self.lock:
             return bool(self._numbers(self.root, "_NET_SUPPORTING_WM_CHECK", Xatom.WINDOW))
 
+    def manager_supports(self, hint: str) -> bool:
+        """Whether the window manager announces a hint."""
+        with self.lock:
+            return self.atom(hint) in self._numbers(self.root, "_NET_SUPPORTED", Xatom.ATOM)
+
     def paint_background(self, colour: int) -> None:
         """A plain wallpaper."""
         with self.lock:

@@ -20,6 +20,7 @@ _TOPICS: tuple[tuple[type[Instruction], re.Pattern[str]], ...] = (
     (Run, re.compile(r"\bcommands?\b", re.I)),
 )
 _SHORTCUT = re.compile(r"\b(?:shortcut|keyboard|ctrl\s*\+|control\s*\+)", re.I)
+_NAME_BOX = re.compile(r"\bname box\b", re.I)
 _MAX_LINES = 20
 
 
@@ -39,6 +40,11 @@ class Advice:
             return ""
         lines = sorted(self.lines, key=lambda line: line.startswith("MUST"))
         return next((line for line in lines if topic.search(line)), "")
+
+    @property
+    def name_box(self) -> bool:
+        """Whether cells are to be reached by typing their address into the name box."""
+        return any(_NAME_BOX.search(line) for line in self.lines)
 
     def warns_of_shortcut(self, instruction: Instruction) -> bool:
         """Whether a line says that the keyboard shortcut is the wrong way."""

@@ -38,6 +38,7 @@ _THING_LOOKS = 10
 _DRAWN_LOOKS = 2
 _SCROLL_LOOKS = 15
 _MAX_WAIT = 60.0
+_SPREADSHEETS = ("libreoffice calc", "libreoffice-calc")
 _CLICKS = {1: "click", 2: "doubleClick", 3: "tripleClick"}
 _CLOSING = {
     "window": "pyautogui.hotkey('alt', 'f4')",
@@ -181,7 +182,9 @@ def _type(instruction: Type, now: Situation) -> Decision:
 
 
 def _by_name_box(cell: Target, now: Situation) -> bool:
-    """A cell that the screen does not list is reached by its address."""
+    """A cell is reached by its address where the screen does not list it or advice says so."""
+    if now.advice.name_box and now.screen.in_front(_SPREADSHEETS):
+        return True
     return bool(now.screen.items) and now.screen.find(cell) is None
 
 

@@ -37,6 +37,8 @@ class Pointed:
 def point(target: Target, screen: Screen, *, tries: int, editable: bool = False) -> Pointed:
     """Another way each time: as listed, at the listed place, and by the bare name."""
     item = screen.find(target, editable=editable)
+    if not target.name and (item is None or tries != 1):
+        return Pointed(_PLACE, str(target))
     if item is None:
         return Pointed(_PLACE, str(target) if tries == 0 else f'"{target.name}"')
     if tries == 1:

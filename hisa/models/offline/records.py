@@ -27,14 +27,17 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A named thing on the screen. ``kind`` is the word used for it ("button", "cell", …)."""
+    """A thing on the screen. ``kind`` is the word used for it ("button", "cell", …).
+
+    Without a name it is the one thing of its kind: "the text area".
+    """
 
     name: str
     kind: str = ""
 
     def __str__(self) -> str:
-        """As in a description: ``button "Save"``."""
-        return f'{self.kind} "{self.name}"'.strip()
+        """As in a description: ``button "Save"``, ``the text area``."""
+        return f'{self.kind} "{self.name}"'.strip() if self.name else f"the {self.kind}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,9 +99,17 @@ class Screen:
 
     def find(self, target: Target, *, editable: bool = False) -> Item | None:
         """The item that fits a target best; None where none fits well."""
+        if not target.name:
+            return self._only(target.kind)
         scored = [(_score(item, target, editable), -place) for place, item in enumerate(self.items)]
         best = max(scored, default=(0.0, 0))
         return self.items[-best[1]] if best[0] >= _GOOD else None
+
+    def _only(self, kind: str) -> Item | None:
+        """The thing of a kind that has no name: the focused one, else the first."""
+        found = [item for item in self.items if item.role in _ROLES.get(kind, ())]
+        focused = [item for item in found if "focused" in item.states]
+        return next(iter(focused or found), None)
 
     def beside(self, label: str, roles: Iterable[str]) -> Item | None:
         """The item of some roles that a label names, or that stands to its right on its row."""

@@ -122,6 +122,8 @@ def read_target(text: str, masked: Masked) -> Target | None:
         return _quoted(quoted, bare)
     if not bare:
         return None
+    if bare.lower() in KINDS:
+        return Target("", KINDS[bare.lower()])
     if last := re.fullmatch(rf"(.+?)\s+({_KIND})", bare, re.I):
         return Target(_bare_name(last[1]), KINDS[last[2].lower()])
     if first := re.fullmatch(rf"({_KIND})\s+(.+)", bare, re.I):

@@ -219,6 +219,19 @@ def test_advice_is_cited_and_a_warning_changes_the_way() -> None:
     assert bad["description"] == 'menu "File"'
 
 
+def test_a_cell_is_clicked_unless_it_is_not_listed_or_advice_says_otherwise() -> None:
+    front = "window: Untitled 1 - LibreOffice Calc (libreoffice-calc)\nwindows: X\n"
+    listed = front + '- table cell "A1" at (80, 190)'
+    rule = "- MUST: Go to a cell by typing its address into the name box."
+    assert planned("Click cell A1", elements=listed)["description"] == 'table cell "A1"'
+    for reply in (
+        planned("Click cell A1", advice=rule, elements=listed),
+        planned("Click cell A1", elements=front + '- menu "File" at (1, 1)'),
+    ):
+        assert reply["input"].startswith("pyautogui.hotkey('ctrl', 'shift', 't')")
+        assert "pyautogui.write('A1'); pyautogui.press('enter')" in reply["input"]
+
+
 def test_a_loop_that_was_noticed_changes_the_way() -> None:
     screen = 'windows: W\n- push button "Close" at (40, 50)'
     reply = planned("Click Close", notice="You are in a loop.", elements=screen)
