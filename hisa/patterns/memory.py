@@ -14,7 +14,7 @@ from hisa.patterns.induction import induce
 from hisa.patterns.sops import Sop, rules_for
 from hisa.patterns.stores.base import VectorStore
 from hisa.patterns.synthesis import synthesise
-from hisa.patterns.text import clean, generalised, retrieval_text
+from hisa.patterns.text import clean, generalised, query_texts, retrieval_text
 from hisa.patterns.vectors import cosine
 from hisa.protocols import Advice, Embedder, Model, Pattern, PatternHit, Task
 
@@ -88,15 +88,19 @@ class PatternMemory:
     def _retrieve(self, task: Task) -> tuple[PatternHit, ...]:
         if self.store.meta() is None:
             return ()
-        vector = self.embedder.embed([task.instruction])[0]
-        return tuple(
-            self.store.search(
+        best: dict[str, PatternHit] = {}
+        for vector in self.embedder.embed(query_texts(task.instruction)):
+            for hit in self.store.search(
                 vector,
                 domain=task.domain,
                 limit=self._patterns.top,
                 threshold=self._patterns.threshold,
-            )
-        )
+            ):
+                known = best.get(hit.pattern.id)
+                if known is None or known.score < hit.score:
+                    best[hit.pattern.id] = hit
+        ranked = sorted(best.values(), key=lambda hit: -hit.score)
+        return tuple(ranked[: self._patterns.top])
 
     # ------------------------------------------------------------ after a run
 

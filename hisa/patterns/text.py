@@ -16,7 +16,15 @@ import unicodedata
 
 from hisa.protocols import Pattern
 
-__all__ = ["LESSON_CHARS", "clean", "cut", "generalised", "retrieval_text", "sentences"]
+__all__ = [
+    "LESSON_CHARS",
+    "clean",
+    "cut",
+    "generalised",
+    "query_texts",
+    "retrieval_text",
+    "sentences",
+]
 
 LESSON_CHARS = 500
 """Longest lesson, condition, actions or expected result, in characters."""
@@ -58,6 +66,15 @@ def generalised(instruction: str) -> str:
     text = _QUOTED.sub("a text", text)
     text = _FILE.sub("a file", text)
     return clean(_NUMBER.sub("", text), 300)
+
+
+def query_texts(instruction: str) -> list[str]:
+    """What patterns are searched by: the instruction, and the same without its values.
+
+    Conditions speak of kinds of tasks. The values of one task ("passport", a path) pull its
+    vector away from the tasks of its own family; without them the two texts are alike.
+    """
+    return list(dict.fromkeys((instruction, generalised(instruction))))
 
 
 def retrieval_text(pattern: Pattern) -> str:

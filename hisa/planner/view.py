@@ -10,6 +10,22 @@ from hisa.protocols import StateView, Task
 __all__ = ["element_lines", "state_text"]
 
 MAX_ELEMENTS = 150
+_CONTAINERS = frozenset(
+    {
+        "filler",
+        "layered pane",
+        "menu bar",
+        "page tab list",
+        "panel",
+        "root pane",
+        "scroll pane",
+        "separator",
+        "split pane",
+        "tool bar",
+        "viewport",
+    }
+)
+"""Roles that say nothing by themselves."""
 _MAX_FIELD = 120
 
 
@@ -36,13 +52,25 @@ def _element_line(element: Element, observation: Observation) -> str:
     return " ".join(parts)
 
 
+def _telling(observation: Observation) -> list[Element]:
+    """The elements worth telling: no nameless containers; the active window and popups first."""
+    active = observation.active
+    near = {active.title if active else "", ""}
+    telling = [
+        element
+        for element in observation.elements or ()
+        if element.name or element.text or element.label or element.role not in _CONTAINERS
+    ]
+    return sorted(telling, key=lambda element: element.window not in near)
+
+
 def element_lines(observation: Observation) -> Iterable[str]:
     """The screen in words: windows first, then at most 150 elements, positions in image pixels."""
     active = observation.active
     if active is not None:
         yield f"window: {_short(active.title)} ({active.app})"
     yield "windows: " + "; ".join(_short(window.title) for window in observation.windows)
-    for element in (observation.elements or ())[:MAX_ELEMENTS]:
+    for element in _telling(observation)[:MAX_ELEMENTS]:
         yield _element_line(element, observation)
 
 

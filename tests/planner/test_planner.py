@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from PIL import Image
@@ -13,6 +14,7 @@ from hisa.geometry import Box, Size
 from hisa.models.fakes import ScriptedModel
 from hisa.observation import Element, Observation, Screenshot, Window
 from hisa.planner.planner import GlobalPlanner
+from hisa.planner.view import element_lines
 from hisa.protocols import ImagePart, ModelReply, StateView, Task
 from hisa.tools.base import Tool
 from hisa.tools.builtin import bash_execution, gui_action, termination, wait
@@ -123,3 +125,19 @@ async def test_three_bad_replies_are_the_end_and_corrections_stay_bounded() -> N
         sum(isinstance(p, ImagePart) for m in r.messages for p in m.parts) == 1
         for r in bench.model.requests
     )
+
+
+async def test_the_active_window_is_told_first_and_containers_without_a_name_are_not() -> None:
+    box = Box(0, 0, 10, 10, "screen")
+    cells = [Element("table cell", f"A{n}", box, window="Sheet") for n in range(400)]
+    dialog = Element("push button", "Save", box, window="Save As")
+    panel = Element("panel", "", box, window="Save As")
+    look = replace(
+        observation(),
+        windows=(Window("2", "Save As", "soffice", active=True), Window("1", "Sheet", "soffice")),
+        elements=(*cells, panel, dialog),
+    )
+    lines = list(element_lines(look))
+    assert lines[2].startswith('- push button "Save"')
+    assert not [line for line in lines if line.startswith("- panel")]
+    assert len(lines) == 152
