@@ -38,10 +38,9 @@ async def test_the_request_holds_task_and_steps_and_nothing_of_a_score() -> None
     model = ScriptedModel([reply()])
     assert await induce(model, TASK, run_id="r1", lines=LINES) == ()
     (request,) = model.requests
-    system, user = (message.parts[0] for message in request.messages)
-    assert system.text.startswith("# Pattern induction\n")
-    assert user.text == (
-        "<task>\nSort the list\n</task>\n<steps>\n"
+    assert request.text.startswith("# Pattern induction\n")
+    assert request.text.endswith(
+        "\n<task>\nSort the list\n</task>\n<steps>\n"
         "Step 1: gui_action | Result: Succeeded. It is sorted.\n</steps>"
     )
     assert request.role == "state"
@@ -77,8 +76,7 @@ async def test_what_is_not_usable_is_corrected_once(bad: str) -> None:
     model = ScriptedModel([bad, reply(GOOD)])
     (one,) = await induce(model, TASK, run_id="r", lines=LINES)
     assert one.lesson == "Use the menu."
-    last = model.requests[1].messages[-1].parts[0]
-    assert "could not be used" in last.text
+    assert "could not be used" in model.requests[1].text
     assert len(model.requests[1].text) < 10_000
 
 

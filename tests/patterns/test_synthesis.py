@@ -23,10 +23,10 @@ async def ask(model: ScriptedModel, limit: int = 100) -> str:
 async def test_the_request_marks_rules_and_lessons() -> None:
     model = ScriptedModel(["- MUST: Save it.\n- Use the menu."])
     assert await ask(model) == "- MUST: Save it.\n- Use the menu."
-    system, user = (message.parts[0] for message in model.requests[0].messages)
-    assert system.text.startswith("# Pattern synthesis\n")
-    assert user.text == (
-        "<task>\nSort it\n</task>\n<requirements>\n- Save it.\n</requirements>\n"
+    (request,) = model.requests
+    assert request.text.startswith("# Pattern synthesis\n")
+    assert request.text.endswith(
+        "\n<task>\nSort it\n</task>\n<requirements>\n- Save it.\n</requirements>\n"
         "<lessons>\n[3f2a] (failure, 0.66) Use the menu.\n</lessons>"
     )
 
