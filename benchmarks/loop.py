@@ -28,8 +28,10 @@ from hisa.environments.fake import FakeEnvironment
 from hisa.events import StepFinished
 from hisa.geometry import Size
 from hisa.grounder.elements import ElementsGrounder
+from hisa.models.audit import AuditedModel
 from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import Endpoint
+from hisa.models.ledger import MeteredModel
 from hisa.models.profiles import find
 from hisa.observation import Observation, Screenshot
 from hisa.planner.planner import GlobalPlanner
@@ -102,14 +104,16 @@ async def measure(folder: Path) -> tuple[list[float], list[StepFinished]]:
     """Milliseconds of each step, and their phases."""
     task = Task("bench", "Click about.")
     client = httpx.AsyncClient(transport=httpx.ASGITransport(_answer), base_url="http://instant/v1")
-    model = OpenAIModel(
+    profile = find("instant")
+    server = OpenAIModel(
         ModelSettings(model="instant"),
         Endpoint("http://instant/v1"),
-        profile=find("instant"),
+        profile=profile,
         http_client=client,
     )
     with RunLog.create(folder, task) as log:
         emit = log.emit
+        model = MeteredModel(AuditedModel(server, emit=emit), profile, emit=emit)
         tools = ToolRegistry(emit=emit)
         environment = _Slides()
         agent = Agent(
@@ -128,7 +132,7 @@ async def measure(folder: Path) -> tuple[list[float], list[StepFinished]]:
             started = time.perf_counter()
             observation, _ = await agent.step(task, observation)
             times.append((time.perf_counter() - started) * 1000)
-    await model.aclose()
+    await server.aclose()
     finished = [e for e in read_events(log.folder) if isinstance(e, StepFinished)]
     return times, finished
 

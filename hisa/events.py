@@ -27,6 +27,7 @@ __all__ = [
     "ImageSink",
     "Induced",
     "LoopDetected",
+    "ModelAsked",
     "ModelCalled",
     "ModelFailed",
     "Observed",
@@ -38,6 +39,7 @@ __all__ = [
     "RunFinished",
     "RunResumed",
     "RunStarted",
+    "Said",
     "StepFinished",
     "event_adapter",
 ]
@@ -109,6 +111,28 @@ class Observed(_Event):
     seconds: float = 0.0
 
 
+class Said(BaseModel):
+    """One turn of a request as it left; secrets are redacted, pictures named by hash.
+
+    ``text`` is left out where the same turn was logged before in this run: ``sha256`` finds it.
+    """
+
+    model_config = ConfigDict(frozen=True)
+    role: str
+    sha256: str
+    text: str | None = None
+    images: tuple[str, ...] = ()
+
+
+class ModelAsked(_Event):
+    """A request leaves for a model; one for each try."""
+
+    type: Literal["model_asked"] = "model_asked"
+    role: str
+    model: str
+    messages: tuple[Said, ...]
+
+
 class ModelCalled(_Event):
     """A model answered."""
 
@@ -124,6 +148,8 @@ class ModelCalled(_Event):
     """None where the price is not known."""
     seconds: float = 0.0
     finish: str = ""
+    reply: str = ""
+    """The answer, secrets redacted."""
 
 
 class ModelFailed(_Event):
@@ -296,6 +322,7 @@ Event = Annotated[
     | RunResumed
     | Guidance
     | Observed
+    | ModelAsked
     | ModelCalled
     | ModelFailed
     | PlanRejected

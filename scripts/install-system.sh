@@ -4,9 +4,9 @@
 # packages, --check only says what is missing (exit status 1 if anything is).
 set -eu
 
-packages="xvfb openbox dbus dbus-x11 at-spi2-core python3 python3-pyatspi python3-gi
+packages="python3-venv xvfb openbox dbus dbus-x11 at-spi2-core python3 python3-pyatspi python3-gi
 gir1.2-atspi-2.0 python3-xlib python3-pil libglib2.0-bin gsettings-desktop-schemas xauth x11-utils
-x11-xserver-utils wmctrl xdotool xclip scrot socat bubblewrap util-linux fonts-dejavu-core
+x11-xserver-utils wmctrl xdotool xclip scrot socat bubblewrap util-linux fonts-dejavu-core fonts-droid-fallback
 tesseract-ocr mousepad libreoffice-calc libreoffice-gtk3 xdg-utils"
 
 if [ ! -r /etc/os-release ]; then

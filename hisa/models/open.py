@@ -1,7 +1,8 @@
 """The models of a run, by role, each behind ledger, budget and retries.
 
-A call passes ``RetryingModel(BudgetedModel(MeteredModel(OpenAIModel)))``: every try is checked
-against the budget before it leaves, and every answer is in the ledger, useless ones included.
+A call passes ``RetryingModel(BudgetedModel(MeteredModel(AuditedModel(OpenAIModel))))``: every try
+is checked against the budget and written down before it leaves, and every answer is in the ledger,
+useless ones included.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from types import TracebackType
 
 from hisa.config import ModelSettings, Settings
 from hisa.events import Emit, Event
+from hisa.models.audit import AuditedModel
 from hisa.models.budget import Budget, BudgetedModel
 from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import Endpoint, resolve
@@ -147,7 +149,8 @@ class _Opener:
         self._sleep = sleep
 
     def stack(self, client: Model, settings: ModelSettings, profile: Profile) -> Model:
-        metered = MeteredModel(client, profile, emit=self._record)
+        audited = AuditedModel(client, emit=self._record, hide=self._hide)
+        metered = MeteredModel(audited, profile, emit=self._record, hide=self._hide)
         checked = BudgetedModel(metered, self._budget, ledger=self._ledger, profile=profile)
         return RetryingModel(
             checked,

@@ -12,7 +12,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hisa.errors import InvalidReply
-from hisa.patterns.text import LESSON_CHARS, clean
+from hisa.patterns.text import LESSON_CHARS, block, clean
 from hisa.prompts import render
 from hisa.protocols import Message, Model, ModelRequest, Pattern, Task, TextPart
 
@@ -62,7 +62,7 @@ def _parsed(text: str) -> _Reply:
 
 def _request(task: Task, lines: Sequence[str]) -> ModelRequest:
     steps = "\n".join(" ".join(line.split()) for line in lines)
-    text = f"<task>\n{clean(task.instruction, 4000)}\n</task>\n<steps>\n{steps}\n</steps>"
+    text = f"<task>\n{block(task.instruction)}\n</task>\n<steps>\n{steps}\n</steps>"
     system = render("pattern_induction", most=MOST, chars=LESSON_CHARS)
     return ModelRequest(
         role="state",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hisa.models.tokens import estimate_tokens
-from hisa.patterns.text import clean, sentences
+from hisa.patterns.text import block, clean, sentences
 from hisa.prompts import render
 from hisa.protocols import Message, Model, ModelRequest, PatternHit, TextPart
 
@@ -26,7 +26,7 @@ def _request(
     instruction: str, hits: Sequence[PatternHit], rules: Sequence[str], limit: int
 ) -> ModelRequest:
     parts = {
-        "task": clean(instruction, 4000),
+        "task": block(instruction),
         "requirements": "\n".join(f"- {rule}" for rule in rules),
         "lessons": "\n".join(_lesson_line(hit) for hit in hits),
     }

@@ -18,6 +18,7 @@ from hisa.protocols import Pattern
 
 __all__ = [
     "LESSON_CHARS",
+    "block",
     "clean",
     "cut",
     "generalised",
@@ -33,6 +34,7 @@ _QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|'[^'\n]{2,}'(?!\w)")
 _FILE = re.compile(r"(?:~|\.{1,2})?/[\w./~-]+|\b[\w-]+\.[A-Za-z]\w{1,4}\b")
 _URL = re.compile(r"\b(?:https?|file)://\S+")
 _NUMBER = re.compile(r"(?<![\w])\d+(?:[.:,]\d+)*[.)]?(?![\w])")
+_TAG = re.compile(r"</?\w+>")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
 
 
@@ -40,6 +42,12 @@ def clean(text: str, limit: int = LESSON_CHARS) -> str:
     """One line without control characters or line breaks, at most ``limit`` characters."""
     kept = (" " if unicodedata.category(char)[0] in "CZ" else char for char in text[: limit * 20])
     return cut(" ".join("".join(kept).split()), limit)
+
+
+def block(text: str, limit: int = 4000) -> str:
+    """Several clean lines, at most ``limit`` characters in all, none of which is a section's tag."""
+    lines = (clean(line, limit) for line in text[: limit * 4].splitlines())
+    return "\n".join(line for line in lines if line and not _TAG.fullmatch(line))[:limit]
 
 
 def sentences(text: str) -> list[str]:

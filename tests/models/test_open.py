@@ -99,7 +99,7 @@ async def test_every_try_is_in_the_ledger_and_checked_against_the_budget() -> No
             with pytest.raises(BudgetExceeded, match=r"\$1 reached: \$1\.0000 spent"):
                 await models["planner"].complete(ask())
     assert len(server.requests) == 1
-    assert [event.type for event in events.all] == ["model_called", "model_failed"]
+    assert [event.type for event in events.all] == ["model_asked", "model_called", "model_failed"]
     assert ledger.total.usd == pytest.approx(1.0)
 
 

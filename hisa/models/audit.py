@@ -1,0 +1,58 @@
+"""What leaves the machine is written down first: every request, with secrets redacted."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable
+
+from hisa.events import Emit, ModelAsked, Said
+from hisa.models.redact import redact
+from hisa.protocols import ImagePart, Message, Model, ModelReply, ModelRequest, TextPart
+
+__all__ = ["AuditedModel"]
+
+
+class AuditedModel:
+    """Emits a `ModelAsked` before each request leaves.
+
+    A turn that was written down before (the system prompt, above all) is named by its hash only.
+
+    Args:
+        inner: any model.
+        emit: takes the events.
+        hide: takes secrets out of a text.
+    """
+
+    def __init__(self, inner: Model, *, emit: Emit, hide: Callable[[str], str] = redact) -> None:
+        self._inner = inner
+        self._emit = emit
+        self._hide = hide
+        self._known: set[str] = set()
+
+    @property
+    def name(self) -> str:
+        """The inner model's name."""
+        return self._inner.name
+
+    async def complete(self, request: ModelRequest, /) -> ModelReply:
+        """The inner model's reply."""
+        said = [await self._said(message) for message in request.messages]
+        self._emit(
+            ModelAsked(step=request.step, role=request.role, model=self.name, messages=tuple(said))
+        )
+        return await self._inner.complete(request)
+
+    async def _said(self, message: Message) -> Said:
+        text = "\n".join(part.text for part in message.parts if isinstance(part, TextPart))
+        pictures = [part.image for part in message.parts if isinstance(part, ImagePart)]
+        images = await asyncio.to_thread(lambda: tuple(image.sha256 for image in pictures))
+        digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+        new = digest not in self._known
+        self._known.add(digest)
+        return Said(
+            role=message.role,
+            sha256=digest,
+            text=self._hide(text) if new else None,
+            images=images,
+        )

@@ -1,0 +1,41 @@
+"""Every request is written down before it leaves, and no secret with it."""
+
+from __future__ import annotations
+
+from PIL import Image
+
+from hisa.events import Event, ModelAsked
+from hisa.models.audit import AuditedModel
+from hisa.models.fakes import FunctionModel
+from hisa.observation import Screenshot
+from hisa.protocols import ImagePart, Message, ModelRequest, TextPart
+
+KEY = "sk-abcdefghijklmnopqrstuvwxyz123456"
+
+
+async def test_requests_are_logged_redacted_and_repeated_turns_only_once() -> None:
+    events: list[Event] = []
+
+    def answer(_: ModelRequest) -> str:
+        assert events, "the request left before it was written down"
+        return "ok"
+
+    picture = Screenshot(Image.new("RGB", (4, 4), "red"))
+    model = AuditedModel(FunctionModel(answer, name="m"), emit=events.append)
+    for number in (1, 2):
+        await model.complete(
+            ModelRequest(
+                "planner",
+                (
+                    Message("system", (TextPart("rules"),)),
+                    Message("user", (TextPart(f"step {number}, {KEY}"), ImagePart(picture))),
+                ),
+                step=number,
+            )
+        )
+    first, second = [event for event in events if isinstance(event, ModelAsked)]
+    assert [said.text for said in first.messages] == ["rules", "step 1, [redacted]"]
+    assert [said.text for said in second.messages] == [None, "step 2, [redacted]"]
+    assert second.messages[0].sha256 == first.messages[0].sha256
+    assert first.messages[1].images == (picture.sha256,)
+    assert (first.step, first.role, first.model) == (1, "planner", "m")
