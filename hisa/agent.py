@@ -211,6 +211,8 @@ class Agent:
             if ending.status not in ("environment_error", "stopped"):
                 score, detail = await self.scorer.score(task, self.environment, ending.status)  # 8
                 self.log.emit(Evaluated(score=score, detail=detail))
+                won = score > 0 if score is not None else ending.status == "succeeded"
+                await self.state.credit(won=won)
         except asyncio.CancelledError:
             self._uncancel()
         except HisaError as error:

@@ -410,6 +410,10 @@ class StateManager(Protocol):
         """Level 3: patterns learned from the whole trajectory, stored."""
         ...
 
+    async def credit(self, *, won: bool) -> None:
+        """Count the run as a use, and a win or not, of each pattern it was advised with."""
+        ...
+
 
 @dataclass(frozen=True)
 class Pattern:

@@ -81,7 +81,12 @@ def remember(
         older = dict(zip(near, zip(near.values(), vectors, strict=True), strict=True))
         for pattern, lesson, place in zip(patterns, lessons, places, strict=True):
             same = _same(lesson, list(older.values()), pattern.domain, threshold)
-            new = replace(pattern, embedder=embedder.name)
+            new = replace(
+                pattern,
+                embedder=embedder.name,
+                uses=sum(old.uses for old in same),
+                wins=sum(old.wins for old in same),
+            )
             store.put(new, place)
             for old in same:
                 store.amend(replace(old, status="superseded", superseded_by=pattern.id))

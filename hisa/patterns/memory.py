@@ -142,20 +142,31 @@ class PatternMemory:
         named = f"{generalised(task.instruction)} {pattern.condition}"
         return replace(pattern, condition=clean(named))
 
-    async def credit(self, hits: Sequence[PatternHit], *, won: bool) -> None:
+    async def credit(self, ids: Sequence[str], *, won: bool) -> None:
         """Count a use of each pattern that a run was advised with, and a win if it was one.
+
+        A pattern superseded since then passes it on to its successor.
 
         Raises:
             StoreError: the store cannot be written.
         """
-        await asyncio.to_thread(self._credit, [hit.pattern.id for hit in hits], won)
+        if ids:
+            await asyncio.to_thread(self._credit, ids, won)
 
     def _credit(self, ids: Sequence[str], won: bool) -> None:
         with self.store.session():
-            for pattern_id in ids:
-                if pattern := self.store.get(pattern_id):
-                    counted = replace(pattern, uses=pattern.uses + 1, wins=pattern.wins + won)
-                    self.store.amend(counted)
+            for pattern in filter(None, map(self._successor, ids)):
+                counted = replace(pattern, uses=pattern.uses + 1, wins=pattern.wins + won)
+                self.store.amend(counted)
+
+    def _successor(self, pattern_id: str) -> Pattern | None:
+        """The pattern, or the active one that came of it."""
+        seen = set()
+        pattern = self.store.get(pattern_id)
+        while pattern and pattern.superseded_by and pattern.id not in seen:
+            seen.add(pattern.id)
+            pattern = self.store.get(pattern.superseded_by)
+        return pattern
 
 
 def _event(item: Stored) -> Induced:

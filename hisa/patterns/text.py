@@ -45,7 +45,7 @@ def clean(text: str, limit: int = LESSON_CHARS) -> str:
 
 
 def block(text: str, limit: int = 4000) -> str:
-    """Several clean lines, at most ``limit`` characters in all, none of which is a section's tag."""
+    """Several clean lines, ``limit`` characters at most, none of which is a section's tag."""
     lines = (clean(line, limit) for line in text[: limit * 4].splitlines())
     return "\n".join(line for line in lines if line and not _TAG.fullmatch(line))[:limit]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -51,6 +51,10 @@ class Memory(Protocol):
         """Patterns learned from all lines of a run, stored. The score is never given."""
         ...
 
+    async def credit(self, ids: Sequence[str], *, won: bool) -> None:
+        """Count a use, and a win or not, of each of these patterns."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
@@ -91,6 +95,7 @@ class HierarchicalState:
         self._settings = settings or StateSettings()
         self._loops = loops or LoopDetector()
         self._advice = ""
+        self._advised: tuple[str, ...] = ()
         self._kept: list[_Kept] = []
         self._refined = ""
         self._refined_to = 0
@@ -98,7 +103,7 @@ class HierarchicalState:
     async def recall(self, task: Task) -> Advice:
         """Level 3 before the first step; see `hisa.protocols.StateManager`."""
         advice = Advice() if self._memory is None else await self._memory.recall(task)
-        self._advise(advice.text)
+        self._advise(advice.text, tuple(hit.pattern.id for hit in advice.patterns))
         return advice
 
     def view(self) -> StateView:
@@ -153,6 +158,11 @@ class HierarchicalState:
         lines = tuple(kept.line for kept in self._kept)
         return await self._memory.induct(task, run_id, lines=lines)
 
+    async def credit(self, *, won: bool) -> None:
+        """Counts for the patterns of the advice; see `hisa.protocols.StateManager`."""
+        if self._memory is not None:
+            await self._memory.credit(self._advised, won=won)
+
     def restore(self, events: Iterable[Event]) -> None:
         """Become the state that wrote these events; nothing is emitted and no model is asked.
 
@@ -166,7 +176,7 @@ class HierarchicalState:
         for event in events:
             match event:
                 case Guidance():
-                    self._advise(event.advice)
+                    self._advise(event.advice, tuple(use.id for use in event.patterns))
                 case Planned():
                     planned, acted = event, None
                 case Acted():
@@ -184,7 +194,8 @@ class HierarchicalState:
         self._refined = refined[-1].text if refined else ""
         self._refined_to = refined[-1].last if refined else 0
 
-    def _advise(self, text: str) -> None:
+    def _advise(self, text: str, patterns: tuple[str, ...]) -> None:
+        self._advised = patterns
         self._advice = cut_at_sentence(clean(text), self._settings.advice_tokens)
 
     def _loop(self) -> Loop | None:

@@ -171,7 +171,7 @@ async def test_a_model_that_is_gone_is_not_hidden(tmp_path: Path) -> None:
 async def test_uses_and_wins_are_counted(tmp_path: Path) -> None:
     room = Room(tmp_path, ScriptedModel([lessons("Press Ctrl+S."), "- x"]))
     (learned,) = await room.memory.induct(TASK, "run-1", lines=LINES)
-    hits = (await room.memory.recall(TASK)).patterns
+    hits = [hit.pattern.id for hit in (await room.memory.recall(TASK)).patterns]
     await room.memory.credit(hits, won=True)
     await room.memory.credit(hits, won=False)
     found = room.store.get(learned.id)
@@ -180,6 +180,21 @@ async def test_uses_and_wins_are_counted(tmp_path: Path) -> None:
     room.store.delete(learned.id)
     await room.memory.credit(hits, won=True)
     assert room.store.list(status=None) == []
+
+
+async def test_a_successor_inherits_what_was_counted_and_is_counted_on(tmp_path: Path) -> None:
+    script = [lessons("Press Ctrl+S."), "- x", lessons("Press Ctrl+S.")]
+    room = Room(tmp_path, ScriptedModel(script))
+    (old,) = await room.memory.induct(TASK, "run-1", lines=LINES)
+    ids = [hit.pattern.id for hit in (await room.memory.recall(TASK)).patterns]
+    await room.memory.credit(ids, won=True)
+    (new,) = await room.memory.induct(TASK, "run-2", lines=LINES)
+    await room.memory.credit(ids, won=True)
+    found, past = room.store.get(new.id), room.store.get(old.id)
+    assert found is not None
+    assert past is not None
+    assert (found.uses, found.wins) == (2, 2)
+    assert (past.status, past.uses) == ("superseded", 1)
 
 
 # ---------------------------------------------------------------- with the packaged embedder

@@ -12,6 +12,7 @@ from hisa.events import (
     Event,
     Guidance,
     LoopDetected,
+    PatternUse,
     Refined,
     RunResumed,
     event_adapter,
@@ -25,6 +26,7 @@ from hisa.protocols import (
     ModelRequest,
     Outcome,
     Pattern,
+    PatternHit,
     StateManager,
     StateView,
     Task,
@@ -43,15 +45,19 @@ class Notebook:
     def __init__(self, advice: str = "- Save with Ctrl+S.") -> None:
         self.advice = advice
         self.inducted: list[tuple[str, tuple[str, ...]]] = []
+        self.credited: list[tuple[tuple[str, ...], bool]] = []
 
     async def recall(self, task: Task) -> Advice:
-        return Advice(self.advice)
+        return Advice(self.advice, patterns=(PatternHit(PATTERN, 0.9),))
 
     async def induct(
         self, task: Task, run_id: str, *, lines: tuple[str, ...]
     ) -> tuple[Pattern, ...]:
         self.inducted.append((run_id, lines))
         return (PATTERN,)
+
+    async def credit(self, ids: Sequence[str], *, won: bool) -> None:
+        self.credited.append((tuple(ids), won))
 
 
 class Driver:
@@ -332,3 +338,14 @@ async def test_both_levels_can_be_swapped() -> None:
         await state.abstract(click(number, 1), look(), look(), Outcome(ok=True))
         await state.refine_if_due(TASK)
     assert state.view() == StateView(step=4, steps=("3 pyautogui.click(3, 1)",))
+
+
+async def test_the_patterns_of_the_advice_are_credited_also_after_a_resume() -> None:
+    notebook = Notebook()
+    driver = Driver(lambda _: "Succeeded.", notebook)
+    await driver.state.recall(TASK)
+    await driver.state.credit(won=True)
+    use = PatternUse(id="q", kind="success", lesson="x", score=0.8)
+    driver.state.restore([Guidance(advice="- x", patterns=(use,))])
+    await driver.state.credit(won=False)
+    assert notebook.credited == [(("p",), True), (("q",), False)]
