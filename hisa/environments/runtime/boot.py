@@ -19,9 +19,11 @@ import socket
 import struct
 import sys
 
+__all__ = ["GUEST_FOLDER", "SYSTEM_FOLDERS", "main", "mount"]
+
 SYSTEM_FOLDERS = ("usr", "etc", "opt", "var", "bin", "sbin", "lib", "lib32", "lib64", "libx32")
 COVERED = ("var/tmp", "var/log", "var/spool", "var/mail", "var/backups", "usr/local/src")
-EMPTY_FOLDERS = ("root", "mnt", "media", "srv", "work")
+EMPTY_FOLDERS = ("root", "mnt", "media", "srv")
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 GUEST_FOLDER = "/run/hisa"
 
