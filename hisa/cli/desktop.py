@@ -17,12 +17,13 @@ from hisa.runs.resume import ResumePoint
 from hisa.tasks.scorer import TaskScorer
 from hisa.wiring import image_limit
 
-__all__ = ["Desk", "find_again", "opened"]
+__all__ = ["Desk", "How", "find_again", "opened"]
 
 _LEFT_UP = ("stopped", "budget", "model_error")
 """Ends after which somebody may want to go on where the desktop stands."""
 
 How = Literal["reattached", "replayed", "fresh"]
+"""How the desktop of a resumed run was come by."""
 
 
 class Desk:
