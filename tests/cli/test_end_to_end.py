@@ -64,6 +64,11 @@ def test_a_task_is_done_on_a_real_editor_and_helps_the_next_one(tmp_path: Path) 
     assert first["run"] in shown
 
 
+def test_a_spreadsheet_is_filled_and_saved_in_another_format(tmp_path: Path) -> None:
+    result = Command(tmp_path).json("run", "examples/price_table.yaml")
+    assert (result["status"], result["score"]) == ("succeeded", 1.0), result["message"]
+
+
 def test_a_server_that_never_terminates_ends_at_the_limit_with_bounded_requests(
     tmp_path: Path,
 ) -> None:
