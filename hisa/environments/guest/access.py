@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .screen import Screen
 
 if TYPE_CHECKING:
-    from .tree import Node
+    from .node import Node
 
 __all__ = ["Access"]
 

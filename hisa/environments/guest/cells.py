@@ -10,7 +10,7 @@ from gi.repository import GLib
 from .bus import Bus, Call
 
 if TYPE_CHECKING:
-    from .tree import Node
+    from .node import Node
 
 __all__ = ["visible_children"]
 

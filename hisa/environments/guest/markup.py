@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 if TYPE_CHECKING:
-    from .tree import Node
+    from .node import Node
 
 __all__ = ["terminal_text", "to_xml"]
 

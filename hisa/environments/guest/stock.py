@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Callable, Sequence
 from typing import Any
-from urllib.parse import parse_qs
 
 from . import commands
 from .access import Access
 from .markup import terminal_text, to_xml
 from .screen import Screen
 from .server import Answer, Refused, Request, Routes, answer_json
+from .stock_bodies import command_of
 from .stock_files import FileRoutes
 from .stock_windows import WindowRoutes
 
-__all__ = ["StockRoutes", "command_of", "form_of"]
+__all__ = ["StockRoutes"]
 
 _EXECUTE_SECONDS, _PYTHON_SECONDS, _SCRIPT_SECONDS = 120.0, 30.0, 100.0
 _OUTPUT = 8 << 20
@@ -27,33 +26,6 @@ _PYTHON = "/usr/bin/python3"
 def text_answer(text: str, status: int = 200) -> Answer:
     """A plain text answer."""
     return Answer(text.encode(), "text/plain; charset=utf-8", status)
-
-
-def form_of(request: Request) -> dict[str, str]:
-    """The fields of a form, or of a JSON object of texts."""
-    kind = request.headers.get("Content-Type", "")
-    if kind.startswith("application/json"):
-        return {key: str(value) for key, value in request.json().items()}
-    fields = parse_qs(request.body().decode("utf-8", "replace"), keep_blank_values=True)
-    return {name: values[-1] for name, values in fields.items()}
-
-
-def command_of(asked: dict[str, Any]) -> list[str] | str:
-    """The command of a JSON body; a text that is not for a shell is split into words.
-
-    Raises:
-        Refused: there is none.
-    """
-    command, shell = asked.get("command"), bool(asked.get("shell", False))
-    if isinstance(command, list) and command:
-        words = [str(word) for word in command]
-        return " ".join(words) if shell else words
-    if not isinstance(command, str) or not command:
-        raise Refused(400, f"command: want text or a list, not {command!r:.80}")
-    try:
-        return command if shell else shlex.split(command)
-    except ValueError as error:
-        raise Refused(400, f"command: {error}") from error
 
 
 class StockRoutes:

@@ -16,6 +16,7 @@ from PIL import Image
 
 from .screen import Screen
 from .server import Answer, Refused, Request, Routes, answer_json
+from .stock_bodies import form_of
 
 __all__ = ["FileRoutes"]
 
@@ -168,7 +169,6 @@ def _field(asked: dict[str, Any], name: str) -> str:
 
 
 def _form(request: Request) -> dict[str, Any]:
-    from .stock import form_of
 
     kind = request.headers.get("Content-Type", "")
     if kind.startswith("multipart/form-data"):

@@ -15,6 +15,7 @@ from Xlib.protocol import event
 
 from .screen import Screen, TopWindow
 from .server import Answer, Refused, Request, Routes, answer_json
+from .stock_bodies import command_of, form_of
 
 __all__ = ["WindowRoutes"]
 
@@ -48,7 +49,6 @@ class WindowRoutes:
         }
 
     def _launch(self, request: Request) -> Answer:
-        from .stock import command_of
 
         command = command_of(request.json())
         words = ["bash", "-c", command] if isinstance(command, str) else list(command)
@@ -83,7 +83,6 @@ class WindowRoutes:
         raise Refused(500, f"no window for {path} in {_OPEN_SECONDS:g} seconds")
 
     def _window_size(self, request: Request) -> Answer:
-        from .stock import form_of
 
         name = form_of(request).get("app_class_name", "")
         for window in reversed(self._screen.windows()):

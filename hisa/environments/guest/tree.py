@@ -5,16 +5,16 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from gi.repository import GLib
 
 from .bus import Bus, Call
 from .cells import visible_children
+from .node import Node
 from .roles import LABELLED_BY, role_name, state_names
 
-__all__ = ["Node", "read_tree"]
+__all__ = ["read_tree"]
 
 _A11Y = "org.a11y.atspi"
 _ROOT = "/org/a11y/atspi/accessible/root"
@@ -29,56 +29,6 @@ _LABELLED_NAMES = """text|entry|password text|combo box|spin button|check box|ra
 toggle button|slider|list box|list|table|tree table"""
 _LABELLED = frozenset(_LABELLED_NAMES.replace("\n", "").split("|"))
 """Roles that a text beside them may name."""
-
-
-@dataclass
-class Node:
-    """One accessible object."""
-
-    name_on_bus: str
-    path: str
-    parent: str
-    index: int
-    children_count: int
-    interfaces: frozenset[str]
-    name: str
-    role: str
-    description: str
-    states: frozenset[str]
-    box: tuple[int, int, int, int] | None = None
-    text: str = ""
-    label: str = ""
-    app: str = ""
-    window: str = ""
-    children: list[Node] = field(default_factory=list)
-
-    @property
-    def shown(self) -> bool:
-        """Whether it says that it is on the screen."""
-        return {"showing", "visible"} <= self.states
-
-    @property
-    def lazy(self) -> bool:
-        """Whether its children may be made only when asked for, and are not counted yet."""
-        return self.children_count < 0 and "Table" not in self.interfaces
-
-    def call(self, interface: str, method: str, arguments: Any = None) -> Call:
-        """A call to it."""
-        return (self.name_on_bus, self.path, f"{_A11Y}.{interface}", method, arguments)
-
-    def to_json(self) -> dict[str, Any]:
-        """As an element goes over the wire."""
-        return {
-            "role": self.role,
-            "name": self.name,
-            "box": self.box,
-            "text": self.text,
-            "label": self.label,
-            "states": sorted(self.states),
-            "app": self.app,
-            "window": self.window,
-            "description": self.description,
-        }
 
 
 class _Clock:

@@ -1,0 +1,62 @@
+"""One accessible object, as read from the accessibility bus."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from .bus import Call
+
+__all__ = ["Node"]
+
+_A11Y = "org.a11y.atspi"
+
+
+@dataclass
+class Node:
+    """One accessible object."""
+
+    name_on_bus: str
+    path: str
+    parent: str
+    index: int
+    children_count: int
+    interfaces: frozenset[str]
+    name: str
+    role: str
+    description: str
+    states: frozenset[str]
+    box: tuple[int, int, int, int] | None = None
+    text: str = ""
+    label: str = ""
+    app: str = ""
+    window: str = ""
+    children: list[Node] = field(default_factory=list)
+
+    @property
+    def shown(self) -> bool:
+        """Whether it says that it is on the screen."""
+        return {"showing", "visible"} <= self.states
+
+    @property
+    def lazy(self) -> bool:
+        """Whether its children may be made only when asked for, and are not counted yet."""
+        return self.children_count < 0 and "Table" not in self.interfaces
+
+    def call(self, interface: str, method: str, arguments: Any = None) -> Call:
+        """A call to it."""
+        return (self.name_on_bus, self.path, f"{_A11Y}.{interface}", method, arguments)
+
+    def to_json(self) -> dict[str, Any]:
+        """As an element goes over the wire."""
+        return {
+            "role": self.role,
+            "name": self.name,
+            "box": self.box,
+            "text": self.text,
+            "label": self.label,
+            "states": sorted(self.states),
+            "app": self.app,
+            "window": self.window,
+            "description": self.description,
+        }
