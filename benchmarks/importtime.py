@@ -11,6 +11,8 @@ import subprocess
 import sys
 import time
 
+from benchmarks.machine import machine
+
 GOAL_MS = 200.0
 RUNS = 7
 HEAVY = ("torch", "openai", "qdrant_client", "qdrant_edge", "numpy", "PIL", "pydantic", "rich")
@@ -42,7 +44,7 @@ def main() -> None:
         print(json.dumps({"imports_ms": imports, "process_ms": process, "heavy": heavy}))
         return
     verdict = "met" if imports < GOAL_MS else "NOT met"
-    print(f"hisa --help, median of {RUNS}")
+    print(f"hisa --help, median of {RUNS} ({machine()})")
     print(f"  imports        {imports:7.1f} ms   goal < {GOAL_MS:.0f} ms: {verdict}")
     print(f"  whole process  {process:7.1f} ms")
     print(f"  heavy modules  {', '.join(heavy) or 'none'}")

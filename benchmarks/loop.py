@@ -21,6 +21,7 @@ from typing import Any
 import httpx
 from PIL import Image, ImageDraw
 
+from benchmarks.machine import machine
 from hisa.actions import Action
 from hisa.agent import Agent
 from hisa.config import ModelSettings, StateSettings
@@ -149,7 +150,8 @@ def main() -> None:
         print(json.dumps({"median_ms": median, "phases_ms": phases}))
         return
     verdict = "met" if median < GOAL_MS else "NOT met"
-    print(f"the loop's own time per step at {SIZE.width}x{SIZE.height}, median of {STEPS}")
+    size = f"{SIZE.width}x{SIZE.height}"
+    print(f"the loop's own time per step at {size}, median of {STEPS} ({machine()})")
     print(f"  step      {median:6.1f} ms   goal < {GOAL_MS:.0f} ms: {verdict}")
     for name, milliseconds in phases.items():
         print(f"  {name:<9} {milliseconds:6.1f} ms")

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from PIL import Image
 
 from benchmarks.loop import screens
+from benchmarks.machine import machine
 from hisa.png import encode_png
 
 RUNS = 15
@@ -50,7 +51,7 @@ def main() -> None:
     if "--json" in sys.argv:
         print(json.dumps(rows))
         return
-    print(f"PNG of a 1280x720 screen, median of {RUNS}")
+    print(f"PNG of a 1280x720 screen, median of {RUNS} ({machine()})")
     for name, ours, theirs, ratio, size, their_size in rows:
         print(
             f"  {name:<12} HiSA {ours:6.1f} ms {size / 1000:6.0f} kB   "

@@ -129,9 +129,9 @@ def conclude(
         "score": result.score,
         "steps": result.steps,
         "models": log.manifest.models,
-        "tokens_in": progress.tokens_in,
-        "tokens_out": progress.tokens_out,
-        "usd": round(progress.usd, 6),
+        "tokens_in": progress.spent.tokens_in,
+        "tokens_out": progress.spent.tokens_out,
+        "usd": round(progress.spent.usd, 6),
         "folder": str(log.folder),
         "report": None if page is None else str(page),
     }

@@ -24,6 +24,7 @@ from hisa.events import (
     RunResumed,
     StepFinished,
 )
+from hisa.models.ledger import Ledger, Totals
 
 __all__ = ["Progress"]
 
@@ -47,9 +48,7 @@ class Progress:
         self._console = console
         self._max_steps = max_steps
         self._started = time.monotonic()
-        self.tokens_in = self.tokens_out = 0
-        self.usd = 0.0
-        self.unpriced = 0
+        self._ledger = Ledger()
 
     def __call__(self, event: Event) -> None:
         """Show one event."""
@@ -68,11 +67,17 @@ class Progress:
             case _:
                 self._rare(event)
 
+    @property
+    def spent(self) -> Totals:
+        """Tokens and money so far."""
+        return self._ledger.total
+
     def summary(self) -> str:
         """Tokens, money and time so far."""
-        money = f"${self.usd:.4f}" + (" + calls of unknown price" if self.unpriced else "")
+        spent = self.spent
+        money = f"${spent.usd:.4f}" + (" + calls of unknown price" if spent.unpriced else "")
         seconds = time.monotonic() - self._started
-        return f"{self.tokens_in} tokens in, {self.tokens_out} out, {money}, {seconds:.1f} s"
+        return f"{spent.tokens_in} tokens in, {spent.tokens_out} out, {money}, {seconds:.1f} s"
 
     def _rare(self, event: Event) -> None:
         match event:
@@ -115,12 +120,7 @@ class Progress:
 
     def count(self, event: Event) -> None:
         """Add a model call to the totals; other events are passed over."""
-        if not isinstance(event, ModelCalled):
-            return
-        self.tokens_in += event.tokens_in
-        self.tokens_out += event.tokens_out
-        self.usd += event.usd or 0.0
-        self.unpriced += event.usd is None
+        self._ledger.add(event)
 
     def _line(self, label: str, value: str, style: str = "") -> None:
         text = Text(f"  {label:<9}", style="dim")

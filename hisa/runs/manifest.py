@@ -12,9 +12,10 @@ from pydantic import BaseModel, ConfigDict
 
 from hisa import __version__
 from hisa.events import Event, ModelCalled, RunFinished, RunResumed, StepFinished
+from hisa.models.ledger import Totals as RoleTotals
 from hisa.protocols import Task
 
-__all__ = ["MANIFEST_VERSION", "Manifest", "RoleTotals", "TaskRecord", "Totals", "versions"]
+__all__ = ["MANIFEST_VERSION", "Manifest", "TaskRecord", "Totals", "versions"]
 
 MANIFEST_VERSION = 1
 
@@ -55,29 +56,6 @@ class TaskRecord(_Record):
             check=self.check,
             folder=self.folder,
         )
-
-
-class RoleTotals(_Record):
-    """What one role's model was asked and what it cost."""
-
-    calls: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    images: int = 0
-    seconds: float = 0.0
-    usd: float = 0.0
-    unpriced: int = 0
-    """Calls whose price is not known; ``usd`` is without them."""
-
-    def add(self, call: ModelCalled) -> None:
-        """Count one call."""
-        self.calls += 1
-        self.tokens_in += call.tokens_in
-        self.tokens_out += call.tokens_out
-        self.images += call.images
-        self.seconds += call.seconds
-        self.usd += call.usd or 0.0
-        self.unpriced += call.usd is None
 
 
 class Totals(_Record):

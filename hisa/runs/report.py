@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 from hisa.errors import UsageError
 from hisa.events import Observed
+from hisa.models.ledger import Totals
 from hisa.runs import wording
-from hisa.runs.manifest import RoleTotals
 from hisa.runs.pictures import Picture, embed
 from hisa.runs.read import Run
 from hisa.runs.steps import StepRecord
@@ -214,15 +214,15 @@ def _phases(record: StepRecord) -> list[_Phase]:
     ]
 
 
-def _roles(record: StepRecord) -> dict[str, RoleTotals]:
+def _roles(record: StepRecord) -> dict[str, Totals]:
     """Tokens and money of one step."""
-    roles: dict[str, RoleTotals] = {}
+    roles: dict[str, Totals] = {}
     for call in record.calls:
-        roles.setdefault(call.role, RoleTotals()).add(call)
+        roles.setdefault(call.role, Totals()).add(call)
     return roles
 
 
-def _in_order(roles: dict[str, RoleTotals]) -> list[tuple[str, RoleTotals]]:
+def _in_order(roles: dict[str, Totals]) -> list[tuple[str, Totals]]:
     return sorted(roles.items(), key=lambda item: (*_ROLES, item[0]).index(item[0]))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-from hisa.runs.manifest import RoleTotals
+from hisa.models.ledger import Totals
 
 __all__ = [
     "clock",
@@ -61,7 +61,7 @@ def role_money(usd: float, calls: int, unpriced: int) -> str:
     return f"≥ {money(usd)}" if unpriced else money(usd)
 
 
-def total_money(roles: dict[str, RoleTotals]) -> str:
+def total_money(roles: dict[str, Totals]) -> str:
     """Money of all roles."""
     calls = sum(role.calls for role in roles.values())
     unpriced = sum(role.unpriced for role in roles.values())

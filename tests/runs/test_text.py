@@ -6,10 +6,10 @@ import pytest
 
 from hisa.errors import UsageError
 from hisa.events import Planned, StepFinished
+from hisa.models.ledger import Totals
 from hisa.protocols import Task
 from hisa.runs import wording
 from hisa.runs.log import RunLog
-from hisa.runs.manifest import RoleTotals
 from hisa.runs.read import load_run
 from hisa.runs.text import run_json, run_table, step_json, step_text, summary
 from tests.runs.sample import build
@@ -88,7 +88,7 @@ def test_money(usd: float | None, text: str) -> None:
 
 
 def test_money_is_honest_about_calls_without_a_price() -> None:
-    roles = {"planner": RoleTotals(calls=2, usd=0.5), "state": RoleTotals(calls=1, unpriced=1)}
+    roles = {"planner": Totals(calls=2, usd=0.5), "state": Totals(calls=1, unpriced=1)}
     assert wording.total_money(roles) == "≥ $0.5000"
     assert wording.role_money(0, 3, 3) == "–"
     assert wording.role_money(0, 0, 0) == "$0"
