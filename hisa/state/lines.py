@@ -67,8 +67,12 @@ def history_line(step: int, call: GroundedCall, result: str, *, limit: int) -> s
     thought = _squeezed(thought, limit, lambda text: line(text, description, source, result))
     description = _squeezed(description, limit, lambda text: line(thought, text, source, result))
     source = _squeezed_input(source, limit, result, lambda text, end: line("", "", text, end))
-    result = _squeezed(
-        result, limit, lambda text: line(thought, description, source, text), cut_at_sentence
+    verdict, end, _ = result.partition(".")
+    result = (
+        _squeezed(
+            result, limit, lambda text: line(thought, description, source, text), cut_at_sentence
+        )
+        or verdict + end
     )
     return cut_at_word(line(thought, description, source, result), limit)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hisa.models.tokens import estimate_tokens
@@ -88,6 +88,7 @@ def test_a_field_cannot_forge_another(field: str) -> None:
     assert line.endswith(f" | Result: {RESULT}")
 
 
+@example(thought="", description="", source="ࠀ𐀀𐀀", result="0", repeat=3, limit=20)
 @given(
     thought=HOSTILE,
     description=HOSTILE,
