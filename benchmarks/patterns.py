@@ -26,7 +26,7 @@ from hisa.patterns.embedders.minilm import MiniLM
 from hisa.patterns.stores.base import Item, VectorStore, point_id
 from hisa.patterns.stores.edge import EdgeStore
 from hisa.patterns.stores.server import ServerStore
-from hisa.patterns.text import generalised
+from hisa.patterns.text import generalised, query_texts
 from hisa.protocols import Pattern
 
 DOMAINS = ("calc", "text_editor", "browser", "terminal")
@@ -171,7 +171,11 @@ def print_speed(result: dict[str, Any]) -> None:
 
 
 def texts() -> dict[str, Any]:
-    """Cosine of the second task of each family with several texts made of the first."""
+    """Cosine of the second task of each family with several texts made of the first.
+
+    As in a run, the query is the task's instruction with and without its values, whichever is
+    nearer.
+    """
     families = json.loads(FAMILIES.read_text(encoding="utf-8"))
     model = MiniLM()
     kinds: dict[str, Callable[[dict[str, str]], str]] = {
@@ -182,13 +186,15 @@ def texts() -> dict[str, Any]:
         "instruction, generalised": lambda f: generalised(f["first"]),
         "instruction + lesson": lambda f: f"{f['first']} {f['lesson']}",
     }
-    queries = np.array(model.embed([family["second"] for family in families]))
+    seconds = [query_texts(family["second"]) for family in families]
+    queries = [np.array(model.embed([texts[which] for texts in seconds])) for which in (0, -1)]
     groups = [family["condition"] for family in families]
     alike = np.array([[a == b for b in groups] for a in groups])
     own = np.eye(len(families), dtype=bool)
     result = {}
     for name, text in kinds.items():
-        scores = queries @ np.array(model.embed([text(family) for family in families])).T
+        places = np.array(model.embed([text(family) for family in families])).T
+        scores = np.maximum(queries[0] @ places, queries[1] @ places)
         result[name] = {
             "same_median": float(np.median(scores[own])),
             "same_least": float(scores[own].min()),

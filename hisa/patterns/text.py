@@ -3,10 +3,9 @@
 A query is the instruction of a task, so what is embedded for a pattern is the kind of task it
 applies to (``condition``), in the words of an instruction. A lesson says how, an instruction says
 what, and their vectors are far apart: over the task families that ``benchmarks/patterns.py
---texts`` prints, MiniLM puts the second task of a family at 0.5 or above for nine conditions in
-ten, for four lessons in ten, and for seven in ten when both are joined; tasks of other families
-stay below 0.36, 0.45 and 0.46. Two patterns say the same when their *lessons* are close; see
-`hisa.patterns.dedup`.
+--texts`` prints, MiniLM puts the second task of a family at 0.5 or above for every condition, for
+four lessons in ten, and for eight in ten when both are joined. Two patterns say the same when
+their *lessons* are close; see `hisa.patterns.dedup`.
 """
 
 from __future__ import annotations
