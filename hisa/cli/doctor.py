@@ -75,9 +75,13 @@ def _plugins() -> Iterator[_Finding]:
 
 def _machine() -> Iterator[_Finding]:
     from hisa.environments.probe import probe
+    from hisa.environments.runtime import list_desktops
 
     version = ".".join(str(part) for part in sys.version_info[:3])
     yield _Finding("machine", "python", sys.version_info >= (3, 11), True, version)
+    left = len(list_desktops())
+    what = f"{left} running; one that nobody uses ends itself after environment.idle seconds"
+    yield _Finding("machine", "private desktops", True, True, what if left else "none running")
     for found in probe():
         yield _Finding("machine", found.name, found.ok, found.needed, found.detail, found.fix)
 
