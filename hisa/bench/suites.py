@@ -45,6 +45,12 @@ def _osworld(folder: Path) -> Iterable[Path]:
     return _examples(folder).glob("*/*.json")
 
 
+_DOMAIN: dict[str, Callable[[Path], str]] = {
+    "spider2v": lambda path: path.parent.parent.name,
+    "osworld": lambda path: path.parent.name,
+}
+"""The folder that a benchmark's tables call the domain."""
+
 SUITES: dict[str, Callable[[Path], Iterable[Path]]] = {
     "own": _own,
     "spider2v": _spider2v,
@@ -88,7 +94,9 @@ def _loaded(name: str, paths: list[Path]) -> Suite:
         if task.id in tasks:
             problems[str(path)] = f"task id {task.id!r} is that of {tasks[task.id].path} too"
             continue
-        tasks[task.id] = PlannedTask(id=task.id, path=str(path), domain=task.domain)
+        kind = name.partition(":")[0]
+        domain = _DOMAIN[kind](path) if kind in _DOMAIN else task.domain
+        tasks[task.id] = PlannedTask(id=task.id, path=str(path), domain=domain)
     if not tasks:
         why = f"; the first: {next(iter(problems.values()))}" if problems else ""
         raise UsageError(f"suite {name!r}: {len(paths)} files and no task to run{why}", fix="ls")

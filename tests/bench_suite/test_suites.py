@@ -39,8 +39,8 @@ def test_only_some_tasks(tmp_path: Path) -> None:
     [
         ("spider2v", "evaluation_examples/examples/excel/{id}/{id}.json"),
         ("spider2v", "excel/{id}/{id}.json"),
-        ("osworld", "evaluation_examples/examples/calc/{id}.json"),
-        ("osworld", "examples/calc/{id}.json"),
+        ("osworld", "evaluation_examples/examples/excel/{id}.json"),
+        ("osworld", "examples/excel/{id}.json"),
     ],
 )
 def test_files_of_a_benchmark_are_found_where_it_keeps_them(
@@ -49,13 +49,19 @@ def test_files_of_a_benchmark_are_found_where_it_keeps_them(
     for name in ("aa", "bb"):
         path = tmp_path / layout.format(id=name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({"id": name, "instruction": "Do it.", "wrong": name}))
+        tree: dict[str, object] = {
+            "id": name,
+            "instruction": "Do it.",
+            "config": [],
+            "snapshot": "any",
+        }
+        path.write_text(json.dumps({**tree, "evaluator": {"func": "infeasible"}}))
     (tmp_path / "test_all.json").write_text('{"excel": ["aa"]}')
-    beside = tmp_path / layout.format(id="aa")
     if kind == "spider2v":
-        (beside.parent / "data.json").write_text("[]")
-    with pytest.raises(UsageError, match="2 files and no task to run"):
-        open_suite(f"{kind}:{tmp_path}")
+        ((tmp_path / layout.format(id="aa")).parent / "data.json").write_text("[]")
+    suite = open_suite(f"{kind}:{tmp_path}")
+    assert [(task.id, task.domain) for task in suite.tasks] == [("aa", "excel"), ("bb", "excel")]
+    assert suite.problems == {}
 
 
 @pytest.mark.parametrize("name", ["nonsense", "own", "own:", "kaggle:.", ":x"])
