@@ -101,6 +101,13 @@ class StateSettings(_Section):
     """Hard limit of the refined context."""
     advice_tokens: int = Field(400, ge=50)
     """Hard limit of the advice."""
+    steps: Literal["abstracted", "raw"] = "abstracted"
+    """raw: a step's line is its log as it is, and no model is asked (HiSA, table 5)."""
+    roi: bool = True
+    """Show the model that abstracts a step the changed part only; else both whole pictures."""
+    refine: Literal["summary", "window"] = "summary"
+    """window: instead of a summary, only the last ``window`` steps are kept (HiSA, table 5)."""
+    window: int = Field(5, ge=1)
 
 
 class PatternSettings(_Section):

@@ -68,9 +68,11 @@ async def find_again(
     Raises:
         EnvironmentFailed: neither found nor brought there again.
     """
-    if settings.environment.kind != "desktop":
-        return await opened(settings, log), "reattached", settings.environment.kind
-    why = "the log names no desktop"
+    kind = settings.environment.kind
+    thrown_away = kind.startswith("vm:")
+    if kind != "desktop" and not thrown_away:
+        return await opened(settings, log), "reattached", kind
+    why = "a virtual machine ends with its run" if thrown_away else "the log names no desktop"
     if point.desktop:
         try:
             found = DesktopEnvironment.attach(point.desktop, image_limit=image_limit(settings))

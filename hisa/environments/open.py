@@ -6,6 +6,7 @@ from hisa.config import EnvironmentSettings
 from hisa.environments.desktop import DesktopEnvironment
 from hisa.environments.display import DisplayEnvironment
 from hisa.environments.remote import RemoteEnvironment
+from hisa.environments.vm import VmEnvironment
 from hisa.errors import UsageError
 from hisa.geometry import Size
 from hisa.observation import DEFAULT_IMAGE_LIMIT
@@ -22,6 +23,9 @@ def open_environment(
     Raises:
         UsageError: an unknown kind; the allowed ones are named.
     """
+    if settings.kind.startswith("vm:"):
+        size = Size(settings.width, settings.height)
+        return VmEnvironment(settings.kind.removeprefix("vm:"), size, image_limit=image_limit)
     kind, _, value = settings.kind.partition("=")
     match kind, value:
         case "desktop", "":
@@ -34,6 +38,6 @@ def open_environment(
         case _:
             raise UsageError(
                 f"environment {settings.kind!r}: allowed are desktop, display=:N, "
-                "guest=http://HOST:PORT",
+                "guest=http://HOST:PORT, vm:NAME",
                 fix="--env desktop",
             )

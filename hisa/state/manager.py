@@ -32,6 +32,8 @@ from hisa.protocols import (
 from hisa.state.bounds import cut_at_sentence
 from hisa.state.context import ContextRefiner, Refiner
 from hisa.state.loops import Deed, Loop, LoopDetector, deed_key
+from hisa.state.raw import RawLog
+from hisa.state.roi import roi_pair, whole_pair
 from hisa.state.steps import Abstractor, StepAbstractor
 from hisa.state.text import clean
 
@@ -113,7 +115,7 @@ class HierarchicalState:
             step=len(self._kept) + 1,
             advice=self._advice,
             refined=self._refined,
-            steps=tuple(kept.line for kept in self._kept[self._refined_to :]),
+            steps=tuple(kept.line for kept in self._kept[self._shown_from() :]),
             notice=loop.notice if loop else "",
         )
 
@@ -140,8 +142,9 @@ class HierarchicalState:
         return done.line
 
     async def refine_if_due(self, task: Task) -> None:
-        """Level 2 after every N steps; asked too early, it does nothing."""
-        if len(self._kept) - self._refined_to < self._settings.refine_every:
+        """Level 2 after every N steps; asked too early, or with a window, it does nothing."""
+        due = len(self._kept) - self._refined_to >= self._settings.refine_every
+        if not due or self._settings.refine == "window":
             return
         last = len(self._kept)
         lines = self.view().steps
@@ -198,6 +201,12 @@ class HierarchicalState:
         self._advised = patterns
         self._advice = cut_at_sentence(clean(text), self._settings.advice_tokens)
 
+    def _shown_from(self) -> int:
+        """The first step that the planner sees."""
+        if self._settings.refine == "window":
+            return max(0, len(self._kept) - self._settings.window)
+        return self._refined_to
+
     def _loop(self) -> Loop | None:
         return self._loops.check([kept.deed for kept in self._kept[-_LOOP_WINDOW:]])
 
@@ -213,7 +222,7 @@ def build_state(
     emit: Emit,
     memory: Memory | None = None,
 ) -> HierarchicalState:
-    """The state manager with both model-written levels.
+    """The state manager with both model-written levels, or what the settings put in their place.
 
     Args:
         model: the state role's model.
@@ -221,8 +230,12 @@ def build_state(
         emit: gets the state's events.
         memory: level 3; None: off.
     """
+    abstractor: Abstractor = RawLog()
+    if settings.steps == "abstracted":
+        pair = roi_pair if settings.roi else whole_pair
+        abstractor = StepAbstractor(model, settings.step_tokens, pair=pair)
     return HierarchicalState(
-        StepAbstractor(model, settings.step_tokens),
+        abstractor,
         ContextRefiner(model, settings.refined_tokens),
         emit=emit,
         memory=memory,

@@ -9,7 +9,7 @@ from PIL import ImageChops
 from hisa.geometry import Box, Size
 from hisa.observation import Screenshot
 
-__all__ = ["MINIMUM_CROP", "RoiPair", "changed_box", "roi_pair"]
+__all__ = ["MINIMUM_CROP", "RoiPair", "changed_box", "roi_pair", "whole_pair"]
 
 MINIMUM_CROP = Size(64, 64)
 """Smallest crop shown to a model, in image pixels: less has no recognisable content."""
@@ -64,6 +64,12 @@ def roi_pair(
     top, bottom = _widened(box.top, box.bottom, margin, minimum.height, after.size.height)
     shown = Box(left, top, right, bottom)
     return RoiPair(box, shown, before.crop(shown), after.crop(shown))
+
+
+def whole_pair(before: Screenshot, after: Screenshot) -> RoiPair | None:
+    """Both pictures as they are; None where nothing changed."""
+    box = changed_box(before, after)
+    return None if box is None else RoiPair(box, _whole(after), before, after)
 
 
 def _whole(picture: Screenshot) -> Box:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from hisa.geometry import Box
 from hisa.models.tokens import estimate_tokens
-from hisa.observation import Observation
+from hisa.observation import Observation, Screenshot
 from hisa.prompts import render
 from hisa.protocols import (
     GroundedCall,
@@ -54,6 +54,10 @@ class AbstractedStep:
     asked_model: bool
 
 
+Pair = Callable[[Screenshot, Screenshot], RoiPair | None]
+"""What is shown of the looks before and after a step."""
+
+
 class Abstractor(Protocol):
     """Level 1, as the manager sees it."""
 
@@ -81,11 +85,13 @@ class StepAbstractor:
     Args:
         model: the state role's model.
         tokens: hard limit of a step's whole line.
+        pair: the pictures it is shown; None from it means that nothing changed.
     """
 
-    def __init__(self, model: Model, tokens: int) -> None:
+    def __init__(self, model: Model, tokens: int, *, pair: Pair = roi_pair) -> None:
         self._model = model
         self._tokens = tokens
+        self._pair = pair
         self._result_tokens = tokens * 3 // 5
 
     async def abstract(
@@ -97,7 +103,7 @@ class StepAbstractor:
     ) -> AbstractedStep:
         """See `Abstractor`."""
         before, after = looks
-        pair = roi_pair(before.screenshot, after.screenshot)
+        pair = self._pair(before.screenshot, after.screenshot)
         roi = pair.box if pair else None
         asked = outcome.ends is None and (pair is not None or _unexplained(outcome))
         changes: tuple[str, ...] = ()

@@ -1,0 +1,1 @@
+"""Where attempts are made: in processes of this machine, or in actors of a Ray cluster."""

@@ -1,0 +1,330 @@
+"""The append-only record of a bench's attempts, and what is done and left to do by it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from hisa.bench.records import (
+    AttemptFinished,
+    AttemptLost,
+    AttemptRecord,
+    AttemptRunning,
+    AttemptStarted,
+    Plan,
+    Slot,
+    record_adapter,
+)
+from hisa.errors import EnvironmentFailed, UsageError
+
+__all__ = ["MAX_TRIES", "Attempt", "AttemptLedger", "Standing", "read_attempts", "read_plan"]
+
+ATTEMPTS = "attempts.jsonl"
+PLAN = "bench.json"
+RUNS = "runs"
+MAX_TRIES = 3
+"""Tries after which a slot whose machine or worker keeps breaking is given up."""
+
+
+@dataclass
+class Attempt:
+    """One try, as far as it came."""
+
+    slot: Slot
+    number: int
+    worker: str = ""
+    run: str = ""
+    started_at: float = 0.0
+    finished: AttemptFinished | None = None
+    lost: AttemptLost | None = None
+
+    @property
+    def open(self) -> bool:
+        """Whether it has no end yet."""
+        return self.finished is None and self.lost is None
+
+    @property
+    def broken(self) -> bool:
+        """Whether a machine or a worker broke in it; a bench that was stopped broke nothing."""
+        if self.lost is not None and self.lost.cause == "again":
+            return False
+        if self.finished is not None:
+            return self.finished.status == "environment_error"
+        return self.lost is not None and self.lost.cause == "worker"
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is a result of its slot."""
+        if self.finished is None or self.lost is not None:
+            return False
+        return self.finished.status not in ("environment_error", "stopped")
+
+
+@dataclass
+class Standing:
+    """All tries of one slot."""
+
+    slot: Slot
+    attempts: list[Attempt] = field(default_factory=list)
+
+    @property
+    def result(self) -> Attempt | None:
+        """The try that counts: the first that is an answer."""
+        return next((attempt for attempt in self.attempts if attempt.counts), None)
+
+    @property
+    def given_up(self) -> bool:
+        """Whether it broke too often to be tried again."""
+        broken = sum(attempt.broken for attempt in self.attempts)
+        return self.result is None and broken >= MAX_TRIES
+
+    @property
+    def due(self) -> bool:
+        """Whether it needs another try."""
+        return self.result is None and not self.given_up
+
+
+class _Book:
+    """Folds records into standings; records of one try come in order, tries by any worker."""
+
+    def __init__(self) -> None:
+        self.standings: dict[Slot, Standing] = {}
+
+    def take(self, record: AttemptRecord) -> None:
+        standing = self.standings.setdefault(record.slot, Standing(record.slot))
+        if isinstance(record, AttemptStarted):
+            standing.attempts.append(
+                Attempt(record.slot, record.number, record.worker, started_at=record.at)
+            )
+            return
+        attempt = next((a for a in standing.attempts if a.number == record.number), None)
+        again = isinstance(record, AttemptLost) and record.cause == "again"
+        if attempt is None or not (attempt.open or again):
+            return
+        match record:
+            case AttemptRunning():
+                attempt.run = record.run
+            case AttemptFinished():
+                attempt.run = record.run or attempt.run
+                attempt.finished = record
+            case AttemptLost():
+                attempt.lost = record
+
+
+def read_attempts(folder: Path) -> dict[Slot, Standing]:
+    """The standings of a bench folder; a last line that was cut off does not count."""
+    book = _Book()
+    for record in _records(folder / ATTEMPTS):
+        book.take(record)
+    return book.standings
+
+
+def _records(path: Path) -> Iterable[AttemptRecord]:
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.endswith(b"\n"):
+                return
+            try:
+                yield record_adapter.validate_json(line)
+            except ValidationError as error:
+                raise UsageError(
+                    f"{path} line {number}: not a record of an attempt: {error.errors()[0]['msg']}",
+                    fix="give another --out, or put the line right",
+                ) from error
+
+
+def read_plan(folder: Path) -> Plan:
+    """What a bench folder was made for.
+
+    Raises:
+        UsageError: it is no bench folder.
+    """
+    path = folder / PLAN
+    try:
+        return Plan.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise UsageError(
+            f"{str(folder)!r} is not a bench folder: {PLAN}: {error.strerror}",
+            fix=f"hisa bench run own:examples --out {folder}",
+        ) from error
+    except ValidationError as error:
+        message = error.errors()[0]["msg"]
+        raise UsageError(f"{str(path)!r} is damaged: {message}", fix="use another --out") from error
+
+
+class AttemptLedger:
+    """The ledger of one bench folder; one process at a time writes it.
+
+    Args:
+        folder: the bench folder; made where it is missing.
+        plan: what is run. A folder that was begun goes on: its plan must be the same, but for
+            more repeats.
+
+    Raises:
+        UsageError: another process writes it, or it was begun with another plan.
+    """
+
+    def __init__(self, folder: Path, plan: Plan) -> None:
+        self.folder = folder
+        (folder / RUNS).mkdir(parents=True, exist_ok=True)
+        self._lock = _locked(folder)
+        try:
+            self.plan = _settled(folder, plan)
+            _cut_torn_line(folder / ATTEMPTS)
+            self._book = _Book()
+            for record in _records(folder / ATTEMPTS):
+                self._book.take(record)
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+            self._file = os.open(folder / ATTEMPTS, flags, 0o644)
+        except BaseException:
+            os.close(self._lock)
+            raise
+        self._bury()
+
+    @property
+    def runs(self) -> Path:
+        """Where the run folders are."""
+        return self.folder / RUNS
+
+    def standing(self, slot: Slot) -> Standing:
+        """All tries of a slot so far."""
+        return self._book.standings.get(slot) or Standing(slot)
+
+    def due(self) -> list[Slot]:
+        """The slots that need another try, in the plan's order."""
+        return [slot for slot in self.plan.slots if self.standing(slot).due]
+
+    def next_try(self, slot: Slot) -> int:
+        """The number of a slot's next try."""
+        return len(self.standing(slot).attempts) + 1
+
+    def write(self, record: AttemptRecord) -> None:
+        """Append a record; it is with the operating system on return.
+
+        Raises:
+            EnvironmentFailed: the disk refuses it.
+        """
+        line = (record.model_dump_json(by_alias=True) + "\n").encode()
+        try:
+            if os.write(self._file, line) != len(line):
+                raise EnvironmentFailed(f"{self.folder / ATTEMPTS}: the disk is full", fix="df -h")
+        except OSError as error:
+            raise EnvironmentFailed(
+                f"{self.folder / ATTEMPTS}: {error.strerror}", fix="df -h"
+            ) from error
+        self._book.take(record)
+
+    def again(self, statuses: Collection[str]) -> int:
+        """Set results aside that ended so, and slots given up: they are due again.
+
+        How many came due comes back. The old attempts are kept, and marked.
+        """
+        count = 0
+        for slot in self.plan.slots:
+            standing = self.standing(slot)
+            given_up = standing.given_up and "environment_error" in statuses
+            result = standing.result
+            ended = result.finished.status if result and result.finished else ""
+            if not given_up and ended not in statuses:
+                continue
+            count += 1
+            for attempt in standing.attempts if given_up else [result]:
+                if attempt is not None:
+                    self._lose(attempt, "again", f"made again after {ended or 'it was given up'}")
+        return count
+
+    def close(self) -> None:
+        """Let the next process write."""
+        os.close(self._file)
+        os.close(self._lock)
+
+    def _bury(self) -> None:
+        """Attempts in flight when the bench last ended are lost."""
+        for standing in list(self._book.standings.values()):
+            for attempt in standing.attempts:
+                if attempt.open:
+                    self._lose(attempt, "bench", "the bench ended before it did")
+
+    def _lose(self, attempt: Attempt, cause: str, reason: str) -> None:
+        record = {
+            **attempt.slot._asdict(),
+            "try": attempt.number,
+            "cause": cause,
+            "reason": reason,
+        }
+        self.write(AttemptLost.model_validate(record))
+
+
+def _locked(folder: Path) -> int:
+    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise UsageError(
+            f"another process runs the bench in {str(folder)!r}",
+            fix="wait for it, or give another --out",
+        ) from None
+    return descriptor
+
+
+def _cut_torn_line(path: Path) -> None:
+    """Drop a record that was cut off while it was written: it never happened."""
+    if not path.exists():
+        return
+    data = path.read_bytes()
+    whole = data.rfind(b"\n") + 1
+    if whole < len(data):
+        os.truncate(path, whole)
+
+
+def _settled(folder: Path, plan: Plan) -> Plan:
+    """The plan of the folder: the one that was begun, with as many repeats as now asked for."""
+    path = folder / PLAN
+    if path.exists():
+        begun = read_plan(folder)
+        differs = [
+            name
+            for name in ("suite", "variants", "tasks")
+            if getattr(begun, name) != getattr(plan, name)
+        ]
+        if differs:
+            raise UsageError(
+                f"{str(folder)!r} holds a bench with other {', '.join(differs)}"
+                f"{_what_differs(begun, plan)}",
+                fix="give another --out, or the command that began it",
+            )
+        plan = begun.model_copy(update={"repeat": max(begun.repeat, plan.repeat)})
+    temporary = path.with_name(f".{path.name}.tmp")
+    temporary.write_text(plan.model_dump_json(indent=1), encoding="utf-8")
+    os.replace(temporary, path)
+    return plan
+
+
+def _what_differs(begun: Plan, plan: Plan) -> str:
+    """The first settings that are not the same."""
+    found = []
+    for variant in begun.variants.keys() & plan.variants.keys():
+        old, new = _flat(begun.variants[variant]), _flat(plan.variants[variant])
+        found += [
+            f"{key} was {old.get(key)!r}, is {new.get(key)!r}"
+            for key in sorted(old.keys() | new.keys())
+            if old.get(key) != new.get(key)
+        ]
+    return f": {'; '.join(found[:3])}" if found else ""
+
+
+def _flat(tree: object, at: str = "") -> dict[str, object]:
+    if not isinstance(tree, dict):
+        return {at: tree}
+    flat: dict[str, object] = {}
+    for key, value in tree.items():
+        flat |= _flat(value, f"{at}.{key}" if at else str(key))
+    return flat

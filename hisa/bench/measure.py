@@ -1,0 +1,140 @@
+"""What one attempt did and cost, read from its run folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel
+
+from hisa.bench.ledger import RUNS, Attempt
+from hisa.bench.summary import UNUSABLE, is_success
+from hisa.errors import UsageError
+from hisa.runs.manifest import RoleTotals
+from hisa.runs.read import Run, load_run
+from hisa.runs.steps import StepRecord
+
+__all__ = ["Measure", "Usage", "measure"]
+
+Kind = Literal["gui", "bash", "other"]
+
+
+class Usage(BaseModel):
+    """What a run used."""
+
+    gui: int = 0
+    """Steps that acted on the screen."""
+    bash: int = 0
+    """Steps that ran a command."""
+    other: int = 0
+    """Waits, ends, other tools, and replies that could not be used."""
+    roles: dict[str, RoleTotals] = {}
+    seconds: float = 0.0
+    tokens_by_step: list[int] = []
+    """Tokens in and out of all roles in each complete step."""
+
+    @property
+    def steps(self) -> int:
+        """Complete steps."""
+        return self.gui + self.bash + self.other
+
+    @property
+    def tokens_in(self) -> int:
+        """Of all roles."""
+        return sum(role.tokens_in for role in self.roles.values())
+
+    @property
+    def tokens_out(self) -> int:
+        """Of all roles."""
+        return sum(role.tokens_out for role in self.roles.values())
+
+    @property
+    def images(self) -> int:
+        """Pictures sent."""
+        return sum(role.images for role in self.roles.values())
+
+    @property
+    def usd(self) -> float:
+        """Of the calls whose price is known."""
+        return sum(role.usd for role in self.roles.values())
+
+    @property
+    def unpriced(self) -> int:
+        """Calls whose price is not known."""
+        return sum(role.unpriced for role in self.roles.values())
+
+
+class Measure(BaseModel):
+    """A result: which slot it fills, how it ended, and what it used."""
+
+    variant: str
+    task: str
+    repeat: int
+    domain: str
+    run: str
+    status: str
+    score: float | None = None
+    message: str = ""
+    usage: Usage | None = None
+    """None where the run folder cannot be read."""
+
+    @property
+    def scored(self) -> bool:
+        """Whether it counts in success rates."""
+        return self.score is not None
+
+    @property
+    def usable(self) -> bool:
+        """Whether it says something about the agent."""
+        return self.scored or self.status not in UNUSABLE
+
+    @property
+    def success(self) -> bool:
+        """Whether the task is done, wholly."""
+        return is_success(self.score)
+
+
+def measure(folder: Path, attempt: Attempt, domain: str) -> Measure:
+    """Measure a finished attempt of the bench in ``folder``."""
+    ended = attempt.finished
+    assert ended is not None
+    try:
+        usage = _usage(load_run(folder / RUNS / attempt.run)) if attempt.run else None
+    except UsageError:
+        usage = None
+    return Measure(
+        **attempt.slot._asdict(),
+        domain=domain,
+        run=attempt.run,
+        status=ended.status,
+        score=ended.score,
+        message=ended.message,
+        usage=usage,
+    )
+
+
+def _usage(run: Run) -> Usage:
+    done = [record for record in run.steps if record.finished is not None]
+    kinds = [_kind(record) for record in done]
+    totals = run.totals
+    return Usage(
+        gui=kinds.count("gui"),
+        bash=kinds.count("bash"),
+        other=kinds.count("other"),
+        roles=totals.roles,
+        seconds=totals.seconds,
+        tokens_by_step=[
+            sum(call.tokens_in + call.tokens_out for call in record.calls) for record in done
+        ],
+    )
+
+
+def _kind(record: StepRecord) -> Kind:
+    tool = record.planned.tool if record.planned is not None else ""
+    match tool:
+        case "gui_action":
+            return "gui"
+        case "bash_execution":
+            return "bash"
+        case _:
+            return "other"

@@ -1,0 +1,179 @@
+"""The bench itself: hands attempts to workers until every slot is filled or given up."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from hisa.bench.executors.base import Executor, Worker, WorkerLost
+from hisa.bench.jobs import Job, Message, RunEnded, RunMade, StepDone
+from hisa.bench.ledger import AttemptLedger
+from hisa.bench.records import (
+    AttemptFinished,
+    AttemptLost,
+    AttemptRunning,
+    AttemptStarted,
+    Slot,
+)
+from hisa.errors import EnvironmentFailed
+
+__all__ = ["Bench", "Progress"]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Something happened to an attempt.
+
+    ``steps`` counts those of its run so far; ``end`` is how it ended, None while it is at work,
+    and "lost" where its worker died.
+    """
+
+    lane: int
+    slot: Slot
+    number: int
+    worker: str
+    steps: int = 0
+    end: str | None = None
+    score: float | None = None
+    message: str = ""
+
+
+class Bench:
+    """Fills the slots of a ledger.
+
+    Args:
+        ledger: the truth about what is done.
+        executor: hires workers.
+        workers: how many are at work at once.
+        environment: an environment maker for the workers, as ``module:name``; empty: that of the
+            settings.
+        heard: is told of everything.
+    """
+
+    def __init__(
+        self,
+        ledger: AttemptLedger,
+        executor: Executor,
+        *,
+        workers: int = 1,
+        environment: str = "",
+        heard: Callable[[Progress], None] = lambda _: None,
+    ) -> None:
+        self._ledger = ledger
+        self._executor = executor
+        self._workers = workers
+        self._environment = environment
+        self._heard = heard
+        self._paths = {task.id: task.path for task in ledger.plan.tasks}
+        self._queue: deque[Slot] = deque()
+        self._in_flight = 0
+        self._changed = asyncio.Condition()
+
+    async def run(self) -> None:
+        """Work until nothing is due; cancelling stops the runs at work and keeps everything.
+
+        Raises:
+            EnvironmentFailed: no worker can be had, or the ledger cannot be written.
+        """
+        self._queue.extend(self._ledger.due())
+        lanes = min(self._workers, len(self._queue))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for number in range(lanes):
+                    group.create_task(self._lane(number))
+        except* EnvironmentFailed as failed:
+            raise failed.exceptions[0] from None
+
+    async def _lane(self, lane: int) -> None:
+        """One worker after the other: a dead one is replaced."""
+        worker: Worker | None = None
+        try:
+            while (slot := await self._next()) is not None:
+                try:
+                    if worker is None:
+                        worker = await self._executor.hire()
+                    await self._attempt(lane, worker, slot)
+                except WorkerLost:
+                    if worker is not None:
+                        await worker.close(patience=1.0)
+                    worker = None
+                finally:
+                    await self._settle(slot)
+        finally:
+            if worker is not None:
+                await asyncio.shield(worker.close())
+
+    async def _next(self) -> Slot | None:
+        """The next slot; None once nothing is due and nothing in flight could become due."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._queue or not self._in_flight)
+            if not self._queue:
+                return None
+            self._in_flight += 1
+            return self._queue.popleft()
+
+    async def _settle(self, slot: Slot) -> None:
+        """A slot whose try broke goes to the end of the queue."""
+        async with self._changed:
+            self._in_flight -= 1
+            if self._ledger.standing(slot).due:
+                self._queue.append(slot)
+            self._changed.notify_all()
+
+    async def _attempt(self, lane: int, worker: Worker, slot: Slot) -> None:
+        number = self._ledger.next_try(slot)
+        key: dict[str, Any] = {**slot._asdict(), "try": number}
+        told = Progress(lane, slot, number, worker.name)
+        self._ledger.write(AttemptStarted.model_validate({**key, "worker": worker.name}))
+        self._heard(told)
+        run, steps = "", 0
+        try:
+            async for message in worker.do(self._job(slot)):
+                match message:
+                    case RunMade():
+                        run = message.run
+                        self._ledger.write(AttemptRunning.model_validate({**key, "run": run}))
+                    case StepDone():
+                        steps = message.step
+                        self._heard(Progress(lane, slot, number, worker.name, steps))
+                    case RunEnded():
+                        self._finish(told, key, run, message)
+        except WorkerLost as error:
+            record = {**key, "cause": "worker", "reason": str(error)}
+            self._ledger.write(AttemptLost.model_validate(record))
+            self._heard(
+                Progress(lane, slot, number, worker.name, steps, "lost", message=str(error))
+            )
+            raise
+        except asyncio.CancelledError:
+            record = {**key, "cause": "bench", "reason": "stopped by a person"}
+            self._ledger.write(AttemptLost.model_validate(record))
+            raise
+
+    def _finish(self, told: Progress, key: dict[str, Any], run: str, ended: Message) -> None:
+        assert isinstance(ended, RunEnded)
+        fields = ended.model_dump(exclude={"type"})
+        self._ledger.write(AttemptFinished.model_validate({**key, "run": run, **fields}))
+        self._heard(
+            Progress(
+                told.lane,
+                told.slot,
+                told.number,
+                told.worker,
+                ended.steps,
+                ended.status,
+                ended.score,
+                ended.message,
+            )
+        )
+
+    def _job(self, slot: Slot) -> Job:
+        return Job(
+            task=self._paths[slot.task],
+            settings=self._ledger.plan.variants[slot.variant],
+            runs=str(self._ledger.runs),
+            environment=self._environment,
+        )

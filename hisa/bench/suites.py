@@ -1,0 +1,113 @@
+"""Suites: folders of task files, named ``own:DIR``, ``spider2v:DIR`` or ``osworld:DIR``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hisa.bench.records import PlannedTask
+from hisa.errors import OperatorError, UsageError
+from hisa.tasks.files import load_task
+
+__all__ = ["SUITES", "Suite", "open_suite"]
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Tasks that can be run, and files that cannot, each with its reason."""
+
+    name: str
+    tasks: tuple[PlannedTask, ...]
+    problems: dict[str, str] = field(default_factory=dict)
+
+
+def _own(folder: Path) -> Iterable[Path]:
+    return (path for path in folder.rglob("*") if path.suffix in (".yaml", ".yml"))
+
+
+def _examples(folder: Path) -> Path:
+    """The folder of the domains, where the whole benchmark or its task folder was given."""
+    for below in ("evaluation_examples/examples", "examples"):
+        if (folder / below).is_dir():
+            return folder / below
+    return folder
+
+
+def _spider2v(folder: Path) -> Iterable[Path]:
+    """``DOMAIN/ID/ID.json``; files beside it belong to the task."""
+    found = _examples(folder).rglob("*.json")
+    return (path for path in found if path.stem == path.parent.name)
+
+
+def _osworld(folder: Path) -> Iterable[Path]:
+    """``DOMAIN/ID.json``."""
+    return _examples(folder).glob("*/*.json")
+
+
+_DOMAIN: dict[str, Callable[[Path], str]] = {
+    "spider2v": lambda path: path.parent.parent.name,
+    "osworld": lambda path: path.parent.name,
+}
+"""The folder that a benchmark's tables call the domain."""
+
+SUITES: dict[str, Callable[[Path], Iterable[Path]]] = {
+    "own": _own,
+    "spider2v": _spider2v,
+    "osworld": _osworld,
+}
+"""How the task files of a suite are found, by its kind."""
+
+
+def open_suite(name: str, only: Iterable[str] = ()) -> Suite:
+    """The tasks of a suite, in the order of their files.
+
+    Args:
+        name: ``KIND:DIR``.
+        only: ids of tasks; empty: all.
+
+    Raises:
+        UsageError: an unknown kind, no such folder, no task that can be run, or an unknown id.
+    """
+    kind, _, place = name.partition(":")
+    folder = Path(place).expanduser()
+    if kind not in SUITES or not place:
+        allowed = ", ".join(f"{kind}:DIR" for kind in SUITES)
+        raise UsageError(
+            f"suite {name!r}: allowed are {allowed}", fix="hisa bench run own:examples"
+        )
+    if not folder.is_dir():
+        raise UsageError(f"suite {name!r}: no folder {place!r}", fix="ls")
+    suite = _loaded(f"{kind}:{folder.resolve()}", sorted(SUITES[kind](folder.resolve())))
+    return _narrowed(suite, frozenset(only))
+
+
+def _loaded(name: str, paths: list[Path]) -> Suite:
+    tasks: dict[str, PlannedTask] = {}
+    problems: dict[str, str] = {}
+    for path in paths:
+        try:
+            task = load_task(path)
+        except OperatorError as error:
+            problems[str(path)] = str(error)
+            continue
+        if task.id in tasks:
+            problems[str(path)] = f"task id {task.id!r} is that of {tasks[task.id].path} too"
+            continue
+        kind = name.partition(":")[0]
+        domain = _DOMAIN[kind](path) if kind in _DOMAIN else task.domain
+        tasks[task.id] = PlannedTask(id=task.id, path=str(path), domain=domain)
+    if not tasks:
+        why = f"; the first: {next(iter(problems.values()))}" if problems else ""
+        raise UsageError(f"suite {name!r}: {len(paths)} files and no task to run{why}", fix="ls")
+    return Suite(name, tuple(tasks.values()), problems)
+
+
+def _narrowed(suite: Suite, only: frozenset[str]) -> Suite:
+    if not only:
+        return suite
+    unknown = only - {task.id for task in suite.tasks}
+    if unknown:
+        known = ", ".join(task.id for task in suite.tasks[:10])
+        raise UsageError(f"no task {sorted(unknown)[0]!r} in {suite.name!r}; there are: {known}")
+    return Suite(suite.name, tuple(t for t in suite.tasks if t.id in only), suite.problems)

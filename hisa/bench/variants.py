@@ -1,0 +1,78 @@
+"""Ablations: named changes of the settings, one part of the system left out at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from hisa.errors import UsageError
+
+__all__ = ["ABLATIONS", "FULL", "TABLES", "changes", "expand"]
+
+FULL = "full"
+"""The whole system, as the settings have it."""
+
+_SCREEN = {"width": 1920, "height": 1080}
+
+ABLATIONS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "original-resolution": {"run": {"image_width": 1920, "image_height": 1080}},
+        "no-roi": {"state": {"roi": False}},
+        "no-abstraction": {"state": {"steps": "raw"}},
+        "no-refinement": {"state": {"refine": "window", "window": 5}},
+        "no-patterns": {"patterns": {"enabled": False}},
+        **{f"n{every}": {"state": {"refine_every": every}} for every in (3, 5, 7, 9)},
+    }
+)
+"""What each leaves out (HiSA, tables 5 and 6), as changes of the settings."""
+
+TABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "table5": (
+            FULL,
+            "original-resolution",
+            "no-roi",
+            "no-abstraction",
+            "no-refinement",
+            "no-patterns",
+        ),
+        "table6": ("n3", "n5", "n7", "n9"),
+    }
+)
+"""Several variants by one name: the paper's tables."""
+
+
+def expand(names: Iterable[str]) -> tuple[str, ...]:
+    """Variants by name, tables taken apart; ``full`` where there are none.
+
+    Raises:
+        UsageError: an unknown name; the allowed ones are named.
+    """
+    found: dict[str, None] = {}
+    for name in names:
+        for variant in TABLES.get(name, (name,)):
+            for part in variant.split("+"):
+                if part != FULL and part not in ABLATIONS:
+                    allowed = ", ".join((FULL, *ABLATIONS, *TABLES))
+                    raise UsageError(
+                        f"ablation {part!r}: allowed are {allowed}, and several joined by +",
+                        fix="--ablate table5",
+                    )
+            found[variant] = None
+    return tuple(found) or (FULL,)
+
+
+def changes(variant: str, variants: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """The settings that a variant changes.
+
+    Where one variant of a bench sees the screen in its original resolution, the screen is
+    1920x1080 for all of them: only the picture that models see is to differ.
+    """
+    tree: dict[str, dict[str, Any]] = {}
+    if any("original-resolution" in other.split("+") for other in variants):
+        tree["environment"] = dict(_SCREEN)
+    for part in variant.split("+"):
+        for section, values in ABLATIONS.get(part, {}).items():
+            tree.setdefault(section, {}).update(values)
+    return tree

@@ -1,0 +1,90 @@
+"""Live progress of a bench in the terminal: the sums, and what every worker is at."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
+from hisa.bench.ledger import AttemptLedger
+from hisa.bench.schedule import Progress
+from hisa.bench.summary import is_success, summarise
+
+__all__ = ["Watch"]
+
+_LANES = 16
+"""Workers that are shown; of more, the first ones."""
+_STYLES = {"succeeded": "green", "environment_error": "red", "lost": "red", "defect": "red"}
+
+
+class Watch:
+    """Shows what it hears; a terminal gets a block that is redrawn, a file a line an end.
+
+    Args:
+        console: where to.
+        ledger: for the sums.
+    """
+
+    def __init__(self, console: Console, ledger: AttemptLedger) -> None:
+        self._console = console
+        self._ledger = ledger
+        self._lanes: dict[int, Progress] = {}
+        self._counts = Text()
+        self._live = Live(
+            get_renderable=self._block, console=console, refresh_per_second=4, transient=True
+        )
+
+    def __enter__(self) -> Watch:
+        self._count()
+        if self._console.is_terminal:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._live.stop()
+
+    def __call__(self, progress: Progress) -> None:
+        """Show one thing that happened."""
+        self._lanes[progress.lane] = progress
+        if progress.end is None:
+            return
+        del self._lanes[progress.lane]
+        self._count()
+        self._console.print(self._ending(progress))
+
+    def _ending(self, progress: Progress) -> Text:
+        score = "" if progress.score is None else f" score {progress.score:g}"
+        again = f" (try {progress.number})" if progress.number > 1 else ""
+        style = _STYLES.get(progress.end or "", "yellow")
+        if progress.score is not None and not is_success(progress.score):
+            style = "yellow"
+        text = Text(f"{progress.end:<18}", style=style)
+        text.append(f"{progress.slot}{again}{score}, {progress.steps} steps", style="default")
+        if progress.end not in ("succeeded", "infeasible", "max_steps"):
+            last = (progress.message.strip().splitlines() or [""])[-1]
+            text.append(f": {last[:200]}", style="dim")
+        return text
+
+    def _count(self) -> None:
+        plan = self._ledger.plan
+        sums = summarise(self._ledger.standing(slot) for slot in plan.slots)
+        done = sums.slots - sums.missing
+        self._counts = Text.assemble(
+            (f"{done} of {sums.slots}", "bold"),
+            f"  {sums.succeeded} of {sums.scored} scored succeeded",
+            f", {sums.environment_errors} environment errors, {sums.lost} lost",
+        )
+
+    def _block(self) -> Group:
+        rows = [
+            Text(f"  {lane + 1:>3}  {at.slot}, step {at.steps}", style="dim", overflow="ellipsis")
+            for lane, at in sorted(self._lanes.items())[:_LANES]
+        ]
+        return Group(self._counts, *rows)

@@ -1,0 +1,263 @@
+"""``hisa bench``: many tasks, many workers, one table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from hisa.bench.executors.base import Executor
+    from hisa.bench.ledger import AttemptLedger
+    from hisa.bench.records import Plan
+    from hisa.bench.suites import Suite
+    from hisa.bench.summary import Summary
+    from hisa.bench.watch import Watch
+    from hisa.config import Settings
+
+__all__ = ["bench"]
+
+_MAKER = "Your own environments: a function of settings and task, giving a context manager."
+
+
+@click.group()
+def bench() -> None:
+    """Run suites of tasks with many workers, and report on them.
+
+    \b
+    hisa bench run own:examples --workers 2 --repeat 3 --out benches/mine
+    hisa bench run spider2v:DIR --env vm:office --model gpt-5 --ablate table5 --out benches/t5
+    hisa bench report benches/mine --against benches/other
+    """
+
+
+@bench.command("run")
+@click.argument("suite")
+@click.option("--out", type=click.Path(path_type=Path), help="Bench folder; goes on where begun.")
+@click.option("--env", metavar="KIND", help="As for hisa run; one for each attempt.")
+@click.option("--workers", type=click.IntRange(1), default=1, metavar="N", help="At once; 1.")
+@click.option("--repeat", type=click.IntRange(1), default=1, metavar="R", help="Of each task; 1.")
+@click.option("--model", metavar="NAME", help="The planner's and state manager's model.")
+@click.option("--profile", metavar="NAME", help="What the model takes; by default by its name.")
+@click.option("--max-steps", type=int, metavar="N", help="Give an attempt up after so many (50).")
+@click.option("--ablate", multiple=True, metavar="NAME", help="A variant to run; see below.")
+@click.option("--task", "only", multiple=True, metavar="ID", help="Only these tasks of the suite.")
+@click.option("--executor", type=click.Choice(["local", "ray"]), help="Where workers live; local.")
+@click.option("--ray", "address", metavar="ADDRESS", help="A Ray cluster, as HOST:PORT or auto.")
+@click.option("--again", multiple=True, metavar="STATUS", help="Make attempts again that ended so.")
+@click.option("--set", "assignments", multiple=True, metavar="A.B=C", help="One setting.")
+@click.option("--json", "as_json", is_flag=True, help="Print the sums as JSON, and no progress.")
+@click.option("--environment", "maker", default="", metavar="MODULE:NAME", help=_MAKER)
+@click.pass_context
+def run_command(
+    ctx: click.Context, /, suite: str, assignments: tuple[str, ...], **options: Any
+) -> None:
+    """Run every task of SUITE: own:DIR, spider2v:DIR or osworld:DIR.
+
+    \b
+    hisa bench run own:examples --out benches/first
+    hisa bench run osworld:DIR --env vm:office --workers 4 --repeat 2 --out benches/osworld
+    hisa bench run own:examples --ablate table5 --out benches/table5
+    hisa bench run own:examples --ablate full --ablate no-roi+no-patterns --out benches/two
+
+    Every attempt is a run folder in an environment of its own, and is kept. The same command goes
+    on with a bench that was stopped or killed. A machine that breaks is tried again, 3 times at
+    most, and counted apart: it is never a score of 0.
+
+    \b
+    Variants: full, original-resolution, no-roi, no-abstraction, no-refinement, no-patterns,
+    n3, n5, n7, n9; several joined by +; table5 and table6 stand for those of HiSA's tables.
+
+    Exit status: 0 every attempt has a result; 1 stopped; 3 machines or models were unavailable.
+    """
+    from hisa.bench.ledger import AttemptLedger
+    from hisa.bench.suites import open_suite
+
+    chosen = open_suite(suite, options["only"])
+    folder = options["out"] or Path("benches") / suite.replace(":", "-").replace("/", "-")
+    given = [*ctx.meta["hisa.settings"][1], *assignments]
+    plan = _plan(ctx.meta["hisa.settings"][0], given, chosen, folder=folder, options=options)
+    ledger = AttemptLedger(folder, plan)
+    try:
+        ctx.exit(_carry_out(ledger, chosen, options))
+    finally:
+        ledger.close()
+
+
+def _plan(
+    file: Path | None,
+    assignments: list[str],
+    suite: Suite,
+    *,
+    folder: Path,
+    options: dict[str, Any],
+) -> Plan:
+    """The plan that the options describe.
+
+    Each variant has a pattern store of its own, unless one is given: what other runs taught would
+    be in its results, and its results in other runs.
+    """
+    from hisa.bench.records import Plan
+    from hisa.bench.variants import changes, expand
+    from hisa.config import load
+
+    variants = expand(options["ablate"])
+    trees = {}
+    for variant in variants:
+        store = json.dumps(str((folder / "patterns" / variant).resolve()))
+        settings = load(
+            file,
+            [f"patterns.path={store}", *assignments],
+            overrides=_merged(_overrides(options), changes(variant, variants)),
+        )
+        _must_be_thrown_away(settings)
+        trees[variant] = settings.model_dump(mode="json")
+    return Plan(
+        suite=suite.name,
+        variants=trees,
+        tasks=suite.tasks,
+        problems=suite.problems,
+        repeat=options["repeat"],
+    )
+
+
+def _merged(one: dict[str, Any], other: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    return {
+        key: {**one.get(key, {}), **other.get(key, {})} for key in dict.fromkeys([*one, *other])
+    }
+
+
+def _overrides(options: dict[str, Any]) -> dict[str, Any]:
+    """Named options as a settings tree."""
+    planner = {key: options[key] for key in ("model", "profile") if options[key] is not None}
+    tree: dict[str, Any] = {"models": {"planner": planner}} if planner else {}
+    if options["env"] is not None:
+        tree["environment"] = {"kind": options["env"]}
+    if options["max_steps"] is not None:
+        tree["run"] = {"max_steps": options["max_steps"]}
+    return tree
+
+
+def _must_be_thrown_away(settings: Settings) -> None:
+    """Nobody is asked during a bench, so it may not act on somebody's own screen.
+
+    Raises:
+        UsageError: it would.
+    """
+    from hisa.errors import UsageError
+
+    own_screen = settings.environment.kind.startswith("display")
+    if settings.run.confirm == "always" or (own_screen and settings.run.confirm != "never"):
+        raise UsageError(
+            f"a bench asks nobody, and environment {settings.environment.kind!r} with "
+            f"run.confirm = {settings.run.confirm!r} would have to",
+            fix="--env desktop, or --set run.confirm=never",
+        )
+
+
+def _executor(ledger: AttemptLedger, options: dict[str, Any]) -> Executor:
+    if options["executor"] == "ray" or (options["address"] and options["executor"] is None):
+        from hisa.bench.executors.ray import RayExecutor
+
+        return RayExecutor(options["address"] or "")
+    from hisa.bench.executors.local import LocalExecutor
+
+    return LocalExecutor(ledger.folder / "workers.log")
+
+
+def _carry_out(ledger: AttemptLedger, suite: Suite, options: dict[str, Any]) -> int:
+    import asyncio
+
+    from rich.console import Console
+
+    from hisa.bench.summary import summarise
+    from hisa.bench.watch import Watch
+
+    if options["again"]:
+        ledger.again(options["again"])
+    console = Console(stderr=True, quiet=options["as_json"], highlight=False, soft_wrap=True)
+    for path, reason in suite.problems.items():
+        console.print(f"left out: {path}: {reason}", style="yellow", markup=False)
+    with Watch(console, ledger) as watch:
+        stopped = asyncio.run(_work(ledger, options, watch))
+    summary = summarise(ledger.standing(slot) for slot in ledger.plan.slots)
+    _tell(ledger, summary, as_json=options["as_json"])
+    if stopped:
+        return 1
+    return 3 if summary.given_up or summary.unusable else 0
+
+
+def _tell(ledger: AttemptLedger, summary: Summary, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"folder": str(ledger.folder), **summary.as_dict()}))
+        return
+    click.echo(
+        f"{summary.slots - summary.missing} of {summary.slots} have a result or were given up"
+    )
+    click.echo(f"  succeeded           {summary.succeeded} of {summary.scored} scored")
+    for label, number in (
+        ("without a check", summary.unscored),
+        ("model, task, defect", summary.unusable),
+        ("given up", summary.given_up),
+        ("tries lost", summary.lost),
+        ("environment errors", summary.environment_errors),
+    ):
+        if number:
+            click.echo(f"  {label:<19} {number}")
+    if summary.missing:
+        click.echo("  go on with the same command")
+    click.echo(f"  report with: hisa bench report {ledger.folder}")
+
+
+async def _work(ledger: AttemptLedger, options: dict[str, Any], watch: Watch) -> bool:
+    """Run the bench; Ctrl-C and SIGTERM stop it and keep everything. Whether it was stopped."""
+    import asyncio
+    import signal
+
+    from hisa.bench.schedule import Bench
+
+    executor = _executor(ledger, options)
+    bench = Bench(
+        ledger,
+        executor,
+        workers=options["workers"],
+        environment=options["maker"],
+        heard=watch,
+    )
+    loop = asyncio.get_running_loop()
+    work = asyncio.create_task(bench.run())
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, work.cancel)
+    try:
+        await work
+    except asyncio.CancelledError:
+        return True
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+        await executor.close()
+    return False
+
+
+@bench.command("report")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--against", type=click.Path(path_type=Path), help="A bench to compare it with.")
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="Where to; the bench's folder.")
+@click.option("--json", "as_json", is_flag=True, help="Print report.json, and write no files.")
+def report_command(folder: Path, against: Path | None, out: Path | None, as_json: bool) -> None:
+    """Write report.md, report.json and report.html of the bench in FOLDER.
+
+    \b
+    hisa bench report benches/first
+    hisa bench report benches/table5 --against benches/other
+    """
+    from hisa.bench.report import build_report, write_report
+
+    report = build_report(folder, against)
+    if as_json:
+        click.echo(report.model_dump_json(indent=1))
+        return
+    for path in write_report(report, out or folder):
+        click.echo(str(path))

@@ -1,0 +1,217 @@
+"""``hisa vm``: build images, and start, freeze and end machines by hand."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from hisa.config import Settings
+    from hisa.environments.qemu.machine import Machine
+    from hisa.environments.qemu.runtime import VmRuntime
+
+__all__ = ["vm"]
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def _examples(*lines: str) -> str:
+    """Commands that stay one a line in the help."""
+    return "\b\n" + "\n".join(lines)
+
+
+def _tell(line: str) -> None:
+    click.echo(line, err=True)
+
+
+@click.group(
+    epilog=_examples(
+        "hisa vm build minimal",
+        'hisa run --env vm:minimal "Open the text editor. Type \\"hello\\"."',
+        "hisa vm start minimal",
+    )
+)
+def vm() -> None:
+    """Build, start, freeze and end virtual machines.
+
+    A NAME is a profile (minimal, office, browser) or a snapshot; an ID is a running machine, by
+    the beginning of its id.
+    """
+
+
+@vm.command(epilog=_examples("hisa vm build minimal", "hisa vm build office --again"))
+@click.argument("profile")
+@click.option("--again", is_flag=True, help="Build even where it is there.")
+@click.pass_obj
+def build(settings: Settings, profile: str, again: bool) -> None:
+    """Build the image of PROFILE, boot it once and freeze the ready desktop.
+
+    Takes minutes the first time; does nothing where all of it is there.
+    """
+    from hisa.environments.qemu import build as building
+    from hisa.environments.qemu.recipe import recipe
+    from hisa.environments.qemu.template import ready
+    from hisa.geometry import Size
+
+    image = building.build(recipe(profile), _tell, again=again)
+    size = Size(settings.environment.width, settings.environment.height)
+    template = ready(image, size, _tell)
+    click.echo(f"{profile}: ready ({template.shape.accel}); try: hisa run --env vm:{profile} …")
+
+
+@vm.command("ls", epilog=_examples("hisa vm ls", "hisa vm ls --json | jq .machines"))
+@_JSON
+def list_command(as_json: bool) -> None:
+    """List images, snapshots and running machines."""
+    from hisa.environments.qemu import store
+    from hisa.environments.qemu.gc import sizes
+    from hisa.environments.qemu.runtime import list_machines
+
+    found = {
+        "images": [_row(path, known, sizes(path)) for path, known in store.entries("images")],
+        "ready": [_row(path, known, sizes(path)) for path, known in store.entries("ready")],
+        "snapshots": [_row(path, known, sizes(path)) for path, known in store.entries("snapshots")],
+        "machines": [_row(path, known, sizes(path)) for path, known in list_machines()],
+    }
+    if as_json:
+        click.echo(json.dumps(found, indent=2))
+        return
+    for kind, rows in found.items():
+        click.secho(kind, bold=True)
+        for row in rows:
+            click.echo(f"  {_line(row)}")
+        if not rows:
+            click.echo("  none")
+
+
+def _row(path: Path, known: dict[str, Any], size: int) -> dict[str, Any]:
+    wanted = ("name", "profile", "version", "suite", "created", "port", "pid", "stays", "image")
+    return {"id": path.name, "bytes": size, **{key: known[key] for key in wanted if key in known}}
+
+
+def _line(row: dict[str, Any]) -> str:
+    made = time.strftime("%Y-%m-%d %H:%M", time.localtime(row["created"]))
+    where = f"  {row['name']} at http://127.0.0.1:{row['port']}" if "port" in row else ""
+    return f"{row['id']:<36} {row['bytes'] / 1e6:7.0f} MB  {made}{where}"
+
+
+@vm.command(epilog=_examples("hisa vm start minimal", "hisa vm start with-data"))
+@click.argument("name")
+@_JSON
+@click.pass_obj
+def start(settings: Settings, name: str, as_json: bool) -> None:
+    """Start a machine that stays up, and say how it is reached."""
+    from hisa.environments.qemu.runtime import VmRuntime
+    from hisa.geometry import Size
+
+    size = Size(settings.environment.width, settings.environment.height)
+    runtime = VmRuntime(name, size, stays=True)
+    runtime.start()
+    _say_where(runtime, as_json)
+
+
+def _say_where(runtime: VmRuntime, as_json: bool) -> None:
+    machine = runtime.machine
+    token = machine.folder / "token"
+    url = f"http://127.0.0.1:{machine.port}"
+    if as_json:
+        told = {"id": machine.folder.name, "url": url, "token_file": str(token)}
+        click.echo(json.dumps(told, indent=2))
+        return
+    click.echo(f"{machine.folder.name}: {runtime.name} at {url}")
+    click.echo(f'  HISA_GUEST_TOKEN=$(cat {token}) hisa run --env guest={url} "…"')
+
+
+@vm.command(epilog=_examples("hisa vm stop 3f"))
+@click.argument("ident", metavar="ID")
+def stop(ident: str) -> None:
+    """End a machine; what was not frozen is lost."""
+    from hisa.environments.qemu.runtime import end, find_machine
+
+    folder, manifest = find_machine(ident)
+    end(folder, manifest)
+    click.echo(f"{folder.name}: ended")
+
+
+@vm.command(epilog=_examples("hisa vm snapshot 3f with-data", "hisa run --env vm:with-data …"))
+@click.argument("ident", metavar="ID")
+@click.argument("name")
+def snapshot(ident: str, name: str) -> None:
+    """Freeze a machine under NAME; it goes on after a moment's halt."""
+    from hisa.environments.qemu.runtime import snapshot as freeze
+
+    begun = time.monotonic()
+    freeze(ident, name)
+    click.echo(f"{name}: frozen in {time.monotonic() - begun:.1f} s")
+
+
+@vm.command(epilog=_examples("hisa vm restore 3f with-data", "hisa vm restore 3f minimal"))
+@click.argument("ident", metavar="ID")
+@click.argument("name")
+@_JSON
+@click.pass_obj
+def restore(settings: Settings, ident: str, name: str, as_json: bool) -> None:
+    """Put a machine back to NAME; it keeps its id and gets a new port."""
+    from hisa.environments.qemu.runtime import VmRuntime, end, find_machine, template
+    from hisa.geometry import Size
+
+    folder, manifest = find_machine(ident)
+    size = Size(settings.environment.width, settings.environment.height)
+    template(name, size).check()
+    end(folder, manifest)
+    runtime = VmRuntime(name, size, stays=True)
+    runtime.start(folder.name)
+    _say_where(runtime, as_json)
+
+
+@vm.command(
+    context_settings={"ignore_unknown_options": True},
+    epilog=_examples("hisa vm shell 3f", "hisa vm shell 3f -- ls -l Documents"),
+)
+@click.argument("ident", metavar="ID")
+@click.argument("command", nargs=-1)
+def shell(ident: str, command: tuple[str, ...]) -> int:
+    """A shell on the machine's console, or one command; its exit code is this one's."""
+    from hisa.cli.console import attach_console
+    from hisa.environments.qemu.runtime import attach, find_machine
+
+    machine = attach(*find_machine(ident))
+    if command:
+        return _execute(machine, command)
+    attach_console(machine.folder / "console")
+    return 0
+
+
+def _execute(machine: Machine, command: Sequence[str]) -> int:
+    import uuid
+
+    from hisa.errors import EnvironmentFailed
+
+    asked = {"id": uuid.uuid4().hex, "command": list(command), "timeout": 600, "limit": 1_000_000}
+    try:
+        done = json.loads(machine.ask("POST", "/hisa/execute", asked, seconds=630.0))
+    except OSError as error:
+        raise EnvironmentFailed(
+            f"the machine does not answer: {error}", fix="hisa vm ls"
+        ) from error
+    click.echo(done["output"], nl=False)
+    click.echo(done["error"], nl=False, err=True)
+    return int(done["exit_code"])
+
+
+@vm.command(epilog=_examples("hisa vm gc"))
+@click.option("--snapshot", "names", multiple=True, help="Also remove this snapshot.")
+def gc(names: tuple[str, ...]) -> None:
+    """Remove old images, states that no longer load, and what machines left that are gone."""
+    from hisa.environments.qemu.gc import collect, drop_snapshot
+
+    for name in names:
+        drop_snapshot(name)
+        click.echo(f"removed snapshots/{name}")
+    for line in collect():
+        click.echo(f"removed {line}")

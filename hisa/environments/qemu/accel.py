@@ -1,0 +1,67 @@
+"""Decides how a machine is run: by KVM where a probe boot proves it, else emulated."""
+
+from __future__ import annotations
+
+import functools
+import os
+import subprocess
+import time
+from pathlib import Path
+from typing import Literal
+
+from hisa.environments.qemu import store
+
+__all__ = ["Accel", "accel", "options"]
+
+Accel = Literal["kvm", "tcg"]
+
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+_PROBE_SECONDS = 15.0
+_SIGN = b"Run /init as init process"
+"""The kernel says so when it has come up; a processor that cannot run it never gets there."""
+
+
+@functools.cache
+def accel(kernel: Path, initrd: Path) -> Accel:
+    """The way that works here; found out once a boot of the host. Blocks for up to 15 s.
+
+    An openable /dev/kvm proves nothing: it is there in machines that cannot run a guest by it.
+    """
+    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+        return "tcg"
+    known = store.folder("probe") / _BOOT_ID.read_text(encoding="ascii").strip()
+    try:
+        said = known.read_text(encoding="ascii")
+    except OSError:
+        said = "kvm" if _boots(kernel, initrd) else "tcg"
+        known.write_text(said, encoding="ascii")
+    return "kvm" if said == "kvm" else "tcg"
+
+
+def options(kind: Accel) -> list[str]:
+    """QEMU's options for it; emulated, a plain processor model is the fastest to look at."""
+    if kind == "kvm":
+        return ["-accel", "kvm", "-cpu", "host"]
+    return ["-accel", "tcg,thread=multi,tb-size=512", "-cpu", "Nehalem"]
+
+
+def _boots(kernel: Path, initrd: Path) -> bool:
+    line = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none"]
+    line += ["-machine", "q35", *options("kvm"), "-m", "512M", "-no-reboot", "-serial", "stdio"]
+    line += ["-kernel", str(kernel), "-initrd", str(initrd)]
+    line += ["-append", "console=ttyS0 panic=-1 root=/dev/none"]
+    process = subprocess.Popen(
+        line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    assert process.stdout is not None
+    os.set_blocking(process.stdout.fileno(), False)
+    deadline, said = time.monotonic() + _PROBE_SECONDS, b""
+    try:
+        while time.monotonic() < deadline and process.poll() is None and _SIGN not in said:
+            said += process.stdout.read() or b""
+            time.sleep(0.05)
+        return _SIGN in said
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()

@@ -1,0 +1,86 @@
+"""Removes what nothing needs any more: old images, states that no longer load, litter."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from hisa.environments.qemu import store
+from hisa.environments.qemu.build import find_image
+from hisa.environments.qemu.machine import Shape, qemu_version
+from hisa.environments.qemu.recipe import PROFILES, recipe
+from hisa.environments.qemu.runtime import list_machines, reap_machines
+from hisa.errors import EnvironmentFailed, UsageError
+
+__all__ = ["collect", "drop_snapshot", "sizes"]
+
+
+def drop_snapshot(name: str) -> None:
+    """Remove a snapshot.
+
+    Raises:
+        UsageError: there is none of that name, or something stands on it.
+    """
+    folder = store.folder("snapshots") / store.check_name(name)
+    if store.read_manifest(folder) is None:
+        raise UsageError(f"no snapshot {name!r}", fix="hisa vm ls")
+    kinds = (list_machines(), store.entries("snapshots"))
+    users = [
+        path.name for found in kinds for path, known in found if known["source"] == str(folder)
+    ]
+    if users:
+        raise UsageError(f"snapshot {name!r} is in use by {', '.join(users)}", fix="hisa vm ls")
+    shutil.rmtree(folder)
+
+
+def collect() -> list[str]:
+    """Remove it all and name what was removed; snapshots and what they stand on are kept."""
+    removed = []
+    if count := reap_machines():
+        removed.append(f"machines that are gone: {count}")
+    drafts = sum(store.sweep(store.folder(kind)) for kind in ("images", "ready", "snapshots"))
+    if drafts:
+        removed.append(f"cut off in the making: {drafts}")
+    kept = _kept_images()
+    running = _needed_folders()
+    for kind in ("ready", "images"):
+        for path, manifest in store.entries(kind):
+            stale = kind == "ready" and not _loads(manifest["shape"], manifest["key"])
+            if path not in running and (stale or _image_of(kind, path, manifest) not in kept):
+                shutil.rmtree(path)
+                removed.append(f"{kind}/{path.name}")
+    for lock in store.folder("ready").glob(".lock-*"):
+        if not (lock.parent / lock.name.removeprefix(".lock-")).exists():
+            lock.unlink(missing_ok=True)
+    return removed
+
+
+def _image_of(kind: str, path: Path, manifest: dict[str, object]) -> str:
+    return path.name if kind == "images" else str(manifest["image"])
+
+
+def _kept_images() -> set[str]:
+    """Images that a recipe still makes, or that a snapshot or a running machine stands on."""
+    current = {image.name for name in PROFILES if (image := find_image(recipe(name)))}
+    frozen = {manifest["image"] for _, manifest in store.entries("snapshots")}
+    running = {Path(manifest["shape"]["image"]).name for _, manifest in list_machines()}
+    return current | frozen | running
+
+
+def _needed_folders() -> set[Path]:
+    """Frozen states whose disks a snapshot or a running machine stands on."""
+    found = {Path(manifest["source"]) for _, manifest in list_machines()}
+    return found | {Path(manifest["source"]) for _, manifest in store.entries("snapshots")}
+
+
+def _loads(shape: dict[str, object], key: object) -> bool:
+    try:
+        known = Shape(**shape)  # type: ignore[arg-type]
+        return known.qemu == qemu_version() and known.key == key
+    except (TypeError, EnvironmentFailed):
+        return False
+
+
+def sizes(path: Path) -> int:
+    """Bytes that a folder takes on the disk; holes take none."""
+    return sum(file.stat().st_blocks * 512 for file in path.rglob("*") if file.is_file())

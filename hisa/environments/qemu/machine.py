@@ -1,0 +1,241 @@
+"""One QEMU process: its command line, its life, and how its guest is reached."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import json
+import re
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from hisa.environments.qemu import accel
+from hisa.environments.qemu.process import end_all, start
+from hisa.environments.qemu.qmp import Qmp
+from hisa.environments.runtime.state import process_start
+from hisa.errors import EnvironmentFailed
+
+__all__ = ["Machine", "Shape", "qemu_version", "run_tool"]
+
+_FIX = "scripts/install-vm.sh, then `hisa vm build minimal`"
+_KERNEL_LINE = (
+    "root=/dev/vda rw console=ttyS0 quiet mitigations=off net.ifnames=0 audit=0 "
+    "systemd.show_status=false rd.systemd.show_status=false"
+)
+_TRY_SECONDS = 3.0
+_FORWARDED = re.compile(r"TCP\[HOST_FORWARD\]\s+\d+\s+127\.0\.0\.1\s+(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a machine is; a saved state loads only into one of the same shape."""
+
+    image: str
+    """Folder of the image."""
+    width: int
+    height: int
+    accel: accel.Accel = "tcg"
+    memory_mib: int = 2048
+    cpus: int = 2
+    qemu: str = ""
+    """Version of the QEMU program."""
+
+    @property
+    def key(self) -> str:
+        """Eight hex digits over all of it."""
+        text = json.dumps([asdict(self), _KERNEL_LINE, _arguments(self, "", [])])
+        return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def qemu_version() -> str:
+    """The first line of ``qemu-system-x86_64 --version``.
+
+    Raises:
+        EnvironmentFailed: it is not installed.
+    """
+    return run_tool(["qemu-system-x86_64", "--version"]).splitlines()[0]
+
+
+def run_tool(line: Sequence[str]) -> str:
+    """What a program prints.
+
+    Raises:
+        EnvironmentFailed: it is not installed, or failed.
+    """
+    try:
+        done = subprocess.run(line, capture_output=True, text=True, check=True, timeout=600)
+    except FileNotFoundError as error:
+        raise EnvironmentFailed(f"{line[0]} is not installed", fix=_FIX) from error
+    except subprocess.CalledProcessError as error:
+        raise EnvironmentFailed(f"{line[0]} failed: {error.stderr.strip()}", fix=_FIX) from error
+    return done.stdout
+
+
+def _arguments(shape: Shape, memory: str, given: Sequence[str]) -> list[str]:
+    """QEMU's options; the machine's own files are named from its folder."""
+    image = Path(shape.image)
+    return [
+        *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
+        *("-machine", "q35,memory-backend=mem0", "-object", memory),
+        *("-m", f"{shape.memory_mib}M", "-smp", str(shape.cpus), "-rtc", "base=utc"),
+        *accel.options(shape.accel),
+        *("-drive", "file=disk.qcow2,if=none,id=disk0,format=qcow2,cache=unsafe,discard=unmap"),
+        *("-device", "virtio-blk-pci,drive=disk0"),
+        *("-object", "rng-random,id=rng0,filename=/dev/urandom"),
+        *("-device", "virtio-rng-pci,rng=rng0"),
+        *("-netdev", "user,id=net0,restrict=on,hostfwd=tcp:127.0.0.1:0-:5000"),
+        *("-device", "virtio-net-pci,netdev=net0,romfile="),
+        "-chardev",
+        "socket,id=serial0,path=console,server=on,wait=off,logfile=console.log",
+        *("-serial", "chardev:serial0", "-qmp", "unix:qmp,server=on,wait=off"),
+        *("-kernel", str(image / "vmlinuz"), "-initrd", str(image / "initrd.img")),
+        *("-append", _KERNEL_LINE),
+        *("-fw_cfg", f"name=opt/hisa/size,string={shape.width}x{shape.height}"),
+        *("-fw_cfg", "name=opt/hisa/token,file=token"),
+        *("-fw_cfg", "name=opt/hisa/guest,file=guest.tar"),
+        *given,
+    ]
+
+
+class Machine:
+    """A running machine in a folder that holds ``disk.qcow2``, ``token`` and ``guest.tar``.
+
+    Args:
+        shape: what it is.
+        folder: its files; QEMU's sockets and logs are made there.
+    """
+
+    def __init__(self, shape: Shape, folder: Path) -> None:
+        self.shape = shape
+        self.folder = folder
+        self.pid = 0
+        self.started = 0
+        self._port = 0
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def launch(
+        self, memory: Path, *, shared: bool, waiting: bool = False, stays: bool = False
+    ) -> None:
+        """Start QEMU and wait until it can be asked.
+
+        Args:
+            memory: the file that is the machine's memory.
+            shared: what the machine writes goes into that file; else it is the machine's own.
+            waiting: do not run, wait for a state to be loaded.
+            stays: it goes on when this process ends.
+
+        Raises:
+            EnvironmentFailed: it cannot be started; the message ends with what QEMU said.
+        """
+        backend = f"memory-backend-file,id=mem0,size={self.shape.memory_mib}M,mem-path={memory}"
+        backend += f",share={'on' if shared else 'off'}"
+        given = ["-incoming", "defer"] if waiting else []
+        line = ["qemu-system-x86_64", *_arguments(self.shape, backend, given)]
+        with (self.folder / "qemu.log").open("wb") as log:
+            self._process = start(line, log, self.folder, stays=stays, signal="KILL")
+        self.pid = self._process.pid
+        self.started = process_start(self.pid) or 0
+        self._await_socket()
+
+    def _await_socket(self, seconds: float = 30.0) -> None:
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if not self.alive:
+                break
+            try:
+                with self.qmp():
+                    return
+            except EnvironmentFailed:
+                time.sleep(0.005)
+        said = (self.folder / "qemu.log").read_text(encoding="utf-8", errors="replace")
+        raise EnvironmentFailed(f"QEMU did not start; it said:\n{said[-2000:]}", fix=_FIX)
+
+    @property
+    def alive(self) -> bool:
+        """Whether QEMU runs."""
+        return self.pid != 0 and process_start(self.pid) == self.started
+
+    @property
+    def token(self) -> str:
+        """The guest's bearer token."""
+        return (self.folder / "token").read_text(encoding="ascii")
+
+    def qmp(self) -> Qmp:
+        """A connection to QEMU."""
+        return Qmp(self.folder / "qmp")
+
+    @property
+    def port(self) -> int:
+        """The loopback port at which the guest is reached.
+
+        Raises:
+            EnvironmentFailed: QEMU forwards none.
+        """
+        if not self._port:
+            with self.qmp() as qmp:
+                said = qmp.monitor("info usernet")
+            found = _FORWARDED.search(said)
+            if found is None:
+                raise EnvironmentFailed(f"QEMU forwards no port: {said.strip()}")
+            self._port = int(found[1])
+        return self._port
+
+    def ask(self, method: str, path: str, body: Any = None, *, seconds: float) -> bytes:
+        """One plain request to the guest.
+
+        Raises:
+            OSError: no answer in time.
+            EnvironmentFailed: an answer, but not a good one.
+        """
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
+        headers = {"Authorization": f"Bearer {self.token}"}
+        text = None if body is None else json.dumps(body)
+        try:
+            connection.request(method, path, text, headers)
+            answer = connection.getresponse()
+            data = answer.read()
+        except http.client.HTTPException as error:
+            raise ConnectionError(f"{type(error).__name__} {error}") from error
+        finally:
+            connection.close()
+        if answer.status != 200:
+            raise EnvironmentFailed(f"the guest answers {answer.status} to {path}: {data[:200]!r}")
+        return data
+
+    def await_guest(self, seconds: float) -> None:
+        """Wait until the guest answers.
+
+        Raises:
+            EnvironmentFailed: QEMU ended, or time is up; the message ends with the console's end.
+        """
+        deadline = time.monotonic() + seconds
+        while self.alive and time.monotonic() < deadline:
+            try:
+                self.ask("GET", "/hisa/capabilities", seconds=_TRY_SECONDS)
+            except OSError:
+                time.sleep(0.02)
+            else:
+                return
+        why = f"no answer in {seconds:.0f} s" if self.alive else "QEMU ended"
+        raise EnvironmentFailed(f"the machine did not come up: {why}; {self.last_words()}")
+
+    def last_words(self) -> str:
+        """The end of what QEMU and the console said."""
+        texts = []
+        for name in ("qemu.log", "console.log"):
+            try:
+                text = (self.folder / name).read_text(encoding="utf-8", errors="replace")
+            except OSError:
+                continue
+            texts += text.splitlines()[-8:]
+        return "its log ends:\n" + "\n".join(texts)
+
+    def kill(self) -> None:
+        """End QEMU at once; its folder stays."""
+        if self._process is not None:
+            end_all(self._process)
+            self._process = None

@@ -1,0 +1,110 @@
+"""Asks a running QEMU over its QMP socket."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+from hisa.errors import EnvironmentFailed
+
+__all__ = ["Qmp", "connect_unix"]
+
+_POLL_SECONDS = 0.01
+_ANSWER_SECONDS = 60.0
+
+
+def connect_unix(path: Path, seconds: float = _ANSWER_SECONDS) -> socket.socket:
+    """Connect to a unix socket, however long the path of its folder is.
+
+    Raises:
+        OSError: nobody listens there.
+    """
+    where = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(seconds)
+    try:
+        connection.connect(f"/proc/self/fd/{where}/{path.name}")
+    except OSError:
+        connection.close()
+        raise
+    finally:
+        os.close(where)
+    return connection
+
+
+class Qmp:
+    """One connection; QEMU serves one at a time, so close it soon.
+
+    Args:
+        path: QEMU's socket.
+
+    Raises:
+        EnvironmentFailed: QEMU does not answer.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._socket = connect_unix(path)
+            self._lines = self._socket.makefile("rb")
+            self._lines.readline()
+        except OSError as error:
+            raise self._gone(error) from error
+        self.ask("qmp_capabilities")
+
+    def __enter__(self) -> Qmp:
+        """Itself."""
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Close the connection."""
+        self._lines.close()
+        self._socket.close()
+
+    def ask(self, command: str, **arguments: Any) -> Any:
+        """The answer to one command; events in between are dropped.
+
+        Raises:
+            EnvironmentFailed: QEMU refuses it, or is gone.
+        """
+        text = json.dumps({"execute": command, "arguments": arguments})
+        try:
+            self._socket.sendall(text.encode() + b"\n")
+            while line := self._lines.readline():
+                said = json.loads(line)
+                if "return" in said:
+                    return said["return"]
+                if "error" in said:
+                    raise EnvironmentFailed(f"QEMU refuses {command}: {said['error']['desc']}")
+        except (OSError, ValueError) as error:
+            raise self._gone(error) from error
+        raise self._gone("it closed the connection")
+
+    def monitor(self, line: str) -> str:
+        """What QEMU's own monitor prints."""
+        return str(self.ask("human-monitor-command", **{"command-line": line}))
+
+    def await_migration(self, seconds: float = _ANSWER_SECONDS) -> None:
+        """Wait until the running migration is done.
+
+        Raises:
+            EnvironmentFailed: it failed, or took too long.
+        """
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            status = self.ask("query-migrate")
+            match status.get("status"):
+                case "completed":
+                    return
+                case "failed" | "cancelled":
+                    why = status.get("error-desc", "no reason given")
+                    raise EnvironmentFailed(f"saving or loading the machine's state failed: {why}")
+            time.sleep(_POLL_SECONDS)
+        raise EnvironmentFailed(f"the machine's state is not through after {seconds:.0f} s")
+
+    def _gone(self, why: object) -> EnvironmentFailed:
+        return EnvironmentFailed(f"QEMU at {self._path} does not answer: {why}", fix="hisa vm ls")

@@ -1,0 +1,81 @@
+"""What goes into an image: profiles, packages, and the hash that names a version of it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from hisa.errors import UsageError
+
+__all__ = ["DISK_SCRIPT", "PROFILES", "Recipe", "recipe"]
+
+_HERE = Path(__file__).resolve().parent / "image"
+DISK_SCRIPT = _HERE / "disk.sh"
+"""Makes the disk of the packages' tree."""
+_SUITE = "bookworm"
+_DISK_MIB = 8192
+_SYSTEM = (
+    *("apt", "bash", "ca-certificates", "dbus", "initramfs-tools", "iproute2", "kmod", "less"),
+    *("linux-image-amd64", "lz4", "procps", "psmisc", "sudo", "systemd", "systemd-sysv", "udev"),
+    "util-linux",
+)
+_DESKTOP = (
+    *("xvfb", "openbox", "dbus-x11", "at-spi2-core", "gir1.2-atspi-2.0", "libglib2.0-bin"),
+    *("python3", "python3-gi", "python3-pyatspi", "python3-xlib", "python3-pil"),
+    *("gsettings-desktop-schemas", "xauth", "x11-utils", "x11-xserver-utils", "wmctrl", "xdotool"),
+    *("xclip", "scrot", "fontconfig", "fonts-dejavu-core", "fonts-droid-fallback", "xdg-utils"),
+)
+PROFILES = {
+    "minimal": ("mousepad",),
+    "office": ("mousepad", "libreoffice-calc", "libreoffice-writer", "libreoffice-gtk3"),
+    "browser": ("mousepad", "chromium", "chromium-driver"),
+}
+"""What each profile adds to the desktop itself."""
+
+_FILES = {
+    "setup.sh": "/usr/lib/hisa/setup.sh",
+    "boot.sh": "/usr/lib/hisa/boot.sh",
+    "hisa-guest.socket": "/etc/systemd/system/hisa-guest.socket",
+    "hisa-guest.service": "/etc/systemd/system/hisa-guest.service",
+    "autologin.conf": "/etc/systemd/system/serial-getty@ttyS0.service.d/autologin.conf",
+}
+"""Where each of our own files goes in the new system."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """One profile, as it would be built now."""
+
+    profile: str
+    packages: tuple[str, ...]
+    suite: str = _SUITE
+    disk_mib: int = _DISK_MIB
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """Place in the new system to file of ours."""
+        return {place: _HERE / name for name, place in _FILES.items()}
+
+    @property
+    def version(self) -> str:
+        """Twelve hex digits over all that decides what the image holds."""
+        digest = hashlib.sha256()
+        digest.update(DISK_SCRIPT.read_bytes() + b"\0")
+        for text in (self.suite, str(self.disk_mib), *sorted(self.packages)):
+            digest.update(text.encode() + b"\0")
+        for place, file in sorted(self.files.items()):
+            digest.update(place.encode() + b"\0" + file.read_bytes() + b"\0")
+        return digest.hexdigest()[:12]
+
+
+def recipe(profile: str) -> Recipe:
+    """The recipe of a profile.
+
+    Raises:
+        UsageError: no such profile; the known ones are named.
+    """
+    if profile not in PROFILES:
+        known = ", ".join(PROFILES)
+        raise UsageError(f"no profile {profile!r}: known are {known}", fix="hisa vm build minimal")
+    return Recipe(profile, (*_SYSTEM, *_DESKTOP, *PROFILES[profile]))

@@ -1,0 +1,103 @@
+"""Where images, snapshots and running machines are kept, and how they get there whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from hisa.errors import UsageError
+
+__all__ = ["check_name", "entries", "folder", "placed_whole", "read_manifest", "write_manifest"]
+
+_MANIFEST = "manifest.json"
+_DRAFT = ".draft-"
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,40}")
+
+
+def folder(kind: str) -> Path:
+    """The folder of all things of a kind (images, ready, snapshots, machines), made as needed."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    path = cache / "hisa" / "vm" / kind
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return path
+
+
+def check_name(name: str) -> str:
+    """The name, if it can name a folder.
+
+    Raises:
+        UsageError: it cannot.
+    """
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"name {name!r}: want small letters, digits, dots, dashes and underscores, at most 41",
+            fix="hisa vm snapshot ID with-data",
+        )
+    return name
+
+
+@contextmanager
+def placed_whole(target: Path) -> Iterator[Path]:
+    """A draft folder beside ``target`` that takes its place at the end of the block.
+
+    Cut off in the middle, by an error or a kill, ``target`` does not exist; drafts of processes
+    that are gone are removed by `entries` of a later call or by ``hisa vm gc``.
+    """
+    sweep(target.parent)
+    prefix = f"{_DRAFT}{os.getpid()}-"
+    draft = Path(tempfile.mkdtemp(prefix=prefix, dir=target.parent))
+    try:
+        yield draft
+        if target.exists():
+            old = draft.with_name(f"{draft.name}-old")
+            target.rename(old)
+            draft.rename(target)
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            draft.rename(target)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+
+
+def sweep(parent: Path) -> int:
+    """Remove drafts whose process is gone; how many there were."""
+    removed = 0
+    for path in parent.glob(f"{_DRAFT}*"):
+        pid = path.name.removeprefix(_DRAFT).partition("-")[0]
+        if not Path("/proc", pid).exists():
+            shutil.rmtree(path, ignore_errors=True)
+            removed += 1
+    return removed
+
+
+def write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
+    """Write down what a folder holds."""
+    text = json.dumps(manifest, indent=2, sort_keys=True)
+    (path / _MANIFEST).write_text(text + "\n", encoding="utf-8")
+
+
+def read_manifest(path: Path) -> dict[str, Any] | None:
+    """What a folder holds; None where it is not a whole one."""
+    try:
+        manifest = json.loads((path / _MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return manifest if isinstance(manifest, dict) else None
+
+
+def entries(kind: str) -> list[tuple[Path, dict[str, Any]]]:
+    """All whole things of a kind with their manifests, by name."""
+    found = []
+    for path in sorted(folder(kind).iterdir()):
+        manifest = None if path.name.startswith(_DRAFT) else read_manifest(path)
+        if manifest is not None:
+            found.append((path, manifest))
+    return found

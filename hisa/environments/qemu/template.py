@@ -1,0 +1,240 @@
+"""Freezes a machine into a template and clones machines from it.
+
+The template's memory file is mapped privately by each clone: pages that no clone writes exist
+once, whatever the number of clones, and the template never changes.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import importlib.util
+import io
+import secrets
+import shutil
+import tarfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from hisa.environments.qemu import store
+from hisa.environments.qemu.accel import accel
+from hisa.environments.qemu.build import Image
+from hisa.environments.qemu.machine import Machine, Shape, qemu_version, run_tool
+from hisa.errors import EnvironmentFailed
+from hisa.geometry import Size
+
+__all__ = ["Template", "freeze", "lay_overlay", "ready"]
+
+_BOOT_SECONDS = 120.0
+_BOOT_TRIES = 2
+_ANSWER_SECONDS = 30.0
+_QUIET_SECONDS = 20.0
+_GUEST = Path(__file__).resolve().parent.parent / "guest"
+_PACKAGES = (
+    "pyautogui",
+    "pyscreeze",
+    "pytweening",
+    "pymsgbox",
+    "mouseinfo",
+    "pygetwindow",
+    "pyrect",
+)
+"""Pure Python packages given to the guest, so that clients may send PyAutoGUI source."""
+
+
+class Template:
+    """A frozen machine: memory, devices' state and disk, in one folder."""
+
+    def __init__(self, folder: Path, manifest: dict[str, Any]) -> None:
+        self.folder = folder
+        self.manifest = manifest
+        self.shape = Shape(**manifest["shape"])
+
+    def check(self) -> None:
+        """Refuse to load into another QEMU: it would run, and be dead.
+
+        Raises:
+            EnvironmentFailed: the QEMU of now is not the one that froze it.
+        """
+        now = qemu_version()
+        if now != self.shape.qemu or self.shape.key != self.manifest["key"]:
+            raise EnvironmentFailed(
+                f"{self.folder.name} was frozen by {self.shape.qemu!r}, here is {now!r}",
+                fix="hisa vm gc, then make it anew",
+            )
+
+    def clone(self, folder: Path, *, stays: bool = False, own: bool = False) -> Machine:
+        """A machine that goes on where the template stands. Blocks for a fraction of a second.
+
+        Args:
+            folder: an empty folder for its files.
+            stays: it goes on when this process ends.
+            own: it gets a copy of the memory, so that it can be frozen again.
+
+        Raises:
+            EnvironmentFailed: it cannot be loaded.
+        """
+        self.check()
+        for name in ("token", "guest.tar"):
+            shutil.copyfile(self.folder / name, folder / name)
+            (folder / name).chmod(0o600)
+        lay_overlay(self.folder / "disk.qcow2", folder / "disk.qcow2")
+        memory = self.folder / "ram.img"
+        if own:
+            memory = folder / "ram.img"
+            run_tool(["cp", "--sparse=always", str(self.folder / "ram.img"), str(memory)])
+        machine = Machine(self.shape, folder)
+        try:
+            machine.launch(memory, shared=own, waiting=True, stays=stays)
+            self._load(machine)
+            machine.await_guest(_ANSWER_SECONDS)
+        except BaseException:
+            machine.kill()
+            raise
+        return machine
+
+    def _load(self, machine: Machine) -> None:
+        with machine.qmp() as qmp:
+            _ignore_memory(qmp.ask)
+            state = str(self.folder / "state.bin").replace("'", "'\\''")
+            qmp.ask("migrate-incoming", uri=f"exec:cat '{state}'")
+            qmp.await_migration()
+            qmp.ask("cont")
+
+
+def _ignore_memory(ask: Callable[..., Any]) -> None:
+    """The memory is a file that both sides map, so it stays out of the saved state."""
+    wanted = [{"capability": "x-ignore-shared", "state": True}]
+    ask("migrate-set-capabilities", capabilities=wanted)
+
+
+def lay_overlay(base: Path, overlay: Path) -> None:
+    """A thin disk over another that stays as it is."""
+    line = ["qemu-img", "create", "-q", "-f", "qcow2", "-F", "qcow2", "-b", str(base), str(overlay)]
+    run_tool(line)
+    overlay.chmod(0o600)
+
+
+def freeze(machine: Machine, draft: Path, *, about: dict[str, Any]) -> None:
+    """Write a machine's present state into ``draft``; it goes on where ``draft`` is not its folder.
+
+    Args:
+        machine: it must have its memory to itself (``shared``).
+        draft: an empty folder, or the machine's own.
+        about: what else the manifest says.
+    """
+    same = draft == machine.folder
+    with machine.qmp() as qmp:
+        qmp.ask("stop")
+        _ignore_memory(qmp.ask)
+        state = str(draft / "state.bin").replace("'", "'\\''")
+        qmp.ask("migrate", uri=f"exec:cat >'{state}'")
+        qmp.await_migration()
+        if not same:
+            for name in ("ram.img", "disk.qcow2", "token", "guest.tar"):
+                run_tool(["cp", "--sparse=always", str(machine.folder / name), str(draft / name)])
+            qmp.ask("cont")
+    if same:
+        machine.kill()
+    shape = machine.shape
+    known = {"shape": asdict(shape), "key": shape.key, "created": time.time()}
+    store.write_manifest(draft, {**known, **about})
+
+
+def ready(image: Image, size: Size, tell: Callable[[str], None] = lambda line: None) -> Template:
+    """The template of an image's ready desktop; booted and frozen where it is not there yet.
+
+    Raises:
+        EnvironmentFailed: the machine does not come up, twice.
+    """
+    kind = accel(image.kernel, image.initrd)
+    shape = Shape(str(image.folder), size.width, size.height, kind, qemu=qemu_version())
+    guest = _guest_tar()
+    name = f"{image.name}-{shape.key}-{_short_hash(guest)}"
+    target = store.folder("ready") / name
+    with _locked(target):
+        manifest = store.read_manifest(target)
+        if manifest is None:
+            _make_ready(image, shape, guest, target, tell)
+            manifest = store.read_manifest(target)
+    assert manifest is not None
+    return Template(target, manifest)
+
+
+def _make_ready(
+    image: Image, shape: Shape, guest: bytes, target: Path, tell: Callable[[str], None]
+) -> None:
+    for left in reversed(range(_BOOT_TRIES)):
+        start = time.monotonic()
+        try:
+            with store.placed_whole(target) as draft:
+                _boot(image, shape, guest, draft)
+        except EnvironmentFailed as error:
+            if not left:
+                raise
+            tell(f"booting again: {str(error).splitlines()[0]}")
+        else:
+            tell(f"{image.name}: desktop is ready after {time.monotonic() - start:.1f} s")
+            return
+
+
+def _boot(image: Image, shape: Shape, guest: bytes, draft: Path) -> None:
+    """A cold boot, until the desktop is drawn and quiet; then frozen where it is."""
+    lay_overlay(image.disk, draft / "disk.qcow2")
+    for name, data in (("token", secrets.token_urlsafe(24).encode()), ("guest.tar", guest)):
+        (draft / name).touch(mode=0o600)
+        (draft / name).write_bytes(data)
+    memory = draft / "ram.img"
+    memory.touch(mode=0o600)
+    machine = Machine(shape, draft)
+    try:
+        machine.launch(memory, shared=True)
+        machine.await_guest(_BOOT_SECONDS)
+        quiet = {"elements": True, "settle": _QUIET_SECONDS, "format": "png"}
+        machine.ask("POST", "/hisa/observe", quiet, seconds=_QUIET_SECONDS + 60.0)
+        freeze(machine, draft, about={"image": image.name, "name": image.name.partition("-")[0]})
+    except OSError as error:
+        raise EnvironmentFailed(f"the guest stopped answering: {error}") from error
+    finally:
+        machine.kill()
+
+
+def _short_hash(data: bytes) -> str:
+    import hashlib
+
+    return hashlib.sha256(data).hexdigest()[:8]
+
+
+def _guest_tar() -> bytes:
+    """The guest's code and PyAutoGUI's, the same bytes for the same files."""
+    places = {"guest": _GUEST}
+    for name in _PACKAGES:
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.origin is not None:
+            source = Path(spec.origin)
+            package = source.name == "__init__.py"
+            places[f"site/{name if package else source.name}"] = (
+                source.parent if package else source
+            )
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as archive:
+        for place, source in places.items():
+            for file in sorted(source.rglob("*.py")) if source.is_dir() else [source]:
+                inner = file.relative_to(source) if source.is_dir() else Path()
+                info = tarfile.TarInfo(str(Path(place) / inner))
+                info.size, info.mode = file.stat().st_size, 0o644
+                with file.open("rb") as stream:
+                    archive.addfile(info, stream)
+    return buffer.getvalue()
+
+
+@contextmanager
+def _locked(target: Path) -> Iterator[None]:
+    """One process at a time makes ``target``; the lock falls with the process."""
+    path = target.parent / f".lock-{target.name}"
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

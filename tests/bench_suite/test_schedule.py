@@ -1,0 +1,122 @@
+"""The bench on real worker processes: every slot filled once, whatever dies."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from hisa.bench.executors.base import Worker
+from hisa.bench.executors.local import LocalExecutor
+from hisa.bench.ledger import AttemptLedger, read_attempts
+from hisa.bench.schedule import Bench, Progress
+from hisa.bench.summary import summarise
+from hisa.errors import EnvironmentFailed
+from hisa.runs.read import list_runs
+from tests.bench_suite.forms import PARTS, ledger
+
+
+def bench(book: AttemptLedger, workers: int, told: list[Progress] | None = None) -> Bench:
+    heard = (lambda _: None) if told is None else told.append
+    executor = LocalExecutor(book.folder / "workers.log")
+    return Bench(book, executor, workers=workers, environment=PARTS, heard=heard)
+
+
+async def test_every_slot_gets_one_result_and_every_try_its_own_run_folder(tmp_path: Path) -> None:
+    names = ["ada", "bob", "broken-1", "broken-9", "deadly-1", "unscored-1"]
+    book = ledger(tmp_path, *names, repeat=1)
+    told: list[Progress] = []
+    await bench(book, 2, told).run()
+    sums = summarise(book.standing(slot) for slot in book.plan.slots)
+    assert (sums.slots, sums.scored, sums.succeeded, sums.given_up) == (6, 5, 5, 1)
+    assert (sums.lost, sums.environment_errors, sums.missing) == (1, 5, 0)
+    assert sums.attempts == 6 + 5
+    tries = {slot.task: len(found.attempts) for slot, found in read_attempts(book.folder).items()}
+    assert tries == {
+        "ada": 1,
+        "bob": 1,
+        "broken-1": 2,
+        "broken-9": 3,
+        "deadly-1": 2,
+        "unscored-1": 2,
+    }
+    attempts = [a for s in read_attempts(book.folder).values() for a in s.attempts]
+    assert len(list_runs(book.runs)) == len(attempts)
+    ended = [attempt.run for attempt in attempts if attempt.finished]
+    assert len(set(ended)) == len(attempts) - 1
+    assert set(ended) <= {folder.name for folder in list_runs(book.runs)}
+    ends = [(p.slot.task, p.end) for p in told if p.end]
+    assert ends.count(("deadly-1", "lost")) == 1
+    assert ends.count(("broken-9", "environment_error")) == 3
+    lines = (book.folder / "attempts.jsonl").read_text().splitlines()
+    started = [row for row in map(json.loads, lines) if row["type"] == "started"]
+    assert len({row["worker"] for row in started}) >= 3, "a dead worker is replaced"
+
+
+async def test_a_stopped_bench_closes_its_runs_and_goes_on(tmp_path: Path) -> None:
+    book = ledger(tmp_path, "slow", "ada")
+    begun = asyncio.Event()
+
+    def heard(progress: Progress) -> None:
+        if progress.slot.task == "slow" and progress.steps:
+            begun.set()
+
+    executor = LocalExecutor(book.folder / "workers.log")
+    work = asyncio.create_task(
+        Bench(book, executor, workers=2, environment=PARTS, heard=heard).run()
+    )
+    await asyncio.wait_for(begun.wait(), 60)
+    work.cancel()
+    await asyncio.gather(work, return_exceptions=True)
+    (slow, _) = book.plan.slots
+    (attempt,) = book.standing(slow).attempts
+    assert attempt.lost is not None
+    assert attempt.lost.cause == "bench"
+    assert slow in book.due()
+    book.close()
+
+    book = AttemptLedger(book.folder, book.plan)
+    await bench(book, 1).run()
+    result = book.standing(slow).result
+    assert result is not None
+    assert result.number == 2
+    assert not book.due()
+
+
+async def test_a_bench_with_nothing_due_hires_nobody(tmp_path: Path) -> None:
+    book = ledger(tmp_path, "ada")
+    await bench(book, 4).run()
+    before = (book.folder / "attempts.jsonl").read_bytes()
+    await bench(book, 4).run()
+    assert (book.folder / "attempts.jsonl").read_bytes() == before
+
+
+class NoRoom:
+    """An executor that has one worker and no second."""
+
+    name = "no room"
+
+    def __init__(self, folder: Path) -> None:
+        self._local = LocalExecutor(folder / "workers.log")
+        self._hired = 0
+
+    async def hire(self) -> Worker:
+        self._hired += 1
+        if self._hired > 1:
+            raise EnvironmentFailed("no room for a worker", fix="fewer --workers")
+        return await self._local.hire()
+
+    async def close(self) -> None:
+        await self._local.close()
+
+
+async def test_a_bench_without_workers_says_so_and_nothing_is_left_open(tmp_path: Path) -> None:
+    book = ledger(tmp_path, "slow", "ada")
+    work = Bench(book, NoRoom(book.folder), workers=2, environment=PARTS)
+    with pytest.raises(EnvironmentFailed, match="no room for a worker"):
+        await work.run()
+    attempts = [a for slot in book.plan.slots for a in book.standing(slot).attempts]
+    assert not any(attempt.open for attempt in attempts)
+    assert len(book.due()) == 2

@@ -1,0 +1,77 @@
+"""Suites: task files found, and those that cannot be run named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hisa.bench.suites import open_suite
+from hisa.errors import UsageError
+from tests.bench_suite.forms import write_task
+
+
+def test_a_folder_of_our_own_tasks_is_a_suite_and_bad_files_are_named(tmp_path: Path) -> None:
+    write_task(tmp_path / "deep" / "er", "bob")
+    write_task(tmp_path, "ada")
+    (tmp_path / "bad.yaml").write_text("instruction: [")
+    (tmp_path / "again.yml").write_text((tmp_path / "ada.yaml").read_text())
+    (tmp_path / "notes.txt").write_text("no task")
+    suite = open_suite(f"own:{tmp_path}")
+    assert sorted(task.id for task in suite.tasks) == ["ada", "bob"]
+    reasons = {Path(path).name: reason for path, reason in suite.problems.items()}
+    assert "not valid YAML" in reasons.pop("bad.yaml")
+    (reason,) = reasons.values()
+    assert "task id 'ada' is that of" in reason
+
+
+def test_only_some_tasks(tmp_path: Path) -> None:
+    for name in ("ada", "bob", "cy"):
+        write_task(tmp_path, name)
+    assert [task.id for task in open_suite(f"own:{tmp_path}", ["bob"]).tasks] == ["bob"]
+    with pytest.raises(UsageError, match=r"no task 'zoe' .* there are: ada, bob, cy"):
+        open_suite(f"own:{tmp_path}", ["zoe"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "layout"),
+    [
+        ("spider2v", "evaluation_examples/examples/excel/{id}/{id}.json"),
+        ("spider2v", "excel/{id}/{id}.json"),
+        ("osworld", "evaluation_examples/examples/excel/{id}.json"),
+        ("osworld", "examples/excel/{id}.json"),
+    ],
+)
+def test_files_of_a_benchmark_are_found_where_it_keeps_them(
+    tmp_path: Path, kind: str, layout: str
+) -> None:
+    for name in ("aa", "bb"):
+        path = tmp_path / layout.format(id=name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        tree: dict[str, object] = {
+            "id": name,
+            "instruction": "Do it.",
+            "config": [],
+            "snapshot": "any",
+        }
+        path.write_text(json.dumps({**tree, "evaluator": {"func": "infeasible"}}))
+    (tmp_path / "test_all.json").write_text('{"excel": ["aa"]}')
+    if kind == "spider2v":
+        ((tmp_path / layout.format(id="aa")).parent / "data.json").write_text("[]")
+    suite = open_suite(f"{kind}:{tmp_path}")
+    assert [(task.id, task.domain) for task in suite.tasks] == [("aa", "excel"), ("bb", "excel")]
+    assert suite.problems == {}
+
+
+@pytest.mark.parametrize("name", ["nonsense", "own", "own:", "kaggle:.", ":x"])
+def test_an_unknown_suite_is_refused_with_the_kinds(name: str) -> None:
+    with pytest.raises(UsageError, match=r"allowed are own:DIR, spider2v:DIR, osworld:DIR"):
+        open_suite(name)
+
+
+def test_a_missing_or_empty_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no folder"):
+        open_suite(f"own:{tmp_path / 'none'}")
+    with pytest.raises(UsageError, match="0 files and no task"):
+        open_suite(f"own:{tmp_path}")

@@ -1,0 +1,219 @@
+"""The parts that need no machine: recipes, folders that appear whole, programs that end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from hisa.cli.vm import vm
+from hisa.config import EnvironmentSettings, Settings
+from hisa.environments.open import open_environment
+from hisa.environments.qemu import store
+from hisa.environments.qemu.build import Image, build, find_image, image_folder
+from hisa.environments.qemu.gc import collect, drop_snapshot
+from hisa.environments.qemu.process import end_all, start
+from hisa.environments.qemu.recipe import PROFILES, Recipe, recipe
+from hisa.environments.qemu.runtime import VmRuntime, find_machine, reap_machines
+from hisa.environments.qemu.template import ready
+from hisa.environments.runtime.state import process_start
+from hisa.environments.vm import VmEnvironment
+from hisa.errors import EnvironmentFailed, UsageError
+from hisa.geometry import Size
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "hisa" / "vm"
+
+
+class TestRecipe:
+    def test_version_changes_with_what_goes_in(self) -> None:
+        versions = {recipe(profile).version for profile in PROFILES}
+        assert len(versions) == len(PROFILES)
+        plain = recipe("minimal")
+        assert plain.version == recipe("minimal").version
+        assert plain.version != Recipe("minimal", (*plain.packages, "hello")).version
+
+    def test_unknown_profile_is_named(self) -> None:
+        with pytest.raises(UsageError, match=r"'nosuch'.*minimal, office, browser"):
+            recipe("nosuch")
+
+
+class TestStore:
+    def test_a_failed_block_leaves_nothing(self, cache: Path) -> None:
+        target = store.folder("images") / "one"
+        with pytest.raises(FileNotFoundError), store.placed_whole(target) as draft:
+            (draft / "no folder" / "half").write_bytes(b"x")
+        assert list((cache / "images").iterdir()) == []
+
+    def test_a_killed_process_leaves_only_what_is_swept(self, cache: Path) -> None:
+        code = (
+            "import os; from hisa.environments.qemu import store\n"
+            "with store.placed_whole(store.folder('images') / 'one') as draft:\n"
+            "    (draft / 'half').write_bytes(b'x'); os.kill(os.getpid(), 9)"
+        )
+        done = subprocess.run([sys.executable, "-c", code], check=False)
+        assert done.returncode == -signal.SIGKILL
+        assert not (cache / "images" / "one").exists()
+        assert store.entries("images") == []
+        assert collect() == ["cut off in the making: 1"]
+        assert list((cache / "images").iterdir()) == []
+
+    def test_drafts_of_the_living_stay(self, cache: Path) -> None:
+        with store.placed_whole(store.folder("images") / "one") as draft:
+            assert store.sweep(store.folder("images")) == 0
+            store.write_manifest(draft, {"a": 1})
+        assert [known for _, known in store.entries("images")] == [{"a": 1}]
+
+    def test_second_one_takes_the_firsts_place(self, cache: Path) -> None:
+        for number in (1, 2):
+            with store.placed_whole(store.folder("images") / "one") as draft:
+                store.write_manifest(draft, {"number": number})
+        assert [known for _, known in store.entries("images")] == [{"number": 2}]
+
+    @pytest.mark.parametrize("name", ["", "../up", "a/b", ".draft-1", "Ü", "a" * 42, "-x"])
+    def test_hostile_names_are_refused(self, name: str) -> None:
+        with pytest.raises(UsageError, match="want small letters"):
+            store.check_name(name)
+
+
+class TestBuild:
+    def test_missing_program_is_named_and_nothing_is_left(
+        self, cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        _lay_program(tmp_path, "mmdebstrap", "echo no mirror answers; exit 25")
+        _lay_program(tmp_path, "qemu-img", "exit 0")
+        _lay_program(tmp_path, "qemu-system-x86_64", "exit 0")
+        _lay_program(tmp_path, "mkfs.ext4", "exit 0")
+        monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+        with pytest.raises(EnvironmentFailed, match=r"mmdebstrap ended with 25[\s\S]*no mirror"):
+            build(recipe("minimal"), lambda line: None)
+        assert find_image(recipe("minimal")) is None
+        assert list((cache / "images").iterdir()) == []
+
+    def test_built_one_is_not_built_again(self, cache: Path) -> None:
+        folder = image_folder(recipe("minimal"))
+        folder.mkdir(parents=True)
+        store.write_manifest(folder, {"created": 0})
+        told: list[str] = []
+        assert build(recipe("minimal"), told.append).folder == folder
+        assert told == [f"{folder.name} is built"]
+
+
+def _lay_program(folder: Path, name: str, body: str) -> None:
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+
+
+class TestBoot:
+    def test_machine_that_does_not_come_up_is_booted_once_more(
+        self, cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        _lay_program(tmp_path, "qemu-img", 'for last; do :; done; : >"$last"')
+        _lay_program(tmp_path, "qemu-system-x86_64", "echo no such machine; [ $# = 1 ]")
+        monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+        told: list[str] = []
+        image = tmp_path / "image"
+        for name in ("vmlinuz", "initrd.img"):
+            (image / name).parent.mkdir(exist_ok=True)
+            (image / name).write_bytes(b"")
+        with pytest.raises(EnvironmentFailed, match="no such machine"):
+            ready(Image(image), Size(640, 480), told.append)
+        assert told == ["booting again: QEMU did not start; it said:"]
+        assert store.entries("ready") == []
+
+
+class TestProcess:
+    def test_program_and_its_children_end_with_their_owner(self, tmp_path: Path) -> None:
+        code = (
+            "import sys, time; from pathlib import Path\n"
+            "from hisa.environments.qemu.process import start\n"
+            "line = ['sh', '-c', 'sleep 600 & echo $! $$ >pids.new; mv pids.new pids; wait']\n"
+            f"here = Path({str(tmp_path)!r})\n"
+            "p = start(line, open(here / 'log', 'wb'), here, stays=False, signal='TERM')\n"
+            "time.sleep(600)"
+        )
+        owner = subprocess.Popen([sys.executable, "-c", code])
+        pids = tmp_path / "pids"
+        while not pids.exists():
+            assert owner.poll() is None
+            time.sleep(0.01)
+        os.kill(owner.pid, signal.SIGKILL)
+        owner.wait()
+        for pid in pids.read_text().split():
+            while process_start(int(pid)) is not None:
+                time.sleep(0.01)
+
+    def test_ended_program_leaves_no_watcher(self, tmp_path: Path) -> None:
+        with (tmp_path / "log").open("wb") as log:
+            process = start(["true"], log, tmp_path, stays=False, signal="KILL")
+        assert process.wait() == 0
+        end_all(process)
+        while _group_lives(process.pid):
+            time.sleep(0.01)
+
+
+def _group_lives(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+class TestNames:
+    def test_environment_of_the_settings(self) -> None:
+        found = open_environment(EnvironmentSettings(kind="vm:minimal"))
+        assert isinstance(found, VmEnvironment)
+        assert found.name == "vm:minimal"
+
+    async def test_unbuilt_profile_says_how_to_build_it(self) -> None:
+        with pytest.raises(EnvironmentFailed, match="is not built") as caught:
+            await VmEnvironment("minimal").__aenter__()
+        assert caught.value.fix == "hisa vm build minimal"
+
+    def test_unknown_name_says_which_there_are(self) -> None:
+        with pytest.raises(UsageError, match="minimal, office, browser"):
+            VmRuntime("nosuch", Size(640, 480)).start()
+
+    def test_machine_of_a_dead_process_is_litter(self, cache: Path) -> None:
+        folder = store.folder("machines") / "12345678"
+        folder.mkdir()
+        store.write_manifest(folder, {"pid": os.getpid(), "started": 1, "name": "minimal"})
+        with pytest.raises(UsageError, match="running: none"):
+            find_machine("1234")
+        assert reap_machines() == 1
+        assert not folder.exists()
+
+    def test_snapshot_in_use_is_kept(self, cache: Path) -> None:
+        base, upper = (store.folder("snapshots") / name for name in ("base", "upper"))
+        for folder, source in ((base, "elsewhere"), (upper, str(base))):
+            folder.mkdir()
+            store.write_manifest(folder, {"source": source, "image": "x", "created": 0})
+        with pytest.raises(UsageError, match="in use by upper"):
+            drop_snapshot("base")
+        drop_snapshot("upper")
+        drop_snapshot("base")
+        with pytest.raises(UsageError, match="no snapshot"):
+            drop_snapshot("base")
+
+
+class TestCommand:
+    def test_list_of_nothing(self) -> None:
+        done = CliRunner().invoke(vm, ["ls", "--json"], obj=Settings(), catch_exceptions=False)
+        assert done.output == (
+            '{\n  "images": [],\n  "ready": [],\n  "snapshots": [],\n  "machines": []\n}\n'
+        )
+
+    def test_unknown_machine(self) -> None:
+        with pytest.raises(UsageError, match="'nosuch': 0 fit"):
+            CliRunner().invoke(vm, ["stop", "nosuch"], obj=Settings(), catch_exceptions=False)
