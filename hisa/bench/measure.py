@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from hisa.bench.ledger import RUNS, Attempt
 from hisa.bench.summary import UNUSABLE, is_success
 from hisa.errors import UsageError
-from hisa.runs.manifest import RoleTotals
+from hisa.models.ledger import Totals
 from hisa.runs.read import Run, load_run
 from hisa.runs.steps import StepRecord
 
@@ -28,7 +28,7 @@ class Usage(BaseModel):
     """Steps that ran a command."""
     other: int = 0
     """Waits, ends, other tools, and replies that could not be used."""
-    roles: dict[str, RoleTotals] = {}
+    roles: dict[str, Totals] = {}
     seconds: float = 0.0
     tokens_by_step: list[int] = []
     """Tokens in and out of all roles in each complete step."""

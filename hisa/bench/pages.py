@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 from hisa.bench.plots import Bar, Series, bars, curves
 from hisa.bench.report import Curve, Group, Report
 from hisa.bench.tables import Table, percent, tables
+from hisa.errors import UsageError
 from hisa.runs import wording
 
 if TYPE_CHECKING:
     import jinja2
     from markupsafe import Markup
 
-__all__ = ["html_page", "markdown_page"]
+__all__ = ["html_page", "markdown_page", "write_report"]
 
 _HERE = Path(__file__).resolve().parent
 _STYLES = 6
@@ -213,3 +214,26 @@ def _cost_plot(report: Report) -> tuple[str, str, list[tuple[str, str]], Markup]
         rows.append(Bar(group.name, ((value, style),), text))
     title = "Cost of an attempt" if priced else "Tokens of an attempt"
     return title, "" if priced else "No call has a known price.", [], bars(rows)
+
+
+def write_report(report: Report, folder: Path) -> list[Path]:
+    """Write ``report.md``, ``report.json`` and ``report.html`` into a folder.
+
+    Raises:
+        UsageError: they cannot be written.
+    """
+    texts = {
+        "report.md": markdown_page(report),
+        "report.json": report.model_dump_json(indent=1) + "\n",
+        "report.html": html_page(report),
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            (folder / name).write_text(text, encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UsageError(
+            f"cannot write the report into {str(folder)!r}: {error.strerror}",
+            fix="hisa bench report DIR --out FOLDER",
+        ) from error
+    return [folder / name for name in texts]

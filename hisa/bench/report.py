@@ -15,9 +15,8 @@ from hisa.bench.measure import Measure, Usage, measure
 from hisa.bench.records import Plan
 from hisa.bench.stats import length_buckets, mean, paired, pass_hat_k, wilson
 from hisa.bench.summary import summarise
-from hisa.errors import UsageError
 
-__all__ = ["Comparison", "Group", "Report", "Trouble", "build_report", "write_report"]
+__all__ = ["Comparison", "Group", "Report", "Trouble", "build_report"]
 
 
 class Group(BaseModel):
@@ -209,31 +208,6 @@ def build_report(folder: Path, against: Path | None = None) -> Report:
         problems=bench.plan.problems,
         sums=summarise(bench.standings).as_dict(),
     )
-
-
-def write_report(report: Report, folder: Path) -> list[Path]:
-    """Write ``report.md``, ``report.json`` and ``report.html`` into a folder.
-
-    Raises:
-        UsageError: they cannot be written.
-    """
-    from hisa.bench.pages import html_page, markdown_page
-
-    texts = {
-        "report.md": markdown_page(report),
-        "report.json": report.model_dump_json(indent=1) + "\n",
-        "report.html": html_page(report),
-    }
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            (folder / name).write_text(text, encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise UsageError(
-            f"cannot write the report into {str(folder)!r}: {error.strerror}",
-            fix="hisa bench report DIR --out FOLDER",
-        ) from error
-    return [folder / name for name in texts]
 
 
 def group(name: str, results: Sequence[Measure]) -> Group:

@@ -253,7 +253,8 @@ def report_command(folder: Path, against: Path | None, out: Path | None, as_json
     hisa bench report benches/first
     hisa bench report benches/table5 --against benches/other
     """
-    from hisa.bench.report import build_report, write_report
+    from hisa.bench.pages import write_report
+    from hisa.bench.report import build_report
 
     report = build_report(folder, against)
     if as_json:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from selenium.webdriver import Chrome
 
-from hisa.bench.report import build_report, write_report
+from hisa.bench.pages import write_report
+from hisa.bench.report import build_report
 from tests.bench_suite.sample import build
 from tests.runs.test_report_browser import (
     WIDTHS,
