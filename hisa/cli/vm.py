@@ -44,11 +44,10 @@ def vm() -> None:
     """
 
 
-@vm.command(epilog=_examples("hisa vm build minimal", "hisa vm build office --again"))
+@vm.command(epilog=_examples("hisa vm build minimal", "hisa vm build office"))
 @click.argument("profile")
-@click.option("--again", is_flag=True, help="Build even where it is there.")
 @click.pass_obj
-def build(settings: Settings, profile: str, again: bool) -> None:
+def build(settings: Settings, profile: str) -> None:
     """Build the image of PROFILE, boot it once and freeze the ready desktop.
 
     Takes minutes the first time; does nothing where all of it is there.
@@ -58,7 +57,7 @@ def build(settings: Settings, profile: str, again: bool) -> None:
     from hisa.environments.qemu.template import ready
     from hisa.geometry import Size
 
-    image = building.build(recipe(profile), _tell, again=again)
+    image = building.build(recipe(profile), _tell)
     size = Size(settings.environment.width, settings.environment.height)
     template = ready(image, size, _tell)
     click.echo(f"{profile}: ready ({template.shape.accel}); try: hisa run --env vm:{profile} …")

@@ -1,112 +1,100 @@
-"""Brings a desktop to a task's initial state, and scores what the agent left behind."""
+"""Brings a machine to a task's initial state, and scores what the agent left behind."""
 
 from __future__ import annotations
 
 import asyncio
-import time
+import tempfile
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
 
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.protocols import Environment, ExitStatus, Task
-from hisa.tasks.files import Check, SetupStep, WaitWindow
+from hisa.tasks import own
+from hisa.tasks.benchmark import RawStep, explain
+from hisa.tasks.cache import FileCache
+from hisa.tasks.context import Context, Phase
+from hisa.tasks.evaluator import evaluate, run_step
+from hisa.tasks.metrics import BadRules
 
 __all__ = ["TaskScorer"]
 
 
 class TaskScorer:
-    """Setup steps and checks of our own task files; see `hisa.protocols.Scorer`."""
+    """Setup and scoring of our own task files and of benchmarks; see `hisa.protocols.Scorer`.
+
+    Args:
+        cache: where files of the internet are kept.
+        password: of the desktop's user; ``{CLIENT_PASSWORD}`` in a benchmark's commands.
+        pause: how a step that waits does so.
+    """
+
+    def __init__(
+        self,
+        *,
+        cache: FileCache | None = None,
+        password: str = "password",
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._cache = cache or FileCache()
+        self._password = password
+        self._pause = pause
 
     async def prepare(self, task: Task, environment: Environment) -> None:
         """Run the setup in order."""
-        for number, raw in enumerate(task.setup, 1):
-            step = SetupStep.model_validate(raw)
-            try:
-                await _set_up(step, task, environment)
-            except EnvironmentFailed as error:
-                raise EnvironmentFailed(
-                    f"setup step {number} of task {task.id!r}: {error}", fix=error.fix
-                ) from error
+        with self._context(task, environment, "prepare") as context:
+            for number, raw in enumerate(task.setup, 1):
+                try:
+                    await _set_up(context, raw)
+                except EnvironmentFailed as error:
+                    raise EnvironmentFailed(
+                        f"setup step {number} of task {task.id!r}: {error}", fix=error.fix
+                    ) from error
 
     async def score(
         self, task: Task, environment: Environment, status: ExitStatus
     ) -> tuple[float | None, str]:
-        """1.0 where every check holds; 0.0 with the first that does not."""
+        """The score, and one line why; None where the task has no check or a broken one."""
         if task.check is None:
             return None, "the task has no check"
-        for raw in task.check["all"]:
-            problem = await _problem(Check.model_validate(raw), environment)
-            if problem:
-                return 0.0, problem
-        return 1.0, f"all {len(task.check['all'])} checks hold"
+        with self._context(task, environment, "score") as context:
+            try:
+                if "func" in task.check:
+                    return await evaluate(context, status)
+                return await _own_checks(context, task.check)
+            except BadRules as error:
+                return None, f"not scored: {error}"
 
-
-async def _set_up(step: SetupStep, task: Task, environment: Environment) -> None:
-    if step.write is not None:
-        await environment.write_file(step.write.path, step.write.text.encode())
-    elif step.copy_file is not None:
-        data = _beside(task, step.copy_file.source)
-        await environment.write_file(step.copy_file.path, data)
-    elif step.run is not None:
-        result = await environment.execute(step.run)
-        if result.exit_code != 0:
-            said = (result.error or result.output).strip()[:500]
-            raise EnvironmentFailed(f"{step.run!r} ended with {result.exit_code}: {said}")
-    elif step.launch is not None:
-        await environment.execute(f"setsid -f {step.launch} >/dev/null 2>&1 </dev/null")
-    elif step.wait_window is not None:
-        await _await_window(step.wait_window, environment)
-
-
-def _beside(task: Task, name: str) -> bytes:
-    """A file below the task's folder, and nowhere else: task files are hostile input."""
-    folder = Path(task.folder).resolve()
-    path = (folder / name).resolve()
-    if not path.is_relative_to(folder):
-        raise UsageError(f"task {task.id!r}: {name!r} lies outside the task's folder {folder}")
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"task {task.id!r}: {path}: {error.strerror}") from error
-
-
-async def _await_window(wanted: WaitWindow, environment: Environment) -> None:
-    deadline = time.monotonic() + wanted.seconds
-    while True:
-        observation = await environment.observe(settle=0.5)
-        if any(wanted.title in window.title for window in observation.windows):
-            return
-        if time.monotonic() > deadline:
-            titles = [window.title for window in observation.windows]
-            raise EnvironmentFailed(
-                f"no window titled {wanted.title!r} after {wanted.seconds:g} s; there are: {titles}"
+    @contextmanager
+    def _context(self, task: Task, environment: Environment, phase: Phase) -> Iterator[Context]:
+        with tempfile.TemporaryDirectory(prefix="hisa-task-") as folder:
+            yield Context(
+                task,
+                environment,
+                Path(folder),
+                self._cache,
+                phase,
+                password=self._password,
+                pause=self._pause,
             )
-        await asyncio.sleep(0.2)
 
 
-async def _problem(check: Check, environment: Environment) -> str:
-    """Why the check does not hold; empty where it does."""
-    if check.file is not None:
-        subject = check.file
-        try:
-            text = (await environment.read_file(check.file)).decode("utf-8", errors="replace")
-        except FileNotFoundError:
-            return f"{check.file}: no such file"
-    else:
-        subject = f"{check.command!r}"
-        result = await environment.execute(check.command or "")
-        if result.exit_code != 0:
-            return f"{subject} ended with {result.exit_code}"
-        text = result.output
-    return _mismatch(check, text, subject)
+async def _set_up(context: Context, raw: Mapping[str, Any]) -> None:
+    if "type" not in raw:
+        await own.set_up(context, raw)
+        return
+    try:
+        step = RawStep.model_validate(raw)
+    except ValidationError as error:
+        raise UsageError(f"task {context.task.id!r}: {explain(error)}") from error
+    await run_step(context, step)
 
 
-def _mismatch(check: Check, text: str, subject: str) -> str:
-    if check.equals is not None and text.strip() != check.equals.strip():
-        return f"{subject}: is {text.strip()[:200]!r}, not {check.equals.strip()[:200]!r}"
-    for wanted in check.contains:
-        if wanted not in text:
-            return f"{subject}: {wanted!r} is not in {text[:200]!r}"
-    for unwanted in check.excludes:
-        if unwanted in text:
-            return f"{subject}: {unwanted!r} is in it"
-    return ""
+async def _own_checks(context: Context, check: Mapping[str, Any]) -> tuple[float, str]:
+    """1.0 where every check holds; else the lowest score with its reason."""
+    scores = [await own.check(context, raw) for raw in check["all"]]
+    lowest = min(scores, key=lambda pair: pair[0])
+    return (1.0, f"all {len(scores)} checks hold") if lowest[0] == 1.0 else lowest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import sys
 import threading
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Access"]
 
-_SECONDS = 4.0
+_SECONDS = float(os.environ.get("HISA_ELEMENTS_SECONDS") or 4.0)
+"""Time limit of one reading; an emulated machine is given more."""
 _GRACE_SECONDS = 3.0
 _Work = tuple[Callable[[Any], Any], "Future[Any]"]
 

@@ -59,43 +59,44 @@ def find_image(recipe: Recipe) -> Image | None:
     return Image(folder) if store.read_manifest(folder) else None
 
 
-def build(recipe: Recipe, tell: Progress, *, again: bool = False) -> Image:
+def build(recipe: Recipe, tell: Progress) -> Image:
     """The image of a recipe; built where it is not there yet. Takes minutes.
 
     Args:
         recipe: what goes in.
         tell: is told what happens.
-        again: build even where it is there.
 
     Raises:
         EnvironmentFailed: a program is missing or failed; the message ends with what it said.
     """
-    found = find_image(recipe)
-    if found and not again:
-        tell(f"{found.name} is built")
-        return found
-    missing = missing_programs()
-    if missing:
-        raise EnvironmentFailed(f"not installed: {', '.join(missing)}", fix=_FIX)
-    target, begun = image_folder(recipe), time.monotonic()
-    with store.placed_whole(target) as draft:
-        _build_in(draft, recipe, tell)
-        size = (draft / "disk.qcow2").stat().st_size
-        seconds = round(time.monotonic() - begun, 1)
-        store.write_manifest(
-            draft,
-            {
-                "profile": recipe.profile,
-                "version": recipe.version,
-                "suite": recipe.suite,
-                "packages": sorted(recipe.packages),
-                "bytes": size,
-                "seconds": seconds,
-                "created": time.time(),
-            },
-        )
-    tell(f"built {target.name}: {size / 1e6:.0f} MB in {seconds:.0f} s")
+    target = image_folder(recipe)
+    with store.locked(target):
+        found = find_image(recipe)
+        if found:
+            tell(f"{found.name} is built")
+            return found
+        missing = missing_programs()
+        if missing:
+            raise EnvironmentFailed(f"not installed: {', '.join(missing)}", fix=_FIX)
+        begun = time.monotonic()
+        with store.placed_whole(target) as draft:
+            _build_in(draft, recipe, tell)
+            _describe(draft, recipe, round(time.monotonic() - begun, 1))
+    tell(f"built {target.name} in {time.monotonic() - begun:.0f} s")
     return Image(target)
+
+
+def _describe(draft: Path, recipe: Recipe, seconds: float) -> None:
+    manifest = {
+        "profile": recipe.profile,
+        "version": recipe.version,
+        "suite": recipe.suite,
+        "packages": sorted(recipe.packages),
+        "bytes": (draft / "disk.qcow2").stat().st_size,
+        "seconds": seconds,
+        "created": time.time(),
+    }
+    store.write_manifest(draft, manifest)
 
 
 def _build_in(draft: Path, recipe: Recipe, tell: Progress) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 from hisa.environments.qemu import store
 from hisa.environments.qemu.build import find_image
 from hisa.environments.qemu.machine import Shape, qemu_version
 from hisa.environments.qemu.recipe import PROFILES, recipe
 from hisa.environments.qemu.runtime import list_machines, reap_machines
+from hisa.environments.qemu.template import guest_version
 from hisa.errors import EnvironmentFailed, UsageError
 
 __all__ = ["collect", "drop_snapshot", "sizes"]
@@ -41,21 +43,18 @@ def collect() -> list[str]:
     drafts = sum(store.sweep(store.folder(kind)) for kind in ("images", "ready", "snapshots"))
     if drafts:
         removed.append(f"cut off in the making: {drafts}")
-    kept = _kept_images()
+    kept, guest = _kept_images(), guest_version()
     running = _needed_folders()
     for kind in ("ready", "images"):
         for path, manifest in store.entries(kind):
-            stale = kind == "ready" and not _loads(manifest["shape"], manifest["key"])
+            stale = kind == "ready" and not (manifest.get("guest") == guest and _loads(manifest))
             if path not in running and (stale or _image_of(kind, path, manifest) not in kept):
                 shutil.rmtree(path)
                 removed.append(f"{kind}/{path.name}")
-    for lock in store.folder("ready").glob(".lock-*"):
-        if not (lock.parent / lock.name.removeprefix(".lock-")).exists():
-            lock.unlink(missing_ok=True)
     return removed
 
 
-def _image_of(kind: str, path: Path, manifest: dict[str, object]) -> str:
+def _image_of(kind: str, path: Path, manifest: dict[str, Any]) -> str:
     return path.name if kind == "images" else str(manifest["image"])
 
 
@@ -73,10 +72,10 @@ def _needed_folders() -> set[Path]:
     return found | {Path(manifest["source"]) for _, manifest in store.entries("snapshots")}
 
 
-def _loads(shape: dict[str, object], key: object) -> bool:
+def _loads(manifest: dict[str, Any]) -> bool:
     try:
-        known = Shape(**shape)  # type: ignore[arg-type]
-        return known.qemu == qemu_version() and known.key == key
+        known = Shape(**manifest["shape"])
+        return known.qemu == qemu_version() and known.key == manifest["key"]
     except (TypeError, EnvironmentFailed):
         return False
 

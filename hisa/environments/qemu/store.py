@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -14,7 +15,16 @@ from typing import Any
 
 from hisa.errors import UsageError
 
-__all__ = ["check_name", "entries", "folder", "placed_whole", "read_manifest", "write_manifest"]
+__all__ = [
+    "check_name",
+    "entries",
+    "folder",
+    "locked",
+    "placed_whole",
+    "read_manifest",
+    "sweep",
+    "write_manifest",
+]
 
 _MANIFEST = "manifest.json"
 _DRAFT = ".draft-"
@@ -48,23 +58,26 @@ def placed_whole(target: Path) -> Iterator[Path]:
     """A draft folder beside ``target`` that takes its place at the end of the block.
 
     Cut off in the middle, by an error or a kill, ``target`` does not exist; drafts of processes
-    that are gone are removed by `entries` of a later call or by ``hisa vm gc``.
+    that are gone are removed by the next call or by ``hisa vm gc``. What is in place is never
+    replaced: disks may stand on it.
     """
     sweep(target.parent)
     prefix = f"{_DRAFT}{os.getpid()}-"
     draft = Path(tempfile.mkdtemp(prefix=prefix, dir=target.parent))
     try:
         yield draft
-        if target.exists():
-            old = draft.with_name(f"{draft.name}-old")
-            target.rename(old)
-            draft.rename(target)
-            shutil.rmtree(old, ignore_errors=True)
-        else:
-            draft.rename(target)
+        draft.rename(target)
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         raise
+
+
+@contextmanager
+def locked(target: Path) -> Iterator[None]:
+    """One process at a time makes ``target``; the lock falls with the process."""
+    with (target.parent / f".lock-{target.name}").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def sweep(parent: Path) -> int:

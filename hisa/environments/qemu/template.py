@@ -6,15 +6,14 @@ once, whatever the number of clones, and the template never changes.
 
 from __future__ import annotations
 
-import fcntl
+import hashlib
 import importlib.util
 import io
 import secrets
 import shutil
 import tarfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from hisa.environments.qemu.machine import Machine, Shape, qemu_version, run_too
 from hisa.errors import EnvironmentFailed
 from hisa.geometry import Size
 
-__all__ = ["Template", "freeze", "lay_overlay", "ready"]
+__all__ = ["Template", "freeze", "guest_version", "lay_overlay", "ready"]
 
 _BOOT_SECONDS = 120.0
 _BOOT_TRIES = 2
@@ -153,9 +152,9 @@ def ready(image: Image, size: Size, tell: Callable[[str], None] = lambda line: N
     kind = accel(image.kernel, image.initrd)
     shape = Shape(str(image.folder), size.width, size.height, kind, qemu=qemu_version())
     guest = _guest_tar()
-    name = f"{image.name}-{shape.key}-{_short_hash(guest)}"
+    name = f"{image.name}-{shape.key}-{_version(guest)}"
     target = store.folder("ready") / name
-    with _locked(target):
+    with store.locked(target):
         manifest = store.read_manifest(target)
         if manifest is None:
             _make_ready(image, shape, guest, target, tell)
@@ -195,17 +194,21 @@ def _boot(image: Image, shape: Shape, guest: bytes, draft: Path) -> None:
         machine.await_guest(_BOOT_SECONDS)
         quiet = {"elements": True, "settle": _QUIET_SECONDS, "format": "png"}
         machine.ask("POST", "/hisa/observe", quiet, seconds=_QUIET_SECONDS + 60.0)
-        freeze(machine, draft, about={"image": image.name, "name": image.name.partition("-")[0]})
+        about = {"image": image.name, "name": image.name.partition("-")[0]}
+        freeze(machine, draft, about={**about, "guest": _version(guest)})
     except OSError as error:
         raise EnvironmentFailed(f"the guest stopped answering: {error}") from error
     finally:
         machine.kill()
 
 
-def _short_hash(data: bytes) -> str:
-    import hashlib
+def guest_version() -> str:
+    """Eight hex digits over the guest's code as a boot would hand it over now."""
+    return _version(_guest_tar())
 
-    return hashlib.sha256(data).hexdigest()[:8]
+
+def _version(guest: bytes) -> str:
+    return hashlib.sha256(guest).hexdigest()[:8]
 
 
 def _guest_tar() -> bytes:
@@ -229,12 +232,3 @@ def _guest_tar() -> bytes:
                 with file.open("rb") as stream:
                     archive.addfile(info, stream)
     return buffer.getvalue()
-
-
-@contextmanager
-def _locked(target: Path) -> Iterator[None]:
-    """One process at a time makes ``target``; the lock falls with the process."""
-    path = target.parent / f".lock-{target.name}"
-    with path.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

@@ -17,8 +17,10 @@ install -d -m 0700 -o user -g user /run/user/1000
 size=$(cat "$given/size/raw")
 
 cd /home/user
+# An emulated processor takes 17 s to tell all elements of a spreadsheet.
 exec env -i HOME=/home/user USER=user LOGNAME=user SHELL=/bin/bash LANG=C.UTF-8 LC_ALL=C.UTF-8 \
     PATH=/run/hisa/bin:/usr/local/bin:/usr/bin:/bin:/usr/games:/usr/sbin:/sbin \
     PYTHONPATH=/run/hisa:/run/hisa/site XDG_RUNTIME_DIR=/run/user/1000 \
+    HISA_ELEMENTS_SECONDS=24 \
     setpriv --reuid=1000 --regid=1000 --init-groups \
     /usr/bin/python3 -m guest --session "$size" --fd 3 <"$given/token/raw"

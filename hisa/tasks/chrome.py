@@ -1,0 +1,111 @@
+"""Chrome of the machine: its tabs through the debugging port, its settings through its files."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from hisa.errors import EnvironmentFailed
+from hisa.tasks.context import Context
+
+__all__ = ["ChromeSilent", "ask", "profile_file", "same_address", "same_addresses", "tabs"]
+
+_FOLDERS = ("google-chrome", "chromium", "BraveSoftware/Brave-Browser")
+_SECONDS = 60.0
+_ASK = """
+import json, sys, time, urllib.error, urllib.parse, urllib.request
+method, path, seconds = sys.argv[1], sys.argv[2], float(sys.argv[3])
+deadline, problem = time.monotonic() + seconds, ""
+while True:
+    for port in (1337, 9222):
+        request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                sys.stdout.write(answer.read().decode("utf-8", "replace"))
+                sys.exit(0)
+        except (urllib.error.URLError, OSError) as error:
+            problem = str(error)
+    if time.monotonic() > deadline:
+        sys.exit(problem)
+    time.sleep(0.5)
+"""
+"""Runs in the machine: one request to Chrome, repeated until it answers."""
+
+
+class ChromeSilent(EnvironmentFailed):
+    """The machine answers, and its Chrome does not: not started, or closed by the agent."""
+
+
+async def ask(context: Context, path: str, *, method: str = "GET", seconds: float = 30.0) -> str:
+    """One request to the debugging port of the machine's Chrome.
+
+    Raises:
+        ChromeSilent: Chrome does not answer.
+        EnvironmentFailed: the machine does not answer, or has no Python.
+    """
+    line = shlex.join(["python3", "-c", _ASK, method, path, f"{seconds:g}"])
+    result = await context.environment.execute(line, timeout=_SECONDS + seconds)
+    if result.exit_code in (126, 127) or result.timed_out:
+        raise EnvironmentFailed(
+            f"{context.environment.name}: python3: {result.error.strip()[:300]}"
+        )
+    if result.exit_code != 0:
+        raise ChromeSilent(
+            f"Chrome does not answer on its debugging port: {result.error.strip()[:300]}",
+            fix="the task must start it with --remote-debugging-port=1337",
+        )
+    return result.output
+
+
+async def tabs(context: Context, *, seconds: float = 30.0) -> list[Mapping[str, Any]]:
+    """The open pages, the one last in front first; each has id, title and url.
+
+    Raises:
+        ChromeSilent: Chrome does not answer.
+        EnvironmentFailed: the machine does not answer, or Chrome not with a list.
+    """
+    text = await ask(context, "/json/list", seconds=seconds)
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise EnvironmentFailed(f"Chrome's list of tabs is cut short: {text[:200]!r}") from error
+    if not isinstance(found, list):
+        raise EnvironmentFailed(f"Chrome's list of tabs is no list: {text[:200]!r}")
+    return [tab for tab in found if isinstance(tab, dict) and tab.get("type") == "page"]
+
+
+async def profile_file(context: Context, name: str) -> bytes | None:
+    """A file of Chrome's user folder, such as ``Default/Preferences``; None where there is none."""
+    for folder in _FOLDERS:
+        try:
+            return await context.environment.read_file(f"~/.config/{folder}/{name}")
+        except FileNotFoundError:
+            continue
+    return None
+
+
+def same_address(one: str | None, other: str | None) -> bool:
+    """Whether two addresses lead to one page; www., a lone / and a missing http are nothing."""
+    if one is None or other is None:
+        return one is other
+    return _plain(one) == _plain(other)
+
+
+def _plain(address: str) -> str:
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return address
+    place = parts.netloc.lower().replace("www.", "")
+    path = "" if parts.path == "/" else parts.path
+    return urlunsplit((parts.scheme.lower() or "http", place, path, parts.query, parts.fragment))
+
+
+def same_addresses(wanted: Sequence[str], found: Sequence[str]) -> bool:
+    """Whether there are as many, and each wanted one is found."""
+    return len(wanted) == len(found) and all(
+        any(same_address(one, other) for other in found) for one in wanted
+    )

@@ -1,0 +1,111 @@
+"""Scores a benchmark's task by its evaluator.
+
+One metric gives its score. With several, ``and`` stops at the first 0 and else gives the mean,
+``or`` stops at the first 1 and else gives the greatest. A result that is not there is a 0.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from hisa.errors import UsageError
+from hisa.protocols import ExitStatus
+from hisa.tasks.benchmark import Part, RawStep, evaluator_of, explain
+from hisa.tasks.context import Context
+from hisa.tasks.getters import GETTERS
+from hisa.tasks.metrics import METRICS, Unreadable
+from hisa.tasks.setup import SETUP
+
+__all__ = ["evaluate", "run_step"]
+
+
+async def run_step(context: Context, step: RawStep) -> None:
+    """Do one setup step of a benchmark's task.
+
+    Raises:
+        UsageError: unknown type or wrong parameters.
+        EnvironmentFailed: the machine cannot do it.
+    """
+    known = SETUP.get(step.type)
+    if known is None:
+        raise UsageError(f"task {context.task.id!r}: no setup step {step.type!r} here")
+    try:
+        parameters = known.parameters.model_validate(step.parameters)
+    except ValidationError as error:
+        raise UsageError(f"task {context.task.id!r}: {step.type}: {explain(error)}") from error
+    await known.run(context, parameters)
+
+
+async def evaluate(context: Context, status: ExitStatus) -> tuple[float | None, str]:
+    """The score of a task, or None with the reason why it has none.
+
+    Raises:
+        UsageError: the task asks for something that is not known here.
+        EnvironmentFailed: the machine does not answer.
+    """
+    evaluator = evaluator_of(context.task)
+    if evaluator.infeasible:
+        good = status == "infeasible"
+        return float(good), "infeasible, and said so" if good else f"infeasible, ended {status}"
+    if status == "infeasible":
+        return 0.0, "given up as infeasible"
+    for step in evaluator.postconfig:
+        await run_step(context, step)
+    return await _combined(context, evaluator.parts, evaluator.conj)
+
+
+async def _combined(
+    context: Context, parts: tuple[Part, ...], conj: str
+) -> tuple[float | None, str]:
+    scores, reasons = [], []
+    for part in parts:
+        score, why = await _score(context, part)
+        scores.append(score)
+        reasons.append(f"{part.func}: {why}")
+        if len(parts) > 1 and conj == "and" and score == 0.0:
+            return 0.0, reasons[-1]
+        if len(parts) > 1 and conj == "or" and score == 1.0:
+            return 1.0, reasons[-1]
+    total = max(scores) if conj == "or" else sum(scores) / len(scores)
+    return total, "; ".join(reasons)
+
+
+async def _score(context: Context, part: Part) -> tuple[float, str]:
+    metric = METRICS.get(part.func)
+    if metric is None:
+        raise UsageError(f"task {context.task.id!r}: no metric {part.func!r} here")
+    if lacking := metric.missing():
+        raise UsageError(f"{part.func} needs {', '.join(lacking)}", fix="pip install 'hisa[tasks]'")
+    try:
+        found = await _got(context, part.result)
+        if found is None and part.result is not None:
+            return 0.0, f"nothing there: {_shown(part.result)}"
+        wanted = await _got(context, part.expected)
+        score, why = await asyncio.to_thread(metric.run, found, wanted, part.options)
+    except Unreadable as error:
+        return 0.0, str(error)
+    return min(1.0, max(0.0, float(score))), why
+
+
+async def _got(context: Context, config: Mapping[str, Any] | None) -> Any:
+    if config is None:
+        return None
+    known = GETTERS.get(str(config.get("type")))
+    if known is None:
+        raise UsageError(f"task {context.task.id!r}: no getter {config.get('type')!r} here")
+    try:
+        wanted = known.config.model_validate(config)
+    except ValidationError as error:
+        raise UsageError(
+            f"task {context.task.id!r}: {config.get('type')}: {explain(error)}"
+        ) from error
+    return await known.run(context, wanted)
+
+
+def _shown(config: Mapping[str, Any]) -> str:
+    subject = config.get("path") or config.get("command") or ""
+    return f"{config.get('type')} {subject}".strip()[:200]

@@ -1,0 +1,99 @@
+"""Getters for the machine's Chrome: its tabs, and what its files say of its settings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hisa.tasks.chrome import ChromeSilent, profile_file, tabs
+from hisa.tasks.context import Context
+from hisa.tasks.getters.base import GETTERS, Getter, getter
+from hisa.tasks.setup.base import Parameters
+
+__all__ = ["PREFERENCES"]
+
+
+class _Any(Parameters):
+    pass
+
+
+@getter("open_tabs_info", _Any)
+async def open_tabs_info(context: Context, wanted: _Any) -> list[dict[str, str]] | None:
+    """Title and address of every open tab; None where the agent closed the browser."""
+    try:
+        found = await tabs(context, seconds=5.0)
+    except ChromeSilent:
+        return None
+    return [{"title": str(tab.get("title")), "url": str(tab.get("url"))} for tab in found]
+
+
+@getter("active_tab_info", _Any)
+async def active_tab_info(context: Context, wanted: _Any) -> dict[str, str] | None:
+    """Title and address of the tab last in front."""
+    found = await open_tabs_info(context, wanted)
+    return found[0] if found else None
+
+
+def _inside(*keys: str) -> Callable[[Any], Any]:
+    def look(tree: Any) -> Any:
+        for key in keys:
+            tree = tree.get(key) if isinstance(tree, Mapping) else None
+        return tree
+
+    return look
+
+
+def _yes(look: Callable[[Any], Any]) -> Callable[[Any], str]:
+    return lambda tree: "true" if look(tree) else "false"
+
+
+def _or(look: Callable[[Any], Any], default: Any) -> Callable[[Any], Any]:
+    def found(tree: Any) -> Any:
+        value = look(tree)
+        return default if value is None else value
+
+    return found
+
+
+_FONTS = {"default_fixed_font_size": 13, "default_font_size": 16, "minimum_font_size": 13}
+
+PREFERENCES: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
+    "bookmarks": ("Default/Bookmarks", _or(_inside("roots"), {})),
+    "chrome_font_size": ("Default/Preferences", _or(_inside("webkit", "webprefs"), _FONTS)),
+    "chrome_language": ("Local State", _or(_inside("intl", "app_locale"), "en-US")),
+    "default_search_engine": (
+        "Default/Preferences",
+        _or(_inside("default_search_provider_data", "template_url_data", "short_name"), "Google"),
+    ),
+    "enable_do_not_track": ("Default/Preferences", _yes(_inside("enable_do_not_track"))),
+    "enable_enhanced_safety_browsing": (
+        "Default/Preferences",
+        _yes(_inside("safebrowsing", "enhanced")),
+    ),
+    "enabled_experiments": (
+        "Local State",
+        _or(_inside("browser", "enabled_labs_experiments"), []),
+    ),
+    "profile_name": ("Default/Preferences", _inside("profile", "name")),
+}
+"""Getter name to the file of Chrome's user folder and what is read from it."""
+
+
+def _reader(name: str) -> Getter:
+    file, look = PREFERENCES[name]
+
+    async def read(context: Context, wanted: _Any) -> Any:
+        data = await profile_file(context, file)
+        if data is None:
+            return None
+        try:
+            return look(json.loads(data))
+        except (ValueError, RecursionError):
+            return None
+
+    return Getter(_Any, read)
+
+
+for _name in PREFERENCES:
+    GETTERS.add(_name, _reader(_name))

@@ -1,0 +1,169 @@
+"""Getters that give files: of the machine, of the task, of the internet."""
+
+from __future__ import annotations
+
+import asyncio
+import posixpath
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from hisa.tasks.context import Context
+from hisa.tasks.getters.base import getter
+from hisa.tasks.setup.base import Parameters
+
+__all__ = ["CloudFile", "LocalFile", "Rule", "VmFile"]
+
+_MAX_RESULT = 200_000_000
+"""Bytes of a file that the agent left."""
+
+
+def _listed(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+_Names = Annotated[tuple[str, ...], BeforeValidator(_listed), Field(min_length=1)]
+
+
+class _Files(Parameters):
+    """One file or, with ``multi``, several; ``gives`` says which of them the metric is given."""
+
+    path: _Names
+    dest: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
+    multi: bool = False
+    gives: tuple[int, ...] = (0,)
+
+    @model_validator(mode="after")
+    def _as_many(self) -> _Files:
+        if self.dest and len(self.dest) != len(self.path):
+            raise ValueError(f"{len(self.path)} paths and {len(self.dest)} names in 'dest'")
+        if len(self.path) > 1 and not self.multi:
+            raise ValueError("several paths need 'multi': true")
+        if any(not 0 <= index < len(self.path) for index in self.gives):
+            raise ValueError(f"'gives' {list(self.gives)} does not fit {len(self.path)} paths")
+        return self
+
+    def names(self) -> tuple[str, ...]:
+        """Under which name each is kept."""
+        return self.dest or tuple(posixpath.basename(path) for path in self.path)
+
+
+class VmFile(_Files):
+    """Files of the machine; ``time_suffix`` adds today's date to the name."""
+
+    time_suffix: bool = False
+    time_format: str = "%Y_%m_%d"
+
+    def dated(self, path: str) -> str:
+        """The name as it is today."""
+        if not self.time_suffix or "." not in path:
+            return path
+        stem, _, ending = path.partition(".")
+        return f"{stem}{datetime.now().strftime(self.time_format)}.{ending.partition('.')[0]}"
+
+
+async def _kept(
+    context: Context, wanted: _Files, read: Callable[[str], Awaitable[bytes | None]]
+) -> Path | list[Path | None] | None:
+    given: list[Path | None] = []
+    for index, (path, name) in enumerate(zip(wanted.path, wanted.names(), strict=True)):
+        place = context.place(name)
+        data = await read(path)
+        if data is not None:
+            await asyncio.to_thread(place.write_bytes, data)
+        if index in wanted.gives:
+            given.append(None if data is None else place)
+    return given[0] if len(given) == 1 else given
+
+
+@getter("vm_file", VmFile)
+async def vm_file(context: Context, wanted: VmFile) -> Path | list[Path | None] | None:
+    """Files of the machine; None for one that is not there."""
+
+    async def read(path: str) -> bytes | None:
+        try:
+            data = await context.environment.read_file(wanted.dated(path))
+        except (FileNotFoundError, IsADirectoryError):
+            return None
+        return data if len(data) <= _MAX_RESULT else None
+
+    return await _kept(context, wanted, read)
+
+
+class CloudFile(_Files):
+    """Files of the internet."""
+
+
+@getter("cloud_file", CloudFile)
+async def cloud_file(context: Context, wanted: CloudFile) -> Path | list[Path | None] | None:
+    """Files of the internet, from the cache where they are in it."""
+    return await _kept(context, wanted, context.cache.get)
+
+
+class LocalFile(_Files):
+    """Files that came with the task."""
+
+
+@getter("local_file", LocalFile)
+async def local_file(context: Context, wanted: LocalFile) -> Path | list[Path | None] | None:
+    """Files that came with the task."""
+
+    async def read(path: str) -> bytes | None:
+        return await asyncio.to_thread(context.host_file(path).read_bytes)
+
+    return await _kept(context, wanted, read)
+
+
+class _Cached(Parameters):
+    path: str
+
+
+@getter("cache_file", _Cached)
+async def cache_file(context: Context, wanted: _Cached) -> Path | None:
+    """A file that an earlier getter or step of this scoring kept."""
+    place = context.place(wanted.path)
+    return place if place.is_file() else None
+
+
+class _Content(Parameters):
+    path: str
+    file_type: Literal["xlsx"]
+    file_content: Literal["last_row"]
+
+
+@getter("content_from_vm_file", _Content)
+async def content_from_vm_file(context: Context, wanted: _Content) -> list[str] | None:
+    """The last row of a workbook's first sheet, as texts."""
+    from hisa.tasks.metrics.workbook import Book
+
+    path = await vm_file(context, VmFile(path=(wanted.path,)))
+    if not isinstance(path, Path):
+        return None
+    book = await asyncio.to_thread(Book, path)
+    rows = book.rows(book.names[0])
+    return ["nan" if value is None else str(value) for value in rows[-1]] if rows else None
+
+
+class Rule(Parameters):
+    """A value that stands in the task file."""
+
+    rules: Any
+
+
+@getter("rule", Rule)
+async def rule(context: Context, wanted: Rule) -> Any:
+    """The rules as they stand."""
+    return wanted.rules
+
+
+class _List(Parameters):
+    list_: Annotated[tuple[Any, ...], Field(alias="list")]
+
+
+@getter("list", _List)
+async def list_value(context: Context, wanted: _List) -> list[Any]:
+    """The list as it stands."""
+    return list(wanted.list_)

@@ -1,0 +1,173 @@
+"""How a metric is declared, and what it may say: a score with its reason.
+
+A metric gets what the two getters gave and the options. It raises `Unreadable` where what the
+agent left cannot be read (score 0) and `BadRules` where the task file is at fault (not scored).
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import json
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hisa.errors import UsageError
+from hisa.tasks.registry import Registry
+
+__all__ = [
+    "METRICS",
+    "BadRules",
+    "Function",
+    "Metric",
+    "Options",
+    "Score",
+    "Unreadable",
+    "both_files",
+    "expecting",
+    "metric",
+    "read_json",
+    "read_text",
+    "reading",
+    "rules_of",
+    "verdict",
+]
+
+Score = tuple[float, str]
+Options = Mapping[str, Any]
+Function = Callable[[Any, Any, Options], Score]
+Check = Callable[[Mapping[str, Any], Options], Iterable[str]]
+_MAX_UNPACKED = 1_000_000_000
+_BAD_INPUT = (
+    ValueError, KeyError, TypeError, IndexError, AttributeError, LookupError, OSError,
+    RecursionError, zipfile.BadZipFile, ArithmeticError, NotImplementedError, SyntaxError,
+    AssertionError, EOFError,
+)  # fmt: skip
+"""What the readers of formats raise for files that are none."""
+
+
+class Unreadable(Exception):
+    """What the agent left cannot be read; that is a wrong result, and says so."""
+
+
+class BadRules(UsageError):
+    """The task file asks for something that has no meaning, or that is not there."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric: its function, the libraries it needs, and what it can say before a run."""
+
+    run: Function
+    needs: tuple[str, ...] = ()
+    check: Check | None = None
+
+    def missing(self) -> tuple[str, ...]:
+        """Libraries that are not installed."""
+        return tuple(name for name in self.needs if importlib.util.find_spec(name) is None)
+
+
+METRICS: Registry[Metric] = Registry("metric")
+"""Every metric by its name in task files."""
+
+
+def metric(
+    *names: str, needs: Sequence[str] = (), check: Check | None = None
+) -> Callable[[Function], Function]:
+    """A decorator that makes a function the metric of each of the names."""
+
+    def keep(function: Function) -> Function:
+        for name in names or (function.__name__,):
+            METRICS.add(name, Metric(function, tuple(needs), check))
+        return function
+
+    return keep
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Inside, whatever a reader of formats raises means that the agent's file is broken."""
+    try:
+        yield
+    except (Unreadable, BadRules):
+        raise
+    except _BAD_INPUT as error:
+        raise Unreadable(f"{what}: cannot be read: {type(error).__name__}: {error}") from error
+
+
+@contextmanager
+def expecting(what: str) -> Iterator[None]:
+    """Inside, whatever is raised means that the task's own file or rule is broken."""
+    try:
+        yield
+    except BadRules:
+        raise
+    except (Unreadable, *_BAD_INPUT) as error:
+        raise BadRules(f"{what}: the task's own file or rule is broken: {error}") from error
+
+
+def verdict(holds: bool, good: str, bad: str) -> Score:
+    """1 with one reason or 0 with the other."""
+    return (1.0, good) if holds else (0.0, bad)
+
+
+def as_path(value: object) -> Path:
+    """``value`` as a file that fits into memory once unpacked."""
+    if not isinstance(value, Path):
+        raise BadRules(f"a file is needed here, not {type(value).__name__}")
+    if zipfile.is_zipfile(value):
+        with zipfile.ZipFile(value) as archive:
+            if sum(item.file_size for item in archive.infolist()) > _MAX_UNPACKED:
+                raise Unreadable(f"{value.name}: larger than {_MAX_UNPACKED} bytes unpacked")
+    return value
+
+
+def read_text(value: object) -> str:
+    """The text of a file, with every line end as one character."""
+    text = as_path(value).read_bytes().decode("utf-8", errors="replace")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_json(value: object) -> Any:
+    """The JSON of a file."""
+    return json.loads(read_text(value))
+
+
+def rules_of(expected: object, *names: str) -> Any:
+    """The rules as a mapping, or the values of ``names`` in it.
+
+    Raises:
+        BadRules: no mapping, or a name is missing.
+    """
+    if not isinstance(expected, Mapping):
+        raise BadRules(f"rules must be a mapping, not {type(expected).__name__}")
+    if not names:
+        return expected
+    missing = [name for name in names if name not in expected]
+    if missing:
+        raise BadRules(f"the rules lack {missing}; there are {sorted(map(str, expected))}")
+    return expected[names[0]] if len(names) == 1 else tuple(expected[name] for name in names)
+
+
+def both_files(
+    open_file: Callable[[Path], Any],
+) -> Callable[[Callable[[Any, Any, Options], Score]], Function]:
+    """Makes a comparison of two opened files out of one of two paths."""
+
+    def over(compare: Callable[[Any, Any, Options], Score]) -> Function:
+        @functools.wraps(compare)
+        def run(result: Any, expected: Any, options: Options) -> Score:
+            with expecting("expected file"):
+                wanted = open_file(as_path(expected))
+            with reading("result file"):
+                found = open_file(as_path(result))
+            with reading("result file"):
+                return compare(found, wanted, options)
+
+        return run
+
+    return over

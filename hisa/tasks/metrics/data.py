@@ -1,0 +1,190 @@
+"""Metrics over CSV, JSON, YAML and SQLite."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from typing import Any
+
+import yaml
+
+from hisa.tasks.metrics.base import (
+    BadRules,
+    Options,
+    Score,
+    Unreadable,
+    as_path,
+    expecting,
+    metric,
+    read_json,
+    read_text,
+    reading,
+    rules_of,
+    verdict,
+)
+from hisa.tasks.metrics.values import matches
+
+__all__: list[str] = []
+
+
+@metric("compare_csv")
+def compare_csv(result: Any, expected: Any, options: Options) -> Score:
+    """Two CSV files have the same lines; any one of several expected files will do.
+
+    Options: ``strict`` (default; else white space at both ends of a line does not count),
+    ``ignore_case``, ``ignore_order``.
+    """
+    with reading("result file"):
+        found = _lines(read_text(result), options)
+    for path in expected if isinstance(expected, list) else [expected]:
+        with expecting("expected file"):
+            wanted = _lines(read_text(path), options)
+        if found == wanted:
+            return 1.0, "equal"
+    differ = next((n for n, (a, b) in enumerate(zip(found, wanted, strict=False), 1) if a != b), 0)
+    return 0.0, f"{len(found)} lines, {len(wanted)} expected; first difference in line {differ}"
+
+
+def _lines(text: str, options: Options) -> list[str]:
+    lines = text.splitlines()
+    if not options.get("strict", True):
+        lines = [line.strip() for line in lines]
+    if options.get("ignore_case", False):
+        lines = [line.lower() for line in lines]
+    return sorted(lines) if options.get("ignore_order", False) else lines
+
+
+@metric("check_csv")
+def check_csv(result: Any, expected: Any, options: Options) -> Score:
+    """Some row has the cells of each ``expect``, and no row those of an ``unexpect``."""
+    rules = rules_of(expected)
+    with reading("result file"):
+        rows = list(csv.DictReader(io.StringIO(read_text(result))))
+
+    def there(pattern: Mapping[str, Any]) -> bool:
+        return any(all(k in row and row[k] == v for k, v in pattern.items()) for row in rows)
+
+    with expecting("rules"):
+        missing = [pattern for pattern in rules.get("expect") or [] if not there(pattern)]
+        found = [pattern for pattern in rules.get("unexpect") or [] if there(pattern)]
+    return verdict(not missing and not found, "as expected", f"missing {missing}, found {found}")
+
+
+_ABSENT = object()
+
+
+def _at(tree: Any, keys: Any) -> Any:
+    for key in keys:
+        try:
+            tree = tree[key]
+        except (KeyError, IndexError, TypeError):
+            return _ABSENT
+    return tree
+
+
+@metric("check_json")
+def check_json(result: Any, expected: Any, options: Options) -> Score:
+    """Values of a JSON (``is_yaml``: YAML) file keep each ``expect`` and no ``unexpect`` rule."""
+    rules = rules_of(expected)
+    with reading("result file"):
+        try:
+            text = read_text(result)
+            tree = yaml.safe_load(text) if options.get("is_yaml", False) else json.loads(text)
+        except yaml.YAMLError as error:
+            raise Unreadable(f"not valid YAML: {error}") from error
+    for rule in rules.get("expect") or []:
+        value = _at(tree, rules_of(rule, "key"))
+        if value is _ABSENT or not matches(value, rule):
+            return 0.0, f"{rule['key']} is not as expected: {rule.get('method')} {rule.get('ref')}"
+    for rule in rules.get("unexpect") or []:
+        value = _at(tree, rules_of(rule, "key"))
+        if matches(None if value is _ABSENT else value, rule):
+            return 0.0, f"{rule['key']} is as it must not be"
+    return 1.0, "all values are as expected"
+
+
+@metric("check_json_settings")
+def check_json_settings(result: Any, expected: Any, options: Options) -> Score:
+    """A JSON object has the expected values under the expected keys."""
+    wanted = rules_of(rules_of(expected, "expected"))
+    with reading("result file"):
+        found = read_json(result)
+        wrong = [key for key, value in wanted.items() if _at(found, [key]) != value]
+    return verdict(not wrong, "all settings are as expected", f"not as expected: {wrong}")
+
+
+@metric("check_json_keybindings")
+def check_json_keybindings(result: Any, expected: Any, options: Options) -> Score:
+    """A JSON list, perhaps below one line of comment, has the expected entry."""
+    wanted = rules_of(expected, "expected")
+    with reading("result file"):
+        text = read_text(result)
+        try:
+            found = json.loads(text)
+        except ValueError:
+            found = json.loads(text.partition("\n")[2])
+    holds = isinstance(found, list) and wanted in found
+    return verdict(holds, "the entry is there", f"{wanted!r} is not in the list")
+
+
+@metric("is_included_all_json_objects")
+def is_included_all_json_objects(result: Any, expected: Any, options: Options) -> Score:
+    """Everything in the first JSON object stands in the second one as well."""
+    with reading("first file"):
+        first = rules_of(read_json(result))
+    with reading("second file"):
+        second = read_json(expected)
+    wrong = [key for key, value in first.items() if _at(second, [key]) != value]
+    return verdict(not wrong, "all is there", f"not in both: {wrong}")
+
+
+@metric("check_direct_json_object")
+def check_direct_json_object(result: Any, expected: Any, options: Options) -> Score:
+    """A JSON object has the expected values; with ``expect_in_result``, has them in it."""
+    rules = rules_of(expected)
+    wanted = rules_of(rules_of(rules, "expected"))
+    with reading("result"):
+        found = json.loads(result.strip().replace("'", '"')) if isinstance(result, str) else result
+        if not isinstance(found, Mapping):
+            raise Unreadable(f"not a JSON object: {str(found)[:200]}")
+        inside = bool(rules.get("expect_in_result", False))
+        sort = bool(wanted.get("ignore_list_order", False))
+        wrong = [
+            key
+            for key, value in wanted.items()
+            if not (_in(found.get(key), value) if inside else _same(found.get(key), value, sort))
+        ]
+    return verdict(not wrong, "as expected", f"not as expected: {wrong} in {str(found)[:300]}")
+
+
+def _same(found: Any, wanted: Any, sort: bool) -> bool:
+    if sort and isinstance(wanted, list):
+        return isinstance(found, list) and sorted(found) == sorted(wanted)
+    return bool(found == wanted)
+
+
+def _in(found: Any, wanted: Any) -> bool:
+    if isinstance(wanted, list):
+        return any(part in found if isinstance(found, list) else part == found for part in wanted)
+    return isinstance(wanted, str) and isinstance(found, str | list) and wanted in found
+
+
+@metric("run_sqlite3")
+def run_sqlite3(result: Any, expected: Any, options: Options) -> Score:
+    """What a query over a SQLite file gives, as a number."""
+    query = str(rules_of(expected, "sql"))
+    path = as_path(result)
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
+            row = database.execute(query).fetchone()
+    except sqlite3.Error as error:
+        raise Unreadable(f"{path.name}: {error}") from error
+    try:
+        value = float((row or [0])[0] or 0)
+    except (TypeError, ValueError) as error:
+        raise BadRules(f"the query gives no number: {row!r}") from error
+    return min(1.0, max(0.0, value)), f"the query gives {value:g}"

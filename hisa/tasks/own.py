@@ -1,0 +1,200 @@
+"""Task files of our own: their keys, their setup, their checks.
+
+id: shopping-list
+instruction: Open the text editor. Type "milk". Save the file as "~/list.txt".
+domain: text_editor
+setup:
+  - write: {path: ~/notes.txt, text: "hello"}
+  - run: mkdir -p ~/Documents
+  - launch: mousepad ~/notes.txt
+  - wait_window: {title: notes.txt}
+check:
+  - {file: ~/list.txt, contains: milk}
+  - {python: "check.py:shopping"}
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from hisa.errors import EnvironmentFailed
+from hisa.tasks.context import Context
+from hisa.tasks.setup.programs import start
+from hisa.tasks.setup.windows import Named, await_window
+
+__all__ = ["Check", "OwnFile", "SetupStep", "check", "set_up"]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class WriteFile(_Strict):
+    """Put text into a file of the machine."""
+
+    path: str
+    text: str
+
+
+class CopyFile(_Strict):
+    """Put a file from beside the task file on the machine."""
+
+    source: str
+    path: str
+
+
+class WaitWindow(_Strict):
+    """Wait until a window's title contains a text."""
+
+    title: Annotated[str, Field(min_length=1, max_length=1000)]
+    seconds: float = Field(30.0, gt=0, le=300)
+
+
+class SetupStep(_Strict):
+    """One step: exactly one of the keys."""
+
+    write: WriteFile | None = None
+    copy_file: CopyFile | None = Field(None, alias="copy")
+    run: str | None = None
+    """A command that must end with 0."""
+    launch: str | None = None
+    """A program to start in the background."""
+    wait_window: WaitWindow | None = None
+
+    @model_validator(mode="after")
+    def _one_key(self) -> SetupStep:
+        if len(self.model_fields_set) != 1:
+            raise ValueError(
+                "a setup step has exactly one of write, copy, run, launch, wait_window"
+            )
+        return self
+
+
+_Texts = Annotated[tuple[str, ...], BeforeValidator(lambda v: (v,) if isinstance(v, str) else v)]
+
+
+class Check(_Strict):
+    """What must hold at the end: something about a file, a command's output, or a function."""
+
+    file: str | None = None
+    command: str | None = None
+    """Must end with exit status 0."""
+    python: Annotated[str, Field(pattern=r"^[^:\x00]+\.py:[A-Za-z_]\w*$")] | None = None
+    """``FILE.py:FUNCTION`` beside the task file; runs on the machine, gives a truth or 0 to 1."""
+    equals: str | None = None
+    """Compared without white space at both ends."""
+    contains: _Texts = ()
+    excludes: _Texts = ()
+
+    @model_validator(mode="after")
+    def _one_subject(self) -> Check:
+        if sum(value is not None for value in (self.file, self.command, self.python)) != 1:
+            raise ValueError("a check has exactly one of file and command and python")
+        if self.python and (self.equals is not None or self.contains or self.excludes):
+            raise ValueError("a python check decides by itself: no equals, contains or excludes")
+        return self
+
+
+class OwnFile(_Strict):
+    """A whole task file."""
+
+    instruction: str = Field(min_length=1, max_length=20_000)
+    id: str | None = Field(None, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")
+    domain: str | None = Field(None, pattern=r"^[a-z0-9_]{1,50}$")
+    setup: tuple[SetupStep, ...] = ()
+    check: Annotated[
+        tuple[Check, ...], BeforeValidator(lambda v: (v,) if isinstance(v, Mapping) else v)
+    ] = ()
+
+
+async def set_up(context: Context, raw: Mapping[str, Any]) -> None:
+    """Do one setup step."""
+    step = SetupStep.model_validate(raw)
+    environment = context.environment
+    if step.write is not None:
+        await environment.write_file(step.write.path, step.write.text.encode())
+    elif step.copy_file is not None:
+        data = context.host_file(step.copy_file.source).read_bytes()
+        await environment.write_file(step.copy_file.path, data)
+    elif step.run is not None:
+        result = await environment.execute(step.run)
+        if result.exit_code != 0:
+            said = (result.error or result.output).strip()[:500]
+            raise EnvironmentFailed(f"{step.run!r} ended with {result.exit_code}: {said}")
+    elif step.launch is not None:
+        await start(context, step.launch)
+    elif step.wait_window is not None:
+        wanted = Named(window_name=step.wait_window.title)
+        await await_window(context, wanted, step.wait_window.seconds)
+
+
+async def check(context: Context, raw: Mapping[str, Any]) -> tuple[float, str]:
+    """How well one check holds, and why not."""
+    wanted = Check.model_validate(raw)
+    if wanted.python is not None:
+        return await _python(context, wanted.python)
+    problem = await _problem(context, wanted)
+    return (0.0, problem) if problem else (1.0, "")
+
+
+async def _problem(context: Context, wanted: Check) -> str:
+    """Why the check does not hold; empty where it does."""
+    if wanted.file is not None:
+        subject = wanted.file
+        try:
+            data = await context.environment.read_file(wanted.file)
+        except FileNotFoundError:
+            return f"{wanted.file}: no such file"
+        text = data.decode("utf-8", errors="replace")
+    else:
+        subject = f"{wanted.command!r}"
+        result = await context.environment.execute(wanted.command or "")
+        if result.exit_code != 0:
+            return f"{subject} ended with {result.exit_code}"
+        text = result.output
+    return _mismatch(wanted, text, subject)
+
+
+def _mismatch(wanted: Check, text: str, subject: str) -> str:
+    if wanted.equals is not None and text.strip() != wanted.equals.strip():
+        return f"{subject}: is {text.strip()[:200]!r}, not {wanted.equals.strip()[:200]!r}"
+    for part in wanted.contains:
+        if part not in text:
+            return f"{subject}: {part!r} is not in {text[:200]!r}"
+    for part in wanted.excludes:
+        if part in text:
+            return f"{subject}: {part!r} is in it"
+    return ""
+
+
+_CALL = """
+import importlib.util, json, sys
+spec = importlib.util.spec_from_file_location("task_check", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+print("\\n" + json.dumps({"score": getattr(module, sys.argv[2])()}))
+"""
+"""Runs on the machine: the last line printed is what the function gave."""
+
+
+async def _python(context: Context, name: str) -> tuple[float, str]:
+    file, _, function = name.rpartition(":")
+    path = "/tmp/hisa-check.py"
+    await context.environment.write_file(path, context.host_file(file).read_bytes())
+    line = shlex.join(["python3", "-c", _CALL, path, function])
+    result = await context.environment.execute(line)
+    if result.exit_code != 0 or result.timed_out:
+        said = (result.error or result.output).strip()[-500:]
+        raise EnvironmentFailed(f"check {name!r} failed itself: {said}")
+    try:
+        score = float(json.loads(result.output.strip().splitlines()[-1])["score"])
+    except (ValueError, TypeError, KeyError, IndexError) as error:
+        raise EnvironmentFailed(
+            f"check {name!r} must give True, False or a number: {result.output[-200:]!r}"
+        ) from error
+    return min(1.0, max(0.0, score)), f"{name} gave {score:g}"

@@ -1,0 +1,187 @@
+"""What a task would lack here, found before a run starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from hisa.errors import UsageError
+from hisa.protocols import Task
+from hisa.tasks.benchmark import Evaluator, Part, RawStep, evaluator_of, explain
+from hisa.tasks.context import file_name, host_file
+from hisa.tasks.getters import GETTERS
+from hisa.tasks.metrics import METRICS
+from hisa.tasks.own import Check, SetupStep
+from hisa.tasks.setup import SETUP
+
+__all__ = ["problems", "urls"]
+
+_HOST_FILES = {
+    "copyfile_from_host_to_guest": "src",
+    "script_and_execute": "src",
+    "upload_and_execute": "path",
+    "vm_script_output": "src",
+    "local_file": "path",
+}
+"""Steps and getters that need a file beside the task file, and under which key they name it."""
+
+
+def problems(task: Task) -> list[str]:
+    """Each piece that is missing or broken, in words; empty where the task can be run and scored.
+
+    Nothing is run and nothing is downloaded.
+    """
+    found = list(_setup_problems(task))
+    if task.check is not None and "func" in task.check:
+        try:
+            found += _evaluator_problems(task, evaluator_of(task))
+        except UsageError as error:
+            found.append(str(error))
+    elif task.check is not None:
+        found += _own_check_problems(task)
+    return list(dict.fromkeys(found))
+
+
+def _setup_problems(task: Task) -> Iterator[str]:
+    for raw in task.setup:
+        if "type" in raw:
+            yield from _step(task, raw)
+            continue
+        try:
+            step = SetupStep.model_validate(raw)
+        except ValidationError as error:
+            yield f"setup: {explain(error)}"
+            continue
+        if step.copy_file is not None:
+            yield from _host_file(task, "copy", step.copy_file.source)
+
+
+def _step(task: Task, raw: Mapping[str, Any] | RawStep) -> Iterator[str]:
+    try:
+        step = raw if isinstance(raw, RawStep) else RawStep.model_validate(raw)
+    except ValidationError as error:
+        yield f"setup: {explain(error)}"
+        return
+    known = SETUP.get(step.type)
+    if known is None:
+        yield f"no setup step {step.type!r} here"
+        return
+    yield from _fits(f"setup step {step.type}", known.parameters, step.parameters)
+    yield from _needed_file(task, step.type, step.parameters)
+
+
+def _fits(what: str, model: type[BaseModel], value: Mapping[str, Any]) -> Iterator[str]:
+    try:
+        model.model_validate(value)
+    except ValidationError as error:
+        yield f"{what}: {explain(error)}"
+
+
+def _needed_file(task: Task, name: str, config: Mapping[str, Any]) -> Iterator[str]:
+    given = config.get(_HOST_FILES.get(name, ""))
+    for path in given if isinstance(given, list) else [given]:
+        if isinstance(path, str) and not path.startswith(("http://", "https://")):
+            yield from _host_file(task, name, path)
+
+
+def _host_file(task: Task, what: str, path: str) -> Iterator[str]:
+    try:
+        host_file(task.folder, path)
+    except UsageError as error:
+        yield f"{what}: {error}"
+
+
+def _evaluator_problems(task: Task, evaluator: Evaluator) -> Iterator[str]:
+    if evaluator.infeasible:
+        return
+    for step in evaluator.postconfig:
+        yield from _step(task, step)
+    for part in evaluator.parts:
+        yield from _part(task, part)
+
+
+def _part(task: Task, part: Part) -> Iterator[str]:
+    metric = METRICS.get(part.func)
+    if metric is None:
+        yield f"no metric {part.func!r} here"
+    else:
+        if lacking := metric.missing():
+            yield f"metric {part.func} needs {', '.join(lacking)}: pip install 'hisa[tasks]'"
+        if metric.check is not None:
+            yield from metric.check(part.expected or {}, part.options)
+    if part.result is None:
+        yield f"metric {part.func}: the evaluator says not where the result is"
+    for config in (part.result, part.expected):
+        yield from _getter(task, config)
+
+
+def _getter(task: Task, config: Mapping[str, Any] | None) -> Iterator[str]:
+    if config is None:
+        return
+    name = str(config.get("type"))
+    known = GETTERS.get(name)
+    if known is None:
+        yield f"no getter {name!r} here"
+        return
+    yield from _fits(f"getter {name}", known.config, config)
+    if name in ("vm_file", "cloud_file", "local_file", "cache_file"):
+        yield from _names(name, config)
+    yield from _needed_file(task, name, config)
+
+
+def _names(name: str, config: Mapping[str, Any]) -> Iterator[str]:
+    """Files are kept under plain names, never in folders that a task chooses."""
+    given = config.get("path") if name == "cache_file" else config.get("dest")
+    for text in given if isinstance(given, list) else [given]:
+        try:
+            if isinstance(text, str):
+                file_name(text)
+        except UsageError as error:
+            yield f"getter {name}: {error}"
+
+
+def _own_check_problems(task: Task) -> Iterator[str]:
+    for raw in (task.check or {}).get("all", ()):
+        try:
+            check = Check.model_validate(raw)
+        except ValidationError as error:
+            yield f"check: {explain(error)}"
+            continue
+        if check.python is not None:
+            yield from _host_file(task, "check", check.python.rpartition(":")[0])
+
+
+def urls(task: Task) -> list[str]:
+    """The addresses that a task downloads from, each once, for fetching them before."""
+    found: list[str] = []
+    _collect(list(task.setup), found)
+    if task.check is not None:
+        _collect(task.check, found)
+    return list(dict.fromkeys(found))
+
+
+_DOWNLOADS = {"cloud_file": "path", "vm_script_output": "src", "script_and_execute": "src"}
+
+
+def _collect(tree: Any, found: list[str]) -> None:
+    if isinstance(tree, list | tuple):
+        for item in tree:
+            _collect(item, found)
+    elif isinstance(tree, Mapping):
+        kind = tree.get("type")
+        parameters = tree.get("parameters", tree)
+        if isinstance(parameters, Mapping):
+            given = [parameters.get(_DOWNLOADS.get(str(kind), ""))]
+            if kind == "download" and isinstance(parameters.get("files"), list):
+                given += [f.get("url") for f in parameters["files"] if isinstance(f, Mapping)]
+            if kind == "download_and_execute":
+                given.append(parameters.get("url"))
+            for value in given:
+                for url in value if isinstance(value, list) else [value]:
+                    if isinstance(url, str) and url.startswith(("http://", "https://")):
+                        found.append(url)
+        for value in tree.values():
+            if isinstance(value, list | Mapping):
+                _collect(value, found)

@@ -1,0 +1,8 @@
+"""Setup steps of benchmark task files, by name; everything is done through the environment."""
+
+from __future__ import annotations
+
+from hisa.tasks.setup import browser, files, programs, windows
+from hisa.tasks.setup.base import SETUP, Parameters, Step, step
+
+__all__ = ["SETUP", "Parameters", "Step", "browser", "files", "programs", "step", "windows"]

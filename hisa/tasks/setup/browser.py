@@ -1,0 +1,128 @@
+"""Steps for the machine's Chrome."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from contextlib import closing
+from typing import Annotated
+from urllib.parse import quote
+
+from pydantic import Field
+
+from hisa.errors import EnvironmentFailed
+from hisa.tasks.chrome import ask, same_address, tabs
+from hisa.tasks.context import Context
+from hisa.tasks.setup.base import Parameters, step
+from hisa.tasks.setup.programs import start
+
+__all__ = ["Browser", "CloseTabs", "History", "OpenTabs"]
+
+_BLANK = ("about:blank", "chrome://newtab/", "chrome://new-tab-page/")
+_EPOCH = 11_644_473_600
+"""Seconds between Chrome's first day, 1601, and 1970."""
+Url = Annotated[str, Field(min_length=1, max_length=4096)]
+
+
+class Browser(Parameters):
+    """Chrome with a debugging port, and a second port that is open to the outside."""
+
+    debugging_port: Annotated[int, Field(gt=0, lt=65536)] = 1337
+    listening_port: Annotated[int, Field(gt=0, lt=65536)] = 9222
+    urls: tuple[Url, ...] = ()
+
+
+@step("google_chrome_browser", Browser)
+async def google_chrome_browser(context: Context, wanted: Browser) -> None:
+    """Start Chrome with its debugging port, and open pages in it."""
+    inside, outside = wanted.debugging_port, wanted.listening_port
+    line = await context.line(["google-chrome", f"--remote-debugging-port={inside}"])
+    await start(context, line)
+    if await context.program("socat"):
+        await start(context, f"socat tcp-listen:{outside},fork tcp:localhost:{inside}")
+    if wanted.urls:
+        await chrome_open_tabs(context, OpenTabs(urls_to_open=wanted.urls))
+
+
+class OpenTabs(Parameters):
+    """Pages to open."""
+
+    urls_to_open: tuple[Url, ...]
+
+
+@step("chrome_open_tabs", OpenTabs)
+async def chrome_open_tabs(context: Context, wanted: OpenTabs) -> None:
+    """Open each page in a tab of its own; the empty first tab goes away."""
+    blank = [tab for tab in await tabs(context) if tab.get("url") in _BLANK]
+    for url in wanted.urls_to_open:
+        await ask(context, f"/json/new?{quote(url, safe='')}", method="PUT")
+    for tab in blank if wanted.urls_to_open else []:
+        await ask(context, f"/json/close/{quote(str(tab.get('id')))}")
+
+
+class CloseTabs(Parameters):
+    """Pages to close."""
+
+    urls_to_close: tuple[Url, ...]
+
+
+@step("chrome_close_tabs", CloseTabs)
+async def chrome_close_tabs(context: Context, wanted: CloseTabs) -> None:
+    """Close every tab that shows one of the pages."""
+    for tab in await tabs(context):
+        if any(same_address(url, str(tab.get("url"))) for url in wanted.urls_to_close):
+            await ask(context, f"/json/close/{quote(str(tab.get('id')))}")
+
+
+class _Visit(Parameters):
+    url: Url
+    title: str = ""
+    visit_time_from_now_in_seconds: float = 0.0
+
+
+class History(Parameters):
+    """Visits to add to the browser's history."""
+
+    history: tuple[_Visit, ...]
+
+
+@step("update_browse_history", History)
+async def update_browse_history(context: Context, wanted: History) -> None:
+    """Add visits to the history file; Chrome must have run once, and not run now."""
+    for folder in ("google-chrome", "chromium"):
+        path = f"~/.config/{folder}/Default/History"
+        try:
+            data = await context.environment.read_file(path)
+        except FileNotFoundError:
+            continue
+        await context.environment.write_file(
+            path, await asyncio.to_thread(_with_visits, context, data, wanted)
+        )
+        return
+    raise EnvironmentFailed(
+        "the machine has no history file of Chrome", fix="start Chrome there once"
+    )
+
+
+def _with_visits(context: Context, data: bytes, wanted: History) -> bytes:
+    path = context.scratch / "browse-history"
+    path.write_bytes(data)
+    try:
+        with closing(sqlite3.connect(path)) as connection, connection:
+            for visit in wanted.history:
+                ago = visit.visit_time_from_now_in_seconds
+                when = int((time.time() - ago + _EPOCH) * 1_000_000)
+                added = connection.execute(
+                    "INSERT INTO urls (url, title, visit_count, typed_count, last_visit_time,"
+                    " hidden) VALUES (?, ?, 1, 0, ?, 0)",
+                    (visit.url, visit.title, when),
+                )
+                connection.execute(
+                    "INSERT INTO visits (url, visit_time, from_visit, transition, segment_id,"
+                    " visit_duration) VALUES (?, ?, 0, 805306368, 0, 0)",
+                    (added.lastrowid, when),
+                )
+    except sqlite3.Error as error:
+        raise EnvironmentFailed(f"Chrome's history file cannot be extended: {error}") from error
+    return path.read_bytes()

@@ -1,0 +1,100 @@
+"""Steps that bring windows to the front and close them.
+
+Windows are found by what the environment shows and named to wmctrl by number: programs of newer
+versions put another dash into the same title.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import time
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import Field
+
+from hisa.errors import EnvironmentFailed
+from hisa.observation import Window
+from hisa.tasks.context import Context
+from hisa.tasks.setup.base import Parameters, step
+
+__all__ = ["Named", "await_window", "plain_title"]
+
+_SECONDS = 20.0
+
+
+class Named(Parameters):
+    """A window by its title or its class; ``strict``: the whole of it."""
+
+    window_name: Annotated[str, Field(min_length=1, max_length=1000)]
+    strict: bool = False
+    by_class: bool = False
+
+
+def plain_title(title: str) -> str:
+    """A title with every dash as "-"."""
+    return re.sub(r"\s[\u2010-\u2015]\s", " - ", title)
+
+
+def _found(windows: Sequence[Window], wanted: Named) -> Window | None:
+    name = plain_title(wanted.window_name)
+    for window in windows:
+        shown = window.app if wanted.by_class else plain_title(window.title)
+        if (shown == name) if wanted.strict else (name.lower() in shown.lower()):
+            return window
+    return None
+
+
+async def await_window(context: Context, wanted: Named, seconds: float = _SECONDS) -> Window:
+    """The window, as soon as it is there.
+
+    Raises:
+        EnvironmentFailed: it does not appear; the titles that are there are named.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        windows = await context.windows()
+        found = _found(windows, wanted)
+        if found is not None:
+            return found
+        if time.monotonic() >= deadline:
+            titles = [window.title for window in windows]
+            raise EnvironmentFailed(
+                f"no window titled {wanted.window_name!r} after {seconds:g} s; there are: {titles}"
+            )
+        await context.pause(0.3)
+
+
+async def _chosen(context: Context, wanted: Named) -> Window | None:
+    """While scoring a window may be gone because the agent closed it: that is no failure."""
+    if context.phase == "score":
+        return _found(await context.windows(), wanted)
+    return await await_window(context, wanted)
+
+
+async def _manage(context: Context, window: Window, with_wmctrl: str, with_xdotool: str) -> None:
+    number = shlex.quote(window.id)
+    line = f"wmctrl -i {with_wmctrl} {number} || xdotool {with_xdotool} {number}"
+    result = await context.environment.execute(line, timeout=30.0)
+    if result.exit_code in (126, 127):
+        raise EnvironmentFailed(
+            f"{context.environment.name}: windows cannot be managed: {result.error.strip()[:300]}",
+            fix="install wmctrl in the machine",
+        )
+
+
+@step("activate_window", Named)
+async def activate_window(context: Context, wanted: Named) -> None:
+    """Bring a window to the front."""
+    window = await _chosen(context, wanted)
+    if window is not None:
+        await _manage(context, window, "-a", "windowactivate --sync")
+
+
+@step("close_window", Named)
+async def close_window(context: Context, wanted: Named) -> None:
+    """Ask a window to close."""
+    window = await _chosen(context, wanted)
+    if window is not None:
+        await _manage(context, window, "-c", "windowclose")

@@ -1,0 +1,195 @@
+"""Every getter: what it gives, and what it gives where nothing is there."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+
+from hisa.errors import EnvironmentFailed, UsageError
+from hisa.protocols import CommandResult
+from hisa.tasks.getters import GETTERS
+from hisa.tasks.getters.browser import PREFERENCES
+from tests.tasks.machine import Machine, context
+
+NAMES = """rule list vm_file cloud_file local_file cache_file content_from_vm_file vm_command_line
+vm_command_error vm_script_output vm_screen_size vm_window_size list_directory open_tabs_info
+active_tab_info bookmarks chrome_font_size chrome_language default_search_engine
+enable_do_not_track enable_enhanced_safety_browsing enabled_experiments profile_name"""
+
+
+def test_every_getter_has_a_test() -> None:
+    assert set(GETTERS.names) == set(NAMES.split())
+
+
+async def got(folder: Path, kind: str, machine: Machine | None = None, **config: Any) -> Any:
+    known = GETTERS.get(kind)
+    assert known is not None
+    where = context(folder, machine, "score")
+    return await known.run(where, known.config.model_validate({"type": kind, **config}))
+
+
+async def test_values_that_stand_in_the_file(tmp_path: Path) -> None:
+    assert await got(tmp_path, "rule", rules={"expected": [1]}) == {"expected": [1]}
+    assert await got(tmp_path, "list", list=["a", 2]) == ["a", 2]
+
+
+async def test_files_of_the_machine(tmp_path: Path) -> None:
+    machine = Machine()
+    await machine.write_file("/a.txt", b"A")
+    today = datetime.now().strftime("%Y_%m_%d")
+    await machine.write_file(f"/log{today}.txt", b"L")
+    one = await got(tmp_path, "vm_file", machine, path="/a.txt", dest="kept.txt")
+    assert one.name == "kept.txt"
+    assert one.read_bytes() == b"A"
+    assert await got(tmp_path, "vm_file", machine, path="/b.txt", dest="b.txt") is None
+    dated = await got(tmp_path, "vm_file", machine, path="/log.txt", time_suffix=True)
+    assert dated.read_bytes() == b"L"
+    several = {"path": ["/a.txt", "/b.txt"], "dest": ["a", "b"], "multi": True}
+    assert (await got(tmp_path, "vm_file", machine, **several)).name == "a"
+    both = await got(tmp_path, "vm_file", machine, **several, gives=[0, 1])
+    assert [path and path.name for path in both] == ["a", None]
+    with pytest.raises(UsageError, match="plain file name"):
+        await got(tmp_path, "vm_file", machine, path="/a.txt", dest="../../a.txt")
+
+
+async def test_files_of_the_internet_come_from_the_cache(tmp_path: Path) -> None:
+    context(tmp_path).cache.put("https://x.org/a", b"A")
+    path = await got(tmp_path, "cloud_file", path="https://x.org/a", dest="a")
+    assert path.read_bytes() == b"A"
+    with pytest.raises(EnvironmentFailed):
+        await got(tmp_path, "cloud_file", path="https://x.org/b", dest="b")
+
+
+async def test_files_of_the_task(tmp_path: Path) -> None:
+    context(tmp_path)
+    (tmp_path / "task" / "gold.txt").write_bytes(b"G")
+    path = await got(tmp_path, "local_file", path="gold.txt", dest="other.txt")
+    assert (path.name, path.read_bytes()) == ("other.txt", b"G")
+    with pytest.raises(UsageError, match="outside"):
+        await got(tmp_path, "local_file", path="../cache", dest="x")
+
+
+async def test_files_kept_before(tmp_path: Path) -> None:
+    where = context(tmp_path)
+    (where.scratch / "out.txt").write_text("kept")
+    assert (await got(tmp_path, "cache_file", path="out.txt")).read_text() == "kept"
+    assert await got(tmp_path, "cache_file", path="none.txt") is None
+
+
+async def test_the_last_row_of_a_workbook(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet: Any = book.active
+    sheet.append(["a", "b"])
+    sheet.append([1, "x"])
+    book.save(tmp_path / "b.xlsx")
+    machine = Machine()
+    await machine.write_file("/b.xlsx", (tmp_path / "b.xlsx").read_bytes())
+    asked = {"file_type": "xlsx", "file_content": "last_row"}
+    row = await got(tmp_path, "content_from_vm_file", machine, path="/b.xlsx", **asked)
+    assert row == ["1", "x"]
+    assert await got(tmp_path, "content_from_vm_file", machine, path="/c.xlsx", **asked) is None
+
+
+async def test_what_commands_say(tmp_path: Path) -> None:
+    machine = Machine({"which": CommandResult(1, "out", "err")}, programs="which")
+    for kind, said in (("vm_command_line", "out"), ("vm_command_error", "err")):
+        assert await got(tmp_path, kind, machine, command=["which", "x"]) == said
+        assert await got(tmp_path, kind, machine, command="which x") == said
+        assert await got(tmp_path, kind, machine, command="which x | cat", shell=True) == said
+        assert await got(tmp_path, kind, machine, command=["spotify", "--version"]) is None
+    with pytest.raises(EnvironmentFailed):
+        await got(tmp_path, "vm_command_line", Machine(dead=True), command=["which", "x"])
+
+
+async def test_what_a_script_says(tmp_path: Path) -> None:
+    context(tmp_path)
+    (tmp_path / "task" / "eval.sh").write_text("echo yes")
+    machine = Machine({"bash": CommandResult(0, "yes\n")})
+    asked = {"src": "eval.sh", "dest": "/tmp/eval.sh"}
+    assert await got(tmp_path, "vm_script_output", machine, **asked) == "yes\n"
+    broken = Machine({"bash": CommandResult(127, "", "no bash")})
+    with pytest.raises(EnvironmentFailed, match="cannot run"):
+        await got(tmp_path, "vm_script_output", broken, **asked)
+
+
+async def test_sizes(tmp_path: Path) -> None:
+    machine = Machine(windows=["Doc - Writer"])
+    assert await got(tmp_path, "vm_screen_size", machine) == {"width": 1280, "height": 720}
+    asked = {"app_class_name": "writer"}
+    size = await got(tmp_path, "vm_window_size", machine, **asked)
+    assert size == {"width": 300, "height": 200}
+    assert await got(tmp_path, "vm_window_size", Machine(), **asked) is None
+
+
+async def test_a_folder_as_a_tree(tmp_path: Path) -> None:
+    listed = "d\t\0f\tb.txt\0d\tsub\0f\tsub/c.txt\0"
+    tree = await got(
+        tmp_path, "list_directory", Machine({"find": CommandResult(0, listed)}), path="/home/user/x"
+    )
+    assert tree == {
+        "type": "directory",
+        "name": "x",
+        "children": [
+            {"type": "directory", "name": "sub", "children": [{"type": "file", "name": "c.txt"}]},
+            {"type": "file", "name": "b.txt"},
+        ],
+    }
+    none = Machine({"find": CommandResult(1, "", "no such file")})
+    assert await got(tmp_path, "list_directory", none, path="/none") is None
+
+
+async def test_tabs(tmp_path: Path) -> None:
+    found = [{"type": "page", "title": "A", "url": "https://a.org", "id": "1"}, {"type": "iframe"}]
+    machine = Machine({"urllib": CommandResult(0, json.dumps(found))})
+    tab = {"title": "A", "url": "https://a.org"}
+    assert await got(tmp_path, "open_tabs_info", machine) == [tab]
+    assert await got(tmp_path, "active_tab_info", machine) == tab
+    closed = Machine({"urllib": CommandResult(1, "", "refused")})
+    assert await got(tmp_path, "open_tabs_info", closed) is None
+    assert await got(tmp_path, "active_tab_info", closed) is None
+    for broken in (
+        Machine({"urllib": CommandResult(127, "", "python3: not found")}),
+        Machine({"urllib": CommandResult(0, '[{"type":')}),
+        Machine({"urllib": CommandResult(0, "{}")}),
+    ):
+        with pytest.raises(EnvironmentFailed):
+            await got(tmp_path, "open_tabs_info", broken)
+
+
+SETTINGS: dict[str, tuple[Any, Any, Any]] = {
+    "bookmarks": ({"roots": {"bookmark_bar": 1}}, {"bookmark_bar": 1}, {}),
+    "chrome_font_size": (
+        {"webkit": {"webprefs": {"default_font_size": 20}}},
+        {"default_font_size": 20},
+        {"default_fixed_font_size": 13, "default_font_size": 16, "minimum_font_size": 13},
+    ),
+    "chrome_language": ({"intl": {"app_locale": "fr"}}, "fr", "en-US"),
+    "default_search_engine": (
+        {"default_search_provider_data": {"template_url_data": {"short_name": "Bing"}}},
+        "Bing",
+        "Google",
+    ),
+    "enable_do_not_track": ({"enable_do_not_track": True}, "true", "false"),
+    "enable_enhanced_safety_browsing": ({"safebrowsing": {"enhanced": True}}, "true", "false"),
+    "enabled_experiments": ({"browser": {"enabled_labs_experiments": ["a@1"]}}, ["a@1"], []),
+    "profile_name": ({"profile": {"name": "Me"}}, "Me", None),
+}
+
+
+@pytest.mark.parametrize("name", sorted(PREFERENCES))
+async def test_settings_of_chrome(tmp_path: Path, name: str) -> None:
+    tree, value, default = SETTINGS[name]
+    for folder, content, expected in (
+        ("google-chrome", json.dumps(tree).encode(), value),
+        ("chromium", b"{}", default),
+        ("chromium", b"{cut", None),
+        ("other", b"{}", None),
+    ):
+        machine = Machine()
+        await machine.write_file(f"~/.config/{folder}/{PREFERENCES[name][0]}", content)
+        assert await got(tmp_path, name, machine) == expected
