@@ -133,7 +133,7 @@ class EnvironmentSettings(_Section):
     """Where the agent acts."""
 
     kind: str = "desktop"
-    """desktop, display=:N, or guest=http://HOST:PORT."""
+    """desktop, display=:N, guest=http://HOST:PORT, or vm:NAME."""
     width: int = Field(1280, ge=320)
     height: int = Field(720, ge=240)
     settle: float = Field(3.0, ge=0)

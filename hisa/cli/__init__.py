@@ -16,6 +16,7 @@ _COMMANDS = {
     "runs": ("hisa.cli.runs:runs", "List, show, report, export and resume runs."),
     "patterns": ("hisa.cli.patterns:patterns", "Look into and edit what was learned."),
     "tools": ("hisa.cli.tools:tools", "List and show the tools a planner may call."),
+    "vm": ("hisa.cli.vm:vm", "Build, start, freeze and end virtual machines."),
     "doctor": ("hisa.cli.doctor:doctor", "Say what works here, and the command that fixes it."),
 }
 
