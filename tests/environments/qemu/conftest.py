@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from hisa.environments.qemu.build import build, missing_programs
@@ -10,8 +12,15 @@ from hisa.environments.qemu.template import Template, ready
 from hisa.observation import DEFAULT_IMAGE_LIMIT
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "vm: starts a virtual machine under QEMU")
+ASKED = "HISA_TEST_VM" in os.environ
+"""Machines take minutes of emulated processor time: their tests run where they are asked for."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    skip = pytest.mark.skip(reason="starts virtual machines: HISA_TEST_VM=1 make test")
+    for item in items:
+        if item.get_closest_marker("vm") and not ASKED:
+            item.add_marker(skip)
 
 
 @pytest.fixture(scope="session")
