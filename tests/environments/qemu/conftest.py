@@ -11,7 +11,6 @@ from hisa.environments.qemu.recipe import recipe
 from hisa.environments.qemu.template import Template, ready
 from hisa.observation import DEFAULT_IMAGE_LIMIT
 
-
 ASKED = "HISA_TEST_VM" in os.environ
 """Machines take minutes of emulated processor time: their tests run where they are asked for."""
 
