@@ -19,6 +19,7 @@ from hisa.tasks.cache import FileCache
 from hisa.tasks.context import Context, Phase
 from hisa.tasks.evaluator import evaluate, run_step
 from hisa.tasks.metrics import BadRules
+from hisa.tasks.problems import problems
 
 __all__ = ["TaskScorer"]
 
@@ -44,7 +45,14 @@ class TaskScorer:
         self._pause = pause
 
     async def prepare(self, task: Task, environment: Environment) -> None:
-        """Run the setup in order."""
+        """Run the setup in order.
+
+        Raises:
+            UsageError: something that the task needs is not here; nothing was done yet.
+            EnvironmentFailed: the initial state cannot be reached.
+        """
+        if lacking := problems(task):
+            raise UsageError(f"task {task.id!r} cannot be run here: {'; '.join(lacking)}")
         with self._context(task, environment, "prepare") as context:
             for number, raw in enumerate(task.setup, 1):
                 try:

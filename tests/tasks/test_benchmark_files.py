@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,13 @@ from hisa.errors import UsageError
 from hisa.protocols import Task
 from hisa.tasks.coverage import coverage, load_folder
 from hisa.tasks.files import load_task
+from hisa.tasks.getters import GETTERS
+from hisa.tasks.metrics import METRICS
+from hisa.tasks.metrics.table import RULES
 from hisa.tasks.problems import problems, urls
+from hisa.tasks.setup import SETUP
+
+ROOT = Path(__file__).parent.parent.parent
 
 RULE = {"type": "rule", "rules": {"expected": "1"}}
 LINE = {"type": "vm_command_line", "command": "echo 1", "shell": True}
@@ -185,3 +192,9 @@ def test_a_folder_lists_every_file_as_a_task_or_with_its_reason(tmp_path: Path) 
     assert rows[("getter", "vm_command_line")] == (True, 2, 2)
     with pytest.raises(UsageError, match="no such folder"):
         load_folder(tmp_path / "none")
+
+
+def test_the_documentation_names_all_that_is_there() -> None:
+    named = set(re.findall(r"`([A-Za-z0-9_]+)`", (ROOT / "docs" / "tasks.md").read_text("utf-8")))
+    there = {*SETUP.names, *GETTERS.names, *METRICS.names, *RULES}
+    assert there - named == set()

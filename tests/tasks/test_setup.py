@@ -15,6 +15,7 @@ from hisa.actions import Click, Hotkey
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.protocols import CommandResult
 from hisa.tasks.setup import SETUP
+from hisa.tasks.setup.windows import Named, await_window
 from tests.tasks.machine import Machine, context, do
 
 NAMES = """download copyfile_from_host_to_guest script_and_execute download_and_execute
@@ -168,15 +169,17 @@ async def test_sleep_takes_seconds(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("kind", "option"), [("activate_window", "-a"), ("close_window", "-c")])
 async def test_windows_are_found_by_title_and_class(tmp_path: Path, kind: str, option: str) -> None:
-    machine = Machine(windows=["A.xlsx — LibreOffice Calc", "Mail client", "Calc"])
+    titles = ["A.xlsx — LibreOffice Calc", "Mail client", "Calc", "New Tab - Chromium"]
+    machine = Machine(windows=titles)
     where = context(tmp_path, machine, "score")
     title = "A.xlsx - LibreOffice Calc"
     await do(where, kind, window_name=title, strict=True)
     await do(where, kind, window_name="mail")
     await do(where, kind, window_name="client", strict=True, by_class=True)
     await do(where, kind, window_name="mail", strict=True)
+    await do(where, kind, window_name="Google Chrome")
     numbers = [shlex.split(line)[3] for line in machine.lines]
-    assert numbers == ["0x10", "0x11", "0x11"]
+    assert numbers == ["0x10", "0x11", "0x11", "0x13"]
     assert all(f"wmctrl -i {option}" in line for line in machine.lines)
 
 
@@ -268,3 +271,14 @@ async def test_visits_are_added_to_the_history(tmp_path: Path) -> None:
 async def test_an_unknown_step_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no setup step 'dance'"):
         await do(context(tmp_path), "dance")
+
+
+async def test_a_window_that_never_comes_is_the_machines_failure_only_before_the_run(
+    tmp_path: Path,
+) -> None:
+    machine = Machine(windows=["Form"])
+    wanted = Named(window_name="Calc")
+    with pytest.raises(EnvironmentFailed, match=r"no window titled 'Calc' .*'Form'"):
+        await await_window(context(tmp_path, machine), wanted, 0.0)
+    await do(context(tmp_path, machine, "score"), "activate_window", window_name="Calc")
+    assert machine.lines == []

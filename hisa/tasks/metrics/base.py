@@ -9,7 +9,9 @@ from __future__ import annotations
 import functools
 import importlib.util
 import json
+import struct
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -45,7 +47,7 @@ _MAX_UNPACKED = 1_000_000_000
 _BAD_INPUT = (
     ValueError, KeyError, TypeError, IndexError, AttributeError, LookupError, OSError,
     RecursionError, zipfile.BadZipFile, ArithmeticError, NotImplementedError, SyntaxError,
-    AssertionError, EOFError,
+    AssertionError, EOFError, struct.error, zlib.error,
 )  # fmt: skip
 """What the readers of formats raise for files that are none."""
 
@@ -124,6 +126,14 @@ def as_path(value: object) -> Path:
             if sum(item.file_size for item in archive.infolist()) > _MAX_UNPACKED:
                 raise Unreadable(f"{value.name}: larger than {_MAX_UNPACKED} bytes unpacked")
     return value
+
+
+def as_package(value: object) -> Path:
+    """``value`` as an office document, which is a zip archive."""
+    path = as_path(value)
+    if not zipfile.is_zipfile(path):
+        raise Unreadable(f"{path.name}: not an office document")
+    return path
 
 
 def read_text(value: object) -> str:

@@ -13,6 +13,7 @@ from hisa.tasks.metrics.base import (
     Options,
     Score,
     Unreadable,
+    as_package,
     as_path,
     both_files,
     expecting,
@@ -33,7 +34,7 @@ _ODT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 def _open(path: Any) -> Any:
     import docx
 
-    return docx.Document(str(as_path(path)))
+    return docx.Document(str(as_package(path)))
 
 
 def _alone(check: Callable[[Any, Any], Score]) -> Function:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hisa.tasks.metrics.base import Options
+from hisa.tasks.metrics.base import Options, as_package
 
 __all__ = ["differences", "open_slides"]
 
@@ -31,7 +31,7 @@ def open_slides(path: Path) -> Any:
     """A presentation."""
     import pptx
 
-    return pptx.Presentation(str(path))
+    return pptx.Presentation(str(as_package(path)))
 
 
 class _Asked:

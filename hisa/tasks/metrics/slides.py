@@ -30,7 +30,7 @@ _NEEDS = ("pptx", "lxml")
 def _alone(check: Callable[[Any, Any], Score]) -> Function:
     def run(result: Any, expected: Any, options: Options) -> Score:
         with reading("result file"):
-            return check(open_slides(as_path(result)), expected)
+            return check(open_slides(result), expected)
 
     return run
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import datetime
+import io
 import math
 import warnings
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from hisa.tasks.metrics.base import Unreadable, as_path
+from hisa.tasks.metrics.base import Unreadable, as_package
 
 __all__ = ["Book", "Cells"]
 
@@ -46,9 +46,7 @@ class Book:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = as_path(path)
-        if not zipfile.is_zipfile(self.path):
-            raise Unreadable(f"{path.name}: not an .xlsx workbook")
+        self.path = as_package(path)
 
     @cached_property
     def styled(self) -> Any:
@@ -56,14 +54,15 @@ class Book:
         import openpyxl
 
         with _quiet():
-            return openpyxl.load_workbook(self.path)
+            return openpyxl.load_workbook(io.BytesIO(self.path.read_bytes()))
 
     @cached_property
     def _values(self) -> Any:
         import openpyxl
 
         with _quiet():
-            return openpyxl.load_workbook(self.path, data_only=True)
+            data = io.BytesIO(self.path.read_bytes())
+            return openpyxl.load_workbook(data, data_only=True)
 
     @property
     def names(self) -> list[str]:

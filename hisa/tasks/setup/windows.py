@@ -39,6 +39,13 @@ def plain_title(title: str) -> str:
 
 def _found(windows: Sequence[Window], wanted: Named) -> Window | None:
     name = plain_title(wanted.window_name)
+    found = _named(windows, wanted, name)
+    if found is None and "Google Chrome" in name:
+        return _named(windows, wanted, name.replace("Google Chrome", "Chromium"))
+    return found
+
+
+def _named(windows: Sequence[Window], wanted: Named, name: str) -> Window | None:
     for window in windows:
         shown = window.app if wanted.by_class else plain_title(window.title)
         if (shown == name) if wanted.strict else (name.lower() in shown.lower()):

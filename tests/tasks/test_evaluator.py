@@ -1,0 +1,157 @@
+"""and, or, options, postconfig, infeasible: how a task's score comes about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hisa.errors import EnvironmentFailed, UsageError
+from hisa.protocols import CommandResult, ExitStatus, Task
+from hisa.tasks.cache import FileCache
+from hisa.tasks.scorer import TaskScorer
+from tests.tasks.machine import Machine, at_once, offline
+
+ANSWERS = {"say": CommandResult(0, "abcd")}
+
+
+def part(text: str) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """A fuzzy match of what the machine says, "abcd"."""
+    result = {"type": "vm_command_line", "command": "say", "shell": True}
+    return "fuzzy_match", result, {"type": "rule", "rules": {"expected": text}}
+
+
+def several(conj: str, *texts: str, **more: Any) -> dict[str, Any]:
+    funcs, results, expected = zip(*(part(text) for text in texts), strict=True)
+    lists = {"func": list(funcs), "result": list(results), "expected": list(expected)}
+    return {**lists, "conj": conj, **more}
+
+
+async def score(
+    folder: Path,
+    check: dict[str, Any],
+    status: ExitStatus = "succeeded",
+    machine: Machine | None = None,
+) -> tuple[float | None, str]:
+    task = Task(id="t", instruction="x", check=check, folder=str(folder))
+    scorer = TaskScorer(cache=FileCache(folder / "cache", offline), pause=at_once)
+    return await scorer.score(task, machine or Machine(ANSWERS), status)
+
+
+@pytest.mark.parametrize(
+    ("conj", "texts", "wanted", "ran"),
+    [
+        ("and", ["abcd", "abcd"], 1.0, 2),
+        ("and", ["abcd", "abce"], 0.875, 2),
+        ("and", ["xyz!", "abcd"], 0.0, 1),
+        ("and", ["abcd", "xyz!"], 0.0, 2),
+        ("or", ["xyz!", "abcd"], 1.0, 2),
+        ("or", ["abcd", "xyz!"], 1.0, 1),
+        ("or", ["abce", "xyz!"], 0.75, 2),
+        ("or", ["xyz!", "xyz!"], 0.0, 2),
+    ],
+)
+async def test_several_metrics(
+    tmp_path: Path, conj: str, texts: list[str], wanted: float, ran: int
+) -> None:
+    machine = Machine(ANSWERS)
+    value, why = await score(tmp_path, several(conj, *texts), machine=machine)
+    assert value == pytest.approx(wanted), why
+    assert len(machine.lines) == ran
+
+
+async def test_and_is_the_rule_where_none_is_given(tmp_path: Path) -> None:
+    check = several("and", "abcd", "abce")
+    del check["conj"]
+    assert (await score(tmp_path, check))[0] == pytest.approx(0.875)
+
+
+async def test_options_go_to_their_metric(tmp_path: Path) -> None:
+    result = {"type": "vm_command_line", "command": "say", "shell": True}
+    wanted = {"type": "rule", "rules": "ABCD"}
+    check = {"func": "literal_match", "result": result, "expected": wanted}
+    assert (await score(tmp_path, check))[0] == 0.0
+    assert (await score(tmp_path, {**check, "options": {"ignore_case": True}}))[0] == 1.0
+    both = {key: [value, value] for key, value in check.items()}
+    options = [{"ignore_case": True}, None]
+    assert (await score(tmp_path, {**both, "options": options}))[0] == 0.0
+    assert (await score(tmp_path, {**both, "options": options, "conj": "or"}))[0] == 1.0
+
+
+async def test_a_missing_result_is_0(tmp_path: Path) -> None:
+    gone = {"type": "vm_file", "path": "/home/user/a.txt", "dest": "a.txt"}
+    check = {"func": "file_contains", "result": gone, "expected": part("x")[2]}
+    assert await score(tmp_path, check) == (
+        0.0, "file_contains: nothing there: vm_file /home/user/a.txt",
+    )  # fmt: skip
+    first = several("or", "abcd", "abcd")
+    first["func"][0], first["result"][0] = "file_contains", gone
+    assert (await score(tmp_path, first))[0] == 1.0
+    assert (await score(tmp_path, {**first, "conj": "and"}))[0] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("func", "status", "wanted"),
+    [
+        ("infeasible", "infeasible", 1.0),
+        ("infeasible", "succeeded", 0.0),
+        ("infeasible", "max_steps", 0.0),
+        ("fuzzy_match", "infeasible", 0.0),
+        ("fuzzy_match", "max_steps", 1.0),
+    ],
+)
+async def test_infeasible_tasks(
+    tmp_path: Path, func: str, status: ExitStatus, wanted: float
+) -> None:
+    _, result, expected = part("abcd")
+    check = {"func": func, "result": result, "expected": expected}
+    assert (await score(tmp_path, check, status))[0] == wanted
+
+
+async def test_postconfig_comes_first(tmp_path: Path) -> None:
+    before = {"type": "execute", "parameters": {"command": "save", "shell": True}}
+    machine = Machine(ANSWERS)
+    check = several(
+        "and", "abcd", postconfig=[before, {"type": "sleep", "parameters": {"seconds": 9}}]
+    )
+    assert (await score(tmp_path, check, machine=machine))[0] == 1.0
+    assert machine.lines == ["save", "say"]
+    broken = {"type": "execute", "parameters": {"command": "nothere"}}
+    with pytest.raises(EnvironmentFailed, match="nothere"):
+        await score(tmp_path, several("and", "abcd", postconfig=[broken]))
+
+
+async def test_a_rule_without_meaning_is_no_score(tmp_path: Path) -> None:
+    check = several("and", "abcd")
+    check["expected"][0]["rules"] = {}
+    value, why = await score(tmp_path, check)
+    assert value is None
+    assert why.startswith("not scored: the rules lack")
+
+
+async def test_what_is_not_known_is_refused_and_never_0(tmp_path: Path) -> None:
+    for change in ({"func": ["dance"]}, {"result": [{"type": "dance"}]}):
+        with pytest.raises(UsageError, match=r"no (metric|getter) 'dance'"):
+            await score(tmp_path, {**several("and", "abcd"), **change})
+    with pytest.raises(UsageError, match="vm_file: path"):
+        await score(tmp_path, {**several("and", "abcd"), "result": [{"type": "vm_file"}]})
+
+
+async def test_a_task_that_lacks_something_is_refused_before_anything_is_done(
+    tmp_path: Path,
+) -> None:
+    step = {"type": "execute", "parameters": {"command": "touch", "shell": True}}
+    check = {**several("and", "abcd"), "func": ["dance"]}
+    task = Task(id="t", instruction="x", setup=(step,), check=check, folder=str(tmp_path))
+    machine = Machine(ANSWERS)
+    with pytest.raises(UsageError, match="cannot be run here: no metric 'dance' here"):
+        await TaskScorer().prepare(task, machine)
+    assert machine.lines == []
+
+
+async def test_a_file_that_cannot_be_downloaded_is_no_score(tmp_path: Path) -> None:
+    wanted = {"type": "cloud_file", "path": "https://x.org/a", "dest": "a"}
+    check = {**several("and", "abcd"), "expected": [wanted]}
+    with pytest.raises(EnvironmentFailed, match="download nothing"):
+        await score(tmp_path, check)
