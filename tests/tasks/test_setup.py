@@ -191,7 +191,7 @@ async def test_no_window_manager_is_the_machines_failure(tmp_path: Path, kind: s
 
 
 TABS = [
-    {"type": "page", "id": "1", "title": "New Tab", "url": "chrome://newtab/"},
+    {"type": "page", "id": "1", "title": "New Tab", "url": "chrome://new-tab-page-third-party/"},
     {"type": "page", "id": "2", "title": "Page", "url": "https://www.example.org/"},
     {"type": "worker", "id": "3", "title": "", "url": "x"},
 ]

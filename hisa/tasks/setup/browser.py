@@ -19,7 +19,7 @@ from hisa.tasks.setup.programs import start
 
 __all__ = ["Browser", "CloseTabs", "History", "OpenTabs"]
 
-_BLANK = ("about:blank", "chrome://newtab/", "chrome://new-tab-page/")
+_BLANK = ("about:blank", "chrome://newtab", "chrome://new-tab-page")
 _EPOCH = 11_644_473_600
 """Seconds between Chrome's first day, 1601, and 1970."""
 Url = Annotated[str, Field(min_length=1, max_length=4096)]
@@ -54,7 +54,7 @@ class OpenTabs(Parameters):
 @step("chrome_open_tabs", OpenTabs)
 async def chrome_open_tabs(context: Context, wanted: OpenTabs) -> None:
     """Open each page in a tab of its own; the empty first tab goes away."""
-    blank = [tab for tab in await tabs(context) if tab.get("url") in _BLANK]
+    blank = [tab for tab in await tabs(context) if str(tab.get("url")).startswith(_BLANK)]
     for url in wanted.urls_to_open:
         await ask(context, f"/json/new?{quote(url, safe='')}", method="PUT")
     for tab in blank if wanted.urls_to_open else []:
