@@ -9,6 +9,7 @@ from pathlib import Path
 from hisa.bench.records import PlannedTask
 from hisa.errors import OperatorError, UsageError
 from hisa.tasks.files import load_task
+from hisa.tasks.problems import problems as lacking
 
 __all__ = ["SUITES", "Suite", "open_suite"]
 
@@ -93,6 +94,9 @@ def _loaded(name: str, paths: list[Path]) -> Suite:
             continue
         if task.id in tasks:
             problems[str(path)] = f"task id {task.id!r} is that of {tasks[task.id].path} too"
+            continue
+        if missing := lacking(task):
+            problems[str(path)] = "; ".join(missing)
             continue
         kind = name.partition(":")[0]
         domain = _DOMAIN[kind](path) if kind in _DOMAIN else task.domain

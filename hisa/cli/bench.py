@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hisa.cli.suite import coverage, prefetch
+
 if TYPE_CHECKING:
     from hisa.bench.executors.base import Executor
     from hisa.bench.ledger import AttemptLedger
@@ -30,7 +32,13 @@ def bench() -> None:
     hisa bench run own:examples --workers 2 --repeat 3 --out benches/mine
     hisa bench run spider2v:DIR --env vm:office --model gpt-5 --ablate table5 --out benches/t5
     hisa bench report benches/mine --against benches/other
+    hisa bench coverage DIR
+    hisa bench prefetch osworld:DIR
     """
+
+
+bench.add_command(prefetch)
+bench.add_command(coverage)
 
 
 @bench.command("run")

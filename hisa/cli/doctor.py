@@ -75,6 +75,7 @@ def _plugins() -> Iterator[_Finding]:
 
 def _machine() -> Iterator[_Finding]:
     from hisa.environments.probe import probe
+    from hisa.environments.qemu.build import missing_programs
     from hisa.environments.runtime import list_desktops
 
     version = ".".join(str(part) for part in sys.version_info[:3])
@@ -82,6 +83,10 @@ def _machine() -> Iterator[_Finding]:
     left = len(list_desktops())
     what = f"{left} running; one that nobody uses ends itself after environment.idle seconds"
     yield _Finding("machine", "private desktops", True, True, what if left else "none running")
+    lacking = ", ".join(missing_programs())
+    machines = f"not installed: {lacking}" if lacking else "hisa vm build minimal"
+    fix = "scripts/install-vm.sh" if lacking else ""
+    yield _Finding("machine", "virtual machines", not lacking, False, machines, fix)
     for found in probe():
         yield _Finding("machine", found.name, found.ok, found.needed, found.detail, found.fix)
 
