@@ -80,12 +80,15 @@ class Bench:
         """
         self._queue.extend(self._ledger.due())
         lanes = min(self._workers, len(self._queue))
+        failures: list[BaseException] = []
         try:
             async with asyncio.TaskGroup() as group:
                 for number in range(lanes):
                     group.create_task(self._lane(number))
         except* EnvironmentFailed as failed:
-            raise failed.exceptions[0] from None
+            failures.extend(failed.exceptions)  # raised here it would come wrapped in a group
+        if failures:
+            raise failures[0]
 
     async def _lane(self, lane: int) -> None:
         """One worker after the other: a dead one is replaced."""

@@ -19,7 +19,13 @@ from tests.bench_suite.sample import fill, plan
 @pytest.mark.parametrize("terminal", [True, False])
 def test_it_shows_what_runs_what_ended_and_the_sums(tmp_path: Path, terminal: bool) -> None:
     written = io.StringIO()
-    console = Console(file=written, force_terminal=terminal, width=100, soft_wrap=True)
+    console = Console(
+        file=written,
+        force_terminal=terminal,
+        width=100,
+        soft_wrap=True,
+        _environ={"TERM": "xterm"},
+    )
     book = AttemptLedger(tmp_path, plan(tasks=3))
     one, two, three = book.plan.slots
     with Watch(console, book) as watch:
