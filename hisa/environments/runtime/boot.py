@@ -19,7 +19,7 @@ import socket
 import struct
 import sys
 
-__all__ = ["GUEST_FOLDER", "SYSTEM_FOLDERS", "main", "mount"]
+__all__ = ["GUEST_FOLDER", "SYSTEM_FOLDERS", "identity", "main", "mount"]
 
 SYSTEM_FOLDERS = ("usr", "etc", "opt", "var", "bin", "sbin", "lib", "lib32", "lib64", "libx32")
 COVERED = ("var/tmp", "var/log", "var/spool", "var/mail", "var/backups", "usr/local/src")
@@ -110,10 +110,17 @@ def _with_user(path: str, line: str) -> str:
     return "\n".join([line, *kept, ""])
 
 
-def _lay_identity(root: str, base: str, uid: int) -> None:
-    files = {
+def identity(uid: int) -> dict[str, str]:
+    """The content of /etc/passwd and /etc/group in which the desktop's user has this number."""
+    return {
         "passwd": _with_user("/etc/passwd", f"user:x:{uid}:{uid}:user:/home/user:/bin/bash"),
         "group": _with_user("/etc/group", f"user:x:{uid}:"),
+    }
+
+
+def _lay_identity(root: str, base: str, uid: int) -> None:
+    files = {
+        **identity(uid),
         "hostname": "desktop\n",
         "hosts": "127.0.0.1 localhost desktop\n::1 localhost\n",
     }

@@ -21,8 +21,13 @@ def command(
     *,
     copies: Mapping[str, str],
     covered: Sequence[str],
+    identity: Mapping[str, str],
 ) -> list[str]:
-    """The command line that runs ``guest`` in a desktop of its own."""
+    """The command line that runs ``guest`` in a desktop of its own.
+
+    ``identity`` names the files that stand for those of /etc: without a line for its user in
+    passwd, the message bus does not start.
+    """
     line = ["bwrap", "--unshare-all", "--hostname", "desktop", "--new-session", "--cap-drop", "ALL"]
     line += ["--uid", "1000", "--gid", "1000"]
     for name in SYSTEM_FOLDERS:
@@ -31,6 +36,8 @@ def command(
             line += ["--symlink", os.readlink(folder), folder]
         elif os.path.isdir(folder):
             line += ["--ro-bind", folder, folder]
+    for name, source in identity.items():
+        line += ["--ro-bind", source, f"/etc/{name}"]
     for name in (*COVERED, *covered):
         if Path("/", name).is_dir():
             line += ["--tmpfs", f"/{name}"]

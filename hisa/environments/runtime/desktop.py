@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from hisa.environments.runtime import bubblewrap, namespaces, state
-from hisa.environments.runtime.boot import GUEST_FOLDER, SYSTEM_FOLDERS
+from hisa.environments.runtime.boot import GUEST_FOLDER, SYSTEM_FOLDERS, identity
 from hisa.environments.runtime.state import Handle
 from hisa.errors import EnvironmentFailed
 from hisa.geometry import Size
@@ -54,6 +54,15 @@ def _covered() -> list[str]:
         if len(parts) >= 2 and parts[0] in SYSTEM_FOLDERS:
             hidden.append("/".join(parts))
     return sorted(hidden)
+
+
+def _identity_files(folder: Path, uid: int) -> dict[str, str]:
+    """Files for the desktop's /etc, by name."""
+    files = {}
+    for name, text in identity(uid).items():
+        (folder / name).write_text(text, encoding="utf-8")
+        files[name] = str(folder / name)
+    return files
 
 
 def _copies() -> dict[str, str]:
@@ -211,7 +220,13 @@ class DesktopRuntime:
         guest += ["--compat"] if self.compat else []
         environment = _environment(uid)
         if isolation == "bubblewrap":
-            line = bubblewrap.command(guest, environment, copies=_copies(), covered=_covered())
+            line = bubblewrap.command(
+                guest,
+                environment,
+                copies=_copies(),
+                covered=_covered(),
+                identity=_identity_files(folder, uid),
+            )
             return _Launch(line, {"PATH": environment["PATH"]})
         spec = {
             "base": str(folder / "base"),
