@@ -21,6 +21,8 @@ __all__ = ["RayExecutor", "RayWorker"]
 
 _STARTING = 120.0
 """Seconds until an actor must be there; the first on a node starts a Python of its own."""
+_HIRINGS = 5
+"""Actors that may die before they answer: a dead node still gets some until it is known as dead."""
 
 
 class _Actor:
@@ -109,11 +111,17 @@ class RayExecutor:
     async def hire(self) -> RayWorker:
         """See `Executor`."""
         ray = _ray()
-        actor = self._class.remote()
-        try:
-            return RayWorker(actor, await _within(actor.name.remote(), _STARTING))
-        except (TimeoutError, ray.exceptions.RayError) as error:
-            raise EnvironmentFailed(f"Ray gave no worker: {error}", fix="ray status") from error
+        for left in reversed(range(_HIRINGS)):
+            actor = self._class.remote()
+            try:
+                return RayWorker(actor, await _within(actor.name.remote(), _STARTING))
+            except (TimeoutError, ray.exceptions.RayError) as error:
+                died = isinstance(error, ray.exceptions.RayActorError)
+                if not (died and left):
+                    raise EnvironmentFailed(
+                        f"Ray gave no worker: {error}", fix="ray status"
+                    ) from error
+        raise AssertionError("unreachable")
 
     async def close(self) -> None:
         """See `Executor`."""
