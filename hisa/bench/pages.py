@@ -14,6 +14,7 @@ from hisa.bench.report import Curve, Group, Report
 from hisa.bench.tables import Table, percent, tables
 from hisa.errors import UsageError
 from hisa.runs import wording
+from hisa.runs.templates import templates
 
 if TYPE_CHECKING:
     import jinja2
@@ -78,15 +79,7 @@ def html_page(report: Report) -> str:
 
 @lru_cache(maxsize=1)
 def _template() -> jinja2.Template:
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates(_HERE)
     environment.filters["clock"] = wording.clock
     return environment.get_template("report.html.j2")
 

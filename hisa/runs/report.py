@@ -24,6 +24,7 @@ from hisa.runs import wording
 from hisa.runs.pictures import Picture, embed
 from hisa.runs.read import Run
 from hisa.runs.steps import StepRecord
+from hisa.runs.templates import templates
 
 if TYPE_CHECKING:
     import jinja2
@@ -115,15 +116,7 @@ def _wanted(run: Run) -> list[tuple[str, Path]]:
 
 @lru_cache(maxsize=1)
 def _template() -> jinja2.Template:
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates(_HERE)
     environment.filters |= {
         "clock": wording.clock,
         "count": wording.count,
