@@ -115,7 +115,7 @@ def scoring(**evaluator: Any) -> dict[str, Any]:
         (step("copyfile_from_host_to_guest", src="none.xlsx", dest="/x"), "no such file"),
         (step("script_and_execute", src="none.sh", dest="/x"), "no such file"),
         (scoring(func="compare_images"), "no metric 'compare_images'"),
-        (scoring(result={"type": "vm_wallpaper"}), "no getter 'vm_wallpaper'"),
+        (scoring(result={"type": "googledrive_file"}), "no getter 'googledrive_file'"),
         (scoring(result={"command": "x"}), "no getter 'None'"),
         (scoring(result=None), "says not where the result is"),
         (scoring(expected={"type": "cloud_file", "path": "http://x/a", "dest": "../a"}), "plain"),

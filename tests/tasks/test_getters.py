@@ -19,7 +19,12 @@ from tests.tasks.machine import Machine, context
 NAMES = """rule list vm_file cloud_file local_file cache_file content_from_vm_file vm_command_line
 vm_command_error vm_script_output vm_screen_size vm_window_size list_directory open_tabs_info
 active_tab_info bookmarks chrome_font_size chrome_language default_search_engine
-enable_do_not_track enable_enhanced_safety_browsing enabled_experiments profile_name"""
+enable_do_not_track enable_enhanced_safety_browsing enabled_experiments profile_name
+data_delete_automacally find_installed_extension_name find_unpacked_extension_path new_startup_page
+cookie_data history active_url_from_accessTree active_tab_url_parse url_dashPart
+background_image_in_slide audio_in_slide gimp_config_file vscode_config shortcuts_on_desktop
+default_video_player vm_wallpaper vm_terminal_output
+vlc_config vlc_playing_info"""
 
 
 def test_every_getter_has_a_test() -> None:
@@ -178,6 +183,22 @@ SETTINGS: dict[str, tuple[Any, Any, Any]] = {
     "enable_enhanced_safety_browsing": ({"safebrowsing": {"enhanced": True}}, "true", "false"),
     "enabled_experiments": ({"browser": {"enabled_labs_experiments": ["a@1"]}}, ["a@1"], []),
     "profile_name": ({"profile": {"name": "Me"}}, "Me", None),
+    "data_delete_automacally": (
+        {"profile": {"default_content_setting_values": {"cookies": 4}}},
+        "true",
+        "false",
+    ),
+    "find_installed_extension_name": (
+        {"extensions": {"settings": {"a": {"manifest": {"name": "Dark"}}, "b": {}}}},
+        ["Dark"],
+        [],
+    ),
+    "find_unpacked_extension_path": (
+        {"extensions": {"settings": {"a": {"path": "/home/user/ext"}}}},
+        ["/home/user/ext"],
+        [],
+    ),
+    "new_startup_page": ({"session": {"restore_on_startup": 1}}, "false", "true"),
 }
 
 

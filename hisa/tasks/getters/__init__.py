@@ -2,7 +2,28 @@
 
 from __future__ import annotations
 
-from hisa.tasks.getters import browser, commands, files, screen
+from hisa.tasks.getters import (
+    address,
+    browser,
+    commands,
+    files,
+    programs,
+    records,
+    screen,
+    slides,
+)
 from hisa.tasks.getters.base import GETTERS, Getter, getter
 
-__all__ = ["GETTERS", "Getter", "browser", "commands", "files", "getter", "screen"]
+__all__ = [
+    "GETTERS",
+    "Getter",
+    "address",
+    "browser",
+    "commands",
+    "files",
+    "getter",
+    "programs",
+    "records",
+    "screen",
+    "slides",
+]

@@ -48,6 +48,10 @@ def _yes(look: Callable[[Any], Any]) -> Callable[[Any], str]:
     return lambda tree: "true" if look(tree) else "false"
 
 
+def _is_set(look: Callable[[Any], Any]) -> Callable[[Any], bool]:
+    return lambda tree: look(tree) is not None
+
+
 def _or(look: Callable[[Any], Any], default: Any) -> Callable[[Any], Any]:
     def found(tree: Any) -> Any:
         value = look(tree)
@@ -56,12 +60,34 @@ def _or(look: Callable[[Any], Any], default: Any) -> Callable[[Any], Any]:
     return found
 
 
+def _of_each_extension(*keys: str) -> Callable[[Any], list[Any]]:
+    """A value of every installed extension that has it."""
+    look = _inside(*keys)
+
+    def found(tree: Any) -> list[Any]:
+        extensions = _inside("extensions", "settings")(tree)
+        values = map(look, extensions.values()) if isinstance(extensions, Mapping) else ()
+        return [value for value in values if value is not None]
+
+    return found
+
+
+def _starts_with_a_new_tab(tree: Any) -> bool:
+    """Never set otherwise, or set to that (5)."""
+    session = _inside("session")(tree)
+    return session is None or _inside("restore_on_startup")(session) == 5
+
+
 _FONTS = {"default_fixed_font_size": 13, "default_font_size": 16, "minimum_font_size": 13}
 
 PREFERENCES: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "bookmarks": ("Default/Bookmarks", _or(_inside("roots"), {})),
     "chrome_font_size": ("Default/Preferences", _or(_inside("webkit", "webprefs"), _FONTS)),
     "chrome_language": ("Local State", _or(_inside("intl", "app_locale"), "en-US")),
+    "data_delete_automacally": (
+        "Default/Preferences",
+        _yes(_is_set(_inside("profile", "default_content_setting_values"))),
+    ),
     "default_search_engine": (
         "Default/Preferences",
         _or(_inside("default_search_provider_data", "template_url_data", "short_name"), "Google"),
@@ -75,6 +101,12 @@ PREFERENCES: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
         "Local State",
         _or(_inside("browser", "enabled_labs_experiments"), []),
     ),
+    "find_installed_extension_name": (
+        "Default/Preferences",
+        _of_each_extension("manifest", "name"),
+    ),
+    "find_unpacked_extension_path": ("Default/Preferences", _of_each_extension("path")),
+    "new_startup_page": ("Default/Preferences", _yes(_starts_with_a_new_tab)),
     "profile_name": ("Default/Preferences", _inside("profile", "name")),
 }
 """Getter name to the file of Chrome's user folder and what is read from it."""

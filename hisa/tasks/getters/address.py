@@ -1,0 +1,74 @@
+"""Getters for the address in the browser's bar, and for parts of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+from urllib.parse import parse_qs, urlsplit
+
+from pydantic import Field
+
+from hisa.tasks.context import Context
+from hisa.tasks.getters.base import getter
+from hisa.tasks.setup.base import Parameters
+
+__all__ = ["Address", "AddressPart", "AddressQuery"]
+
+_BAR = "address and search bar"
+
+
+class Address(Parameters):
+    """The bar leaves the scheme out; ``goto_prefix`` is put before what it shows."""
+
+    goto_prefix: Annotated[str, Field(max_length=100)] = "https://"
+
+
+@getter("active_url_from_accessTree", Address)
+async def active_url(context: Context, wanted: Address) -> str | None:
+    """The address of the tab in front; None where no browser shows one."""
+    seen = await context.environment.observe(elements=True)
+    bars = [element for element in seen.elements or () if element.name.lower() == _BAR]
+    shown = next((bar.text for bar in bars if bar.text), "")
+    return f"{wanted.goto_prefix}{shown}" if shown else None
+
+
+class AddressQuery(Address):
+    """Names of the address's query, and under which names the metric wants them."""
+
+    parse_keys: tuple[str, ...]
+    replace: Mapping[str, str] = Field(default_factory=dict)
+    split_list: bool = False
+
+
+@getter("active_tab_url_parse", AddressQuery)
+async def active_query(context: Context, wanted: AddressQuery) -> dict[str, Any] | None:
+    """Values of the query, empty where the address has none of that name."""
+    address = await active_url(context, wanted)
+    if address is None:
+        return None
+    query = parse_qs(urlsplit(address).query)
+    values = {wanted.replace.get(key, key): query.get(key, [""])[0] for key in wanted.parse_keys}
+    if not wanted.split_list:
+        return values
+    return {name: value.split(",") for name, value in values.items()}
+
+
+class AddressPart(Address):
+    """A part of the address between slashes; ``https:`` is part 0, -1 the last."""
+
+    part_index: Annotated[int, Field(alias="partIndex")]
+    without_query: Annotated[bool, Field(alias="needDeleteId")] = False
+    gives: Annotated[Literal["string", "json"], Field(alias="returnType")]
+    key: str = ""
+
+
+@getter("url_dashPart", AddressPart)
+async def address_part(context: Context, wanted: AddressPart) -> str | dict[str, str] | None:
+    """The part, alone or under a name; None where the address has no such part."""
+    address = await active_url(context, wanted)
+    parts = address.split("/") if address else []
+    if not -len(parts) <= wanted.part_index < len(parts):
+        return None
+    part = parts[wanted.part_index]
+    part = part.partition("?")[0] if wanted.without_query else part
+    return part if wanted.gives == "string" else {wanted.key: part}
