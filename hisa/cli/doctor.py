@@ -75,7 +75,6 @@ def _plugins() -> Iterator[_Finding]:
 
 def _machine() -> Iterator[_Finding]:
     from hisa.environments.probe import probe
-    from hisa.environments.qemu.build import missing_programs
     from hisa.environments.runtime import list_desktops
 
     version = ".".join(str(part) for part in sys.version_info[:3])
@@ -83,12 +82,27 @@ def _machine() -> Iterator[_Finding]:
     left = len(list_desktops())
     what = f"{left} running; one that nobody uses ends itself after environment.idle seconds"
     yield _Finding("machine", "private desktops", True, True, what if left else "none running")
-    lacking = ", ".join(missing_programs())
-    machines = f"not installed: {lacking}" if lacking else "hisa vm build minimal"
-    fix = "scripts/install-vm.sh" if lacking else ""
-    yield _Finding("machine", "virtual machines", not lacking, False, machines, fix)
+    yield _virtual_machines()
     for found in probe():
         yield _Finding("machine", found.name, found.ok, found.needed, found.detail, found.fix)
+
+
+def _virtual_machines() -> _Finding:
+    from hisa.environments.qemu.accel import accel
+    from hisa.environments.qemu.build import find_image, missing_programs
+    from hisa.environments.qemu.recipe import PROFILES, recipe
+    from hisa.environments.qemu.runtime import list_machines
+
+    area = ("machine", "virtual machines")
+    if lacking := ", ".join(missing_programs()):
+        return _Finding(*area, False, False, f"not installed: {lacking}", "scripts/install-vm.sh")
+    built = {name: image for name in PROFILES if (image := find_image(recipe(name)))}
+    if not built:
+        return _Finding(*area, False, False, "no profile is built", "hisa vm build minimal")
+    image = next(iter(built.values()))
+    how = {"kvm": "by KVM", "tcg": "emulated, without KVM"}[accel(image.kernel, image.initrd)]
+    detail = f"{', '.join(built)} built; {how}; {len(list_machines())} running"
+    return _Finding(*area, True, False, detail)
 
 
 @click.command()

@@ -96,7 +96,7 @@ def _row(path: Path, known: dict[str, Any], size: int) -> dict[str, Any]:
 def _line(row: dict[str, Any]) -> str:
     made = time.strftime("%Y-%m-%d %H:%M", time.localtime(row["created"]))
     where = f"  {row['name']} at http://127.0.0.1:{row['port']}" if "port" in row else ""
-    return f"{row['id']:<36} {row['bytes'] / 1e6:7.0f} MB  {made}{where}"
+    return f"{row['id']:<44} {row['bytes'] / 1e6:7.0f} MB  {made}{where}"
 
 
 @vm.command(epilog=_examples("hisa vm start minimal", "hisa vm start with-data"))
@@ -207,10 +207,14 @@ def _execute(machine: Machine, command: Sequence[str]) -> int:
 @click.option("--snapshot", "names", multiple=True, help="Also remove this snapshot.")
 def gc(names: tuple[str, ...]) -> None:
     """Remove old images, states that no longer load, and what machines left that are gone."""
-    from hisa.environments.qemu.gc import collect, drop_snapshot
+    from hisa.environments.qemu.gc import collect, drop_snapshot, taken
 
+    before = taken()
+    removed = [f"snapshots/{name}" for name in names]
     for name in names:
         drop_snapshot(name)
-        click.echo(f"removed snapshots/{name}")
-    for line in collect():
+    removed += collect()
+    for line in removed:
         click.echo(f"removed {line}")
+    freed = f"{(before - taken()) / 1e6:.0f} MB freed" if removed else "nothing to remove"
+    click.echo(f"{freed}; {taken() / 1e6:.0f} MB in use")

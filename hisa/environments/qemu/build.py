@@ -24,7 +24,7 @@ Progress = Callable[[str], None]
 
 _PROGRAMS = ("mmdebstrap", "mkfs.ext4", "qemu-img", "qemu-system-x86_64")
 _FIX = "scripts/install-vm.sh"
-_TELLING = ("I: ", "Setting up ", "Get:")
+_TELLING = ("I: ", "Get:", "Unpacking ", "Setting up ", "update-initramfs")
 
 
 class Image:
@@ -79,6 +79,9 @@ def build(recipe: Recipe, tell: Progress) -> Image:
         if missing:
             raise EnvironmentFailed(f"not installed: {', '.join(missing)}", fix=_FIX)
         begun = time.monotonic()
+        # Frozen on an image of this name that somebody removed, they would read this one's disk.
+        for stale in store.folder("ready").glob(f"{target.name}-*"):
+            shutil.rmtree(stale)
         with store.placed_whole(target) as draft:
             _build_in(draft, recipe, tell)
             _describe(draft, recipe, round(time.monotonic() - begun, 1))
@@ -129,6 +132,7 @@ def _bootstrap(recipe: Recipe, files: Path, out: Path) -> list[str]:
     mode = "root" if os.getuid() == 0 else "unshare"
     return [
         "mmdebstrap",
+        "--verbose",
         f"--mode={mode}",
         "--variant=minbase",
         "--format=tar",
@@ -183,4 +187,4 @@ def _follow(log: Path, process: subprocess.Popen[bytes], tell: Progress) -> None
         told = time.monotonic()
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
         last = next((line for line in reversed(lines) if line.startswith(_TELLING)), "")
-        tell(f"    {told - begun:4.0f} s  {last[:80]}")
+        tell(f"    {told - begun:4.0f} s  {last[:80]}".rstrip())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from hisa.environments.qemu.runtime import list_machines, reap_machines
 from hisa.environments.qemu.template import guest_version
 from hisa.errors import EnvironmentFailed, UsageError
 
-__all__ = ["collect", "drop_snapshot", "sizes"]
+__all__ = ["collect", "drop_snapshot", "sizes", "taken"]
 
 
 def drop_snapshot(name: str) -> None:
@@ -81,5 +83,16 @@ def _loads(manifest: dict[str, Any]) -> bool:
 
 
 def sizes(path: Path) -> int:
-    """Bytes that a folder takes on the disk; holes take none."""
-    return sum(file.stat().st_blocks * 512 for file in path.rglob("*") if file.is_file())
+    """Bytes that a folder takes on the disk; holes take none, nor do files that go meanwhile."""
+    total = 0
+    for folder, _, names in os.walk(path):
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):
+                total += os.lstat(os.path.join(folder, name)).st_blocks * 512
+    return total
+
+
+def taken() -> int:
+    """Bytes that all images, ready desktops, snapshots and machines take."""
+    kinds = ("images", "ready", "snapshots", "machines")
+    return sum(sizes(store.folder(kind)) for kind in kinds)

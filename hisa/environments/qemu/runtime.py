@@ -144,15 +144,20 @@ def reap_machines() -> int:
     """Remove what machines that are gone left; how many there were."""
     removed = 0
     for path in store.folder("machines").iterdir():
-        manifest = store.read_manifest(path)
-        if manifest is None:
-            gone = time.time() - path.stat().st_mtime > _YOUNG_SECONDS
-        else:
-            gone = not _runs(manifest)
-        if gone:
+        if _is_litter(path):
             shutil.rmtree(path, ignore_errors=True)
             removed += 1
     return removed
+
+
+def _is_litter(path: Path) -> bool:
+    manifest = store.read_manifest(path)
+    if manifest is not None:
+        return not _runs(manifest)
+    try:
+        return time.time() - path.stat().st_mtime > _YOUNG_SECONDS
+    except FileNotFoundError:  # its owner removes it
+        return False
 
 
 def find_machine(ident: str) -> tuple[Path, dict[str, Any]]:

@@ -166,6 +166,7 @@ def ready(image: Image, size: Size, tell: Callable[[str], None] = lambda line: N
 def _make_ready(
     image: Image, shape: Shape, guest: bytes, target: Path, tell: Callable[[str], None]
 ) -> None:
+    tell(f"{image.name}: booting, to freeze the ready desktop; takes up to a minute")
     for left in reversed(range(_BOOT_TRIES)):
         start = time.monotonic()
         try:

@@ -3,29 +3,59 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
-from hisa.environments.qemu.build import build, missing_programs
+from hisa.environments.qemu.build import Image, build, missing_programs
 from hisa.environments.qemu.recipe import recipe
 from hisa.environments.qemu.template import Template, ready
 from hisa.observation import DEFAULT_IMAGE_LIMIT
+from tests.cli.command import Command
 
 ASKED = "HISA_TEST_VM" in os.environ
 """Machines take minutes of emulated processor time: their tests run where they are asked for."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    skip = pytest.mark.skip(reason="starts virtual machines: HISA_TEST_VM=1 make test")
+    skip = pytest.mark.skip(reason="starts virtual machines: make test-vm")
     for item in items:
         if item.get_closest_marker("vm") and not ASKED:
             item.add_marker(skip)
 
 
 @pytest.fixture(scope="session")
-def minimal() -> Template:
-    """The frozen desktop of the profile ``minimal``; skips where machines cannot be made."""
+def image() -> Image:
+    """The image of the profile ``minimal``; skips where machines cannot be made."""
     missing = missing_programs()
     if missing:
         pytest.skip(f"not installed: {', '.join(missing)}; run scripts/install-vm.sh")
-    return ready(build(recipe("minimal"), print), DEFAULT_IMAGE_LIMIT, print)
+    return build(recipe("minimal"), print)
+
+
+@pytest.fixture(scope="session")
+def minimal(image: Image) -> Template:
+    """The frozen desktop of the profile ``minimal``."""
+    return ready(image, DEFAULT_IMAGE_LIMIT, print)
+
+
+@pytest.fixture(scope="session")
+def own_cache(image: Image) -> Iterator[Path]:
+    """A cache that the tests may clean up and count; it shares the costly image alone."""
+    with TemporaryDirectory(prefix="hisa-test-") as name:
+        images = Path(name, "hisa", "vm", "images")
+        images.mkdir(parents=True)
+        (images / image.name).symlink_to(image.folder)
+        yield Path(name)
+
+
+@pytest.fixture
+def hisa(own_cache: Path, tmp_path: Path) -> Iterator[Command]:
+    """The command line on that cache; no machine outlives the test."""
+    command = Command(tmp_path)
+    command.environ["XDG_CACHE_HOME"] = str(own_cache)
+    yield command
+    for machine in command.json("vm", "ls")["machines"]:
+        command.run("vm", "stop", machine["id"])
