@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hisa.tasks.getters import browser, commands, files, screen
+from hisa.tasks.getters import browser, commands, files, miniwob, screen
 from hisa.tasks.getters.base import GETTERS, Getter, getter
 
-__all__ = ["GETTERS", "Getter", "browser", "commands", "files", "getter", "screen"]
+__all__ = ["GETTERS", "Getter", "browser", "commands", "files", "getter", "miniwob", "screen"]
