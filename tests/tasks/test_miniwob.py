@@ -23,6 +23,7 @@ from hisa.tasks.miniwob.episode import STATE, outcome
 from hisa.tasks.miniwob.stage import Stage
 from hisa.tasks.problems import problems
 from tests.tasks.machine import Machine
+from tests.tasks.pages import needs_pages
 
 Told = Callable[..., dict[str, Any]]
 
@@ -57,6 +58,7 @@ def tell(client: httpx.Client, what: str, **body: Any) -> Any:
     return client.post(f"/stage/{what}", json=body).raise_for_status().json()
 
 
+@needs_pages
 def test_all_registered_tasks_are_there_and_each_has_its_page() -> None:
     names = pages.tasks()
     assert len(names) == 128
@@ -73,6 +75,7 @@ def test_all_registered_tasks_are_there_and_each_has_its_page() -> None:
     assert not set(pages.left_out()) & set(names)
 
 
+@needs_pages
 def test_a_task_is_known_by_its_name_and_its_seed() -> None:
     task = load_task("miniwob:click-test", seed=5)
     assert (task.id, task.domain, problems(task)) == ("click-test", "browser", [])

@@ -19,10 +19,12 @@ from hisa.tasks.files import load_task
 from hisa.tasks.miniwob.episode import Known, known
 from hisa.tasks.scorer import TaskScorer
 from tests.bench import Bench, click, done
+from tests.tasks.pages import needs_pages
 
 pytestmark = [
     pytest.mark.desktop,
     pytest.mark.browser,
+    needs_pages,
     pytest.mark.asyncio(loop_scope="module"),
     pytest.mark.skipif(
         not shutil.which("chromium"), reason="needs Chromium: scripts/install-system.sh"
