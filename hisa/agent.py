@@ -114,8 +114,9 @@ class Agent:
             done: steps already done, where a run goes on: the desktop and the state are as
                 they were after that step.
         """
+        self._task = task
         try:
-            ending = await self._episode(task, done)
+            ending = await self._episode(done)
         except BudgetExceeded as error:
             ending = _Ending("budget", str(error))
         except (ModelUnavailable, InvalidReply) as error:
@@ -129,19 +130,19 @@ class Agent:
         except Exception as error:  # a defect: written down, then seen by the developer
             self._failed("hisa", error)
             raise
-        score = await self._conclude(task, ending)
+        score = await self._conclude(ending)
         self.log.emit(RunFinished(exit_status=ending.status, message=ending.message, score=score))
         return Result(self.log.id, ending.status, ending.message, score, self.log.step)
 
-    async def _episode(self, task: Task, done: int) -> _Ending:
+    async def _episode(self, done: int) -> _Ending:
         if not done:
             await self.environment.reset()  # 1: the initial state and the first screenshot
-            await self.scorer.prepare(task, self.environment)
-            await self.state.recall(task)  # 2: patterns and SOPs, made into advice
+            self._task = await self.scorer.prepare(self._task, self.environment)
+            await self.state.recall(self._task)  # 2: patterns and SOPs, made into advice
         observation = await self._look()
         for number in range(done + 1, self.max_steps + 1):
             self.log.step = number
-            observation, outcome = await self.step(task, observation)
+            observation, outcome = await self.step(self._task, observation)
             if outcome.ends:
                 return _Ending(outcome.ends, outcome.output)
         return _Ending("max_steps", f"{self.max_steps} steps without termination")
@@ -202,9 +203,10 @@ class Agent:
         )
         return observation
 
-    async def _conclude(self, task: Task, ending: _Ending) -> float | None:
+    async def _conclude(self, ending: _Ending) -> float | None:
         """Steps 7 and 8. What breaks here is recorded and does not change how the run ended."""
         score: float | None = None
+        task = self._task
         try:
             if ending.status in ("succeeded", "infeasible"):
                 await self.state.induct(task, self.log.id)  # 7: never sees the score

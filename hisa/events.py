@@ -26,6 +26,7 @@ __all__ = [
     "Guidance",
     "ImageSink",
     "Induced",
+    "Instructed",
     "LoopDetected",
     "ModelAsked",
     "ModelCalled",
@@ -73,6 +74,13 @@ class RunResumed(_Event):
     type: Literal["run_resumed"] = "run_resumed"
     desktop: Literal["reattached", "replayed", "fresh"] = "fresh"
     detail: str = ""
+
+
+class Instructed(_Event):
+    """The setup found what the task's words are, such as those that a page draws."""
+
+    type: Literal["instructed"] = "instructed"
+    instruction: str
 
 
 class PatternUse(BaseModel):
@@ -320,6 +328,7 @@ class RunFinished(_Event):
 Event = Annotated[
     RunStarted
     | RunResumed
+    | Instructed
     | Guidance
     | Observed
     | ModelAsked

@@ -494,8 +494,8 @@ class PatternStore(Protocol):
 class Scorer(Protocol):
     """Prepares a task's initial state and scores the result."""
 
-    async def prepare(self, task: Task, environment: Environment) -> None:
-        """Run the task's setup.
+    async def prepare(self, task: Task, environment: Environment) -> Task:
+        """Run the task's setup; the task as it is then: a setup may find its instruction.
 
         Raises:
             EnvironmentFailed: the initial state cannot be reached.

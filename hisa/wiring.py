@@ -148,7 +148,7 @@ async def open_agent(
             state=state,
             tools=tools,
             environment=environment,
-            scorer=TaskScorer(),
+            scorer=TaskScorer(emit=emit),
             log=_Tee(log, emit),
             max_steps=settings.run.max_steps,
             elements=reads_elements or isinstance(grounder, ElementsGrounder),

@@ -77,7 +77,7 @@ class Bench:
             state=self.state,
             tools=tools,
             environment=self.environment,
-            scorer=TaskScorer(),
+            scorer=TaskScorer(emit=emit),
             log=self.log,
             max_steps=max_steps,
         )

@@ -49,7 +49,7 @@ class Job(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     task: str
-    """Path of the task file."""
+    """Path of the task file, or the name of a page."""
     settings: dict[str, Any]
     runs: str
     """Folder in which the run folder is made."""
@@ -157,7 +157,7 @@ async def _guarded(job: Job, tell: Callable[[Message], None]) -> None:
 
 async def _attempt(job: Job, tell: Callable[[Message], None]) -> RunEnded:
     settings = Settings.model_validate(job.settings)
-    task = load_task(Path(job.task))
+    task = load_task(job.task, seed=settings.run.seed)
     maker = find_parts(job.environment)
     watch = _Watch(tell)
     with RunLog.create(

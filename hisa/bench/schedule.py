@@ -174,9 +174,11 @@ class Bench:
         )
 
     def _job(self, slot: Slot) -> Job:
+        settings = self._ledger.plan.variants[slot.variant]
+        run = settings["run"]
         return Job(
             task=self._paths[slot.task],
-            settings=self._ledger.plan.variants[slot.variant],
+            settings={**settings, "run": {**run, "seed": run["seed"] + slot.repeat - 1}},
             runs=str(self._ledger.runs),
             environment=self._environment,
         )

@@ -1,14 +1,15 @@
-"""Suites: folders of task files, named ``own:DIR``, ``spider2v:DIR`` or ``osworld:DIR``."""
+"""Suites: folders of task files (``own:DIR``, ``spider2v:DIR``, ``osworld:DIR``) and pages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hisa.bench.records import PlannedTask
 from hisa.errors import OperatorError, UsageError
-from hisa.tasks.files import load_task
+from hisa.tasks.files import MINIWOB, load_task
+from hisa.tasks.miniwob import pages
 from hisa.tasks.problems import problems as lacking
 
 __all__ = ["SUITES", "Suite", "open_suite"]
@@ -64,26 +65,37 @@ def open_suite(name: str, only: Iterable[str] = ()) -> Suite:
     """The tasks of a suite, in the order of their files.
 
     Args:
-        name: ``KIND:DIR``.
+        name: ``KIND:DIR``, ``miniwob``, or ``miniwob:`` and some of its tasks with commas between.
         only: ids of tasks; empty: all.
 
     Raises:
         UsageError: an unknown kind, no such folder, no task that can be run, or an unknown id.
     """
     kind, _, place = name.partition(":")
+    wanted = frozenset(only)
+    if f"{kind}:" == MINIWOB:
+        return _narrowed(_miniwob(place), wanted)
     folder = Path(place).expanduser()
     if kind not in SUITES or not place:
         allowed = ", ".join(f"{kind}:DIR" for kind in SUITES)
         raise UsageError(
-            f"suite {name!r}: allowed are {allowed}", fix="hisa bench run own:examples"
+            f"suite {name!r}: allowed are {allowed}, miniwob", fix="hisa bench run own:examples"
         )
     if not folder.is_dir():
         raise UsageError(f"suite {name!r}: no folder {place!r}", fix="ls")
     suite = _loaded(f"{kind}:{folder.resolve()}", sorted(SUITES[kind](folder.resolve())))
-    return _narrowed(suite, frozenset(only))
+    return _narrowed(suite, wanted)
 
 
-def _loaded(name: str, paths: list[Path]) -> Suite:
+def _miniwob(some: str) -> Suite:
+    """All pages, or some by name; the plan of a bench is the same however they were picked."""
+    suite = _loaded("miniwob", [f"{MINIWOB}{task}" for task in pages.tasks()])
+    names = frozenset(some.split(",") if some else ())
+    aside = {} if some else {f"{MINIWOB}{page}": why for page, why in pages.left_out().items()}
+    return _narrowed(replace(suite, problems={**suite.problems, **aside}), names)
+
+
+def _loaded(name: str, paths: Sequence[Path | str]) -> Suite:
     tasks: dict[str, PlannedTask] = {}
     problems: dict[str, str] = {}
     for path in paths:
@@ -99,7 +111,7 @@ def _loaded(name: str, paths: list[Path]) -> Suite:
             problems[str(path)] = "; ".join(missing)
             continue
         kind = name.partition(":")[0]
-        domain = _DOMAIN[kind](path) if kind in _DOMAIN else task.domain
+        domain = _DOMAIN[kind](Path(path)) if kind in _DOMAIN else task.domain
         tasks[task.id] = PlannedTask(id=task.id, path=str(path), domain=domain)
     if not tasks:
         why = f"; the first: {next(iter(problems.values()))}" if problems else ""

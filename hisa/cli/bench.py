@@ -62,13 +62,17 @@ bench.add_command(coverage)
 def run_command(
     ctx: click.Context, /, suite: str, assignments: tuple[str, ...], **options: Any
 ) -> None:
-    """Run every task of SUITE: own:DIR, spider2v:DIR or osworld:DIR.
+    """Run every task of SUITE: own:DIR, spider2v:DIR, osworld:DIR or miniwob.
 
     \b
     hisa bench run own:examples --out benches/first
     hisa bench run osworld:DIR --env vm:office --workers 4 --repeat 2 --out benches/osworld
+    hisa bench run miniwob --workers 2 --repeat 3 --max-steps 12 --out benches/miniwob
+    hisa bench run miniwob:click-test,login-user --out benches/two-pages
     hisa bench run own:examples --ablate table5 --out benches/table5
     hisa bench run own:examples --ablate full --ablate no-roi+no-patterns --out benches/two
+
+    A repeat has the seed run.seed + its number - 1, by which pages of MiniWoB++ draw what they ask.
 
     Every attempt is a run folder in an environment of its own, and is kept. The same command goes
     on with a bench that was stopped or killed. A machine that breaks is tried again, 3 times at

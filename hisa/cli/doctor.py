@@ -43,6 +43,7 @@ def _packages(settings: Settings) -> Iterator[_Finding]:
             "embedder bge-m3",
             "pip install 'hisa[bge]'",
         ),
+        ("miniwob", False, "pages of MiniWoB++", "pip install --no-deps miniwob==1.1.0"),
     ):
         found = importlib.util.find_spec(module) is not None
         detail = what if found else f"{what}: not installed"

@@ -36,12 +36,14 @@ def _overrides(options: dict[str, Any]) -> dict[str, Any]:
     return {**tree, **models}
 
 
-def _read_task(text: str, domain: str) -> Task:
+def _read_task(text: str, domain: str, seed: int) -> Task:
     from hisa.errors import UsageError
-    from hisa.tasks.files import load_task, task_from_text
+    from hisa.tasks.files import MINIWOB, load_task, task_from_text
 
     if text == "-":
         return task_from_text(sys.stdin.read(), domain=domain)
+    if text.startswith(MINIWOB) and len(text.split()) == 1:
+        return load_task(text, seed=seed)
     looks_like_file = text.endswith((".yaml", ".yml", ".json")) and "\n" not in text
     if looks_like_file and " " not in text.strip():
         path = Path(text)
@@ -70,11 +72,12 @@ def _read_task(text: str, domain: str) -> Task:
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, and no progress.")
 @click.pass_context
 def run(ctx: click.Context, /, task: str, assignments: tuple[str, ...], **options: Any) -> None:
-    """Run an agent on TASK: a text, a task file (.yaml), or - for standard input.
+    """Run an agent on TASK: a text, a task file (.yaml), miniwob:NAME, or - for standard input.
 
     \b
     hisa run "Open the text editor. Type \"hello\". Save the file as \"hi.txt\"."
     hisa run examples/shopping_list.yaml
+    hisa run miniwob:click-test --set run.seed=3
     hisa run task.yaml --model gpt-5 --budget-usd 1 --max-steps 30
     OPENAI_BASE_URL=http://127.0.0.1:8000/v1 OPENAI_API_KEY=x hisa run "…" --model NAME
     hisa run "…" --env display=:0          (your own screen; asks before every act)
@@ -87,6 +90,6 @@ def run(ctx: click.Context, /, task: str, assignments: tuple[str, ...], **option
 
     file, earlier = ctx.meta["hisa.settings"]
     settings: Settings = load(file, [*earlier, *assignments], overrides=_overrides(options))
-    chosen = _read_task(task, options["domain"])
+    chosen = _read_task(task, options["domain"], settings.run.seed)
     status = episode(settings, chosen, as_json=options["as_json"], report=options["report"])
     ctx.exit(status)

@@ -34,7 +34,7 @@ def prefetch(suite: str, cache: Path | None) -> int:
     from hisa.tasks.files import load_task
     from hisa.tasks.problems import urls
 
-    tasks = [load_task(Path(task.path)) for task in open_suite(suite).tasks]
+    tasks = [load_task(task.path) for task in open_suite(suite).tasks]
     wanted = list(dict.fromkeys(url for task in tasks for url in urls(task)))
     failed = asyncio.run(_fetch_all(FileCache(cache), wanted))
     click.echo(f"{len(tasks)} tasks, {len(wanted)} files, {len(wanted) - failed} in the cache")

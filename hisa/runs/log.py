@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from hisa.errors import EnvironmentFailed, UsageError
-from hisa.events import Evaluated, Event, RunFinished, StepFinished
+from hisa.events import Evaluated, Event, Instructed, RunFinished, StepFinished
 from hisa.protocols import Task
 from hisa.runs.encode import encode
 from hisa.runs.manifest import Manifest, TaskRecord, Totals, versions
@@ -137,7 +137,9 @@ class RunLog:
             self.manifest.finish(event)
         elif isinstance(event, Evaluated):
             self.manifest.score = event.score
-        if isinstance(event, StepFinished | Evaluated | RunFinished):
+        elif isinstance(event, Instructed):
+            self.manifest.task.instruction = event.instruction
+        if isinstance(event, Instructed | StepFinished | Evaluated | RunFinished):
             self._write_manifest()
         return event
 

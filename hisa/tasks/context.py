@@ -89,6 +89,8 @@ class Context:
     """Of the desktop's user, where a task's command asks for it."""
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
     """How seconds are waited for."""
+    instruction: str = ""
+    """What a setup step found the task's words to be; empty: those of the task."""
     _programs: dict[str, str] = field(default_factory=dict)
     _screen: Size | None = None
 

@@ -78,7 +78,10 @@ def load_folder(folder: Path) -> list[LoadedFile]:
         UsageError: there is no such folder.
     """
     if not folder.is_dir():
-        raise UsageError(f"{folder}: no such folder")
+        raise UsageError(
+            f"{folder}: no such folder; what is counted is the task files below one",
+            fix="hisa bench coverage DIR",
+        )
     paths = sorted(
         path for path in folder.rglob("*") if path.suffix.lower() in _ENDINGS and path.is_file()
     )

@@ -16,10 +16,13 @@ from hisa.protocols import Task
 from hisa.tasks import benchmark
 from hisa.tasks.benchmark import explain
 from hisa.tasks.domains import guess_domain
+from hisa.tasks.miniwob.task import miniwob_task
 from hisa.tasks.own import Check, OwnFile, SetupStep
 
-__all__ = ["Check", "SetupStep", "load_task", "task_from_text"]
+__all__ = ["MINIWOB", "Check", "SetupStep", "load_task", "task_from_text"]
 
+MINIWOB = "miniwob:"
+"""How the name of a page begins where a task file could stand."""
 MAX_FILE = 1_000_000
 """Bytes of a task file."""
 
@@ -63,12 +66,19 @@ def _read(path: Path) -> dict[str, Any]:
     return value
 
 
-def load_task(path: Path) -> Task:
-    """Read a task file; what it holds decides whose it is.
+def load_task(place: Path | str, *, seed: int = 0) -> Task:
+    """The task of a file, whose keys decide whose it is, or of a page: ``miniwob:NAME``.
+
+    Args:
+        place: a file; where it is a text, also a page.
+        seed: of what a page draws; files have no use for it.
 
     Raises:
-        UsageError: what is wrong with which key.
+        UsageError: what is wrong with which key, or no such page.
     """
+    if isinstance(place, str) and place.startswith(MINIWOB):
+        return miniwob_task(place.removeprefix(MINIWOB), seed=seed)
+    path = Path(place)
     tree = _read(path)
     return benchmark.from_json(path, tree) if benchmark.looks_like(tree) else _own(path, tree)
 

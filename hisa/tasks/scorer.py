@@ -6,12 +6,14 @@ import asyncio
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from hisa.errors import EnvironmentFailed, UsageError
+from hisa.events import Emit, Instructed
 from hisa.protocols import Environment, ExitStatus, Task
 from hisa.tasks import own
 from hisa.tasks.benchmark import RawStep, explain
@@ -31,6 +33,7 @@ class TaskScorer:
         cache: where files of the internet are kept.
         password: of the desktop's user; ``{CLIENT_PASSWORD}`` in a benchmark's commands.
         pause: how a step that waits does so.
+        emit: gets an `Instructed` where the setup says what the task's words are.
     """
 
     def __init__(
@@ -39,13 +42,15 @@ class TaskScorer:
         cache: FileCache | None = None,
         password: str = "password",
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        emit: Emit = lambda _: None,
     ) -> None:
         self._cache = cache or FileCache()
         self._password = password
         self._pause = pause
+        self._emit = emit
 
-    async def prepare(self, task: Task, environment: Environment) -> None:
-        """Run the setup in order.
+    async def prepare(self, task: Task, environment: Environment) -> Task:
+        """Run the setup in order; the task as it is then, with the words that the setup found.
 
         Raises:
             UsageError: something that the task needs is not here; nothing was done yet.
@@ -61,6 +66,10 @@ class TaskScorer:
                     raise EnvironmentFailed(
                         f"setup step {number} of task {task.id!r}: {error}", fix=error.fix
                     ) from error
+        if not context.instruction:
+            return task
+        self._emit(Instructed(instruction=context.instruction))
+        return replace(task, instruction=context.instruction)
 
     async def score(
         self, task: Task, environment: Environment, status: ExitStatus

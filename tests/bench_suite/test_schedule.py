@@ -14,7 +14,7 @@ from hisa.bench.ledger import AttemptLedger, read_attempts
 from hisa.bench.schedule import Bench, Progress
 from hisa.bench.summary import summarise
 from hisa.errors import EnvironmentFailed
-from hisa.runs.read import list_runs
+from hisa.runs.read import list_runs, read_manifest
 from tests.bench_suite.forms import PARTS, ledger
 
 
@@ -53,6 +53,13 @@ async def test_every_slot_gets_one_result_and_every_try_its_own_run_folder(tmp_p
     lines = (book.folder / "attempts.jsonl").read_text().splitlines()
     started = [row for row in map(json.loads, lines) if row["type"] == "started"]
     assert len({row["worker"] for row in started}) >= 3, "a dead worker is replaced"
+
+
+async def test_each_repeat_has_a_seed_of_its_own(tmp_path: Path) -> None:
+    book = ledger(tmp_path, "ada", repeat=2)
+    await bench(book, 1).run()
+    seeds = [read_manifest(folder).seed for folder in list_runs(book.runs)]
+    assert sorted(seeds) == [0, 1]
 
 
 async def test_a_stopped_bench_closes_its_runs_and_goes_on(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hisa.bench.suites import open_suite
 from hisa.errors import UsageError
 from tests.bench_suite.forms import write_task
+from tests.tasks.pages import needs_pages
 
 
 def test_a_folder_of_our_own_tasks_is_a_suite_and_bad_files_are_named(tmp_path: Path) -> None:
@@ -64,9 +65,33 @@ def test_files_of_a_benchmark_are_found_where_it_keeps_them(
     assert suite.problems == {}
 
 
+@needs_pages
+def test_the_pages_of_miniwob_are_a_suite_of_their_own() -> None:
+    suite = open_suite("miniwob")
+    assert len(suite.tasks) == 128
+    assert (suite.tasks[0].path, suite.tasks[0].domain) == ("miniwob:ascending-numbers", "browser")
+    assert set(suite.problems) == {
+        f"miniwob:{page}"
+        for page in ("button-delay", "chase-circle", "hover-shape", "moving-items", "simon-says")
+    }
+    some = open_suite("miniwob:click-test,login-user")
+    assert some.tasks == open_suite("miniwob", ["login-user", "click-test"]).tasks
+    assert (some.name, [task.id for task in some.tasks], some.problems) == (
+        "miniwob",
+        ["click-test", "login-user"],
+        {},
+    )
+    with pytest.raises(UsageError, match="no task 'moving-items' in 'miniwob'"):
+        open_suite("miniwob:moving-items")
+    with pytest.raises(UsageError, match="no task 'enter-date'"):
+        open_suite("miniwob:click-test", ["enter-date"])
+
+
 @pytest.mark.parametrize("name", ["nonsense", "own", "own:", "kaggle:.", ":x"])
 def test_an_unknown_suite_is_refused_with_the_kinds(name: str) -> None:
-    with pytest.raises(UsageError, match=r"allowed are own:DIR, spider2v:DIR, osworld:DIR"):
+    with pytest.raises(
+        UsageError, match=r"allowed are own:DIR, spider2v:DIR, osworld:DIR, miniwob"
+    ):
         open_suite(name)
 
 

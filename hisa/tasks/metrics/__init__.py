@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hisa.tasks.metrics import browser, data, docs, slides, table, text
+from hisa.tasks.metrics import browser, data, docs, miniwob, slides, table, text
 from hisa.tasks.metrics.base import METRICS, BadRules, Metric, Unreadable
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "browser",
     "data",
     "docs",
+    "miniwob",
     "slides",
     "table",
     "text",

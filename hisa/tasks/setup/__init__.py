@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from hisa.tasks.setup import browser, files, programs, windows
+from hisa.tasks.setup import browser, files, miniwob, programs, windows
 from hisa.tasks.setup.base import SETUP, Parameters, Step, step
 
-__all__ = ["SETUP", "Parameters", "Step", "browser", "files", "programs", "step", "windows"]
+__all__ = [
+    "SETUP",
+    "Parameters",
+    "Step",
+    "browser",
+    "files",
+    "miniwob",
+    "programs",
+    "step",
+    "windows",
+]

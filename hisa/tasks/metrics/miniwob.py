@@ -1,0 +1,15 @@
+"""The metric over what a page of MiniWoB++ gave."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hisa.tasks.metrics.base import Options, Score, metric
+
+__all__: list[str] = []
+
+
+@metric("miniwob_solved")
+def miniwob_solved(result: Any, expected: Any, options: Options) -> Score:
+    """1 for any reward above 0, as published results count it."""
+    return float(result["reward"] > 0), str(result["reason"])

@@ -1,0 +1,1 @@
+"""MiniWoB++: the pages of the ``miniwob`` package, and how one is shown and watched."""

@@ -1,0 +1,97 @@
+"""One episode in the machine: begun by a setup step, and asked for what it gave."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from hisa.errors import EnvironmentFailed
+from hisa.protocols import Environment
+
+__all__ = ["LOG", "PROGRAM", "STATE", "Known", "command", "known", "last_words", "outcome"]
+
+PROGRAM = "/tmp/hisa-miniwob.pyz"
+STATE = "/tmp/hisa-miniwob.json"
+LOG = "/tmp/hisa-miniwob.log"
+_SCALE, _FLIGHT_SCALE = 2, 1
+"""Screen pixels for one of the page: small pages are 160 x 210, those of airlines like a phone."""
+_CLOSED = (0, -signal.SIGTERM, 128 + signal.SIGTERM, -signal.SIGINT, 128 + signal.SIGINT)
+"""How a browser ends that somebody closed; any other end is a crash."""
+
+
+class Known(BaseModel):
+    """What the stage wrote down; see `hisa.tasks.miniwob.stage`."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    pid: int
+    instruction: str | None = None
+    reward: float | None = None
+    reason: str = ""
+    left: bool = False
+    lost: bool = False
+    exit: int | None = None
+    broken: str = ""
+
+    @property
+    def ready(self) -> bool:
+        """Whether the page has drawn its episode."""
+        return self.instruction is not None
+
+
+def command(page: str, seed: int) -> str:
+    """The bash line that shows a page of the application until its browser ends."""
+    scale = _FLIGHT_SCALE if page.startswith("flight/") else _SCALE
+    words = ["python3", PROGRAM, "--page", page, "--seed", str(seed), "--scale", str(scale)]
+    return f"{shlex.join([*words, '--state', STATE])} >{LOG} 2>&1"
+
+
+async def known(environment: Environment) -> Known | None:
+    """What is known of the episode; None before the stage has begun.
+
+    Raises:
+        EnvironmentFailed: what is written there is not the stage's.
+    """
+    try:
+        return Known.model_validate_json(await environment.read_file(STATE))
+    except FileNotFoundError:
+        return None
+    except ValidationError as error:
+        raise EnvironmentFailed(f"{STATE}: {error.errors()[0]['msg']}") from error
+
+
+async def last_words(environment: Environment) -> str:
+    """The end of the stage's log, where browser and stage say what went wrong."""
+    try:
+        text = (await environment.read_file(LOG)).decode("utf-8", errors="replace")
+    except FileNotFoundError:
+        return "nothing was written"
+    return text.strip()[-500:] or "nothing was written"
+
+
+async def outcome(environment: Environment) -> tuple[float, str]:
+    """The reward of the page without its time penalty, and why.
+
+    What the agent gave up, by leaving the page, by closing the browser or by not finishing, is 0.
+
+    Raises:
+        EnvironmentFailed: the page, its browser or the stage broke before there was a reward.
+    """
+    found = await known(environment)
+    if found is None:
+        raise EnvironmentFailed(f"{STATE} is gone: nothing is known of the episode")
+    if found.reward is not None:
+        return found.reward, f"reward {found.reward:g} {found.reason}".strip()
+    if found.left:
+        return 0.0, "the page was left or loaded again before it gave a reward"
+    if found.exit in _CLOSED:
+        return 0.0, "the browser was closed before the page gave a reward"
+    if found.exit is not None:
+        said = await last_words(environment)
+        raise EnvironmentFailed(f"the browser crashed with {found.exit}: {said}")
+    if (await environment.execute(f"kill -0 {found.pid}")).exit_code != 0:
+        raise EnvironmentFailed(f"the stage ended: {await last_words(environment)}")
+    if found.lost:
+        raise EnvironmentFailed(f"the page crashed: {await last_words(environment)}")
+    return 0.0, "the page gave no reward: the episode is not over"

@@ -1,0 +1,90 @@
+"""The pages of the ``miniwob`` package: which there are, and all of them in one file to run.
+
+The package is never imported: that would need Gymnasium and Selenium, which nothing here uses.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import io
+import re
+import zipfile
+from pathlib import Path
+
+from hisa.errors import UsageError
+
+__all__ = ["FIX", "application", "left_out", "page_path", "tasks"]
+
+FIX = "pip install --no-deps miniwob==1.1.0"
+"""Brings the pages without what drives them elsewhere."""
+_HERE = Path(__file__).parent
+_REGISTERED = re.compile(r"""id=["']miniwob/([A-Za-z0-9.-]+)-v\d+["']""")
+
+
+def _package() -> Path:
+    """The folder of the package.
+
+    Raises:
+        UsageError: it is not installed.
+    """
+    spec = importlib.util.find_spec("miniwob")
+    places = list(spec.submodule_search_locations or ()) if spec is not None else []
+    if not places or not (Path(places[0]) / "html" / "core" / "core.js").is_file():
+        raise UsageError("the pages of MiniWoB++ are not installed", fix=FIX)
+    return Path(places[0])
+
+
+def tasks() -> tuple[str, ...]:
+    """The tasks that the package registers, sorted; the three with a dot are of FlightWoB.
+
+    Raises:
+        UsageError: the package is not installed, or registers nothing that can be read.
+    """
+    text = (_package() / "registration.py").read_text(encoding="utf-8")
+    found = sorted(set(_REGISTERED.findall(text)))
+    if not found:
+        raise UsageError(f"{_package()}: registers no tasks that can be read", fix=FIX)
+    return tuple(found)
+
+
+def left_out() -> dict[str, str]:
+    """Pages that are there and no task, with the reason."""
+    known = set(tasks())
+    pages = sorted(path.stem for path in (_package() / "html" / "miniwob").glob("*.html"))
+    return {page: "the package registers no task for it" for page in pages if page not in known}
+
+
+def page_path(task: str) -> str:
+    """Where the page of a task lies below ``html/``.
+
+    Raises:
+        UsageError: no such task.
+    """
+    known = tasks()
+    if task not in known:
+        some = ", ".join(known[:10])
+        raise UsageError(
+            f"no MiniWoB++ task {task[:100]!r}; there are {len(known)}: {some} …",
+            fix="hisa bench run miniwob",
+        )
+    group, _, name = task.rpartition(".")
+    return f"{group}/{name}/wrapper.html" if group else f"miniwob/{task}.html"
+
+
+@functools.cache
+def application() -> bytes:
+    """A zip application that holds the pages and shows one of them; see `hisa.tasks.miniwob.stage`.
+
+    Raises:
+        UsageError: the package is not installed.
+    """
+    html = _package() / "html"
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.write(_HERE / "stage.py", "__main__.py")
+        archive.write(_HERE / "episode.js", "episode.js")
+        for path in sorted(html.rglob("*")):
+            if path.is_file():
+                archive.write(path, f"html/{path.relative_to(html)}")
+    return buffer.getvalue()

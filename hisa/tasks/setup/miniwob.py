@@ -1,0 +1,53 @@
+"""The step that begins an episode of MiniWoB++."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Annotated
+
+from pydantic import Field
+
+from hisa.errors import EnvironmentFailed
+from hisa.tasks.context import Context
+from hisa.tasks.miniwob.episode import PROGRAM, STATE, command, known, last_words
+from hisa.tasks.miniwob.pages import application, page_path
+from hisa.tasks.setup.base import Parameters, step
+from hisa.tasks.setup.programs import start
+
+__all__ = ["Episode"]
+
+_SECONDS = 180.0
+"""Longest wait for browser and page; an emulated machine needs most of it."""
+
+
+class Episode(Parameters):
+    """A page, and the seed of what it draws."""
+
+    task: Annotated[str, Field(min_length=1, max_length=100)]
+    seed: Annotated[int, Field(ge=0, lt=2**53)] = 0
+
+
+@step("miniwob_page", Episode)
+async def miniwob_page(context: Context, wanted: Episode) -> None:
+    """Show a page, begin its episode, and take the task's instruction from it."""
+    page = page_path(wanted.task)
+    environment = context.environment
+    await environment.execute(f"rm -f {STATE}")
+    await environment.write_file(PROGRAM, await asyncio.to_thread(application))
+    await start(context, command(page, wanted.seed))
+    context.instruction = await _instruction(context)
+
+
+async def _instruction(context: Context) -> str:
+    deadline = time.monotonic() + _SECONDS
+    while time.monotonic() < deadline:
+        found = await known(context.environment)
+        if found is not None and found.instruction is not None:
+            return found.instruction
+        if found is not None and (found.broken or found.exit is not None):
+            said = found.broken or await last_words(context.environment)
+            raise EnvironmentFailed(f"the page did not come up: {said}")
+        await context.pause(0.2)
+    said = await last_words(context.environment)
+    raise EnvironmentFailed(f"the page did not come up within {_SECONDS:g} s: {said}")

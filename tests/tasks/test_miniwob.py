@@ -1,0 +1,176 @@
+"""MiniWoB++ without a browser: which tasks there are, what the stage notes, what it is worth."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import zipfile
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from hisa.errors import EnvironmentFailed, UsageError
+from hisa.protocols import CommandResult
+from hisa.tasks.files import load_task
+from hisa.tasks.miniwob import pages
+from hisa.tasks.miniwob.episode import STATE, outcome
+from hisa.tasks.miniwob.stage import Stage
+from hisa.tasks.problems import problems
+from tests.tasks.machine import Machine
+from tests.tasks.pages import needs_pages
+
+Told = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    archive = tmp_path / "pages.zip"
+    with zipfile.ZipFile(archive, "w") as made:
+        made.writestr("html/core/core.js", "var core;")
+        made.writestr("html/miniwob/a.html", "<p>a</p>")
+        made.writestr("episode.js", "begin()")
+    with Stage(archive, tmp_path / "state", seed=7) as stage:
+        thread = threading.Thread(target=stage.serve_forever, args=(0.05,))
+        thread.start()
+        yield stage
+        stage.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def client(stage: Stage) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=f"http://127.0.0.1:{stage.server_address[1]}") as client:
+        yield client
+
+
+def known(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "state").read_bytes())
+    return found
+
+
+def tell(client: httpx.Client, what: str, **body: Any) -> Any:
+    return client.post(f"/stage/{what}", json=body).raise_for_status().json()
+
+
+@needs_pages
+def test_all_registered_tasks_are_there_and_each_has_its_page() -> None:
+    names = pages.tasks()
+    assert len(names) == 128
+    assert [name for name in names if "." in name] == [
+        "flight.AA",
+        "flight.Alaska",
+        "flight.Alaska-auto",
+    ]
+    with zipfile.ZipFile(BytesIO(pages.application())) as archive:
+        there = set(archive.namelist())
+    assert {f"html/{pages.page_path(name)}" for name in names} <= there
+    assert {"__main__.py", "episode.js", "html/core/core.js"} <= there
+    assert "chase-circle" in pages.left_out()
+    assert not set(pages.left_out()) & set(names)
+
+
+@needs_pages
+def test_a_task_is_known_by_its_name_and_its_seed() -> None:
+    task = load_task("miniwob:click-test", seed=5)
+    assert (task.id, task.domain, problems(task)) == ("click-test", "browser", [])
+    assert task.setup[0]["parameters"] == {"task": "click-test", "seed": 5}
+    with pytest.raises(UsageError, match=r"task '\.\./core'; there are 128"):
+        load_task("miniwob:../core")
+
+
+def test_without_the_package_the_command_that_brings_it_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "miniwob", None)
+    with pytest.raises(UsageError) as refused:
+        load_task("miniwob:click-test")
+    assert refused.value.fix == "pip install --no-deps miniwob==1.1.0"
+
+
+def test_only_the_first_ending_of_the_first_load_counts(
+    client: httpx.Client, tmp_path: Path
+) -> None:
+    assert client.get("/core/core.js").text == "var core;begin()"
+    assert client.get("/miniwob/a.html").text == "<p>a</p>"
+    assert client.get("/miniwob/none.html").status_code == 404
+    assert tell(client, "load") == {"seed": 7, "first": True}
+    tell(client, "ready", instruction="Do it.")
+    tell(client, "done", reward=-1, reason="wrong")
+    tell(client, "done", reward=1, reason="another episode")
+    found = known(tmp_path)
+    assert found["pid"] == os.getpid()
+    assert (found["instruction"], found["reward"], found["reason"]) == ("Do it.", -1.0, "wrong")
+
+
+def test_a_page_loaded_again_gives_nothing_any_more(client: httpx.Client, tmp_path: Path) -> None:
+    tell(client, "load")
+    assert tell(client, "load") == {"seed": 7, "first": False}
+    tell(client, "done", reward=1, reason="")
+    assert (known(tmp_path)["left"], known(tmp_path)["reward"]) == (True, None)
+
+
+def test_a_page_that_goes_without_a_word_is_lost(
+    stage: Stage, client: httpx.Client, tmp_path: Path
+) -> None:
+    with client.stream("GET", "/stage/line") as line:
+        assert line.status_code == 200
+        assert "lost" not in known(tmp_path)
+    client.close()
+    changed = threading.Event()
+    while "lost" not in known(tmp_path):
+        changed.wait(0.02)
+
+
+def test_a_later_stage_takes_over(stage: Stage, client: httpx.Client, tmp_path: Path) -> None:
+    assert known(tmp_path)["pid"] == os.getpid()
+    (tmp_path / "state").write_text('{"pid": 1}')
+    tell(client, "done", reward=1, reason="")
+    assert stage.replaced
+    assert known(tmp_path) == {"pid": 1}
+
+
+async def scored(**state: Any) -> tuple[float, str]:
+    gone = {"kill -0 9$": CommandResult(1, "")}
+    machine = Machine(gone)
+    await machine.write_file(STATE, json.dumps({"pid": 8, **state}).encode())
+    return await outcome(machine)
+
+
+@pytest.mark.parametrize(
+    ("state", "reward", "reason"),
+    [
+        ({"reward": 0.5, "reason": "half", "exit": -11}, 0.5, "reward 0.5 half"),
+        ({"reward": -1.0, "left": True}, -1.0, "reward -1"),
+        ({"reward": None, "left": True, "exit": 0}, 0.0, "left or loaded again"),
+        ({"exit": 0, "lost": True}, 0.0, "browser was closed"),
+        ({"exit": -15}, 0.0, "browser was closed"),
+        ({"instruction": "Do it."}, 0.0, "not over"),
+    ],
+)
+async def test_what_the_agent_gave_up_is_0(
+    state: dict[str, Any], reward: float, reason: str
+) -> None:
+    found = await scored(**state)
+    assert found[0] == reward
+    assert reason in found[1]
+
+
+@pytest.mark.parametrize(
+    ("state", "reason"),
+    [
+        ({"exit": -11}, "browser crashed with -11"),
+        ({"exit": 133, "lost": True}, "browser crashed with 133"),
+        ({"lost": True}, "page crashed"),
+        ({"pid": 9}, "stage ended"),
+        ({"pid": "none"}, STATE),
+    ],
+)
+async def test_what_broke_is_no_score(state: dict[str, Any], reason: str) -> None:
+    with pytest.raises(EnvironmentFailed, match=reason):
+        await scored(**state)

@@ -1,0 +1,156 @@
+"""MiniWoB++ in Chromium on a real desktop: right, wrong, given up, broken; the same by its seed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from hisa.actions import parse, to_space
+from hisa.environments.desktop import DesktopEnvironment
+from hisa.errors import EnvironmentFailed
+from hisa.models.fakes import FunctionModel
+from hisa.observation import Element
+from hisa.protocols import ModelRequest, Task
+from hisa.tasks.files import load_task
+from hisa.tasks.miniwob.episode import Known, known
+from hisa.tasks.scorer import TaskScorer
+from tests.bench import Bench, click, done
+from tests.tasks.pages import needs_pages
+
+pytestmark = [
+    pytest.mark.desktop,
+    pytest.mark.browser,
+    needs_pages,
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.skipif(
+        not shutil.which("chromium"), reason="needs Chromium: scripts/install-system.sh"
+    ),
+]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def desktop() -> AsyncIterator[DesktopEnvironment]:
+    async with DesktopEnvironment() as environment:
+        yield environment
+
+
+async def begin(desktop: DesktopEnvironment, name: str, seed: int = 0) -> Task:
+    return await TaskScorer().prepare(load_task(f"miniwob:{name}", seed=seed), desktop)
+
+
+async def score(desktop: DesktopEnvironment, task: Task) -> tuple[float | None, str]:
+    return await TaskScorer().score(task, desktop, "succeeded")
+
+
+async def button(desktop: DesktopEnvironment, name: str) -> Element:
+    """The button, once it is listed."""
+    while True:
+        seen = await desktop.observe(elements=True, settle=1.0)
+        for element in seen.elements or ():
+            if (element.role, element.name) == ("push button", name):
+                return element
+
+
+async def do(desktop: DesktopEnvironment, source: str) -> None:
+    seen = await desktop.observe()
+    await desktop.act(to_space(parse(source), "screen", screen=seen.screen, image=seen.screen))
+
+
+async def press(desktop: DesktopEnvironment, name: str) -> None:
+    centre = (await button(desktop, name)).box.centre
+    await do(desktop, f"pyautogui.click({centre.x:.0f}, {centre.y:.0f})")
+
+
+async def until(desktop: DesktopEnvironment, what: str) -> Known:
+    """What is known once ``what`` is."""
+    while True:
+        found = await known(desktop)
+        if found is not None and what in found.model_fields_set:
+            return found
+        await desktop.observe(settle=0.2)
+
+
+async def test_a_scripted_model_is_told_what_the_page_asks_for_and_solves_it(
+    tmp_path: Path, desktop: DesktopEnvironment
+) -> None:
+    asked: list[ModelRequest] = []
+
+    def planner(request: ModelRequest) -> str:
+        asked.append(request)
+        return click('push button "Click Me!"') if len(asked) == 1 else done()
+
+    bench = Bench(tmp_path, FunctionModel(planner), environment=desktop)
+    bench.task = load_task("miniwob:click-test")
+    result, run = await bench.run()
+    assert (result.status, result.score) == ("succeeded", 1.0)
+    assert run.manifest.task.instruction == "Click the button."
+    assert "Click the button." in asked[0].text
+    assert "MiniWoB" not in asked[0].text
+
+
+async def test_a_wrong_button_is_0_and_a_second_ending_changes_nothing(
+    desktop: DesktopEnvironment,
+) -> None:
+    task = await begin(desktop, "click-test-2")
+    assert task.instruction == "Click button ONE."
+    await press(desktop, "TWO")
+    found = await until(desktop, "reward")
+    seen = await desktop.observe(elements=True, settle=1.0)
+    assert "Episode over" in {element.name for element in seen.elements or ()}
+    await do(desktop, "pyautogui.click(160, 210)")  # where a click would begin another episode
+    assert await score(desktop, task) == (0.0, "miniwob_solved: reward -1")
+    assert await known(desktop) == found
+
+
+async def test_doing_nothing_is_0(desktop: DesktopEnvironment) -> None:
+    found = await score(desktop, await begin(desktop, "click-button"))
+    assert found == (0.0, "miniwob_solved: the page gave no reward: the episode is not over")
+
+
+async def test_the_same_seed_draws_the_same_and_another_does_not(
+    desktop: DesktopEnvironment,
+) -> None:
+    drawn = []
+    for seed in (3, 3, 4):
+        await begin(desktop, "click-test", seed)
+        drawn.append((await button(desktop, "Click Me!")).box)
+    assert drawn[0] == drawn[1]
+    assert drawn[0] != drawn[2]
+
+
+async def test_a_page_loaded_again_is_0(desktop: DesktopEnvironment) -> None:
+    task = await begin(desktop, "click-test")
+    await do(desktop, "pyautogui.press('f5')")
+    await until(desktop, "left")
+    assert (await score(desktop, task))[0] == 0.0
+
+
+async def test_a_closed_browser_is_0(desktop: DesktopEnvironment) -> None:
+    task = await begin(desktop, "click-test")
+    await do(desktop, "pyautogui.hotkey('alt', 'f4')")
+    await until(desktop, "exit")
+    found = await score(desktop, task)
+    assert found[0] == 0.0
+    assert "left" in found[1] or "closed" in found[1]
+
+
+@pytest.mark.parametrize(
+    ("killed", "sign", "reason"),
+    [
+        ("-f -- --type=renderer", "lost", "page crashed"),
+        ("-P {pid}", "exit", "browser crashed with -9"),
+    ],
+)
+async def test_a_page_or_browser_that_crashes_is_no_score(
+    desktop: DesktopEnvironment, killed: str, sign: str, reason: str
+) -> None:
+    task = await begin(desktop, "click-test")
+    found = await until(desktop, "instruction")
+    await desktop.execute(f"kill -9 $(pgrep {killed.format(pid=found.pid)})")
+    await until(desktop, sign)
+    with pytest.raises(EnvironmentFailed, match=reason):
+        await score(desktop, task)
