@@ -21,10 +21,20 @@ from hisa.models.ledger import Ledger
 from hisa.models.open import open_models
 from hisa.patterns.open import open_memory
 from hisa.planner.planner import GlobalPlanner
-from hisa.protocols import Environment, Grounder, Model, ModelReply, ModelRequest, Role, Task
+from hisa.protocols import (
+    Environment,
+    Grounder,
+    Model,
+    ModelReply,
+    ModelRequest,
+    Role,
+    Scorer,
+    Task,
+)
 from hisa.runs.log import RunLog
 from hisa.state.manager import build_state
 from hisa.tasks.scorer import TaskScorer
+from hisa.tasks.start import FingerprintingScorer
 from hisa.tools.registry import ToolRegistry
 
 __all__ = ["Listener", "Workshop", "open_agent"]
@@ -131,6 +141,9 @@ async def open_agent(
         )
         if not log.step and not workshop.events:
             emit(_started(task, log))
+        scorer: Scorer = TaskScorer()
+        if settings.run.fingerprint:
+            scorer = FingerprintingScorer(scorer, environment=environment, emit=emit)
         if workshop.ask is not None and _must_ask(settings, environment):
             environment = ConfirmedEnvironment(environment, ask=workshop.ask, emit=emit)
         tools = ToolRegistry(emit=emit)
@@ -148,7 +161,7 @@ async def open_agent(
             state=state,
             tools=tools,
             environment=environment,
-            scorer=TaskScorer(),
+            scorer=scorer,
             log=_Tee(log, emit),
             max_steps=settings.run.max_steps,
             elements=reads_elements or isinstance(grounder, ElementsGrounder),
