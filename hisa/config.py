@@ -49,6 +49,8 @@ class RunSettings(_Section):
     seed: int = 0
     confirm: Literal["auto", "always", "never"] = "auto"
     """Ask a person before each act and command; auto: on a display that is not thrown away."""
+    fingerprint: bool = False
+    """Write down what a task began from: files and versions. ``hisa bench run`` sets it."""
 
 
 class ModelSettings(_Section):

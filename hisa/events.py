@@ -21,6 +21,7 @@ __all__ = [
     "Evaluated",
     "Event",
     "Failed",
+    "Fingerprinted",
     "Grounded",
     "GroundingFailed",
     "Guidance",
@@ -41,6 +42,7 @@ __all__ = [
     "RunResumed",
     "RunStarted",
     "Said",
+    "StartFile",
     "StepFinished",
     "event_adapter",
 ]
@@ -116,6 +118,38 @@ class Observed(_Event):
     window: str = ""
     windows: tuple[str, ...] = ()
     elements: int | None = None
+    seconds: float = 0.0
+
+
+class StartFile(BaseModel):
+    """A file that was there when a task began; ``size`` in bytes."""
+
+    model_config = ConfigDict(frozen=True)
+    path: str
+    size: int
+    sha256: str = ""
+    """Empty where the file is too large to be read for this, or cannot be read."""
+
+
+class Fingerprinted(_Event):
+    """What a task began from, after its set-up and before anything else.
+
+    The screen belongs to it and is not here: it is the `Observed` that follows.
+    """
+
+    type: Literal["fingerprinted"] = "fingerprinted"
+    environment: str
+    """Kind of the machine, or its name; a machine at an address is just ``guest``."""
+    versions: dict[str, str] = {}
+    """What it was made of: HiSA, image, system, packages."""
+    files: tuple[StartFile, ...] | None = None
+    """Those that the set-up names and those in the home folder; None where it is not known."""
+    more: bool = False
+    """Whether there were more files than are looked at."""
+    unknown: str = ""
+    """Why the machine could not tell its files and packages; empty where it could."""
+    digest: str = ""
+    """SHA-256 over all of the above but ``unknown``: the same start has the same one."""
     seconds: float = 0.0
 
 
@@ -330,6 +364,7 @@ Event = Annotated[
     | RunResumed
     | Instructed
     | Guidance
+    | Fingerprinted
     | Observed
     | ModelAsked
     | ModelCalled

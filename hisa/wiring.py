@@ -19,12 +19,23 @@ from hisa.grounder.vision import VisionGrounder
 from hisa.models.budget import Budget
 from hisa.models.ledger import Ledger
 from hisa.models.open import open_models
+from hisa.patterns.memory import PatternMemory
 from hisa.patterns.open import open_memory
 from hisa.planner.planner import GlobalPlanner
-from hisa.protocols import Environment, Grounder, Model, ModelReply, ModelRequest, Role, Task
+from hisa.protocols import (
+    Environment,
+    Grounder,
+    Model,
+    ModelReply,
+    ModelRequest,
+    Role,
+    Scorer,
+    Task,
+)
 from hisa.runs.log import RunLog
 from hisa.state.manager import build_state
 from hisa.tasks.scorer import TaskScorer
+from hisa.tasks.start import FingerprintingScorer
 from hisa.tools.registry import ToolRegistry
 
 __all__ = ["Listener", "Workshop", "open_agent"]
@@ -114,16 +125,13 @@ async def open_agent(
     async with AsyncExitStack() as stack:
         opened = await stack.enter_async_context(open_models(settings, emit, budget, ledger))
         models = {role: _AtStep(model, log) for role, model in opened.items()}
-        if workshop.environment is not None:
-            environment = await workshop.environment()
-        else:
-            environment = open_environment(settings.environment, image_limit(settings))
-            await stack.enter_async_context(environment)
-        memory = None
-        if settings.patterns.enabled:
-            memory = open_memory(settings, models["state"], emit)
-            stack.callback(memory.close)
-        state = build_state(models["state"], settings.state, emit=emit, memory=memory)
+        environment = await _environment(settings, workshop, stack)
+        state = build_state(
+            models["state"],
+            settings.state,
+            emit=emit,
+            memory=_memory(settings, models["state"], emit, stack),
+        )
         state.restore(workshop.events)
         log.amend(
             environment=environment.name,
@@ -131,8 +139,6 @@ async def open_agent(
         )
         if not log.step and not workshop.events:
             emit(_started(task, log))
-        if workshop.ask is not None and _must_ask(settings, environment):
-            environment = ConfirmedEnvironment(environment, ask=workshop.ask, emit=emit)
         tools = ToolRegistry(emit=emit)
         grounder = _grounder(settings, models, emit)
         reads_elements = opened.profiles["planner"].reads_elements
@@ -147,13 +153,47 @@ async def open_agent(
             grounder=grounder,
             state=state,
             tools=tools,
-            environment=environment,
-            scorer=TaskScorer(emit=emit),
+            environment=_asking(settings, environment, workshop.ask, emit),
+            scorer=_scorer(settings, environment, emit),
             log=_Tee(log, emit),
             max_steps=settings.run.max_steps,
             elements=reads_elements or isinstance(grounder, ElementsGrounder),
             settle=settings.environment.settle,
         )
+
+
+async def _environment(
+    settings: Settings, workshop: Workshop, stack: AsyncExitStack
+) -> Environment:
+    if workshop.environment is not None:
+        return await workshop.environment()
+    environment = open_environment(settings.environment, image_limit(settings))
+    return await stack.enter_async_context(environment)
+
+
+def _memory(
+    settings: Settings, model: Model, emit: Emit, stack: AsyncExitStack
+) -> PatternMemory | None:
+    if not settings.patterns.enabled:
+        return None
+    memory = open_memory(settings, model, emit)
+    stack.callback(memory.close)
+    return memory
+
+
+def _asking(
+    settings: Settings, environment: Environment, ask: Ask | None, emit: Emit
+) -> Environment:
+    if ask is None or not _must_ask(settings, environment):
+        return environment
+    return ConfirmedEnvironment(environment, ask=ask, emit=emit)
+
+
+def _scorer(settings: Settings, environment: Environment, emit: Emit) -> Scorer:
+    scorer = TaskScorer(emit=emit)
+    if not settings.run.fingerprint:
+        return scorer
+    return FingerprintingScorer(scorer, environment=environment, emit=emit)
 
 
 def _started(task: Task, log: RunLog) -> RunStarted:

@@ -165,7 +165,7 @@ class AttemptLedger:
     Args:
         folder: the bench folder; made where it is missing.
         plan: what is run. A folder that was begun goes on: its plan must be the same, but for
-            more repeats.
+            more repeats and another reference.
 
     Raises:
         UsageError: another process writes it, or it was begun with another plan.
@@ -286,7 +286,7 @@ def _cut_torn_line(path: Path) -> None:
 
 
 def _settled(folder: Path, plan: Plan) -> Plan:
-    """The plan of the folder: the one that was begun, with as many repeats as now asked for."""
+    """The plan of the folder: the one that was begun, with the repeats and reference of now."""
     path = folder / PLAN
     if path.exists():
         begun = read_plan(folder)
@@ -301,7 +301,8 @@ def _settled(folder: Path, plan: Plan) -> Plan:
                 f"{_what_differs(begun, plan)}",
                 fix="give another --out, or the command that began it",
             )
-        plan = begun.model_copy(update={"repeat": max(begun.repeat, plan.repeat)})
+        now = {"repeat": max(begun.repeat, plan.repeat)}
+        plan = begun.model_copy(update={**now, "reference": plan.reference or begun.reference})
     temporary = path.with_name(f".{path.name}.tmp")
     temporary.write_text(plan.model_dump_json(indent=1), encoding="utf-8")
     os.replace(temporary, path)

@@ -124,6 +124,8 @@ class Plan(BaseModel):
     problems: dict[str, str] = {}
     """Task files that cannot be run, with the reason."""
     repeat: int = Field(1, ge=1)
+    reference: str = ""
+    """Another bench folder, whose starts are the reference; empty: this one's own."""
     started_at: float = Field(default_factory=time.time)
 
     @property

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from hisa.bench.ledger import Standing, read_attempts, read_plan
 from hisa.bench.measure import Measure, Usage, measure
 from hisa.bench.records import Plan
+from hisa.bench.starts import Starts, StartSums, check_starts
 from hisa.bench.stats import length_buckets, mean, paired, pass_hat_k, wilson
 from hisa.bench.summary import summarise
 
@@ -144,6 +145,7 @@ class Report(BaseModel):
     curves: list[Curve]
     tasks: list[TaskRow]
     troubles: list[Trouble]
+    starts: StartSums = StartSums()
     problems: dict[str, str]
     sums: dict[str, Any]
 
@@ -171,13 +173,17 @@ class _Measured:
         return next(iter(self.plan.variants))
 
 
-def build_report(folder: Path, against: Path | None = None) -> Report:
-    """Read a bench, and another to compare it with.
+def build_report(
+    folder: Path, against: Path | None = None, *, reference: Path | None = None
+) -> Report:
+    """Read a bench, another to compare it with, and one whose starts are the reference.
 
     Raises:
         UsageError: a folder is no bench folder.
     """
     bench = _Measured(folder)
+    if reference is None and bench.plan.reference:
+        reference = Path(bench.plan.reference)
     other = _Measured(against) if against is not None else None
     parts = {name: bench.of(name) for name in bench.plan.variants}
     label = None
@@ -205,6 +211,7 @@ def build_report(folder: Path, against: Path | None = None) -> Report:
         curves=[_curve(name, found, name == label) for name, found in parts.items() if found],
         tasks=_tasks(parts),
         troubles=[trouble for standing in bench.standings for trouble in _troubles(standing)],
+        starts=check_starts(Starts(folder, reference), bench.standings),
         problems=bench.plan.problems,
         sums=summarise(bench.standings).as_dict(),
     )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hisa.bench.executors.base import Executor, Worker, WorkerLost
-from hisa.bench.jobs import Job, Message, RunEnded, RunMade, StepDone
+from hisa.bench.jobs import Job, RunEnded, RunMade, StepDone
 from hisa.bench.ledger import AttemptLedger
 from hisa.bench.records import (
     AttemptFinished,
@@ -18,6 +18,7 @@ from hisa.bench.records import (
     AttemptStarted,
     Slot,
 )
+from hisa.bench.starts import StartCheck, Starts
 from hisa.errors import EnvironmentFailed
 
 __all__ = ["Bench", "Progress"]
@@ -39,6 +40,8 @@ class Progress:
     end: str | None = None
     score: float | None = None
     message: str = ""
+    start: StartCheck | None = None
+    """Its start against its task's reference, once it ended and where there is one."""
 
 
 class Bench:
@@ -51,6 +54,7 @@ class Bench:
         environment: an environment maker for the workers, as ``module:name``; empty: that of the
             settings.
         heard: is told of everything.
+        starts: compares what attempts began from; None: nobody does.
     """
 
     def __init__(
@@ -61,12 +65,14 @@ class Bench:
         workers: int = 1,
         environment: str = "",
         heard: Callable[[Progress], None] = lambda _: None,
+        starts: Starts | None = None,
     ) -> None:
         self._ledger = ledger
         self._executor = executor
         self._workers = workers
         self._environment = environment
         self._heard = heard
+        self._starts = starts
         self._paths = {task.id: task.path for task in ledger.plan.tasks}
         self._queue: deque[Slot] = deque()
         self._in_flight = 0
@@ -132,7 +138,7 @@ class Bench:
         told = Progress(lane, slot, number, worker.name)
         self._ledger.write(AttemptStarted.model_validate({**key, "worker": worker.name}))
         self._heard(told)
-        run, steps = "", 0
+        run, steps, ended = "", 0, None
         try:
             async for message in worker.do(self._job(slot)):
                 match message:
@@ -143,7 +149,9 @@ class Bench:
                         steps = message.step
                         self._heard(Progress(lane, slot, number, worker.name, steps))
                     case RunEnded():
-                        self._finish(told, key, run, message)
+                        ended = message
+                        fields = {"run": run, **message.model_dump(exclude={"type"})}
+                        self._ledger.write(AttemptFinished.model_validate({**key, **fields}))
         except WorkerLost as error:
             record = {**key, "cause": "worker", "reason": str(error)}
             self._ledger.write(AttemptLost.model_validate(record))
@@ -155,23 +163,30 @@ class Bench:
             record = {**key, "cause": "bench", "reason": "stopped by a person"}
             self._ledger.write(AttemptLost.model_validate(record))
             raise
+        if ended is not None:
+            await self._tell(told, ended)
 
-    def _finish(self, told: Progress, key: dict[str, Any], run: str, ended: Message) -> None:
-        assert isinstance(ended, RunEnded)
-        fields = ended.model_dump(exclude={"type"})
-        self._ledger.write(AttemptFinished.model_validate({**key, "run": run, **fields}))
+    async def _tell(self, told: Progress, ended: RunEnded) -> None:
         self._heard(
-            Progress(
-                told.lane,
-                told.slot,
-                told.number,
-                told.worker,
-                ended.steps,
-                ended.status,
-                ended.score,
-                ended.message,
+            replace(
+                told,
+                steps=ended.steps,
+                end=ended.status,
+                score=ended.score,
+                message=ended.message,
+                start=await self._start(told.slot, told.number),
             )
         )
+
+    async def _start(self, slot: Slot, number: int) -> StartCheck | None:
+        """The start of a try that counts, compared."""
+        attempt = self._ledger.standing(slot).result
+        if self._starts is None or attempt is None or attempt.number != number:
+            return None
+        slots = (each for each in self._ledger.plan.slots if each.task == slot.task)
+        standings = [self._ledger.standing(each) for each in slots]
+        results = [each.result for each in standings if each.result is not None]
+        return await asyncio.to_thread(self._starts.check, attempt, results)
 
     def _job(self, slot: Slot) -> Job:
         settings = self._ledger.plan.variants[slot.variant]

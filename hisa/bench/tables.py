@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from hisa.bench.report import Group, Report
+from hisa.bench.starts import StartCheck
 from hisa.runs import wording
 
 __all__ = ["Table", "percent", "tables"]
+
+_PAIRS = 12
+"""Pairs of screens on a page; the same pair is shown once."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +24,8 @@ class Table:
     note: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    pictures: tuple[StartCheck, ...] = ()
+    """Pairs of screens to show with it."""
 
 
 def percent(share: float | None) -> str:
@@ -57,6 +64,7 @@ def tables(report: Report) -> list[Table]:
         _buckets(report),
         _components(report),
         _tasks(report),
+        _starts(report),
         _troubles(report),
     ]
     return [table for table in found if table.rows]
@@ -195,6 +203,26 @@ def _tasks(report: Report) -> Table:
             for row in report.tasks
         ),
     )
+
+
+def _starts(report: Report) -> Table:
+    found = report.starts
+    partly = f" Of {found.partly}, something is not known." if found.partly else ""
+    pairs = {(Path(each.before).name, Path(each.now).name): each for each in reversed(found.differ)}
+    return Table(
+        "Starts that differ",
+        f"{len(found.differ)} of {found.compared} attempts did not begin from the state that their "
+        f"task's reference began from. They count in all numbers above.{partly}",
+        ("Task", "Attempt", "What differs", "Run", "Reference"),
+        tuple(
+            (
+                each.task, f"{each.variant} #{each.repeat}",
+                wording.one_line("; ".join(each.differs), 600), each.run, each.reference,
+            )
+            for each in found.differ
+        ),
+        tuple(each for each in reversed(pairs.values()) if each.now)[:_PAIRS],
+    )  # fmt: skip
 
 
 def _troubles(report: Report) -> Table:

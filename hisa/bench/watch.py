@@ -10,7 +10,9 @@ from rich.text import Text
 
 from hisa.bench.ledger import AttemptLedger
 from hisa.bench.schedule import Progress
+from hisa.bench.starts import StartCheck
 from hisa.bench.summary import is_success, summarise
+from hisa.runs.wording import one_line
 
 __all__ = ["Watch"]
 
@@ -32,6 +34,10 @@ class Watch:
         self._ledger = ledger
         self._lanes: dict[int, Progress] = {}
         self._counts = Text()
+        self.compared = 0
+        """Starts that were held against a reference while this watched."""
+        self.differ = 0
+        """Of those, the ones that differ."""
         self._live = Live(
             get_renderable=self._block, console=console, refresh_per_second=4, transient=True
         )
@@ -58,6 +64,11 @@ class Watch:
         del self._lanes[progress.lane]
         self._count()
         self._console.print(self._ending(progress))
+        if progress.start is not None:
+            self.compared += 1
+        if progress.start is not None and progress.start.differs:
+            self.differ += 1
+            self._console.print(_start(progress.start))
 
     def _ending(self, progress: Progress) -> Text:
         score = "" if progress.score is None else f" score {progress.score:g}"
@@ -88,3 +99,16 @@ class Watch:
             for lane, at in sorted(self._lanes.items())[:_LANES]
         ]
         return Group(self._counts, *rows)
+
+
+def _start(check: StartCheck) -> Text:
+    """What differs, and between which runs; with the pictures where the screens do."""
+    words = one_line("; ".join(check.differs), 600)
+    text = Text(f"{'start differs':<18}", style="yellow")
+    text.append(f"{check.variant}/{check.task}#{check.repeat}: {words}", style="default")
+    shown = (
+        f" (before: {check.before}, now: {check.now})"
+        if check.now
+        else f" (reference: {check.reference})"
+    )
+    return text.append(shown, style="dim")

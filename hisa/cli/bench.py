@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["bench"]
 
 _MAKER = "Your own environments: a function of settings and task, giving a context manager."
+_REFERENCE = "A bench whose starts this one's are compared with."
 
 
 @click.group()
@@ -55,6 +56,8 @@ bench.add_command(coverage)
 @click.option("--executor", type=click.Choice(["local", "ray"]), help="Where workers live; local.")
 @click.option("--ray", "address", metavar="ADDRESS", help="A Ray cluster, as HOST:PORT or auto.")
 @click.option("--again", multiple=True, metavar="STATUS", help="Make attempts again that ended so.")
+@click.option("--reference", type=click.Path(path_type=Path), metavar="DIR", help=_REFERENCE)
+@click.option("--no-fingerprint", is_flag=True, help="Do not write down what attempts begin from.")
 @click.option("--set", "assignments", multiple=True, metavar="A.B=C", help="One setting.")
 @click.option("--json", "as_json", is_flag=True, help="Print the sums as JSON, and no progress.")
 @click.option("--environment", "maker", default="", metavar="MODULE:NAME", help=_MAKER)
@@ -76,7 +79,8 @@ def run_command(
 
     Every attempt is a run folder in an environment of its own, and is kept. The same command goes
     on with a bench that was stopped or killed. A machine that breaks is tried again, 3 times at
-    most, and counted apart: it is never a score of 0.
+    most, and counted apart: it is never a score of 0. Attempts at a task that did not begin from
+    the same screen, files and versions are named, here and in the report; they count all the same.
 
     \b
     Variants: full, original-resolution, no-roi, no-abstraction, no-refinement, no-patterns,
@@ -111,17 +115,20 @@ def _plan(
     Each variant has a pattern store of its own, unless one is given: what other runs taught would
     be in its results, and its results in other runs.
     """
+    from hisa.bench.ledger import read_plan
     from hisa.bench.records import Plan
     from hisa.bench.variants import changes, expand
     from hisa.config import load
 
+    if options["reference"]:
+        read_plan(options["reference"])
     variants = expand(options["ablate"])
     trees = {}
     for variant in variants:
         store = json.dumps(str((folder / "patterns" / variant).resolve()))
         settings = load(
             file,
-            [f"patterns.path={store}", *assignments],
+            [f"patterns.path={store}", "run.fingerprint=true", *assignments],
             overrides=_merged(_overrides(options), changes(variant, variants)),
         )
         _must_be_thrown_away(settings)
@@ -132,6 +139,7 @@ def _plan(
         tasks=suite.tasks,
         problems=suite.problems,
         repeat=options["repeat"],
+        reference=str(options["reference"].resolve()) if options["reference"] else "",
     )
 
 
@@ -147,9 +155,10 @@ def _overrides(options: dict[str, Any]) -> dict[str, Any]:
     tree: dict[str, Any] = {"models": {"planner": planner}} if planner else {}
     if options["env"] is not None:
         tree["environment"] = {"kind": options["env"]}
-    if options["max_steps"] is not None:
-        tree["run"] = {"max_steps": options["max_steps"]}
-    return tree
+    run = {} if options["max_steps"] is None else {"max_steps": options["max_steps"]}
+    if options["no_fingerprint"]:
+        run["fingerprint"] = False
+    return {**tree, "run": run} if run else tree
 
 
 def _must_be_thrown_away(settings: Settings) -> None:
@@ -195,15 +204,16 @@ def _carry_out(ledger: AttemptLedger, suite: Suite, options: dict[str, Any]) -> 
     with Watch(console, ledger) as watch:
         stopped = asyncio.run(_work(ledger, options, watch))
     summary = summarise(ledger.standing(slot) for slot in ledger.plan.slots)
-    _tell(ledger, summary, as_json=options["as_json"])
+    _tell(ledger, summary, watch, as_json=options["as_json"])
     if stopped:
         return 1
     return 3 if summary.given_up or summary.unusable else 0
 
 
-def _tell(ledger: AttemptLedger, summary: Summary, *, as_json: bool) -> None:
+def _tell(ledger: AttemptLedger, summary: Summary, watch: Watch, *, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps({"folder": str(ledger.folder), **summary.as_dict()}))
+        starts = {"starts_compared": watch.compared, "starts_differ": watch.differ}
+        click.echo(json.dumps({"folder": str(ledger.folder), **summary.as_dict(), **starts}))
         return
     click.echo(
         f"{summary.slots - summary.missing} of {summary.slots} have a result or were given up"
@@ -215,6 +225,7 @@ def _tell(ledger: AttemptLedger, summary: Summary, *, as_json: bool) -> None:
         ("given up", summary.given_up),
         ("tries lost", summary.lost),
         ("environment errors", summary.environment_errors),
+        ("starts that differ", watch.differ),
     ):
         if number:
             click.echo(f"  {label:<19} {number}")
@@ -229,11 +240,14 @@ async def _work(ledger: AttemptLedger, options: dict[str, Any], watch: Watch) ->
     import signal
 
     from hisa.bench.schedule import Bench
+    from hisa.bench.starts import Starts
 
     executor = _executor(ledger, options)
+    reference = ledger.plan.reference
     bench = Bench(
         ledger,
         executor,
+        starts=Starts(ledger.folder, Path(reference) if reference else None),
         workers=options["workers"],
         environment=options["maker"],
         heard=watch,
@@ -256,9 +270,12 @@ async def _work(ledger: AttemptLedger, options: dict[str, Any], watch: Watch) ->
 @bench.command("report")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--against", type=click.Path(path_type=Path), help="A bench to compare it with.")
+@click.option("--reference", type=click.Path(path_type=Path), metavar="DIR", help=_REFERENCE)
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="Where to; the bench's folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print report.json, and write no files.")
-def report_command(folder: Path, against: Path | None, out: Path | None, as_json: bool) -> None:
+def report_command(
+    folder: Path, against: Path | None, reference: Path | None, out: Path | None, as_json: bool
+) -> None:
     """Write report.md, report.json and report.html of the bench in FOLDER.
 
     \b
@@ -268,7 +285,7 @@ def report_command(folder: Path, against: Path | None, out: Path | None, as_json
     from hisa.bench.pages import write_report
     from hisa.bench.report import build_report
 
-    report = build_report(folder, against)
+    report = build_report(folder, against, reference=reference)
     if as_json:
         click.echo(report.model_dump_json(indent=1))
         return

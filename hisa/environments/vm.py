@@ -48,6 +48,11 @@ class VmEnvironment(GuestEnvironment):
         """What the transport offers, and that the machine is thrown away."""
         return self._transport.capabilities | {"throw_away"}
 
+    @property
+    def made_of(self) -> dict[str, str]:
+        """The image and what else it was cloned from, by name."""
+        return self.runtime.made_of
+
     async def __aenter__(self) -> VmEnvironment:
         """Clone it and connect."""
         try:

@@ -17,6 +17,7 @@ from hisa.events import (
     Evaluated,
     Event,
     Failed,
+    Fingerprinted,
     Guidance,
     Induced,
     RunFinished,
@@ -134,6 +135,11 @@ class Run:
     def guidance(self) -> Guidance | None:
         """Advice the run began with."""
         return next((e for e in self.events if isinstance(e, Guidance)), None)
+
+    @property
+    def start(self) -> Fingerprinted | None:
+        """What the task began from; of a run whose first step was made again, the last."""
+        return next((e for e in reversed(self.events) if isinstance(e, Fingerprinted)), None)
 
     @property
     def induced(self) -> tuple[Induced, ...]:

@@ -123,6 +123,7 @@ def _template() -> jinja2.Template:
         "duration": wording.duration,
         "in_order": _in_order,
         "money": wording.money,
+        "start": wording.start,
         "role_money": lambda role: wording.role_money(role.usd, role.calls, role.unpriced),
         "trim_bullet": lambda line: line.removeprefix("- "),
     }

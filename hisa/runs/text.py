@@ -82,6 +82,8 @@ def summary(run: Run, width: int) -> Iterator[Text]:
         status.append(f", {one_line(run.message)}", "default")
     yield status
     yield Text(_facts(run), "dim")
+    if run.start is not None:
+        yield Text(wording.start(run.start), "dim")
     if run.guidance is not None and run.guidance.advice:
         yield Text("\nAdvice", "bold")
         yield Text(printable(run.guidance.advice))
@@ -217,6 +219,7 @@ def run_json(run: Run) -> dict[str, Any]:
         "totals": run.totals.model_dump(),
         "folder": str(run.folder),
         "started": datetime.fromtimestamp(run.manifest.started_at, UTC).isoformat(),
+        "start": None if run.start is None else run.start.model_dump(),
         "log": {"skipped": run.skipped, "torn": run.torn},
         "steps": [_step_row(record) for record in run.steps],
     }

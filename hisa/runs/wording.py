@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
+from hisa.events import Fingerprinted
 from hisa.models.ledger import Totals
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "one_line",
     "printable",
     "role_money",
+    "start",
     "tone",
     "total_money",
 ]
@@ -88,6 +90,15 @@ def clock(at: float) -> str:
         return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S} UTC"
     except (OverflowError, ValueError, OSError):
         return "unknown time"
+
+
+def start(found: Fingerprinted) -> str:
+    """What a task began from, on one line."""
+    named = (f"{name} {version}" for name, version in found.versions.items())
+    files = "files unknown" if found.files is None else f"files: {len(found.files)}"
+    why = [f"unknown: {found.unknown}"] if found.unknown else []
+    parts = [f"start {found.digest[:12]}", files, *why, *named]
+    return one_line(" · ".join(parts), 400)
 
 
 def printable(text: str) -> str:

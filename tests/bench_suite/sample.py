@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from hisa.bench.ledger import AttemptLedger
@@ -17,7 +18,16 @@ from hisa.bench.records import (
     Slot,
 )
 from hisa.config import load
-from hisa.events import ModelCalled, Planned, RunFinished, StepFinished
+from hisa.events import (
+    Fingerprinted,
+    ModelCalled,
+    Observed,
+    Planned,
+    RunFinished,
+    StepFinished,
+)
+from hisa.geometry import Size
+from hisa.observation import DEFAULT_IMAGE_LIMIT, Screenshot
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
 
@@ -25,9 +35,43 @@ DOMAINS = ("excel", "jupyter", "servicenow", "superset")
 EVERY = 5
 
 
-def write_run(root: Path, slot: Slot, *, steps: int, status: str, score: float | None) -> str:
+@dataclass(frozen=True)
+class Begin:
+    """What a run began from."""
+
+    taken: Fingerprinted
+    screen: Screenshot
+    size: Size = DEFAULT_IMAGE_LIMIT
+    windows: tuple[str, ...] = ()
+
+    def write(self, log: RunLog) -> None:
+        log.emit(self.taken)
+        (log.folder / "images" / f"{self.screen.sha256}.png").write_bytes(self.screen.png)
+        log.emit(
+            Observed(
+                image=self.screen.sha256,
+                width=self.screen.size.width,
+                height=self.screen.size.height,
+                screen_width=self.size.width,
+                screen_height=self.size.height,
+                windows=self.windows,
+            )
+        )
+
+
+def write_run(
+    root: Path,
+    slot: Slot,
+    *,
+    steps: int,
+    status: str,
+    score: float | None,
+    begin: Sequence[Begin] = (),
+) -> str:
     """A run folder whose planner text grows within each refinement interval."""
     with RunLog.create(root, Task(slot.task, "Do it.")) as log:
+        for start in begin:
+            start.write(log)
         for number in range(1, steps + 1):
             log.step = number
             last = number == steps and status == "succeeded"
@@ -50,13 +94,19 @@ def _called(role: str, tokens_in: int, tokens_out: int, *, images: int) -> Model
 
 
 def fill(
-    ledger: AttemptLedger, slot: Slot, *, steps: int, status: str, score: float | None
+    ledger: AttemptLedger,
+    slot: Slot,
+    *,
+    steps: int,
+    status: str,
+    score: float | None,
+    begin: Sequence[Begin] = (),
 ) -> None:
     """Write an attempt that ended."""
     number = ledger.next_try(slot)
     key = {**slot._asdict(), "try": number}
     ledger.write(AttemptStarted.model_validate({**key, "worker": "host:1"}))
-    run = write_run(ledger.runs, slot, steps=steps, status=status, score=score)
+    run = write_run(ledger.runs, slot, steps=steps, status=status, score=score, begin=begin)
     ledger.write(AttemptRunning.model_validate({**key, "run": run}))
     ended = {"run": run, "status": status, "score": score, "steps": steps, "message": "said so"}
     ledger.write(AttemptFinished.model_validate({**key, **ended}))

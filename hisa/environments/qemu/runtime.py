@@ -76,6 +76,8 @@ class VmRuntime:
         self.name = name
         self.size = size
         self.stays = stays
+        self.made_of: dict[str, str] = {}
+        """`Template.made_of` of the last start."""
         self._machine: Machine | None = None
 
     @property
@@ -111,6 +113,7 @@ class VmRuntime:
         try:
             self._machine = source.clone(folder, stays=self.stays, own=self.stays)
             self._write_down(folder, source.folder)
+            self.made_of = source.made_of
         except BaseException:
             self.stop()
             shutil.rmtree(folder, ignore_errors=True)

@@ -52,6 +52,15 @@ class Template:
         self.manifest = manifest
         self.shape = Shape(**manifest["shape"])
 
+    @property
+    def made_of(self) -> dict[str, str]:
+        """A profile by its image and guest; a snapshot by its image, its name and its time."""
+        about = self.manifest
+        found = {"vm image": str(about.get("image", ""))}
+        if "guest" in about:
+            return {**found, "vm guest": str(about["guest"])}
+        return {**found, "vm snapshot": f"{about.get('name')} {about.get('created', 0):.0f}"}
+
     def check(self) -> None:
         """Refuse to load into another QEMU: it would run, and be dead.
 

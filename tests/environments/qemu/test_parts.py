@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -19,14 +20,16 @@ from hisa.environments.open import open_environment
 from hisa.environments.qemu import store
 from hisa.environments.qemu.build import Image, build, find_image, image_folder
 from hisa.environments.qemu.gc import collect, drop_snapshot
+from hisa.environments.qemu.machine import Shape
 from hisa.environments.qemu.process import end_all, start
 from hisa.environments.qemu.recipe import PROFILES, Recipe, recipe
 from hisa.environments.qemu.runtime import VmRuntime, find_machine, reap_machines
-from hisa.environments.qemu.template import ready
+from hisa.environments.qemu.template import Template, ready
 from hisa.environments.runtime.state import process_start
 from hisa.environments.vm import VmEnvironment
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.geometry import Size
+from hisa.tasks.start import MadeOf
 
 
 @pytest.fixture(autouse=True)
@@ -235,6 +238,15 @@ class TestNames:
         with pytest.raises(EnvironmentFailed, match="is not built") as caught:
             await VmEnvironment("minimal").__aenter__()
         assert caught.value.fix == "hisa vm build minimal"
+
+    def test_what_it_was_cloned_from_is_told(self, tmp_path: Path) -> None:
+        shape = asdict(Shape("/images/office-12ab", 1280, 720, "tcg", qemu="8"))
+        about = {"shape": shape, "image": "office-12ab", "name": "office", "created": 7.4}
+        profile = Template(tmp_path, {**about, "guest": "cd34"})
+        assert profile.made_of == {"vm image": "office-12ab", "vm guest": "cd34"}
+        taken = Template(tmp_path, {**about, "name": "with-data"})
+        assert taken.made_of == {"vm image": "office-12ab", "vm snapshot": "with-data 7"}
+        assert isinstance(VmEnvironment("office"), MadeOf)
 
     def test_unknown_name_says_which_there_are(self) -> None:
         with pytest.raises(UsageError, match="minimal, office, browser"):
