@@ -30,6 +30,7 @@ __all__ = [
     "ModelAsked",
     "ModelCalled",
     "ModelFailed",
+    "Noted",
     "Observed",
     "PatternUse",
     "PlaceFound",
@@ -73,6 +74,14 @@ class RunResumed(_Event):
     type: Literal["run_resumed"] = "run_resumed"
     desktop: Literal["reattached", "replayed", "fresh"] = "fresh"
     detail: str = ""
+
+
+class Noted(_Event):
+    """Something that a reader of the run should know about the machine."""
+
+    type: Literal["noted"] = "noted"
+    where: str
+    text: str
 
 
 class PatternUse(BaseModel):
@@ -320,6 +329,7 @@ class RunFinished(_Event):
 Event = Annotated[
     RunStarted
     | RunResumed
+    | Noted
     | Guidance
     | Observed
     | ModelAsked
