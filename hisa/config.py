@@ -20,6 +20,7 @@ __all__ = [
     "GrounderSettings",
     "ModelSettings",
     "PatternSettings",
+    "RemoteSettings",
     "RunSettings",
     "Settings",
     "StateSettings",
@@ -131,17 +132,46 @@ class PatternSettings(_Section):
     """A folder of SOP files, besides those that ship."""
 
 
+class RemoteSettings(_Section):
+    """What can be done to the machine behind a guest at an address.
+
+    A command is split into words as a shell does and run without one; ``{url}``, ``{host}``,
+    ``{port}``, ``{name}`` and ``{env:VARIABLE}`` in it are replaced.
+    """
+
+    revert: str = ""
+    """Brings the machine to its initial state, running or not; empty: it is left as it is."""
+    start: str = ""
+    """Starts the machine; comes after ``revert``."""
+    stop: str = ""
+    """Stops the machine at the end."""
+    command_seconds: float = Field(300.0, gt=0)
+    """Time limit of each of these commands."""
+    ready_seconds: float = Field(300.0, gt=0)
+    """Longest wait for the guest to answer and its desktop to be drawn."""
+    patience: float = Field(1.0, gt=0)
+    """Multiplies the time limit of every request; more for a slow line or a slow machine."""
+
+
 class EnvironmentSettings(_Section):
     """Where the agent acts."""
 
     kind: str = "desktop"
-    """desktop, display=:N, guest=http://HOST:PORT, or vm:NAME."""
+    """desktop, display=:N, guest=http://HOST:PORT (several with commas), or vm:NAME."""
+    remote: RemoteSettings = RemoteSettings()
     width: int = Field(1280, ge=320)
     height: int = Field(720, ge=240)
     settle: float = Field(3.0, ge=0)
     """Longest wait, in seconds, for the screen to stop changing after an act."""
     idle: float = Field(900.0, gt=0)
     """A desktop whose HiSA is gone ends itself after so many seconds."""
+
+    @property
+    def throw_away(self) -> bool:
+        """Whether each run begins with a fresh machine, so that nobody need be asked."""
+        if self.kind.startswith("guest"):
+            return bool(self.remote.revert)
+        return not self.kind.startswith("display")
 
 
 class Settings(_Section):

@@ -32,6 +32,7 @@ __all__ = [
     "ModelAsked",
     "ModelCalled",
     "ModelFailed",
+    "Noted",
     "Observed",
     "PatternUse",
     "PlaceFound",
@@ -83,6 +84,14 @@ class Instructed(_Event):
 
     type: Literal["instructed"] = "instructed"
     instruction: str
+
+
+class Noted(_Event):
+    """Something that a reader of the run should know about the machine."""
+
+    type: Literal["noted"] = "noted"
+    where: str
+    text: str
 
 
 class PatternUse(BaseModel):
@@ -363,6 +372,7 @@ Event = Annotated[
     RunStarted
     | RunResumed
     | Instructed
+    | Noted
     | Guidance
     | Fingerprinted
     | Observed

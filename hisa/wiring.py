@@ -11,7 +11,7 @@ from hisa.config import Settings
 from hisa.environments.confirm import Ask, ConfirmedEnvironment
 from hisa.environments.open import open_environment
 from hisa.errors import ConfigError
-from hisa.events import Emit, Event, ModelCalled, RunStarted
+from hisa.events import Emit, Event, ModelCalled, Noted, RunStarted
 from hisa.geometry import Size
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import open_format
@@ -38,7 +38,7 @@ from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.start import FingerprintingScorer
 from hisa.tools.registry import ToolRegistry
 
-__all__ = ["Listener", "Workshop", "open_agent"]
+__all__ = ["Listener", "Workshop", "emitter", "image_limit", "noting", "open_agent"]
 
 Listener = Callable[[Event], None]
 
@@ -59,7 +59,9 @@ class Workshop:
     """Model calls paid for so far."""
 
 
-def _emitter(log: RunLog, listeners: Sequence[Listener]) -> Emit:
+def emitter(log: RunLog, listeners: Sequence[Listener]) -> Emit:
+    """Writes events into the log and tells the listeners."""
+
     def emit(event: Event, /) -> None:
         event = log.emit(event)
         for listener in listeners:
@@ -98,6 +100,15 @@ def image_limit(settings: Settings) -> Size:
     return Size(settings.run.image_width, settings.run.image_height)
 
 
+def noting(emit: Emit) -> Callable[[str], None]:
+    """What is told about the machine, as events."""
+
+    def note(text: str) -> None:
+        emit(Noted(where="machine", text=text))
+
+    return note
+
+
 @asynccontextmanager
 async def open_agent(
     settings: Settings, task: Task, log: RunLog, workshop: Workshop | None = None
@@ -114,7 +125,7 @@ async def open_agent(
         OperatorError: a part cannot be opened, with the command that fixes it.
     """
     workshop = workshop or Workshop()
-    emit = _emitter(log, workshop.listeners)
+    emit = emitter(log, workshop.listeners)
     budget = Budget(
         settings.run.budget_usd,
         settings.run.budget_tokens,
@@ -125,7 +136,7 @@ async def open_agent(
     async with AsyncExitStack() as stack:
         opened = await stack.enter_async_context(open_models(settings, emit, budget, ledger))
         models = {role: _AtStep(model, log) for role, model in opened.items()}
-        environment = await _environment(settings, workshop, stack)
+        environment = await _environment(settings, workshop, emit, stack)
         state = build_state(
             models["state"],
             settings.state,
@@ -163,11 +174,11 @@ async def open_agent(
 
 
 async def _environment(
-    settings: Settings, workshop: Workshop, stack: AsyncExitStack
+    settings: Settings, workshop: Workshop, emit: Emit, stack: AsyncExitStack
 ) -> Environment:
     if workshop.environment is not None:
         return await workshop.environment()
-    environment = open_environment(settings.environment, image_limit(settings))
+    environment = open_environment(settings.environment, image_limit(settings), noting(emit))
     return await stack.enter_async_context(environment)
 
 

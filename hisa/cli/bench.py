@@ -132,6 +132,7 @@ def _plan(
             overrides=_merged(_overrides(options), changes(variant, variants)),
         )
         _must_be_thrown_away(settings)
+        _must_be_enough(settings, options)
         trees[variant] = settings.model_dump(mode="json")
     return Plan(
         suite=suite.name,
@@ -162,19 +163,48 @@ def _overrides(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _must_be_thrown_away(settings: Settings) -> None:
-    """Nobody is asked during a bench, so it may not act on somebody's own screen.
+    """Nobody is asked during a bench, so it may not act on a machine that is somebody's.
 
     Raises:
         UsageError: it would.
     """
     from hisa.errors import UsageError
 
-    own_screen = settings.environment.kind.startswith("display")
-    if settings.run.confirm == "always" or (own_screen and settings.run.confirm != "never"):
+    kind, kept = settings.environment.kind, not settings.environment.throw_away
+    if settings.run.confirm == "always" or (kept and settings.run.confirm != "never"):
+        guest = kind.startswith("guest")
+        fix = "--set environment.remote.revert=COMMAND" if guest else "--env desktop"
         raise UsageError(
-            f"a bench asks nobody, and environment {settings.environment.kind!r} with "
+            f"a bench asks nobody, and environment {kind!r} with "
             f"run.confirm = {settings.run.confirm!r} would have to",
-            fix="--env desktop, or --set run.confirm=never",
+            fix=f"{fix}, or --set run.confirm=never",
+        )
+
+
+def _must_be_enough(settings: Settings, options: dict[str, Any]) -> None:
+    """Workers share no guest.
+
+    Raises:
+        UsageError: there are fewer guests than workers, or workers that cannot see who has one.
+    """
+    if not settings.environment.kind.startswith("guest"):
+        return
+    from hisa.environments.open import open_environment
+    from hisa.environments.remote import RemoteEnvironment
+    from hisa.errors import UsageError
+
+    environment = open_environment(settings.environment)
+    assert isinstance(environment, RemoteEnvironment)
+    guests, workers = len(environment.addresses), options["workers"]
+    if workers > guests:
+        raise UsageError(
+            f"{workers} workers and {guests} guest(s): each worker needs one of its own",
+            fix=f"--workers {guests}, or --env guest=URL,URL",
+        )
+    if workers > 1 and options["address"]:
+        raise UsageError(
+            "guests are kept apart by locks of one machine, and a Ray cluster has several",
+            fix="--executor local",
         )
 
 

@@ -15,7 +15,7 @@ from hisa.runs.log import RunLog
 from hisa.runs.replay import replay
 from hisa.runs.resume import ResumePoint
 from hisa.tasks.scorer import TaskScorer
-from hisa.wiring import image_limit
+from hisa.wiring import Listener, emitter, image_limit, noting
 
 __all__ = ["Desk", "How", "find_again", "opened"]
 
@@ -51,9 +51,10 @@ class Desk:
             await environment.__aexit__(None, None, None)
 
 
-async def opened(settings: Settings, log: RunLog) -> Environment:
+async def opened(settings: Settings, log: RunLog, listener: Listener) -> Environment:
     """The environment of the settings, started; how to find it again is in the manifest."""
-    environment = open_environment(settings.environment, image_limit(settings))
+    note = noting(emitter(log, [listener]))
+    environment = open_environment(settings.environment, image_limit(settings), note)
     await environment.__aenter__()
     if isinstance(environment, DesktopEnvironment):
         log.amend(desktop=environment.handle)
@@ -61,7 +62,7 @@ async def opened(settings: Settings, log: RunLog) -> Environment:
 
 
 async def find_again(
-    settings: Settings, log: RunLog, point: ResumePoint
+    settings: Settings, log: RunLog, point: ResumePoint, listener: Listener
 ) -> tuple[Environment, How, str]:
     """The desktop as it was after the last complete step, how it was found, and one line why.
 
@@ -69,10 +70,9 @@ async def find_again(
         EnvironmentFailed: neither found nor brought there again.
     """
     kind = settings.environment.kind
-    thrown_away = kind.startswith("vm:")
-    if kind != "desktop" and not thrown_away:
-        return await opened(settings, log), "reattached", kind
-    why = "a virtual machine ends with its run" if thrown_away else "the log names no desktop"
+    if not settings.environment.throw_away:
+        return await opened(settings, log, listener), "reattached", kind
+    why = "the log names no desktop" if kind == "desktop" else "each run has a fresh machine"
     if point.desktop:
         try:
             found = DesktopEnvironment.attach(point.desktop, image_limit=image_limit(settings))
@@ -83,7 +83,7 @@ async def find_again(
             if point.step:
                 return found, "reattached", ""
             await found.__aexit__(None, None, None)
-    environment = await opened(settings, log)
+    environment = await opened(settings, log, listener)
     if not point.step:
         return environment, "fresh", ""
     try:

@@ -106,15 +106,38 @@ def _virtual_machines() -> _Finding:
     return _Finding(*area, True, False, detail)
 
 
+def _guests(settings: Settings) -> Iterator[_Finding]:
+    if not settings.environment.kind.startswith("guest"):
+        return
+    import asyncio
+
+    from hisa.environments.open import open_environment
+    from hisa.environments.remote import RemoteEnvironment
+
+    environment = open_environment(settings.environment)
+    assert isinstance(environment, RemoteEnvironment)
+    for probe in asyncio.run(environment.probe()):
+        yield _Finding("guests", probe.name, probe.ok, probe.needed, probe.detail, probe.fix)
+
+
 @click.command()
+@click.option("--env", metavar="KIND", help="Also ask what answers at guest=http://HOST:PORT.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
-def doctor(settings: Settings, as_json: bool) -> int:
+def doctor(settings: Settings, env: str | None, as_json: bool) -> int:
     """Say what works here, what does not, and the command that fixes it.
+
+    \b
+    hisa doctor
+    hisa doctor --env guest=http://10.0.0.5:5000
 
     Ends with 3 where something that the present settings need is missing.
     """
-    findings = [*_machine(), *_packages(settings), _model(settings), *_plugins()]
+    if env is not None:
+        where = settings.environment.model_copy(update={"kind": env})
+        settings = settings.model_copy(update={"environment": where})
+    local = [*_machine(), *_packages(settings), _model(settings), *_plugins()]
+    findings = [*local, *_guests(settings)]
     broken = [f for f in findings if f.needed and not f.ok]
     if as_json:
         click.echo(json.dumps([asdict(finding) for finding in findings], indent=2))

@@ -49,8 +49,8 @@ def must_have_person(settings: Settings) -> None:
     Raises:
         UsageError: questions will come and standard input is no terminal.
     """
-    own_screen = settings.environment.kind.startswith("display")
-    asks = settings.run.confirm == "always" or (settings.run.confirm == "auto" and own_screen)
+    kept = not settings.environment.throw_away
+    asks = settings.run.confirm == "always" or (settings.run.confirm == "auto" and kept)
     if asks and not sys.stdin.isatty():
         raise UsageError(
             f"environment {settings.environment.kind!r} asks a person before every act, and "
@@ -105,7 +105,7 @@ def episode(settings: Settings, task: Task, *, as_json: bool, report: bool) -> i
         seed=settings.run.seed,
     ) as log:
         console.print(Text(f"run {log.id}: {task.instruction.strip()}", style="bold"))
-        desk = Desk(lambda: opened(settings, log))
+        desk = Desk(lambda: opened(settings, log, progress))
         workshop = Workshop(environment=desk.environment, ask=terminal_ask, listeners=[progress])
         result = asyncio.run(at_desk(settings, task, log, desk=desk, workshop=workshop))
     return conclude(result, log, console, progress, as_json=as_json, report=report)

@@ -18,6 +18,7 @@ from hisa.events import (
     LoopDetected,
     ModelCalled,
     ModelFailed,
+    Noted,
     Planned,
     PlanRejected,
     Refined,
@@ -97,6 +98,8 @@ class Progress:
                 self._line("learned", f"{event.kind}: {event.lesson}{old}", "cyan")
             case RunResumed():
                 self._line("resumed", f"desktop {event.desktop} {event.detail}", "cyan")
+            case Noted():
+                self._line(event.where, event.text, "dim")
             case Failed():
                 self._line("broken", f"{event.where}: {event.message}", "red")
             case _:

@@ -100,7 +100,7 @@ def _go_on(settings: Settings, log: RunLog, point: ResumePoint, listener: Listen
     from hisa.wiring import Workshop
 
     async def find() -> Environment:
-        environment, how, detail = await find_again(settings, log, point)
+        environment, how, detail = await find_again(settings, log, point, listener)
         event = log.emit(RunResumed(desktop=how, detail=detail))
         listener(event)
         return environment

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from hisa.actions import Action
 from hisa.environments.transport import Guest, Look, Transport
@@ -43,7 +44,8 @@ class GuestEnvironment:
 
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
         """Look; the picture is scaled down to the image limit."""
-        look = await self._transport.look(elements=elements, settle=settle)
+        with self._suspected():
+            look = await self._transport.look(elements=elements, settle=settle)
         screenshot = await asyncio.to_thread(self._fitted, look)
         return Observation(
             screenshot=screenshot,
@@ -52,6 +54,15 @@ class GuestEnvironment:
             elements=look.elements,
             cursor=look.cursor,
         )
+
+    @contextmanager
+    def _suspected(self) -> Iterator[None]:
+        """A machine that does not answer is not one that nothing was done to."""
+        try:
+            yield
+        except EnvironmentFailed:
+            self._touched = True
+            raise
 
     def _fitted(self, look: Look) -> Screenshot:
         return Screenshot(look.picture).fitted(self._image_limit)
@@ -71,7 +82,8 @@ class GuestEnvironment:
 
     async def read_file(self, path: str, /) -> bytes:
         """A file of the machine."""
-        return await self._transport.read_file(path)
+        with self._suspected():
+            return await self._transport.read_file(path)
 
     async def write_file(self, path: str, data: bytes, /) -> None:
         """Put a file there."""

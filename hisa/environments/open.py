@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hisa.config import EnvironmentSettings
 from hisa.environments.desktop import DesktopEnvironment
 from hisa.environments.display import DisplayEnvironment
@@ -16,9 +18,16 @@ __all__ = ["open_environment"]
 
 
 def open_environment(
-    settings: EnvironmentSettings, image_limit: Size = DEFAULT_IMAGE_LIMIT
+    settings: EnvironmentSettings,
+    image_limit: Size = DEFAULT_IMAGE_LIMIT,
+    note: Callable[[str], None] = lambda _: None,
 ) -> Environment:
     """The environment of ``settings.kind``, not started yet.
+
+    Args:
+        settings: which one, and what it takes.
+        image_limit: the largest picture that models see.
+        note: is told what takes long, and what a reader of the run should know.
 
     Raises:
         UsageError: an unknown kind; the allowed ones are named.
@@ -34,7 +43,7 @@ def open_environment(
         case "display", text if text:
             return DisplayEnvironment(text, image_limit=image_limit)
         case "guest", text if text:
-            return RemoteEnvironment(text, image_limit=image_limit)
+            return RemoteEnvironment(text, settings.remote, image_limit=image_limit, note=note)
         case _:
             raise UsageError(
                 f"environment {settings.kind!r}: allowed are desktop, display=:N, "

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+from collections.abc import Callable
 
-import httpx
-
+from hisa.config import RemoteSettings
 from hisa.environments.client import GuestEnvironment
-from hisa.environments.transport import Guest, connect
-from hisa.errors import UsageError
+from hisa.environments.probe import Probe
+from hisa.environments.provider import (
+    Address,
+    Lease,
+    carry_out,
+    check_command,
+    must_listen,
+    read_addresses,
+    until_drawn,
+)
+from hisa.environments.transport import Guest, StockTransport, connect
+from hisa.errors import EnvironmentFailed, OperatorError
 from hisa.geometry import Size
 from hisa.observation import DEFAULT_IMAGE_LIMIT
 
@@ -16,57 +27,131 @@ __all__ = ["RemoteEnvironment"]
 
 
 class RemoteEnvironment(GuestEnvironment):
-    """A guest at an address: HiSA's own or a stock OSWorld one.
+    """A guest at an address, HiSA's own or a stock OSWorld one, leased from a list of addresses.
+
+    With a command that reverts the machine it is as good as thrown away: it begins reverted, and
+    `reset` reverts it where anything was done since. Without one it is left as it is.
 
     Args:
-        url: ``http://HOST:PORT``.
+        addresses: see `hisa.environments.provider.read_addresses`.
+        provider: what can be done to the machine.
         image_limit: the largest picture that models see.
         token: bearer token; None: the variable HISA_GUEST_TOKEN.
         stock: use the stock OSWorld routes whatever the guest announces.
+        note: is told what is done to the machine and what it is waited for.
 
     Raises:
         UsageError: not an address.
+        ConfigError: a command that cannot be read.
     """
 
     def __init__(
         self,
-        url: str,
+        addresses: str,
+        provider: RemoteSettings | None = None,
         *,
         image_limit: Size = DEFAULT_IMAGE_LIMIT,
         token: str | None = None,
         stock: bool = False,
+        note: Callable[[str], None] = lambda _: None,
     ) -> None:
         super().__init__(image_limit)
-        address = httpx.URL(url)
-        if address.scheme not in {"http", "https"} or not address.host:
-            raise UsageError(f"guest={url!r}: not an address", fix="--env guest=http://HOST:5000")
-        self._url = url.rstrip("/")
+        self.addresses = read_addresses(addresses)
+        self._provider = provider or RemoteSettings()
+        for what in ("revert", "start", "stop"):
+            check_command(what, getattr(self._provider, what))
         self._token = os.environ.get("HISA_GUEST_TOKEN", "") if token is None else token
         self._stock = stock
+        self._note = note
+        self._lease: Lease | None = None
 
     @property
     def name(self) -> str:
-        """Its address."""
-        return self._url
+        """Its address; all of them while none is leased."""
+        if self._lease is not None:
+            return self._lease.address.url
+        return ",".join(address.url for address in self.addresses)
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What the transport offers; whether the machine is thrown away is not known."""
-        return self._transport.capabilities
+        """What the transport offers, and "throw_away" where the machine can be reverted."""
+        reverts = {"throw_away"} if self._provider.revert else set()
+        return self._transport.capabilities | reverts
 
     async def __aenter__(self) -> RemoteEnvironment:
-        """Connect."""
-        self._guest = Guest(self._url, url=self._url, token=self._token)
+        """Lease a guest, revert and start its machine where that can be done, and connect."""
         try:
-            self._open = await connect(self._guest, stock=self._stock)
+            self._lease = await Lease.take(self.addresses)
+            await self._bring_up(self._lease.address)
         except BaseException:
-            await self._close()
+            await self.__aexit__()
             raise
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        """Disconnect; the machine stays as it is."""
+        """Disconnect, stop the machine where that can be done, and let others have it."""
         await self._close()
+        lease, self._lease = self._lease, None
+        if lease is None:
+            return
+        try:
+            await self._do("stop", lease.address)
+        except OperatorError as error:
+            self._note(str(error))  # what was done with the machine stays done
+        finally:
+            lease.release()
 
     async def reset(self) -> None:
-        """Leaves the machine as it is: there is no way to start it afresh from here."""
+        """Revert; costs nothing where nothing was done since. Without a command: as it is."""
+        if not self._provider.revert:
+            self._note(f"{self.name} is left as it is: there is no environment.remote.revert")
+        elif self._open is None or self._touched:
+            if self._lease is None:
+                raise EnvironmentFailed(
+                    f"{self.name}: not started", fix="use it as `async with environment:`"
+                )
+            await self._close()
+            await self._bring_up(self._lease.address)
+
+    async def probe(self) -> list[Probe]:
+        """What answers at each address, asked side by side; nothing is reverted or started."""
+        return await asyncio.gather(*map(self._probe, self.addresses))
+
+    async def _probe(self, address: Address) -> Probe:
+        guest = Guest(address.url, url=address.url, token=self._token)
+        try:
+            await must_listen(address)
+            transport = await connect(guest, stock=self._stock)
+            look = await transport.look(elements=False, settle=0.0)
+        except EnvironmentFailed as error:
+            return Probe(address.url, False, str(error).removeprefix(f"{address.url}: "), error.fix)
+        finally:
+            await guest.close()
+        stock = isinstance(transport, StockTransport)
+        kind = "a stock OSWorld guest" if stock else "HiSA's own guest"
+        can = ", ".join(sorted(transport.capabilities))
+        fresh = "reset reverts it" if self._provider.revert else "reset leaves it as it is"
+        size = f"{look.screen.width}x{look.screen.height}"
+        return Probe(address.url, True, f"{kind}, screen {size}: {can}; {fresh}")
+
+    async def _bring_up(self, address: Address) -> None:
+        limit = self._provider
+        reverted = await self._do("revert", address)
+        started = await self._do("start", address)
+        self._guest = Guest(
+            address.url, url=address.url, token=self._token, patience=limit.patience
+        )
+        if reverted or started:
+            await until_drawn(self._guest, seconds=limit.ready_seconds, note=self._note)
+        else:
+            await must_listen(address)
+        self._open = await connect(self._guest, stock=self._stock)
+        self._touched = False
+
+    async def _do(self, what: str, address: Address) -> bool:
+        """Run the command of that name, if there is one."""
+        template = getattr(self._provider, what)
+        if template:
+            self._note(f"{what} {address.name}")
+            await carry_out(what, template, address, seconds=self._provider.command_seconds)
+        return bool(template)

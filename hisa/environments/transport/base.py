@@ -16,7 +16,7 @@ from hisa.geometry import Point, Size
 from hisa.observation import Element, Window
 from hisa.protocols import CommandResult
 
-__all__ = ["Guest", "Look", "Transport", "acting_seconds", "broken"]
+__all__ = ["Guest", "Look", "Transport", "Unanswered", "acting_seconds", "broken", "reason"]
 
 _TRIES = 3
 _PAUSE_SECONDS = 0.1
@@ -65,6 +65,10 @@ class Transport(Protocol):
         ...
 
 
+class Unanswered(EnvironmentFailed):
+    """Nothing came back, or not all of it."""
+
+
 def broken(where: str, what: str, fix: str = "hisa doctor") -> EnvironmentFailed:
     """The machine did not do what a machine does."""
     return EnvironmentFailed(f"{where}: {what}", fix=fix)
@@ -94,10 +98,20 @@ class Guest:
         url: base address; any host name where ``socket`` is given.
         socket: path of a unix socket.
         token: bearer token; empty for none.
+        patience: multiplies every time limit.
     """
 
-    def __init__(self, where: str, *, url: str = "", socket: str = "", token: str = "") -> None:
+    def __init__(
+        self,
+        where: str,
+        *,
+        url: str = "",
+        socket: str = "",
+        token: str = "",
+        patience: float = 1.0,
+    ) -> None:
         self.where = where
+        self._patience = patience
         self.near = bool(socket) or httpx.URL(url).host in {"127.0.0.1", "localhost", "::1"}
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         transport = httpx.AsyncHTTPTransport(uds=socket) if socket else None
@@ -114,31 +128,44 @@ class Guest:
         await self._client.aclose()
 
     async def ask(
-        self, method: str, path: str, *, seconds: float = 30.0, again: bool = True, **more: Any
+        self,
+        method: str,
+        path: str,
+        *,
+        seconds: float = 30.0,
+        whole: float = 0.0,
+        again: bool = True,
+        **more: Any,
     ) -> httpx.Response:
         """Send a request and read the whole answer.
 
         Args:
             method: HTTP method.
             path: route.
-            seconds: time limit of one try.
+            seconds: time limit of one try, and of each pause in it.
+            whole: time limit of one try where that is more: a file comes in many pieces.
             again: whether a lost answer may be asked for again; a request that was surely not
                 received is always sent again.
             more: what httpx takes.
 
         Raises:
-            EnvironmentFailed: no answer after all tries, or an answer that says the guest or its
-                client is set up wrongly (401, 5xx are left to the caller but for 401).
+            Unanswered: no answer after all tries.
+            EnvironmentFailed: the guest refuses the token; every other status is left to the
+                caller.
         """
-        limit = httpx.Timeout(seconds, connect=_CONNECT_SECONDS)
+        seconds *= self._patience
+        limit = httpx.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS * self._patience))
         for left in reversed(range(_TRIES)):
             try:
-                response = await self._client.request(method, path, timeout=limit, **more)
-            except httpx.HTTPError as error:
+                # A guest that sends a byte now and then would never pass the limit of a pause.
+                async with asyncio.timeout(max(whole * self._patience, seconds)):
+                    response = await self._client.request(method, path, timeout=limit, **more)
+            except (httpx.HTTPError, TimeoutError) as error:
                 unsent = isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout))
                 if not left or not (again or unsent):
                     why = f"{type(error).__name__} {error}".strip()
-                    raise broken(self.where, f"no answer to {method} {path}: {why}") from error
+                    what = f"{self.where}: no answer to {method} {path}: {why}"
+                    raise Unanswered(what, fix="hisa doctor") from error
                 await asyncio.sleep(_PAUSE_SECONDS)
                 continue
             if response.status_code == 401:

@@ -42,10 +42,14 @@ async def connect(guest: Guest, *, stock: bool = False) -> Transport:
 
 
 async def _must_be_osworld(guest: Guest) -> None:
+    """Raises `EnvironmentFailed` with what is there instead."""
+    fix = "check the address: hisa doctor --env guest=http://HOST:PORT"
     response = await guest.ask("GET", "/platform", seconds=15.0)
-    if response.status_code != 200:
-        raise broken(
-            guest.where,
-            f"no guest there: /platform answers {response.status_code}",
-            "check the address: --env guest=http://HOST:PORT",
-        )
+    platform = response.text.strip()
+    if response.status_code != 200 or not platform.isalpha():
+        kind = response.headers.get("content-type", "no content type")
+        server = response.headers.get("server", "an unnamed server")
+        what = f"{response.status_code}, {kind}, from {server}"
+        raise broken(guest.where, f"no guest there: something answers /platform with {what}", fix)
+    if platform != "Linux":
+        raise broken(guest.where, f"a guest on {platform[:40]}; HiSA drives guests on Linux", fix)

@@ -5,20 +5,21 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
 
 import httpx
 from PIL import ImageChops
 
 from hisa.actions import Action, Hotkey, KeyDown, KeyUp, Press, Write, to_source
 from hisa.actions.keys import normalise_key
-from hisa.environments.transport.base import Guest, Look, acting_seconds, broken, reason
-from hisa.environments.transport.tree import parse_tree
+from hisa.environments.transport import answers
+from hisa.environments.transport.base import Guest, Look, acting_seconds, broken
 from hisa.errors import ActionRefused
 from hisa.observation import Element, Screenshot, Window
 from hisa.protocols import CommandResult
 
-__all__ = ["StockTransport"]
+__all__ = ["StockTransport", "changed"]
 
 _PREAMBLE = "import pyautogui; import time; pyautogui.FAILSAFE = False"
 _PASTE = (
@@ -27,11 +28,27 @@ _PASTE = (
     "pyautogui.hotkey('ctrl', 'v'); time.sleep(0.2)"
 )
 _WINDOWS = "wmctrl -lx; xprop -root _NET_ACTIVE_WINDOW"
-_LOOK_TRIES = 3
+_BOUNDED = """
+lacks() { echo "hisa: the guest lacks $1" >&2; exit 125; }
+command -v timeout >/dev/null || lacks timeout
+command -v iconv >/dev/null || lacks iconv
+o=$(mktemp -d) || lacks room
+n=$1; shift
+timeout -s KILL "$0" "$@" >"$o/1" 2>"$o/2" </dev/null; c=$?
+head -c "$n" "$o/1" | iconv -c -f utf-8 -t utf-8
+head -c "$n" "$o/2" | iconv -c -f utf-8 -t utf-8 >&2
+rm -rf "$o"; exit $c
+"""
+"""Runs a command under a time limit, with files for its output: a stock guest waits for every
+program that holds its pipe, also those left in the background, and answers 500 where the output
+is not UTF-8."""
+_SAFE_TRIES, _PAUSE_SECONDS, _FILE_SECONDS = 3, 0.1, 900.0
 _POLL_SECONDS, _QUIET_LOOKS = 0.2, 2
 _CARET_PIXELS = (3, 40)
 _SERVER_LIMIT_SECONDS = 110.0
 """A stock guest ends a command after 120 s; ours ends before it does."""
+
+_T = TypeVar("_T")
 
 
 class StockTransport:
@@ -61,10 +78,8 @@ class StockTransport:
         for action in actions:
             _check_keys(action)
         body = "\n".join(_source(action) for action in actions)
-        done = await self._execute(
-            ["python", "-c", f"{_PREAMBLE}\n{body}"],
-            seconds=90.0 + acting_seconds(actions),
-            again=False,
+        done = await self._once(
+            ["python", "-c", f"{_PREAMBLE}\n{body}"], seconds=90.0 + acting_seconds(actions)
         )
         if done.exit_code != 0:
             last = (done.error or done.output).strip().splitlines()[-1:]
@@ -76,9 +91,11 @@ class StockTransport:
         """Under timeout(1), because a stock guest takes no time limit."""
         words = ["bash", "-c", command] if isinstance(command, str) else list(command)
         bound = min(timeout, _SERVER_LIMIT_SECONDS)
-        line = ["timeout", "-s", "KILL", f"{bound:g}", *words]
+        line = ["bash", "-c", _BOUNDED, f"{bound:g}", str(4 * limit), *words]
         started = time.monotonic()
-        done = await self._execute(line, seconds=bound + 30.0, again=False)
+        done = await self._once(line, seconds=bound + 30.0)
+        if done.exit_code == 125 and "hisa: the guest lacks" in done.error:
+            raise broken(self._guest.where, done.error.strip())
         timed_out = done.exit_code in {-9, 124, 137} and time.monotonic() - started >= bound
         return CommandResult(
             124 if timed_out else done.exit_code, done.output[:limit], done.error[:limit], timed_out
@@ -86,41 +103,41 @@ class StockTransport:
 
     async def read_file(self, path: str, /) -> bytes:
         """The file's bytes."""
-        response = await self._guest.ask("POST", "/file", data={"file_path": path}, seconds=120.0)
-        if response.status_code == 404:
+
+        def ask() -> Awaitable[httpx.Response]:
+            form = {"file_path": path}
+            return self._guest.ask("POST", "/file", data=form, seconds=120.0, whole=_FILE_SECONDS)
+
+        data = await self._safely(f"file {path}", ask, answers.file_bytes)
+        if data is None:
             raise FileNotFoundError(path)
-        self._expect(response)
-        return response.content
+        return data
 
     async def write_file(self, path: str, data: bytes, /) -> None:
-        """Upload, after making the folder."""
+        """Upload, after making the folder; both may be done again."""
         folder = path.rpartition("/")[0]
         if folder:
-            await self._execute(["mkdir", "-p", folder], seconds=30.0, again=True)
-        response = await self._guest.ask(
-            "POST",
-            "/setup/upload",
-            data={"file_path": path},
-            files={"file_data": ("file", data)},
-            seconds=120.0,
-        )
-        self._expect(response)
+            await self._repeatable(["mkdir", "-p", folder], seconds=30.0)
+
+        def ask() -> Awaitable[httpx.Response]:
+            return self._guest.ask(
+                "POST",
+                "/setup/upload",
+                data={"file_path": path},
+                files={"file_data": ("file", data)},
+                seconds=120.0,
+                whole=_FILE_SECONDS,
+            )
+
+        await self._safely(f"answer to the upload of {path}", ask, answers.uploaded)
 
     # ---------------------------------------------------------------- parts of a look
 
     async def _screenshot(self) -> Screenshot:
-        why = ""
-        for _ in range(_LOOK_TRIES):
-            response = await self._guest.ask("GET", "/screenshot", seconds=15.0)
-            kind = response.headers.get("content-type", "")
-            if response.status_code != 200 or not kind.startswith("image/"):
-                why = f"HTTP {response.status_code}, {kind or 'no content type'}"
-                continue
-            try:
-                return await asyncio.to_thread(Screenshot.from_png, response.content)
-            except ValueError as error:
-                why = str(error)
-        raise broken(self._guest.where, f"no usable screenshot: {why}")
+        def ask() -> Awaitable[httpx.Response]:
+            return self._guest.ask("GET", "/screenshot", seconds=15.0)
+
+        return await self._safely("screenshot", ask, answers.picture)
 
     async def _settled(self, seconds: float) -> Screenshot:
         deadline = time.monotonic() + seconds
@@ -128,44 +145,60 @@ class StockTransport:
         while quiet < _QUIET_LOOKS and time.monotonic() < deadline:
             await asyncio.sleep(_POLL_SECONDS)
             latest = await self._screenshot()
-            quiet = 0 if await asyncio.to_thread(_changed, shot, latest) else quiet + 1
+            quiet = 0 if await asyncio.to_thread(changed, shot, latest) else quiet + 1
             shot = latest
         return shot
 
     async def _elements(self) -> tuple[Element, ...]:
-        response = await self._guest.ask("GET", "/accessibility", seconds=60.0)
-        self._expect(response)
-        try:
-            return await asyncio.to_thread(parse_tree, str(response.json()["AT"]))
-        except (ValueError, KeyError, TypeError) as error:
-            raise broken(self._guest.where, f"unreadable accessibility tree: {error}") from error
+        def ask() -> Awaitable[httpx.Response]:
+            return self._guest.ask("GET", "/accessibility", seconds=60.0)
+
+        return await self._safely("accessibility tree", ask, answers.elements)
 
     async def _windows(self) -> tuple[Window, ...]:
-        done = await self._execute(["bash", "-c", _WINDOWS], seconds=20.0, again=True)
-        return tuple(_windows(done.output))
+        done = await self._repeatable(["bash", "-c", _WINDOWS], seconds=20.0)
+        return answers.windows(done.output)
 
     # ---------------------------------------------------------------- commands
 
-    async def _execute(self, words: list[str], *, seconds: float, again: bool) -> CommandResult:
-        response = await self._guest.ask(
-            "POST",
-            "/execute",
-            json={"command": words, "shell": False},
-            seconds=seconds,
-            again=again,
-        )
-        self._expect(response)
-        done = response.json()
-        code = done.get("returncode")
-        if not isinstance(code, int):
-            raise broken(
-                self._guest.where, f"/execute answered without a returncode: {done!r:.200}"
-            )
-        return CommandResult(code, done.get("output") or "", done.get("error") or "")
+    def _send(self, words: list[str], seconds: float, *, again: bool) -> Awaitable[httpx.Response]:
+        body = {"command": words, "shell": False}
+        return self._guest.ask("POST", "/execute", json=body, seconds=seconds, again=again)
 
-    def _expect(self, response: httpx.Response) -> None:
-        if response.status_code != 200:
-            raise broken(self._guest.where, reason(response))
+    async def _once(self, words: list[str], *, seconds: float) -> CommandResult:
+        """A command that is not sent again whatever is answered: it may have run."""
+        response = await self._send(words, seconds, again=False)
+        try:
+            return answers.ran(response)
+        except ValueError as error:
+            what = f"no usable answer to /execute, which may have been done: {error}"
+            raise broken(self._guest.where, what) from error
+
+    async def _repeatable(self, words: list[str], *, seconds: float) -> CommandResult:
+        """A command that may be done twice."""
+
+        def ask() -> Awaitable[httpx.Response]:
+            return self._send(words, seconds, again=True)
+
+        return await self._safely("answer to /execute", ask, answers.ran)
+
+    async def _safely(
+        self,
+        what: str,
+        ask: Callable[[], Awaitable[httpx.Response]],
+        read: Callable[[httpx.Response], _T],
+    ) -> _T:
+        """Asks what may be asked again until the answer can be read, a few times."""
+        why = ""
+        for _ in range(_SAFE_TRIES):
+            if why:
+                await asyncio.sleep(_PAUSE_SECONDS)
+            response = await ask()
+            try:
+                return await asyncio.to_thread(read, response)
+            except ValueError as error:
+                why = str(error)
+        raise broken(self._guest.where, f"no usable {what}: {why}")
 
 
 def _check_keys(action: Action) -> None:
@@ -185,30 +218,11 @@ def _source(action: Action) -> str:
     return to_source([action], stock=True)
 
 
-def _changed(before: Screenshot, after: Screenshot) -> bool:
+def changed(before: Screenshot, after: Screenshot) -> bool:
+    """Whether more than a text cursor differs."""
     if before.size != after.size:
         return True
     box = ImageChops.difference(before.pixels, after.pixels).getbbox()
     if box is None:
         return False
     return box[2] - box[0] > _CARET_PIXELS[0] or box[3] - box[1] > _CARET_PIXELS[1]
-
-
-def _windows(text: str) -> list[Window]:
-    """Lines of ``wmctrl -lx`` and one of xprop; wmctrl's places are wrong under a frame."""
-    active = re.search(r"window id # (0x[0-9a-f]+)", text)
-    front = int(active.group(1), 16) if active else 0
-    found = []
-    for line in text.splitlines():
-        parts = line.split(None, 4)
-        if len(parts) < 4 or not re.fullmatch(r"0x[0-9a-f]+", parts[0]):
-            continue
-        found.append(
-            Window(
-                id=hex(int(parts[0], 16)),
-                title=parts[4] if len(parts) > 4 else "",
-                app=parts[2].rpartition(".")[2],
-                active=int(parts[0], 16) == front,
-            )
-        )
-    return found

@@ -1,0 +1,129 @@
+"""Runs the commands by which a provider's machines are reverted, started and stopped.
+
+A template becomes a list of words and goes to no shell; what the words are is never printed, for
+they may hold secrets.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shlex
+import signal
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import IO
+
+from hisa.environments.provider.address import Address
+from hisa.errors import ConfigError, EnvironmentFailed
+
+__all__ = ["carry_out", "check_command"]
+
+_PLACEHOLDER = re.compile(r"\{(env:)?(\w+)\}")
+_KNOWN = ("url", "host", "port", "name")
+_TAIL_BYTES, _TAIL_LINES = 4000, 5
+
+
+def check_command(what: str, template: str) -> list[str]:
+    """The words of a template, placeholders as they stand.
+
+    Raises:
+        ConfigError: quotes that do not close, or an unknown placeholder or variable.
+    """
+    setting = f"environment.remote.{what}"
+    try:
+        words = shlex.split(template)
+    except ValueError as error:
+        raise ConfigError(f"{setting}: {error}", fix="see docs/environments.md") from error
+    for variable, name in _PLACEHOLDER.findall(template):
+        if variable and name not in os.environ:
+            raise ConfigError(f"{setting}: no variable {name!r} is set", fix=f"export {name}=…")
+        if not variable and name not in _KNOWN:
+            allowed = ", ".join(f"{{{known}}}" for known in _KNOWN)
+            raise ConfigError(
+                f"{setting}: unknown placeholder {{{name}}}; there are {allowed}, {{env:VARIABLE}}",
+                fix="put a command that needs braces into a script",
+            )
+    return words
+
+
+async def carry_out(what: str, template: str, address: Address, *, seconds: float) -> None:
+    """Run one command to its end.
+
+    Args:
+        what: revert, start or stop.
+        template: as in the settings; see `hisa.config.RemoteSettings`.
+        address: whose machine.
+        seconds: time limit; then the command and what it started is killed.
+
+    Raises:
+        ConfigError: the template cannot be read.
+        EnvironmentFailed: it cannot be run, failed, or took too long; with what it said last.
+    """
+    program, *rest = _filled(check_command(what, template), address)
+    with tempfile.TemporaryFile() as said:
+        try:
+            # A file, because a machine left running in the background would hold a pipe.
+            process = await asyncio.create_subprocess_exec(
+                program, *rest,
+                stdin=asyncio.subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            raise _failed(what, address, f"{program}: {error.strerror}") from error
+        code = await _ended(process, seconds)
+        if code != 0:
+            how = f"took over {seconds:g} s" if code is None else f"ended with {code}"
+            told = _without(_secrets(template), await asyncio.to_thread(_tail, said))
+            raise _failed(what, address, f"{os.path.basename(program)} {how}{told and ': '}{told}")
+
+
+async def _ended(process: asyncio.subprocess.Process, seconds: float) -> int | None:
+    """The exit code; None where it had to be killed."""
+    try:
+        return await asyncio.wait_for(process.wait(), seconds)
+    except TimeoutError:
+        return None
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+
+
+def _filled(words: list[str], address: Address) -> list[str]:
+    values = {"url": address.url, "host": address.host, "name": address.name}
+    values["port"] = str(address.port)
+
+    def value(found: re.Match[str]) -> str:
+        return os.environ[found[2]] if found[1] else values[found[2]]
+
+    return [_PLACEHOLDER.sub(value, word) for word in words]
+
+
+def _secrets(template: str) -> Mapping[str, str]:
+    """Values of variables that the template names, and what is printed for them."""
+    names = [name for variable, name in _PLACEHOLDER.findall(template) if variable]
+    return {os.environ[name]: f"{{env:{name}}}" for name in names if os.environ.get(name)}
+
+
+def _without(secrets: Mapping[str, str], text: str) -> str:
+    for secret, shown in secrets.items():
+        text = text.replace(secret, shown)
+    return text
+
+
+def _tail(said: IO[bytes]) -> str:
+    """The last lines, in one."""
+    end = said.seek(0, os.SEEK_END)
+    said.seek(max(0, end - _TAIL_BYTES))
+    lines = [line.strip() for line in said.read().decode("utf-8", "replace").splitlines()]
+    return " / ".join([line for line in lines if line][-_TAIL_LINES:])
+
+
+def _failed(what: str, address: Address, why: str) -> EnvironmentFailed:
+    return EnvironmentFailed(
+        f"{address.url}: {what} failed: {why}",
+        fix=f"run the command of environment.remote.{what} by hand",
+    )

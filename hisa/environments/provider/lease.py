@@ -1,0 +1,86 @@
+"""Guests that several workers share: each is used by one at a time, by a lock that falls with it.
+
+``$XDG_CACHE_HOME/hisa/guests/`` holds a lock file for each address; the time of the file is that
+of its last lease.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import hashlib
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from hisa.environments.provider.address import Address
+from hisa.errors import EnvironmentFailed
+
+__all__ = ["Lease"]
+
+_PATIENCE_SECONDS, _POLL_SECONDS = 10.0, 0.2
+
+
+class Lease:
+    """One of several guests, nobody else's until `release`."""
+
+    def __init__(self, address: Address, descriptor: int) -> None:
+        self.address = address
+        self._descriptor = descriptor
+
+    @classmethod
+    async def take(cls, addresses: Sequence[Address]) -> Lease:
+        """The guest that was not used for longest; waits a moment where all are in use.
+
+        Raises:
+            EnvironmentFailed: all stay in use.
+        """
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while (lease := cls._free(addresses)) is None:
+            if time.monotonic() >= deadline:
+                holders = ", ".join(f"{a.url} by process {_holder(a)}" for a in addresses)
+                raise EnvironmentFailed(
+                    f"every guest is in use: {holders}", fix="wait for it, or name more guests"
+                )
+            await asyncio.sleep(_POLL_SECONDS)
+        return lease
+
+    @classmethod
+    def _free(cls, addresses: Sequence[Address]) -> Lease | None:
+        for address in sorted(addresses, key=_last_leased):
+            descriptor = os.open(_file(address), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(descriptor)
+                continue
+            os.truncate(descriptor, 0)
+            os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+            return cls(address, descriptor)
+        return None
+
+    def release(self) -> None:
+        """Let others have it."""
+        os.close(self._descriptor)
+
+
+def _file(address: Address) -> Path:
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = cache / "hisa" / "guests"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder / hashlib.sha256(address.url.encode()).hexdigest()[:24]
+
+
+def _last_leased(address: Address) -> float:
+    try:
+        return _file(address).stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
+
+
+def _holder(address: Address) -> str:
+    try:
+        return _file(address).read_text(encoding="ascii") or "?"
+    except (OSError, UnicodeDecodeError):
+        return "?"

@@ -1,0 +1,84 @@
+"""Waits for a machine that was just reverted or started, and tells one that is not there."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from PIL import Image
+
+from hisa.environments.provider.address import Address
+from hisa.environments.transport import Guest, Unanswered, answers
+from hisa.environments.transport.stock import changed
+from hisa.errors import EnvironmentFailed
+from hisa.observation import Screenshot
+
+__all__ = ["must_listen", "until_drawn"]
+
+_LISTEN_SECONDS, _LOOK_SECONDS = 5.0, 10.0
+_POLL_SECONDS, _TELL_SECONDS = 0.5, 15.0
+_BLANK, _BLANK_SECONDS = 0.995, 15.0
+"""A picture with this share of one colour is blank; a desktop that stays so for that long is one
+that has nothing on it."""
+
+
+async def must_listen(address: Address) -> None:
+    """Say at once where nobody is.
+
+    Raises:
+        EnvironmentFailed: nothing takes a connection there.
+    """
+    try:
+        async with asyncio.timeout(_LISTEN_SECONDS):
+            _, writer = await asyncio.open_connection(address.host, address.port)
+    except (OSError, TimeoutError) as error:
+        why = getattr(error, "strerror", None) or str(error) or f"none in {_LISTEN_SECONDS:g} s"
+        raise EnvironmentFailed(
+            f"{address.url}: no answer: {why}",
+            fix="start the machine, or set environment.remote.start to the command that does",
+        ) from error
+    writer.close()
+
+
+async def until_drawn(guest: Guest, *, seconds: float, note: Callable[[str], None]) -> None:
+    """Wait until the guest shows a desktop that stays as it is for a moment.
+
+    Its first picture may be of a screen on which nothing is drawn yet.
+
+    Raises:
+        EnvironmentFailed: it did not come so far in time; the last reason is named.
+    """
+    started = told = blank_since = time.monotonic()
+    before, why = None, "no answer"
+    while (now := time.monotonic()) - started < seconds:
+        if now - told > _TELL_SECONDS:
+            note(f"waiting for {guest.where}, {now - started:.0f} s of {seconds:g} s: {why}")
+            told = now
+        try:
+            shot = await _shot(guest)
+        except (Unanswered, ValueError) as error:
+            before, why, blank_since = None, str(error), time.monotonic()
+        else:
+            if before is not None and not await asyncio.to_thread(changed, before, shot):
+                if not _blank(shot.pixels) or time.monotonic() - blank_since > _BLANK_SECONDS:
+                    return
+                why = "the screen is blank"
+            else:
+                why = "the screen still changes"
+            before = shot
+        await asyncio.sleep(_POLL_SECONDS)
+    raise EnvironmentFailed(
+        f"{guest.where}: not ready after {seconds:g} s: {why}",
+        fix="look at the machine, or give it longer: --set environment.remote.ready_seconds=900",
+    )
+
+
+async def _shot(guest: Guest) -> Screenshot:
+    response = await guest.ask("GET", "/screenshot", seconds=_LOOK_SECONDS, again=False)
+    return await asyncio.to_thread(answers.picture, response)
+
+
+def _blank(picture: Image.Image) -> bool:
+    small = picture.convert("L")
+    return max(small.histogram()) >= _BLANK * small.width * small.height

@@ -1,0 +1,106 @@
+"""What the answers of a stock guest hold; one that cannot be used is a ValueError that says why."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import httpx
+
+from hisa.environments.transport.base import reason
+from hisa.environments.transport.tree import parse_tree
+from hisa.observation import Element, Screenshot, Window
+from hisa.protocols import CommandResult
+
+__all__ = ["elements", "file_bytes", "picture", "ran", "uploaded", "windows"]
+
+
+def _usable(response: httpx.Response) -> None:
+    if response.status_code != 200:
+        raise ValueError(reason(response))
+
+
+def _json(response: httpx.Response) -> dict[str, Any]:
+    _usable(response)
+    try:
+        said = response.json()
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"no JSON: {response.text[:200]!r}") from error
+    if not isinstance(said, dict):
+        raise ValueError(f"JSON of another shape: {said!r:.200}")
+    return said
+
+
+def ran(response: httpx.Response) -> CommandResult:
+    """What came of a command."""
+    done = _json(response)
+    code = done.get("returncode")
+    if not isinstance(code, int):
+        raise ValueError(f"answered without a returncode: {done!r:.200}")
+    return CommandResult(code, str(done.get("output") or ""), str(done.get("error") or ""))
+
+
+def picture(response: httpx.Response) -> Screenshot:
+    """A whole picture."""
+    kind = response.headers.get("content-type", "")
+    if response.status_code != 200 or not kind.startswith("image/"):
+        raise ValueError(f"HTTP {response.status_code}, {kind or 'no content type'}")
+    return Screenshot.from_png(response.content)
+
+
+def elements(response: httpx.Response) -> tuple[Element, ...]:
+    """The accessibility tree."""
+    said = _json(response)
+    if not isinstance(said.get("AT"), str):
+        raise ValueError(f"no tree in it: {said!r:.200}")
+    return parse_tree(said["AT"])
+
+
+def file_bytes(response: httpx.Response) -> bytes | None:
+    """The bytes of a file; None where there is no such file.
+
+    A gateway in between says "not found" and "come back later" as web pages; a guest says the
+    first as JSON, and sends a file as an attachment, pages too.
+    """
+    if response.status_code == 404 and "error" in _refusal(response):
+        return None
+    _usable(response)
+    kind = response.headers.get("content-type", "")
+    if kind.startswith("text/html") and "content-disposition" not in response.headers:
+        raise ValueError(f"a web page instead of a file: {response.text[:200]!r}")
+    return response.content
+
+
+def _refusal(response: httpx.Response) -> dict[str, Any]:
+    try:
+        said = response.json()
+    except (ValueError, RecursionError):
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def uploaded(response: httpx.Response) -> None:
+    """A few words, which Flask calls HTML; a page is from somebody else."""
+    _usable(response)
+    if response.text.lstrip().startswith("<"):
+        raise ValueError(f"a web page instead of an answer: {response.text[:200]!r}")
+
+
+def windows(text: str) -> tuple[Window, ...]:
+    """Lines of ``wmctrl -lx`` and one of xprop; wmctrl's places are wrong under a frame."""
+    active = re.search(r"window id # (0x[0-9a-f]+)", text)
+    front = int(active.group(1), 16) if active else 0
+    found = []
+    for line in text.splitlines():
+        parts = line.split(None, 4)
+        if len(parts) < 4 or not re.fullmatch(r"0x[0-9a-f]+", parts[0]):
+            continue
+        found.append(
+            Window(
+                id=hex(int(parts[0], 16)),
+                title=parts[4] if len(parts) > 4 else "",
+                app=parts[2].rpartition(".")[2],
+                active=int(parts[0], 16) == front,
+            )
+        )
+    return tuple(found)
