@@ -151,15 +151,16 @@ class Fingerprinted(_Event):
     """Kind of the machine, or its name; a machine at an address is just ``guest``."""
     versions: dict[str, str] = {}
     """What it was made of: HiSA, image, system, packages."""
-    files: tuple[StartFile, ...] | None = None
-    """Those that the set-up names and those in the home folder; None where it is not known."""
     more: bool = False
     """Whether there were more files than are looked at."""
     unknown: str = ""
     """Why the machine could not tell its files and packages; empty where it could."""
     digest: str = ""
-    """SHA-256 over all of the above but ``unknown``: the same start has the same one."""
+    """SHA-256 over environment, versions, files and ``more``: the same start has the same one."""
     seconds: float = 0.0
+    files: tuple[StartFile, ...] | None = None
+    """Those that the set-up names and those in the home folder; None where it is not known. They
+    come last, because a log cuts what is too long."""
 
 
 class Said(BaseModel):

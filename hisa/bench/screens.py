@@ -83,7 +83,9 @@ def screen_change(before: Screenshot, now: Screenshot) -> ScreenChange | None:
 
 def _changed_tiles(difference: Image.Image) -> NDArray[np.bool_]:
     """Truth by row and column of tiles; those at the right and lower edge may be cut."""
-    pixels = (np.asarray(difference) > LEVELS).any(axis=2)
+    red, green, blue = difference.split()
+    most = ImageChops.lighter(ImageChops.lighter(red, green), blue)
+    pixels = np.asarray(most) > LEVELS
     height, width = pixels.shape
     pixels = np.pad(pixels, ((0, -height % TILE), (0, -width % TILE)))
     tall, wide = pixels.shape[0] // TILE, pixels.shape[1] // TILE

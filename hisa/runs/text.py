@@ -83,7 +83,7 @@ def summary(run: Run, width: int) -> Iterator[Text]:
     yield status
     yield Text(_facts(run), "dim")
     if run.start is not None:
-        yield Text(wording.start(run.start), "dim")
+        yield Text(f"start {wording.start(run.start)}", "dim")
     if run.guidance is not None and run.guidance.advice:
         yield Text("\nAdvice", "bold")
         yield Text(printable(run.guidance.advice))

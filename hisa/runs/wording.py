@@ -93,12 +93,12 @@ def clock(at: float) -> str:
 
 
 def start(found: Fingerprinted) -> str:
-    """What a task began from, on one line."""
-    named = (f"{name} {version}" for name, version in found.versions.items())
+    """What a task began from, on one line; single packages are left to the event."""
     files = "files unknown" if found.files is None else f"files: {len(found.files)}"
     why = [f"unknown: {found.unknown}"] if found.unknown else []
-    parts = [f"start {found.digest[:12]}", files, *why, *named]
-    return one_line(" · ".join(parts), 400)
+    whole = ("vm image", "vm snapshot", "system", "packages")
+    named = [f"{name} {found.versions[name]}" for name in whole if name in found.versions]
+    return one_line(" · ".join([found.digest[:12], files, *why, *named]), 400)
 
 
 def printable(text: str) -> str:
