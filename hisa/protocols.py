@@ -229,7 +229,7 @@ class Environment(Protocol):
 
     ``capabilities`` announces optional abilities: "elements" (accessibility), "settle" (waits in
     the guest), "at_most_once" (acts carry an id), "execute", "files", "throw_away" (nothing done
-    inside reaches the host), "reattach" (outlives the process that started it).
+    inside stays after a reset), "reattach" (outlives the process that started it).
     """
 
     @property

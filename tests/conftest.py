@@ -43,3 +43,10 @@ def _clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
         store: Path = tmp_path_factory.mktemp("store")
         patch.setenv("HISA_PATTERNS__PATH", str(store / "patterns"))
         yield
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Locks of guests and the like in a folder of the test."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache"

@@ -148,7 +148,7 @@ def doctor(settings: Settings, env: str | None, as_json: bool) -> int:
             area = finding.area
             click.secho(area, bold=True)
         mark = "ok  " if finding.ok else ("NO  " if finding.needed else "--  ")
-        click.echo(f"  {mark}{finding.name:<22}{finding.detail}")
+        click.echo(f"  {mark}{finding.name:<21} {finding.detail}")
         if finding.fix and not finding.ok:
             click.echo(f"      {'':<22}try: {finding.fix}")
     click.echo()

@@ -52,10 +52,12 @@ def must_have_person(settings: Settings) -> None:
     kept = not settings.environment.throw_away
     asks = settings.run.confirm == "always" or (settings.run.confirm == "auto" and kept)
     if asks and not sys.stdin.isatty():
+        guest = settings.environment.kind.startswith("guest")
+        revert = ", or --set environment.remote.revert=COMMAND" if guest else ""
         raise UsageError(
             f"environment {settings.environment.kind!r} asks a person before every act, and "
             "standard input is no terminal",
-            fix="run it in a terminal, or give --confirm never",
+            fix=f"run it in a terminal, or give --confirm never{revert}",
         )
 
 

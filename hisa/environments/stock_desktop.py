@@ -309,7 +309,7 @@ def _attributes(element: Element) -> dict[str, str]:
         for side in (element.box.left, element.box.top, element.box.right, element.box.bottom)
     )
     return {
-        "name": element.name,
+        "name": element.name or element.label,
         **{f"{{{_SPACE}/state}}{state}": "true" for state in sorted(element.states)},
         f"{{{_SPACE}/component}}screencoord": f"({left}, {top})",
         f"{{{_SPACE}/component}}size": f"({right - left}, {bottom - top})",

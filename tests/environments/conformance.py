@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
+from typing import ClassVar
 
 import pytest
 
@@ -14,6 +16,7 @@ from hisa.observation import DEFAULT_IMAGE_LIMIT, Element, Observation
 from hisa.protocols import Environment
 
 UNICODE = "Grüße, 漢字 <>|@ €  — emoji 🙂"
+DOCUMENT = Path(__file__).parent.parent.parent / "docs" / "environments.md"
 KNOWN = {"elements", "settle", "at_most_once", "execute", "files", "throw_away", "reattach"}
 
 
@@ -43,8 +46,25 @@ def _focused_text(observation: Observation) -> Element:
     return found[0]
 
 
+def documented(environment: str) -> tuple[set[str], set[str], set[str]]:
+    """Of docs/environments.md: suites it passes, what it can do, what it can do somewhere."""
+    for line in DOCUMENT.read_text("utf-8").splitlines():
+        cells = [cell.strip() for cell in line.split("|")]
+        if len(cells) == 6 and cells[1] == environment:
+            maybe = set(re.findall(r"\(`(\w+)`\)", cells[4]))
+            return set(cells[3].split(", ")), set(re.findall(r"`(\w+)`", cells[4])) - maybe, maybe
+    raise AssertionError(f"{DOCUMENT.name} has no row {environment!r}")
+
+
 class Conformance:
-    """Looking, acting, commands and files."""
+    """Looking, acting and files; each subclass also names its row in docs/environments.md."""
+
+    documented: ClassVar[str]
+
+    async def test_is_as_the_documentation_says(self, environment: Environment) -> None:
+        suites, surely, maybe = documented(self.documented)
+        assert {name for kind, name in SUITES.items() if isinstance(self, kind)} == suites
+        assert surely <= environment.capabilities <= surely | maybe
 
     async def test_says_what_it_is(self, environment: Environment) -> None:
         assert environment.name
@@ -187,3 +207,10 @@ class EditorConformance:
         after = await environment.observe(elements=True, settle=3.0)
         assert only(after, "menu item", name="Undo").box.top > 0
         await environment.act([Press("esc")])
+
+
+SUITES: dict[type, str] = {
+    Conformance: "basic",
+    CommandConformance: "commands",
+    EditorConformance: "editor",
+}

@@ -50,6 +50,8 @@ def folder() -> PurePosixPath:
 
 
 class TestDesktop(Conformance, CommandConformance, EditorConformance):
+    documented = "the private desktop"
+
     async def test_larger_screen_is_scaled_for_models(
         self, environment: DesktopEnvironment
     ) -> None:

@@ -27,5 +27,4 @@ def folder() -> PurePosixPath:
 
 
 class TestStock(Conformance, CommandConformance, EditorConformance):
-    async def test_promises_no_more_than_it_can(self, environment: DesktopEnvironment) -> None:
-        assert "at_most_once" not in environment.capabilities
+    documented = "the private desktop, by stock routes"

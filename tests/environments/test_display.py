@@ -43,6 +43,8 @@ async def environment(display: str, folder: Path) -> AsyncIterator[DisplayEnviro
 
 
 class TestDisplay(Conformance, CommandConformance):
+    documented = "an existing display"
+
     async def test_is_not_thrown_away(self, environment: DisplayEnvironment) -> None:
         assert "throw_away" not in environment.capabilities
 

@@ -24,7 +24,7 @@ def folder() -> PurePosixPath:
 
 
 class TestFake(Conformance):
-    pass
+    documented = "a form in memory"
 
 
 async def test_form_is_filled_and_saved() -> None:

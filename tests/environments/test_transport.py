@@ -3,20 +3,38 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from hisa.actions import Move, Press, Write
+from hisa.environments.stock_desktop import Reply
+from hisa.environments.stock_guest import Fault, StockGuest
 from hisa.environments.transport import Guest, HisaTransport, StockTransport, connect
 from hisa.environments.transport.tree import parse_tree
 from hisa.errors import ActionRefused, EnvironmentFailed
 from hisa.geometry import Box, Point, Size
 from hisa.observation import Screenshot
-from tests.environments.scripted_guest import Script, scripted
 
 JSON, PNG = "application/json", "image/png"
 OSWORLD = "https://accessibility.ubuntu.example.org/ns"
+
+
+Answer = tuple[int, str, bytes]
+
+
+def scripted(answers: Mapping[str, Sequence[Answer]]) -> StockGuest:
+    """A guest with these answers by path; the last one is given again and again."""
+    return StockGuest(
+        {path: [_fault(row) for row in [*rows, *[rows[-1]] * 20]] for path, rows in answers.items()}
+    )
+
+
+def _fault(answer: Answer) -> Fault:
+    """Status 0: no answer."""
+    status, kind, body = answer
+    return Fault("answer", Reply(body, kind, status)) if status else Fault("reset")
 
 
 def _png() -> bytes:
@@ -30,21 +48,19 @@ def _ran(code: int = 0, output: str = "", error: str = "") -> tuple[int, str, by
     return (200, JSON, json.dumps(answer).encode())
 
 
-async def test_typed_routes_are_chosen_where_they_are_announced(tmp_path: Path) -> None:
+async def test_typed_routes_are_chosen_where_they_are_announced() -> None:
     said = json.dumps({"protocol": 1, "capabilities": ["files", "teleport"]}).encode()
-    script = Script({"/hisa/capabilities": [(200, JSON, said)]})
-    with scripted(tmp_path, script) as path:
-        guest = Guest("guest", socket=path)
+    with scripted({"/hisa/capabilities": [(200, JSON, said)]}) as server:
+        guest = Guest("guest", url=server.url)
         transport = await connect(guest)
         await guest.close()
     assert isinstance(transport, HisaTransport)
     assert transport.capabilities == {"files"}
 
 
-async def test_stock_routes_are_chosen_for_a_guest_that_knows_no_others(tmp_path: Path) -> None:
-    script = Script({"/platform": [(200, "text/plain", b"Linux")]})
-    with scripted(tmp_path, script) as path:
-        guest = Guest("guest", socket=path)
+async def test_stock_routes_are_chosen_for_a_guest_that_knows_no_others() -> None:
+    with scripted({"/platform": [(200, "text/plain", b"Linux")]}) as server:
+        guest = Guest("guest", url=server.url)
         assert isinstance(await connect(guest), StockTransport)
         await guest.close()
 
@@ -52,7 +68,9 @@ async def test_stock_routes_are_chosen_for_a_guest_that_knows_no_others(tmp_path
 @pytest.mark.parametrize(
     ("answers", "told"),
     [
-        ({}, "no guest there"),
+        ({"/platform": [(404, JSON, b"{}")]}, "no guest there"),
+        ({"/platform": [(200, "text/html", b"<html>")]}, "no guest there"),
+        ({"/platform": [(200, "text/html", b"Windows")]}, "on Windows"),
         ({"/hisa/capabilities": [(401, JSON, b"{}")]}, "token"),
         ({"/hisa/capabilities": [(200, JSON, b"<html>")]}, "unreadable"),
         (
@@ -62,10 +80,10 @@ async def test_stock_routes_are_chosen_for_a_guest_that_knows_no_others(tmp_path
     ],
 )
 async def test_wrong_server_is_told_apart(
-    tmp_path: Path, answers: dict[str, list[tuple[int, str, bytes]]], told: str
+    answers: dict[str, list[tuple[int, str, bytes]]], told: str
 ) -> None:
-    with scripted(tmp_path, Script(answers)) as path:
-        guest = Guest("guest", socket=path)
+    with scripted(answers) as server:
+        guest = Guest("guest", url=server.url)
         with pytest.raises(EnvironmentFailed, match=told) as caught:
             await connect(guest)
         await guest.close()
@@ -79,15 +97,15 @@ async def test_nobody_there(tmp_path: Path) -> None:
     await guest.close()
 
 
-async def test_cut_picture_is_asked_for_again(tmp_path: Path) -> None:
+async def test_cut_picture_is_asked_for_again() -> None:
     whole = _png()
     shots = [
         (200, PNG, whole[: len(whole) // 2]),
         (200, "text/html", b"<html>"),
         (200, PNG, whole),
     ]
-    with scripted(tmp_path, Script({"/screenshot": shots, "/execute": [_ran()]})) as path:
-        guest = Guest("guest", socket=path)
+    with scripted({"/screenshot": shots, "/execute": [_ran()]}) as server:
+        guest = Guest("guest", url=server.url)
         look = await StockTransport(guest).look(elements=False, settle=0)
         await guest.close()
     assert look.screen == Size(64, 48)
@@ -96,53 +114,47 @@ async def test_cut_picture_is_asked_for_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "answer", [(200, PNG, b"\x89PNG\r\n\x1a\n"), (500, JSON, b"{}"), (200, "text/html", b"<p>")]
 )
-async def test_picture_that_never_comes_is_a_broken_machine(
-    tmp_path: Path, answer: tuple[int, str, bytes]
-) -> None:
-    with scripted(tmp_path, Script({"/screenshot": [answer], "/execute": [_ran()]})) as path:
-        guest = Guest("guest", socket=path)
+async def test_picture_that_never_comes_is_a_broken_machine(answer: tuple[int, str, bytes]) -> None:
+    with scripted({"/screenshot": [answer], "/execute": [_ran()]}) as server:
+        guest = Guest("guest", url=server.url)
         with pytest.raises(EnvironmentFailed, match="screenshot"):
             await StockTransport(guest).look(elements=False, settle=0)
         await guest.close()
 
 
-async def test_lost_answer_of_a_stock_act_is_not_asked_for_again(tmp_path: Path) -> None:
-    script = Script({"/execute": [(0, "", b"")]})
-    with scripted(tmp_path, script) as path:
-        guest = Guest("guest", socket=path)
+async def test_lost_answer_of_a_stock_act_is_not_asked_for_again() -> None:
+    with scripted({"/execute": [(0, "", b"")]}) as server:
+        guest = Guest("guest", url=server.url)
         with pytest.raises(EnvironmentFailed):
             await StockTransport(guest).act([Move(Point(1, 2, "screen"))])
         await guest.close()
-    assert script.asked == ["/execute"]
+    assert server.asked == ["/execute"]
 
 
-async def test_lost_answer_of_a_typed_act_is_asked_for_again(tmp_path: Path) -> None:
-    script = Script({"/hisa/act": [(0, "", b""), (200, JSON, b'{"done": 1}')]})
-    with scripted(tmp_path, script) as path:
-        guest = Guest("guest", socket=path)
+async def test_lost_answer_of_a_typed_act_is_asked_for_again() -> None:
+    with scripted({"/hisa/act": [(0, "", b""), (200, JSON, b'{"done": 1}')]}) as server:
+        guest = Guest("guest", url=server.url)
         await HisaTransport(guest).act([Move(Point(1, 2, "screen"))])
         await guest.close()
-    assert script.asked == ["/hisa/act"] * 2
+    assert server.asked == ["/hisa/act"] * 2
 
 
-async def test_failing_program_is_a_refused_action(tmp_path: Path) -> None:
-    script = Script({"/execute": [_ran(1, error="Traceback\nKeyError: 'x'\n")]})
-    with scripted(tmp_path, script) as path:
-        guest = Guest("guest", socket=path)
+async def test_failing_program_is_a_refused_action() -> None:
+    with scripted({"/execute": [_ran(1, error="Traceback\nKeyError: 'x'\n")]}) as server:
+        guest = Guest("guest", url=server.url)
         transport = StockTransport(guest)
         with pytest.raises(ActionRefused, match="KeyError"):
             await transport.act([Write("x")])
         with pytest.raises(ActionRefused, match="unknown key"):
             await transport.act([Press("nosuchkey")])
         await guest.close()
-    assert script.asked == ["/execute"]
+    assert server.asked == ["/execute"]
 
 
 @pytest.mark.parametrize("data", [b"", b"\0\0", b"\xff\xff\xff\xff{}", b"\0\0\0\2{}"])
-async def test_unreadable_look_is_a_broken_machine(tmp_path: Path, data: bytes) -> None:
-    script = Script({"/hisa/observe": [(200, "application/octet-stream", data)]})
-    with scripted(tmp_path, script) as path:
-        guest = Guest("guest", socket=path)
+async def test_unreadable_look_is_a_broken_machine(data: bytes) -> None:
+    with scripted({"/hisa/observe": [(200, "application/octet-stream", data)]}) as server:
+        guest = Guest("guest", url=server.url)
         with pytest.raises(EnvironmentFailed, match="unreadable"):
             await HisaTransport(guest).look(elements=False, settle=0)
         await guest.close()

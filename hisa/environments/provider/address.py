@@ -46,6 +46,8 @@ def read_addresses(text: str) -> tuple[Address, ...]:
 
 def _address(text: str) -> Address:
     name, _, place = text.rpartition("=")
+    if "://" in name:
+        name, place = "", text
     if short := _OSWORLD.fullmatch(place):
         place = f"http://{short[1]}:{short[2] or _PORT}"
     try:

@@ -38,6 +38,8 @@ def folder() -> PurePosixPath:
 
 
 class TestVm(Conformance, CommandConformance, EditorConformance):
+    documented = "a QEMU machine"
+
     async def test_clock_is_the_hosts(self, environment: VmEnvironment) -> None:
         said = await environment.execute(["date", "+%s"])
         assert abs(int(said.output) - time.time()) < 60
@@ -54,6 +56,8 @@ class TestVm(Conformance, CommandConformance, EditorConformance):
 
 
 class TestStock(Conformance):
+    documented = "a QEMU machine, by stock routes"
+
     @pytest.fixture
     async def environment(self, minimal: Template) -> AsyncIterator[VmEnvironment]:
         async with VmEnvironment("minimal", stock=True) as machine:
