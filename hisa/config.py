@@ -47,7 +47,8 @@ class RunSettings(_Section):
     image_width: int = Field(1280, ge=64)
     """Largest width of the picture that models see (HiSA, section 4.3)."""
     image_height: int = Field(720, ge=64)
-    seed: int = 0
+    seed: int = Field(0, ge=0)
+    """Of what pages of MiniWoB++ draw; repeat R of a bench has this + R - 1."""
     confirm: Literal["auto", "always", "never"] = "auto"
     """Ask a person before each act and command; auto: on a display that is not thrown away."""
     fingerprint: bool = False

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import threading
+import time
 import zipfile
 from collections.abc import Callable, Iterator
 from io import BytesIO
@@ -33,7 +34,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
     archive = tmp_path / "pages.zip"
     with zipfile.ZipFile(archive, "w") as made:
         made.writestr("html/core/core.js", "var core;")
-        made.writestr("html/miniwob/a.html", "<p>a</p>")
+        made.writestr("html/miniwob/a.html", "<p>ö</p>")
         made.writestr("episode.js", "begin()")
     with Stage(archive, tmp_path / "state", seed=7) as stage:
         thread = threading.Thread(target=stage.serve_forever, args=(0.05,))
@@ -97,7 +98,8 @@ def test_only_the_first_ending_of_the_first_load_counts(
     client: httpx.Client, tmp_path: Path
 ) -> None:
     assert client.get("/core/core.js").text == "var core;begin()"
-    assert client.get("/miniwob/a.html").text == "<p>a</p>"
+    page = client.get("/miniwob/a.html")
+    assert (page.text, page.headers["Content-Type"]) == ("<p>ö</p>", "text/html; charset=utf-8")
     assert client.get("/miniwob/none.html").status_code == 404
     assert tell(client, "load") == {"seed": 7, "first": True}
     tell(client, "ready", instruction="Do it.")
@@ -122,9 +124,10 @@ def test_a_page_that_goes_without_a_word_is_lost(
         assert line.status_code == 200
         assert "lost" not in known(tmp_path)
     client.close()
-    changed = threading.Event()
+    deadline = time.monotonic() + 60
     while "lost" not in known(tmp_path):
-        changed.wait(0.02)
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def test_a_later_stage_takes_over(stage: Stage, client: httpx.Client, tmp_path: Path) -> None:

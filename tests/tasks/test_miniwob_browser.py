@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -48,11 +49,12 @@ async def score(desktop: DesktopEnvironment, task: Task) -> tuple[float | None, 
 
 async def button(desktop: DesktopEnvironment, name: str) -> Element:
     """The button, once it is listed."""
-    while True:
-        seen = await desktop.observe(elements=True, settle=1.0)
-        for element in seen.elements or ():
-            if (element.role, element.name) == ("push button", name):
-                return element
+    async with asyncio.timeout(60):
+        while True:
+            seen = await desktop.observe(elements=True, settle=1.0)
+            for element in seen.elements or ():
+                if (element.role, element.name) == ("push button", name):
+                    return element
 
 
 async def do(desktop: DesktopEnvironment, source: str) -> None:
@@ -67,11 +69,12 @@ async def press(desktop: DesktopEnvironment, name: str) -> None:
 
 async def until(desktop: DesktopEnvironment, what: str) -> Known:
     """What is known once ``what`` is."""
-    while True:
-        found = await known(desktop)
-        if found is not None and what in found.model_fields_set:
-            return found
-        await desktop.observe(settle=0.2)
+    async with asyncio.timeout(60):
+        while True:
+            found = await known(desktop)
+            if found is not None and what in found.model_fields_set:
+                return found
+            await desktop.observe(settle=0.2)
 
 
 async def test_a_scripted_model_is_told_what_the_page_asks_for_and_solves_it(
@@ -107,7 +110,7 @@ async def test_a_wrong_button_is_0_and_a_second_ending_changes_nothing(
 
 
 async def test_doing_nothing_is_0(desktop: DesktopEnvironment) -> None:
-    found = await score(desktop, await begin(desktop, "click-button"))
+    found = await score(desktop, await begin(desktop, "click-test"))
     assert found == (0.0, "miniwob_solved: the page gave no reward: the episode is not over")
 
 

@@ -160,7 +160,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, body: bytes, kind: str | None) -> None:
         self.send_response(200)
-        self.send_header("Content-Type", kind or "application/octet-stream")
+        text = kind is not None and (kind.startswith("text/") or "javascript" in kind)
+        encoding = "; charset=utf-8" if text else ""  # pages do not say it themselves
+        self.send_header("Content-Type", f"{kind or 'application/octet-stream'}{encoding}")
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Cache-Control", "no-store")
         self.end_headers()
