@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from hisa.models.offline.records import Target
 
-__all__ = ["Item", "Screen", "read_screen"]
+__all__ = ["PAGES", "Item", "Screen", "read_screen"]
 
 _LINE = re.compile(
     r'- (?P<role>[^"]{1,40}?) "(?P<name>.*?)"(?: text="(?P<text>.*?)")?'
@@ -22,6 +22,10 @@ _SAME_ROW = 8
 """Pixels."""
 
 _BUTTON = frozenset({"push button", "toggle button", "button", "radio button"})
+PAGES = frozenset({"page tab", "table cell", "tree item", "list item", "push button"})
+"""What turns to a page of a dialog."""
+_WINDOWS = frozenset({"frame", "dialog", "alert", "file chooser", "window"})
+_AREA = frozenset({"tree table", "tree", "list", "table"})
 _FIELD = frozenset(
     {"text", "entry", "password text", "combo box", "spin button", "editbar", "paragraph"}
 )
@@ -33,7 +37,7 @@ _ROLES = {
     "menu": frozenset({"menu", "push button", "toggle button", "combo box"}),
     "menu item": _MENU_ITEM,
     "field": _FIELD,
-    "box": _FIELD | {"check box"},
+    "box": _FIELD | _AREA | {"check box"},
     "text area": frozenset({"text", "document text", "paragraph"}),
     "check box": frozenset({"check box", "check menu item", "toggle button", "switch"}),
     "radio button": frozenset({"radio button", "radio menu item"}),
@@ -42,6 +46,7 @@ _ROLES = {
     "link": frozenset({"link"}),
     "cell": frozenset({"table cell"}),
     "icon": frozenset({"icon", "image", "push button", "table cell", "list item", "label"}),
+    "list": _AREA,
     "list item": frozenset({"list item", "table cell", "tree item", "menu item", "label"}),
     "item": _MENU_ITEM | {"list item", "table cell", "tree item", "label"},
     "option": _MENU_ITEM | {"list item", "radio button", "check box", "table cell"},
@@ -96,6 +101,12 @@ class Screen:
         """Whether the active window is one of those."""
         front = f"{self.title} \n {self.app}".casefold()
         return any(word.casefold() in front for word in words)
+
+    @property
+    def front_listed(self) -> bool:
+        """Whether the window in front is among the items, or none of its kind is."""
+        frames = [item.name for item in self.items if item.role in _WINDOWS]
+        return not self.title or not frames or self.title in frames
 
     def find(self, target: Target, *, editable: bool = False) -> Item | None:
         """The item that fits a target best; None where none fits well."""
@@ -192,6 +203,9 @@ def _score(item: Item, target: Target, editable: bool) -> float:
     roles = _FIELD if editable and target.kind in ("field", "") else _ROLES.get(target.kind)
     if roles is not None:
         score += 0.3 if item.role in roles else -0.2
+    elif item.role in _MENU_ITEM and item.role != "menu":
+        # An entry that shows belongs to an open menu, and a click elsewhere would only close it.
+        score += 0.1
     elif item.role in ("label", "frame", "panel", "filler", "window"):
         score -= 0.1
     if item.states and not item.states & {"enabled", "sensitive"} and "showing" in item.states:
