@@ -39,6 +39,7 @@ _THING_LOOKS = 10
 _CROWDED = 140
 """Things listed; a screen with so many has others that are not listed and can yet be found."""
 _DRAWN_LOOKS = 2
+_LISTED = frozenset({"table cell", "list item", "tree item"})
 _NEXT_PAGE = Target("Next >", "button")
 _SCROLL_LOOKS = 15
 _MAX_WAIT = 60.0
@@ -80,7 +81,7 @@ def next_move(instruction: Instruction, now: Situation) -> Decision:
         case Close(what):
             return Move("close it", _CLOSING[what])
         case GoTo():
-            return _go_to(instruction)
+            return _go_to(instruction, now)
         case _:
             assert_never(instruction)
 
@@ -103,7 +104,7 @@ def _at(pointed: Pointed, call: str, says: str) -> Move:
 def _click(instruction: Click, now: Situation) -> Decision:
     target, button, count = instruction.target, instruction.button, instruction.count
     if target.kind == "cell" and button == "left" and count == 1 and _by_name_box(target, now):
-        return Move("go to the cell by its address", _name_box(target.name))
+        return Move("go to the cell by its address", _name_box(target.name, now))
     if (ready := _prepare(target, now)) is not None:
         return ready
     if _is_page(target, now):
@@ -118,6 +119,10 @@ def _prepare(target: Target, now: Situation) -> Decision:
     """Wait for a thing the screen does not list, then open the menu it usually is in."""
     if not now.position.looks and not now.screen.front_listed:
         return wait_move("what is in the window in front is not told yet")
+    fold = now.screen.fold_over(target)
+    if fold is not None and now.position.looks < 2:
+        source = "pyautogui.click(X_COORD, Y_COORD)"
+        return Move("unfold its section", source, description=fold.description, look=True)
     crowded = len(now.screen.items) >= _CROWDED
     if crowded or target.near or not now.screen.items or now.position.failures:
         return None
@@ -138,7 +143,11 @@ def _tick(instruction: Tick, now: Situation) -> Decision:
     item = now.screen.find(instruction.target)
     if item is not None and item.states and ("checked" in item.states) == instruction.on:
         return None
-    return _click(Click(instruction.target), now)
+    click = _click(Click(instruction.target), now)
+    if isinstance(click, Move) and not click.look and item is not None and item.role in _LISTED:
+        # A list's entry is only chosen by a click; the space bar ticks it.
+        return replace(click, input=f"{click.input}; pyautogui.press('space')")
+    return click
 
 
 def _reveal(instruction: Reveal, now: Situation) -> Decision:
@@ -214,7 +223,7 @@ def _type(instruction: Type, now: Situation) -> Decision:
     if target is None or part > 0:
         return Move("type it", "; ".join(calls)) if calls else None
     if target.kind == "cell" and _by_name_box(target, now):
-        return Move("go to the cell and type", "; ".join([_name_box(target.name), *calls]))
+        return Move("go to the cell and type", "; ".join([_name_box(target.name, now), *calls]))
     if (ready := _prepare(target, now)) is not None:
         return ready
     pointed = point(target, now.screen, tries=now.tries, editable=True)
@@ -237,17 +246,20 @@ def _by_name_box(cell: Target, now: Situation) -> bool:
     return bool(now.screen.items) and now.screen.find(cell) is None
 
 
-def _name_box(cells: str) -> str:
+def _name_box(cells: str, now: Situation) -> str:
+    menus = {item.name for item in now.screen.with_role("menu")}
+    # A chart that was just made is being edited, with menus of its own, and keeps the keys.
+    leave = "pyautogui.press('esc', presses=2); " if menus and "Sheet" not in menus else ""
     return (
         # The name box takes and gives back the focus a moment after the keys.
-        f"pyautogui.hotkey('ctrl', 'shift', 't'); pyautogui.sleep(0.5); "
+        f"{leave}pyautogui.hotkey('ctrl', 'shift', 't'); pyautogui.sleep(0.5); "
         f"pyautogui.write({cells!r}); pyautogui.press('enter'); pyautogui.sleep(0.3)"
     )
 
 
-def _go_to(instruction: GoTo) -> Move:
+def _go_to(instruction: GoTo, now: Situation) -> Move:
     if instruction.what == "cell":
-        return Move("go there by its address", _name_box(instruction.place))
+        return Move("go there by its address", _name_box(instruction.place, now))
     return Move(
         "go to the address",
         f"pyautogui.hotkey('ctrl', 'l'); pyautogui.write({instruction.place!r}); "

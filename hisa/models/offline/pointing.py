@@ -39,8 +39,10 @@ class Pointed:
 
 def point(target: Target, screen: Screen, *, tries: int, editable: bool = False) -> Pointed:
     """Another way each time: as listed, at the listed place, and by the bare name."""
+    if tries == 0 and (under := screen.below(target)) is not None:
+        return Pointed(f"{under.x}, {under.y}", "")
     if target.near or target.kind.startswith("arrow"):
-        return Pointed(_PLACE, str(target if tries != 1 else replace(target, near="")))
+        return Pointed(_PLACE, _beside(target, tries))
     item = screen.find(target, editable=editable)
     if not target.name and (item is None or tries != 1):
         return Pointed(_PLACE, str(target))
@@ -50,6 +52,15 @@ def point(target: Target, screen: Screen, *, tries: int, editable: bool = False)
     if tries == 1:
         return Pointed(f"{item.x}, {item.y}", "")
     return Pointed(_PLACE, item.description if tries == 0 else f'"{target.name}"')
+
+
+def _beside(target: Target, tries: int) -> str:
+    """What stands below a heading may also stand beside it, in the heading's panel."""
+    if tries == 0:
+        return str(target)
+    bare = str(replace(target, near=""))
+    heading = target.near.removeprefix("below ")
+    return f"{bare} in the {heading} panel" if tries == 1 and heading != target.near else bare
 
 
 def unlisted(target: Target, screen: Screen) -> Pointed | None:

@@ -16,7 +16,7 @@ _REMARK = re.compile(
     re.I | re.S,
 )
 _ANNOUNCEMENT = re.compile(
-    r"\b(?:here|below)\s+(?:is|are)\b[^.]*\b(?:tutorial|guide|steps|instructions|plan)\b[^.]*:",
+    r"\b(?:here|below)\s+(?:is|are)\b[^.]*\b(?:tutorial|guide|steps|instructions|plan)\b",
     re.I,
 )
 _IDLE = re.compile(
@@ -24,7 +24,7 @@ _IDLE = re.compile(
     r"(?:it|(?:the\s+)?(?:left\s+)?mouse(?:\s+button)?)\b.*",
     re.I | re.S,
 )
-_ASIDE = re.compile(r"\s*\((?=[^()]*\s)[^()]*\)")
+_ASIDE = re.compile(r"\s*\((?=[^()]*[a-z]{2}[^()]*\s)[^()]*\)", re.I)
 
 
 def is_remark(sentence: str) -> bool:

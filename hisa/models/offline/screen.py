@@ -25,6 +25,7 @@ _BUTTON = frozenset({"push button", "toggle button", "button", "radio button"})
 PAGES = frozenset({"page tab", "table cell", "tree item", "list item", "push button"})
 """What turns to a page of a dialog."""
 _WINDOWS = frozenset({"frame", "dialog", "alert", "file chooser", "window"})
+_HEADING = re.compile(r'below "(.+?)"')
 _AREA = frozenset({"tree table", "tree", "list", "table"})
 _FIELD = frozenset(
     {"text", "entry", "password text", "combo box", "spin button", "editbar", "paragraph"}
@@ -107,6 +108,22 @@ class Screen:
         """Whether the window in front is among the items, or none of its kind is."""
         frames = [item.name for item in self.items if item.role in _WINDOWS]
         return not self.title or not frames or self.title in frames
+
+    def below(self, target: Target) -> Item | None:
+        """The first thing of a nameless target's kind below the heading that it stands under."""
+        heading = _HEADING.match(target.near) if not target.name else None
+        tops = [i.y for i in self.items if heading and _plain(i.name) == _plain(heading[1])]
+        roles = _ROLES.get(target.kind, frozenset())
+        fit = (i for i in self.items if i.role in roles and tops and i.y > min(tops))
+        return min(fit, key=lambda item: item.y, default=None)
+
+    def fold_over(self, target: Target) -> Item | None:
+        """The folded section whose title names what a target stands below, if that is hidden."""
+        heading = _HEADING.match(target.near)
+        if heading is None or any(_plain(item.name) == _plain(heading[1]) for item in self.items):
+            return None
+        folded = (i for i in self.items if "expandable" in i.states and "expanded" not in i.states)
+        return next((i for i in folded if _plain(heading[1]) in _plain(i.name)), None)
 
     def find(self, target: Target, *, editable: bool = False) -> Item | None:
         """The item that fits a target best; None where none fits well."""
