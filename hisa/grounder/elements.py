@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 from hisa.errors import NotFound
 from hisa.events import Emit
@@ -22,6 +23,11 @@ __all__ = ["ElementsGrounder"]
 _AS_A_NAME = 0.9
 """What "the first name field" must score to be the field "first name" and not the first one."""
 
+_ARROW = re.compile(r"(?:the )?(?:drop-?down )?arrow\b", re.I)
+_ARROW_WIDTH = 14
+_WIDE_EXPANDER = 150
+_TITLE = 24
+"""Pixels; from an expander's left end into its title."""
 _WORTH_TELLING = 0.35
 """Candidates below this are no help to whoever describes."""
 
@@ -105,8 +111,22 @@ def _window_box(query: Query, observation: Observation) -> Box | None:
 
 
 def _element_place(description: str, chosen: Candidate, observation: Observation) -> Place:
-    point = observation.convert_box(chosen.box, "image").centre
+    point = _spot(description, chosen, observation.convert_box(chosen.box, "image"))
     return Place(description, point, min(1.0, chosen.score), "accessibility", _label(chosen))
+
+
+def _spot(description: str, chosen: Candidate, box: Box) -> Point:
+    """The middle of a box, unless only one end of it reacts as wanted.
+
+    An expander's box is as wide as what it folds, but only its title reacts. The arrow of a button
+    with a list is no element of its own.
+    """
+    middle = box.centre
+    if "expandable" in chosen.element.states and box.width > _WIDE_EXPANDER:
+        return Point(box.left + _TITLE, middle.y, middle.space)
+    if _ARROW.match(description) and chosen.element.role in ("push button", "toggle button"):
+        return Point(box.right - min(_ARROW_WIDTH, box.width) / 2, middle.y, middle.space)
+    return middle
 
 
 def _read_place(description: str, reading: Reading) -> Place:

@@ -25,6 +25,8 @@ from hisa.tasks.theirs import lacking, run, theirs
 
 __all__ = ["evaluate", "run_step"]
 
+_SETTLE_SECONDS = 20.0
+
 
 async def run_step(context: Context, step: RawStep) -> None:
     """Do one setup step of a benchmark's task.
@@ -58,6 +60,9 @@ async def evaluate(context: Context, status: ExitStatus) -> tuple[float | None, 
         return 0.0, "given up as infeasible"
     for step in evaluator.postconfig:
         await run_step(context, step)
+    if evaluator.postconfig:
+        # The pauses of a task file are too short for a busy machine: a file may be half written.
+        await context.environment.observe(settle=_SETTLE_SECONDS)
     return await _combined(context, evaluator.parts, evaluator.conj)
 
 

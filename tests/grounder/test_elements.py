@@ -218,6 +218,16 @@ async def test_a_field_goes_by_the_panel_around_it() -> None:
     assert at(await find("the Font Size field", observation)) == (235, 70)
 
 
+async def test_an_expander_is_clicked_on_its_title_and_a_split_button_on_its_arrow() -> None:
+    observation = scene(
+        element("toggle button", "Options", (300, 500, 640, 20), states=frozenset({"expandable"})),
+        element("push button", "Font Color", (400, 90, 40, 30)),
+    )
+    assert at(await find('toggle button "Options"', observation)) == (324, 510)
+    assert at(await find('arrow of button "Font Color"', observation)) == (433, 105)
+    assert at(await find('button "Font Color"', observation)) == (420, 105)
+
+
 async def test_a_failure_is_recorded_with_the_closest() -> None:
     events: list[Event] = []
     grounder = ElementsGrounder(emit=events.append)

@@ -7,17 +7,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hisa.models.offline.quotes import Masked
+from hisa.models.offline.remarks import is_remark
 
-__all__ = ["MAX_CLAUSE", "VERBS", "Clause", "split_clauses"]
+__all__ = ["MAX_CLAUSE", "NO_NOUN", "VERBS", "Clause", "split_clauses"]
 
 VERBS = (
     "double[- ]?click|triple[- ]?click|right[- ]?click|left[- ]?click|middle[- ]?click|click|tap"
     "|open|launch|start|run|execute|select|choose|pick|type|enter|write|input|insert|put|fill"
     "|set|press|hit|push|use|scroll|drag|wait|pause|save|close|quit|exit|uncheck|untick|check|tick"
-    "|enable|disable|focus|go|switch|clear|replace"
+    "|enable|disable|focus|go|switch|clear|replace|expand|collapse|move|hold|release|ensure"
+    "|add|create|append|change|make|bold|copy|paste"
 )
 """The verbs an instruction may begin with, as a pattern."""
 
+NO_NOUN = "(?! (?:box|field|line|area))"
+"""After a verb: it is none in "the input box"."""
 MAX_CLAUSE = 5000
 """Characters, quoted strings not counted; a longer clause is no instruction."""
 _MARKER = re.compile(
@@ -29,15 +33,20 @@ _SENTENCE = re.compile(
 )
 """A sentence ends at its mark; after a quoted string a verb with a capital begins another."""
 _THEN = re.compile(
-    r"[,;]?\s+(?:and\s+)?(?:then|after that|afterwards|after which|next|finally)\s*,?\s+", re.I
+    r"[,;]?\s+(?:and\s+)?(?:then|after that|afterwards|after which|next(?!\s+to\b)|finally)"
+    r"\s*,?\s+",
+    re.I,
 )
-_AND_VERB = re.compile(rf"(?:,\s*(?:and\s+)?|\s+and\s+)(?=(?:{VERBS})\b)")
+_AND_VERB = re.compile(rf"(?:,\s*(?:and\s+)?|\s+and\s+)(?=(?:{VERBS})\b(?!-))")
+_TOGETHER = re.compile(r"\b(?:press|click|hold)\s+and\s+(?=drag\b)", re.I)
+"""One act in two verbs."""
 _FILLER = re.compile(
     r"(?:please|kindly|now|first(?:ly)?|second(?:ly)?|third(?:ly)?|then|next|finally|lastly"
     r"|after that|afterwards|and|also|again|just|simply|start by|begin by"
     r"|(?:i|we)(?:'d| would) like you to|(?:i|we) (?:want|need) you to|you (?:should|must|need to)"
     r"|(?:can|could|would) you(?: please)?|to begin(?: with)?|once more|in the end|at the end"
-    r"|make sure to|let's|go ahead and)\b[,:]?\s+",
+    r"|make sure to|let's|go ahead and|(?:same )?as (?:the )?(?:former|before|above)(?: one)?"
+    rf"|(?:we|you|i)(?=\s+(?:{VERBS})\b))\b[,:]?(?:\s+|$)",
     re.I,
 )
 _CONDITION = re.compile(
@@ -45,10 +54,11 @@ _CONDITION = re.compile(
     re.I,
 )
 _PLACE = re.compile(
-    rf"\s*(?:(?:then|and|now|next|please),?\s+)?(?:in|inside|into|on|from|under|at)\b"
-    rf"(?!.*\s(?:{VERBS})\b)",
+    r"\s*(?:(?:then|and|now|next|please),?\s+)?(?:in|inside|into|on|from|under|at|for)\b"
+    rf"(?!.*\s(?-i:{VERBS})\b{NO_NOUN})",
     re.I,
 )
+_DOER = re.compile(rf"^(?:\w+,?\s+)?(?:we|you|i)\s+(?=(?:{VERBS})\b)", re.I)
 _STARTS = re.compile(rf"\s*(?:{_FILLER.pattern})*(?:{VERBS})\b", re.I)
 
 
@@ -56,23 +66,39 @@ _STARTS = re.compile(rf"\s*(?:{_FILLER.pattern})*(?:{VERBS})\b", re.I)
 class Clause:
     """A piece of masked text.
 
-    ``numbered`` is set for an item of a numbered list, which is a step beyond doubt even where
-    its wording is not understood.
+    ``item`` counts the items of numbered lists, from 1; each is a step beyond doubt even where its
+    wording is not understood. It is 0 for prose. ``remark`` is set for a sentence that asks for
+    nothing.
     """
 
     text: str
-    numbered: bool = False
+    item: int = 0
+    remark: bool = False
 
 
 def split_clauses(masked: Masked) -> Iterator[Clause]:
     """Clauses in order, fillers such as "please" and "then" taken off."""
-    for item, numbered in _items(masked.text):
-        for sentence in _SENTENCE.split(item):
-            for part in _THEN.split(sentence):
-                for clause in _clauses(part):
-                    text = _bare(clause) if len(clause) <= MAX_CLAUSE else f"… {clause[:200]}"
-                    if text:
-                        yield Clause(text, numbered)
+    items = 0
+    for body, numbered in _items(masked.text):
+        items += numbered
+        for sentence in _SENTENCE.split(body):
+            yield from _sentence(_TOGETHER.sub("", sentence), items if numbered else 0)
+
+
+def _sentence(text: str, item: int) -> Iterator[Clause]:
+    if is_remark(_without_doer(text.strip())):
+        yield Clause(text.strip(), item, remark=True)
+        return
+    for part in _THEN.split(text):
+        for clause in _clauses(part):
+            bare = _bare(clause) if len(clause) <= MAX_CLAUSE else f"… {clause[:200]}"
+            if bare:
+                yield Clause(bare, item)
+
+
+def _without_doer(sentence: str) -> str:
+    """Without the doer: "now we click OK" asks for something, "now we see it" does not."""
+    return _DOER.sub("", sentence, count=1)
 
 
 def _clauses(part: str) -> Iterator[str]:
@@ -146,7 +172,7 @@ def _bare(clause: str) -> str:
     text = clause.strip().strip(",:").strip()
     while True:
         filler = _FILLER.match(text) or _CONDITION.match(text)
-        if filler is None or filler.end() == len(text):
+        if filler is None or not text:
             break
         text = text[filler.end() :].lstrip(" ,:")
     return text.rstrip(" .!?;,:") if not text.endswith("..") else text

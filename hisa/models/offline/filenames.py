@@ -23,6 +23,23 @@ _SAME = re.compile(
     re.I,
 )
 _FILE = re.compile(r"(?:~|\.{1,2})?/\S.*|[a-z][a-z0-9+.-]*://\S+|[^\s/]+\.[A-Za-z][A-Za-z0-9]{0,5}")
+_FORMAT = re.compile(
+    r"(?:it|(?:the\s+)?(?:file|document|spreadsheet|workbook|sheet|presentation))\s+"
+    r"(?:using|in|with|as)\s+(?:the\s+|an?\s+)?(?P<format>.+?)\s+(?:file\s+)?format",
+    re.I,
+)
+_ENDINGS = (
+    ("excel 97", ".xls"),
+    ("xlsx", ".xlsx"),
+    ("excel", ".xlsx"),
+    ("csv", ".csv"),
+    ("ods", ".ods"),
+    ("odf", ".ods"),
+    ("docx", ".docx"),
+    ("word", ".docx"),
+    ("powerpoint", ".pptx"),
+)
+"""What a format's name holds, and the ending of its files."""
 _HOME_FOLDERS = frozenset(["documents", "desktop", "downloads", "pictures", "music", "videos"])
 _WORDS = frozenset(
     [
@@ -73,6 +90,9 @@ def read_saving(rest: str, masked: Masked) -> Save | SaveAs | None:
         return SaveAs(_joined(folder, name))
     if folder and looks_like_file(folder) and "." in posixpath.basename(folder):
         return SaveAs(folder)
+    if form := _FORMAT.fullmatch(masked.plain(rest).strip(" .")):
+        ending = next((end for name, end in _ENDINGS if name in form["format"].lower()), "")
+        return Save(ending) if ending else None
     return Save() if _SAME.fullmatch(masked.plain(rest).strip(" .")) else None
 
 

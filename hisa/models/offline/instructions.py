@@ -6,12 +6,16 @@ A sentence without a known verb is no instruction.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import groupby
 
 from hisa.models.offline.clauses import Clause, split_clauses
-from hisa.models.offline.quotes import mask
+from hisa.models.offline.joining import join
+from hisa.models.offline.quotes import Masked, mask
 from hisa.models.offline.records import Instruction
+from hisa.models.offline.remarks import announces_steps, is_idle
 from hisa.models.offline.verbs import read_clause
 
 __all__ = ["MAX_INSTRUCTIONS", "Script", "read_script"]
@@ -40,6 +44,13 @@ class _Draft:
     instructions: list[Instruction] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
+    goal: int = 0
+    """How many instructions only told the goal of the list that follows."""
+
+    def set_aside(self, text: str, *, step: bool) -> None:
+        kept = self.unread if step else self.ignored
+        if len(kept) < 20:
+            kept.append(" ".join(text.split())[:200])
 
 
 @lru_cache(maxsize=16)
@@ -47,18 +58,28 @@ def read_script(task: str) -> Script:
     """Every instruction of a task, in order. A pure function of the text."""
     masked = mask(task[:MAX_TASK])
     draft = _Draft()
-    for clause in split_clauses(masked):
-        found = read_clause(clause.text, masked)
-        if found:
-            draft.instructions.extend(found)
-        else:
-            _set_aside(draft, clause, masked.plain(clause.text))
+    for _, clauses in groupby(split_clauses(masked), key=lambda clause: clause.item):
+        _read_item(draft, tuple(clauses), masked)
         if len(draft.instructions) > MAX_INSTRUCTIONS:
             break
-    return Script(tuple(draft.instructions), tuple(draft.unread), tuple(draft.ignored))
+    steps = draft.instructions[draft.goal :] or draft.instructions
+    return Script(tuple(join(steps)), tuple(draft.unread), tuple(draft.ignored))
 
 
-def _set_aside(draft: _Draft, clause: Clause, text: str) -> None:
-    kept = draft.unread if clause.numbered else draft.ignored
-    if len(kept) < 20:
-        kept.append(" ".join(text.split())[:200])
+def _read_item(draft: _Draft, clauses: Sequence[Clause], masked: Masked) -> None:
+    """One item of a numbered list, or the prose between two: remarks count where no step is."""
+    before = len(draft.instructions)
+    remarks = []
+    for clause in clauses:
+        text = masked.plain(clause.text)
+        if not clause.item and announces_steps(text):
+            draft.goal = len(draft.instructions)
+        if clause.remark:
+            remarks.append(text)
+        elif found := read_clause(clause.text, masked):
+            draft.instructions.extend(found)
+        elif not is_idle(clause.text):
+            draft.set_aside(text, step=clause.item > 0)
+    said = len(draft.instructions) > before or any(is_idle(clause.text) for clause in clauses)
+    for text in remarks:
+        draft.set_aside(text, step=clauses[0].item > 0 and not said)

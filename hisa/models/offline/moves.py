@@ -18,6 +18,7 @@ from hisa.models.offline.records import (
     Instruction,
     Open,
     Press,
+    Reveal,
     Run,
     Save,
     SaveAs,
@@ -28,14 +29,18 @@ from hisa.models.offline.records import (
     Wait,
 )
 from hisa.models.offline.saving import save_move
-from hisa.models.offline.screen import Screen
+from hisa.models.offline.screen import PAGES, Screen
 
 __all__ = ["next_move"]
 
 _WINDOW_WAITS = (1.0, 1.0, 2.0, 3.0, 5.0, 5.0, 5.0, 5.0)
 """Seconds: applications start within a few, and each wait is a step."""
 _THING_LOOKS = 10
+_CROWDED = 140
+"""Things listed; a screen with so many has others that are not listed and can yet be found."""
 _DRAWN_LOOKS = 2
+_LISTED = frozenset({"table cell", "list item", "tree item"})
+_NEXT_PAGE = Target("Next >", "button")
 _SCROLL_LOOKS = 15
 _MAX_WAIT = 60.0
 _SPREADSHEETS = ("libreoffice calc", "libreoffice-calc")
@@ -55,6 +60,8 @@ def next_move(instruction: Instruction, now: Situation) -> Decision:
             return _open(instruction, now)
         case Click():
             return _click(instruction, now)
+        case Reveal():
+            return _reveal(instruction, now)
         case Tick():
             return _tick(instruction, now)
         case Type():
@@ -74,7 +81,7 @@ def next_move(instruction: Instruction, now: Situation) -> Decision:
         case Close(what):
             return Move("close it", _CLOSING[what])
         case GoTo():
-            return _go_to(instruction)
+            return _go_to(instruction, now)
         case _:
             assert_never(instruction)
 
@@ -97,9 +104,12 @@ def _at(pointed: Pointed, call: str, says: str) -> Move:
 def _click(instruction: Click, now: Situation) -> Decision:
     target, button, count = instruction.target, instruction.button, instruction.count
     if target.kind == "cell" and button == "left" and count == 1 and _by_name_box(target, now):
-        return Move("go to the cell by its address", _name_box(target.name))
+        return Move("go to the cell by its address", _name_box(target.name, now))
     if (ready := _prepare(target, now)) is not None:
         return ready
+    if _is_page(target, now):
+        source = "pyautogui.click(X_COORD, Y_COORD)"
+        return Move("turn to its page", source, description=_written(target))
     function = _CLICKS[count] if button == "left" else f"{button}Click"
     pointed = point(target, now.screen, tries=now.tries)
     return _at(pointed, f"pyautogui.{function}({{at}})", "click it")
@@ -107,7 +117,16 @@ def _click(instruction: Click, now: Situation) -> Decision:
 
 def _prepare(target: Target, now: Situation) -> Decision:
     """Wait for a thing the screen does not list, then open the menu it usually is in."""
-    if not now.screen.items or now.screen.find(target) is not None or now.position.failures:
+    if not now.position.looks and not now.screen.front_listed:
+        return wait_move("what is in the window in front is not told yet")
+    fold = now.screen.fold_over(target)
+    if fold is not None and now.position.looks < 2:
+        source = "pyautogui.click(X_COORD, Y_COORD)"
+        return Move("unfold its section", source, description=fold.description, look=True)
+    crowded = len(now.screen.items) >= _CROWDED
+    if crowded or target.near or not now.screen.items or now.position.failures:
+        return None
+    if now.screen.find(target) is not None:
         return None
     if now.position.looks == 0:
         return wait_move(f"{target} is not there yet, wait a moment")
@@ -124,7 +143,38 @@ def _tick(instruction: Tick, now: Situation) -> Decision:
     item = now.screen.find(instruction.target)
     if item is not None and item.states and ("checked" in item.states) == instruction.on:
         return None
-    return _click(Click(instruction.target), now)
+    click = _click(Click(instruction.target), now)
+    if isinstance(click, Move) and not click.look and item is not None and item.role in _LISTED:
+        # A list's entry is only chosen by a click; the space bar ticks it.
+        return replace(click, input=f"{click.input}; pyautogui.press('space')")
+    return click
+
+
+def _reveal(instruction: Reveal, now: Situation) -> Decision:
+    """Turn to a page by its entry; a heading, or nothing of that name, needs no turning to."""
+    page, screen = Target(instruction.page), now.screen
+    if now.tries or screen.title.casefold() == page.name.casefold():
+        return None
+    item = screen.find(page)
+    listed = item is not None and item.role in PAGES and "selected" not in item.states
+    if not listed and screen.find(_NEXT_PAGE) is None:
+        return None
+    description = item.description if item is not None and listed else _written(page)
+    return Move("turn to its page", "pyautogui.click(X_COORD, Y_COORD)", description=description)
+
+
+def _written(target: Target) -> str:
+    """A wizard's list of pages has no elements: its words are read off the picture."""
+    return f'text "{target.name}"'
+
+
+def _is_page(target: Target, now: Situation) -> bool:
+    """Whether a target is named nowhere on the page of a wizard, and so may be another page."""
+    if target.kind or now.tries or now.screen.find(_NEXT_PAGE) is None:
+        return False
+    item = now.screen.find(target)
+    name = target.name.casefold()
+    return item is None or not f"{item.name} ".casefold().startswith(f"{name} ")
 
 
 def _drag(instruction: Drag, now: Situation) -> Decision:
@@ -168,17 +218,25 @@ def _type(instruction: Type, now: Situation) -> Decision:
     target = instruction.target
     if target is not None and target.kind == "cell" and part == len(pieces) - 1:
         calls += [] if isinstance(now.following, Press) else ["pyautogui.press('enter')"]
-    if instruction.replace and part == 0:
+    if part == 0 and (instruction.replace or _holds_text(target, now)):
         calls = ["pyautogui.hotkey('ctrl', 'a')", *(calls or ["pyautogui.press('delete')"])]
     if target is None or part > 0:
         return Move("type it", "; ".join(calls)) if calls else None
     if target.kind == "cell" and _by_name_box(target, now):
-        return Move("go to the cell and type", "; ".join([_name_box(target.name), *calls]))
+        return Move("go to the cell and type", "; ".join([_name_box(target.name, now), *calls]))
     if (ready := _prepare(target, now)) is not None:
         return ready
     pointed = point(target, now.screen, tries=now.tries, editable=True)
     source = "; ".join([f"pyautogui.click({pointed.at})", *calls])
     return Move("click into it and type", source, description=pointed.description)
+
+
+def _holds_text(target: Target | None, now: Situation) -> bool:
+    """Whether a field of one line holds a text already, which the new one is meant to replace."""
+    if target is None or target.kind != "field" or target.near:
+        return False
+    item = now.screen.find(target, editable=True)
+    return item is not None and "single-line" in item.states and bool(item.text)
 
 
 def _by_name_box(cell: Target, now: Situation) -> bool:
@@ -188,17 +246,20 @@ def _by_name_box(cell: Target, now: Situation) -> bool:
     return bool(now.screen.items) and now.screen.find(cell) is None
 
 
-def _name_box(cells: str) -> str:
+def _name_box(cells: str, now: Situation) -> str:
+    menus = {item.name for item in now.screen.with_role("menu")}
+    # A chart that was just made is being edited, with menus of its own, and keeps the keys.
+    leave = "pyautogui.press('esc', presses=2); " if menus and "Sheet" not in menus else ""
     return (
         # The name box takes and gives back the focus a moment after the keys.
-        f"pyautogui.hotkey('ctrl', 'shift', 't'); pyautogui.sleep(0.5); "
+        f"{leave}pyautogui.hotkey('ctrl', 'shift', 't'); pyautogui.sleep(0.5); "
         f"pyautogui.write({cells!r}); pyautogui.press('enter'); pyautogui.sleep(0.3)"
     )
 
 
-def _go_to(instruction: GoTo) -> Move:
+def _go_to(instruction: GoTo, now: Situation) -> Move:
     if instruction.what == "cell":
-        return Move("go there by its address", _name_box(instruction.place))
+        return Move("go there by its address", _name_box(instruction.place, now))
     return Move(
         "go to the address",
         f"pyautogui.hotkey('ctrl', 'l'); pyautogui.write({instruction.place!r}); "

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 
 from hisa.models.offline.records import Target
 from hisa.models.offline.screen import Screen
 
 __all__ = ["Pointed", "missing", "point", "unlisted"]
 
+_NOUN = re.compile(r"\s+(?:chart|graph|type|style|option|entry|button|field|list|tab)$", re.I)
+"""What a name may end in that is a word for the thing: the entry "Pie" as "Pie chart"."""
 _PLACE = "X_COORD, Y_COORD"
 _USUAL_MENUS = {
     "file": (
@@ -36,14 +39,28 @@ class Pointed:
 
 def point(target: Target, screen: Screen, *, tries: int, editable: bool = False) -> Pointed:
     """Another way each time: as listed, at the listed place, and by the bare name."""
+    if tries == 0 and (under := screen.below(target)) is not None:
+        return Pointed(f"{under.x}, {under.y}", "")
+    if target.near or target.kind.startswith("arrow"):
+        return Pointed(_PLACE, _beside(target, tries))
     item = screen.find(target, editable=editable)
     if not target.name and (item is None or tries != 1):
         return Pointed(_PLACE, str(target))
     if item is None:
-        return Pointed(_PLACE, str(target) if tries == 0 else f'"{target.name}"')
+        name = _NOUN.sub("", target.name) if tries > 1 else target.name
+        return Pointed(_PLACE, str(target) if tries == 0 else f'"{name}"')
     if tries == 1:
         return Pointed(f"{item.x}, {item.y}", "")
     return Pointed(_PLACE, item.description if tries == 0 else f'"{target.name}"')
+
+
+def _beside(target: Target, tries: int) -> str:
+    """What stands below a heading may also stand beside it, in the heading's panel."""
+    if tries == 0:
+        return str(target)
+    bare = str(replace(target, near=""))
+    heading = target.near.removeprefix("below ")
+    return f"{bare} in the {heading} panel" if tries == 1 and heading != target.near else bare
 
 
 def unlisted(target: Target, screen: Screen) -> Pointed | None:

@@ -8,8 +8,19 @@ from dataclasses import dataclass, field
 __all__ = ["Masked", "mask"]
 
 _OPEN, _CLOSE = "\ue000", "\ue001"
-_CLOSERS = {'"': '"', "“": "”", "„": "“”", "«": "»", "`": "`", "‘": "’", "'": "'"}
-_OPENER = re.compile(r"```|[\"“„«`‘']")
+_CLOSERS = {
+    "```": "```",
+    "``": "``",
+    '\\"': '\\"',
+    '"': '"',
+    "“": "”",
+    "„": "“”",
+    "«": "»",
+    "`": "`",
+    "‘": "’",
+    "'": "'",
+}
+_OPENER = re.compile(r"```|``|\\\"|[\"“„«`‘']")
 _FENCE_LANGUAGE = re.compile(r"(?:bash|sh|shell|console|text)?[ \t]*\n")
 _SLOT = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
 _BLANKS = re.compile(r"[^\S\n]+")
@@ -32,6 +43,10 @@ class Masked:
         """The first quoted string of a part of the text; None where there is none."""
         found = _SLOT.search(part)
         return self.quoted[int(found[1])] if found else None
+
+    def all(self, part: str) -> list[str]:
+        """Every quoted string of a part of the text, in order."""
+        return [self.quoted[int(number)] for number in _SLOT.findall(part)]
 
     def plain(self, part: str) -> str:
         """A part with its quoted strings put back, without quotation marks."""
@@ -92,11 +107,11 @@ class _Finder:
         mark, after = opener.group(), opener.end()
         if mark == "'" and opener.start() and self._text[opener.start() - 1].isalnum():
             return None
-        closer = "```" if mark == "```" else _CLOSERS[mark]
+        closer = _CLOSERS[mark]
         at = self._next(closer, after)
         if at < 0 or (mark == "'" and 0 <= self._next("\n", after) < at):
             return None
-        return at, at + (3 if mark == "```" else 1)
+        return at, at + (1 if closer == "“”" else len(closer))
 
     def _next(self, closer: str, after: int) -> int:
         known = self._known.get(closer)

@@ -13,6 +13,7 @@ __all__ = [
     "Instruction",
     "Open",
     "Press",
+    "Reveal",
     "Run",
     "Save",
     "SaveAs",
@@ -29,15 +30,18 @@ __all__ = [
 class Target:
     """A thing on the screen. ``kind`` is the word used for it ("button", "cell", …).
 
-    Without a name it is the one thing of its kind: "the text area".
+    Without a name it is the one thing of its kind: "the text area". ``near`` says where it stands
+    beside another thing: ``below "Destination"``.
     """
 
     name: str
     kind: str = ""
+    near: str = ""
 
     def __str__(self) -> str:
         """As in a description: ``button "Save"``, ``the text area``."""
-        return f'{self.kind} "{self.name}"'.strip() if self.name else f"the {self.kind}"
+        bare = f'{self.kind} "{self.name}"'.strip() if self.name else f"the {self.kind}"
+        return f"{bare} {self.near}".strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,13 @@ class Click:
     target: Target
     button: Literal["left", "middle", "right"] = "left"
     count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Reveal:
+    """Bring forward the page of a dialog on which the next things are, where it has such a page."""
+
+    page: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +121,9 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Save:
-    """Save under the name it has."""
+    """Save under the name it has, which must have ``ending`` where one is asked for (".xlsx")."""
+
+    ending: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +156,20 @@ class GoTo:
 
 
 Instruction = (
-    Open | Click | Tick | Type | Press | Scroll | Drag | Wait | Save | SaveAs | Run | Close | GoTo
+    Open
+    | Click
+    | Reveal
+    | Tick
+    | Type
+    | Press
+    | Scroll
+    | Drag
+    | Wait
+    | Save
+    | SaveAs
+    | Run
+    | Close
+    | GoTo
 )
 
 _COUNTS = {1: "click", 2: "double-click", 3: "triple-click"}
@@ -157,6 +183,8 @@ def phrase(instruction: Instruction) -> str:
         case Click(target, button, count):
             verb = _COUNTS[count] if button == "left" else f"{button}-click"
             return f"{verb} {target}"
+        case Reveal(page):
+            return f"turn to “{_short(page)}”"
         case Tick(target, on):
             return f"{'tick' if on else 'untick'} {target}"
         case Type(text, target):

@@ -45,7 +45,7 @@ _MAX_ANSWERS = 8
 def save_move(instruction: Save | SaveAs, now: Situation) -> Decision:
     """The next call of "save" and "save as"."""
     if isinstance(instruction, Save):
-        return _save(now)
+        return _save(instruction, now)
     if now.position.parts >= 4:
         return _settle(now, posixpath.basename(instruction.path))
     if now.position.parts == 3:
@@ -63,7 +63,13 @@ def save_move(instruction: Save | SaveAs, now: Situation) -> Decision:
     return GiveUp("no dialog for the file's name appeared, by shortcut or by menu")
 
 
-def _save(now: Situation) -> Decision:
+def _save(instruction: Save, now: Situation) -> Decision:
+    ending = instruction.ending
+    if ending and now.screen.title and ending not in now.screen.title:
+        return GiveUp(
+            f"the file in front, “{now.screen.title}”, is no {ending} file; the task has to say "
+            f"under which name to save it: save it as NAME{ending}"
+        )
     if not now.position.parts:
         return Move("save with the shortcut", "pyautogui.hotkey('ctrl', 's')")
     if _file_dialog(now.screen):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from hisa.models.offline.records import Target
 
-__all__ = ["Item", "Screen", "read_screen"]
+__all__ = ["PAGES", "Item", "Screen", "read_screen"]
 
 _LINE = re.compile(
     r'- (?P<role>[^"]{1,40}?) "(?P<name>.*?)"(?: text="(?P<text>.*?)")?'
@@ -22,6 +22,11 @@ _SAME_ROW = 8
 """Pixels."""
 
 _BUTTON = frozenset({"push button", "toggle button", "button", "radio button"})
+PAGES = frozenset({"page tab", "table cell", "tree item", "list item", "push button"})
+"""What turns to a page of a dialog."""
+_WINDOWS = frozenset({"frame", "dialog", "alert", "file chooser", "window"})
+_HEADING = re.compile(r'below "(.+?)"')
+_AREA = frozenset({"tree table", "tree", "list", "table"})
 _FIELD = frozenset(
     {"text", "entry", "password text", "combo box", "spin button", "editbar", "paragraph"}
 )
@@ -33,7 +38,7 @@ _ROLES = {
     "menu": frozenset({"menu", "push button", "toggle button", "combo box"}),
     "menu item": _MENU_ITEM,
     "field": _FIELD,
-    "box": _FIELD | {"check box"},
+    "box": _FIELD | _AREA | {"check box"},
     "text area": frozenset({"text", "document text", "paragraph"}),
     "check box": frozenset({"check box", "check menu item", "toggle button", "switch"}),
     "radio button": frozenset({"radio button", "radio menu item"}),
@@ -42,6 +47,7 @@ _ROLES = {
     "link": frozenset({"link"}),
     "cell": frozenset({"table cell"}),
     "icon": frozenset({"icon", "image", "push button", "table cell", "list item", "label"}),
+    "list": _AREA,
     "list item": frozenset({"list item", "table cell", "tree item", "menu item", "label"}),
     "item": _MENU_ITEM | {"list item", "table cell", "tree item", "label"},
     "option": _MENU_ITEM | {"list item", "radio button", "check box", "table cell"},
@@ -96,6 +102,28 @@ class Screen:
         """Whether the active window is one of those."""
         front = f"{self.title} \n {self.app}".casefold()
         return any(word.casefold() in front for word in words)
+
+    @property
+    def front_listed(self) -> bool:
+        """Whether the window in front is among the items, or none of its kind is."""
+        frames = [item.name for item in self.items if item.role in _WINDOWS]
+        return not self.title or not frames or self.title in frames
+
+    def below(self, target: Target) -> Item | None:
+        """The first thing of a nameless target's kind below the heading that it stands under."""
+        heading = _HEADING.match(target.near) if not target.name else None
+        tops = [i.y for i in self.items if heading and _plain(i.name) == _plain(heading[1])]
+        roles = _ROLES.get(target.kind, frozenset())
+        fit = (i for i in self.items if i.role in roles and tops and i.y > min(tops))
+        return min(fit, key=lambda item: item.y, default=None)
+
+    def fold_over(self, target: Target) -> Item | None:
+        """The folded section whose title names what a target stands below, if that is hidden."""
+        heading = _HEADING.match(target.near)
+        if heading is None or any(_plain(item.name) == _plain(heading[1]) for item in self.items):
+            return None
+        folded = (i for i in self.items if "expandable" in i.states and "expanded" not in i.states)
+        return next((i for i in folded if _plain(heading[1]) in _plain(i.name)), None)
 
     def find(self, target: Target, *, editable: bool = False) -> Item | None:
         """The item that fits a target best; None where none fits well."""
@@ -192,6 +220,9 @@ def _score(item: Item, target: Target, editable: bool) -> float:
     roles = _FIELD if editable and target.kind in ("field", "") else _ROLES.get(target.kind)
     if roles is not None:
         score += 0.3 if item.role in roles else -0.2
+    elif item.role in _MENU_ITEM and item.role != "menu":
+        # An entry that shows belongs to an open menu, and a click elsewhere would only close it.
+        score += 0.1
     elif item.role in ("label", "frame", "panel", "filler", "window"):
         score -= 0.1
     if item.states and not item.states & {"enabled", "sensitive"} and "showing" in item.states:

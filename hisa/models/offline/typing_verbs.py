@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hisa.models.offline.quotes import Masked
 from hisa.models.offline.records import Press, Target, Type
-from hisa.models.offline.targets import is_cell, is_context, read_target
+from hisa.models.offline.sheets import EDIT, cells_of, is_cell
+from hisa.models.offline.targets import is_context, read_target
 
 __all__ = ["read_clearing", "read_setting", "read_typing"]
 
@@ -28,15 +30,25 @@ _UNQUOTED = re.compile(
 _LEADS = re.compile(
     r"(?:(?:in|the|a|an|following|text|words?|value|number|name|line|lines|sentence|phrase|string"
     r"|title|message|letters?|that|which|says|saying|reads|reading|with|containing|content|contents"
-    r"|formula|date|new|exactly|exact|of|:)\s*)*:?\s*",
+    r"|formula|position|code|address|headers?|date|new|exactly|exact|of|:)\s*)*:?\s*",
     re.I,
 )
 _SETTING = re.compile(
-    r"(?:(?:in|out)\s+)?(?P<place>.+?)\s+(?:to|with|by)\s+(?P<text>.+)", re.I | re.S
+    r"(?:(?:in|out)\s+)?(?P<place>.+?)\s+(?:to|into|with|by)\s+(?P<text>.+)", re.I | re.S
 )
 _CONTENT = re.compile(r"(?:the\s+)?(?:text|contents?|value|words?)\s+(?:in|of|inside)\s+", re.I)
 _FIELDS = frozenset({"field", "cell", "combo box", "box", "text area", "slider"})
 _ANYWHERE = frozenset({"it", "there", "the text area", "the text", "the document", "the file"})
+
+_INPUT_LINE = re.compile(
+    r"(?:the\s+)?(?:formula\s+)?(?:input line|formula bar|input bar)(?:\s+(?:on|at|in)\s.*)?", re.I
+)
+_OVERWRITE = re.compile(r"\s+to\s+(?:overwrite|replace)\b.*$", re.I | re.S)
+_LIST_PLACE = re.compile(
+    r"(?:the\s+)?(?:\w+\s+)?(?:cells?\s+)?(?P<cells>[$A-Z0-9:, ]+?)(?:\s+cells?)?"
+    r"(?:\s+respectively)?",
+    re.I,
+)
 
 Found = Sequence[Type | Press]
 
@@ -52,8 +64,15 @@ def read_typing(
         place: where, if the clause began with it ("In cell B2, type …").
         free: unquoted words are text even where no place is named.
     """
+    bare = _OVERWRITE.sub("", rest)
+    if bare != rest:
+        return tuple(_over(step) for step in read_typing(bare, masked, place, free=free))
+    if listed := _listed(rest, masked):
+        return listed
     before = _BEFORE.fullmatch(rest)
-    if before:
+    if before and _INPUT_LINE.fullmatch(before["place"].strip()):
+        return (EDIT, Type(masked.first(before["text"]) or ""))
+    if before and not _LEADS.fullmatch(before["place"]):
         return (Type(masked.first(before["text"]) or "", _place(before["place"], masked)),)
     after = _AFTER.fullmatch(rest)
     if after and _LEADS.fullmatch(after["lead"]):
@@ -64,11 +83,29 @@ def read_typing(
     return _unquoted(rest, masked, place, free)
 
 
+def _over(step: Type | Press) -> Type | Press:
+    return replace(step, replace=True) if isinstance(step, Type) else step
+
+
+def _listed(rest: str, masked: Masked) -> Found:
+    """Read "X", "Y" and "Z" in the cells A1:C1: a text for each cell."""
+    texts = re.findall(_SLOT, rest)
+    head, _, tail = rest.rpartition(texts[-1]) if len(texts) > 1 else ("", "", "")
+    words = re.sub(rf"{_SLOT}|,|\band\b|\b(?:two|three|four|five|six)\b", " ", head)
+    placed = re.fullmatch(rf"\s*{_INTO}\s+(?P<place>.+)", tail, re.I | re.S)
+    place = _LIST_PLACE.fullmatch(placed["place"]) if placed else None
+    cells = cells_of(place["cells"].strip(" ,")) if place else ()
+    if len(cells) != len(texts) or not texts or not _LEADS.fullmatch(words):
+        return ()
+    pairs = zip(texts, cells, strict=True)
+    return tuple(Type(masked.plain(text), Target(cell, "cell")) for text, cell in pairs)
+
+
 def _unquoted(rest: str, masked: Masked, place: Target | None, free: bool) -> Found:
     split = _UNQUOTED.fullmatch(rest)
     if split and (target := _place(split["place"], masked)) and _takes_text(target, masked, rest):
         return (Type(split["text"].strip(), target),)
-    if (free or place) and rest and not re.search(_SLOT, rest):
+    if (free or place or rest.startswith("=")) and rest and not re.search(_SLOT, rest):
         return (Type(rest, place),)
     return ()
 
@@ -80,6 +117,8 @@ def _takes_text(target: Target, masked: Masked, rest: str) -> bool:
 def _place(text: str, masked: Masked) -> Target | None:
     """The thing typed into; None where it is only said to be in front ("the editor")."""
     if text.strip().lower() in _ANYWHERE or is_context(text):
+        return None
+    if _INPUT_LINE.fullmatch(text.strip()):
         return None
     target = read_target(text, masked)
     if target is None or target.kind in ("text area", "cell", "field"):

@@ -6,35 +6,55 @@ import re
 from collections.abc import Callable, Sequence
 
 from hisa.models.offline.apps import find_app
-from hisa.models.offline.clauses import VERBS
+from hisa.models.offline.clauses import NO_NOUN, VERBS
 from hisa.models.offline.filenames import looks_like_file, read_saving
 from hisa.models.offline.keynames import read_number, read_presses
+from hisa.models.offline.pointing_verbs import (
+    MEANS,
+    PURPOSE,
+    checking,
+    clicking,
+    read_pressing,
+    read_scrolling,
+    read_selecting,
+    read_using,
+)
 from hisa.models.offline.quotes import Masked
 from hisa.models.offline.records import (
     Click,
     Close,
-    Drag,
     GoTo,
     Instruction,
     Open,
     Press,
+    Reveal,
     Run,
-    Scroll,
     Target,
-    Tick,
     Wait,
 )
-from hisa.models.offline.targets import is_context, read_path, read_range, read_target
+from hisa.models.offline.remarks import without_asides
+from hisa.models.offline.sheet_verbs import (
+    read_adding,
+    read_colouring,
+    read_dragging,
+    read_ensuring,
+    read_expanding,
+    read_making,
+    read_moving,
+    read_sheet_click,
+)
+from hisa.models.offline.sheets import is_cell, is_sheet, read_range
+from hisa.models.offline.targets import is_context, read_target
 from hisa.models.offline.typing_verbs import read_clearing, read_setting, read_typing
 
 __all__ = ["read_clause"]
 
 _VERB = re.compile(rf"(?P<verb>{VERBS})\b[:,]?\s*(?P<rest>.*)", re.I | re.S)
 _IN_PLACE = re.compile(
-    rf"(?:in|inside|into|on|at|from|under)\s+(?P<place>.+?)\s*,?\s+(?P<clause>(?:{VERBS})\b.*)",
+    rf"(?P<how>in|inside|into|on|at|from|under|for)\s+(?P<place>.+?)\s*,?\s+"
+    rf"(?P<clause>(?:(?-i:{VERBS})|(?<=, )(?:{VERBS}))\b{NO_NOUN}.*)",
     re.I | re.S,
 )
-_FROM_LIST = re.compile(r"(?P<item>.+?)\s+(?:from|in|on)\s+(?P<list>.+)", re.I | re.S)
 _SECONDS = re.compile(
     r"(?:for\s+)?(?:(?:about|around)\s+)?(\d+(?:\.\d+)?|\w+)\s*(ms|milliseconds?|m|min|minutes?|s|secs?|seconds?)\b",
     re.I,
@@ -43,13 +63,9 @@ _UNTIL = re.compile(
     r"(?:until|till|for)\s+(?P<thing>.+?)(?:\s+(?:to\s+)?(?:is|are|becomes?|appears?|shows?|opens?|be|load(?:s|ed)?|visible|ready|come)\b.*)?",
     re.I | re.S,
 )
-_CHECKABLE = frozenset({"check box", "option", "menu item", "radio button", "box"})
-_DIRECTION = re.compile(r"\b(up|down|left|right)(?:wards?)?\b", re.I)
-_SCROLL_TIMES = re.compile(
-    r"\b(?:by\s+)?(\d{1,4}|once|twice|one|two|three|four|five|six|seven|eight|nine|ten)\b(?:\s*(?:times?|clicks?|lines?|notches|steps|x))?",
-    re.I,
-)
-_LONGEST_SCROLL = 100
+_STEP_ARROW = re.compile(r"\s(?:>|→|▸|->|=>)\s|^(?:>|→|▸|->|=>)\s")
+_ALTERNATIVE = re.compile(rf"^(?P<verb>{VERBS})\s+or\s+(?:{VERBS})\b", re.I)
+_OR_PRESS = re.compile(r"\bor (?:just |simply )?(?:press|hit)\s+(.+)$", re.I)
 _TYPING = frozenset(["type", "enter", "write", "input", "insert", "put"])
 
 Found = Sequence[Instruction]
@@ -60,19 +76,36 @@ def read_clause(text: str, masked: Masked) -> Found:
     """The instructions of one clause; empty where it is none."""
     place = _IN_PLACE.fullmatch(text)
     if place:
-        return _in_place(place["place"], place["clause"], masked)
-    found = _VERB.fullmatch(text)
-    if found is None:
-        return ()
+        return _in_place(place["how"].lower(), place["place"], place["clause"], masked)
+    found = _VERB.fullmatch(_ALTERNATIVE.sub(r"\g<verb>", text))
+    if found is None or _STEP_ARROW.match(found["rest"]):
+        return clicking()(text, masked) if _STEP_ARROW.search(text) else ()
     verb = re.sub(r"[ -]", "", found["verb"].lower())
-    return _READERS[verb](found["rest"].strip(), masked)
+    rest = found["rest"].strip()
+    if verb not in _TYPING:
+        rest = without_asides(rest)
+        if keys := _by_key(rest):
+            return keys
+    return _READERS[verb](rest, masked)
 
 
-def _in_place(place: str, clause: str, masked: Masked) -> Found:
-    """Read "In the Name field, type X" and "From the Country dropdown, select X"."""
+def _by_key(rest: str) -> Found:
+    """Read "click the tick or press Enter": the key, which needs no finding."""
+    key = _OR_PRESS.search(rest)
+    return read_presses(PURPOSE.sub("", key[1])) if key else ()
+
+
+def _in_place(how: str, place: str, clause: str, masked: Masked) -> Found:
+    """Read "In the Name field, type X", "Under Y, choose X" and "In Sheet1, select A1 to B3"."""
+    _, comma, last = place.rpartition(", ")
+    if comma and re.match(r"(?:in|on|for|under|at)\s", last, re.I):
+        # "In the window, for Chart Type, choose X": the last place is the nearest.
+        how, _, place = last.partition(" ")
     target = read_target(place, masked)
-    if target is None or is_context(place) or not target.kind:
+    if target is None or is_context(place):
         return read_clause(clause, masked)
+    if not target.kind:
+        return _on_page(how.lower(), target, clause, masked)
     verb = clause.split(maxsplit=1)
     if verb[0].lower() in _TYPING and len(verb) > 1 and target.kind not in ("menu", "tab"):
         return read_typing(verb[1], masked, target)
@@ -81,121 +114,21 @@ def _in_place(place: str, clause: str, masked: Masked) -> Found:
         case (Click(item, "left", 1),) if target.kind in ("menu", "combo box"):
             kind = item.kind or ("menu item" if target.kind == "menu" else "list item")
             return (Click(target), Click(Target(item.name, kind)))
+        case _ if target.kind == "tab" and found:
+            return (Click(target), *found) if is_sheet(target.name) else found
         case _:
             return found
 
 
-# ---------------------------------------------------------------- pointing
-
-
-def _clicking(button: str = "left", count: int = 1) -> Reader:
-    def read(rest: str, masked: Masked) -> Found:
-        path = read_path(re.sub(r"^(?:once\s+)?(?:on|at)\s+", "", rest, flags=re.I), masked)
-        return _clicks(path, button, count)
-
-    return read
-
-
-def _clicks(path: Sequence[Target], button: str, count: int) -> Found:
-    if not path:
-        return ()
-    last = {
-        "left": Click(path[-1], "left", count),
-        "right": Click(path[-1], "right", count),
-        "middle": Click(path[-1], "middle", count),
-    }[button]
-    return (*(Click(target) for target in path[:-1]), last)
-
-
-def _selecting(rest: str, masked: Masked) -> Found:
-    if re.fullmatch(
-        r"all(?:\s+(?:of\s+)?(?:the\s+)?(?:text|content|contents|cells|everything))?|everything",
-        rest,
-        re.I,
-    ):
-        return (Press(("ctrl", "a")),)
-    cells = read_range(masked.plain(rest))
-    if cells:
-        return (GoTo(cells),) if ":" in cells else (Click(Target(cells, "cell")),)
-    listed = _FROM_LIST.fullmatch(rest)
-    if listed and not is_context(listed["list"]):
-        place = read_target(listed["list"], masked)
-        item = read_target(listed["item"], masked)
-        if place and item and place.kind == "combo box":
-            return (Click(place), Click(Target(item.name, item.kind or "list item")))
-    return _clicking()(rest, masked)
-
-
-def _pressing(rest: str, masked: Masked) -> Found:
-    plain = re.sub(r"\s+(?:to|in order to)\s+\w.*$", "", masked.plain(rest), flags=re.S)
-    presses = read_presses(masked.plain(rest)) or read_presses(plain)
-    if presses or re.search(r"\bkeys?\b", rest, re.I):
-        return presses
-    target = read_target(rest, masked)
-    pointed = target and (target.kind or masked.first(rest) is not None)
-    return _clicking()(rest, masked) if pointed else ()
-
-
-def _using(rest: str, masked: Masked) -> Found:
-    plain = re.sub(r"\s+(?:to|for|in order to)\s+\w.*$", "", masked.plain(rest), flags=re.S)
-    return read_presses(plain)
-
-
-def _checking(on: bool, *, strict: bool) -> Reader:
-    def read(rest: str, masked: Masked) -> Found:
-        if re.match(r"(?:that|whether|if|for|your|it|out)\b", rest, re.I):
-            return ()
-        target = read_target(rest, masked)
-        if target is None or (
-            strict and target.kind not in _CHECKABLE and masked.first(rest) is None
-        ):
-            return ()
-        kind = "check box" if target.kind in ("", "box", "option") else target.kind
-        return (Tick(Target(target.name, kind), on),)
-
-    return read
-
-
-def _dragging(rest: str, masked: Masked) -> Found:
-    ends = re.fullmatch(
-        r"(?:and drop\s+)?(.+?)\s+(?:and drop it\s+)?(?:to|onto|into|on top of|over)\s+(.+)",
-        rest,
-        re.I | re.S,
-    )
-    if ends is None:
-        return ()
-    source, target = read_target(ends[1], masked), read_target(ends[2], masked)
-    return (Drag(source, target),) if source and target else ()
-
-
-def _scrolling(rest: str, masked: Masked) -> Found:
-    until = re.search(
-        r"\b(?:until|till)\s+(?:you (?:can )?see\s+)?(?P<thing>.+?)"
-        r"(?:\s+(?:is|are|becomes?|appears?|shows?|comes?)\b.*)?$",
-        rest,
-        re.I | re.S,
-    )
-    wanted = read_target(until["thing"], masked) if until else None
-    head = rest[: until.start()] if until else rest
-    found = _DIRECTION.search(head)
-    name = found[1].lower() if found else "down"
-    over = re.search(r"\b(?:in|on|inside|over)\s+(.+)$", head, re.I | re.S)
-    place = read_target(over[1], masked) if over and not is_context(over[1]) else None
-    head = head[: over.start()] if over else head
-    counted = _SCROLL_TIMES.search(head)
-    clicks = read_number(counted[1]) if counted else None
-    if re.search(
-        r"\b(?:to|at)\s+the\s+(?:very\s+)?(?:bottom|top|end|start|beginning)\b", head, re.I
-    ):
-        name = "up" if re.search(r"\b(?:top|start|beginning)\b", head, re.I) else "down"
-        clicks = _LONGEST_SCROLL
-    clicks = min(clicks or 5, _LONGEST_SCROLL)
-    return {
-        "up": (Scroll("up", clicks, place, wanted),),
-        "down": (Scroll("down", clicks, place, wanted),),
-        "left": (Scroll("left", clicks, place, wanted),),
-        "right": (Scroll("right", clicks, place, wanted),),
-    }[name]
+def _on_page(how: str, place: Target, clause: str, masked: Masked) -> Found:
+    """Read "For Data Range, type X", which may be a page, and "Under Destination, choose X"."""
+    found = read_clause(clause, masked)
+    name = re.sub(r"\s+(?:split|section|part|group|heading|area)$", "", place.name)
+    match found:
+        case (Click(item, "left", 1),) if how == "under" and not item.near:
+            return (Click(Target(item.name, item.kind, f'below "{name}"')),)
+        case _:
+            return (Reveal(name), *found) if found and how in ("for", "on", "in") else found
 
 
 # ---------------------------------------------------------------- applications, files, time
@@ -203,7 +136,7 @@ def _scrolling(rest: str, masked: Masked) -> Found:
 
 def _opening(rest: str, masked: Masked) -> Found:
     if re.search(r"\bmenu$", rest, re.I) or re.search(r">|→|▸", rest):
-        return _clicking()(rest, masked)
+        return clicking()(rest, masked)
     if new := re.fullmatch(r"(?:a |an )?new (tab|window|document|file|spreadsheet)", rest, re.I):
         return (Press(("ctrl", "t" if new[1].lower() == "tab" else "n")),)
     with_app = re.fullmatch(r"(.+?)\s+(?:in|with|using)\s+(.+)", rest, re.I | re.S)
@@ -248,7 +181,7 @@ def _running(rest: str, masked: Masked) -> Found:
 
 
 def _switching(rest: str, masked: Masked) -> Found:
-    bare = re.sub(r"^(?:back\s+)?(?:to|over to)\s+", "", rest, flags=re.I)
+    bare = re.sub(r"^(?:back\s+)?(?:to|over to)\s+", "", MEANS.sub("", rest), flags=re.I)
     target = read_target(bare, masked)
     if target and target.kind:
         return (Click(target),)
@@ -257,14 +190,17 @@ def _switching(rest: str, masked: Masked) -> Found:
 
 def _going(rest: str, masked: Masked) -> Found:
     bare = re.sub(r"^(?:back\s+)?(?:to|on|into)\s+(?:the\s+)?", "", rest, flags=re.I)
+    bare = MEANS.sub("", bare)
+    if idiom := read_sheet_click(bare, masked):
+        return idiom
     plain = re.sub(r"^(?:page|site|website|url|address)\s+", "", masked.plain(bare), flags=re.I)
     cells = read_range(plain)
     if cells:
-        return (GoTo(cells) if ":" in cells else Click(Target(cells, "cell")),)
+        return (Click(Target(cells, "cell")) if is_cell(cells) else GoTo(cells),)
     if re.match(r"(?:https?|file|about):|www\.", plain):
         return (GoTo(plain, "address"),)
     if re.search(r">|→|▸", bare):
-        return _clicking()(bare, masked)
+        return clicking()(bare, masked)
     target = read_target(bare, masked)
     return (Click(target),) if target and target.kind else ()
 
@@ -306,13 +242,27 @@ def _closing(rest: str, masked: Masked) -> Found:
     return (Close("application"),) if find_app(lower).known else ()
 
 
-_click = _clicking()
+def _by_shortcut(key: str) -> Reader:
+    """Read "copy" and "paste it" as the shortcut; more than that would be a selection."""
+
+    def read(rest: str, masked: Masked) -> Found:
+        bare = re.fullmatch(r"(?:it|them|(?:the )?(?:selection|selected \w+))?", rest, re.I)
+        return (Press(("ctrl", key)),) if bare else ()
+
+    return read
+
+
+def _nothing(rest: str, masked: Masked) -> Found:
+    return ()
+
+
+_click = clicking()
 _READERS: dict[str, Reader] = {
-    "doubleclick": _clicking(count=2),
-    "tripleclick": _clicking(count=3),
-    "rightclick": _clicking("right"),
+    "doubleclick": clicking(count=2),
+    "tripleclick": clicking(count=3),
+    "rightclick": clicking("right"),
     "leftclick": _click,
-    "middleclick": _clicking("middle"),
+    "middleclick": clicking("middle"),
     "click": _click,
     "tap": _click,
     "open": _opening,
@@ -320,37 +270,51 @@ _READERS: dict[str, Reader] = {
     "start": _starting,
     "run": _running,
     "execute": _running,
-    "select": _selecting,
-    "choose": _selecting,
-    "pick": _selecting,
+    "select": read_selecting,
+    "choose": read_selecting,
+    "pick": read_selecting,
     "type": lambda rest, masked: read_typing(rest, masked, free=True),
     "enter": read_typing,
     "write": read_typing,
     "input": read_typing,
-    "insert": read_typing,
+    "insert": lambda rest, masked: read_adding(rest, masked) or read_typing(rest, masked),
     "put": read_typing,
     "fill": read_setting,
-    "set": read_setting,
+    "set": lambda rest, masked: read_colouring(rest, masked) or read_setting(rest, masked),
     "replace": read_setting,
     "clear": read_clearing,
-    "press": _pressing,
-    "hit": _pressing,
-    "push": _pressing,
-    "use": _using,
-    "scroll": _scrolling,
-    "drag": _dragging,
+    "press": read_pressing,
+    "hit": read_pressing,
+    "push": read_pressing,
+    "use": read_using,
+    "scroll": read_scrolling,
+    "drag": read_dragging,
+    "move": read_moving,
+    "ensure": read_ensuring,
+    "make": read_making,
+    "bold": lambda rest, masked: read_making(f"{rest} bold", masked),
+    "expand": read_expanding,
+    "collapse": read_expanding,
+    "add": read_adding,
+    "create": read_adding,
+    "append": read_adding,
+    "change": lambda rest, masked: read_colouring(rest, masked) or read_setting(rest, masked),
+    "copy": _by_shortcut("c"),
+    "paste": _by_shortcut("v"),
+    "hold": _nothing,
+    "release": _nothing,
     "wait": _waiting,
     "pause": _waiting,
     "save": _saving,
     "close": _closing,
     "quit": _closing,
     "exit": _closing,
-    "check": _checking(True, strict=True),
-    "tick": _checking(True, strict=False),
-    "enable": _checking(True, strict=True),
-    "uncheck": _checking(False, strict=False),
-    "untick": _checking(False, strict=False),
-    "disable": _checking(False, strict=True),
+    "check": checking(True, strict=True),
+    "tick": checking(True, strict=False),
+    "enable": checking(True, strict=True),
+    "uncheck": checking(False, strict=False),
+    "untick": checking(False, strict=False),
+    "disable": checking(False, strict=True),
     "focus": _going,
     "go": _going,
     "switch": _switching,
