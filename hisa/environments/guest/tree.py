@@ -111,7 +111,8 @@ def _assemble(nodes: list[Node]) -> list[Node]:
     """Top-level nodes that show, each with what shows below it."""
     by_parent: dict[str, list[Node]] = {}
     for node in nodes:
-        by_parent.setdefault(node.parent, []).append(node)
+        if node.path != _ROOT:  # Chromium lists its root, whose parent is of the same name
+            by_parent.setdefault(node.parent, []).append(node)
     windows = [node for node in by_parent.get(_ROOT, []) if node.shown]
     stack, seen = list(windows), set()
     while stack:
