@@ -187,17 +187,7 @@ def shell(ident: str, command: tuple[str, ...]) -> int:
 
 
 def _execute(machine: Machine, command: Sequence[str]) -> int:
-    import uuid
-
-    from hisa.errors import EnvironmentFailed
-
-    asked = {"id": uuid.uuid4().hex, "command": list(command), "timeout": 600, "limit": 1_000_000}
-    try:
-        done = json.loads(machine.ask("POST", "/hisa/execute", asked, seconds=630.0))
-    except OSError as error:
-        raise EnvironmentFailed(
-            f"the machine does not answer: {error}", fix="hisa vm ls"
-        ) from error
+    done = machine.execute(command, seconds=600.0, limit=1_000_000)
     click.echo(done["output"], nl=False)
     click.echo(done["error"], nl=False, err=True)
     return int(done["exit_code"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 from hisa.environments.client import GuestEnvironment
 from hisa.environments.qemu.runtime import VmRuntime
@@ -12,8 +11,6 @@ from hisa.geometry import Size
 from hisa.observation import DEFAULT_IMAGE_LIMIT
 
 __all__ = ["VmEnvironment"]
-
-_CLOCK_SECONDS = 30.0
 
 
 class VmEnvironment(GuestEnvironment):
@@ -80,10 +77,4 @@ class VmEnvironment(GuestEnvironment):
         address = f"http://127.0.0.1:{machine.port}"
         self._guest = Guest(f"{self.name} {address}", url=address, token=machine.token)
         self._open = await connect(self._guest, stock=self._stock)
-        await self._set_clock()
         self._touched = False
-
-    async def _set_clock(self) -> None:
-        """The machine's clock stood still since it was frozen."""
-        line = ["sudo", "-n", "date", "--set", f"@{time.time():.3f}"]
-        await self._transport.execute(line, timeout=_CLOCK_SECONDS, limit=1000)

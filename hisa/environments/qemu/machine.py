@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import time
+import uuid
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -27,6 +28,7 @@ _KERNEL_LINE = (
     "systemd.show_status=false rd.systemd.show_status=false"
 )
 _TRY_SECONDS = 3.0
+_CLOCK_SECONDS = 30.0
 _FORWARDED = re.compile(r"TCP\[HOST_FORWARD\]\s+\d+\s+127\.0\.0\.1\s+(\d+)")
 
 
@@ -205,6 +207,35 @@ class Machine:
         if answer.status != 200:
             raise EnvironmentFailed(f"the guest answers {answer.status} to {path}: {data[:200]!r}")
         return data
+
+    def execute(self, command: Sequence[str], *, seconds: float, limit: int) -> dict[str, Any]:
+        """Run a command as the desktop's user; ``output``, ``error`` and ``exit_code``.
+
+        Args:
+            command: program and arguments.
+            seconds: it is ended then.
+            limit: at most so many bytes of each stream come back.
+
+        Raises:
+            EnvironmentFailed: the guest does not answer.
+        """
+        asked = {"id": uuid.uuid4().hex, "command": [*command], "timeout": seconds, "limit": limit}
+        try:
+            answer = self.ask("POST", "/hisa/execute", asked, seconds=seconds + 30.0)
+        except OSError as error:
+            why = f"the machine does not answer: {error}"
+            raise EnvironmentFailed(why, fix="hisa vm ls") from error
+        done: dict[str, Any] = json.loads(answer)
+        return done
+
+    def set_clock(self) -> None:
+        """Set its clock to this machine's; it stood still while it was frozen.
+
+        Raises:
+            EnvironmentFailed: the guest does not answer.
+        """
+        line = ["sudo", "-n", "date", "--set", f"@{time.time():.3f}"]
+        self.execute(line, seconds=_CLOCK_SECONDS, limit=1000)
 
     def await_guest(self, seconds: float) -> None:
         """Wait until the guest answers.

@@ -29,7 +29,7 @@ _DESKTOP = (
 PROFILES = {
     "minimal": ("mousepad",),
     "office": ("mousepad", "libreoffice-calc", "libreoffice-writer", "libreoffice-gtk3"),
-    "browser": ("mousepad", "chromium", "chromium-driver"),
+    "browser": ("mousepad", "chromium", "chromium-driver", "socat"),
 }
 """What each profile adds to the desktop itself."""
 
@@ -41,6 +41,8 @@ _FILES = {
     "autologin.conf": "/etc/systemd/system/serial-getty@ttyS0.service.d/autologin.conf",
 }
 """Where each of our own files goes in the new system."""
+_FILES_OF = {"browser": {"chromium.sh": "/etc/chromium.d/hisa"}}
+"""And in that of one profile alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,8 @@ class Recipe:
     @property
     def files(self) -> dict[str, Path]:
         """Place in the new system to file of ours."""
-        return {place: _HERE / name for name, place in _FILES.items()}
+        files = {**_FILES, **_FILES_OF.get(self.profile, {})}
+        return {place: _HERE / name for name, place in files.items()}
 
     @property
     def version(self) -> str:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from hisa.environments.qemu import store
-from hisa.environments.qemu.accel import accel
+from hisa.environments.qemu.accel import Accel, accel
 from hisa.environments.qemu.build import Image
 from hisa.environments.qemu.machine import Machine, Shape, qemu_version, run_tool
 from hisa.errors import EnvironmentFailed
@@ -27,7 +27,7 @@ from hisa.geometry import Size
 
 __all__ = ["Template", "freeze", "guest_version", "lay_overlay", "ready"]
 
-_BOOT_SECONDS = 120.0
+_BOOT_SECONDS: dict[Accel, float] = {"kvm": 120.0, "tcg": 240.0}
 _BOOT_TRIES = 2
 _ANSWER_SECONDS = 30.0
 _QUIET_SECONDS = 20.0
@@ -99,6 +99,7 @@ class Template:
             machine.launch(memory, shared=own, waiting=True, stays=stays)
             self._load(machine)
             machine.await_guest(_ANSWER_SECONDS)
+            machine.set_clock()
         except BaseException:
             machine.kill()
             raise
@@ -184,7 +185,7 @@ def _make_ready(
         except EnvironmentFailed as error:
             if not left:
                 raise
-            tell(f"booting again: {str(error).splitlines()[0]}")
+            tell(f"booting again: {str(error).partition(';')[0]}")
         else:
             tell(f"{image.name}: desktop is ready after {time.monotonic() - start:.1f} s")
             return
@@ -201,7 +202,7 @@ def _boot(image: Image, shape: Shape, guest: bytes, draft: Path) -> None:
     machine = Machine(shape, draft)
     try:
         machine.launch(memory, shared=True)
-        machine.await_guest(_BOOT_SECONDS)
+        machine.await_guest(_BOOT_SECONDS[shape.accel])
         quiet = {"elements": True, "settle": _QUIET_SECONDS, "format": "png"}
         machine.ask("POST", "/hisa/observe", quiet, seconds=_QUIET_SECONDS + 60.0)
         about = {"image": image.name, "name": image.name.partition("-")[0]}

@@ -114,6 +114,7 @@ class TestMachine:
 
     def test_forks_of_a_snapshot_do_not_see_each_other(self, hisa: Command, snapshot: str) -> None:
         one, two = start(hisa, snapshot), start(hisa, snapshot)
+        assert abs(int(inside(hisa, one, "date +%s")) - time.time()) < 60
         inside(hisa, one, "echo one >mine; echo 1 >alone; rm note")
         inside(hisa, two, "echo two >mine; kill $(cat pid)")
         assert inside(hisa, one, "cat mine alone; kill -0 $(cat pid)") == "one\n1\n"
