@@ -15,6 +15,7 @@ settings.register_profile("ci", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("ci")  # the same cases each time; runs by hand look for new ones
 
+_KEPT = ("HISA_FUZZ_CASES", "HISA_OSWORLD_PYTHON")
 _connect = socket.socket.connect
 
 
@@ -38,7 +39,7 @@ def _clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
     """Variables of the person who runs the tests change nothing, and their patterns stay theirs."""
     with pytest.MonkeyPatch.context() as patch:
         for name in os.environ:
-            if name.startswith(("HISA_", "OPENAI_")) and name != "HISA_FUZZ_CASES":
+            if name.startswith(("HISA_", "OPENAI_")) and name not in _KEPT:
                 patch.delenv(name)
         store: Path = tmp_path_factory.mktemp("store")
         patch.setenv("HISA_PATTERNS__PATH", str(store / "patterns"))

@@ -19,6 +19,7 @@ from hisa.tasks.theirs import lacking, theirs
 
 __all__ = [
     "CoverageRow",
+    "Kind",
     "LoadedFile",
     "Piece",
     "Source",

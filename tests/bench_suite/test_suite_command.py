@@ -75,7 +75,27 @@ def test_coverage_counts_what_task_files_ask_for(tmp_path: Path) -> None:
     assert report["files"] == 20
     assert not report["unusable"]
     assert {row["kind"] for row in report["rows"]} == {"setup", "getter", "metric"}
-    assert all(row["ours"] for row in report["rows"])
+    assert all(row["source"] == "ours" for row in report["rows"])
     assert "20 task files, 20 can be run" in hisa.run(
         "bench", "coverage", str(ROOT / "tests" / "data" / "spider2v")
     )
+
+
+def test_coverage_counts_the_published_tasks(tmp_path: Path) -> None:
+    hisa = Command(tmp_path)
+    report = hisa.json("bench", "coverage", "--public", "osworld")
+    assert report["tasks"] == 369
+    rows = {row["name"]: row for row in report["rows"]}
+    assert rows["compare_table"]["source"] == "ours"
+    assert rows["compare_pdfs"]["source"] == "theirs"
+    assert rows["googledrive_file"]["source"] == "missing"
+    assert sum(sum(counts.values()) for counts in report["domains"].values()) == 369
+    shown = hisa.run("bench", "coverage", "--public", "osworld")
+    assert "369 published tasks of osworld" in shown
+    assert "theirs metric  compare_pdfs" in shown
+
+
+def test_coverage_wants_a_folder_or_a_list(tmp_path: Path) -> None:
+    hisa = Command(tmp_path)
+    for arguments in ([], ["DIR", "--public", "osworld"]):
+        assert "one of the two" in hisa.refused("bench", "coverage", *arguments)

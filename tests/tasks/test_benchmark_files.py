@@ -114,7 +114,7 @@ def scoring(**evaluator: Any) -> dict[str, Any]:
         (step("copyfile_from_host_to_guest", src="/etc/passwd", dest="/x"), "outside"),
         (step("copyfile_from_host_to_guest", src="none.xlsx", dest="/x"), "no such file"),
         (step("script_and_execute", src="none.sh", dest="/x"), "no such file"),
-        (scoring(func="compare_images"), "no metric 'compare_images'"),
+        (scoring(func="compare_dreams"), "no metric 'compare_dreams'"),
         (scoring(result={"type": "googledrive_file"}), "no getter 'googledrive_file'"),
         (scoring(result={"command": "x"}), "no getter 'None'"),
         (scoring(result=None), "says not where the result is"),
@@ -186,10 +186,10 @@ def test_a_folder_lists_every_file_as_a_task_or_with_its_reason(tmp_path: Path) 
     assert loaded["login.json"].task is not None
     assert loaded["login.json"].reason == "no setup step 'login' here"
     assert "not valid JSON" in loaded["broken.json"].reason
-    rows = {(row.kind, row.name): (row.ours, row.tasks, row.uses) for row in coverage(tmp_path)}
-    assert rows[("setup", "login")] == (False, 1, 1)
-    assert rows[("metric", "exact_match")] == (True, 2, 2)
-    assert rows[("getter", "vm_command_line")] == (True, 2, 2)
+    rows = {(row.kind, row.name): (row.source, row.tasks, row.uses) for row in coverage(tmp_path)}
+    assert rows[("setup", "login")] == ("missing", 1, 1)
+    assert rows[("metric", "exact_match")] == ("ours", 2, 2)
+    assert rows[("getter", "vm_command_line")] == ("ours", 2, 2)
     with pytest.raises(UsageError, match="no such folder"):
         load_folder(tmp_path / "none")
 

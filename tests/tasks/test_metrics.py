@@ -145,6 +145,7 @@ CASES: list[Case] = [
      {"expect": [{"key": ["a", "b"], "method": "ge", "ref": 3}]}, {}, 1),
     ("check_json", data({"a": 1}), {"expect": [{"key": ["b"], "method": "eq", "ref": 1}]}, {}, 0),
     ("check_json", data({"a": 1}), {"unexpect": [{"key": ["a"], "method": "eq", "ref": 1}]}, {}, 0),
+    ("check_json", data({"a": 1}), {"unexpect": [{"key": ["b"], "method": "lt", "ref": 1}]}, {}, 1),
     ("check_json", text("a: {b: [x]}"),
      {"expect": [{"key": ["a", "b", 0], "method": "re.I", "ref": "X"}]}, {"is_yaml": True}, 1),
     ("check_json", text("a: !!python/object/apply:os.getcwd []"),

@@ -41,10 +41,22 @@ def odt(*texts: str) -> bytes:
     lines = "".join(
         f"<text:p>{text[:2]}<text:span>{text[2:]}</text:span></text:p>" for text in texts
     )
-    content = '<r xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0">' + lines + "</r>"
+    names = "urn:oasis:names:tc:opendocument:xmlns"
+    kind = "application/vnd.oasis.opendocument.text"
+    content = (
+        f'<office:document-content xmlns:office="{names}:office:1.0" xmlns:text="{names}:text:1.0">'
+        f"<office:body><office:text>{lines}</office:text></office:body></office:document-content>"
+    )
+    manifest = (
+        f'<m:manifest xmlns:m="{names}:manifest:1.0">'
+        f'<m:file-entry m:full-path="/" m:media-type="{kind}"/>'
+        '<m:file-entry m:full-path="content.xml" m:media-type="text/xml"/></m:manifest>'
+    )
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w") as archive:
+        archive.writestr("mimetype", kind)
         archive.writestr("content.xml", content)
+        archive.writestr("META-INF/manifest.xml", manifest)
     return target.getvalue()
 
 

@@ -68,6 +68,19 @@ def paragraph(**style: Any) -> Change:
     return change
 
 
+def more_text(text: str) -> Change:
+    """Another paragraph, or another piece of text where there is none to add."""
+
+    def change(slide: Any) -> None:
+        frame = slide.shapes[0].text_frame
+        if text:
+            frame.add_paragraph().text = text
+        else:
+            frame.paragraphs[0].add_run()
+
+    return change
+
+
 def moved(**sides: Any) -> Change:
     def change(slide: Any) -> None:
         for name, value in sides.items():
@@ -160,6 +173,8 @@ CASES: list[Case] = [
     ("compare_pptx_files", slides("one"), A, {}, 0),
     ("compare_pptx_files", slides("one"), A, {"examine_number_of_slides": False}, 1),
     ("compare_pptx_files", slides("one", "three"), A, {}, 0),
+    ("compare_pptx_files", slides("one", "two", change=more_text("  ")), A, {}, 0),
+    ("compare_pptx_files", slides("one", "two", change=more_text("")), A, {}, 0),
     ("compare_pptx_files", slides("one", "two", change=table("x")), A, {}, 0),
     ("compare_pptx_files", slides("x", change=table("a")), slides("x", change=table("a")), {}, 1),
     ("compare_pptx_files", slides("x", change=table("a", bold=True)),

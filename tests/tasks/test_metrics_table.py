@@ -138,9 +138,13 @@ CASES: list[Case] = [
     (book(cell("B3", 2.50001)), book(), VALUES, 1),
     (book(cell("B3", 2.6)), book(), VALUES, 0),
     (book(cell("B3", 2.4)), book(), {**VALUES, "precision": 0}, 1),
-    (book(cell("B3", "2.5")), book(), VALUES, 0),
-    (book(cell("B2", True)), book(), VALUES, 0),
+    (book(cell("B3", "2.5")), book(), VALUES, 1),
+    (book(cell("B3", "2,5")), book(), VALUES, 0),
+    (book(cell("B2", True)), book(), VALUES, 1),
+    (book(cell("B2", True), cell("B3", True)), book(), VALUES, 0),
     (book(cell("B4", "n/a")), book(), VALUES, 1),
+    (book(cell("B5", "n/a")), book(), VALUES, 0),
+    (book(cell("B1", "n/a")), book(cell("B1", "nan")), VALUES, 0),
     (book(cell("C9", "")), book(), VALUES, 1),
     (book(cell("C1", "more")), book(), VALUES, 0),
     (book(cell("B2", datetime(2024, 1, 2))), book(cell("B2", datetime(2024, 1, 2))), VALUES, 1),
@@ -277,7 +281,8 @@ def sparkline(reference: str) -> bytes:
     made = io.BytesIO()
     book().save(made)
     target = io.BytesIO()
-    names = 'xmlns:x14="urn:x14" xmlns:xm="urn:xm"'
+    at = "http://schemas.microsoft.com/office"
+    names = f'xmlns:x14="{at}/spreadsheetml/2009/9/main" xmlns:xm="{at}/excel/2006/main"'
     line = f"<x14:sparkline><xm:f>{reference}</xm:f><xm:sqref>F3</xm:sqref></x14:sparkline>"
     extra = f'<extLst {names}><ext uri="x">{line}</ext></extLst></worksheet>'.encode()
     with zipfile.ZipFile(made) as source, zipfile.ZipFile(target, "w") as copy:

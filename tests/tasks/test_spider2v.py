@@ -92,7 +92,7 @@ def test_the_folder_loads_and_all_of_it_is_ours() -> None:
     assert [file.path for file in loaded] == FILES
     assert all(file.usable for file in loaded)
     rows = coverage(DATA)
-    assert all(row.ours for row in rows)
+    assert all(row.source == "ours" for row in rows)
     assert {(row.kind, row.name): row.tasks for row in rows} == {
         ("setup", "activate_window"): 20,
         ("setup", "copyfile_from_host_to_guest"): 20,

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hisa.errors import UsageError
-from hisa.tasks.coverage import Piece, Source, counted, weakest
+from hisa.tasks.coverage import Kind, Piece, Source, counted, weakest
 
 __all__ = ["NAMES", "PublicTask", "domains", "markdown", "public_tasks", "read"]
 
 _FOLDER = Path(__file__).parent
 NAMES = tuple(sorted(path.stem for path in _FOLDER.glob("*.tsv")))
 """The benchmarks whose lists are here."""
-_KINDS = ("metric", "getter", "getter", "setup", "setup")
+_KINDS: tuple[Kind, ...] = ("metric", "getter", "getter", "setup", "setup")
 """Of the columns from the fourth on."""
 
 

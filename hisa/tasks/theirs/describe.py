@@ -14,6 +14,8 @@ import json
 import os
 import sys
 
+__all__ = ["main"]
+
 _PACKAGE = "desktop_env.evaluators.metrics"
 _RUNS_CODE = ("eval", "exec", "exec_module", "subprocess")
 _BESIDES = {"lxml.cssselect": "cssselect"}
@@ -29,6 +31,12 @@ class _File:
         self.names: dict[str, list[tuple[str, str, ast.AST | None]]] = {}
         """Name to (file or library, name in it, code); a name may be bound more than once."""
         self.loaded: list[ast.AST] = []
+        self.imports = {
+            place
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for _, place, _ in _imported(node)
+        }
         for node in tree.body:
             if isinstance(node, ast.Import | ast.ImportFrom):
                 for name, place, inner in _imported(node):
@@ -148,14 +156,16 @@ def _functions(files: dict[str, _File]) -> dict[str, object]:
 
 
 def _named(files: dict[str, _File]) -> set[str]:
-    """Every module that a file names at its top."""
-    return {
-        part
-        for file in files.values()
-        for bound in file.names.values()
-        for place, _, _ in bound
-        for part in (place.partition(".")[0], _BESIDES.get(place, ""))
-    }
+    """Every library that a file imports, at its top or inside a function."""
+    places = {place for file in files.values() for place in file.imports}
+    return {part for place in places for part in (place.partition(".")[0], _BESIDES.get(place, ""))}
+
+
+def _version() -> str:
+    try:
+        return importlib.metadata.version("desktop-env")
+    except importlib.metadata.PackageNotFoundError:
+        return ""  # a checkout that was put on the path
 
 
 def main(asked: list[str]) -> None:
@@ -167,10 +177,10 @@ def main(asked: list[str]) -> None:
         names = [name[:-3] for name in sorted(os.listdir(folder)) if name.endswith(".py")]
         files = {name: _File(os.path.join(folder, f"{name}.py")) for name in names}
         about["functions"] = _functions(files)
-        about["version"] = importlib.metadata.version("desktop-env")
+        about["version"] = _version()
         libraries |= _named(files) - {"", "desktop_env"}
     about["absent"] = [n for n in sorted(libraries) if importlib.util.find_spec(n) is None]
-    print(json.dumps(about))
+    sys.stdout.write(json.dumps(about))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ where bubblewrap works, and limits on time and memory everywhere.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -140,10 +141,8 @@ def _ran(line: list[str], request: str, folder: Path, seconds: float) -> str:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """End the process and all that it started."""
-    try:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
     process.wait()
 
 

@@ -21,6 +21,8 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
+__all__ = ["main"]
+
 _PACKAGE = "desktop_env.evaluators.metrics"
 
 
@@ -137,13 +139,15 @@ def _call(call: dict[str, Any]) -> dict[str, object]:
     _loading = False
     if error is not None:
         return {"broken": _words(error)}
-    return _judged(*work, call["options"], call["place"])
+    function, arguments = work
+    return _judged(function, arguments, call)
 
 
 def _tried(work: Callable[[], Any]) -> tuple[Any, BaseException | None]:
+    """What the work gives, or what it raised: a stranger's code may raise anything."""
     try:
         return work(), None
-    except (Exception, SystemExit) as error:  # noqa: BLE001: a stranger's code over hostile files
+    except (Exception, SystemExit) as error:  # noqa: BLE001
         return None, error
 
 
@@ -160,15 +164,16 @@ def _bound(call: dict[str, Any]) -> tuple[Callable[..., object], list[Any]]:
 
 
 def _judged(
-    function: Callable[..., object], arguments: list[Any], options: dict[str, Any], place: str
+    function: Callable[..., object], arguments: list[Any], call: dict[str, Any]
 ) -> dict[str, object]:
+    options = call["options"]
     _used.clear()
     given, error = _tried(lambda: function(*arguments, **options))
     if _used:
         return {"broken": f"the library {', '.join(sorted(_used))} is not installed"}
     if error is None:
         return _value(given)
-    if _defect(error, place):
+    if _defect(error, call["place"]):
         return {"broken": _words(error)}
     if len(arguments) > 1 and _is_file(arguments[0]) and _is_file(arguments[1]):
         _, again = _tried(lambda: function(arguments[1], arguments[1], **options))

@@ -1,0 +1,338 @@
+"""Metrics of OSWorld's package: found without importing it, run apart, never a false 0."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hisa.errors import EnvironmentFailed, UsageError
+from hisa.protocols import CommandResult, Task
+from hisa.tasks.cache import FileCache
+from hisa.tasks.metrics import BadRules, Unreadable
+from hisa.tasks.problems import problems
+from hisa.tasks.scorer import TaskScorer
+from hisa.tasks.theirs import PACKAGE, installed, known, lacking, run, theirs
+from hisa.tasks.theirs.index import Theirs, as_text, caged
+from hisa.tasks.theirs.run import answers
+from tests.tasks.machine import Machine, at_once, offline
+
+METRICS = """
+import os, sys, socket, math, json
+import nowhere.parts as parts
+from nowhere import Shape
+from .tools import equal, colour
+from desktop_env.evaluators.metrics.tools import Table as T
+
+def same(result, expected, **options): return float(equal(result, expected))
+def half(result): return 0.5
+def painted(result: Shape, expected: Shape): return colour(result)
+def hidden_lack(result):
+    try:
+        return float(parts.size(result))
+    except Exception:
+        return 0.0
+def late_lack(result):
+    import cv2_of_nobody
+    return 1.0
+def no_number(result): return None
+def no_finite(result): return math.nan
+def not_known(result): raise NotImplementedError("this type")
+def old_library(result): return float(os.no_such_function())
+def too_short(result): return result[100000]
+def leaves(result): sys.exit(0)
+def vanishes(result): os._exit(0)
+def hogs(result): return len(bytearray(10 ** 12))
+def sleeps(result):
+    while True: pass
+def keys(result): return float("SECRET_KEY" in os.environ)
+def forges(result):
+    print('[{"score": 1.0}]', flush=True)
+    return 0.0
+def connects(result):
+    try:
+        socket.create_connection(("127.0.0.1", int(result)), timeout=5).close()
+    except OSError:
+        return 0.0
+    return 1.0
+def writes(result, expected):
+    for place in (result, expected["outside"]):
+        try:
+            open(place, "w").write("changed")
+        except OSError:
+            pass
+    return 1.0
+def lines(result, expected):
+    count = lambda path: len(open(path).readlines())
+    return float(count(result) / count(expected))
+def evaluates(result): return float(eval(result))
+"""
+TOOLS = """
+from also_nowhere import Canvas
+
+class Table: pass
+
+def equal(one, other): return one == other
+def colour(one): return Canvas(one)
+
+if __name__ == "__main__":
+    Canvas()
+"""
+NAMES = [line[4:].partition("(")[0] for line in METRICS.splitlines() if line.startswith("def ")]
+
+
+def bare_python(folder: Path) -> Path:
+    """A Python without any library."""
+    line = [sys.executable, "-m", "venv", "--without-pip", str(folder)]
+    subprocess.run(line, check=True, capture_output=True)
+    return folder / "bin" / "python"
+
+
+@pytest.fixture(scope="session")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return bare_python(tmp_path_factory.mktemp("bare") / "venv")
+
+
+@pytest.fixture(scope="session")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Python whose package imports what nobody has as soon as it is imported itself."""
+    python = bare_python(tmp_path_factory.mktemp("other") / "venv")
+    (site,) = (python.parent.parent / "lib").glob("python*/site-packages")
+    metrics = site / "desktop_env" / "evaluators" / "metrics"
+    metrics.mkdir(parents=True)
+    for package in (metrics.parent.parent, metrics.parent):
+        (package / "__init__.py").write_text("import nobody_has_this")
+    (metrics / "__init__.py").write_text(
+        "import nobody_has_this\nfrom .first import (" + ", ".join(NAMES) + ")\n"
+        "def infeasible(): pass\n"
+    )
+    (metrics / "first.py").write_text(METRICS)
+    (metrics / "tools.py").write_text(TOOLS)
+    return python
+
+
+@pytest.fixture
+def package(other: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HISA_OSWORLD_PYTHON", str(other))
+
+
+CAGE = pytest.mark.skipif(not caged(), reason="bubblewrap does not work here")
+REAL = pytest.mark.skipif(
+    installed().version != PACKAGE.partition("==")[2], reason=f"{PACKAGE} is not installed"
+)
+
+
+@pytest.mark.usefixtures("package")
+def test_what_a_function_needs_is_read_and_not_run() -> None:
+    here = installed()
+    assert sorted(here.metrics) == sorted(NAMES)
+    assert here.metrics["same"] == Theirs("first")
+    assert here.metrics["painted"] == Theirs("first", ("also_nowhere",))
+    assert here.metrics["hidden_lack"].needs == ("nowhere",)
+    assert here.metrics["late_lack"].needs == ("cv2_of_nobody",)
+    assert [name for name, one in here.metrics.items() if one.runs_code] == ["evaluates"]
+    assert set(here.absent) >= {"nowhere", "also_nowhere", "cv2_of_nobody"}
+
+
+@pytest.mark.usefixtures("package")
+def test_scores() -> None:
+    assert run("same", "a", "a", {"loosely": True}) == (1.0, "1 by OSWorld's own same")
+    assert run("same", {"a": [1, None]}, {"a": [1, None]}, {})[0] == 1.0
+    assert run("same", "a", None, {})[0] == 0.0
+    assert run("half", "a", None, {})[0] == 0.5
+
+
+@pytest.mark.usefixtures("package")
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("painted", "also_nowhere is not installed"),
+        ("hidden_lack", "nowhere is not installed"),
+        ("no_number", "no number: None"),
+        ("no_finite", "nan"),
+        ("not_known", "this type"),
+        ("old_library", "no_such_function"),
+        ("hogs", "MemoryError"),
+        ("same", "missing a required|multiple values|unexpected"),
+    ],
+)
+def test_a_defect_of_theirs_is_no_score(name: str, said: str) -> None:
+    options = {"result": "twice"} if name == "same" else {}
+    with pytest.raises(BadRules, match=said):
+        run(name, "a", "a" if name in ("same", "painted") else None, options)
+
+
+@pytest.mark.usefixtures("package")
+@pytest.mark.parametrize("name", ["too_short", "leaves"])
+def test_a_result_that_makes_it_fail_is_unreadable(name: str) -> None:
+    with pytest.raises(Unreadable):
+        run(name, "a", None, {})
+
+
+@pytest.mark.usefixtures("package")
+def test_the_expected_file_tells_a_broken_result_from_a_broken_function(tmp_path: Path) -> None:
+    good, bad, gone = (tmp_path / name for name in ("good.txt", "bad.txt", "empty.txt"))
+    good.write_text("a\nb\n")
+    bad.write_bytes(b"\xff\xfe\xfa")
+    gone.write_text("")
+    assert run("lines", good, good, {})[0] == 1.0
+    with pytest.raises(Unreadable, match="UnicodeDecodeError"):
+        run("lines", bad, good, {})
+    with pytest.raises(BadRules, match="over the expected file too: ZeroDivisionError"):
+        run("lines", good, gone, {})
+
+
+@pytest.mark.usefixtures("package")
+def test_a_process_that_vanishes_or_does_not_end_is_no_score() -> None:
+    with pytest.raises(EnvironmentFailed, match="crashed"):
+        run("vanishes", "a", None, {})
+    with pytest.raises(EnvironmentFailed, match="did not end within"):
+        answers([("sleeps", "a", None, {})], seconds=3)
+
+
+@pytest.mark.usefixtures("package")
+def test_it_sees_no_keys_and_what_it_prints_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_KEY", "x")
+    assert run("keys", "a", None, {})[0] == 0.0
+    assert run("forges", "a", None, {})[0] == 0.0
+
+
+@CAGE
+@pytest.mark.usefixtures("package")
+def test_it_has_no_network_and_writes_nowhere_else(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        assert run("connects", str(server.getsockname()[1]), None, {})[0] == 0.0
+    given, outside = tmp_path / "given.txt", tmp_path / "outside.txt"
+    given.write_text("kept")
+    outside.write_text("kept")
+    assert run("writes", given, {"outside": str(outside)}, {})[0] == 1.0
+    assert (given.read_text(), outside.read_text()) == ("kept", "kept")
+
+
+def check(func: str, expected: Any = None) -> dict[str, Any]:
+    tree = {"func": func, "result": {"type": "vm_command_line", "command": "say", "shell": True}}
+    return {**tree, "expected": {"type": "rule", "rules": expected}} if expected else tree
+
+
+async def score(folder: Path, tree: dict[str, Any], said: str) -> tuple[float | None, str]:
+    task = Task(id="t", instruction="x", check=tree, folder=str(folder))
+    scorer = TaskScorer(cache=FileCache(folder / "cache", offline), pause=at_once)
+    return await scorer.score(task, Machine({"say": CommandResult(0, said)}), "succeeded")
+
+
+@pytest.mark.usefixtures("package")
+async def test_a_task_is_scored_by_theirs_where_there_is_none_of_ours(tmp_path: Path) -> None:
+    assert (await score(tmp_path, check("same", "yes"), "yes"))[0] == 1.0
+    assert await score(tmp_path, check("too_short"), "a") == (
+        0.0,
+        "too_short: OSWorld's own too_short cannot read it: IndexError: string index out of range",
+    )
+    value, why = await score(tmp_path, check("not_known"), "a")
+    assert value is None
+    assert why.startswith("not scored: OSWorld's own not_known cannot be used")
+
+
+@pytest.mark.usefixtures("package")
+async def test_what_lacks_is_named_before_a_run_and_never_0(tmp_path: Path, other: Path) -> None:
+    task = Task(id="t", instruction="x", check=check("late_lack"), folder=str(tmp_path))
+    assert problems(task) == [
+        "metric late_lack is in OSWorld's package alone, which needs: "
+        f"{other} -m pip install cv2_of_nobody"
+    ]
+    with pytest.raises(UsageError, match="OSWorld's package alone") as caught:
+        await score(tmp_path, check("late_lack"), "a")
+    assert caught.value.fix == f"{other} -m pip install cv2_of_nobody"
+    with pytest.raises(UsageError, match="no metric 'dance'"):
+        await score(tmp_path, check("dance"), "a")
+
+
+def test_without_the_package_the_command_installs_it_and_its_libraries(
+    bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HISA_OSWORLD_PYTHON", str(bare))
+    assert not installed().folder
+    assert theirs("compare_images") == known()["compare_images"]
+    assert lacking("compare_images") == (
+        f"{bare} -m pip install --no-deps {PACKAGE} && "
+        f"{bare} -m pip install pillow numpy scikit-image"
+    )
+    assert lacking("is_utc_0") == f"{bare} -m pip install --no-deps {PACKAGE}"
+
+
+def test_a_python_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for path in ("/nowhere/python", "/bin/false"):
+        monkeypatch.setenv("HISA_OSWORLD_PYTHON", path)
+        with pytest.raises(UsageError, match=path):
+            installed()
+
+
+@REAL
+def test_the_list_for_where_it_is_not_installed_is_that_of_the_release() -> None:
+    text = as_text(installed().metrics)
+    assert as_text(known()) == text, f"hisa/tasks/theirs/known.tsv should be:\n{text}"
+
+
+@REAL
+def test_the_package_puts_nothing_in_the_way() -> None:
+    """Its second top-level package has no name that anything here imports."""
+    source = """
+        import importlib.metadata, json, sys
+        import hisa.cli, hisa.tasks.scorer, hisa.wiring
+        found = importlib.metadata.distribution("desktop-env")
+        top = {file.parts[0] for file in found.files if file.suffix == ".py"}
+        loaded = {name.partition(".")[0] for name in sys.modules}
+        print(json.dumps([sorted(top), sorted(top & loaded), len(found.entry_points)]))
+    """
+    line = [sys.executable, "-c", textwrap.dedent(source)]
+    done = subprocess.run(line, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == [["desktop_env", "mm_agents"], [], 0]
+
+
+NOW = "a\nb\nc\n                Time zone: Etc/UTC (UTC, +0000)"
+PREFS = 'user_pref("mail.count", 3);\nuser_pref("mail.name", "a");\n'
+COUNT = {"expect": {"mail.count": {"method": "ge", "ref": 3}}}
+
+
+@REAL
+@pytest.mark.parametrize(
+    ("name", "result", "expected", "wanted"),
+    [
+        ("is_utc_0", NOW, None, 1),
+        ("is_utc_0", NOW.replace("+0000", "+0100"), None, 0),
+        ("check_text_enlarged", "1.25", None, 1),
+        ("check_text_enlarged", "1.0", None, 0),
+        ("check_moved_jpgs", {"children": [{"name": "a.jpg"}]}, {"expected": ["a.jpg"]}, 1),
+        ("check_moved_jpgs", {"children": [{"name": "b.jpg"}]}, {"expected": ["a.jpg"]}, 0),
+        ("is_in_vm_clickboard", {"expected": "a"}, "abc", 1),
+        ("check_thunderbird_prefs", PREFS, COUNT, 1),
+        ("check_thunderbird_prefs", PREFS.replace("3", "2"), COUNT, 0),
+        pytest.param("check_gnome_favorite_apps", "['a']", {"expected": ["a"]}, 1, marks=CAGE),
+        pytest.param("check_gnome_favorite_apps", "[]", {"expected": ["a"]}, 0, marks=CAGE),
+    ],
+)
+def test_real_functions(
+    tmp_path: Path, name: str, result: Any, expected: Any, wanted: float
+) -> None:
+    if name == "check_thunderbird_prefs":
+        (tmp_path / "prefs.js").write_text(result)
+        result = tmp_path / "prefs.js"
+    assert lacking(name) == ""
+    assert run(name, result, expected, {})[0] == wanted
+
+
+@REAL
+@CAGE
+def test_code_that_an_agent_left_runs_in_the_cage_alone(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    evil = f"[open({str(outside)!r}, 'w').write('x')]"
+    with pytest.raises(Unreadable):
+        run("check_gnome_favorite_apps", evil, {"expected": ["a"]}, {})
+    with pytest.raises(Unreadable, match="NameError"):
+        run("check_gnome_favorite_apps", "no_list", {"expected": ["a"]}, {})
+    assert not outside.exists()
