@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from hisa.tasks.metrics import browser, data, docs, slides, table, text
+from hisa.tasks.metrics import (
+    browser,
+    data,
+    databases,
+    docs,
+    notebooks,
+    pictures,
+    slides,
+    table,
+    text,
+)
 from hisa.tasks.metrics.base import METRICS, BadRules, Metric, Unreadable
 
 __all__ = [
@@ -12,7 +22,10 @@ __all__ = [
     "Unreadable",
     "browser",
     "data",
+    "databases",
     "docs",
+    "notebooks",
+    "pictures",
     "slides",
     "table",
     "text",
