@@ -24,6 +24,7 @@ _HOST_FILES = {
     "script_and_execute": "src",
     "upload_and_execute": "path",
     "vm_script_output": "src",
+    "validate_correct_url": "src",
     "local_file": "path",
 }
 """Steps and getters that need a file beside the task file, and under which key they name it."""
@@ -134,7 +135,7 @@ def _getter(task: Task, config: Mapping[str, Any] | None) -> Iterator[str]:
         yield f"no getter {name!r} here"
         return
     yield from _fits(f"getter {name}", known.config, config)
-    if name in ("vm_file", "cloud_file", "local_file", "cache_file"):
+    if name in ("vm_file", "cloud_file", "local_file", "cache_file", "dbt_profiles"):
         yield from _names(name, config)
     yield from _needed_file(task, name, config)
 
@@ -170,7 +171,12 @@ def urls(task: Task) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-_DOWNLOADS = {"cloud_file": "path", "vm_script_output": "src", "script_and_execute": "src"}
+_DOWNLOADS = {
+    "cloud_file": "path",
+    "vm_script_output": "src",
+    "validate_correct_url": "src",
+    "script_and_execute": "src",
+}
 
 
 def _collect(tree: Any, found: list[str]) -> None:

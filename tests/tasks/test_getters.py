@@ -24,7 +24,7 @@ data_delete_automacally find_installed_extension_name find_unpacked_extension_pa
 cookie_data history active_url_from_accessTree active_tab_url_parse url_dashPart
 background_image_in_slide audio_in_slide gimp_config_file vscode_config shortcuts_on_desktop
 default_video_player vm_wallpaper vm_terminal_output
-vlc_config vlc_playing_info"""
+vlc_config vlc_playing_info validate_correct_url dbt_profiles"""
 
 
 def test_every_getter_has_a_test() -> None:
@@ -77,6 +77,24 @@ async def test_files_of_the_task(tmp_path: Path) -> None:
     assert (path.name, path.read_bytes()) == ("other.txt", b"G")
     with pytest.raises(UsageError, match="outside"):
         await got(tmp_path, "local_file", path="../cache", dest="x")
+
+
+async def test_a_file_named_like_the_agents_does_not_take_its_place(tmp_path: Path) -> None:
+    machine = Machine()
+    await machine.write_file("/a.png", b"A")
+    context(tmp_path)
+    (tmp_path / "task" / "gold.png").write_bytes(b"G")
+    left = await got(tmp_path, "vm_file", machine, path="/a.png", dest="a.png")
+    wanted = await got(tmp_path, "local_file", path="gold.png", dest="a.png")
+    assert (left.read_bytes(), wanted.read_bytes()) == (b"A", b"G")
+    assert await got(tmp_path, "vm_file", machine, path="/a.png", dest="a.png") == left
+    more: dict[str, Any] = {
+        "path": ["gold.png", "gold.png"],
+        "dest": ["b.png", "a.png"],
+        "multi": True,
+    }
+    both = await got(tmp_path, "local_file", **more, gives=[0, 1])
+    assert both[0].parent == both[1].parent != left.parent
 
 
 async def test_files_kept_before(tmp_path: Path) -> None:

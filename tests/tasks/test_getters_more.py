@@ -62,6 +62,30 @@ async def test_the_address(tmp_path: Path, kind: str, config: dict[str, Any], wa
     assert await got(tmp_path, kind, Showing(), **config) is None
 
 
+@pytest.mark.parametrize(
+    ("printed", "wanted"),
+    [
+        ("p-1, r=1\n", "p-1 check succeed；r=1 check succeed；"),
+        ("p-1,none", "p-1 check succeed；none check failed；"),
+        ("T10:00+02,", "T10:00+02 check succeed；"),
+        ("\n", " check failed；"),
+    ],
+)
+async def test_parts_that_the_address_must_have(tmp_path: Path, printed: str, wanted: str) -> None:
+    class Scripted(Showing):
+        async def execute(self, command: Any, **more: Any) -> CommandResult:
+            return CommandResult(0, printed)
+
+    kept = tmp_path / "task" / "eval.sh"
+    kept.parent.mkdir()
+    kept.write_text("echo")
+    asked = {"src": "eval.sh", "dest": "/home/user/eval.sh"}
+    shows = ("entry", "Address and search bar", "a.org/p-1?r=1&at=T10%3A00%2B02")
+    name = "validate_correct_url"
+    assert await got(tmp_path, name, Scripted(shows), **asked) == wanted
+    assert await got(tmp_path, name, Scripted(), **asked) is None
+
+
 def table(folder: Path, *statements: str) -> bytes:
     path = folder / "made.sqlite"
     path.unlink(missing_ok=True)
@@ -149,6 +173,15 @@ async def test_what_slides_hold(tmp_path: Path) -> None:
     await machine.write_file("/home/user/a b.mp3", b"ID3")
     assert await held(sound, deck(linked="file:///home/user/a%20b.mp3")) == b"ID3"
     assert await held(sound, deck(linked="file:///home/user/none.mp3")) is None
+
+
+async def test_the_profiles_of_dbt(tmp_path: Path) -> None:
+    machine = Machine({"printenv DBT_PROFILES_DIR": CommandResult(0, "/else\n")})
+    asked = {"dirs": ["/home/user/.dbt", "$DBT_PROFILES_DIR"], "dest": "profiles.yml"}
+    assert await got(tmp_path, "dbt_profiles", machine, **asked) is None
+    await machine.write_file("/else/profiles.yml", b"a: 1")
+    assert (await got(tmp_path, "dbt_profiles", machine, **asked)).read_bytes() == b"a: 1"
+    assert await got(tmp_path, "dbt_profiles", Machine(), **asked) is None
 
 
 async def test_files_of_gimp(tmp_path: Path) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import zipfile
-from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,29 +11,10 @@ from typing import Any
 import pytest
 
 from hisa.tasks.metrics import METRICS, BadRules, Unreadable
+from tests.tasks.made import Case, File, data, made, text
 from tests.tasks.test_metrics_docs import CASES as DOCS
+from tests.tasks.test_metrics_more import CASES as MORE
 from tests.tasks.test_metrics_slides import CASES as SLIDES
-
-File = Callable[[Path], Path]
-
-
-def file(name: str, content: str | bytes) -> File:
-    """Something that writes a file into a folder."""
-
-    def write(folder: Path) -> Path:
-        path = folder / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write
-
-
-def text(content: str) -> File:
-    return file(f"{abs(hash(content))}.txt", content)
-
-
-def data(content: object) -> File:
-    return text(json.dumps(content))
 
 
 def archive(**members: str) -> File:
@@ -77,7 +56,6 @@ BAR = {
 TAB = {"title": "t", "url": "https://www.a.org/"}
 LIST = {"type": "list"}
 CI = {"ignore_case": True}
-Case = tuple[str, Any, Any, Mapping[str, Any], float]
 CASES: list[Case] = [
     ("check_include_exclude", "a b", {"include": ["a"], "exclude": ["c"]}, {}, 1),
     ("check_include_exclude", "a b", {"include": ["a", "c"]}, {}, 0),
@@ -101,6 +79,8 @@ CASES: list[Case] = [
     ("literal_match", "A", "a", CI, 1),
     ("literal_match", ["A", 1], ["a", "1"], {**LIST, **CI}, 1),
     ("literal_match", ["a"], ["a", "b"], LIST, 0),
+    ("literal_match", ["b", "a"], ["a", "b"], LIST, 0),
+    ("literal_match", ["b", "a"], ["a", "b"], {**LIST, "ignore_order": True}, 1),
     ("literal_match", "a", ["a"], LIST, 0),
     ("fuzzy_match", "abcd", is_("abcd"), {}, 1),
     ("fuzzy_match", "abce", is_("abcd"), {}, 0.75),
@@ -200,28 +180,24 @@ CASES: list[Case] = [
     ("check_font_size", {"default_font_size": 20}, {"type": "range", "min": 16, "max": 99}, {}, 1),
     ("check_enabled_experiments", ["a@1"], {"type": "names", "names": ["a"]}, {}, 1),
     ("check_enabled_experiments", [], {"type": "names", "names": ["a"]}, {}, 0),
+    ("miniwob_solved", {"reward": 0.3, "reason": "half"}, {}, {}, 1),
+    ("miniwob_solved", {"reward": 0.0, "reason": "not over"}, {}, {}, 0),
 ]  # fmt: skip
 
 
 def test_every_metric_has_a_right_and_a_wrong_case() -> None:
     right = {name for name, *_, score in CASES if score == 1} | {"compare_table"}
     wrong = {name for name, *_, score in CASES if score < 1} | {"compare_table"}
-    for name, *_, score in [*DOCS, *SLIDES]:
+    for name, *_, score in [*DOCS, *MORE, *SLIDES]:
         (right if score == 1 else wrong).add(name)
     assert right == set(METRICS.names)
     assert wrong == set(METRICS.names)
 
 
-def made(value: Any, folder: Path) -> Any:
-    if isinstance(value, list):
-        return [made(item, folder) for item in value]
-    return value(folder) if callable(value) else value
-
-
 @pytest.mark.parametrize(
     ("name", "result", "expected", "options", "wanted"),
-    CASES,
-    ids=[f"{n}-{case[0]}" for n, case in enumerate(CASES)],
+    [*CASES, *MORE],
+    ids=[f"{n}-{case[0]}" for n, case in enumerate([*CASES, *MORE])],
 )
 def test_scores(
     tmp_path: Path, name: str, result: Any, expected: Any, options: Any, wanted: float

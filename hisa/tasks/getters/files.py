@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import posixpath
-from collections.abc import Awaitable, Callable
+import tempfile
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -68,15 +69,29 @@ class VmFile(_Files):
 async def _kept(
     context: Context, wanted: _Files, read: Callable[[str], Awaitable[bytes | None]]
 ) -> Path | list[Path | None] | None:
-    given: list[Path | None] = []
-    for index, (path, name) in enumerate(zip(wanted.path, wanted.names(), strict=True)):
-        place = context.place(name)
-        data = await read(path)
-        if data is not None:
-            await asyncio.to_thread(place.write_bytes, data)
-        if index in wanted.gives:
-            given.append(None if data is None else place)
+    names = [context.place(name).name for name in wanted.names()]
+    contents = [await read(path) for path in wanted.path]
+    folder = await asyncio.to_thread(_kept_in, context.scratch, names, contents)
+    pairs = enumerate(zip(names, contents, strict=True))
+    given = [
+        None if data is None else folder / name for i, (name, data) in pairs if i in wanted.gives
+    ]
     return given[0] if len(given) == 1 else given
+
+
+def _kept_in(folder: Path, names: Sequence[str], contents: Sequence[bytes | None]) -> Path:
+    """Where the files lie: in ``folder``, or in one below it where a name is taken there.
+
+    Some tasks name the agent's file and the expected one alike; neither may take the other's
+    place, or a file would be compared with itself.
+    """
+    files = [(name, data) for name, data in zip(names, contents, strict=True) if data is not None]
+    there = [(folder / name, data) for name, data in files if (folder / name).exists()]
+    if any(path.read_bytes() != data for path, data in there):
+        folder = Path(tempfile.mkdtemp(dir=folder))
+    for name, data in files:
+        (folder / name).write_bytes(data)
+    return folder
 
 
 @getter("vm_file", VmFile)

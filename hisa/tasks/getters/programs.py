@@ -14,7 +14,7 @@ from hisa.tasks.getters.files import VmFile, vm_file
 from hisa.tasks.setup.base import Parameters
 from hisa.tasks.setup.files import GuestPath
 
-__all__ = ["GimpFile", "KeptAs", "VsCodeCommand"]
+__all__ = ["DbtProfiles", "GimpFile", "KeptAs", "VsCodeCommand"]
 
 _MAX_LAUNCHERS = 200
 _VIDEO = """
@@ -51,6 +51,25 @@ async def gimp_config_file(context: Context, wanted: GimpFile) -> Path | None:
     for version in ("3.0", "2.10"):
         path = f"~/.config/GIMP/{version}/{file_name(wanted.file_name)}"
         if found := await _one_file(context, path, wanted.dest):
+            return found
+    return None
+
+
+class DbtProfiles(Parameters):
+    """Folders to look into, in order; ``$NAME`` is what that variable of the machine says."""
+
+    dirs: tuple[GuestPath, ...]
+    dest: str
+
+
+@getter("dbt_profiles", DbtProfiles)
+async def dbt_profiles(context: Context, wanted: DbtProfiles) -> Path | None:
+    """The first file profiles.yml that there is."""
+    for folder in wanted.dirs:
+        if folder.startswith("$"):
+            said = await context.environment.execute(["printenv", folder[1:]])
+            folder = said.output.strip()
+        if folder and (found := await _one_file(context, f"{folder}/profiles.yml", wanted.dest)):
             return found
     return None
 

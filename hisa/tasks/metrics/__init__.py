@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from hisa.tasks.metrics import browser, data, docs, miniwob, slides, table, text
+from hisa.tasks.metrics import (
+    browser,
+    data,
+    databases,
+    docs,
+    miniwob,
+    notebooks,
+    pictures,
+    slides,
+    table,
+    text,
+)
 from hisa.tasks.metrics.base import METRICS, BadRules, Metric, Unreadable
 
 __all__ = [
@@ -12,8 +23,11 @@ __all__ = [
     "Unreadable",
     "browser",
     "data",
+    "databases",
     "docs",
     "miniwob",
+    "notebooks",
+    "pictures",
     "slides",
     "table",
     "text",

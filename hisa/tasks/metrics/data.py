@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import json
+import operator
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from typing import Any
 
@@ -18,6 +20,7 @@ from hisa.tasks.metrics.base import (
     Score,
     Unreadable,
     as_path,
+    both_files,
     expecting,
     metric,
     read_json,
@@ -75,6 +78,8 @@ def check_csv(result: Any, expected: Any, options: Options) -> Score:
 
 
 _ABSENT = object()
+_MAX_YAML = 2_000_000
+"""Characters; the reader needs about a second for every 100 000."""
 
 
 def _at(tree: Any, keys: Any) -> Any:
@@ -86,16 +91,22 @@ def _at(tree: Any, keys: Any) -> Any:
     return tree
 
 
+def _read_yaml(value: object) -> Any:
+    text = read_text(value)
+    if len(text) > _MAX_YAML:
+        raise Unreadable(f"more than {_MAX_YAML} characters of YAML")
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise Unreadable(f"not valid YAML: {error}") from error
+
+
 @metric("check_json")
 def check_json(result: Any, expected: Any, options: Options) -> Score:
     """Values of a JSON (``is_yaml``: YAML) file keep each ``expect`` and no ``unexpect`` rule."""
     rules = rules_of(expected)
     with reading("result file"):
-        try:
-            text = read_text(result)
-            tree = yaml.safe_load(text) if options.get("is_yaml", False) else json.loads(text)
-        except yaml.YAMLError as error:
-            raise Unreadable(f"not valid YAML: {error}") from error
+        tree = _read_yaml(result) if options.get("is_yaml", False) else read_json(result)
     for rule in rules.get("expect") or []:
         value = _at(tree, rules_of(rule, "key"))
         if value is _ABSENT or not matches(value, rule):
@@ -105,6 +116,51 @@ def check_json(result: Any, expected: Any, options: Options) -> Score:
         if matches(None if value is _ABSENT else value, rule):
             return 0.0, f"{rule['key']} is as it must not be"
     return 1.0, "all values are as expected"
+
+
+_YAML_RULES: Mapping[str, Callable[[Any, Any], bool]] = {
+    "match": operator.eq,
+    "in": lambda value, wanted: value in wanted,
+    "contain": lambda value, wanted: wanted in value,
+    "not_null": lambda value, wanted: bool(value),
+}
+
+
+@metric("check_yaml_file")
+def check_yaml_file(result: Any, expected: Any, options: Options) -> Score:
+    """A YAML file keeps every rule, each a list of what must hold, of which place, with what.
+
+    What must hold: match, in, contain, not_null. A place is a list of keys of mappings, and of
+    numbers or ``[key, value]`` of the entry meant in lists.
+    """
+    with expecting("rules"):
+        rules = [(_YAML_RULES[kind], list(keys), wanted) for kind, keys, wanted in expected]
+    with reading("result file"):
+        tree = _read_yaml(result)
+        for holds, keys, wanted in rules:
+            value = functools.reduce(_below, keys, tree)
+            if value is _ABSENT or not holds(value, wanted):
+                return 0.0, f"{keys} is not as expected"
+    return 1.0, "all values are as expected"
+
+
+def _below(tree: Any, key: Any) -> Any:
+    """What is under a key of a mapping, or the entry of a list by number or by one of its keys."""
+    if isinstance(tree, Mapping):
+        return _at(tree, [key])
+    if not isinstance(tree, list):
+        return _ABSENT
+    if not isinstance(key, list):
+        return _at(tree, [int(key)])
+    name, value = key
+    return next((entry for entry in tree if _at(entry, [name]) == value), _ABSENT)
+
+
+@metric("compare_json_file")
+@both_files(read_json)
+def compare_json_file(found: Any, wanted: Any, options: Options) -> Score:
+    """Two JSON files say the same."""
+    return verdict(found == wanted, "equal", "they differ")
 
 
 @metric("check_json_settings")

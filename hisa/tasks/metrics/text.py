@@ -13,6 +13,7 @@ from hisa.tasks.metrics.base import (
     Score,
     Unreadable,
     as_path,
+    both_files,
     expecting,
     metric,
     read_text,
@@ -76,7 +77,10 @@ def is_not_in_list(result: Any, expected: Any, options: Options) -> Score:
 
 @metric("literal_match")
 def literal_match(result: Any, expected: Any, options: Options) -> Score:
-    """Two values, or with ``type: list`` two lists, are equal as texts."""
+    """Two values, or with ``type: list`` two lists, are equal as texts.
+
+    Options: ``ignore_case``, and ``ignore_order`` of a list.
+    """
     kind = options.get("type", "str")
     if kind not in ("str", "list"):
         raise BadRules(f"literal_match has no type {kind!r}; there are 'str' and 'list'")
@@ -86,6 +90,8 @@ def literal_match(result: Any, expected: Any, options: Options) -> Score:
     wanted = [str(item) for item in (expected if kind == "list" else [expected])]
     if options.get("ignore_case", False):
         found, wanted = [s.lower() for s in found], [s.lower() for s in wanted]
+    if options.get("ignore_order", False):
+        found, wanted = sorted(found), sorted(wanted)
     return verdict(found == wanted, "equal", f"{_shown(result)} is not {_shown(expected)}")
 
 
@@ -137,6 +143,19 @@ def _loosened(text: str, options: Options) -> str:
     if options.get("ignore_blanks", False):
         text = re.sub(r"\s+", " ", text.strip("\t\n ")).strip()
     return text.lower() if options.get("ignore_case", False) else text
+
+
+@metric("compare_sql")
+@both_files(read_text)
+def compare_sql(found: str, wanted: str, options: Options) -> Score:
+    """Two files hold the same query, to the character."""
+    return verdict(found == wanted, "equal", f"{_shown(found)} is not {_shown(wanted)}")
+
+
+@metric("check_file_existence")
+def check_file_existence(result: Any, expected: Any, options: Options) -> Score:
+    """The agent left the file."""
+    return verdict(as_path(result).is_file(), "it is there", "it is not there")
 
 
 @metric("compare_result_files")

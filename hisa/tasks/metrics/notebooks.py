@@ -1,0 +1,128 @@
+"""Metrics over Jupyter notebooks: what was run, what came out, what stands in the cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hisa.tasks.metrics.base import (
+    BadRules,
+    Options,
+    Score,
+    Unreadable,
+    as_path,
+    both_files,
+    expecting,
+    metric,
+    read_json,
+    read_text,
+    reading,
+    rules_of,
+    verdict,
+)
+
+__all__: list[str] = []
+
+_INSTALLER = ("Requirement already satisfied:", "Successfully installed")
+"""What pip prints; it differs from machine to machine and is not the agent's work."""
+_Cells = list[Mapping[str, Any]]
+
+
+def _cells(path: Path) -> _Cells:
+    """The cells of a notebook of any format, as format 4 has them."""
+    import nbformat
+    from nbformat import reader
+
+    try:
+        cells = list(nbformat.convert(reader.reads(read_text(path)), 4)["cells"])
+    except nbformat.ValidationError as error:
+        raise Unreadable(f"{path.name}: {str(error)[:300]}") from error
+    for cell in cells:
+        kind, _ = str(cell["cell_type"]), cell["source"]
+        if kind == "code":
+            list(cell["outputs"])
+    return cells
+
+
+def _run(result: Any, options: Options) -> dict[int, bool]:
+    """Number of each cell of the type asked for, and whether it says that it was run."""
+    kind = options.get("cell_type", "code")
+    if options.get("version", 4) != 4:
+        raise BadRules(f"notebooks are read as format 4, not {options['version']!r}")
+    with reading("result file"):
+        cells = _cells(as_path(result))
+        return {
+            number: bool(cell.get("execution_count"))
+            for number, cell in enumerate(cells)
+            if cell["cell_type"] == kind
+        }
+
+
+@metric("is_jupyter_cell_executed", needs=("nbformat",))
+def is_jupyter_cell_executed(result: Any, expected: Any, options: Options) -> Score:
+    """The cells that were not run are those expected, by number from 0."""
+    wanted = rules_of(expected, "expected")
+    found = [number for number, run in _run(result, options).items() if not run]
+    return verdict(found == wanted, "as expected", f"not run: {found[:20]}, expected {wanted}")
+
+
+@metric("are_jupyter_outputs_cleared", needs=("nbformat",))
+def are_jupyter_outputs_cleared(result: Any, expected: Any, options: Options) -> Score:
+    """The cells that still have the number of a run are those expected."""
+    wanted = rules_of(expected, "expected")
+    found = [number for number, run in _run(result, options).items() if run]
+    return verdict(found == wanted, "as expected", f"not cleared: {found[:20]}, expected {wanted}")
+
+
+@metric("compare_ipynb_files")
+def compare_ipynb_files(result: Any, expected: Any, options: Options) -> Score:
+    """Two notebook files say the same; what the editor notes about the whole does not count."""
+    with expecting("expected file"):
+        wanted = dict(rules_of(read_json(expected)))
+    with reading("result file"):
+        found = read_json(result)
+        names = (wanted.keys() | found.keys()) - {"metadata"}
+        differ = sorted(n for n in names if n not in found or found[n] != wanted.get(n))
+    return verdict(not differ, "equal", f"differ: {differ[:10]}")
+
+
+@metric("compare_notebook_cells", needs=("nbformat",))
+@both_files(_cells)
+def compare_notebook_cells(found: _Cells, wanted: _Cells, options: Options) -> Score:
+    """Two notebooks have the same cells: their types and what stands in them."""
+
+    def shown(cells: _Cells) -> list[Any]:
+        return [(cell["cell_type"], cell["source"]) for cell in cells]
+
+    return _compared(shown(found), shown(wanted))
+
+
+@metric("compare_notebook_outputs", needs=("nbformat",))
+@both_files(_cells)
+def compare_notebook_outputs(found: _Cells, wanted: _Cells, options: Options) -> Score:
+    """Two notebooks have cells of the same types, and their code printed and gave the same.
+
+    What is printed as errors, and what a result is besides its text (a picture), does not count.
+    """
+    return _compared(
+        [_outcome(cell, without=_INSTALLER) for cell in found], [_outcome(cell) for cell in wanted]
+    )
+
+
+def _outcome(cell: Mapping[str, Any], without: tuple[str, ...] = ()) -> tuple[str, list[Any]]:
+    said: list[Any] = []
+    for output in cell["outputs"] if cell["cell_type"] == "code" else ():
+        if output.get("name") == "stdout":
+            if not any(part in output["text"] for part in without):
+                said.append(dict(output))
+        elif "text/plain" in output.get("data", {}):
+            said.append(output["data"]["text/plain"])
+    return cell["cell_type"], said
+
+
+def _compared(found: list[Any], wanted: list[Any]) -> Score:
+    if len(found) != len(wanted):
+        return 0.0, f"{len(found)} cells, not {len(wanted)}"
+    differ = [n for n, (one, other) in enumerate(zip(found, wanted, strict=True)) if one != other]
+    return verdict(not differ, "equal", f"cells that differ, from 0: {differ[:20]}")
