@@ -15,6 +15,8 @@ __all__ = ["ChromeSilent", "ask", "profile_file", "same_address", "same_addresse
 
 _FOLDERS = ("google-chrome", "chromium", "BraveSoftware/Brave-Browser")
 _SECONDS = 60.0
+_PATIENCE = {"prepare": 180.0, "score": 30.0}
+"""Seconds until Chrome answers: its first start takes minutes on an emulated, busy machine."""
 _ASK = """
 import json, sys, time, urllib.error, urllib.parse, urllib.request
 method, path, seconds = sys.argv[1], sys.argv[2], float(sys.argv[3])
@@ -23,7 +25,8 @@ while True:
     for port in (1337, 9222):
         request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", method=method)
         try:
-            with urllib.request.urlopen(request, timeout=10) as answer:
+            left = max(5.0, deadline - time.monotonic())
+            with urllib.request.urlopen(request, timeout=left) as answer:
                 sys.stdout.write(answer.read().decode("utf-8", "replace"))
                 sys.exit(0)
         except (urllib.error.URLError, OSError) as error:
@@ -32,20 +35,32 @@ while True:
         sys.exit(problem)
     time.sleep(0.5)
 """
-"""Runs in the machine: one request to Chrome, repeated until it answers."""
+"""Runs in the machine: one request to Chrome, repeated until it is taken, answered in what is left.
+
+Given up early and repeated, a request for a new tab would open two.
+"""
 
 
 class ChromeSilent(EnvironmentFailed):
     """The machine answers, and its Chrome does not: not started, or closed by the agent."""
 
 
-async def ask(context: Context, path: str, *, method: str = "GET", seconds: float = 30.0) -> str:
+async def ask(
+    context: Context, path: str, *, method: str = "GET", seconds: float | None = None
+) -> str:
     """One request to the debugging port of the machine's Chrome.
+
+    Args:
+        context: the task and its machine.
+        path: what is asked for.
+        method: of HTTP.
+        seconds: how long it is asked again; by default minutes where a task is prepared.
 
     Raises:
         ChromeSilent: Chrome does not answer.
         EnvironmentFailed: the machine does not answer, or has no Python.
     """
+    seconds = _PATIENCE[context.phase] if seconds is None else seconds
     line = shlex.join(["python3", "-c", _ASK, method, path, f"{seconds:g}"])
     result = await context.environment.execute(line, timeout=_SECONDS + seconds)
     if result.exit_code in (126, 127) or result.timed_out:
@@ -60,7 +75,7 @@ async def ask(context: Context, path: str, *, method: str = "GET", seconds: floa
     return result.output
 
 
-async def tabs(context: Context, *, seconds: float = 30.0) -> list[Mapping[str, Any]]:
+async def tabs(context: Context, *, seconds: float | None = None) -> list[Mapping[str, Any]]:
     """The open pages, the one last in front first; each has id, title and url.
 
     Raises:
