@@ -46,7 +46,8 @@ _FLAGS = (
     "--disable-background-networking",
     "--disable-sync",
     "--disable-translate",
-    "--disable-features=Translate,AutofillServerCommunication",
+    "--disable-features=Translate,AutofillServerCommunication,OptimizationGuideOnDeviceModel",
+    "--enable-features=NetworkServiceInProcess2",
     "--disable-save-password-bubble",
 )
 _MAX_BODY = 1_000_000
