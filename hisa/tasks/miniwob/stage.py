@@ -47,6 +47,7 @@ _FLAGS = (
     "--disable-sync",
     "--disable-translate",
     "--disable-features=Translate,AutofillServerCommunication,OptimizationGuideOnDeviceModel",
+    # A process of its own for the network dies in an emulated machine, and the page with it.
     "--enable-features=NetworkServiceInProcess2",
     "--disable-save-password-bubble",
 )
