@@ -14,12 +14,14 @@ from hisa.errors import EnvironmentFailed, UsageError
 from hisa.protocols import CommandResult
 from hisa.tasks.getters import GETTERS
 from hisa.tasks.getters.browser import PREFERENCES
+from hisa.tasks.miniwob.episode import STATE
 from tests.tasks.machine import Machine, context
 
 NAMES = """rule list vm_file cloud_file local_file cache_file content_from_vm_file vm_command_line
 vm_command_error vm_script_output vm_screen_size vm_window_size list_directory open_tabs_info
 active_tab_info bookmarks chrome_font_size chrome_language default_search_engine
-enable_do_not_track enable_enhanced_safety_browsing enabled_experiments profile_name"""
+enable_do_not_track enable_enhanced_safety_browsing enabled_experiments profile_name
+miniwob_reward"""
 
 
 def test_every_getter_has_a_test() -> None:
@@ -36,6 +38,15 @@ async def got(folder: Path, kind: str, machine: Machine | None = None, **config:
 async def test_values_that_stand_in_the_file(tmp_path: Path) -> None:
     assert await got(tmp_path, "rule", rules={"expected": [1]}) == {"expected": [1]}
     assert await got(tmp_path, "list", list=["a", 2]) == ["a", 2]
+
+
+async def test_the_reward_of_a_page(tmp_path: Path) -> None:
+    machine = Machine()
+    with pytest.raises(EnvironmentFailed, match="nothing is known"):
+        await got(tmp_path, "miniwob_reward", machine)
+    await machine.write_file(STATE, b'{"pid": 1, "reward": 0.5, "reason": "half"}')
+    found = await got(tmp_path, "miniwob_reward", machine)
+    assert found == {"reward": 0.5, "reason": "reward 0.5 half"}
 
 
 async def test_files_of_the_machine(tmp_path: Path) -> None:

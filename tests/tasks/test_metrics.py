@@ -199,6 +199,8 @@ CASES: list[Case] = [
     ("check_font_size", {"default_font_size": 20}, {"type": "range", "min": 16, "max": 99}, {}, 1),
     ("check_enabled_experiments", ["a@1"], {"type": "names", "names": ["a"]}, {}, 1),
     ("check_enabled_experiments", [], {"type": "names", "names": ["a"]}, {}, 0),
+    ("miniwob_solved", {"reward": 0.3, "reason": "half"}, {}, {}, 1),
+    ("miniwob_solved", {"reward": 0.0, "reason": "not over"}, {}, {}, 0),
 ]  # fmt: skip
 
 
