@@ -14,6 +14,7 @@ from hisa.errors import EnvironmentFailed, UsageError
 from hisa.protocols import CommandResult
 from hisa.tasks.getters import GETTERS
 from hisa.tasks.getters.browser import PREFERENCES
+from hisa.tasks.miniwob.episode import STATE
 from tests.tasks.machine import Machine, context
 
 NAMES = """rule list vm_file cloud_file local_file cache_file content_from_vm_file vm_command_line
@@ -24,7 +25,7 @@ data_delete_automacally find_installed_extension_name find_unpacked_extension_pa
 cookie_data history active_url_from_accessTree active_tab_url_parse url_dashPart
 background_image_in_slide audio_in_slide gimp_config_file vscode_config shortcuts_on_desktop
 default_video_player vm_wallpaper vm_terminal_output
-vlc_config vlc_playing_info validate_correct_url dbt_profiles"""
+vlc_config vlc_playing_info validate_correct_url dbt_profiles miniwob_reward"""
 
 
 def test_every_getter_has_a_test() -> None:
@@ -41,6 +42,15 @@ async def got(folder: Path, kind: str, machine: Machine | None = None, **config:
 async def test_values_that_stand_in_the_file(tmp_path: Path) -> None:
     assert await got(tmp_path, "rule", rules={"expected": [1]}) == {"expected": [1]}
     assert await got(tmp_path, "list", list=["a", 2]) == ["a", 2]
+
+
+async def test_the_reward_of_a_page(tmp_path: Path) -> None:
+    machine = Machine()
+    with pytest.raises(EnvironmentFailed, match="nothing is known"):
+        await got(tmp_path, "miniwob_reward", machine)
+    await machine.write_file(STATE, b'{"pid": 1, "reward": 0.5, "reason": "half"}')
+    found = await got(tmp_path, "miniwob_reward", machine)
+    assert found == {"reward": 0.5, "reason": "reward 0.5 half"}
 
 
 async def test_files_of_the_machine(tmp_path: Path) -> None:

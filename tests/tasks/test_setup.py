@@ -14,13 +14,15 @@ import pytest
 from hisa.actions import Click, Hotkey
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.protocols import CommandResult
+from hisa.tasks.miniwob.episode import PROGRAM, STATE
 from hisa.tasks.setup import SETUP
 from hisa.tasks.setup.windows import Named, await_window
 from tests.tasks.machine import Machine, context, do
+from tests.tasks.pages import needs_pages
 
 NAMES = """download copyfile_from_host_to_guest script_and_execute download_and_execute
 upload_and_execute launch execute command open sleep activate_window close_window
-google_chrome_browser chrome_open_tabs chrome_close_tabs update_browse_history"""
+google_chrome_browser chrome_open_tabs chrome_close_tabs update_browse_history miniwob_page"""
 
 
 def test_every_step_has_a_test() -> None:
@@ -266,6 +268,24 @@ async def test_visits_are_added_to_the_history(tmp_path: Path) -> None:
             " JOIN visits ON visits.url = urls.id"
         )
         assert found.fetchall() == [("https://a.org", "A", 1)]
+
+
+@needs_pages
+async def test_a_page_gives_the_instruction_or_says_why_it_did_not_come_up(tmp_path: Path) -> None:
+    machine = Machine()
+    where = context(tmp_path, machine)
+    await machine.write_file(STATE, b'{"pid": 1, "instruction": "Click it."}')
+    await do(where, "miniwob_page", task="click-test", seed=4)
+    assert where.instruction == "Click it."
+    (line,) = started(machine)
+    assert "--page miniwob/click-test.html --seed 4" in line
+    assert (await machine.read_file(PROGRAM)).startswith(b"PK")
+    for state, said in (('"broken": "no core"', "no core"), ('"exit": 1', "nothing was written")):
+        await machine.write_file(STATE, f'{{"pid": 1, {state}}}'.encode())
+        with pytest.raises(EnvironmentFailed, match=f"did not come up: {said}"):
+            await do(where, "miniwob_page", task="click-test")
+    with pytest.raises(UsageError, match="no MiniWoB"):
+        await do(where, "miniwob_page", task="../core")
 
 
 async def test_an_unknown_step_is_refused(tmp_path: Path) -> None:

@@ -46,7 +46,9 @@ _FLAGS = (
     "--disable-background-networking",
     "--disable-sync",
     "--disable-translate",
-    "--disable-features=Translate,AutofillServerCommunication",
+    "--disable-features=Translate,AutofillServerCommunication,OptimizationGuideOnDeviceModel",
+    # A process of its own for the network dies in an emulated machine, and the page with it.
+    "--enable-features=NetworkServiceInProcess2",
     "--disable-save-password-bubble",
 )
 _MAX_BODY = 1_000_000

@@ -17,7 +17,7 @@ from hisa.tasks.setup.programs import start
 
 __all__ = ["Episode"]
 
-_SECONDS = 180.0
+_SECONDS = 300.0
 """Longest wait for browser and page; an emulated machine needs most of it."""
 
 
