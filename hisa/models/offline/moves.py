@@ -105,6 +105,8 @@ def _click(instruction: Click, now: Situation) -> Decision:
     target, button, count = instruction.target, instruction.button, instruction.count
     if target.kind == "cell" and button == "left" and count == 1 and _by_name_box(target, now):
         return Move("go to the cell by its address", _name_box(target.name, now))
+    if now.tries and target.kind == "tab" and now.screen.in_front(_SPREADSHEETS):
+        return Move("go to the sheet by its first cell", _name_box(f"{target.name}.A1", now))
     if (ready := _prepare(target, now)) is not None:
         return ready
     if _is_page(target, now):

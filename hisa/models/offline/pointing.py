@@ -10,8 +10,10 @@ from hisa.models.offline.screen import Screen
 
 __all__ = ["Pointed", "missing", "point", "unlisted"]
 
-_NOUN = re.compile(r"\s+(?:chart|graph|type|style|option|entry|button|field|list|tab)$", re.I)
-"""What a name may end in that is a word for the thing: the entry "Pie" as "Pie chart"."""
+_NOUN = re.compile(
+    r"^(?:column|row|field|sheet)\s+|\s+(?:chart|graph|type|style|option|entry|button|field)$", re.I
+)
+"""A word for the thing that may be no part of its name: "Pie" as "Pie chart", "A" as "Column A"."""
 _PLACE = "X_COORD, Y_COORD"
 _USUAL_MENUS = {
     "file": (
@@ -56,11 +58,11 @@ def point(target: Target, screen: Screen, *, tries: int, editable: bool = False)
 
 def _beside(target: Target, tries: int) -> str:
     """What stands below a heading may also stand beside it, in the heading's panel."""
-    if tries == 0:
-        return str(target)
     bare = str(replace(target, near=""))
     heading = target.near.removeprefix("below ")
-    return f"{bare} in the {heading} panel" if tries == 1 and heading != target.near else bare
+    return (
+        f"{bare} in the {heading} panel" if tries == 1 and heading != target.near else str(target)
+    )
 
 
 def unlisted(target: Target, screen: Screen) -> Pointed | None:

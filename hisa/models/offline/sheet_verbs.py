@@ -152,7 +152,7 @@ def read_dragging(rest: str, masked: Masked) -> Found:
     if thing is None or not start:
         return (Drag(thing, end),) if thing else ()
     start = re.sub(r"^the\s+|\s+(?:box|list|area|panel)$", "", start)
-    return (Drag(replace(thing, near=f'below label "{start}"'), end),)
+    return (Drag(replace(thing, kind="item", near=f'below label "{start}"'), end),)
 
 
 def _end(text: str, masked: Masked) -> Target | None:

@@ -127,7 +127,12 @@ STEPS: list[tuple[str, list[Instruction]]] = [
     ),
     (
         "Press and drag `Year` from `Available Fields` box to `Row Fields` box",
-        [Drag(Target("Year", near='below label "Available Fields"'), Target("Row Fields", "box"))],
+        [
+            Drag(
+                Target("Year", "item", near='below label "Available Fields"'),
+                Target("Row Fields", "box"),
+            )
+        ],
     ),
     (
         'Set the background color of this cell to "Green"',
