@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -96,27 +96,38 @@ def _miniwob(some: str) -> Suite:
 
 
 def _loaded(name: str, paths: Sequence[Path | str]) -> Suite:
+    kind = name.partition(":")[0]
     tasks: dict[str, PlannedTask] = {}
     problems: dict[str, str] = {}
     for path in paths:
-        try:
-            task = load_task(path)
-        except OperatorError as error:
-            problems[str(path)] = str(error)
-            continue
-        if task.id in tasks:
-            problems[str(path)] = f"task id {task.id!r} is that of {tasks[task.id].path} too"
-            continue
-        if missing := lacking(task):
-            problems[str(path)] = "; ".join(missing)
-            continue
-        kind = name.partition(":")[0]
-        domain = _DOMAIN[kind](Path(path)) if kind in _DOMAIN else task.domain
-        tasks[task.id] = PlannedTask(id=task.id, path=str(path), domain=domain)
+        planned = _planned(kind, path, tasks)
+        if isinstance(planned, str):
+            problems[str(path)] = planned
+        else:
+            tasks[planned.id] = planned
     if not tasks:
         why = f"; the first: {next(iter(problems.values()))}" if problems else ""
         raise UsageError(f"suite {name!r}: {len(paths)} files and no task to run{why}", fix="ls")
     return Suite(name, tuple(tasks.values()), problems)
+
+
+def _planned(kind: str, path: Path | str, taken: Mapping[str, PlannedTask]) -> PlannedTask | str:
+    """The task as the plan has it, or why it cannot be run.
+
+    OSWorld has tasks of one id in two domains; the second is told apart by its domain.
+    """
+    try:
+        task = load_task(path)
+    except OperatorError as error:
+        return str(error)
+    if missing := lacking(task):
+        return "; ".join(missing)
+    domain = _DOMAIN[kind](Path(path)) if kind in _DOMAIN else task.domain
+    first = taken.get(task.id)
+    name = task.id if first is None or first.domain == domain else f"{domain}/{task.id}"
+    if name in taken:
+        return f"task id {task.id!r} is that of {taken[name].path} too"
+    return PlannedTask(id=name, path=str(path), domain=domain)
 
 
 def _narrowed(suite: Suite, only: frozenset[str]) -> Suite:

@@ -65,6 +65,21 @@ def test_files_of_a_benchmark_are_found_where_it_keeps_them(
     assert suite.problems == {}
 
 
+def test_one_id_in_two_domains_is_two_tasks(tmp_path: Path) -> None:
+    tree = {"id": "aa", "instruction": "Do it.", "config": [], "evaluator": {"func": "infeasible"}}
+    for domain in ("chrome", "thunderbird"):
+        (tmp_path / domain).mkdir()
+        (tmp_path / domain / "aa.json").write_text(json.dumps(tree))
+    (tmp_path / "chrome" / "bb.json").write_text(json.dumps(tree))
+    suite = open_suite(f"osworld:{tmp_path}")
+    assert [(task.id, task.domain) for task in suite.tasks] == [
+        ("aa", "chrome"),
+        ("thunderbird/aa", "thunderbird"),
+    ]
+    (reason,) = suite.problems.values()
+    assert "task id 'aa' is that of" in reason
+
+
 @needs_pages
 def test_the_pages_of_miniwob_are_a_suite_of_their_own() -> None:
     suite = open_suite("miniwob")
