@@ -86,6 +86,14 @@ async def test_parts_that_the_address_must_have(tmp_path: Path, printed: str, wa
     assert await got(tmp_path, name, Scripted(), **asked) is None
 
 
+async def test_the_address_where_the_machine_is_slow_with_its_elements(tmp_path: Path) -> None:
+    listed = '[{"type": "page", "url": "https://a.org/x/"}]'
+    machine = Machine({"urllib": CommandResult(0, listed)}, windows=["A - Google Chrome"])
+    assert await got(tmp_path, "active_url_from_accessTree", machine) == "https://a.org/x"
+    silent = Machine({"urllib": CommandResult(1, "", "refused")}, windows=["A - Google Chrome"])
+    assert await got(tmp_path, "active_url_from_accessTree", silent) is None
+
+
 def table(folder: Path, *statements: str) -> bytes:
     path = folder / "made.sqlite"
     path.unlink(missing_ok=True)

@@ -1,24 +1,30 @@
-"""A benchmark's task on a real desktop: LibreOffice opens, and saves before scoring."""
+"""Benchmarks' tasks on a real desktop: LibreOffice opens and saves, Chromium tells its pages."""
 
 from __future__ import annotations
 
+import asyncio
+import dataclasses
 import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hisa.actions import parse, to_space
 from hisa.environments.desktop import DesktopEnvironment
+from hisa.protocols import Task
 from hisa.tasks.files import load_task
+from hisa.tasks.getters import GETTERS
 from hisa.tasks.scorer import TaskScorer
+from tests.tasks.machine import context
 from tests.tasks.test_spider2v import FILES
 
-pytestmark = [
-    pytest.mark.desktop,
-    pytest.mark.skipif(shutil.which("libreoffice") is None, reason="needs LibreOffice Calc"),
-]
+pytestmark = pytest.mark.desktop
+needs_calc = pytest.mark.skipif(shutil.which("libreoffice") is None, reason="needs LibreOffice")
+needs_chromium = pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Chromium")
 
 
+@needs_calc
 async def test_a_workbook_is_opened_edited_and_saved_before_scoring() -> None:
     task = load_task(next(path for path in FILES if path.stem.startswith("ff4b997b")))
     check: Any = task.check
@@ -32,3 +38,32 @@ async def test_a_workbook_is_opened_edited_and_saved_before_scoring() -> None:
         await desktop.act(to_space(typed, "screen", screen=seen.screen, image=seen.screen))
         assert (await scorer.score(task, desktop, "succeeded"))[0] == 0.0
         assert await desktop.read_file(check["result"]["path"]) != before
+
+
+@needs_chromium
+async def test_a_browser_started_by_a_task_tells_its_address_and_its_page(tmp_path: Path) -> None:
+    async with DesktopEnvironment() as desktop:
+        await desktop.write_file("/home/user/cats-1.html", b"<title>Cats</title><h1>All cats</h1>")
+        await desktop.execute("(setsid python3 -m http.server 8123 -d ~ >/dev/null 2>&1 &)")
+        chrome = ["google-chrome", "--remote-debugging-port=1337"]
+        page = "http://127.0.0.1:8123/cats-1.html?q=tom"
+        setup = (
+            {"type": "launch", "parameters": {"command": chrome}},
+            {"type": "chrome_open_tabs", "parameters": {"urls_to_open": [page]}},
+        )
+        await TaskScorer().prepare(Task(id="t", instruction="x", setup=setup), desktop)
+        for _ in range(60):
+            seen = await desktop.observe(elements=True)
+            if any(element.name == "All cats" for element in seen.elements or ()):
+                break
+            await asyncio.sleep(1.0)
+        assert next(e.role for e in seen.elements or () if e.name == "All cats") == "heading"
+        where = dataclasses.replace(context(tmp_path), environment=desktop, phase="score")
+        for kind, config, wanted in (
+            ("active_url_from_accessTree", {"goto_prefix": "http://"}, page),
+            ("active_tab_url_parse", {"parse_keys": ["q"]}, {"q": "tom"}),
+            ("open_tabs_info", {}, [{"title": "Cats", "url": page}]),
+        ):
+            known = GETTERS.get(kind)
+            assert known is not None
+            assert await known.run(where, known.config.model_validate(config)) == wanted

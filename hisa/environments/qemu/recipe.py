@@ -41,7 +41,7 @@ _FILES = {
     "autologin.conf": "/etc/systemd/system/serial-getty@ttyS0.service.d/autologin.conf",
 }
 """Where each of our own files goes in the new system."""
-_FILES_OF = {"browser": {"chromium.sh": "/etc/chromium.d/hisa"}}
+_FILES_OF = {"browser": {"../../guest/chromium.sh": "/etc/chromium.d/hisa"}}
 """And in that of one profile alone."""
 
 

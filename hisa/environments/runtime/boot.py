@@ -26,6 +26,8 @@ COVERED = ("var/tmp", "var/log", "var/spool", "var/mail", "var/backups", "usr/lo
 EMPTY_FOLDERS = ("root", "mnt", "media", "srv")
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 GUEST_FOLDER = "/run/hisa"
+_FLAGS = "chromium.d/default-flags"
+_HERE = os.path.dirname(os.path.abspath(__file__))
 
 _RDONLY, _NOSUID, _NODEV, _REMOUNT = 1, 2, 4, 32
 _BIND, _REC, _PRIVATE, _DETACH = 4096, 16384, 1 << 18, 2
@@ -111,11 +113,23 @@ def _with_user(path: str, line: str) -> str:
 
 
 def identity(uid: int) -> dict[str, str]:
-    """The content of /etc/passwd and /etc/group in which the desktop's user has this number."""
-    return {
+    """What stands for files of /etc: the desktop's user has this number, and Chromium our flags."""
+    files = {
         "passwd": _with_user("/etc/passwd", f"user:x:{uid}:{uid}:user:/home/user:/bin/bash"),
         "group": _with_user("/etc/group", f"user:x:{uid}:"),
     }
+    if os.path.isfile(f"/etc/{_FLAGS}"):
+        files[_FLAGS] = _with_own_flags(f"/etc/{_FLAGS}")
+    return files
+
+
+def _with_own_flags(path: str) -> str:
+    """Debian's flags for Chromium and ours, which make its pages tell their elements."""
+    texts = []
+    for part in (path, os.path.join(os.path.dirname(_HERE), "guest", "chromium.sh")):
+        with open(part, encoding="utf-8") as file:
+            texts.append(file.read())
+    return "\n".join(texts)
 
 
 def _lay_identity(root: str, base: str, uid: int) -> None:
@@ -125,6 +139,7 @@ def _lay_identity(root: str, base: str, uid: int) -> None:
         "hosts": "127.0.0.1 localhost desktop\n::1 localhost\n",
     }
     for name, text in files.items():
+        os.makedirs(os.path.dirname(f"{base}/{name}"), exist_ok=True)
         with open(f"{base}/{name}", "w", encoding="utf-8") as file:
             file.write(text)
         os.chmod(f"{base}/{name}", 0o644)

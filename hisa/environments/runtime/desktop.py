@@ -60,8 +60,10 @@ def _identity_files(folder: Path, uid: int) -> dict[str, str]:
     """Files for the desktop's /etc, by name."""
     files = {}
     for name, text in identity(uid).items():
-        (folder / name).write_text(text, encoding="utf-8")
-        files[name] = str(folder / name)
+        place = folder / name
+        place.parent.mkdir(exist_ok=True)
+        place.write_text(text, encoding="utf-8")
+        files[name] = str(place)
     return files
 
 
