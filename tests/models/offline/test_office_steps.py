@@ -109,6 +109,10 @@ STEPS: list[tuple[str, list[Instruction]]] = [
         "Insert > Chart...",
         [Click(Target("Insert", "menu")), Click(Target("Chart...", "menu item"))],
     ),
+    (
+        'Click "Insert", and choose "Chart".',
+        [Click(Target("Insert", "menu")), Click(Target("Chart", "menu item"))],
+    ),
     ("Click OK to confirm the area", [Click(Target("OK"))]),
     (
         "Under the `Function`, choose `Count`",
@@ -178,6 +182,15 @@ def test_the_goal_before_a_tutorial_is_not_done_twice() -> None:
         "Please add a new sheet.\nHere is a tutorial that tells how to do it:\n1. Press F5\n"
     )
     assert list(script.instructions) == [Press(("f5",))]
+
+
+@pytest.mark.parametrize(
+    "text", ["Drag the corner of cell B2 to the end", "1. Click the corner of the table"]
+)
+def test_a_corner_of_something_else_is_no_fill(text: str) -> None:
+    script = read_script(text)
+    assert not any(isinstance(step, GoTo) for step in script.instructions)
+    assert script.instructions
 
 
 def test_a_task_of_prose_and_a_list_keeps_both() -> None:
