@@ -215,8 +215,8 @@ CALC = (
 
 
 def test_after_a_chart_was_made_the_sheet_gets_the_keys_back_first() -> None:
-    chart = CALC + '- menu "File" at (20, 30)\n- menu "Format" at (60, 30)'
-    sheet = CALC + '- menu "File" at (20, 30)\n- menu "Sheet" at (60, 30)'
+    chart = CALC + '- menu "File" at (20, 30)\n- menu "Tools" at (60, 30)'
+    sheet = CALC + '- menu "Tools" at (20, 30)\n- menu "Sheet" at (60, 30)'
     assert planned("Select cells A1:B2", elements=chart)["input"].startswith(
         "pyautogui.press('esc', presses=2); pyautogui.hotkey('ctrl', 'shift', 't')"
     )
