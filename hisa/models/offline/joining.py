@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from hisa.models.offline.pointing import MENUS
 from hisa.models.offline.records import Click, Drag, GoTo, Instruction, Press, Target, Type
 from hisa.models.offline.sheets import EDIT, fill, is_cell
 
@@ -53,13 +54,13 @@ class _Joiner:
     """The cell whose corner is held."""
 
     def add(self, step: Instruction) -> None:
-        step = self._placed(step)
+        step = self._in_menu(self._placed(step))
         match step:
             case Click(Target(name, "corner")):
                 self.corner = name or self.cell
                 return
             case Drag(Target(name, kind), Target(last, _)) if self._drags(name, kind):
-                self.done.extend(fill(name or self.corner, last))
+                self.done.extend(fill(name or self.corner, last) or [step])
                 return
             case Type(_, None) if self.cell and self._at_cell():
                 step = replace(step, target=Target(self.cell, "cell"))
@@ -80,6 +81,15 @@ class _Joiner:
                 if where and near.endswith(f' "{name}"'):
                     side = near.removesuffix(f'"{name}"')
                     return replace(step, target=replace(target, near=f"{side}{before}"))
+        return step
+
+    def _in_menu(self, step: Instruction) -> Instruction:
+        """Read "click Insert, and choose Chart" as a menu and its entry."""
+        match step, self.done[-1:]:
+            case Click(Target(name, "", "")), [Click(Target(menu, "" | "button", ""), "left", 1)]:
+                if menu.lower() in MENUS:
+                    self.done[-1] = Click(Target(menu, "menu"))
+                    return replace(step, target=Target(name, "menu item"))
         return step
 
     def _drags(self, name: str, kind: str) -> bool:

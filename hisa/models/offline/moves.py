@@ -251,7 +251,9 @@ def _by_name_box(cell: Target, now: Situation) -> bool:
 def _name_box(cells: str, now: Situation) -> str:
     menus = {item.name for item in now.screen.with_role("menu")}
     # A chart that was just made is being edited, with menus of its own, and keeps the keys.
-    leave = "pyautogui.press('esc', presses=2); " if menus and "Sheet" not in menus else ""
+    leave = (
+        "pyautogui.press('esc', presses=2); " if "Tools" in menus and "Sheet" not in menus else ""
+    )
     return (
         # The name box takes and gives back the focus a moment after the keys.
         f"{leave}pyautogui.hotkey('ctrl', 'shift', 't'); pyautogui.sleep(0.5); "

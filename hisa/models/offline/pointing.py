@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from hisa.models.offline.records import Target
 from hisa.models.offline.screen import Screen
 
-__all__ = ["Pointed", "missing", "point", "unlisted"]
+__all__ = ["MENUS", "Pointed", "missing", "point", "unlisted"]
 
 _NOUN = re.compile(
     r"^(?:column|row|field|sheet)\s+|\s+(?:chart|graph|type|style|option|entry|button|field)$", re.I
@@ -29,6 +29,10 @@ _USUAL_MENUS = {
     "data": "sort sort ascending sort descending autofilter filter validity",
     "help": "about contents",
 }
+
+
+MENUS = frozenset(_USUAL_MENUS)
+"""Names of the menus that applications usually have."""
 
 
 @dataclass(frozen=True, slots=True)

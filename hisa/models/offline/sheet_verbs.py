@@ -8,7 +8,14 @@ from dataclasses import replace
 
 from hisa.models.offline.quotes import Masked
 from hisa.models.offline.records import Click, Drag, Instruction, Press, Target, Tick, Type
-from hisa.models.offline.sheets import EDIT, colour, is_new_sheet, new_sheet, read_range
+from hisa.models.offline.sheets import (
+    EDIT,
+    colour,
+    is_input_line,
+    is_new_sheet,
+    new_sheet,
+    read_range,
+)
 from hisa.models.offline.targets import read_target
 
 __all__ = [
@@ -22,9 +29,6 @@ __all__ = [
     "read_sheet_click",
 ]
 
-_INPUT_LINE = re.compile(
-    r"(?:the\s+)?(?:formula\s+)?(?:input line|formula bar|input bar)(?:\s+(?:on|at|in)\s.*)?", re.I
-)
 _FILTER = re.compile(
     r"(?:the\s+)?(?:triangle|arrow|(?:drop-?\s?down|filter)(?: button| arrow| icon)?)\b.*?"
     r"\b(?:of|in|at|on)\s+(?:the\s+)?cell\s+(?P<cell>\$?[A-Z]{1,3}\$?\d+)\b.*",
@@ -70,7 +74,7 @@ Found = Sequence[Instruction]
 
 def read_sheet_click(rest: str, masked: Masked) -> Found:
     """Read clicks on what a key or a menu reaches better: the input line, a filter's arrow."""
-    if _INPUT_LINE.fullmatch(masked.plain(rest)):
+    if is_input_line(masked.plain(rest)):
         return (EDIT,)
     if arrow := _FILTER.fullmatch(masked.plain(rest)):
         return (

@@ -13,6 +13,7 @@ __all__ = [
     "colour",
     "fill",
     "is_cell",
+    "is_input_line",
     "is_new_sheet",
     "is_sheet",
     "new_sheet",
@@ -34,6 +35,9 @@ _ROWS = re.compile(
     rf"(?:(?:all|the|whole|entire)\s+)*rows?\s+(?:from\s+)?(\d{{1,7}})(?:{_TO}(\d{{1,7}}))?", re.I
 )
 _NOUN = re.compile(r"(?:the\s+)?(?:cells?|range|entry|entries)\s+", re.I)
+_INPUT_LINE = re.compile(
+    r"(?:the\s+)?(?:formula\s+)?(?:input line|formula bar|input bar)(?:\s+(?:on|at|in)\s.*)?", re.I
+)
 _SHEET = re.compile(r"Sheet ?\d{1,3}", re.I)
 _NEW_SHEET = re.compile(
     r"(?:(?:add|append|create|insert)\s+(?:(?:a|the)\s+)?(?:new\s+)?|new\s+)(?:work)?sheet", re.I
@@ -44,6 +48,11 @@ _MOST_CELLS = 200
 def is_cell(text: str) -> bool:
     """Whether the text is a cell's address, such as B2 or $B$2."""
     return _CELL.fullmatch(text) is not None
+
+
+def is_input_line(text: str) -> bool:
+    """Whether a phrase means the line above the sheet in which a cell is edited."""
+    return _INPUT_LINE.fullmatch(text.strip()) is not None
 
 
 def is_sheet(text: str) -> bool:
@@ -80,10 +89,10 @@ def cells_of(text: str) -> Sequence[str]:
     """Every cell of a list or range of cells, row by row; empty for anything else."""
     found: list[str] = []
     for part in (read_range(f"cells {text}") or "").split("~"):
-        corners = [_place(corner) for corner in part.split(":")]
-        if not all(corners):
+        first, last = _place(part.partition(":")[0]), _place(part.rpartition(":")[2])
+        if first is None or last is None:
             return ()
-        (left, top), (right, bottom) = corners[0], corners[-1]
+        (left, top), (right, bottom) = first, last
         if (right - left + 1) * (bottom - top + 1) > _MOST_CELLS:
             return ()
         found += [
@@ -92,11 +101,11 @@ def cells_of(text: str) -> Sequence[str]:
     return found
 
 
-def _place(cell: str) -> tuple[int, int]:
-    """Column and row, from 1; empty for what is no cell."""
+def _place(cell: str) -> tuple[int, int] | None:
+    """Column and row, from 1; None for what is no cell."""
+    if not is_cell(cell):
+        return None
     letters = cell.rstrip("0123456789")
-    if not letters or letters == cell:
-        return ()  # type: ignore[return-value]
     number = 0
     for letter in letters:
         number = number * 26 + ord(letter) - ord("A") + 1
@@ -117,10 +126,13 @@ def fill(first: str, last: str) -> Sequence[Instruction]:
     ``last`` may be a column ("G") or a row ("12"). Filling copies: a formula moves with its
     cells, and a number is not counted on. Empty where the two are not in a line.
     """
-    column, row = re.match(r"([A-Z]*)(\d*)", last.upper().replace("$", "")).groups()  # type: ignore[union-attr]
-    x, y = _place(first.replace("$", ""))
-    end = _place(f"{column or _column(x)}{row or y}")
-    if (x == end[0]) == (y == end[1]):
+    start = _place(first.replace("$", ""))
+    reached = re.fullmatch(r"([A-Z]{0,3})(\d{0,7})", last.upper().replace("$", ""))
+    if start is None or reached is None:
+        return ()
+    x, y = start
+    end = _place(f"{reached[1] or _column(x)}{reached[2] or y}")
+    if end is None or (x == end[0]) == (y == end[1]):
         return ()
     way = ("Right" if end[0] > x else "Left") if y == end[1] else "Down" if end[1] > y else "Up"
     corners = sorted([(y, x), (end[1], end[0])])

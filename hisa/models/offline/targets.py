@@ -117,7 +117,8 @@ _BESIDE = re.compile(
 _SIDES = {"under": "below", "beneath": "below", "after": "right of", "beside": "next to"}
 _CORNER = re.compile(
     r"(?:the\s+)?(?:bottom|lower|right)[- ](?:right|bottom|lower)?[- ]?corner\s+of\s+"
-    r"(?:(?:the|this|that)\s+)?(?:(?:cell|entry)\b\s*)?(?P<cell>\S+)?",
+    r"(?:(?:this|that|the)\s+(?:cell|entry)"
+    r"|(?:the\s+)?(?:(?:cell|entry)\s+)?(?P<cell>\$?[A-Z]{1,3}\$?\d+))",
     re.I,
 )
 

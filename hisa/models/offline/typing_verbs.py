@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from hisa.models.offline.quotes import Masked
 from hisa.models.offline.records import Press, Target, Type
-from hisa.models.offline.sheets import EDIT, cells_of, is_cell
+from hisa.models.offline.sheets import EDIT, cells_of, is_cell, is_input_line
 from hisa.models.offline.targets import is_context, read_target
 
 __all__ = ["read_clearing", "read_setting", "read_typing"]
@@ -40,9 +40,6 @@ _CONTENT = re.compile(r"(?:the\s+)?(?:text|contents?|value|words?)\s+(?:in|of|in
 _FIELDS = frozenset({"field", "cell", "combo box", "box", "text area", "slider"})
 _ANYWHERE = frozenset({"it", "there", "the text area", "the text", "the document", "the file"})
 
-_INPUT_LINE = re.compile(
-    r"(?:the\s+)?(?:formula\s+)?(?:input line|formula bar|input bar)(?:\s+(?:on|at|in)\s.*)?", re.I
-)
 _OVERWRITE = re.compile(r"\s+to\s+(?:overwrite|replace)\b.*$", re.I | re.S)
 _LIST_PLACE = re.compile(
     r"(?:the\s+)?(?:\w+\s+)?(?:cells?\s+)?(?P<cells>[$A-Z0-9:, ]+?)(?:\s+cells?)?"
@@ -70,7 +67,7 @@ def read_typing(
     if listed := _listed(rest, masked):
         return listed
     before = _BEFORE.fullmatch(rest)
-    if before and _INPUT_LINE.fullmatch(before["place"].strip()):
+    if before and is_input_line(before["place"]):
         return (EDIT, Type(masked.first(before["text"]) or ""))
     if before and not _LEADS.fullmatch(before["place"]):
         return (Type(masked.first(before["text"]) or "", _place(before["place"], masked)),)
@@ -118,7 +115,7 @@ def _place(text: str, masked: Masked) -> Target | None:
     """The thing typed into; None where it is only said to be in front ("the editor")."""
     if text.strip().lower() in _ANYWHERE or is_context(text):
         return None
-    if _INPUT_LINE.fullmatch(text.strip()):
+    if is_input_line(text):
         return None
     target = read_target(text, masked)
     if target is None or target.kind in ("text area", "cell", "field"):

@@ -109,6 +109,10 @@ STEPS: list[tuple[str, list[Instruction]]] = [
         "Insert > Chart...",
         [Click(Target("Insert", "menu")), Click(Target("Chart...", "menu item"))],
     ),
+    (
+        'Click "Insert", and choose "Chart".',
+        [Click(Target("Insert", "menu")), Click(Target("Chart", "menu item"))],
+    ),
     ("Click OK to confirm the area", [Click(Target("OK"))]),
     (
         "Under the `Function`, choose `Count`",
@@ -180,6 +184,15 @@ def test_the_goal_before_a_tutorial_is_not_done_twice() -> None:
     assert list(script.instructions) == [Press(("f5",))]
 
 
+@pytest.mark.parametrize(
+    "text", ["Drag the corner of cell B2 to the end", "1. Click the corner of the table"]
+)
+def test_a_corner_of_something_else_is_no_fill(text: str) -> None:
+    script = read_script(text)
+    assert not any(isinstance(step, GoTo) for step in script.instructions)
+    assert script.instructions
+
+
 def test_a_task_of_prose_and_a_list_keeps_both() -> None:
     assert len(read_script("Open the text editor.\n1. Press F5\n2. Press F6").instructions) == 3
 
@@ -202,8 +215,8 @@ CALC = (
 
 
 def test_after_a_chart_was_made_the_sheet_gets_the_keys_back_first() -> None:
-    chart = CALC + '- menu "File" at (20, 30)\n- menu "Format" at (60, 30)'
-    sheet = CALC + '- menu "File" at (20, 30)\n- menu "Sheet" at (60, 30)'
+    chart = CALC + '- menu "File" at (20, 30)\n- menu "Tools" at (60, 30)'
+    sheet = CALC + '- menu "Tools" at (20, 30)\n- menu "Sheet" at (60, 30)'
     assert planned("Select cells A1:B2", elements=chart)["input"].startswith(
         "pyautogui.press('esc', presses=2); pyautogui.hotkey('ctrl', 'shift', 't')"
     )
