@@ -185,9 +185,12 @@ def _drag(instruction: Drag, now: Situation) -> Decision:
     start = point(instruction.source, now.screen, tries=now.tries)
     end = point(instruction.target, now.screen, tries=now.tries)
     to = end.at.replace("X_COORD", "X_COORD_2").replace("Y_COORD", "Y_COORD_2")
+    drag = f"pyautogui.moveTo({start.at}); pyautogui.dragTo({to}, duration=0.5)"
+    if held := instruction.held:
+        drag = f"pyautogui.keyDown({held!r}); {drag}; pyautogui.keyUp({held!r})"
     return Move(
         "drag it",
-        f"pyautogui.moveTo({start.at}); pyautogui.dragTo({to}, duration=0.5)",
+        drag,
         description=start.description,
         description_2=end.description,
     )
@@ -251,9 +254,8 @@ def _by_name_box(cell: Target, now: Situation) -> bool:
 def _name_box(cells: str, now: Situation) -> str:
     menus = {item.name for item in now.screen.with_role("menu")}
     # A chart that was just made is being edited, with menus of its own, and keeps the keys.
-    leave = (
-        "pyautogui.press('esc', presses=2); " if "Tools" in menus and "Sheet" not in menus else ""
-    )
+    editing = "Tools" in menus and "Sheet" not in menus
+    leave = "pyautogui.press('esc'); pyautogui.sleep(0.5); " * 2 if editing else ""
     return (
         # The name box takes and gives back the focus a moment after the keys.
         f"{leave}pyautogui.hotkey('ctrl', 'shift', 't'); pyautogui.sleep(0.5); "

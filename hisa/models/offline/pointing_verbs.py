@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 
 from hisa.models.offline.keynames import read_number, read_presses
 from hisa.models.offline.quotes import Masked
-from hisa.models.offline.records import Click, GoTo, Instruction, Press, Scroll, Target, Tick
+from hisa.models.offline.records import Click, Instruction, Press, Scroll, Target, Tick
 from hisa.models.offline.sheet_verbs import read_sheet_click
-from hisa.models.offline.sheets import is_cell, read_range
+from hisa.models.offline.sheets import is_cell, read_range, select
 from hisa.models.offline.targets import is_context, read_path, read_target
 
 __all__ = [
@@ -57,7 +57,7 @@ def clicking(button: str = "left", count: int = 1) -> Reader:
         bare = PURPOSE.sub("", bare)
         cells = _cells(bare, masked) if button == "left" and count == 1 else None
         if cells and not is_cell(cells):
-            return (GoTo(cells),)
+            return select(cells)
         idiom = read_sheet_click(bare, masked) if button == "left" and count == 1 else ()
         return idiom or _clicks(read_path(bare, masked), button, count)
 
@@ -92,7 +92,7 @@ def read_selecting(rest: str, masked: Masked) -> Found:
     rest = MEANS.sub("", rest)
     cells = _cells(rest, masked)
     if cells:
-        return (GoTo(cells),) if not is_cell(cells) else (Click(Target(cells, "cell")),)
+        return select(cells)
     listed = _FROM_LIST.fullmatch(rest)
     if listed and not is_context(listed["list"]):
         place = read_target(listed["list"], masked)

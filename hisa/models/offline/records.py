@@ -105,10 +105,11 @@ class Scroll:
 
 @dataclass(frozen=True, slots=True)
 class Drag:
-    """Drag one thing onto another."""
+    """Drag one thing onto another, with the key ``held`` down where there is one."""
 
     source: Target
     target: Target
+    held: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +212,8 @@ def _movement(instruction: Scroll | Drag | Wait) -> str:
     match instruction:
         case Scroll(direction, _, _, until):
             return f"scroll {direction}{f' until {until} shows' if until else ''}"
-        case Drag(source, target):
-            return f"drag {source} to {target}"
+        case Drag(source, target, held):
+            return f"{f'hold {held} and ' if held else ''}drag {source} to {target}"
         case Wait(seconds, until):
             return f"wait until {until} shows" if until else f"wait {seconds:g} seconds"
 

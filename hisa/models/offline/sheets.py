@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from hisa.models.offline.records import Click, GoTo, Instruction, Press, Target
+from hisa.models.offline.records import Click, Drag, GoTo, Instruction, Press, Target
 
 __all__ = [
     "EDIT",
@@ -18,6 +18,7 @@ __all__ = [
     "is_sheet",
     "new_sheet",
     "read_range",
+    "select",
 ]
 
 EDIT = Press(("f2",))
@@ -118,6 +119,14 @@ def _column(number: int) -> str:
         number, digit = divmod(number - 1, 26)
         letters = chr(ord("A") + digit) + letters
     return letters
+
+
+def select(cells: str) -> Sequence[Instruction]:
+    """Select cells; the name box takes one range, so that further ones are added by the mouse."""
+    first, *others = cells.split("~")
+    ends = (part.split(":") for part in others)
+    added = (Drag(Target(end[0], "cell"), Target(end[-1], "cell"), "ctrl") for end in ends)
+    return (Click(Target(first, "cell")) if is_cell(first) else GoTo(first), *added)
 
 
 def fill(first: str, last: str) -> Sequence[Instruction]:

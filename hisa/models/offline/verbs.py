@@ -43,7 +43,7 @@ from hisa.models.offline.sheet_verbs import (
     read_moving,
     read_sheet_click,
 )
-from hisa.models.offline.sheets import is_cell, is_sheet, read_range
+from hisa.models.offline.sheets import is_sheet, read_range, select
 from hisa.models.offline.targets import is_context, read_target
 from hisa.models.offline.typing_verbs import read_clearing, read_setting, read_typing
 
@@ -196,7 +196,7 @@ def _going(rest: str, masked: Masked) -> Found:
     plain = re.sub(r"^(?:page|site|website|url|address)\s+", "", masked.plain(bare), flags=re.I)
     cells = read_range(plain)
     if cells:
-        return (Click(Target(cells, "cell")) if is_cell(cells) else GoTo(cells),)
+        return select(cells)
     if re.match(r"(?:https?|file|about):|www\.", plain):
         return (GoTo(plain, "address"),)
     if re.search(r">|→|▸", bare):
