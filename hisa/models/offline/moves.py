@@ -251,14 +251,22 @@ def _by_name_box(cell: Target, now: Situation) -> bool:
     return bool(now.screen.items) and now.screen.find(cell) is None
 
 
-def _name_box(cells: str, now: Situation) -> str:
+def _leave_chart(now: Situation) -> str:
+    """A chart that was just made is being edited, with menus of its own, and keeps the keys.
+
+    A click on the sheet ends that; the first cell that shows is the least likely to be covered.
+    """
     menus = {item.name for item in now.screen.with_role("menu")}
-    # A chart that was just made is being edited, with menus of its own, and keeps the keys.
-    editing = "Tools" in menus and "Sheet" not in menus
-    leave = "pyautogui.press('esc'); pyautogui.sleep(0.5); " * 2 if editing else ""
+    cell = next(now.screen.with_role("table cell"), None)
+    if "Tools" not in menus or "Sheet" in menus or cell is None:
+        return ""
+    return f"pyautogui.click({cell.x}, {cell.y}); pyautogui.sleep(0.5); "
+
+
+def _name_box(cells: str, now: Situation) -> str:
     return (
         # The name box takes and gives back the focus a moment after the keys.
-        f"{leave}pyautogui.hotkey('ctrl', 'shift', 't'); pyautogui.sleep(0.5); "
+        f"{_leave_chart(now)}pyautogui.hotkey('ctrl', 'shift', 't'); pyautogui.sleep(0.5); "
         f"pyautogui.write({cells!r}); pyautogui.press('enter'); pyautogui.sleep(0.3)"
     )
 

@@ -215,10 +215,13 @@ CALC = (
 
 
 def test_after_a_chart_was_made_the_sheet_gets_the_keys_back_first() -> None:
-    chart = CALC + '- menu "File" at (20, 30)\n- menu "Tools" at (60, 30)'
+    chart = (
+        CALC
+        + '- menu "File" at (20, 30)\n- menu "Tools" at (60, 30)\n- table cell "A1" at (70, 80)'
+    )
     sheet = CALC + '- menu "Tools" at (20, 30)\n- menu "Sheet" at (60, 30)'
     assert planned("Select cells A1:B2", elements=chart)["input"].startswith(
-        "pyautogui.press('esc'); pyautogui.sleep(0.5); pyautogui.press('esc')"
+        "pyautogui.click(70, 80); pyautogui.sleep(0.5); pyautogui.hotkey('ctrl', 'shift', 't')"
     )
     assert planned("Select cells A1:B2", elements=sheet)["input"].startswith("pyautogui.hotkey")
 
