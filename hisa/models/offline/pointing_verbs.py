@@ -102,6 +102,10 @@ def read_selecting(rest: str, masked: Masked) -> Found:
     return clicking()(rest, masked)
 
 
+_BUTTON_NAME = re.compile(r"(?!(?:any|all|it|on|down|hard)\b)(?:[A-Za-z]\w{2,})(?: [A-Z]\w+)?[.!]?")
+"""What is pressed and is no key: "press Submit", "hit login"."""
+
+
 def read_pressing(rest: str, masked: Masked) -> Found:
     """Read keys, and "the OK button"."""
     plain = re.sub(r"\s+(?:to|in order to)\s+\w.*$", "", masked.plain(rest), flags=re.S)
@@ -109,8 +113,11 @@ def read_pressing(rest: str, masked: Masked) -> Found:
     if presses or re.search(r"\bkeys?\b", rest, re.I):
         return presses
     target = read_target(rest, masked)
-    pointed = target and (target.kind or masked.first(rest) is not None)
-    return clicking()(rest, masked) if pointed else ()
+    if target is None:
+        return ()
+    if target.kind or masked.first(rest) is not None:
+        return clicking()(rest, masked)
+    return (Click(Target(target.name, "button")),) if _BUTTON_NAME.fullmatch(rest.strip()) else ()
 
 
 def read_using(rest: str, masked: Masked) -> Found:

@@ -37,6 +37,10 @@ _SETTING = re.compile(
     r"(?:(?:in|out)\s+)?(?P<place>.+?)\s+(?:to|into|with|by)\s+(?P<text>.+)", re.I | re.S
 )
 _CONTENT = re.compile(r"(?:the\s+)?(?:text|contents?|value|words?)\s+(?:in|of|inside)\s+", re.I)
+_LABEL = rf"the\s+([a-z][\w-]*)\s+({_SLOT})"
+_LABELLED = re.compile(
+    rf"{_LABEL}(?:(?:,|,?\s+and)\s+{_LABEL})+(?:\s+{_INTO}\s+(?:the|their)\s+[\w ]*fields?)?", re.I
+)
 _FIELDS = frozenset({"field", "cell", "combo box", "box", "text area", "slider"})
 _ANYWHERE = frozenset({"it", "there", "the text area", "the text", "the document", "the file"})
 
@@ -64,7 +68,7 @@ def read_typing(
     bare = _OVERWRITE.sub("", rest)
     if bare != rest:
         return tuple(_over(step) for step in read_typing(bare, masked, place, free=free))
-    if listed := _listed(rest, masked):
+    if listed := _listed(rest, masked) or _labelled(rest, masked):
         return listed
     before = _BEFORE.fullmatch(rest)
     if before and is_input_line(before["place"]):
@@ -98,8 +102,18 @@ def _listed(rest: str, masked: Masked) -> Found:
     return tuple(Type(masked.plain(text), Target(cell, "cell")) for text, cell in pairs)
 
 
+def _labelled(rest: str, masked: Masked) -> Found:
+    """Read the username "X" and the password "Y" into the fields: each into its own."""
+    if not _LABELLED.fullmatch(rest):
+        return ()
+    pairs = re.findall(_LABEL, rest, re.I)
+    return tuple(Type(masked.first(text) or "", Target(name, "field")) for name, text in pairs)
+
+
 def _unquoted(rest: str, masked: Masked, place: Target | None, free: bool) -> Found:
     split = _UNQUOTED.fullmatch(rest)
+    if split and re.search(_SLOT, split["text"]):
+        return ()
     if split and (target := _place(split["place"], masked)) and _takes_text(target, masked, rest):
         return (Type(split["text"].strip(), target),)
     if (free or place or rest.startswith("=")) and rest and not re.search(_SLOT, rest):
