@@ -292,7 +292,8 @@ class SimulatedPool:
 async def simulate(folder: Path, environments: int) -> dict[str, Any]:
     """All environments at work at once; a tenth of them killed in the middle."""
     tasks = tuple(PlannedTask(id=f"task-{n:05}", path="none") for n in range(environments))
-    ledger = AttemptLedger(folder, Plan(suite="own:simulated", variants={"full": {}}, tasks=tasks))
+    variants = {"full": load(environ={}).model_dump(mode="json")}
+    ledger = AttemptLedger(folder, Plan(suite="own:simulated", variants=variants, tasks=tasks))
     pool = SimulatedPool(environments)
     await pool.open()
     empty = await pool.memory_mb()
@@ -305,7 +306,10 @@ async def simulate(folder: Path, environments: int) -> dict[str, Any]:
     started = time.monotonic()
     bench = Bench(ledger, pool, workers=environments, heard=heard)
     work = asyncio.create_task(bench.run())
-    await pool.all_made.wait()
+    made = asyncio.create_task(pool.all_made.wait())
+    await asyncio.wait((work, made), return_when=asyncio.FIRST_COMPLETED)
+    if work.done():
+        work.result()  # what ended it too early
     all_at_work = pool.made[-1] - started
     # Once most have taken two steps, and none has ended.
     await asyncio.sleep(2.5 * STEP_SECONDS)
