@@ -126,15 +126,11 @@ async def open_agent(
     """
     workshop = workshop or Workshop()
     emit = emitter(log, workshop.listeners)
-    budget = Budget(
-        settings.run.budget_usd,
-        settings.run.budget_tokens,
-        seconds=settings.run.budget_seconds,
-        used_seconds=log.manifest.totals.seconds,
-    )
     ledger = Ledger.from_events(workshop.calls)
     async with AsyncExitStack() as stack:
-        opened = await stack.enter_async_context(open_models(settings, emit, budget, ledger))
+        opened = await stack.enter_async_context(
+            open_models(settings, emit, _budget(settings, log), ledger)
+        )
         models = {role: _AtStep(model, log) for role, model in opened.items()}
         environment = await _environment(settings, workshop, emit, stack)
         state = build_state(
@@ -171,6 +167,15 @@ async def open_agent(
             elements=reads_elements or isinstance(grounder, ElementsGrounder),
             settle=settings.environment.settle,
         )
+
+
+def _budget(settings: Settings, log: RunLog) -> Budget:
+    return Budget(
+        settings.run.budget_usd,
+        settings.run.budget_tokens,
+        seconds=settings.run.budget_seconds,
+        used_seconds=log.manifest.totals.seconds,
+    )
 
 
 async def _environment(
