@@ -181,6 +181,8 @@ async def test_what_slides_hold(tmp_path: Path) -> None:
     await machine.write_file("/home/user/a b.mp3", b"ID3")
     assert await held(sound, deck(linked="file:///home/user/a%20b.mp3")) == b"ID3"
     assert await held(sound, deck(linked="file:///home/user/none.mp3")) is None
+    (tmp_path / "scratch" / "kept").write_bytes(b"of another getter")
+    assert await held(sound, deck()) is None
 
 
 async def test_the_profiles_of_dbt(tmp_path: Path) -> None:

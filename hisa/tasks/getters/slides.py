@@ -51,15 +51,15 @@ async def _media(context: Context, wanted: InSlide, kind: str) -> Path | None:
     if not isinstance(deck, Path):
         return None
     place = context.place(wanted.dest)
-    linked = await asyncio.to_thread(_take, deck, wanted.slide_index + 1, kind, place)
-    if linked is not None:
-        found = await vm_file(context, VmFile(path=(linked,), dest=(wanted.dest,)))
-        return found if isinstance(found, Path) else None
-    return place if place.is_file() else None
+    taken = await asyncio.to_thread(_take, deck, wanted.slide_index + 1, kind, place)
+    if not isinstance(taken, str):
+        return taken
+    found = await vm_file(context, VmFile(path=(taken,), dest=(wanted.dest,)))
+    return found if isinstance(found, Path) else None
 
 
-def _take(deck: Path, slide: int, kind: str, place: Path) -> str | None:
-    """Keeps what lies in the file at ``place``, or gives the path that the file points at."""
+def _take(deck: Path, slide: int, kind: str, place: Path) -> Path | str | None:
+    """``place``, where what lies in the file is kept now, or the path that the file points at."""
     from lxml import etree
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True)
@@ -83,7 +83,8 @@ def _take(deck: Path, slide: int, kind: str, place: Path) -> str | None:
             if target.startswith("file://"):
                 return unquote(target.removeprefix("file://"))
             inside = posixpath.normpath(posixpath.join("ppt/slides", target.replace("\\", "/")))
-            if inside in names:
-                place.write_bytes(archive.read(inside))
-            return None
+            if inside not in names:
+                return None
+            place.write_bytes(archive.read(inside))
+            return place
     return None
