@@ -1,0 +1,64 @@
+"""Time limits stretch with the machine, and never shrink."""
+
+from __future__ import annotations
+
+import builtins
+import io
+from typing import Any
+
+import pytest
+
+from hisa import patience as module
+from hisa.patience import MOST, patience, slowness
+
+
+@pytest.fixture
+def load(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Makes /proc/loadavg say something else, on an otherwise idle reference machine."""
+
+    def say(text: str | None, processors: int = 2) -> None:
+        def opened(name: Any, *args: Any, **kwargs: Any) -> Any:
+            if name != "/proc/loadavg":
+                return real(name, *args, **kwargs)
+            if text is None:
+                raise FileNotFoundError(name)
+            return io.StringIO(text)
+
+        monkeypatch.setattr(module, "_last", None)
+        monkeypatch.setattr(module, "_processor", lambda: 1.0)
+        monkeypatch.setattr(module.os, "sched_getaffinity", lambda _: set(range(processors)))
+        monkeypatch.setattr(builtins, "open", opened)
+
+    real = builtins.open
+    return say
+
+
+def test_an_idle_machine_keeps_the_limit(load: Any) -> None:
+    load("0.10 0.20 0.30 1/200 1234\n")
+    assert slowness() == 1.0
+    assert patience(20.0) == 20.0
+
+
+def test_a_busy_machine_stretches_it_by_what_competes_for_a_processor(load: Any) -> None:
+    load("8.00 4.00 2.00 3/200 1234\n")
+    assert patience(20.0) == 80.0
+
+
+def test_what_waits_this_moment_counts_before_the_minute_shows_it(load: Any) -> None:
+    load("0.00 0.00 0.00 12/200 1234\n")
+    assert patience(1.0) == 6.0
+
+
+def test_the_stretch_has_an_end(load: Any) -> None:
+    load("400.00 1.00 1.00 1/200 1234\n", processors=1)
+    assert patience(2.0) == 2.0 * MOST
+
+
+@pytest.mark.parametrize("text", [None, "", "not a load\n"])
+def test_a_machine_that_does_not_tell_its_load_keeps_the_limit(load: Any, text: str | None) -> None:
+    load(text)
+    assert patience(5.0) == 5.0
+
+
+def test_the_processor_is_measured_and_never_counts_as_faster() -> None:
+    assert module._processor() >= 1.0
