@@ -34,9 +34,11 @@ __all__ = [
     "Place",
     "Planner",
     "Role",
+    "Scope",
     "Scorer",
     "StateManager",
     "StateView",
+    "Taken",
     "Task",
     "TextPart",
     "ToolCall",
@@ -410,14 +412,25 @@ class StateManager(Protocol):
         """Level 3: patterns learned from the whole trajectory, stored."""
         ...
 
-    async def credit(self, *, won: bool) -> None:
-        """Count the run as a use, and a win or not, of each pattern it was advised with."""
+    async def credit(self, *, won: bool | None) -> None:
+        """Count the run as a use of each pattern that it cited or whose step it took.
+
+        Args:
+            won: whether it was a success; None: the run has no score.
+        """
         ...
+
+
+Scope = Literal["application", "family", "page"]
+"""Every task of an application (domain), one kind of task, or one page or dialog."""
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """A lesson from a finished run (HiSA, section 3.3.3)."""
+    """A lesson from a finished run (HiSA, section 3.3.3).
+
+    ``uses`` counts runs that cited the lesson or took its step, not those merely advised with it.
+    """
 
     id: str
     domain: str
@@ -433,6 +446,27 @@ class Pattern:
     wins: int = 0
     status: Literal["active", "superseded", "removed"] = "active"
     superseded_by: str = ""
+    scope: Scope = "family"
+    """Where the lesson holds; decides how it is retrieved."""
+    other_conditions: tuple[str, ...] = ()
+    """Further kinds of tasks it belongs to, inherited from what it superseded or confirmed."""
+    scored: int = 0
+    """Runs among ``uses`` that had a score; ``wins`` counts among these."""
+    confirmed: int = 0
+    """Further runs that taught the same."""
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """Every kind of task it belongs to; its own first."""
+        return tuple(text for text in (self.condition, *self.other_conditions) if text)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A step that was done, as far as patterns are credited by it."""
+
+    thought: str
+    line: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -464,8 +498,8 @@ class Embedder(Protocol):
 class PatternStore(Protocol):
     """Vectors and payloads; knows nothing of embedding or thresholds."""
 
-    def put(self, pattern: Pattern, vector: Sequence[float]) -> None:
-        """Insert or replace by id."""
+    def put(self, pattern: Pattern, /, *vectors: Sequence[float]) -> None:
+        """Insert or replace by id; the nearest of several vectors counts in a search."""
         ...
 
     def search(

@@ -10,7 +10,14 @@ from hisa.models.tokens import estimate_tokens
 from hisa.protocols import Message, Model, ModelRequest, TextPart
 from hisa.state.text import clean, excerpt
 
-__all__ = ["ask_within", "cut_at_sentence", "cut_at_word", "excerpt_within", "longest"]
+__all__ = [
+    "ask_within",
+    "cut_at_sentence",
+    "cut_at_word",
+    "excerpt_within",
+    "longest",
+    "whole_lines",
+]
 
 _SENTENCE_END = re.compile(r"""[.!?…]["')\]»”]*(?=\s|$)|[。！？]|(?=\n)""")
 _ELLIPSIS = "…"
@@ -73,6 +80,20 @@ def cut_at_word(text: str, tokens: int) -> str:
     if not text[len(kept)].isspace() and blank * 2 >= fit:
         kept = kept[:blank].rstrip()
     return kept + _ELLIPSIS if kept else ""
+
+
+def whole_lines(text: str, tokens: int) -> str:
+    """The first whole lines within ``tokens``; a last line says how many do not fit."""
+    lines = text.strip().split("\n")
+
+    def shown(count: int) -> str:
+        left = len(lines) - count
+        rest = [f"({left} more lines do not fit into {tokens} tokens)"] if left else []
+        return "\n".join([*lines[:count], *rest])
+
+    if estimate_tokens(shown(len(lines))) <= tokens:
+        return shown(len(lines))
+    return shown(longest(len(lines) - 1, lambda count: estimate_tokens(shown(count)) <= tokens))
 
 
 def excerpt_within(text: str, tokens: int) -> str:

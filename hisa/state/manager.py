@@ -26,10 +26,11 @@ from hisa.protocols import (
     Outcome,
     Pattern,
     StateView,
+    Taken,
     Task,
     ToolCall,
 )
-from hisa.state.bounds import cut_at_sentence
+from hisa.state.bounds import whole_lines
 from hisa.state.context import ContextRefiner, Refiner
 from hisa.state.loops import Deed, Loop, LoopDetector, deed_key
 from hisa.state.raw import RawLog
@@ -53,8 +54,14 @@ class Memory(Protocol):
         """Patterns learned from all lines of a run, stored. The score is never given."""
         ...
 
-    async def credit(self, ids: Sequence[str], *, won: bool) -> None:
-        """Count a use, and a win or not, of each of these patterns."""
+    async def credit(self, ids: Sequence[str], *, steps: Sequence[Taken], won: bool | None) -> None:
+        """Count a use, and a win or not, of those of these patterns that the steps used.
+
+        Args:
+            ids: patterns of the advice in its order.
+            steps: of the run.
+            won: None where the run has no score.
+        """
         ...
 
 
@@ -64,6 +71,7 @@ class _Kept:
 
     line: str
     deed: Deed
+    thought: str = ""
 
 
 class HierarchicalState:
@@ -126,7 +134,7 @@ class HierarchicalState:
         step = len(self._kept) + 1
         done = await self._abstractor.abstract(step, call, (before, after), outcome)
         key = deed_key(call.call, call.input, result=done.result)
-        self._kept.append(_Kept(done.line, Deed(key, done.roi)))
+        self._kept.append(_Kept(done.line, Deed(key, done.roi), call.call.thought))
         self._emit(
             Abstracted(
                 step=step,
@@ -161,10 +169,11 @@ class HierarchicalState:
         lines = tuple(kept.line for kept in self._kept)
         return await self._memory.induct(task, run_id, lines=lines)
 
-    async def credit(self, *, won: bool) -> None:
+    async def credit(self, *, won: bool | None) -> None:
         """Counts for the patterns of the advice; see `hisa.protocols.StateManager`."""
         if self._memory is not None:
-            await self._memory.credit(self._advised, won=won)
+            steps = [Taken(kept.thought, kept.line) for kept in self._kept]
+            await self._memory.credit(self._advised, steps=steps, won=won)
 
     def restore(self, events: Iterable[Event]) -> None:
         """Become the state that wrote these events; nothing is emitted and no model is asked.
@@ -185,7 +194,8 @@ class HierarchicalState:
                 case Acted():
                     acted = event
                 case Abstracted():
-                    kept = _Kept(event.line, _deed(event, planned, acted))
+                    thought = planned.thought if planned else ""
+                    kept = _Kept(event.line, _deed(event, planned, acted), thought)
                     planned = acted = None
                     at = event.step - 1 if event.step else len(self._kept)
                     self._kept[at:] = [kept]
@@ -199,7 +209,8 @@ class HierarchicalState:
 
     def _advise(self, text: str, patterns: tuple[str, ...]) -> None:
         self._advised = patterns
-        self._advice = cut_at_sentence(clean(text), self._settings.advice_tokens)
+        # A rule that binds is passed on whole or said to be missing, never cut.
+        self._advice = whole_lines(clean(text), self._settings.advice_tokens)
 
     def _shown_from(self) -> int:
         """The first step that the planner sees."""

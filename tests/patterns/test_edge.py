@@ -81,7 +81,7 @@ def test_a_store_that_stays_in_use_is_named_with_a_way_out(tmp_path: Path) -> No
     holder = start(HOLDER, str(tmp_path))
     assert holder.stdout
     assert holder.stdout.readline() == "held\n"
-    with pytest.raises(StoreError, match="held by another process") as caught:
+    with pytest.raises(StoreError, match="held by other processes") as caught:
         EdgeStore(tmp_path, WORDS, patience=0.1).list()
     assert "patterns.path" in caught.value.fix
     holder.communicate("", timeout=30)
@@ -108,7 +108,7 @@ def test_a_rebuild_cut_off_before_the_swap_leaves_the_old_content(tmp_path: Path
     script = WRITER.replace("for number in range(int(count)):", "def items():").replace(
         '    store.put(pattern(f"{name}{number}"), at(number))\n    print(number, flush=True)',
         "    for number in range(1500):\n"
-        "        yield pattern(str(number)), at(number)\n"
+        "        yield pattern(str(number)), [at(number)]\n"
         "    print('filled', flush=True)\n"
         "    sys.stdin.read()\n"
         "store.rebuild(items(), WordEmbedder('words', 4))",
@@ -120,7 +120,7 @@ def test_a_rebuild_cut_off_before_the_swap_leaves_the_old_content(tmp_path: Path
     process.communicate(timeout=30)
     store = EdgeStore(tmp_path, WORDS)
     assert [one.id for one in store.list()] == ["a1"]
-    store.rebuild([(pattern("b1"), at(0))], WORDS)
+    store.rebuild([(pattern("b1"), [at(0)])], WORDS)
     assert [path.name for path in tmp_path.glob("shard-*")] == ["shard-3"]
 
 
@@ -163,12 +163,12 @@ def test_damaged_files_are_named_with_a_way_out(tmp_path: Path, name: str) -> No
         path.write_bytes(b"\xfe" * 7)
     with pytest.raises(StoreError, match="pattern store") as caught:
         EdgeStore(tmp_path, WORDS).list()
-    assert "hisa patterns import" in caught.value.fix
+    assert caught.value.fix == "hisa patterns doctor --repair"
 
 
 def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
     EdgeStore(tmp_path, WORDS).put(pattern(), at(0))
     path = tmp_path / "meta.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"schema": 99}))
-    with pytest.raises(StoreError, match="has schema 99; this HiSA reads up to 1"):
+    with pytest.raises(StoreError, match="has schema 99; this HiSA reads up to 2"):
         EdgeStore(tmp_path, WORDS).list()

@@ -18,16 +18,20 @@ __all__ = [
     "Item",
     "Meta",
     "VectorStore",
+    "Vectors",
     "check_meta",
-    "check_vector",
+    "check_vectors",
     "dense",
     "from_payload",
     "point_id",
     "to_payload",
 ]
 
-Item = tuple[Pattern, list[float]]
-"""A pattern and its unit vector."""
+Vectors = list[list[float]]
+"""The unit vectors of one pattern, at least one; the nearest counts in a search."""
+
+Item = tuple[Pattern, Vectors]
+"""A pattern and its vectors."""
 
 _NAMESPACE = uuid.UUID("5b0f7a52-8f7c-4b0e-9d39-5f2f2f3a6a11")
 _pattern: TypeAdapter[Pattern] = TypeAdapter(Pattern)
@@ -49,7 +53,7 @@ class VectorStore(PatternStore, Protocol):
         ...
 
     def amend(self, pattern: Pattern, /) -> None:
-        """Change a stored pattern and keep its vector; one that is not there stays away."""
+        """Change a stored pattern and keep its vectors; one that is not there stays away."""
         ...
 
     def items(self) -> Iterator[Item]:
@@ -79,7 +83,7 @@ def check_meta(meta: Meta, embedder: Embedder, *, where: str) -> None:
     if meta.schema > SCHEMA:
         raise StoreError(
             f"{where} has schema {meta.schema}; this HiSA reads up to {SCHEMA}",
-            fix="pip install --upgrade hisa",
+            fix="pip install --upgrade hisa-agent",
         )
     if meta.embedder != embedder.name:
         raise StoreError(
@@ -88,25 +92,34 @@ def check_meta(meta: Meta, embedder: Embedder, *, where: str) -> None:
         )
 
 
-def check_vector(vector: Sequence[float], dimension: int) -> None:
-    """Refuse a vector of another length.
+def check_vectors(vectors: Sequence[Sequence[float]], dimension: int) -> None:
+    """Refuse vectors of another length, and none at all.
 
     Raises:
         StoreError: with both lengths.
     """
-    if len(vector) != dimension:
-        raise StoreError(f"a vector of {len(vector)} numbers; this store holds {dimension}")
+    if not vectors:
+        raise StoreError("a pattern without a vector could never be found")
+    for vector in vectors:
+        if len(vector) != dimension:
+            raise StoreError(f"a vector of {len(vector)} numbers; this store holds {dimension}")
 
 
-def dense(vector: object) -> list[float]:
-    """A vector as the engines give it back.
+def dense(vectors: object) -> Vectors:
+    """Vectors as the engines return them: a list of them, or one alone in older layouts.
 
     Raises:
-        StoreError: it is not a plain list of numbers.
+        StoreError: neither of these.
     """
-    if not isinstance(vector, list):
-        raise StoreError(f"a stored vector is damaged: {type(vector).__name__}, wanted a list")
-    return [float(x) for x in vector]
+    rows: list[Any] = vectors if isinstance(vectors, list) else [vectors]
+    rows = rows if rows and isinstance(rows[0], list) else [rows]
+    try:
+        return [[float(x) for x in row] for row in rows]
+    except (TypeError, ValueError) as error:
+        raise StoreError(
+            f"a stored vector is damaged: {type(vectors).__name__}, wanted a list of numbers",
+            fix="hisa patterns doctor --repair",
+        ) from error
 
 
 def point_id(pattern_id: str) -> str:
@@ -116,7 +129,7 @@ def point_id(pattern_id: str) -> str:
 
 def to_payload(pattern: Pattern) -> dict[str, Any]:
     """The pattern as plain JSON."""
-    return asdict(pattern)
+    return asdict(pattern) | {"other_conditions": list(pattern.other_conditions)}
 
 
 def from_payload(payload: Mapping[str, Any] | None) -> Pattern:
@@ -128,4 +141,7 @@ def from_payload(payload: Mapping[str, Any] | None) -> Pattern:
     try:
         return _pattern.validate_python(dict(payload or {}))
     except ValidationError as error:
-        raise StoreError(f"a stored pattern is damaged: {error.errors()[0]['msg']}") from error
+        raise StoreError(
+            f"a stored pattern is damaged: {error.errors()[0]['msg']}",
+            fix="hisa patterns doctor --repair",
+        ) from error

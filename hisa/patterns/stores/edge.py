@@ -4,12 +4,15 @@ A shard can be open in one process only, so it is opened for each operation, or 
 a `EdgeStore.session`, under a lock of the folder: runs side by side take turns. Each write is
 flushed before the lock is let go.
 
-    FOLDER/lock        who is in
-    FOLDER/meta.json   schema, embedder, dimension, and which shard is the current one
-    FOLDER/shard-N/    Qdrant Edge's files
+    FOLDER/lock             who is in
+    FOLDER/queue/           who waits
+    FOLDER/meta.json        schema, embedder, dimension, the current shard and its number of points
+    FOLDER/patterns.jsonl   the same patterns as plain text; see `hisa.patterns.stores.journal`
+    FOLDER/shard-N/         Qdrant Edge's files
 
 Replacing everything builds another shard beside the current one and then replaces meta.json, so a
-crash at any point leaves either the old content or the new.
+crash at any point leaves either the old content or the new. The engine opens damaged files as if
+they held fewer points; the number in meta.json tells that from a store that has few.
 """
 
 from __future__ import annotations
@@ -19,9 +22,9 @@ import json
 import os
 import shutil
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,27 +36,32 @@ from hisa.errors import StoreError
 from hisa.patterns.stores.base import (
     Item,
     Meta,
+    Vectors,
     check_meta,
-    check_vector,
+    check_vectors,
     dense,
     from_payload,
     point_id,
     to_payload,
 )
+from hisa.patterns.stores.journal import Journal
 from hisa.patterns.stores.migrations import SCHEMA, migrate
 from hisa.protocols import Embedder, Pattern, PatternHit
 
 if TYPE_CHECKING:
     import qdrant_edge as edge
 
-__all__ = ["EdgeStore"]
+__all__ = ["Checked", "EdgeStore"]
 
 _PAGE = 1000
+_REPAIR = "hisa patterns doctor --repair"
 
 
 @dataclass(frozen=True)
 class _Meta(Meta):
     shard: str = "shard-1"
+    points: int = 0
+    """At least so many are in the shard; fewer are a loss. A crash may leave one more."""
 
 
 _meta: TypeAdapter[_Meta] = TypeAdapter(_Meta)
@@ -72,29 +80,59 @@ def _explained(where: Path) -> Iterator[None]:
             raise
         raise StoreError(
             f"pattern store {where}: {error}",
-            fix=f"move {where} away and import an export: hisa patterns import FILE",
+            fix=_REPAIR,
         ) from error
 
 
 class _Shard:
     """An open shard with its few operations; also what migrations change."""
 
-    def __init__(self, shard: edge.EdgeShard) -> None:
+    def __init__(
+        self, shard: edge.EdgeShard, folder: Path, dimension: int, *, fresh: bool = False
+    ) -> None:
         self.raw = shard
+        self.folder = folder
+        self._dimension = dimension
+        self._fresh = fresh
 
     @classmethod
     def create(cls, folder: Path, dimension: int) -> _Shard:
         import qdrant_edge as edge
 
         folder.mkdir(parents=True)
-        vectors = edge.EdgeVectorParams(size=dimension, distance=edge.Distance.Cosine)
-        return cls(edge.EdgeShard.create(str(folder), edge.EdgeConfig(vectors=vectors)))
+        vectors = edge.EdgeVectorParams(
+            size=dimension,
+            distance=edge.Distance.Cosine,
+            multivector_config=edge.MultiVectorConfig(edge.MultiVectorComparator.MaxSim),
+        )
+        raw = edge.EdgeShard.create(str(folder), edge.EdgeConfig(vectors=vectors))
+        return cls(raw, folder, dimension, fresh=True)
 
     @classmethod
-    def load(cls, folder: Path) -> _Shard:
+    def load(cls, folder: Path, dimension: int) -> _Shard:
         import qdrant_edge as edge
 
-        return cls(edge.EdgeShard.load(str(folder)))
+        return cls(edge.EdgeShard.load(str(folder)), folder, dimension)
+
+    def count(self) -> int:
+        import qdrant_edge as edge
+
+        return int(self.raw.count(edge.CountRequest(exact=True)))
+
+    def items(self) -> Iterator[Item]:
+        for record in self.records(None, True):
+            yield from_payload(record.payload), dense(record.vector)
+
+    def rewrite(self, change: Callable[[dict[str, Any]], dict[str, Any]], /) -> None:
+        if self._fresh:
+            return
+        made = [
+            (from_payload(change(to_payload(pattern))), rows) for pattern, rows in self.items()
+        ]
+        new = _Shard.create(_unused(self.folder.parent), self._dimension)
+        new.upsert(made)
+        self.raw.close()
+        self.raw, self.folder, self._fresh = new.raw, new.folder, True
 
     def index_keyword(self, field: str, /) -> None:
         import qdrant_edge as edge
@@ -102,14 +140,14 @@ class _Shard:
         kind = edge.PayloadSchemaType.Keyword
         self.raw.update(edge.UpdateOperation.create_field_index(field, kind))
 
-    def upsert(self, items: Iterable[tuple[Pattern, Sequence[float]]]) -> int:
+    def upsert(self, items: Iterable[tuple[Pattern, Sequence[Sequence[float]]]]) -> int:
         import qdrant_edge as edge
 
         waiting, count = iter(items), 0
         while page := list(islice(waiting, _PAGE)):
             points = [
-                edge.Point(point_id(pattern.id), [float(x) for x in vector], to_payload(pattern))
-                for pattern, vector in page
+                edge.Point(point_id(pattern.id), _rows(vectors), to_payload(pattern))
+                for pattern, vectors in page
             ]
             self.raw.update(edge.UpdateOperation.upsert_points(points))
             count += len(page)
@@ -146,6 +184,25 @@ def _filter(**wanted: str | None) -> edge.Filter | None:
     return edge.Filter(must=conditions) if conditions else None
 
 
+def _rows(vectors: Sequence[Sequence[float]]) -> Vectors:
+    return [[float(x) for x in vector] for vector in vectors]
+
+
+def _unused(folder: Path) -> Path:
+    """A shard's folder that no shard had, the set-aside ones included."""
+    names = (path.name.partition("shard-")[2] for path in folder.glob("*shard-*"))
+    taken = [int(name) for name in names if name.isdigit()]
+    return folder / f"shard-{max(taken, default=0) + 1}"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What `EdgeStore.check` found: every pattern that can still be read, and what is wrong."""
+
+    patterns: tuple[Pattern, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
 class EdgeStore:
     """A `PatternStore` in a folder.
 
@@ -165,6 +222,7 @@ class EdgeStore:
         self._mutex = threading.RLock()
         self._depth = 0
         self._open: tuple[_Shard, _Meta] | None = None
+        self._journal = Journal(self.folder)
 
     # ------------------------------------------------------------ opening
 
@@ -195,18 +253,32 @@ class EdgeStore:
         if opened:
             with _explained(self.folder):
                 opened[0].raw.close()
+            self._journal.compact(opened[1].points)
 
     def _read_meta(self) -> _Meta | None:
         path = self.folder / "meta.json"
         try:
             return _meta.validate_json(path.read_bytes())
         except FileNotFoundError:
+            self._refuse_orphans()
             return None
         except (OSError, ValidationError) as error:
             raise StoreError(
                 f"{path}: not readable as the store's description: {error}",
-                fix=f"move {self.folder} away and import an export: hisa patterns import FILE",
+                fix=_REPAIR,
             ) from error
+
+    def _refuse_orphans(self) -> None:
+        """Tell a store whose description is gone from one that was never written."""
+        left = [path for path in self.folder.glob("shard-*") if any(path.glob("segments/*/*"))]
+        journal = self._journal.path
+        if journal.exists() and journal.stat().st_size:
+            left.append(journal)
+        if left:
+            raise StoreError(
+                f"pattern store {self.folder}: meta.json is gone, though {left[-1].name} is there",
+                fix=_REPAIR,
+            )
 
     def _write_meta(self, meta: _Meta) -> None:
         path = self.folder / "meta.json"
@@ -225,33 +297,44 @@ class EdgeStore:
             if checked:
                 check_meta(meta, self._embedder, where=f"pattern store {self.folder}")
             with _explained(self.folder):
-                shard = _Shard.load(self.folder / meta.shard)
+                shard = _Shard.load(self.folder / meta.shard, meta.dimension)
+            try:
+                self._refuse_losses(shard, meta)
                 self._open = shard, self._migrated(shard, meta)
+            except BaseException:
+                shard.raw.close()
+                raise
         elif checked:
             check_meta(self._open[1], self._embedder, where=f"pattern store {self.folder}")
         return self._open[0]
 
+    def _refuse_losses(self, shard: _Shard, meta: _Meta) -> None:
+        with _explained(self.folder):
+            found = shard.count()
+        if found < meta.points:
+            raise StoreError(
+                f"pattern store {self.folder}: {found} of {meta.points} patterns are readable",
+                fix=_REPAIR,
+            )
+
     def _migrated(self, shard: _Shard, meta: _Meta) -> _Meta:
         if meta.schema >= SCHEMA:
             return meta
-        new = _meta.validate_python(asdict(meta) | {"schema": migrate(shard, meta.schema)})
-        shard.raw.flush()
+        with _explained(self.folder):
+            reached = migrate(shard, meta.schema)
+            shard.raw.flush()
+            self._journal.replace(pattern for pattern, _ in shard.items())
+            new = replace(meta, schema=reached, shard=shard.folder.name, points=shard.count())
         self._write_meta(new)
+        self._drop_others(new.shard)
         return new
-
-    def _unused(self) -> str:
-        taken = [
-            int(path.name[6:]) for path in self.folder.glob("shard-*") if path.name[6:].isdigit()
-        ]
-        return f"shard-{max(taken, default=0) + 1}"
 
     def _create(self, embedder: Embedder) -> tuple[_Shard, _Meta]:
         """A new shard; nobody sees it before its meta data is written."""
-        meta = _Meta(SCHEMA, embedder.name, embedder.dimension, self._unused())
-        shard = _Shard.create(self.folder / meta.shard, meta.dimension)
+        shard = _Shard.create(_unused(self.folder), embedder.dimension)
         migrate(shard, 0)
         shard.raw.flush()
-        return shard, meta
+        return shard, _Meta(SCHEMA, embedder.name, embedder.dimension, shard.folder.name)
 
     def _writable(self) -> tuple[_Shard, _Meta]:
         if self._shard() is None:
@@ -263,15 +346,26 @@ class EdgeStore:
 
     # ------------------------------------------------------------ the protocol
 
-    def put(self, pattern: Pattern, vector: Sequence[float]) -> None:
+    def put(self, pattern: Pattern, /, *vectors: Sequence[float]) -> None:
         """Insert or replace by id; on disk when this returns."""
         with self.session(), _explained(self.folder):
             shard, meta = self._writable()
-            check_vector(vector, meta.dimension)
-            shard.upsert([(pattern, vector)])
+            check_vectors(vectors, meta.dimension)
+            self._journal.put([pattern])
+            shard.upsert([(pattern, vectors)])
+            self._count(shard.count())
+
+    def _count(self, points: int) -> None:
+        """Note the number of points; the caller has a shard open."""
+        assert self._open
+        shard, meta = self._open
+        if points != meta.points:
+            meta = replace(meta, points=points)
+            self._write_meta(meta)
+            self._open = shard, meta
 
     def amend(self, pattern: Pattern, /) -> None:
-        """Change a stored pattern and keep its vector."""
+        """Change a stored pattern and keep its vectors."""
         import qdrant_edge as edge
 
         with self.session(), _explained(self.folder):
@@ -280,6 +374,7 @@ class EdgeStore:
                 change = edge.UpdateOperation.set_payload(
                     [point_id(pattern.id)], to_payload(pattern)
                 )
+                self._journal.put([pattern])
                 shard.raw.update(change)
                 shard.raw.flush()
 
@@ -293,7 +388,7 @@ class EdgeStore:
             shard = self._shard()
             if shard is None or self._open is None:
                 return []
-            check_vector(vector, self._open[1].dimension)
+            check_vectors([vector], self._open[1].dimension)
             found = shard.raw.query(
                 edge.QueryRequest(
                     limit=limit,
@@ -327,7 +422,10 @@ class EdgeStore:
         import qdrant_edge as edge
 
         with self.session(), _explained(self.folder):
-            if shard := self._shard():
+            shard = self._shard()
+            if shard and shard.raw.retrieve([point_id(pattern_id)], False, False):
+                self._count(shard.count() - 1)
+                self._journal.delete(pattern_id)
                 shard.raw.update(edge.UpdateOperation.delete_points([point_id(pattern_id)]))
                 shard.raw.flush()
 
@@ -344,26 +442,102 @@ class EdgeStore:
         """Everything, whatever its status and whoever embedded it."""
         with self.session(), _explained(self.folder):
             shard = self._shard(checked=False)
-            for record in shard.records(None, True) if shard else ():
-                yield from_payload(record.payload), dense(record.vector)
+            yield from shard.items() if shard else ()
 
     def rebuild(self, items: Iterable[Item], embedder: Embedder) -> int:
         """Replace the whole content at once by vectors of ``embedder``."""
         with self.session(), _explained(self.folder):
-            shard, meta = self._create(embedder)
-            try:
-                count = shard.upsert(items)
-            except BaseException:
-                shard.raw.close()
-                shutil.rmtree(self.folder / meta.shard, ignore_errors=True)
-                raise
-            self._shut()
-            self._write_meta(meta)
-            self._open, self._embedder = (shard, meta), embedder
-            self._drop_others(meta.shard)
+            count = self._replaced(items, embedder)
+            self._drop_others(self._writable()[1].shard)
+        return count
+
+    def _replaced(self, items: Iterable[Item], embedder: Embedder) -> int:
+        shard, meta = self._create(embedder)
+        try:
+            count = shard.upsert(items)
+            meta = replace(meta, points=shard.count())
+            self._journal.replace(pattern for pattern, _ in shard.items())
+        except BaseException:
+            shard.raw.close()
+            shutil.rmtree(shard.folder, ignore_errors=True)
+            raise
+        self._shut()
+        self._write_meta(meta)
+        self._open, self._embedder = (shard, meta), embedder
         return count
 
     def _drop_others(self, current: str) -> None:
         for path in self.folder.glob("shard-*"):
             if path.name != current:
                 shutil.rmtree(path, ignore_errors=True)
+
+    # ------------------------------------------------------------ damage
+
+    def check(self) -> Checked:
+        """Every pattern that the index or the journal still has, and what is wrong with either.
+
+        Where both have a pattern, the journal's counts: it is written first.
+        """
+        with self.session():
+            problems: list[str] = []
+            indexed = self._indexed(problems)
+            noted = self._journal.read()
+            if noted.unreadable:
+                lines = ", ".join(map(str, noted.unreadable[:5]))
+                problems.append(
+                    f"{len(noted.unreadable)} lines of {self._journal.path} are unreadable: {lines}"
+                )
+            for name, more in (
+                ("missing from the index", noted.patterns.keys() - indexed.keys()),
+                ("only in the index", indexed.keys() - noted.patterns.keys()),
+                (
+                    "other in the index than in the journal",
+                    {
+                        key
+                        for key in indexed.keys() & noted.patterns.keys()
+                        if indexed[key] != noted.patterns[key]
+                    },
+                ),
+            ):
+                if more:
+                    some = ", ".join(sorted(more)[:5])
+                    problems.append(f"{len(more)} patterns are {name}: {some}")
+        return Checked(tuple((indexed | noted.patterns).values()), tuple(problems))
+
+    def _indexed(self, problems: builtins.list[str]) -> dict[str, Pattern]:
+        """What the index gives, as far as it can be read at all."""
+        found: dict[str, Pattern] = {}
+        try:
+            shard = self._shard(checked=False)
+            with _explained(self.folder):
+                for pattern, _ in shard.items() if shard else ():
+                    found[pattern.id] = pattern
+        except StoreError as error:
+            problems.append(str(error))
+            found |= self._rest()
+        return found
+
+    def _rest(self) -> dict[str, Pattern]:
+        """The readable points of damaged shards; a point that is none is left out."""
+        found: dict[str, Pattern] = {}
+        self._shut()
+        for folder in sorted(self.folder.glob("shard-*")):
+            try:
+                with _explained(folder):
+                    shard = _Shard.load(folder, self._embedder.dimension)
+                    for record in shard.records(None, False):
+                        pattern = from_payload(record.payload)
+                        found[pattern.id] = pattern
+                    shard.raw.close()
+            except StoreError:
+                continue
+        return found
+
+    def repair(self, items: Iterable[Item], embedder: Embedder) -> int:
+        """`rebuild`, with the shards of before kept beside it under names out of use."""
+        with self.session(), _explained(self.folder):
+            count = self._replaced(items, embedder)
+            for path in self.folder.glob("shard-*"):
+                if path.name != self._writable()[1].shard:
+                    path.rename(path.with_name(f"damaged-{path.name}"))
+        return count

@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 import os
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import islice
@@ -23,7 +23,7 @@ from hisa.patterns.stores.base import (
     Item,
     Meta,
     check_meta,
-    check_vector,
+    check_vectors,
     dense,
     from_payload,
     point_id,
@@ -58,9 +58,11 @@ def _filter(**wanted: str | None) -> models.Filter:
 class _Collection:
     """One physical collection; also what migrations change."""
 
-    def __init__(self, client: QdrantClient, name: str) -> None:
+    def __init__(self, client: QdrantClient, name: str, *, spare: str = "") -> None:
+        """Name a collection; ``spare`` is a free name to rewrite it under, "" while it is new."""
         self.client = client
         self.name = name
+        self._spare = spare
 
     def index_keyword(self, field: str, /) -> None:
         from qdrant_client import models
@@ -75,30 +77,48 @@ class _Collection:
         self.client.create_collection(
             self.name,
             vectors_config=models.VectorParams(
-                size=meta.dimension, distance=models.Distance.COSINE
+                size=meta.dimension,
+                distance=models.Distance.COSINE,
+                multivector_config=models.MultiVectorConfig(
+                    comparator=models.MultiVectorComparator.MAX_SIM
+                ),
             ),
         )
         migrate(self, 0)
         self.describe(meta)
 
+    def rewrite(self, change: Callable[[dict[str, Any]], dict[str, Any]], /) -> None:
+        if not self._spare:
+            return
+        meta = described(self.client, self.name)
+        new = _Collection(self.client, self._spare)
+        new.create(meta)
+        new.upsert(
+            (from_payload(change(to_payload(from_payload(record.payload)))), dense(record.vector))
+            for record in self.records(_filter(), True)
+        )
+        self.name, self._spare = new.name, ""
+
     def describe(self, meta: Meta) -> None:
         from qdrant_client import models
 
-        vector = [1.0] + [0.0] * (meta.dimension - 1)
+        vector = [[1.0] + [0.0] * (meta.dimension - 1)]
         self.client.upsert(
             self.name, [models.PointStruct(id=_META_POINT, vector=vector, payload=asdict(meta))]
         )
 
-    def upsert(self, items: Iterable[tuple[Pattern, Sequence[float]]]) -> int:
+    def upsert(self, items: Iterable[tuple[Pattern, Sequence[Sequence[float]]]]) -> int:
         from qdrant_client import models
 
         waiting, count = iter(items), 0
         while page := list(islice(waiting, _PAGE)):
             points = [
                 models.PointStruct(
-                    id=point_id(pattern.id), vector=list(vector), payload=to_payload(pattern)
+                    id=point_id(pattern.id),
+                    vector=[list(vector) for vector in vectors],
+                    payload=to_payload(pattern),
                 )
-                for pattern, vector in page
+                for pattern, vectors in page
             ]
             self.client.upsert(self.name, points, wait=True)
             count += len(page)
@@ -118,6 +138,22 @@ class _Collection:
             yield from page
             if offset is None:
                 return
+
+
+def described(client: QdrantClient, name: str) -> Meta:
+    """What a collection says of itself.
+
+    Raises:
+        StoreError: it is not one of HiSA.
+    """
+    found = client.retrieve(name, [_META_POINT], with_payload=True)
+    try:
+        return _meta.validate_python(found[0].payload if found else None)
+    except ValidationError as error:
+        raise StoreError(
+            f"collection {name!r} was not made by HiSA",
+            fix="--set patterns.collection=NAME with an unused name",
+        ) from error
 
 
 class ServerStore:
@@ -176,36 +212,32 @@ class ServerStore:
         aliases = self._client.get_aliases().aliases
         return next((a.collection_name for a in aliases if a.alias_name == self._alias), None)
 
-    def _described(self, name: str) -> Meta:
-        found = self._client.retrieve(name, [_META_POINT], with_payload=True)
-        try:
-            return _meta.validate_python(found[0].payload if found else None)
-        except ValidationError as error:
-            raise StoreError(
-                f"collection {name!r} was not made by HiSA",
-                fix="--set patterns.collection=NAME with an unused name",
-            ) from error
-
     def _opened(self) -> tuple[_Collection, Meta] | None:
         """The checked, migrated collection; None while the store has never been written."""
         name = self._physical()
         if name is None:
             return None
-        collection, meta = _Collection(self._client, name), self._described(name)
+        collection, meta = _Collection(self._client, name), described(self._client, name)
         check_meta(meta, self._embedder, where=f"pattern store {self._alias!r}")
         if meta.schema < SCHEMA:
+            collection = _Collection(self._client, name, spare=self._free_name())
             meta = Meta(migrate(collection, meta.schema), meta.embedder, meta.dimension)
             collection.describe(meta)
+            if collection.name != name:
+                self._point_alias(collection.name, name)
+                self._client.delete_collection(name)
         return collection, meta
 
-    def _create(self, embedder: Embedder) -> tuple[_Collection, Meta]:
-        """A new physical collection; nobody sees it before the alias points at it."""
+    def _free_name(self) -> str:
         prefix = f"{self._alias}_v"
         names = [item.name for item in self._client.get_collections().collections]
         ends = [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
-        last = max((int(end) for end in ends if end.isdigit()), default=0)
+        return f"{prefix}{max((int(end) for end in ends if end.isdigit()), default=0) + 1}"
+
+    def _create(self, embedder: Embedder) -> tuple[_Collection, Meta]:
+        """A new physical collection; nobody sees it before the alias points at it."""
         meta = Meta(SCHEMA, embedder.name, embedder.dimension)
-        collection = _Collection(self._client, f"{prefix}{last + 1}")
+        collection = _Collection(self._client, self._free_name())
         collection.create(meta)
         return collection, meta
 
@@ -229,15 +261,15 @@ class ServerStore:
 
     # ------------------------------------------------------------ the protocol
 
-    def put(self, pattern: Pattern, vector: Sequence[float]) -> None:
+    def put(self, pattern: Pattern, /, *vectors: Sequence[float]) -> None:
         """Insert or replace by id; stored when this returns."""
         with self.session():
             collection, meta = self._writable()
-            check_vector(vector, meta.dimension)
-            collection.upsert([(pattern, vector)])
+            check_vectors(vectors, meta.dimension)
+            collection.upsert([(pattern, vectors)])
 
     def amend(self, pattern: Pattern, /) -> None:
-        """Change a stored pattern and keep its vector."""
+        """Change a stored pattern and keep its vectors."""
         with self.session():
             opened = self._opened()
             if opened and self._client.retrieve(opened[0].name, [point_id(pattern.id)]):
@@ -253,10 +285,10 @@ class ServerStore:
             opened = self._opened()
             if opened is None:
                 return []
-            check_vector(vector, opened[1].dimension)
+            check_vectors([vector], opened[1].dimension)
             found = self._client.query_points(
                 opened[0].name,
-                query=list(vector),
+                query=[list(vector)],
                 query_filter=_filter(status="active", domain=domain),
                 limit=limit,
                 score_threshold=threshold,
@@ -300,7 +332,7 @@ class ServerStore:
         """Who filled it."""
         with self.session():
             name = self._physical()
-            return self._described(name) if name else None
+            return described(self._client, name) if name else None
 
     def items(self) -> Iterator[Item]:
         """Everything, whatever its status and whoever embedded it."""

@@ -71,6 +71,10 @@ class StoreConformance:
             wins=2,
             status="superseded",
             superseded_by="b2",
+            scope="page",
+            other_conditions=("d", "e"),
+            scored=2,
+            confirmed=4,
         )
         store.put(full, at(10))
         assert store.get("3f2a") == full
@@ -172,7 +176,7 @@ class StoreConformance:
         opener(embedder).put(pattern("a1"), at(0))
         other = WordEmbedder("others", 8)
         store = opener(other)
-        new: list[Item] = [(pattern(f"n{i}"), [1.0] + [0.0] * 7) for i in range(5)]
+        new: list[Item] = [(pattern(f"n{i}"), [[1.0] + [0.0] * 7]) for i in range(5)]
         assert store.rebuild(new, other) == 5
         assert {found.id for found in store.list()} == {f"n{i}" for i in range(5)}
         meta = opener(other).meta()
@@ -197,9 +201,23 @@ class StoreConformance:
     def test_items_gives_vectors_of_whatever_status(self, store: VectorStore) -> None:
         store.put(pattern("a1"), at(0))
         store.put(pattern("b1", status="removed"), at(90))
-        items = {found.id: vector for found, vector in store.items()}
-        assert items["a1"] == pytest.approx(at(0), abs=1e-6)
-        assert items["b1"] == pytest.approx(at(90), abs=1e-6)
+        items = dict(store.items())
+        found = {one.id: vectors for one, vectors in items.items()}
+        assert found["a1"] == [pytest.approx(at(0), abs=1e-6)]
+        assert found["b1"] == [pytest.approx(at(90), abs=1e-6)]
+
+    def test_the_nearest_of_several_vectors_counts(self, store: VectorStore) -> None:
+        store.put(pattern("a1"), at(0), at(90))
+        store.put(pattern("b1"), at(60))
+        hits = store.search(at(85), domain="calc", limit=5, threshold=0.0)
+        assert [hit.pattern.id for hit in hits] == ["a1", "b1"]
+        assert [hit.score for hit in hits] == pytest.approx(
+            [math.cos(math.radians(d)) for d in (5, 25)], abs=1e-5
+        )
+        store.amend(pattern("a1", uses=1))
+        assert store.search(at(0), domain="calc", limit=1, threshold=0.99)[0].pattern.uses == 1
+        with pytest.raises(StoreError, match="never be found"):
+            store.put(pattern("c1"))
 
     def test_a_session_may_be_nested(self, store: VectorStore) -> None:
         with store.session(), store.session():
@@ -210,7 +228,7 @@ class StoreConformance:
     def test_many_patterns_come_back_whole(
         self, store: VectorStore, embedder: WordEmbedder
     ) -> None:
-        count = store.rebuild(((pattern(f"p{i}"), at(i / 10)) for i in range(1200)), embedder)
+        count = store.rebuild(((pattern(f"p{i}"), [at(i / 10)]) for i in range(1200)), embedder)
         assert count == 1200
         assert len(store.list()) == 1200
         assert len(list(store.items())) == 1200
