@@ -103,6 +103,8 @@ class PatternUse(BaseModel):
     lesson: str
     score: float
     source_run: str = ""
+    shown: bool = True
+    """Whether the advice tells of it; those it tells of come first, in the order of their marks."""
 
 
 class Guidance(_Event):
@@ -112,6 +114,8 @@ class Guidance(_Event):
     patterns: tuple[PatternUse, ...] = ()
     sops: tuple[str, ...] = ()
     advice: str = ""
+    left_out: tuple[str, ...] = ()
+    """Rules that bind here and did not fit the advice."""
 
 
 class Observed(_Event):
@@ -333,6 +337,8 @@ class Induced(_Event):
     kind: str
     lesson: str
     superseded: str | None = None
+    confirmed: bool = False
+    """It was known; this run taught the same again."""
 
 
 class StepFinished(_Event):

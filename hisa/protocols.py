@@ -503,9 +503,15 @@ class PatternStore(Protocol):
         ...
 
     def search(
-        self, vector: Sequence[float], *, domain: str | None, limit: int, threshold: float
+        self,
+        vector: Sequence[float],
+        *,
+        domain: str | None,
+        limit: int,
+        threshold: float,
+        scope: Scope | None = None,
     ) -> list[PatternHit]:
-        """Active patterns by falling cosine similarity, at least ``threshold``."""
+        """Active patterns by falling cosine similarity, at least ``threshold``; of one scope or all."""
         ...
 
     def get(self, pattern_id: str, /) -> Pattern | None:

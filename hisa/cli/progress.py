@@ -95,7 +95,8 @@ class Progress:
                 self._line("context", f"refined: {event.text}", "dim")
             case Induced():
                 old = f" (replaces {event.superseded})" if event.superseded else ""
-                self._line("learned", f"{event.kind}: {event.lesson}{old}", "cyan")
+                how = "confirmed" if event.confirmed else "learned"
+                self._line(how, f"{event.kind}: {event.lesson}{old}", "cyan")
             case RunResumed():
                 self._line("resumed", f"desktop {event.desktop} {event.detail}", "cyan")
             case Noted():

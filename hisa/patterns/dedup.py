@@ -2,54 +2,38 @@
 
 Retrieval vectors stand for kinds of tasks, so several lessons of one kind share one. Whether two
 patterns say the same is therefore decided on the vectors of their lessons. Candidates are the
-`CANDIDATES` nearest by either text, which is every pattern of a domain that has no more of them.
+`CANDIDATES` nearest by any of the new one's texts. The same words again are no new pattern: the
+older one is confirmed. Either way no kind of task is lost by which the lesson was found before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from hisa.patterns.stores.base import VectorStore
-from hisa.patterns.text import retrieval_text
+from hisa.patterns.text import retrieval_texts, same_words
 from hisa.patterns.vectors import cosine
 from hisa.protocols import Embedder, Pattern
 
-__all__ = ["CANDIDATES", "Stored", "remember"]
+__all__ = ["CANDIDATES", "CONDITIONS", "Stored", "remember"]
 
-CANDIDATES = 50
+CANDIDATES = 20
+"""Older patterns compared by their lessons, at the price of an embedding each."""
+CONDITIONS = 8
+"""Kinds of tasks that a pattern keeps; the newest stay. A vector each in every search."""
 
 
 @dataclass(frozen=True)
 class Stored:
-    """A new pattern and the older ones it superseded, closest first."""
+    """A pattern, and the older ones it superseded, closest first.
+
+    ``confirmed``: it is an older one, which a further run taught again.
+    """
 
     pattern: Pattern
     superseded: tuple[Pattern, ...] = ()
-
-
-def _nearby(
-    store: VectorStore, domain: str, vectors: Sequence[Sequence[float]]
-) -> dict[str, Pattern]:
-    found: dict[str, Pattern] = {}
-    for vector in vectors:
-        hits = store.search(vector, domain=domain, limit=CANDIDATES, threshold=-1.0)
-        found.update((hit.pattern.id, hit.pattern) for hit in hits)
-    return found
-
-
-def _same(
-    lesson: Sequence[float],
-    older: Sequence[tuple[Pattern, Sequence[float]]],
-    domain: str,
-    threshold: float,
-) -> tuple[Pattern, ...]:
-    """Older patterns of the domain whose lessons are as close as ``threshold``, closest first."""
-    scored = [
-        (cosine(lesson, vector), pattern) for pattern, vector in older if pattern.domain == domain
-    ]
-    scored.sort(key=lambda pair: -pair[0])
-    return tuple(pattern for score, pattern in scored if score >= threshold)
+    confirmed: bool = False
 
 
 def remember(
@@ -68,28 +52,92 @@ def remember(
     """
     if not patterns:
         return ()
-    lessons = embedder.embed([pattern.lesson for pattern in patterns])
-    places = embedder.embed([retrieval_text(pattern) for pattern in patterns])
-    done: list[Stored] = []
+    vectors = _Vectors(embedder)
+    vectors.add(text for one in patterns for text in (one.lesson, *retrieval_texts(one)))
     with store.session():
-        near: dict[str, Pattern] = {}
-        for pattern, *pair in zip(patterns, lessons, places, strict=True):
-            near |= _nearby(store, pattern.domain, pair)
+        older: dict[str, Pattern] = {}
         for pattern in patterns:
-            near.pop(pattern.id, None)
-        vectors = embedder.embed([pattern.lesson for pattern in near.values()])
-        older = dict(zip(near, zip(near.values(), vectors, strict=True), strict=True))
-        for pattern, lesson, place in zip(patterns, lessons, places, strict=True):
-            same = _same(lesson, list(older.values()), pattern.domain, threshold)
+            older |= _nearby(store, pattern, vectors)
+        for pattern in patterns:
+            older.pop(pattern.id, None)
+        return tuple(_stored(store, pattern, older, vectors, threshold) for pattern in patterns)
+
+
+class _Vectors:
+    """Vectors by their texts, each embedded once."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.embedder = embedder
+        self._known: dict[str, list[float]] = {}
+
+    def add(self, texts: Iterable[str]) -> None:
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        self._known.update(zip(new, self.embedder.embed(new), strict=True) if new else ())
+
+    def of(self, texts: Sequence[str]) -> list[list[float]]:
+        self.add(texts)
+        return [self._known[text] for text in texts]
+
+
+def _nearby(store: VectorStore, pattern: Pattern, vectors: _Vectors) -> dict[str, Pattern]:
+    found: dict[str, Pattern] = {}
+    for vector in vectors.of([pattern.lesson, *retrieval_texts(pattern)]):
+        hits = store.search(vector, domain=pattern.domain, limit=CANDIDATES, threshold=-1.0)
+        found.update((hit.pattern.id, hit.pattern) for hit in hits)
+    return found
+
+
+def _stored(
+    store: VectorStore,
+    pattern: Pattern,
+    older: dict[str, Pattern],
+    vectors: _Vectors,
+    threshold: float,
+) -> Stored:
+    """The pattern stored, or an older one confirmed; ``older`` loses what was superseded."""
+    near = [old for old in older.values() if old.domain == pattern.domain]
+    equal = next(
+        (old for old in near if old.kind == pattern.kind and same_words(old.lesson, pattern.lesson)),
+        None,
+    )
+    if equal is not None:
+        again = equal.source_run != pattern.source_run or not pattern.source_run
+        seen = replace(_joined(equal, [pattern]), confirmed=equal.confirmed + again)
+        store.put(seen, *vectors.of(retrieval_texts(seen)))
+        older[seen.id] = seen
+        return Stored(seen, confirmed=True)
+    same = _same(pattern, near, vectors, threshold)
+    new = replace(_joined(pattern, same), embedder=vectors.embedder.name)
+    for old in same:
+        if old.kind == new.kind:
             new = replace(
-                pattern,
-                embedder=embedder.name,
-                uses=sum(old.uses for old in same),
-                wins=sum(old.wins for old in same),
+                new,
+                uses=new.uses + old.uses,
+                scored=new.scored + old.scored,
+                wins=new.wins + old.wins,
             )
-            store.put(new, place)
-            for old in same:
-                store.amend(replace(old, status="superseded", superseded_by=pattern.id))
-                del older[old.id]
-            done.append(Stored(new, same))
-    return tuple(done)
+    store.put(new, *vectors.of(retrieval_texts(new)))
+    for old in same:
+        store.amend(replace(old, status="superseded", superseded_by=new.id))
+        del older[old.id]
+    return Stored(new, same)
+
+
+def _same(
+    pattern: Pattern, older: Sequence[Pattern], vectors: _Vectors, threshold: float
+) -> tuple[Pattern, ...]:
+    """Older patterns whose lessons are as close as ``threshold``, closest first."""
+    (lesson,) = vectors.of([pattern.lesson])
+    places = vectors.of([old.lesson for old in older])
+    scored = [(cosine(lesson, place), old) for place, old in zip(places, older, strict=True)]
+    scored.sort(key=lambda pair: -pair[0])
+    return tuple(old for score, old in scored if score >= threshold)
+
+
+def _joined(pattern: Pattern, others: Sequence[Pattern]) -> Pattern:
+    """The pattern with the kinds of tasks of the others among its own, its first one first."""
+    own, more = pattern.conditions, [text for other in others for text in other.conditions]
+    kept = list(dict.fromkeys([*own, *more]))
+    if len(kept) > CONDITIONS:
+        kept = [kept[0], *kept[1 - CONDITIONS :]]
+    return replace(pattern, condition=kept[0] if kept else "", other_conditions=tuple(kept[1:]))

@@ -1,4 +1,8 @@
-"""Induction: a finished run's steps made into at most three patterns (HiSA, appendix A.6)."""
+"""Induction: a finished run's steps made into at most three patterns (HiSA, appendix A.6).
+
+Each lesson names the steps that it was seen in. One that praises a step which failed, changed
+nothing or did something unexpected is refused, and so is one that warns where nothing went wrong.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,10 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hisa.errors import InvalidReply
-from hisa.patterns.text import LESSON_CHARS, block, clean
+from hisa.patterns.excerpt import STEPS_TOKENS, excerpt, step_numbers, verdict
+from hisa.patterns.text import LESSON_CHARS, block, clean, unbinding
 from hisa.prompts import render
-from hisa.protocols import Message, Model, ModelRequest, Pattern, Task, TextPart
+from hisa.protocols import Message, Model, ModelRequest, Pattern, Scope, Task, TextPart
 
 __all__ = ["MOST", "induce", "new_id"]
 
@@ -31,6 +36,8 @@ class _Lesson(BaseModel):
     condition: str = ""
     actions: str = ""
     expected: str = ""
+    scope: Scope = "family"
+    steps: list[int] = Field(min_length=1, max_length=50)
 
 
 class _Reply(BaseModel):
@@ -60,8 +67,34 @@ def _parsed(text: str) -> _Reply:
         raise InvalidReply(f"{where}: {first['msg']}", text) from error
 
 
+def _seen(reply: _Reply, lines: dict[int, str], text: str) -> _Reply:
+    """The reply, where every lesson rests on steps that bear it out.
+
+    Raises:
+        InvalidReply: with the first lesson that does not, and why.
+    """
+    for place, item in enumerate(reply.patterns):
+        known = [number for number in item.steps if number in lines]
+        if len(known) < len(item.steps):
+            shown = ", ".join(str(number) for number in item.steps if number not in lines)
+            raise InvalidReply(f"patterns.{place}.steps: no step {shown} is shown", text)
+        worked = [number for number in known if verdict(lines[number]) == "succeeded"]
+        if item.type == "success" and len(worked) < len(known):
+            bad = next(number for number in known if number not in worked)
+            raise InvalidReply(
+                f'patterns.{place}: a lesson of success rests on step {bad}, which is not one that '
+                '"Succeeded."; leave the lesson out or make it one of failure',
+                text,
+            )
+        if item.type == "failure" and len(worked) == len(known):
+            raise InvalidReply(
+                f"patterns.{place}: a lesson of failure names no step that went wrong", text
+            )
+    return reply
+
+
 def _request(task: Task, lines: Sequence[str]) -> ModelRequest:
-    steps = "\n".join(" ".join(line.split()) for line in lines)
+    steps = "\n".join(lines)
     text = f"<task>\n{block(task.instruction)}\n</task>\n<steps>\n{steps}\n</steps>"
     system = render("pattern_induction", most=MOST, chars=LESSON_CHARS)
     return ModelRequest(
@@ -84,11 +117,24 @@ def _corrected(request: ModelRequest, error: InvalidReply) -> ModelRequest:
     return replace(request, messages=(*request.messages, *turns))
 
 
-async def _ask(model: Model, request: ModelRequest) -> _Reply:
+async def _ask(model: Model, request: ModelRequest, lines: dict[int, str]) -> _Reply:
+    """A usable reply; asked for twice at most, where what is sound of the second is kept."""
+    text = (await model.complete(request)).text
     try:
-        return _parsed((await model.complete(request)).text)
+        return _seen(_parsed(text), lines, text)
     except InvalidReply as error:
-        return _parsed((await model.complete(_corrected(request, error))).text)
+        text = (await model.complete(_corrected(request, error))).text
+    reply = _parsed(text)
+    sound = [item for item in reply.patterns if _sound(item, lines)]
+    return reply.model_copy(update={"patterns": sound})
+
+
+def _sound(item: _Lesson, lines: dict[int, str]) -> bool:
+    try:
+        _seen(_Reply(patterns=[item]), lines, "")
+    except InvalidReply:
+        return False
+    return True
 
 
 async def induce(
@@ -100,7 +146,8 @@ async def induce(
         model: the state role's.
         task: what was to be done.
         run_id: where they come from.
-        lines: the abstracted steps; the score is no part of this.
+        lines: the abstracted steps, of which at most `STEPS_TOKENS` are shown; the score is no
+            part of this.
 
     Raises:
         InvalidReply: no usable answer, asked twice.
@@ -108,18 +155,20 @@ async def induce(
     """
     if not lines:
         return ()
-    reply = await _ask(model, _request(task, lines))
+    shown = excerpt(lines, STEPS_TOKENS)
+    reply = await _ask(model, _request(task, shown), step_numbers(shown))
     made = (
         Pattern(
             id=new_id(),
             domain=task.domain,
             kind=item.type,
-            lesson=clean(item.lesson),
-            condition=clean(item.condition),
-            actions=clean(item.actions),
-            expected=clean(item.expected),
+            lesson=clean(unbinding(item.lesson)),
+            condition=clean(unbinding(item.condition)),
+            actions=clean(unbinding(item.actions)),
+            expected=clean(unbinding(item.expected)),
             source_run=run_id,
             created_at=time.time(),
+            scope=item.scope,
         )
         for item in reply.patterns
     )

@@ -9,14 +9,18 @@ from dataclasses import replace
 from hisa.config import Settings
 from hisa.errors import InvalidReply
 from hisa.events import Emit, Failed, Guidance, Induced, PatternUse
+from hisa.models.tokens import estimate_tokens
+from hisa.patterns.briefing import LEAST, tell_rules
 from hisa.patterns.dedup import Stored, remember
 from hisa.patterns.induction import induce
+from hisa.patterns.retrieval import retrieve
 from hisa.patterns.sops import Sop, rules_for
 from hisa.patterns.stores.base import VectorStore
-from hisa.patterns.synthesis import synthesise
-from hisa.patterns.text import clean, generalised, query_texts, retrieval_text
+from hisa.patterns.synthesis import Told, synthesise
+from hisa.patterns.text import clauses, generalised, query_texts, retrieval_texts
+from hisa.patterns.usage import used
 from hisa.patterns.vectors import cosine
-from hisa.protocols import Advice, Embedder, Model, Pattern, PatternHit, Task
+from hisa.protocols import Advice, Embedder, Model, Pattern, PatternHit, Taken, Task
 
 __all__ = ["PatternMemory"]
 
@@ -69,38 +73,26 @@ class PatternMemory:
         """
         hits = await asyncio.to_thread(self._retrieve, task)
         rules = rules_for(self._sops, task.domain)
-        text = await synthesise(
-            self._model, task.instruction, hits=hits, rules=rules, limit=self._advice_tokens
-        )
-        uses = tuple(
-            PatternUse(
-                id=hit.pattern.id,
-                kind=hit.pattern.kind,
-                lesson=hit.pattern.lesson,
-                score=round(hit.score, 4),
-                source_run=hit.pattern.source_run,
+        told = tell_rules(rules, domain=task.domain, limit=self._advice_tokens)
+        room = self._advice_tokens - (estimate_tokens(f"{told.text}\n") if told.text else 0)
+        lessons = Told()
+        if room >= LEAST:
+            lessons = await synthesise(
+                self._model, task.instruction, hits=hits, rules=rules, limit=room
             )
-            for hit in hits
+        text = "\n".join(part for part in (told.text, lessons.text) if part)
+        ids = {hit.pattern.id for hit in lessons.hits}
+        rest = tuple(hit for hit in hits if hit.pattern.id not in ids)
+        uses = [_use(hit, shown=True) for hit in lessons.hits]
+        uses += [_use(hit, shown=False) for hit in rest]
+        shown = tuple(rule for rule in rules if rule not in told.left_out)
+        self._emit(
+            Guidance(patterns=tuple(uses), sops=shown, advice=text, left_out=told.left_out)
         )
-        self._emit(Guidance(patterns=uses, sops=rules, advice=text))
-        return Advice(text=text, patterns=hits, sops=rules)
+        return Advice(text=text, patterns=lessons.hits, sops=shown)
 
     def _retrieve(self, task: Task) -> tuple[PatternHit, ...]:
-        if self.store.meta() is None:
-            return ()
-        best: dict[str, PatternHit] = {}
-        for vector in self.embedder.embed(query_texts(task.instruction)):
-            for hit in self.store.search(
-                vector,
-                domain=task.domain,
-                limit=self._patterns.top,
-                threshold=self._patterns.threshold,
-            ):
-                known = best.get(hit.pattern.id)
-                if known is None or known.score < hit.score:
-                    best[hit.pattern.id] = hit
-        ranked = sorted(best.values(), key=lambda hit: -hit.score)
-        return tuple(ranked[: self._patterns.top])
+        return retrieve(self.store, self.embedder, task, settings=self._patterns)
 
     # ------------------------------------------------------------ after a run
 
@@ -132,32 +124,53 @@ class PatternMemory:
     def _findable(self, pattern: Pattern, task: Task) -> Pattern:
         """The pattern with a condition that its own task, and so a similar one, retrieves.
 
-        A condition that even the task it was learned from does not come near would never be
-        retrieved; the instruction without its values then takes its place at the front.
+        Where even the task it was learned from does not come near the conditions, the clause of
+        the task that is nearest to the lesson becomes one more of them: the skill that the lesson
+        is about, without the rest of the task.
         """
-        texts = [task.instruction, retrieval_text(pattern)]
-        instruction, condition = self.embedder.embed(texts)
-        if cosine(instruction, condition) >= self._patterns.threshold + _MARGIN:
+        if pattern.scope == "application":
             return pattern
-        named = f"{generalised(task.instruction)} {pattern.condition}"
-        return replace(pattern, condition=clean(named))
+        queries = self.embedder.embed(query_texts(task.instruction))
+        places = self.embedder.embed(retrieval_texts(pattern))
+        nearest = max(cosine(query, place) for query in queries for place in places)
+        if pattern.conditions and nearest >= self._patterns.threshold + _MARGIN:
+            return pattern
+        parts = clauses(task.instruction) or [generalised(task.instruction)]
+        lesson, *vectors = self.embedder.embed([pattern.lesson, *parts])
+        skill = max(zip(parts, vectors, strict=True), key=lambda pair: cosine(lesson, pair[1]))[0]
+        if not pattern.condition:
+            return replace(pattern, condition=skill)
+        return replace(pattern, other_conditions=(*pattern.other_conditions, skill))
 
-    async def credit(self, ids: Sequence[str], *, won: bool) -> None:
-        """Count a use of each pattern that a run was advised with, and a win if it was one.
+    async def credit(self, ids: Sequence[str], *, steps: Sequence[Taken], won: bool | None) -> None:
+        """Count a use of each pattern that the run cited or whose step it took, and a win of one.
 
         A pattern superseded since then passes it on to its successor.
+
+        Args:
+            ids: patterns of the advice in its order.
+            steps: of the run.
+            won: None where the run has no score.
 
         Raises:
             StoreError: the store cannot be written.
         """
         if ids:
-            await asyncio.to_thread(self._credit, ids, won)
+            await asyncio.to_thread(self._credit, ids, steps, won)
 
-    def _credit(self, ids: Sequence[str], won: bool) -> None:
+    def _credit(self, ids: Sequence[str], steps: Sequence[Taken], won: bool | None) -> None:
         with self.store.session():
-            for pattern in filter(None, map(self._successor, ids)):
-                counted = replace(pattern, uses=pattern.uses + 1, wins=pattern.wins + won)
-                self.store.amend(counted)
+            for number, pattern_id in enumerate(ids, start=1):
+                advised, counted = self.store.get(pattern_id), self._successor(pattern_id)
+                if advised and counted and used(advised, number, steps):
+                    self.store.amend(
+                        replace(
+                            counted,
+                            uses=counted.uses + 1,
+                            scored=counted.scored + (won is not None),
+                            wins=counted.wins + bool(won),
+                        )
+                    )
 
     def _successor(self, pattern_id: str) -> Pattern | None:
         """The pattern, or the active one that came of it."""
@@ -169,10 +182,22 @@ class PatternMemory:
         return pattern
 
 
+def _use(hit: PatternHit, *, shown: bool) -> PatternUse:
+    return PatternUse(
+        id=hit.pattern.id,
+        kind=hit.pattern.kind,
+        lesson=hit.pattern.lesson,
+        score=round(hit.score, 4),
+        source_run=hit.pattern.source_run,
+        shown=shown,
+    )
+
+
 def _event(item: Stored) -> Induced:
     return Induced(
         pattern=item.pattern.id,
         kind=item.pattern.kind,
         lesson=item.pattern.lesson,
         superseded=",".join(old.id for old in item.superseded) or None,
+        confirmed=item.confirmed,
     )

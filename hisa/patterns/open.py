@@ -44,8 +44,8 @@ def open_sops(settings: Settings) -> tuple[Sop, ...]:
         ConfigError: a file is wrong, with file and line.
     """
     own = settings.patterns.sops
-    folders = [data_folder("patterns_db"), *([own.expanduser()] if own else [])]
-    return load_sops(*folders)
+    shipped = load_sops(data_folder("patterns_db"))
+    return shipped + (load_sops(own.expanduser(), own=True) if own else ())
 
 
 def open_memory(settings: Settings, model: Model, emit: Emit) -> PatternMemory:

@@ -14,31 +14,33 @@ Or YAML: ``{domains: [calc, excel], rules: ["…"]}``. See HiSA, section 3.3.3.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from hisa.errors import ConfigError
-from hisa.patterns.text import clean
+from hisa.patterns.text import DOMAIN, clean
 
 __all__ = ["RULE_CHARS", "Sop", "load_sops", "rules_for"]
 
 RULE_CHARS = 300
 """Longest rule, in characters."""
 _RULES = 20
-_DOMAIN = re.compile(r"[a-z0-9_]{1,50}")
 _GENERAL = "general"
 
 
 @dataclass(frozen=True)
 class Sop:
-    """The rules of one file. ``general`` among the domains: they bind everywhere."""
+    """The rules of one file. ``general`` among the domains: they bind everywhere.
+
+    ``own``: the user wrote it; it does not ship.
+    """
 
     file: Path
     domains: tuple[str, ...]
     rules: tuple[str, ...]
+    own: bool = False
 
 
 def _bad(file: Path, line: int, message: str) -> ConfigError:
@@ -48,7 +50,7 @@ def _bad(file: Path, line: int, message: str) -> ConfigError:
 def _domains(file: Path, line: int, names: Iterable[str]) -> tuple[str, ...]:
     found = tuple(name.strip() for name in names)
     for name in found:
-        if not _DOMAIN.fullmatch(name):
+        if not DOMAIN.fullmatch(name):
             raise _bad(file, line, f"domain {name!r}: want lower-case letters, digits and _")
     return found
 
@@ -113,7 +115,7 @@ def _load(file: Path) -> Sop:
     return sop
 
 
-def load_sops(*folders: Path) -> tuple[Sop, ...]:
+def load_sops(*folders: Path, own: bool = False) -> tuple[Sop, ...]:
     """Every ``*.md``, ``*.yaml`` and ``*.yml`` of the folders, by name within each.
 
     Raises:
@@ -126,13 +128,14 @@ def load_sops(*folders: Path) -> tuple[Sop, ...]:
                 f"patterns.sops = {str(folder)!r}: no such folder", fix=f"mkdir -p {folder}"
             )
         files = (path for path in folder.iterdir() if path.suffix in {".md", ".yaml", ".yml"})
-        found += [_load(path) for path in sorted(files) if path.stem != "README"]
+        found += [
+            replace(_load(path), own=own) for path in sorted(files) if path.stem != "README"
+        ]
     return tuple(found)
 
 
 def rules_for(sops: Iterable[Sop], domain: str) -> tuple[str, ...]:
-    """The rules that bind in a domain, its own before the general ones, each once."""
-    sops = tuple(sops)
-    own = [rule for sop in sops if domain in sop.domains for rule in sop.rules]
-    general = [rule for sop in sops if _GENERAL in sop.domains for rule in sop.rules]
-    return tuple(dict.fromkeys(own + general))
+    """The rules that bind in a domain, each once: the user's first, then those of the domain."""
+    binding = [sop for sop in sops if domain in sop.domains or _GENERAL in sop.domains]
+    binding.sort(key=lambda sop: (not sop.own, domain not in sop.domains))
+    return tuple(dict.fromkeys(rule for sop in binding for rule in sop.rules))

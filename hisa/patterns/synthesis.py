@@ -1,25 +1,43 @@
-"""Synthesis: retrieved patterns and SOPs made into short advice (HiSA, appendix A.7)."""
+"""Synthesis: retrieved lessons made into short advice (HiSA, appendix A.7).
+
+Rules are shown to the model, so that no lesson goes against one, but are not its to pass on. Each
+line of its answer begins with the marks of the lessons that it is made of, which the planner cites.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from hisa.models.tokens import estimate_tokens
-from hisa.patterns.text import block, clean, sentences
+from hisa.patterns.text import block, clean, sentences, unbinding
+from hisa.patterns.usage import mark
 from hisa.prompts import render
 from hisa.protocols import Message, Model, ModelRequest, PatternHit, TextPart
 
-__all__ = ["BULLETS", "bounded", "synthesise"]
+__all__ = ["BULLETS", "Told", "bounded", "synthesise"]
 
 BULLETS = 5
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
+_MARKS = re.compile(r"\[p\d{1,2}(?:[\s,;]*p\d{1,2})*\]")
+_LEADING = re.compile(rf"(?:{_MARKS.pattern}[\s,;]*)+")
 
 
-def _lesson_line(hit: PatternHit) -> str:
-    kind, lesson = hit.pattern.kind, clean(hit.pattern.lesson)
-    return f"[{hit.pattern.id}] ({kind}, {hit.score:.2f}) {lesson}"
+@dataclass(frozen=True)
+class Told:
+    """Lines of advice, and the lessons that they tell of in the order of their marks."""
+
+    text: str = ""
+    hits: tuple[PatternHit, ...] = ()
+
+
+def _lesson(hit: PatternHit) -> str:
+    return clean(_MARKS.sub("", unbinding(hit.pattern.lesson)))
+
+
+def _lesson_line(number: int, hit: PatternHit) -> str:
+    return f"[{mark(number)}] ({hit.pattern.kind}, {hit.score:.2f}) {_lesson(hit)}"
 
 
 def _request(
@@ -28,7 +46,7 @@ def _request(
     parts = {
         "task": block(instruction),
         "requirements": "\n".join(f"- {rule}" for rule in rules),
-        "lessons": "\n".join(_lesson_line(hit) for hit in hits),
+        "lessons": "\n".join(_lesson_line(number, hit) for number, hit in enumerate(hits, 1)),
     }
     text = "\n".join(f"<{tag}>\n{body}\n</{tag}>" for tag, body in parts.items() if body)
     system = render("pattern_synthesis", bullets=BULLETS, limit=limit, words=limit * 3 // 4)
@@ -80,8 +98,8 @@ def bounded(text: str, limit: int) -> str:
     return _joined(kept)
 
 
-def _excess(text: str, limit: int) -> str:
-    """What is wrong with an answer's size; empty where nothing is."""
+def _excess(text: str, limit: int, marks: frozenset[str]) -> str:
+    """What is wrong with an answer; empty where nothing is."""
     lines = [line for line in text.splitlines() if line.strip()]
     if lines and not any(_BULLET.match(line) for line in lines):
         return 'no line begins with "- "'
@@ -89,7 +107,15 @@ def _excess(text: str, limit: int) -> str:
         return f"more than {BULLETS} lines"
     if estimate_tokens(text) > limit:
         return f"about {estimate_tokens(text)} tokens where {limit} are allowed"
+    if any(not _marks(line) & marks for line in lines if _BULLET.match(line)):
+        return 'a line does not begin with the mark of its lesson, such as "- [p1] …"'
     return ""
+
+
+def _marks(line: str) -> frozenset[str]:
+    """The marks that a line, with or without its bullet, begins with."""
+    found = _LEADING.match(_BULLET.sub("", line).lstrip())
+    return frozenset(re.findall(r"p\d+", found[0])) if found else frozenset()
 
 
 async def synthesise(
@@ -99,23 +125,46 @@ async def synthesise(
     hits: Sequence[PatternHit],
     rules: Sequence[str],
     limit: int,
-) -> str:
-    """Advice of at most ``limit`` tokens; "" without a call where there is nothing to say.
+) -> Told:
+    """Advice from lessons in at most ``limit`` tokens; without a call where there are none.
 
-    What is too much is asked for again once, then cut.
+    What is not usable is asked for again once, then cut; where no line says which lesson it comes
+    from, the lessons themselves are the advice. Marks are given anew, in the order of the lessons
+    that are told of.
 
     Raises:
         ModelUnavailable, BudgetExceeded: from the model.
     """
-    if not hits and not rules:
-        return ""
+    if not hits:
+        return Told()
+    marks = frozenset(mark(number) for number in range(1, len(hits) + 1))
     request = _request(instruction, hits, rules, limit)
     text = (await model.complete(request)).text.strip()
-    if problem := _excess(text, limit):
+    if problem := _excess(text, limit, marks):
         again = (
             Message("assistant", (TextPart(text[:4000]),)),
             Message("user", (TextPart(f"Not usable: {problem}. Write it again as instructed."),)),
         )
         second = (await model.complete(replace(request, messages=request.messages + again))).text
         text = second.strip() or text
-    return bounded(text, limit)
+    lines = [line for line in _bullets(text) if _marks(line) & marks]
+    if text and not lines:
+        lines = [f"[{mark(number)}] {_lesson(hit)}" for number, hit in enumerate(hits, 1)]
+    return _told(bounded(_joined([_plain(line, marks) for line in lines]), limit), hits)
+
+
+def _plain(line: str, marks: frozenset[str]) -> str:
+    """The line with its known marks in front, and nothing else in it that looks like one."""
+    known = sorted(_marks(line) & marks, key=lambda found: int(found[1:]))
+    return f"[{', '.join(known)}] {unbinding(_MARKS.sub('', line).strip())}"
+
+
+def _told(text: str, hits: Sequence[PatternHit]) -> Told:
+    """The lines with marks that count only the lessons they tell of."""
+    named = sorted({int(found[1:]) for line in text.splitlines() for found in _marks(line)})
+    new = {mark(old): mark(place) for place, old in enumerate(named, 1)}
+    lines = (
+        _MARKS.sub(lambda found: re.sub(r"p\d+", lambda m: new[m[0]], found[0]), line, count=1)
+        for line in text.splitlines()
+    )
+    return Told("\n".join(lines), tuple(hits[number - 1] for number in named))

@@ -1,11 +1,10 @@
 """Text of patterns: which text stands for one, and how text from a model is made harmless.
 
 A query is the instruction of a task, so what is embedded for a pattern is the kind of task it
-applies to (``condition``), in the words of an instruction. A lesson says how, an instruction says
-what, and their vectors are far apart: over the task families that ``benchmarks/patterns.py
---texts`` prints, MiniLM puts the second task of a family at 0.5 or above for every condition, for
-four lessons in ten, and for eight in ten when both are joined. Two patterns say the same when
-their *lessons* are close; see `hisa.patterns.dedup`.
+applies to (its conditions), in the words of an instruction. A lesson says how, an instruction says
+what, and their vectors are far apart: `benchmarks/patterns.py --texts` prints how far. An
+instruction of several steps names several skills, so each of its clauses is searched by as well.
+Two patterns say the same when their *lessons* are close; see `hisa.patterns.dedup`.
 """
 
 from __future__ import annotations
@@ -16,15 +15,22 @@ import unicodedata
 from hisa.protocols import Pattern
 
 __all__ = [
+    "DOMAIN",
     "LESSON_CHARS",
     "block",
+    "clauses",
     "clean",
     "cut",
     "generalised",
     "query_texts",
-    "retrieval_text",
+    "retrieval_texts",
+    "same_words",
     "sentences",
+    "unbinding",
 ]
+
+DOMAIN = re.compile(r"[a-z0-9_]{1,50}")
+"""What a domain is called in whole."""
 
 LESSON_CHARS = 500
 """Longest lesson, condition, actions or expected result, in characters."""
@@ -34,6 +40,11 @@ _FILE = re.compile(r"(?:~|\.{1,2})?/[\w./~-]+|\b[\w-]+\.[A-Za-z]\w{1,4}\b")
 _URL = re.compile(r"\b(?:https?|file)://\S+")
 _NUMBER = re.compile(r"(?<![\w])\d+(?:[.:,]\d+)*[.)]?(?![\w])")
 _TAG = re.compile(r"</?\w+>")
+_CLAUSE_END = re.compile(r"(?<=[.;])\s+|,? and |, |\n+")
+_CLAUSES = 12
+"""Clauses of an instruction that are searched by; each costs an embedding."""
+_MARKED = re.compile(r"\A\W*[Mm]ust\b\s*[:!]|\bMUST\b")
+_LEADING = re.compile(r"\A\W*must\b\W*", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
 
 
@@ -75,15 +86,37 @@ def generalised(instruction: str) -> str:
     return clean(_NUMBER.sub("", text), 300)
 
 
+def clauses(instruction: str) -> list[str]:
+    """The parts of an instruction without its values, those of a single word left out."""
+    parts = (part.strip(" .;,") for part in _CLAUSE_END.split(generalised(instruction)))
+    return [part for part in dict.fromkeys(parts) if len(part.split()) > 1][:_CLAUSES]
+
+
 def query_texts(instruction: str) -> list[str]:
-    """What patterns are searched by: the instruction, and the same without its values.
+    """What patterns are searched by: the instruction, the same without its values, its clauses.
 
     Conditions speak of kinds of tasks. The values of one task ("passport", a path) pull its
     vector away from the tasks of its own family; without them the two texts are alike.
     """
-    return list(dict.fromkeys((instruction, generalised(instruction))))
+    return list(dict.fromkeys((instruction, generalised(instruction), *clauses(instruction))))
 
 
-def retrieval_text(pattern: Pattern) -> str:
-    """What is embedded to find the pattern: its condition, or its lesson where it has none."""
-    return pattern.condition or pattern.lesson
+def retrieval_texts(pattern: Pattern) -> tuple[str, ...]:
+    """What is embedded to find the pattern: its conditions, or its lesson where it has none."""
+    return pattern.conditions or (pattern.lesson,)
+
+
+def same_words(first: str, second: str) -> bool:
+    """Whether two texts differ in nothing but case, spaces and punctuation."""
+    words = [re.findall(r"\w+", text.casefold()) for text in (first, second)]
+    return words[0] == words[1]
+
+
+def unbinding(text: str) -> str:
+    """The text without the words that mark a rule; only the rules of people bind."""
+    plain = unicodedata.normalize("NFKC", text) if not text.isascii() else text
+    if not _MARKED.search(plain):
+        return text
+    bare = _LEADING.sub("", plain)
+    bare = _MARKED.sub("must", bare)
+    return bare[:1].upper() + bare[1:]

@@ -1,40 +1,53 @@
-"""Patterns in and out of a store as JSON Lines: export, import, re-embedding.
+"""Patterns in and out of a store as JSON Lines: export, import, re-embedding, repair.
 
-One object a line: ``{"v": 1, "pattern": {…}, "vector": […]}``; ``vector`` may be left out. A line
-is used with its vector only where its pattern names the store's embedder. Nothing is written
-before every line is checked, and then everything at once.
+One object a line: ``{"v": 2, "pattern": {…}, "vectors": [[…]]}``; ``vectors`` may be left out. A
+line is used with its vectors only where its pattern names the store's embedder. Lines of version 1
+had one ``vector``, and counts of runs that were merely advised, which are not taken over. Nothing
+is written before every line is checked, and then everything at once.
 """
 
 from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from hisa.errors import StoreError, UsageError
-from hisa.patterns.stores.base import Item, VectorStore, check_meta, to_payload
-from hisa.patterns.text import clean, retrieval_text
+from hisa.patterns.dedup import CONDITIONS
+from hisa.patterns.stores.base import Item, Vectors, VectorStore, check_meta, to_payload
+from hisa.patterns.text import DOMAIN, LESSON_CHARS, clean, retrieval_texts, unbinding
 from hisa.patterns.vectors import unit
 from hisa.protocols import Embedder, Pattern
 
-__all__ = ["export_lines", "import_patterns", "reembed", "write_atomically"]
+if TYPE_CHECKING:
+    from hisa.patterns.stores.edge import EdgeStore
+
+__all__ = ["export_lines", "import_patterns", "reembed", "repair", "write_atomically"]
 
 _BATCH = 256
 _LINE_CHARS = 1_000_000
+_LINES = 100_000
+"""Lines of a file; all are held in memory until the last one is checked."""
+_MOST = 10**9
+_ID = re.compile(r"\w[\w-]{0,63}", re.ASCII)
+_RUN = re.compile(r"(?:\w[\w.:-]{0,199})?", re.ASCII)
+_EMBEDDER = re.compile(r"(?:[\w:./@-]{1,200})?", re.ASCII)
 _pattern: TypeAdapter[Pattern] = TypeAdapter(Pattern)
 
 
 class _Line(BaseModel):
     model_config = ConfigDict(extra="forbid")
-    v: int = Field(ge=1, le=1)
+    v: int = Field(ge=1, le=2)
     pattern: dict[str, Any]
     vector: list[float] | None = None
+    vectors: list[list[float]] | None = Field(None, min_length=1, max_length=CONDITIONS)
 
 
 def export_lines(store: VectorStore, *, vectors: bool, domain: str | None) -> Iterator[str]:
@@ -44,8 +57,8 @@ def export_lines(store: VectorStore, *, vectors: bool, domain: str | None) -> It
         StoreError: the store cannot be read.
     """
     items = [item for item in store.items() if domain in (None, item[0].domain)]
-    for pattern, vector in sorted(items, key=lambda item: (item[0].created_at, item[0].id)):
-        line = _Line(v=1, pattern=to_payload(pattern), vector=vector if vectors else None)
+    for pattern, rows in sorted(items, key=lambda item: (item[0].created_at, item[0].id)):
+        line = _Line(v=2, pattern=to_payload(pattern), vectors=rows if vectors else None)
         yield line.model_dump_json(exclude_none=True)
 
 
@@ -72,40 +85,76 @@ def write_atomically(file: Path, lines: Iterable[str]) -> int:
 # ---------------------------------------------------------------- import
 
 
-def _bounded(raw: dict[str, Any]) -> Pattern:
-    """A pattern of a file: known fields only, texts cleaned and bounded.
+def _checked(raw: dict[str, Any], version: int) -> Pattern:
+    """A pattern of a file, every field of which is what HiSA itself could have written.
 
     Raises:
         ValueError: what is wrong.
     """
     unknown = sorted(set(raw) - set(Pattern.__dataclass_fields__))
     if unknown:
-        raise ValueError(f"unknown field {unknown[0]!r}")
+        raise ValueError(f"unknown field {unknown[0][:60]!r}")
     pattern = _pattern.validate_python(raw)
-    pattern = replace(
-        pattern,
-        lesson=clean(pattern.lesson),
-        condition=clean(pattern.condition),
-        actions=clean(pattern.actions),
-        expected=clean(pattern.expected),
-    )
-    for name in ("id", "domain", "source_run", "embedder", "superseded_by"):
-        value = getattr(pattern, name)
-        if clean(value) != value or (name in ("id", "domain") and not value):
-            raise ValueError(f"{name} = {value[:60]!r}: want a short text in one line")
+    if version == 1:
+        pattern = replace(pattern, uses=0, scored=0, wins=0)
+    for name in ("lesson", "condition", "actions", "expected"):
+        _check_text(name, getattr(pattern, name))
+    for condition in pattern.other_conditions:
+        _check_text("other_conditions", condition)
     if not pattern.lesson:
         raise ValueError("lesson is empty")
-    if not math.isfinite(pattern.created_at) or min(pattern.uses, pattern.wins) < 0:
-        raise ValueError("created_at, uses and wins: want numbers from 0")
-    return pattern
+    if len(pattern.conditions) > CONDITIONS:
+        raise ValueError(f"{len(pattern.conditions)} conditions; at most {CONDITIONS}")
+    _check_names(pattern)
+    _check_counts(pattern)
+    return replace(
+        pattern, lesson=unbinding(pattern.lesson), condition=unbinding(pattern.condition)
+    )
 
 
-def _read(number: int, line: str, name: str) -> tuple[Pattern, list[float] | None]:
+def _check_text(name: str, text: str) -> None:
+    if len(text) > LESSON_CHARS:
+        raise ValueError(f"{name}: {len(text)} characters; at most {LESSON_CHARS}")
+    if clean(text) != text:
+        raise ValueError(f"{name} = {text[:60]!r}: want one line without control characters")
+    if re.match(r"\W*must\b\W*", text, re.IGNORECASE):
+        raise ValueError(f'{name} begins with "MUST", which marks rules; a lesson never binds')
+
+
+def _check_names(pattern: Pattern) -> None:
+    wanted = {
+        "id": (_ID, "want letters, digits, _ and -"),
+        "domain": (DOMAIN, "want lower-case letters, digits and _"),
+        "source_run": (_RUN, "want the id of a run"),
+        "embedder": (_EMBEDDER, "want the name of an embedder"),
+    }
+    for name, (form, want) in wanted.items():
+        value = getattr(pattern, name)
+        if not form.fullmatch(value):
+            raise ValueError(f"{name} = {value[:60]!r}: {want}")
+    if pattern.superseded_by and not _ID.fullmatch(pattern.superseded_by):
+        raise ValueError(f"superseded_by = {pattern.superseded_by[:60]!r}: want the id of one")
+
+
+def _check_counts(pattern: Pattern) -> None:
+    numbers = (pattern.wins, pattern.scored, pattern.uses)
+    if sorted(numbers) != list(numbers) or not 0 <= numbers[0] <= numbers[-1] <= _MOST:
+        raise ValueError("wins, scored and uses: want numbers from 0, none above the next")
+    if not 0 <= pattern.confirmed <= _MOST:
+        raise ValueError("confirmed: want a number from 0")
+    if not math.isfinite(pattern.created_at) or not 0 <= pattern.created_at <= 1e11:
+        raise ValueError("created_at: want seconds from 0")
+
+
+def _read(number: int, line: str, name: str) -> tuple[Pattern, Vectors | None]:
     try:
+        if number > _LINES:
+            raise ValueError(f"more than {_LINES} lines")
         if len(line) > _LINE_CHARS:
             raise ValueError(f"{len(line)} characters; at most {_LINE_CHARS}")
         parsed = _Line.model_validate_json(line)
-        return _bounded(parsed.pattern), parsed.vector
+        rows = [parsed.vector] if parsed.vector is not None else parsed.vectors
+        return _checked(parsed.pattern, parsed.v), rows
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         message = ".".join(str(part) for part in first["loc"]) + ": " + first["msg"]
@@ -120,34 +169,42 @@ def _bad(number: int, name: str, message: str) -> UsageError:
 
 def _read_all(
     lines: Iterable[str], name: str, embedder: Embedder
-) -> dict[str, tuple[Pattern, list[float] | None]]:
-    found: dict[str, tuple[Pattern, list[float] | None]] = {}
+) -> dict[str, tuple[Pattern, Vectors | None]]:
+    found: dict[str, tuple[Pattern, Vectors | None]] = {}
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
-        pattern, vector = _read(number, line, name)
+        pattern, rows = _read(number, line, name)
         if pattern.id in found:
             raise _bad(number, name, f"the id {pattern.id!r} comes twice")
-        if vector is not None and pattern.embedder == embedder.name:
-            if len(vector) != embedder.dimension:
-                message = f"a vector of {len(vector)} numbers, not {embedder.dimension}"
-                raise _bad(number, name, message)
+        if rows is not None and pattern.embedder == embedder.name:
             try:
-                found[pattern.id] = pattern, unit(vector)
-            except StoreError as error:
+                found[pattern.id] = pattern, _fitting(rows, pattern, embedder)
+            except (StoreError, ValueError) as error:
                 raise _bad(number, name, str(error)) from error
         else:
             found[pattern.id] = pattern, None
     return found
 
 
+def _fitting(rows: Vectors, pattern: Pattern, embedder: Embedder) -> Vectors:
+    for row in rows:
+        if len(row) != embedder.dimension:
+            raise ValueError(f"a vector of {len(row)} numbers, not {embedder.dimension}")
+    if len(rows) != len(retrieval_texts(pattern)):
+        raise ValueError(f"{len(rows)} vectors for {len(retrieval_texts(pattern))} conditions")
+    return [unit(row) for row in rows]
+
+
 def _embedded(patterns: Iterable[Pattern], embedder: Embedder) -> Iterator[Item]:
     """Patterns with fresh vectors, and the name of who made them."""
     waiting = iter(patterns)
     while page := list(islice(waiting, _BATCH)):
-        vectors = embedder.embed([retrieval_text(pattern) for pattern in page])
-        for pattern, vector in zip(page, vectors, strict=True):
-            yield replace(pattern, embedder=embedder.name), vector
+        texts = [text for pattern in page for text in retrieval_texts(pattern)]
+        vectors = iter(embedder.embed(texts))
+        for pattern in page:
+            rows = list(islice(vectors, len(retrieval_texts(pattern))))
+            yield replace(pattern, embedder=embedder.name), rows
 
 
 def import_patterns(
@@ -172,13 +229,13 @@ def import_patterns(
     if meta is not None:
         check_meta(meta, embedder, where="the pattern store")
     read = _read_all(lines, name, embedder)
-    fresh = _embedded((pattern for pattern, vector in read.values() if vector is None), embedder)
-    ready = {pattern.id: (pattern, vector) for pattern, vector in fresh}
-    for key, (pattern, vector) in read.items():
-        if vector is not None:
-            ready[key] = pattern, vector
+    fresh = _embedded((pattern for pattern, rows in read.values() if rows is None), embedder)
+    ready = {pattern.id: (pattern, rows) for pattern, rows in fresh}
+    for key, (pattern, rows) in read.items():
+        if rows is not None:
+            ready[key] = pattern, rows
     with store.session():
-        kept = {pattern.id: (pattern, vector) for pattern, vector in store.items()}
+        kept = {pattern.id: (pattern, rows) for pattern, rows in store.items()}
         replaced = len(kept.keys() & ready.keys())
         if ready:
             store.rebuild((kept | ready).values(), embedder)
@@ -194,3 +251,13 @@ def reembed(store: VectorStore, embedder: Embedder) -> int:
     with store.session():
         patterns: Sequence[Pattern] = [pattern for pattern, _ in store.items()]
         return store.rebuild(_embedded(patterns, embedder), embedder)
+
+
+def repair(store: EdgeStore, embedder: Embedder) -> int:
+    """Make the index anew from every pattern that can still be read; returns their number.
+
+    Raises:
+        StoreError: the store cannot be read or written.
+    """
+    with store.session():
+        return store.repair(_embedded(store.check().patterns, embedder), embedder)

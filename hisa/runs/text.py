@@ -92,7 +92,8 @@ def summary(run: Run, width: int) -> Iterator[Text]:
     if run.induced:
         yield Text()
     for pattern in run.induced:
-        yield Text(f"learned ({pattern.kind}) {one_line(pattern.lesson, 160)} [{pattern.pattern}]")
+        how = "confirmed" if pattern.confirmed else "learned"
+        yield Text(f"{how} ({pattern.kind}) {one_line(pattern.lesson, 160)} [{pattern.pattern}]")
     if run.torn or run.skipped:
         yield Text(f"log: {run.skipped} lines not understood, last line torn: {run.torn}", "yellow")
 

@@ -188,7 +188,8 @@ class HierarchicalState:
         for event in events:
             match event:
                 case Guidance():
-                    self._advise(event.advice, tuple(use.id for use in event.patterns))
+                    shown = (use.id for use in event.patterns if use.shown)
+                    self._advise(event.advice, tuple(shown))
                 case Planned():
                     planned, acted = event, None
                 case Acted():

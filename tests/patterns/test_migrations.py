@@ -38,7 +38,7 @@ def test_only_what_is_missing_is_applied() -> None:
     assert migrate(recorder, SCHEMA) == SCHEMA
     assert recorder.fields == []
     assert migrate(recorder, 0) == SCHEMA
-    assert recorder.fields == ["domain", "status"] * 2
+    assert recorder.fields == ["domain", "status", "domain", "status", "scope"]
     assert recorder.rewritten == 1
 
 
@@ -79,7 +79,7 @@ def test_edge_goes_from_schema_0_to_now(tmp_path: Path, rows: int) -> None:
 
     assert [path.name for path in tmp_path.glob("shard-*")] == ["shard-2"]
     shard = edge.EdgeShard.load(str(tmp_path / "shard-2"))
-    assert set(shard.info().payload_schema) == {"domain", "status"}
+    assert set(shard.info().payload_schema) == {"domain", "status", "scope"}
     shard.close()
 
 

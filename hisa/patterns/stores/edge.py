@@ -46,7 +46,7 @@ from hisa.patterns.stores.base import (
 )
 from hisa.patterns.stores.journal import Journal
 from hisa.patterns.stores.migrations import SCHEMA, migrate
-from hisa.protocols import Embedder, Pattern, PatternHit
+from hisa.protocols import Embedder, Pattern, PatternHit, Scope
 
 if TYPE_CHECKING:
     import qdrant_edge as edge
@@ -104,6 +104,8 @@ class _Shard:
             size=dimension,
             distance=edge.Distance.Cosine,
             multivector_config=edge.MultiVectorConfig(edge.MultiVectorComparator.MaxSim),
+            # The engine's own default reads whole files, 32 MB each, into memory at every opening.
+            memory=edge.Memory.Cold,
         )
         raw = edge.EdgeShard.create(str(folder), edge.EdgeConfig(vectors=vectors))
         return cls(raw, folder, dimension, fresh=True)
@@ -379,9 +381,15 @@ class EdgeStore:
                 shard.raw.flush()
 
     def search(
-        self, vector: Sequence[float], *, domain: str | None, limit: int, threshold: float
+        self,
+        vector: Sequence[float],
+        *,
+        domain: str | None,
+        limit: int,
+        threshold: float,
+        scope: Scope | None = None,
     ) -> builtins.list[PatternHit]:
-        """Active patterns by falling cosine similarity, at least ``threshold``."""
+        """Active patterns by falling cosine similarity, at least ``threshold``; of one scope or all."""
         import qdrant_edge as edge
 
         with self.session(), _explained(self.folder):
@@ -393,7 +401,7 @@ class EdgeStore:
                 edge.QueryRequest(
                     limit=limit,
                     query=edge.Query.Nearest([float(x) for x in vector]),
-                    filter=_filter(status="active", domain=domain),
+                    filter=_filter(status="active", domain=domain, scope=scope),
                     with_payload=True,
                     score_threshold=threshold,
                 )

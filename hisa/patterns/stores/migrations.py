@@ -32,8 +32,8 @@ def _2_several_vectors_and_counts_of_real_uses(store: Indexed) -> None:
     # Counts were taken of every run that was advised, whether it used the pattern or had a score;
     # what they would have been cannot be told any more.
     store.rewrite(lambda payload: payload | {"uses": 0, "wins": 0})
-    store.index_keyword("domain")
-    store.index_keyword("status")
+    for field in ("domain", "status", "scope"):
+        store.index_keyword(field)
 
 
 MIGRATIONS: tuple[Callable[[Indexed], None], ...] = (

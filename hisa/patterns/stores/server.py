@@ -30,7 +30,7 @@ from hisa.patterns.stores.base import (
     to_payload,
 )
 from hisa.patterns.stores.migrations import SCHEMA, migrate
-from hisa.protocols import Embedder, Pattern, PatternHit
+from hisa.protocols import Embedder, Pattern, PatternHit, Scope
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient, models
@@ -278,9 +278,15 @@ class ServerStore:
                 )
 
     def search(
-        self, vector: Sequence[float], *, domain: str | None, limit: int, threshold: float
+        self,
+        vector: Sequence[float],
+        *,
+        domain: str | None,
+        limit: int,
+        threshold: float,
+        scope: Scope | None = None,
     ) -> builtins.list[PatternHit]:
-        """Active patterns by falling cosine similarity, at least ``threshold``."""
+        """Active patterns by falling cosine similarity, at least ``threshold``; of one scope or all."""
         with self.session():
             opened = self._opened()
             if opened is None:
@@ -289,7 +295,7 @@ class ServerStore:
             found = self._client.query_points(
                 opened[0].name,
                 query=[list(vector)],
-                query_filter=_filter(status="active", domain=domain),
+                query_filter=_filter(status="active", domain=domain, scope=scope),
                 limit=limit,
                 score_threshold=threshold,
                 with_payload=True,

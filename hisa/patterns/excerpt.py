@@ -1,0 +1,87 @@
+"""A run's steps within a number of tokens, for a model that learns from them.
+
+What went wrong teaches most, with the step before it and the one after; then how the run ended
+and how it began. What is left out is counted by how it ended, in its place.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from hisa.models.tokens import estimate_tokens
+
+__all__ = ["STEPS_TOKENS", "excerpt", "step_numbers", "verdict"]
+
+STEPS_TOKENS = 4000
+"""Tokens of the steps, so that with instructions and task a request stays within 6,000."""
+_LINE_TOKENS = 400
+"""Longest line; a step's own limit is lower unless raised by a setting."""
+_FIRST, _LAST = 5, 10
+_STEP = re.compile(r"\AStep (\d+):")
+_VERDICT = re.compile(r"(Succeeded|No visible change|Unexpected|Failed)\.")
+
+
+def step_numbers(lines: Sequence[str]) -> dict[int, str]:
+    """Lines of steps by the numbers that they begin with."""
+    found = ((_STEP.match(line), line) for line in lines)
+    return {int(match[1][:9]): line for match, line in found if match}
+
+
+def verdict(line: str) -> str:
+    """How a step ended: the words its result begins with, in lower case."""
+    found = _VERDICT.match(line.rpartition(" | Result: ")[2])
+    return found[1].lower() if found else "without a verdict"
+
+
+def _flat(line: str) -> str:
+    """One line, both ends kept where it is too long: the beginning says what, the end what of."""
+    text = " ".join(line.split())
+    while estimate_tokens(text) > _LINE_TOKENS:
+        room = len(text) * 3 // 8
+        text = f"{text[:room]} … {text[-room:]}"
+    return text
+
+
+def _by_worth(lines: Sequence[str]) -> Iterator[int]:
+    """Places of lines, the most telling first; a place may come more than once."""
+    count = len(lines)
+    wrong = [place for place in range(count) if verdict(lines[place]) != "succeeded"]
+    yield from range(count - 1, max(-1, count - 4), -1)
+    yield from reversed(wrong)
+    yield from range(min(_FIRST, count))
+    yield from range(count - 1, max(-1, count - 1 - _LAST), -1)
+    for place in reversed(wrong):
+        yield from (near for near in (place + 1, place - 1) if 0 <= near < count)
+    yield from range(count - 1, -1, -1)
+
+
+def excerpt(lines: Sequence[str], limit: int) -> list[str]:
+    """The lines in their order, within ``limit`` tokens; gaps say what is left out."""
+    flat = [_flat(line) for line in lines]
+    order = list(dict.fromkeys(_by_worth(flat)))
+
+    def tokens(most: int) -> int:
+        return estimate_tokens("\n".join(_with_gaps(flat, set(order[:most]))))
+
+    most = bisect_right(range(len(order)), limit, key=lambda place: tokens(place + 1))
+    while most and tokens(most) > limit:
+        most -= 1
+    return _with_gaps(flat, set(order[:most]))
+
+
+def _with_gaps(lines: Sequence[str], kept: set[int]) -> list[str]:
+    shown: list[str] = []
+    gap: Counter[str] = Counter()
+    for place, line in enumerate([*lines, ""]):
+        if place == len(lines) or place in kept:
+            if gap:
+                counts = ", ".join(f"{number} {verdict}" for verdict, number in gap.items())
+                shown.append(f"({gap.total()} steps are left out here: {counts})")
+                gap = Counter()
+            shown += [line] if place < len(lines) else []
+        else:
+            gap[verdict(line)] += 1
+    return shown

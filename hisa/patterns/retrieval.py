@@ -1,0 +1,80 @@
+"""Which patterns a task is told of, by their scope.
+
+- ``family``: one of its conditions is near the task.
+- ``page``: the same, or the task names the page.
+- ``application``: every task of the domain, whatever it is about.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from hisa.config import PatternSettings
+from hisa.patterns.stores.base import VectorStore
+from hisa.patterns.text import query_texts
+from hisa.protocols import Embedder, Pattern, PatternHit, Scope, Task
+
+__all__ = ["WIDE", "retrieve"]
+
+WIDE = 2
+"""Places among the hits that lessons of the whole application take from those of the task."""
+_PAGES = 20
+"""Pages looked through for one that the task names."""
+
+
+def retrieve(
+    store: VectorStore, embedder: Embedder, task: Task, *, settings: PatternSettings
+) -> tuple[PatternHit, ...]:
+    """At most ``settings.top`` patterns of the task's domain, nearest first.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    if store.meta() is None:
+        return ()
+    queries = embedder.embed(query_texts(task.instruction))
+    with store.session():
+        near = _best(store, queries, task.domain, None, settings.top, settings.threshold)
+        pages = _best(store, queries, task.domain, "page", _PAGES, -1.0)
+        wide = _best(store, queries, task.domain, "application", settings.top, -1.0)
+    named = {key: hit for key, hit in pages.items() if _names(task.instruction, hit.pattern)}
+    own = {key: hit for key, hit in (near | named).items() if key not in wide}
+    general = _ranked(wide.values())
+    room = max(settings.top - len(own), min(WIDE, settings.top))
+    chosen = general[:room]
+    return tuple(_ranked([*_ranked(own.values())[: settings.top - len(chosen)], *chosen]))
+
+
+def _best(
+    store: VectorStore,
+    queries: Sequence[Sequence[float]],
+    domain: str,
+    scope: Scope | None,
+    limit: int,
+    threshold: float,
+) -> dict[str, PatternHit]:
+    """Hits by pattern, each at its nearest query."""
+    best: dict[str, PatternHit] = {}
+    for vector in queries:
+        for hit in store.search(
+            vector, domain=domain, scope=scope, limit=limit, threshold=threshold
+        ):
+            known = best.get(hit.pattern.id)
+            if known is None or known.score < hit.score:
+                best[hit.pattern.id] = hit
+    return best
+
+
+def _ranked(hits: Iterable[PatternHit]) -> list[PatternHit]:
+    return sorted(hits, key=lambda hit: -hit.score)
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w{3,}", text.casefold()))
+
+
+def _names(instruction: str, page: Pattern) -> bool:
+    """Whether the instruction has every word of one of the page's names."""
+    words = _words(instruction)
+    return any(_words(name) and _words(name) <= words for name in page.conditions)
