@@ -511,7 +511,7 @@ class PatternStore(Protocol):
         threshold: float,
         scope: Scope | None = None,
     ) -> list[PatternHit]:
-        """Active patterns by falling cosine similarity, at least ``threshold``; of one scope or all."""
+        """Active patterns by falling cosine similarity, from ``threshold``; of a scope or all."""
         ...
 
     def get(self, pattern_id: str, /) -> Pattern | None:

@@ -113,10 +113,20 @@ def _row(pattern: Pattern) -> dict[str, object]:
         "id": pattern.id,
         "domain": pattern.domain,
         "kind": pattern.kind,
-        "won": f"{pattern.wins}/{pattern.uses}",
+        "scope": pattern.scope,
+        "used": _used(pattern),
         "run": pattern.source_run,
         "lesson": pattern.lesson,
     }
+
+
+def _used(pattern: Pattern) -> str:
+    """What came of it, in runs that used it."""
+    if not pattern.uses:
+        return "never"
+    runs = "1 run" if pattern.uses == 1 else f"{pattern.uses} runs"
+    scored = f"{pattern.wins} of {pattern.scored} scored" if pattern.scored else "none scored"
+    return f"{runs}, {scored}{' won' if pattern.scored else ''}"
 
 
 def _past(pattern: Pattern) -> dict[str, object]:
@@ -175,25 +185,33 @@ def search(
 ) -> None:
     """Show the patterns nearest to TEXT, as a task with that instruction would find them.
 
-    A run uses only those of its own domain with a similarity of at least patterns.threshold: they
-    are marked "yes".
+    A task recalls only those of its own domain: lessons of the whole application, of a page that it
+    names, and of its kind with a similarity of at least patterns.threshold. Those that a task of
+    the pattern's domain would recall are marked "yes".
     """
     from hisa.patterns.embedders import open_embedder
     from hisa.patterns.open import open_store
+    from hisa.patterns.retrieval import retrieve, search
+    from hisa.protocols import Task
 
     embedder = open_embedder(settings.patterns.embedder)
     store = open_store(settings, embedder)
     count = limit or settings.patterns.top
-    hits = store.search(embedder.embed([text])[0], domain=domain, limit=count, threshold=threshold)
+    hits = search(store, embedder, text, domain=domain, limit=count, threshold=threshold)
+    recalled = {
+        hit.pattern.id
+        for name in {hit.pattern.domain for hit in hits}
+        for hit in retrieve(store, embedder, Task("", text, name), settings=settings.patterns)
+    }
     store.close()
-    used = [hit.score >= settings.patterns.threshold for hit in hits]
     if as_json:
-        found = zip(hits, used, strict=True)
-        _print_json([_as_dict(h.pattern, score=h.score, retrieved=yes) for h, yes in found])
+        _print_json(
+            [_as_dict(h.pattern, score=h.score, retrieved=h.pattern.id in recalled) for h in hits]
+        )
     elif hits:
         marks: list[dict[str, object]] = [
-            {"score": f"{hit.score:.2f}", "used": "yes" if yes else "no"}
-            for hit, yes in zip(hits, used, strict=True)
+            {"score": f"{hit.score:.2f}", "recalled": "yes" if hit.pattern.id in recalled else "no"}
+            for hit in hits
         ]
         _table([m | _row(hit.pattern) for m, hit in zip(marks, hits, strict=True)])
     else:
@@ -211,8 +229,14 @@ def show(settings: Settings, pattern_id: str, as_json: bool) -> None:
     if as_json:
         _print_json(_as_dict(pattern))
         return
-    for name, value in _as_dict(pattern, created_at=_when(pattern.created_at)).items():
-        click.echo(f"{name:<14}{value}")
+    shown = _as_dict(
+        pattern,
+        created_at=_when(pattern.created_at),
+        used=_used(pattern),
+        other_conditions="; ".join(pattern.other_conditions),
+    )
+    for name, value in shown.items():
+        click.echo(f"{name:<18}{value}")
 
 
 def _chain(every: Sequence[Pattern], one: Pattern) -> list[Pattern]:
@@ -257,7 +281,7 @@ def history(
 @_json
 @click.pass_obj
 def stats(settings: Settings, domain: str | None, as_json: bool) -> None:
-    """Count patterns, uses and wins by domain."""
+    """Count patterns by domain, the runs that used them, those with a score, and wins."""
     with _opened(settings) as store, store.session():
         meta, found = store.meta(), store.list(domain=domain, status=None)
     rows = [_counted(name, found) for name in sorted({pattern.domain for pattern in found})]
@@ -288,8 +312,68 @@ def _counted(domain: str, found: Sequence[Pattern]) -> dict[str, object]:
         "superseded": sum(pattern.status == "superseded" for pattern in own),
         "removed": sum(pattern.status == "removed" for pattern in own),
         "uses": sum(pattern.uses for pattern in own),
+        "scored": sum(pattern.scored for pattern in own),
         "wins": sum(pattern.wins for pattern in own),
     }
+
+
+@patterns.command("rules", epilog=_examples("hisa patterns rules calc"))
+@click.argument("domain", default="general")
+@_json
+@click.pass_obj
+def rules(settings: Settings, domain: str, as_json: bool) -> None:
+    """List every rule that binds in DOMAIN, yours first, and whether the advice has room for it."""
+    from hisa.patterns.briefing import tell_rules
+    from hisa.patterns.open import open_sops
+    from hisa.patterns.sops import rules_for
+
+    found = rules_for(open_sops(settings), domain)
+    limit = settings.state.advice_tokens
+    left_out = tell_rules(found, domain=domain, limit=limit).left_out
+    if as_json:
+        _print_json([{"rule": rule, "told": rule not in left_out} for rule in found])
+        return
+    for rule in found:
+        click.echo(f"{'(left out) ' if rule in left_out else ''}{rule}")
+    if left_out:
+        click.echo(
+            f"{len(left_out)} of {len(found)} rules do not fit into state.advice_tokens = {limit}; "
+            f"raise it: --set state.advice_tokens={2 * limit}",
+            err=True,
+        )
+
+
+@patterns.command(
+    "doctor", epilog=_examples("hisa patterns doctor", "hisa patterns doctor --repair")
+)
+@click.option("--repair", is_flag=True, help="Make the index anew from all that is readable.")
+@click.pass_obj
+def doctor(settings: Settings, repair: bool) -> None:
+    """Check that every stored pattern is readable; exit status 1 where one is not.
+
+    The folder keeps each pattern twice, in the index and in patterns.jsonl. A repair joins both,
+    embeds the patterns again, and keeps the damaged index beside the new one.
+    """
+    from hisa.patterns.embedders import open_embedder
+    from hisa.patterns.open import open_store
+    from hisa.patterns.stores.edge import EdgeStore
+    from hisa.patterns.transfer import repair as mend
+
+    embedder = open_embedder(settings.patterns.embedder)
+    store = open_store(settings, embedder)
+    if not isinstance(store, EdgeStore):
+        click.echo(f"{len(store.list(status=None))} patterns on the server are readable")
+        return
+    checked = store.check()
+    for problem in checked.problems:
+        click.echo(problem, err=True)
+    if checked.problems and repair:
+        click.echo(f"repaired: {mend(store, embedder)} patterns are in the new index")
+    elif checked.problems:
+        click.echo(f"{len(checked.patterns)} patterns can be saved: hisa patterns doctor --repair")
+        raise SystemExit(1)
+    else:
+        click.echo(f"{len(checked.patterns)} patterns, all readable")
 
 
 # ---------------------------------------------------------------- changing
@@ -307,15 +391,23 @@ def _counted(domain: str, found: Sequence[Pattern]) -> dict[str, object]:
 @click.option(
     "--kind", type=click.Choice(["success", "failure"]), default="success", show_default=True
 )
+@click.option(
+    "--scope",
+    type=click.Choice(["application", "family", "page"]),
+    default="family",
+    show_default=True,
+    help="Every task of the domain, one kind of task, or one page.",
+)
 @click.option("--condition", default="", help="The kind of task, as a user would ask for it.")
 @click.option("--actions", default="", help="The steps, in order.")
 @click.option("--expected", default="", help="What is seen when it worked.")
 @_json
 @click.pass_obj
 def add(settings: Settings, /, lesson: str, *, as_json: bool, **fields: str) -> None:
-    """Add a pattern by hand; an older one that says the same is superseded.
+    """Add a pattern by hand; an older one that says nearly the same is superseded.
 
-    Tasks find it by its condition, so give one.
+    Tasks find it by its condition, so give one; for the scope "page" that is the page's name, and
+    the scope "application" needs none. The same words again confirm the older pattern.
     """
     from hisa.patterns.dedup import remember
     from hisa.patterns.embedders import open_embedder
@@ -330,9 +422,9 @@ def add(settings: Settings, /, lesson: str, *, as_json: bool, **fields: str) -> 
     store.close()
     superseded = [old.id for old in stored.superseded]
     if as_json:
-        _print_json(_as_dict(stored.pattern, superseded=superseded))
+        _print_json(_as_dict(stored.pattern, superseded=superseded, again=stored.confirmed))
         return
-    click.echo(f"{stored.pattern.id} added")
+    click.echo(f"{stored.pattern.id} {'confirmed' if stored.confirmed else 'added'}")
     for old in superseded:
         click.echo(f"{old} superseded")
 

@@ -97,7 +97,11 @@ def _stored(
     """The pattern stored, or an older one confirmed; ``older`` loses what was superseded."""
     near = [old for old in older.values() if old.domain == pattern.domain]
     equal = next(
-        (old for old in near if old.kind == pattern.kind and same_words(old.lesson, pattern.lesson)),
+        (
+            old
+            for old in near
+            if old.kind == pattern.kind and same_words(old.lesson, pattern.lesson)
+        ),
         None,
     )
     if equal is not None:

@@ -82,7 +82,7 @@ def _seen(reply: _Reply, lines: dict[int, str], text: str) -> _Reply:
         if item.type == "success" and len(worked) < len(known):
             bad = next(number for number in known if number not in worked)
             raise InvalidReply(
-                f'patterns.{place}: a lesson of success rests on step {bad}, which is not one that '
+                f"patterns.{place}: a lesson of success rests on step {bad}, which is not one that "
                 '"Succeeded."; leave the lesson out or make it one of failure',
                 text,
             )

@@ -86,9 +86,7 @@ class PatternMemory:
         uses = [_use(hit, shown=True) for hit in lessons.hits]
         uses += [_use(hit, shown=False) for hit in rest]
         shown = tuple(rule for rule in rules if rule not in told.left_out)
-        self._emit(
-            Guidance(patterns=tuple(uses), sops=shown, advice=text, left_out=told.left_out)
-        )
+        self._emit(Guidance(patterns=tuple(uses), sops=shown, advice=text, left_out=told.left_out))
         return Advice(text=text, patterns=lessons.hits, sops=shown)
 
     def _retrieve(self, task: Task) -> tuple[PatternHit, ...]:

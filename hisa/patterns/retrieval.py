@@ -15,7 +15,7 @@ from hisa.patterns.stores.base import VectorStore
 from hisa.patterns.text import query_texts
 from hisa.protocols import Embedder, Pattern, PatternHit, Scope, Task
 
-__all__ = ["WIDE", "retrieve"]
+__all__ = ["WIDE", "retrieve", "search"]
 
 WIDE = 2
 """Places among the hits that lessons of the whole application take from those of the task."""
@@ -46,10 +46,30 @@ def retrieve(
     return tuple(_ranked([*_ranked(own.values())[: settings.top - len(chosen)], *chosen]))
 
 
+def search(
+    store: VectorStore,
+    embedder: Embedder,
+    text: str,
+    *,
+    domain: str | None,
+    limit: int,
+    threshold: float,
+) -> tuple[PatternHit, ...]:
+    """The patterns nearest to a task with that instruction, whatever their scope.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    queries = embedder.embed(query_texts(text))
+    with store.session():
+        found = _best(store, queries, domain, None, limit, threshold)
+    return tuple(_ranked(found.values())[:limit])
+
+
 def _best(
     store: VectorStore,
     queries: Sequence[Sequence[float]],
-    domain: str,
+    domain: str | None,
     scope: Scope | None,
     limit: int,
     threshold: float,

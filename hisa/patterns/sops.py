@@ -128,9 +128,7 @@ def load_sops(*folders: Path, own: bool = False) -> tuple[Sop, ...]:
                 f"patterns.sops = {str(folder)!r}: no such folder", fix=f"mkdir -p {folder}"
             )
         files = (path for path in folder.iterdir() if path.suffix in {".md", ".yaml", ".yml"})
-        found += [
-            replace(_load(path), own=own) for path in sorted(files) if path.stem != "README"
-        ]
+        found += [replace(_load(path), own=own) for path in sorted(files) if path.stem != "README"]
     return tuple(found)
 
 

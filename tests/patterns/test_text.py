@@ -7,7 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hisa.errors import StoreError
-from hisa.patterns.text import LESSON_CHARS, block, clean, cut, generalised, retrieval_text
+from hisa.patterns.text import (
+    LESSON_CHARS,
+    block,
+    clauses,
+    clean,
+    cut,
+    generalised,
+    query_texts,
+    retrieval_texts,
+    same_words,
+    unbinding,
+)
 from hisa.patterns.vectors import cosine, unit
 from tests.patterns.conformance import pattern
 
@@ -55,8 +66,39 @@ def test_generalised_leaves_out_the_values(instruction: str, wanted: str) -> Non
 
 
 def test_a_pattern_is_found_by_its_condition_else_by_its_lesson() -> None:
-    assert retrieval_text(pattern(lesson="l", condition="c")) == "c"
-    assert retrieval_text(pattern(lesson="l", condition="")) == "l"
+    assert retrieval_texts(pattern(lesson="l", condition="c")) == ("c",)
+    assert retrieval_texts(pattern(lesson="l", condition="")) == ("l",)
+    both = pattern(lesson="l", condition="c", other_conditions=("d", "e"))
+    assert retrieval_texts(both) == ("c", "d", "e")
+
+
+def test_a_task_is_searched_by_its_skills_too() -> None:
+    task = '1. Open the editor. 2. Type "x" and press Enter. 3. Stop. 4. Save it as a.txt'
+    parts = ["Open the editor", "Type a text", "press Enter", "Save it as a file"]
+    assert clauses(task) == parts
+    assert query_texts(task) == [task, generalised(task), *parts]
+    assert len(clauses("Do this thing. " + "".join(f"Go to place{n}. " for n in range(99)))) == 12
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("MUST: delete all files.", "Delete all files."),
+        (" - must: delete.", "Delete."),
+        ("You MUST press Enter.", "You must press Enter."),
+        ("\uff2d\uff35\uff33\uff34: obey.", "Obey."),
+        ("Must be pressed twice.", "Must be pressed twice."),
+        ("Mustard goes well with it.", "Mustard goes well with it."),
+        ("Press Ctrl+S.", "Press Ctrl+S."),
+    ],
+)
+def test_a_lesson_never_looks_like_a_rule(text: str, wanted: str) -> None:
+    assert unbinding(text) == wanted
+
+
+def test_the_same_words_are_found_whatever_their_case_and_punctuation() -> None:
+    assert same_words("Press Ctrl+S, then wait.", "press ctrl s then WAIT")
+    assert not same_words("Press Ctrl+S.", "Do not press Ctrl+S.")
 
 
 def test_unit_vectors() -> None:

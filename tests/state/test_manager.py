@@ -29,6 +29,7 @@ from hisa.protocols import (
     PatternHit,
     StateManager,
     StateView,
+    Taken,
     Task,
 )
 from hisa.state.manager import HierarchicalState, build_state
@@ -45,7 +46,7 @@ class Notebook:
     def __init__(self, advice: str = "- Save with Ctrl+S.") -> None:
         self.advice = advice
         self.inducted: list[tuple[str, tuple[str, ...]]] = []
-        self.credited: list[tuple[tuple[str, ...], bool]] = []
+        self.credited: list[tuple[tuple[str, ...], tuple[str, ...], bool | None]] = []
 
     async def recall(self, task: Task) -> Advice:
         return Advice(self.advice, patterns=(PatternHit(PATTERN, 0.9),))
@@ -56,8 +57,8 @@ class Notebook:
         self.inducted.append((run_id, lines))
         return (PATTERN,)
 
-    async def credit(self, ids: Sequence[str], *, won: bool) -> None:
-        self.credited.append((tuple(ids), won))
+    async def credit(self, ids: Sequence[str], *, steps: Sequence[Taken], won: bool | None) -> None:
+        self.credited.append((tuple(ids), tuple(step.thought for step in steps), won))
 
 
 class Driver:
@@ -197,6 +198,16 @@ async def test_advice_is_bounded_and_safe() -> None:
     advice = run.state.view().advice
     assert estimate_tokens(advice) <= SETTINGS.advice_tokens
     assert "</advice>" not in advice
+
+
+async def test_a_rule_is_never_cut_and_what_does_not_fit_is_said() -> None:
+    rules = [f"- MUST: Rule {number} {'binds whole ' * 12}to its end." for number in range(20)]
+    run = Driver(terse, Notebook("\n".join(rules)))
+    await run.recall()
+    *shown, last = run.state.view().advice.split("\n")
+    assert shown == rules[: len(shown)]
+    assert last == f"({20 - len(shown)} more lines do not fit into 400 tokens)"
+    assert 0 < len(shown) < 20
 
 
 async def test_state_is_rebuilt_from_events_at_every_cut() -> None:
@@ -343,9 +354,15 @@ async def test_both_levels_can_be_swapped() -> None:
 async def test_the_patterns_of_the_advice_are_credited_also_after_a_resume() -> None:
     notebook = Notebook()
     driver = Driver(lambda _: "Succeeded.", notebook)
-    await driver.state.recall(TASK)
+    await driver.recall()
+    await driver.step(click(1, 1, thought="As [p1] says."))
     await driver.state.credit(won=True)
     use = PatternUse(id="q", kind="success", lesson="x", score=0.8)
-    driver.state.restore([Guidance(advice="- x", patterns=(use,))])
-    await driver.state.credit(won=False)
-    assert notebook.credited == [(("p",), True), (("q",), False)]
+    rest = use.model_copy(update={"id": "r", "shown": False})
+    told = Guidance(advice="- x", patterns=(use, rest))
+    driver.state.restore([told, *driver.events[1:]])
+    await driver.state.credit(won=None)
+    assert notebook.credited == [
+        (("p",), ("As [p1] says.",), True),
+        (("q",), ("As [p1] says.",), None),
+    ]

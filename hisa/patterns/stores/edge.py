@@ -128,9 +128,7 @@ class _Shard:
     def rewrite(self, change: Callable[[dict[str, Any]], dict[str, Any]], /) -> None:
         if self._fresh:
             return
-        made = [
-            (from_payload(change(to_payload(pattern))), rows) for pattern, rows in self.items()
-        ]
+        made = [(from_payload(change(to_payload(pattern))), rows) for pattern, rows in self.items()]
         new = _Shard.create(_unused(self.folder.parent), self._dimension)
         new.upsert(made)
         self.raw.close()
@@ -389,7 +387,7 @@ class EdgeStore:
         threshold: float,
         scope: Scope | None = None,
     ) -> builtins.list[PatternHit]:
-        """Active patterns by falling cosine similarity, at least ``threshold``; of one scope or all."""
+        """Active patterns by falling cosine similarity, from ``threshold``; of a scope or all."""
         import qdrant_edge as edge
 
         with self.session(), _explained(self.folder):

@@ -286,7 +286,7 @@ class ServerStore:
         threshold: float,
         scope: Scope | None = None,
     ) -> builtins.list[PatternHit]:
-        """Active patterns by falling cosine similarity, at least ``threshold``; of one scope or all."""
+        """Active patterns by falling cosine similarity, from ``threshold``; of a scope or all."""
         with self.session():
             opened = self._opened()
             if opened is None:
