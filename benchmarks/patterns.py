@@ -26,7 +26,8 @@ from hisa.patterns.embedders.minilm import MiniLM
 from hisa.patterns.stores.base import Item, VectorStore, point_id
 from hisa.patterns.stores.edge import EdgeStore
 from hisa.patterns.stores.server import ServerStore
-from hisa.patterns.text import generalised, query_texts
+from hisa.patterns.text import clauses, generalised, query_texts
+from hisa.patterns.vectors import cosine
 from hisa.protocols import Pattern
 
 DOMAINS = ("calc", "text_editor", "browser", "terminal")
@@ -44,7 +45,7 @@ def items(count: int) -> Iterator[Item]:
     for number, row in enumerate(unit_rows(count, 0)):
         domain = DOMAINS[number % len(DOMAINS)]
         lesson = f"lesson {number} with some words that stand for a real one"
-        yield Pattern(f"p{number}", domain, "success", lesson, created_at=number), row.tolist()
+        yield Pattern(f"p{number}", domain, "success", lesson, created_at=number), [row.tolist()]
 
 
 def timed(action: Callable[[], object]) -> float:
@@ -84,8 +85,8 @@ def measure_local(folder: Path, count: int, queries: list[list[float]]) -> dict[
         "p", vectors_config=models.VectorParams(size=DIMENSION, distance=models.Distance.COSINE)
     )
     points = [
-        models.PointStruct(id=point_id(p.id), vector=vector, payload=asdict(p))
-        for p, vector in items(count)
+        models.PointStruct(id=point_id(p.id), vector=rows[0], payload=asdict(p))
+        for p, rows in items(count)
     ]
     insert = timed(
         lambda: [client.upsert("p", points[i : i + 256]) for i in range(0, len(points), 256)]
@@ -173,8 +174,8 @@ def print_speed(result: dict[str, Any]) -> None:
 def texts() -> dict[str, Any]:
     """Cosine of the second task of each family with several texts made of the first.
 
-    As in a run, the query is the task's instruction with and without its values, whichever is
-    nearer.
+    As in a run, the queries are the task's instruction, the same without its values, and its
+    clauses, whichever is nearest.
     """
     families = json.loads(FAMILIES.read_text(encoding="utf-8"))
     model = MiniLM()
@@ -185,16 +186,16 @@ def texts() -> dict[str, Any]:
         "instruction": lambda f: f["first"],
         "instruction, generalised": lambda f: generalised(f["first"]),
         "instruction + lesson": lambda f: f"{f['first']} {f['lesson']}",
+        "clause nearest to the lesson": lambda f: nearest_clause(model, f["first"], f["lesson"]),
     }
-    seconds = [query_texts(family["second"]) for family in families]
-    queries = [np.array(model.embed([texts[which] for texts in seconds])) for which in (0, -1)]
+    queries = [np.array(model.embed(query_texts(family["second"]))) for family in families]
     groups = [family["condition"] for family in families]
     alike = np.array([[a == b for b in groups] for a in groups])
     own = np.eye(len(families), dtype=bool)
     result = {}
     for name, text in kinds.items():
         places = np.array(model.embed([text(family) for family in families])).T
-        scores = np.maximum(queries[0] @ places, queries[1] @ places)
+        scores = np.array([(rows @ places).max(axis=0) for rows in queries])
         result[name] = {
             "same_median": float(np.median(scores[own])),
             "same_least": float(scores[own].min()),
@@ -203,6 +204,13 @@ def texts() -> dict[str, Any]:
             "other_retrieved": float((scores[~alike] >= 0.5).mean()),
         }
     return result
+
+
+def nearest_clause(model: MiniLM, instruction: str, lesson: str) -> str:
+    """The skill in the instruction that the lesson is about, as `PatternMemory` finds it."""
+    parts = clauses(instruction) or [generalised(instruction)]
+    vector, *rest = model.embed([lesson, *parts])
+    return max(zip(parts, rest, strict=True), key=lambda pair: cosine(vector, pair[1]))[0]
 
 
 def print_texts(result: dict[str, Any]) -> None:

@@ -35,15 +35,18 @@ def retrieve(
         return ()
     queries = embedder.embed(query_texts(task.instruction))
     with store.session():
-        near = _best(store, queries, task.domain, None, settings.top, settings.threshold)
+        near = _best(store, queries, task.domain, "family", settings.top, settings.threshold)
         pages = _best(store, queries, task.domain, "page", _PAGES, -1.0)
         wide = _best(store, queries, task.domain, "application", settings.top, -1.0)
-    named = {key: hit for key, hit in pages.items() if _names(task.instruction, hit.pattern)}
-    own = {key: hit for key, hit in (near | named).items() if key not in wide}
-    general = _ranked(wide.values())
+    own = [*near.values()]
+    own += [
+        hit
+        for hit in pages.values()
+        if hit.score >= settings.threshold or _names(task.instruction, hit.pattern)
+    ]
     room = max(settings.top - len(own), min(WIDE, settings.top))
-    chosen = general[:room]
-    return tuple(_ranked([*_ranked(own.values())[: settings.top - len(chosen)], *chosen]))
+    general = _ranked(wide.values())[:room]
+    return tuple(_ranked([*_ranked(own)[: settings.top - len(general)], *general]))
 
 
 def search(

@@ -33,7 +33,7 @@ class Told:
 
 
 def _lesson(hit: PatternHit) -> str:
-    return clean(_MARKS.sub("", unbinding(hit.pattern.lesson)))
+    return unbinding(clean(_MARKS.sub("", hit.pattern.lesson)))
 
 
 def _lesson_line(number: int, hit: PatternHit) -> str:

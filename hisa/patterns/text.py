@@ -44,7 +44,7 @@ _CLAUSE_END = re.compile(r"(?<=[.;])\s+|,? and |, |\n+")
 _CLAUSES = 12
 """Clauses of an instruction that are searched by; each costs an embedding."""
 _MARKED = re.compile(r"\A\W*[Mm]ust\b\s*[:!]|\bMUST\b")
-_LEADING = re.compile(r"\A\W*must\b\W*", re.IGNORECASE)
+_LEADING = re.compile(r"\A\W*must\b[\s:!,.-]*", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
 
 

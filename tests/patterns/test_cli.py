@@ -35,7 +35,7 @@ def filled(settings: Settings) -> EdgeStore:
         pattern("old2", created_at=2.0, status="superseded", superseded_by="abd2"),
         pattern("gone", created_at=3.0, status="removed"),
     ]
-    store.rebuild(((row, [1.0] + [0.0] * 383) for row in rows), MiniLM())
+    store.rebuild(((row, [[1.0] + [0.0] * 383]) for row in rows), MiniLM())
     return store
 
 

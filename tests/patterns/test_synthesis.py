@@ -1,4 +1,4 @@
-"""Advice is at most five bullets within its tokens, whatever the model answers."""
+"""Lessons become at most five marked bullets within their tokens, whatever the model answers."""
 
 from __future__ import annotations
 
@@ -8,52 +8,76 @@ from hypothesis import strategies as st
 
 from hisa.models.fakes import ScriptedModel
 from hisa.models.tokens import estimate_tokens
-from hisa.patterns.synthesis import BULLETS, bounded, synthesise
+from hisa.patterns.synthesis import BULLETS, Told, bounded, synthesise
 from hisa.protocols import PatternHit
 from tests.patterns.conformance import pattern
 
-HITS = (PatternHit(pattern("3f2a", lesson="Use\nthe menu.", kind="failure"), 0.661),)
+HITS = (
+    PatternHit(pattern("3f2a", lesson="Use\nthe menu.", kind="failure"), 0.661),
+    PatternHit(pattern("4b1c", lesson="MUST: [p1] Wait.", kind="success"), 0.55),
+)
 RULES = ("Save it.",)
 
 
-async def ask(model: ScriptedModel, limit: int = 100) -> str:
+async def ask(model: ScriptedModel, limit: int = 100) -> Told:
     return await synthesise(model, "Sort it", hits=HITS, rules=RULES, limit=limit)
 
 
-async def test_the_request_marks_rules_and_lessons() -> None:
-    model = ScriptedModel(["- MUST: Save it.\n- Use the menu."])
-    assert await ask(model) == "- MUST: Save it.\n- Use the menu."
+async def test_the_request_marks_lessons_and_shows_rules() -> None:
+    model = ScriptedModel(["- [p1] Use the menu."])
+    assert await ask(model) == Told("- [p1] Use the menu.", HITS[:1])
     (request,) = model.requests
     assert request.text.startswith("# Pattern synthesis\n")
     assert request.text.endswith(
         "\n<task>\nSort it\n</task>\n<requirements>\n- Save it.\n</requirements>\n"
-        "<lessons>\n[3f2a] (failure, 0.66) Use the menu.\n</lessons>"
+        "<lessons>\n[p1] (failure, 0.66) Use the menu.\n[p2] (success, 0.55) Wait.\n</lessons>"
     )
 
 
-async def test_nothing_to_say_asks_nothing() -> None:
-    assert await synthesise(ScriptedModel([]), "x", hits=(), rules=(), limit=100) == ""
+async def test_rules_alone_ask_nothing() -> None:
+    told = await synthesise(ScriptedModel([]), "x", hits=(), rules=RULES, limit=100)
+    assert told == Told()
 
 
 async def test_an_empty_answer_is_no_advice() -> None:
-    assert await ask(ScriptedModel(["\n"])) == ""
+    assert await ask(ScriptedModel(["\n"])) == Told()
+
+
+async def test_marks_count_the_lessons_that_are_told_of() -> None:
+    told = await ask(ScriptedModel(["- [p2] MUST: Wait, as [p1] says."]))
+    assert told == Told("- [p1] Wait, as says.", HITS[1:])
+    told = await ask(ScriptedModel(["- [p2][p1] Both.\n- [p2] Again."]))
+    assert told == Told("- [p1, p2] Both.\n- [p2] Again.", HITS)
 
 
 @pytest.mark.parametrize(
-    "bad", ["- x\n" * 6, f"- {'word ' * 200}", "You should use the menu and save."]
+    "bad",
+    [
+        "- [p1] x\n" * 6,
+        f"- [p1] {'word ' * 200}",
+        "You should use the menu and save.",
+        "- No mark.",
+        "- [p9] No such lesson.",
+        "- Use it, see [p1].",
+    ],
 )
-async def test_too_much_is_asked_for_again_once(bad: str) -> None:
-    model = ScriptedModel([bad, "- Short."])
-    assert await ask(model) == "- Short."
+async def test_what_is_not_usable_is_asked_for_again_once(bad: str) -> None:
+    model = ScriptedModel([bad, "- [p1] Short."])
+    assert (await ask(model)).text == "- [p1] Short."
     assert "Not usable" in model.requests[1].text
 
 
+@pytest.mark.parametrize("bad", ["You should use the menu.", "- No mark.", "- [p7] What?"])
+async def test_lessons_that_no_line_names_are_told_in_their_own_words(bad: str) -> None:
+    told = await ask(ScriptedModel([bad, bad]))
+    assert told == Told("- [p1] Use the menu.\n- [p2] Wait.", HITS)
+
+
 async def test_what_is_too_much_twice_is_cut() -> None:
-    text = "\n".join(f"- Sentence {n} one. Sentence two of it." for n in range(9))
-    model = ScriptedModel([text, text])
-    advice = await ask(model, 17)
-    assert estimate_tokens(advice) <= 17
-    assert advice == "- Sentence 0 one. Sentence two of it.\n- Sentence 1 one."
+    text = "\n".join(f"- [p1] Sentence {n} one. Sentence two of it." for n in range(9))
+    told = await ask(ScriptedModel([text, text]), 20)
+    assert estimate_tokens(told.text) <= 20
+    assert told.text == "- [p1] Sentence 0 one. Sentence two of it.\n- [p1] Sentence 1 one."
 
 
 def test_prose_around_bullets_is_dropped_and_numbers_are_bullets() -> None:

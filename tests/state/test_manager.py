@@ -355,7 +355,7 @@ async def test_the_patterns_of_the_advice_are_credited_also_after_a_resume() -> 
     notebook = Notebook()
     driver = Driver(lambda _: "Succeeded.", notebook)
     await driver.recall()
-    await driver.step(click(1, 1, thought="As [p1] says."))
+    await driver.step(click(1, 1, thought="As [p1] says."), changed=True)
     await driver.state.credit(won=True)
     use = PatternUse(id="q", kind="success", lesson="x", score=0.8)
     rest = use.model_copy(update={"id": "r", "shown": False})
