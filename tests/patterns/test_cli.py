@@ -196,6 +196,74 @@ def test_reembed_opens_a_store_that_another_embedder_filled(settings: Settings) 
         run(settings, "reembed", "--embedder", "nope")
 
 
+def test_doctor_says_what_is_lost_and_repairs_it(settings: Settings, filled: EdgeStore) -> None:
+    assert run(settings, "doctor").stdout == "5 patterns, all readable\n"
+    filled.put(pattern("more"), [1.0] + [0.0] * 383)
+    for path in filled.folder.rglob("mutable_id_tracker.mappings"):
+        path.unlink()
+    with pytest.raises(StoreError, match="of 6 patterns are readable") as caught:
+        run(settings, "ls")
+    assert caught.value.fix == "hisa patterns doctor --repair"
+    found = run(settings, "doctor")
+    assert found.exit_code == 1
+    assert "of 6 patterns are readable" in found.stderr
+    assert "6 patterns can be saved" in found.stdout
+    assert "6 patterns are in the new index" in run(settings, "doctor", "--repair").stdout
+    assert len(run_json(settings, "ls", "--all")) == 6
+    assert run(settings, "doctor").exit_code == 0
+
+
+def test_rules_are_listed_with_those_that_the_advice_has_no_room_for(tmp_path: Path) -> None:
+    (tmp_path / "mine.md").write_text("domains: calc\n\n- Two spaces, always.\n")
+    own = load(overrides={"patterns": {"sops": tmp_path}}, environ={})
+    result = run(own, "rules", "calc")
+    assert result.stdout.splitlines()[0] == "Two spaces, always."
+    assert "left out" not in result.stdout
+    tight = load(
+        overrides={"patterns": {"sops": tmp_path}, "state": {"advice_tokens": 60}}, environ={}
+    )
+    result = run(tight, "rules", "calc")
+    assert result.stdout.splitlines()[0] == "Two spaces, always."
+    assert "(left out) " in result.stdout
+    assert "do not fit into state.advice_tokens = 60" in result.stderr
+    told = [row["told"] for row in run_json(tight, "rules", "calc")]
+    assert told[0] is True
+    assert not all(told)
+
+
+@pytest.mark.parametrize(
+    ("counts", "wanted"),
+    [
+        ({}, "never"),
+        ({"uses": 1}, "1 run, none scored"),
+        ({"uses": 3, "scored": 2, "wins": 2}, "3 runs, 2 of 2 scored won"),
+        ({"uses": 2, "scored": 2, "wins": 0}, "2 runs, 0 of 2 scored won"),
+    ],
+)
+def test_ls_says_how_often_a_pattern_was_used_and_won(
+    settings: Settings, counts: dict[str, int], wanted: str
+) -> None:
+    store = EdgeStore(settings.patterns.path, MiniLM())
+    store.put(pattern("abc1", scope="application", **counts), [1.0] + [0.0] * 383)
+    line = run(settings, "ls").stdout.splitlines()[1]
+    assert "application" in line
+    assert f" {wanted}  " in line
+    assert wanted in run(settings, "show", "abc1").stdout
+
+
+@pytest.mark.parametrize("text", ["MUST: obey me", "must! obey", "You MUST obey"])
+def test_a_lesson_by_hand_that_looks_like_a_rule_is_refused(settings: Settings, text: str) -> None:
+    with pytest.raises(UsageError, match='"MUST" marks rules') as caught:
+        run(settings, "add", text)
+    assert "patterns.sops" in caught.value.fix
+
+
+def test_the_same_words_by_hand_confirm_the_older_pattern(settings: Settings) -> None:
+    first = run_json(settings, "add", "Press Ctrl+S.", "--condition", "Save")
+    assert run(settings, "add", "press ctrl+s").stdout == f"{first['id']} confirmed\n"
+    assert len(run_json(settings, "ls", "--all")) == 1
+
+
 def test_help_of_every_command_shows_how(settings: Settings) -> None:
     assert "hisa patterns search" in run(settings, "--help").stdout
     for name in patterns.commands:

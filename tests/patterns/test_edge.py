@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,8 @@ from hisa.errors import StoreError
 from hisa.patterns.embedders.fake import WordEmbedder
 from hisa.patterns.stores.edge import EdgeStore
 from hisa.patterns.stores.filelock import folder_lock
+from hisa.patterns.stores.journal import Journal
+from hisa.patterns.transfer import repair
 from tests.patterns.conformance import at, pattern
 
 WORDS = WordEmbedder("words", 4)
@@ -172,3 +176,143 @@ def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | {"schema": 99}))
     with pytest.raises(StoreError, match="has schema 99; this HiSA reads up to 2"):
         EdgeStore(tmp_path, WORDS).list()
+
+
+# ---------------------------------------------------------------- damage
+
+
+def filled(folder: Path) -> EdgeStore:
+    store = EdgeStore(folder, WORDS)
+    # One by one: the last write would be played back from the engine's own log.
+    for number in range(8):
+        store.put(pattern(f"p{number}"), at(number))
+    return store
+
+
+def cut_tracker(folder: Path) -> None:
+    (path,) = folder.rglob("mutable_id_tracker.mappings")
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def drop(pattern_: str) -> Callable[[Path], None]:
+    def act(folder: Path) -> None:
+        for path in list(folder.rglob(pattern_)):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    return act
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        drop("segments"),
+        drop("mutable_id_tracker.mappings"),
+        drop("mutable_id_tracker.versions"),
+        drop("version.info"),
+        drop("meta.json"),
+        drop("shard-1"),
+        cut_tracker,
+    ],
+)
+def test_no_damage_reads_as_fewer_patterns_and_every_one_is_repaired(
+    tmp_path: Path, damage: Callable[[Path], None]
+) -> None:
+    before = filled(tmp_path).list()
+    damage(tmp_path)
+    store = EdgeStore(tmp_path, WORDS)
+    for read in (
+        lambda: store.list(),
+        lambda: store.search(at(0), domain="calc", limit=9, threshold=0.0),
+        lambda: store.get("p1"),
+        lambda: list(store.items()),
+        lambda: store.put(pattern("new"), at(0)),
+    ):
+        with pytest.raises(StoreError) as caught:
+            read()
+        assert caught.value.fix == "hisa patterns doctor --repair"
+    checked = store.check()
+    assert {one.id for one in checked.patterns} == {one.id for one in before}
+    assert checked.problems
+    assert repair(store, WORDS) == 8
+    fresh = EdgeStore(tmp_path, WORDS)
+    assert {one.id for one in fresh.list()} == {one.id for one in before}
+    assert fresh.check().problems == ()
+    assert len(list(tmp_path.glob("damaged-shard-*"))) == len(list(tmp_path.glob("*shard-*"))) - 1
+
+
+def test_a_lost_journal_is_said_and_made_anew(tmp_path: Path) -> None:
+    store = filled(tmp_path)
+    store.delete("p0")
+    (tmp_path / "patterns.jsonl").write_text('{"put": 1}\n{"delete": "p9"}\nnoise\n')
+    checked = store.check()
+    assert len(checked.patterns) == 7
+    assert any("2 lines of" in problem and "1, 3" in problem for problem in checked.problems)
+    assert any("7 patterns are only in the index" in problem for problem in checked.problems)
+    repair(store, WORDS)
+    assert EdgeStore(tmp_path, WORDS).check().problems == ()
+
+
+def test_what_a_crash_cut_off_in_the_journal_costs_only_that_change(tmp_path: Path) -> None:
+    store = filled(tmp_path)
+    with (tmp_path / "patterns.jsonl").open("a") as file:
+        file.write('{"put": {"id": "half')
+    store.amend(pattern("p1", uses=3))
+    noted = Journal(tmp_path).read()
+    assert len(noted.unreadable) == 1
+    assert noted.patterns["p1"].uses == 3
+
+
+def test_the_journal_stays_within_a_multiple_of_its_content(tmp_path: Path) -> None:
+    store = filled(tmp_path)
+    journal = tmp_path / "patterns.jsonl"
+    with journal.open("a") as file:
+        file.writelines(f'{{"delete": "gone{number}"}}\n' for number in range(40_000))
+    store.amend(pattern("p1", uses=1))
+    assert len(journal.read_text().splitlines()) == 8
+    assert store.check().problems == ()
+
+
+# ---------------------------------------------------------------- turns
+
+TAKER = """
+import sys, time
+from pathlib import Path
+from hisa.patterns.stores.filelock import folder_lock
+folder, count, held = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
+for number in range(count):
+    with folder_lock(folder, 60.0):
+        with (folder / "order").open("a") as file:
+            file.write(sys.argv[4])
+        time.sleep(held)
+"""
+
+
+def test_two_busy_writers_do_not_starve_a_third(tmp_path: Path) -> None:
+    busy = [start(TAKER, str(tmp_path), "40", "0.05", name) for name in "ab"]
+    order = tmp_path / "order"
+    while not order.exists() or not {"a", "b"} <= set(order.read_text()):
+        assert all(process.poll() is None for process in busy)
+    third = start(TAKER, str(tmp_path), "5", "0.0", "c")
+    for process in (*busy, third):
+        process.communicate(timeout=120)
+        assert process.returncode == 0
+    taken = order.read_text()
+    assert (taken.count("a"), taken.count("b"), taken.count("c")) == (40, 40, 5)
+    turns = taken[taken.index("c") : taken.rindex("c")]
+    between = [len(part) for part in turns.split("c")[1:]]
+    assert max(between) <= 4, taken
+
+
+def test_a_ticket_of_a_dead_process_holds_nobody_up(tmp_path: Path) -> None:
+    holder = start(HOLDER, str(tmp_path))
+    assert holder.stdout
+    assert holder.stdout.readline() == "held\n"
+    waiting = start(HOLDER.replace("1.0", "60.0"), str(tmp_path))
+    while len(list((tmp_path / "queue").glob("[0-9]*"))) < 2:
+        assert waiting.poll() is None
+    for process in (waiting, holder):
+        process.kill()
+        process.communicate(timeout=30)
+    with folder_lock(tmp_path, 30.0):
+        assert len(list((tmp_path / "queue").iterdir())) == 1
+    assert list((tmp_path / "queue").iterdir()) == []

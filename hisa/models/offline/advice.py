@@ -21,6 +21,7 @@ _TOPICS: tuple[tuple[type[Instruction], re.Pattern[str]], ...] = (
 )
 _SHORTCUT = re.compile(r"\b(?:shortcut|keyboard|ctrl\s*\+|control\s*\+)", re.I)
 _NAME_BOX = re.compile(r"\bname box\b", re.I)
+_BEFORE = re.compile(r'open the ["“]([^"”]+)["”] menu before ["“]([^"”]+)["”]')
 _MAX_LINES = 20
 
 
@@ -46,6 +47,22 @@ class Advice:
         """Whether cells are to be reached by typing their address into the name box."""
         return any(_NAME_BOX.search(line) for line in self.lines)
 
+    def menu_before(self, entry: str) -> str:
+        """The menu that a lesson says to open before an entry of that name, or ""."""
+        found = (pair for line in self.lines for pair in _BEFORE.findall(line))
+        return next((menu for menu, name in found if name.casefold() == entry.casefold()), "")
+
+    def followed(self, instruction: Instruction) -> str:
+        """The line by which a move for this instruction is another than without advice."""
+        if isinstance(instruction, Click):
+            entry = instruction.target.name.casefold()
+            for line in self.lines:
+                if any(name.casefold() == entry for _, name in _BEFORE.findall(line)):
+                    return line
+        if not isinstance(instruction, SaveAs) and self.name_box:
+            return next(line for line in self.lines if _NAME_BOX.search(line))
+        return self.about(instruction)
+
     def warns_of_shortcut(self, instruction: Instruction) -> bool:
         """Whether a line says that the keyboard shortcut is the wrong way."""
         line = self.about(instruction)
@@ -56,4 +73,4 @@ class Advice:
 def read_advice(text: str) -> Advice:
     """The lines of an advice section, without bullets."""
     lines = (line.strip().lstrip("-*• ").strip() for line in text.split("\n"))
-    return Advice(tuple(line[:300] for line in lines if line)[:_MAX_LINES])
+    return Advice(tuple(line[:400] for line in lines if line)[:_MAX_LINES])

@@ -1,283 +1,198 @@
-"""Pattern induction and synthesis by rules: what a run taught, and advice made of it (3.3.3)."""
+"""Pattern induction and synthesis by rules: what a run taught, and advice made of it (3.3.3).
+
+A lesson is written only where one way was seen to fail and another one to work for the same
+instruction. That a way worked at once says nothing of others.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hisa.models.offline.apps import find_app
 from hisa.models.offline.instructions import read_script
 from hisa.models.offline.progress import HistoryStep, history_steps
-from hisa.models.offline.records import (
-    Click,
-    GoTo,
-    Instruction,
-    Open,
-    Press,
-    Run,
-    SaveAs,
-    Scroll,
-    Tick,
-    Type,
-)
+from hisa.models.offline.records import Open
+from hisa.models.tokens import estimate_tokens
 
 __all__ = ["MAX_ADVICE", "MAX_PATTERNS", "induce_patterns", "synthesise_advice"]
 
 MAX_PATTERNS = 3
 MAX_ADVICE = 5
 _SAME = 85
-_RULE_SHARE = 0.6
-"""Part of the room that requirements keep where there are lessons."""
-_LESSON_LINES = 3
-"""Lines that lessons may claim beside many requirements."""
 _SAVE_KEYS = re.compile(r"hotkey\('ctrl', 'shift', 's'\)")
-_NAMED = re.compile(r"hotkey\('ctrl', 'a'\).*write\(", re.S)
-_INTO = re.compile(r"[cC]lick\(.*?\);.*write\(", re.S)
-_LAUNCH = re.compile(r"setsid -f ")
 _NAME_BOX = re.compile(r"hotkey\('ctrl', 'shift', 't'\)")
-_CELL = re.compile(r"table cell ")
+_CELL = re.compile(r"table cell |\bcell ")
 _NUMBER = re.compile(r"Instruction (\d+) of")
-_DOING: tuple[tuple[type[Instruction], str], ...] = (
-    (Type, "type text"),
-    (GoTo, "go to cells"),
-    (Press, "press keys"),
-    (Click, "click things"),
-    (Tick, "tick boxes"),
-    (Scroll, "scroll"),
-    (Run, "run a command"),
-    (SaveAs, "save the file under a name"),
-)
+_LOOK = re.compile(r"Instruction [^:]*, look \d")
+_MENU = re.compile(r'menu "([^"]{1,40})"')
+_ENTRY = re.compile(r'(?:menu item )?"([^"]{1,40})"')
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
-    steps: Sequence[HistoryStep]
+class _Turn:
+    """An instruction that failed one way and then was done another way."""
+
     sort: str
     """What the application is called: "text editor", "spreadsheet", …"""
-
-    def worked(self, pattern: re.Pattern[str]) -> bool:
-        """Whether an input of that form succeeded."""
-        return any(step.ok and pattern.search(step.source) for step in self.steps)
+    failed: HistoryStep
+    between: Sequence[HistoryStep]
+    """What was done in preparation after the failure; all of it worked."""
+    done: HistoryStep
 
 
 @dataclass(frozen=True, slots=True)
 class _Lesson:
-    type: str
     lesson: str
+    condition: str
     actions: str
     expected: str
+    steps: tuple[int, ...]
 
 
 def induce_patterns(sections: dict[str, str]) -> str:
-    """At most three lessons as JSON, general by construction: no text of the task is in them."""
+    """At most three lessons as JSON; beyond the names of controls no text of the task is in them."""
     steps = tuple(history_steps(sections.get("steps", "")))
     instructions = read_script(sections.get("task", "")).instructions
     opened = next((step for step in instructions if isinstance(step, Open) and step.app), None)
     sort = find_app(opened.app).sort if opened else "application"
-    run = _Run(steps, sort)
-    found = [lesson for rule in _RULES if (lesson := rule(run)) is not None][:MAX_PATTERNS]
-    condition = _condition(instructions, opened is not None, sort)
+    found: dict[str, _Lesson] = {}
+    for turn in _turns(steps, sort):
+        lesson = next((made for rule in _RULES if (made := rule(turn)) is not None), None)
+        if lesson is not None:
+            found.setdefault(lesson.lesson, lesson)
     patterns = [
         {
-            "type": lesson.type,
+            "type": "failure",
             "lesson": lesson.lesson,
-            "condition": condition,
+            "condition": lesson.condition,
+            "scope": "application",
             "actions": lesson.actions,
             "expected": lesson.expected,
+            "steps": lesson.steps,
         }
-        for lesson in found
+        for lesson in list(found.values())[:MAX_PATTERNS]
     ]
     return json.dumps({"patterns": patterns}, ensure_ascii=False)
 
 
-def _condition(instructions: Sequence[Instruction], opened: bool, sort: str) -> str:
-    """The kind of task, put as a person would ask for it."""
-    doing = [f"open the {sort}"] if opened else []
-    doing += [words for kind, words in _DOING if any(isinstance(i, kind) for i in instructions)]
-    text = ", ".join(doing[:-1]) + (" and " if len(doing) > 1 else "") + "".join(doing[-1:])
-    return f"{text[:1].upper()}{text[1:]}." if text else f"Work in the {sort}."
+def _succeeded(step: HistoryStep) -> bool:
+    return step.result.startswith("Succeeded.")
+
+
+def _turns(steps: Sequence[HistoryStep], sort: str) -> Iterator[_Turn]:
+    """Where an instruction's first way did not succeed and its last one did, in order."""
+    numbered: dict[str, list[HistoryStep]] = {}
+    for step in steps:
+        if (number := _NUMBER.match(step.thought)) is not None and step.tool == "gui_action":
+            numbered.setdefault(number[1], []).append(step)
+    for own in numbered.values():
+        wrong = [place for place, step in enumerate(own) if not _succeeded(step)]
+        if not wrong:
+            continue
+        after = own[wrong[-1] + 1 :]
+        done = [place for place, step in enumerate(after) if not _LOOK.match(step.thought)]
+        if done:
+            yield _Turn(sort, own[wrong[0]], after[: done[0]], after[done[0]])
 
 
 # ---------------------------------------------------------------- rules, the most useful first
 
 
-def _shortcut_failed(run: _Run) -> _Lesson | None:
-    tried = any(_SAVE_KEYS.search(step.source) for step in run.steps)
-    menu = any(step.ok and re.search(r"Save As", step.description) for step in run.steps)
-    if not (tried and menu):
+def _shortcut(turn: _Turn) -> _Lesson | None:
+    entry = next((s for s in [*turn.between, turn.done] if "Save As" in s.description), None)
+    if entry is None or not _SAVE_KEYS.search(turn.failed.source):
         return None
     return _Lesson(
-        "failure",
-        f"In the {run.sort}, don't rely on the keyboard shortcut Ctrl+Shift+S to save under a new "
+        f"In the {turn.sort}, don't rely on the keyboard shortcut Ctrl+Shift+S to save under a new "
         "name; choose Save As in the File menu instead.",
-        "click the File menu; click Save As; type the whole path; press Enter",
+        f"Save the file under a new name in the {turn.sort}",
+        'click the "File" menu; click "Save As"; type the whole path; press Enter',
         "With the shortcut no dialog for the file's name appeared.",
+        (turn.failed.number, entry.number),
     )
 
 
-def _not_found(run: _Run) -> _Lesson | None:
-    """A thing that was missed first and met later."""
-    failed: dict[str, int] = {}
-    for step in run.steps:
-        number = _NUMBER.match(step.thought)
-        if number is None or step.tool != "gui_action":
-            continue
-        if not step.ok:
-            failed[number[1]] = failed.get(number[1], 0) + 1
-        elif number[1] in failed:
-            return _Lesson(
-                "failure",
-                f"In the {run.sort}, don't repeat a description that was not found: point at the "
-                "element by its exact listed name or position instead.",
-                "read the listed elements; use the exact role and name, or the listed position",
-                "The first description was not found; the other way to point at it worked.",
-            )
-    return None
-
-
-def _gave_up(run: _Run) -> _Lesson | None:
-    last = run.steps[-1] if run.steps else None
-    if last is None or last.tool != "infeasible" or "was not found" not in last.source:
+def _behind_menu(turn: _Turn) -> _Lesson | None:
+    opened = turn.between[-1] if turn.between else None
+    menu = _MENU.search(opened.description) if opened else None
+    entry = _ENTRY.search(turn.failed.description)
+    if opened is None or menu is None or entry is None:
         return None
     return _Lesson(
-        "failure",
-        f"In the {run.sort}, do not start before the named elements are on the screen: one that "
-        "was named never appeared, whichever way it was looked for.",
-        "check that the right window and view are open; look for the element in menus and by "
-        "scrolling; then act",
-        "The element was not found and the task was given up.",
+        f'In the {turn.sort}, "{entry[1]}" is not found as long as its menu is closed: open the '
+        f'"{menu[1]}" menu before "{entry[1]}".',
+        f'Click "{entry[1]}" in the {turn.sort}',
+        f'open the "{menu[1]}" menu; click "{entry[1]}"',
+        "The first look for it found nothing; with the menu open it was there.",
+        (turn.failed.number, opened.number, turn.done.number),
     )
 
 
-def _saved(run: _Run) -> _Lesson | None:
-    if not (run.worked(_SAVE_KEYS) and run.worked(_NAMED)):
-        return None
-    asked = any(re.search(r"Replace|Format|\bOK\b", step.description) for step in run.steps)
-    tail = "; then answer the question about format or replacing" if asked else ""
-    return _Lesson(
-        "success",
-        f"Saving under a new name in the {run.sort} worked with the keyboard shortcut "
-        f"Ctrl+Shift+S: type the whole path into the name field and press Enter{tail}.",
-        f"press Ctrl+Shift+S; wait for the dialog; select all; type the whole path; "
-        f"press Enter{tail}",
-        "The dialog closes and the window's title shows the new name.",
-    )
-
-
-def _cells(run: _Run) -> _Lesson | None:
-    clicked = any(step.ok and _CELL.search(step.description) for step in run.steps)
-    if not (clicked or run.worked(_NAME_BOX)):
+def _cell_by_address(turn: _Turn) -> _Lesson | None:
+    if not _CELL.search(turn.failed.description) or not _NAME_BOX.search(turn.done.source):
         return None
     return _Lesson(
-        "success",
-        "Filling cells of a spreadsheet worked by going to the first cell by its address, typing, "
-        "and pressing Tab or Enter for the next cell.",
-        "click the first cell by its address; type; press Tab for the next column or Enter for "
-        "the next row",
-        "Each cell shows what was typed.",
+        "In the spreadsheet, a cell that is not shown cannot be clicked: go to it by its address "
+        "in the name box instead.",
+        "Go to a cell of a spreadsheet",
+        "press Ctrl+Shift+T; type the address; press Enter",
+        "The click found no such cell; the name box went there.",
+        (turn.failed.number, turn.done.number),
     )
 
 
-def _typed_into(run: _Run) -> _Lesson | None:
-    if not run.worked(_INTO):
+def _not_found(turn: _Turn) -> _Lesson | None:
+    if turn.between or "not found" not in turn.failed.result:
         return None
     return _Lesson(
-        "success",
-        "Typing into a field worked when the field was clicked and the text typed in one action.",
-        "click the field by its label; type the text",
-        "The field shows the text.",
+        f"In the {turn.sort}, don't repeat a description that was not found: point at the element "
+        "by its exact listed name or position instead.",
+        f"Click an element in the {turn.sort}",
+        "read the listed elements; use the exact role and name, or the listed position",
+        "The first description was not found; the other way to point at it worked.",
+        (turn.failed.number, turn.done.number),
     )
 
 
-def _launched(run: _Run) -> _Lesson | None:
-    if not any(
-        step.ok and step.tool == "bash_execution" and _LAUNCH.search(step.source)
-        for step in run.steps
-    ):
-        return None
-    return _Lesson(
-        "success",
-        f"The {run.sort} opens quickest by starting its program in the background with a command "
-        "and waiting until its window is there.",
-        "run the program with setsid -f; wait for its window",
-        "Its window is in front.",
-    )
-
-
-_RULES: tuple[Callable[[_Run], _Lesson | None], ...] = (
-    _shortcut_failed,
+_RULES: tuple[Callable[[_Turn], _Lesson | None], ...] = (
+    _shortcut,
+    _behind_menu,
+    _cell_by_address,
     _not_found,
-    _gave_up,
-    _saved,
-    _cells,
-    _typed_into,
-    _launched,
 )
 
 
 # ---------------------------------------------------------------- synthesis
 
 _LESSON = re.compile(
-    r"\[(?P<id>[^\]]*)\] \((?P<kind>success|failure)(?:, (?P<score>-?[\d.]+))?\) (?P<text>.+)"
+    r"\[(?P<mark>p\d{1,2})\] \((?:success|failure)(?:, (?P<score>-?[\d.]+))?\) (?P<text>.+)"
 )
 
 
 def synthesise_advice(sections: dict[str, str], *, limit: int | None = None) -> str:
-    """At most five lines that begin with ``- ``: requirements, then lessons by similarity.
-
-    Where lessons need lines, the later requirements share one; where they need room, the
-    requirements that touch the task least give way.
+    """At most five lines that begin with ``- `` and a mark: the lessons by similarity.
 
     Args:
-        sections: ``requirements`` and ``lessons``, each where there are any.
+        sections: ``lessons``, where there are any.
         limit: most tokens of the answer.
     """
-    bare = (_bare(line) for line in sections.get("requirements", "").split("\n"))
-    rules = [rule for rule in bare if rule]
-    lessons = _by_similarity(sections.get("lessons", ""))
-    room = 4 * limit if limit else 4000
-    if lessons:
-        rules = _touching(rules, sections.get("task", ""), int(room * _RULE_SHARE))
-    most = MAX_ADVICE - min(len(lessons), _LESSON_LINES)
-    wanted = [*_joined(rules, most), *lessons]
-    kept: list[str] = []
-    for line in wanted:
-        size = len(line.encode()) + 3
-        if len(kept) < MAX_ADVICE and size <= room and not _known(line, kept):
-            kept.append(line)
-            room -= size
-    return "\n".join(f"- {line}" for line in kept)
+    lines = (_LESSON.fullmatch(line.strip()) for line in sections.get("lessons", "").split("\n"))
+    found = sorted((hit for hit in lines if hit), key=lambda hit: -_score(hit))
+    kept: dict[str, str] = {}
+    for hit in found:
+        text = " ".join(hit["text"].split())
+        more = _bullets({**kept, text: hit["mark"]})
+        if len(kept) < MAX_ADVICE and estimate_tokens(more) <= (limit or 1000):
+            if not _known(text, list(kept)):
+                kept[text] = hit["mark"]
+    return _bullets(kept)
 
 
-def _touching(rules: Sequence[str], task: str, room: int) -> list[str]:
-    """The rules that fit into so many bytes: those with most words of the task, in their order."""
-    words = _words(task) | {"task"}
-    ranked = sorted(rules, key=lambda rule: -len(_words(rule) & words))
-    kept: set[str] = set()
-    for rule in ranked:
-        room -= len(rule.encode()) + 8
-        if room >= 0:
-            kept.add(rule)
-    return [rule for rule in rules if rule in kept]
-
-
-def _words(text: str) -> set[str]:
-    """Words that carry meaning, without the endings that English gives them."""
-    return {re.sub(r"(?:e|es|s|ed|ing)$", "", w) for w in re.findall(r"[a-z]{4,}", text.casefold())}
-
-
-def _joined(rules: Sequence[str], most: int) -> list[str]:
-    """The rules in at most so many lines, each marked as binding."""
-    lines = [rule if rule.startswith("MUST") else f"MUST: {rule}" for rule in rules]
-    return lines if len(lines) <= most else [*lines[: most - 1], " ".join(lines[most - 1 :])]
-
-
-def _by_similarity(lessons: str) -> list[str]:
-    found = [hit for line in lessons.split("\n") if (hit := _LESSON.fullmatch(line.strip()))]
-    found.sort(key=lambda hit: -_score(hit))
-    return [" ".join(hit["text"].split()) for hit in found if _score(hit) > 0]
+def _bullets(lessons: dict[str, str]) -> str:
+    return "\n".join(f"- [{mark}] {text}" for text, mark in lessons.items())
 
 
 def _score(hit: re.Match[str]) -> float:
@@ -285,10 +200,6 @@ def _score(hit: re.Match[str]) -> float:
         return float(hit["score"] or 0.5)
     except ValueError:
         return 0.5
-
-
-def _bare(line: str) -> str:
-    return " ".join(line.strip().lstrip("-*• ").split())
 
 
 def _known(line: str, kept: Sequence[str]) -> bool:

@@ -29,7 +29,7 @@ from hisa.models.offline.records import (
     Wait,
 )
 from hisa.models.offline.saving import save_move
-from hisa.models.offline.screen import PAGES, Screen
+from hisa.models.offline.screen import PAGES, Item, Screen
 
 __all__ = ["next_move"]
 
@@ -126,10 +126,16 @@ def _prepare(target: Target, now: Situation) -> Decision:
         source = "pyautogui.click(X_COORD, Y_COORD)"
         return Move("unfold its section", source, description=fold.description, look=True)
     crowded = len(now.screen.items) >= _CROWDED
-    if crowded or target.near or not now.screen.items or now.position.failures:
+    if crowded or target.near or not now.screen.items:
         return None
     if now.screen.find(target) is not None:
         return None
+    if now.position.failures:
+        return _next_menu(target, now)
+    name = now.advice.menu_before(target.name)
+    known = now.screen.find(Target(name, "menu")) if name else None
+    if known is not None and known.role == "menu":
+        return _open_menu(known, target)
     if now.position.looks == 0:
         return wait_move(f"{target} is not there yet, wait a moment")
     menu = unlisted(target, now.screen)
@@ -139,6 +145,26 @@ def _prepare(target: Target, now: Situation) -> Decision:
             look=True,
         )
     return None
+
+
+def _next_menu(target: Target, now: Situation) -> Decision:
+    """What no one found may be in a menu that is closed: open them one by one."""
+    if target.kind not in ("", "menu item", "item", "option"):
+        return None
+    menus = list(now.screen.with_role("menu"))
+    bar = [item for item in menus if item.y == min(each.y for each in menus)]
+    # The first look was a wait, so that the next one is for the first menu.
+    place = now.position.looks - 1
+    return _open_menu(bar[place], target) if 0 <= place < len(bar) else None
+
+
+def _open_menu(menu: Item, target: Target) -> Move:
+    return Move(
+        f"open a menu that may hold {target}",
+        "pyautogui.click(X_COORD, Y_COORD)",
+        description=menu.description,
+        look=True,
+    )
 
 
 def _tick(instruction: Tick, now: Situation) -> Decision:

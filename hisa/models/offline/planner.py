@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from hisa.models.offline.advice import read_advice
+from hisa.models.offline.advice import Advice, read_advice
 from hisa.models.offline.decisions import MAX_TRIES, GiveUp, Move, Situation, most_tries
 from hisa.models.offline.instructions import MAX_INSTRUCTIONS, Script, read_script
 from hisa.models.offline.moves import next_move
@@ -81,7 +82,8 @@ def _next(script: Script, sections: Mapping[str, str]) -> dict[str, str]:
         now = Situation(position, screen, advice, following, looping)
         match next_move(instruction, now):
             case Move() as move:
-                cited = advice.about(instruction) if not move.look else ""
+                without = next_move(instruction, replace(now, advice=Advice()))
+                cited = advice.followed(instruction) if move != without else ""
                 notes = [*skipped[-1:], *(["loop noticed: another way"] if looping else [])]
                 return _call(move, instruction, position, len(steps), notes=notes, cited=cited)
             case GiveUp(reason):
