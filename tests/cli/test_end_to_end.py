@@ -34,7 +34,7 @@ def latest(command: Command) -> Run:
 
 def test_a_task_is_done_on_a_real_editor_and_helps_the_next_one(tmp_path: Path) -> None:
     hisa = Command(tmp_path)
-    first = hisa.json("run", "examples/shopping_list.yaml")
+    first = hisa.json("run", "examples/guest_list.yaml")
     assert (first["status"], first["score"]) == ("succeeded", 1.0)
     assert first["steps"] >= 6
     run = latest(hisa)
@@ -43,25 +43,37 @@ def test_a_task_is_done_on_a_real_editor_and_helps_the_next_one(tmp_path: Path) 
     places = [p for event in run.events if isinstance(event, Grounded) for p in event.places]
     assert len(places) >= 3
     typed = [e.input for e in run.events if isinstance(e, Acted) and "write" in str(e.input)]
-    assert any("crème" in str(source) for source in typed)
+    assert any("Björn" in str(source) for source in typed)
     assert Path(first["report"]).stat().st_size > 10_000
     assert "offline" in first["models"]["planner"]
 
     second = hisa.json("run", "examples/packing_list.yaml")
     assert second["score"] == 1.0
     (guidance,) = [event for event in latest(hisa).events if isinstance(event, Guidance)]
-    used = [pattern for pattern in guidance.patterns if pattern.source_run == first["run"]]
-    assert used, "nothing that the first run taught was recalled"
-    assert guidance.advice
+    (used,) = [pattern for pattern in guidance.patterns if pattern.source_run == first["run"]]
+    assert used.shown
+    assert f"- [p1] {used.lesson}" in guidance.advice
+    thoughts = [event.thought for event in latest(hisa).events if isinstance(event, Planned)]
+    assert any("[p1]" in thought for thought in thoughts)
+    assert second["steps"] < first["steps"]
     page = Path(second["report"]).read_text("utf-8")
     assert first["run"] in page
 
-    listed = {row["id"]: row for row in hisa.json("patterns", "ls")}
-    assert used[0].id in listed or listed
-    found = hisa.json("patterns", "search", "save a file in the text editor")
-    assert found
-    shown = hisa.run("patterns", "show", used[0].id)
+    (listed,) = hisa.json("patterns", "ls")
+    assert (listed["id"], listed["scope"]) == (used.id, "application")
+    assert (listed["uses"], listed["scored"], listed["wins"]) == (1, 1, 1)
+    found = hisa.json("patterns", "search", 'Click "Word Wrap" in the text editor')
+    assert [row["retrieved"] for row in found] == [True]
+    shown = hisa.run("patterns", "show", used.id)
     assert first["run"] in shown
+    assert "1 run, 1 of 1 scored won" in shown
+
+
+def test_a_task_in_which_nothing_failed_teaches_nothing(tmp_path: Path) -> None:
+    hisa = Command(tmp_path)
+    result = hisa.json("run", "examples/shopping_list.yaml")
+    assert (result["status"], result["score"]) == ("succeeded", 1.0)
+    assert hisa.json("patterns", "ls") == []
 
 
 def test_a_spreadsheet_is_filled_and_saved_in_another_format(tmp_path: Path) -> None:

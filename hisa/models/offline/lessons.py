@@ -53,7 +53,7 @@ class _Lesson:
 
 
 def induce_patterns(sections: dict[str, str]) -> str:
-    """At most three lessons as JSON; beyond the names of controls no text of the task is in them."""
+    """At most three lessons as JSON; but for names of controls no text of the task is in them."""
     steps = tuple(history_steps(sections.get("steps", "")))
     instructions = read_script(sections.get("task", "")).instructions
     opened = next((step for step in instructions if isinstance(step, Open) and step.app), None)
@@ -185,9 +185,9 @@ def synthesise_advice(sections: dict[str, str], *, limit: int | None = None) -> 
     for hit in found:
         text = " ".join(hit["text"].split())
         more = _bullets({**kept, text: hit["mark"]})
-        if len(kept) < MAX_ADVICE and estimate_tokens(more) <= (limit or 1000):
-            if not _known(text, list(kept)):
-                kept[text] = hit["mark"]
+        fits = len(kept) < MAX_ADVICE and estimate_tokens(more) <= (limit or 1000)
+        if fits and not _known(text, list(kept)):
+            kept[text] = hit["mark"]
     return _bullets(kept)
 
 

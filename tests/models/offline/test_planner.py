@@ -209,14 +209,47 @@ def test_saving_a_file_without_a_name_says_what_the_task_must_say() -> None:
     assert "save it as NAME" in replies[-1]["input"]
 
 
-def test_advice_is_cited_and_a_warning_changes_the_way() -> None:
-    good = planned(SAVE, advice="- Saving with the keyboard shortcut worked.", elements=EDITOR)
-    assert "(advice: Saving with the keyboard shortcut worked.)" in good["thought"]
+def test_advice_is_cited_where_it_changed_the_way_and_nowhere_else() -> None:
+    praise = "- [p1] Saving with the keyboard shortcut worked."
+    good = planned(SAVE, advice=praise, elements=EDITOR)
+    assert "p1" not in good["thought"]
     assert "hotkey" in good["input"]
-    bad = planned(
-        SAVE, advice="- Don't use the keyboard shortcut to save under a name.", elements=EDITOR
-    )
+    warning = "- [p2] Don't use the keyboard shortcut to save under a name."
+    bad = planned(SAVE, advice=f"- MUST: Save it.\n{warning}", elements=EDITOR)
     assert bad["description"] == 'menu "File"'
+    assert f"(advice: {warning[2:]})" in bad["thought"]
+
+
+MENUS = 'windows: W\n- menu "File" at (10, 5)\n- menu "Tools" at (60, 5)'
+OPEN = MENUS + '\n- menu "Recent" at (10, 40)\n- menu item "Wrap" at (10, 60)'
+
+
+def test_what_was_not_found_is_looked_for_in_closed_menus() -> None:
+    lines: list[str] = []
+    seen: list[str] = []
+    for number, (screen, result) in enumerate(
+        [
+            (MENUS, "Succeeded."),
+            (MENUS, "Failed. not found."),
+            (MENUS, "Succeeded."),
+            (MENUS + '\n- menu "Recent" at (10, 40)', "Succeeded."),
+            (OPEN, "Succeeded."),
+        ],
+        start=1,
+    ):
+        reply = planned('Click "Wrap".', execution_history="\n".join(lines), elements=screen)
+        seen.append(reply.get("description") or reply["input"])
+        lines.append(line(number, reply, result))
+    assert seen == ["1", '"Wrap"', 'menu "File"', 'menu "Tools"', "pyautogui.click(10, 60)"]
+    (lesson,) = json.loads(
+        asked("# Pattern induction", task='Click "Wrap".', steps="\n".join(lines))
+    )["patterns"]
+    assert (lesson["type"], lesson["scope"]) == ("failure", "application")
+    assert lesson["steps"] == [2, 4, 5]
+    told = f"- [p1] {lesson['lesson']}"
+    again = planned('Click "Wrap".', advice=told, elements=MENUS)
+    assert again["description"] == 'menu "Tools"'
+    assert "(advice: [p1] " in again["thought"]
 
 
 def test_a_cell_is_clicked_unless_it_is_not_listed_or_advice_says_otherwise() -> None:

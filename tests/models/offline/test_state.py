@@ -171,25 +171,45 @@ def episode(*results: str) -> str:
     return "\n".join(lines)
 
 
-def test_lessons_are_general() -> None:
-    steps = (
+SHORTCUT = "pyautogui.hotkey('ctrl', 'shift', 's')"
+
+
+def saving(shortcut: str) -> str:
+    """A save by the menu after a try by the shortcut with that result."""
+    return (
         "Step 1: bash_execution | Thought: Instruction 1 of 4 | Input: setsid -f mousepad"
         " | Result: Succeeded.\n"
         "Step 2: gui_action | Thought: Instruction 4 of 4, part 1 of 5"
-        " | Input: pyautogui.hotkey('ctrl', 'shift', 's') | Result: Succeeded.\n"
-        "Step 3: gui_action | Thought: Instruction 4 of 4, part 3 of 5 | Input: pyautogui.hotkey("
-        "'ctrl', 'a'); pyautogui.write('secret.txt'); pyautogui.sleep(0.5) | Result: Succeeded."
+        f" | Input: {SHORTCUT} | Result: {shortcut}\n"
+        "Step 3: gui_action | Thought: Instruction 4 of 4, part 1 of 5, look 2: save"
+        ' | Description: menu "File" | Input: pyautogui.click(9, 9) | Result: Succeeded.\n'
+        "Step 4: gui_action | Thought: Instruction 4 of 4, part 1 of 5: save"
+        ' | Description: menu item "Save As..." | Input: pyautogui.click(9, 90)'
+        " | Result: Succeeded."
     )
-    reply = asked(INDUCE, task=TASK, steps=steps)
-    patterns = json.loads(reply)["patterns"]
-    assert [pattern["type"] for pattern in patterns] == ["success", "success"]
-    assert "text editor" in patterns[0]["condition"]
-    assert "save the file under a name" in patterns[0]["condition"]
-    for pattern in patterns:
-        assert set(pattern) == {"type", "lesson", "condition", "actions", "expected"}
-        assert all(pattern.values())
+
+
+@pytest.mark.parametrize("result", ["No visible change.", "Failed. Grey.", "Unexpected. A beep."])
+def test_a_way_that_failed_before_another_one_worked_is_a_general_lesson(result: str) -> None:
+    reply = asked(INDUCE, task=TASK, steps=saving(result))
+    (pattern,) = json.loads(reply)["patterns"]
+    assert (pattern["type"], pattern["scope"]) == ("failure", "application")
+    assert pattern["steps"] == [2, 4]
+    assert "text editor" in pattern["lesson"]
+    assert "Ctrl+Shift+S" in pattern["lesson"]
+    assert all(pattern.values())
     assert not any(word in reply for word in ("SECRET", "42", "secret.txt", "Zoom"))
-    assert asked(INDUCE, task=TASK, steps=steps) == reply
+    assert asked(INDUCE, task=TASK, steps=saving(result)) == reply
+
+
+def test_a_way_that_worked_at_once_is_no_lesson() -> None:
+    assert json.loads(asked(INDUCE, task=TASK, steps=saving("Succeeded."))) == {"patterns": []}
+    assert json.loads(asked(INDUCE, task=TASK, steps=episode())) == {"patterns": []}
+
+
+def test_a_way_that_only_failed_is_no_lesson() -> None:
+    steps = "\n".join(saving("Failed. Grey.").split("\n")[:2])
+    assert json.loads(asked(INDUCE, task=TASK, steps=steps)) == {"patterns": []}
 
 
 def test_a_miss_that_was_overcome_is_a_lesson_of_failure() -> None:
@@ -204,40 +224,23 @@ def test_a_run_that_taught_nothing_has_no_patterns() -> None:
     assert json.loads(asked(INDUCE, task="Wait 2 seconds", steps=steps)) == {"patterns": []}
 
 
-def test_advice_has_requirements_first_then_lessons_by_similarity() -> None:
+def test_advice_is_lessons_by_similarity_with_their_marks() -> None:
     reply = asked(
         SYNTHESISE,
         task="x",
         requirements="- Save in the given format.\n- Never delete files.",
         lessons=(
-            "[a1] (success, 0.55) Click the field before typing.\n"
-            "[b2] (failure, 0.81) Don't use the menu to save.\n"
-            "[c3] (failure, 0.70) Don't use the menu to save!\n"
-            "[d4] (success, 0.60) Wait for the window.\n"
-            "[e5] (success, 0.51) Last."
+            "[p1] (success, 0.55) Click the field before typing.\n"
+            "[p2] (failure, 0.81) Don't use the menu to save.\n"
+            "[p3] (failure, 0.70) Don't use the menu to save!\n"
+            "[p4] (success, 0.60) Wait for the window."
         ),
     )
     assert reply.split("\n") == [
-        "- MUST: Save in the given format.",
-        "- MUST: Never delete files.",
-        "- Don't use the menu to save.",
-        "- Wait for the window.",
-        "- Click the field before typing.",
+        "- [p2] Don't use the menu to save.",
+        "- [p4] Wait for the window.",
+        "- [p1] Click the field before typing.",
     ]
-
-
-def test_many_requirements_leave_room_for_lessons_and_lose_none() -> None:
-    rules = ["Keep the format.", "Ask nobody.", "Undo corrections.", "Name sheets.", "Stay put."]
-    reply = asked(
-        SYNTHESISE,
-        task="x",
-        requirements="\n".join(f"- {rule}" for rule in rules),
-        lessons="[a1] (success, 0.55) Click the field before typing.\n[b2] (failure, 0.9) Wait.",
-    )
-    lines = reply.split("\n")
-    assert len(lines) == 5
-    assert all(rule in "".join(lines[:3]) for rule in rules)
-    assert lines[3:] == ["- Wait.", "- Click the field before typing."]
 
 
 def test_advice_is_empty_where_there_is_nothing_to_say() -> None:
