@@ -24,9 +24,12 @@ __all__ = ["StockTransport", "changed"]
 _PREAMBLE = "import pyautogui; import time; pyautogui.FAILSAFE = False"
 _PASTE = (
     "import subprocess; subprocess.run(['xclip', '-selection', 'clipboard'], "
-    "input={text!r}.encode(), stdout=subprocess.DEVNULL, check=True)\n"
+    "input={text!r}.encode('utf-8', 'replace'), stdout=subprocess.DEVNULL, "
+    "stderr=subprocess.DEVNULL, check=True)\n"
     "pyautogui.hotkey('ctrl', 'v'); time.sleep(0.2)"
 )
+"""xclip stays in the background to serve the clipboard, and the published server reads both pipes
+of a command to their end: a pipe left open would hold the request for 120 s."""
 _WINDOWS = "wmctrl -lx; xprop -root _NET_ACTIVE_WINDOW"
 _BOUNDED = """
 lacks() { echo "hisa: the guest lacks $1" >&2; exit 125; }
