@@ -93,12 +93,15 @@ class StockDesktop:
 
     Args:
         run: runs a command; None: every command but those of the desktop itself is unknown.
+
+    ``sources`` holds the PyAutoGUI programs that were sent, in order.
     """
 
     def __init__(self, run: Callable[[Sequence[str]], CommandResult] | None = None) -> None:
         self.form = FakeEnvironment()
         self._run = run or _unknown
         self._folders = set(_FOLDERS)
+        self.sources: list[str] = []
         self._clipboard = ""
         self._recording = False
         self._routes: dict[tuple[str, str], Callable[[Asked], Reply]] = {
@@ -205,6 +208,7 @@ class StockDesktop:
             case [("python" | "python3" | "/usr/bin/python3"), "-c", source] if (
                 program := _gui_program(source)
             ):
+                self.sources.append(source)
                 return self._gui(program)
             case ["mkdir", "-p", folder]:
                 parts = folder.split("/")
