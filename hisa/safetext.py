@@ -61,4 +61,4 @@ def safe_json(document: str, /) -> str:
 
     Only strings of a JSON document can hold such characters, so nothing else changes.
     """
-    return document if document.isascii() else _UNSAFE.sub(_in_json, document)
+    return _UNSAFE.sub(_in_json, document)
