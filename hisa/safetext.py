@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["safe_json", "safe_line", "safe_text"]
+__all__ = ["encodable", "safe_json", "safe_line", "safe_text"]
 
 _UNSAFE = re.compile(
     "["
@@ -26,6 +26,9 @@ _UNSAFE = re.compile(
 )
 
 
+_HALVES = re.compile("[\ud800-\udfff]")
+
+
 def _number(found: re.Match[str]) -> str:
     code = ord(found[0])
     if code < 0x100:
@@ -36,6 +39,15 @@ def _number(found: re.Match[str]) -> str:
 def _in_json(found: re.Match[str]) -> str:
     units = found[0].encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
+
+
+def encodable(text: str, /) -> str:
+    """The text with each lone half of a surrogate pair, which UTF-8 cannot hold, as U+FFFD."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return _HALVES.sub("\ufffd", text)
+    return text
 
 
 def safe_text(text: str, /) -> str:

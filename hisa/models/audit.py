@@ -1,13 +1,11 @@
-"""What leaves the machine is written down first: every request, with secrets redacted."""
+"""What leaves the machine is written down first: every request."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable
 
 from hisa.events import Emit, ModelAsked, Said
-from hisa.models.redact import redact
 from hisa.protocols import ImagePart, Message, Model, ModelReply, ModelRequest, TextPart
 
 __all__ = ["AuditedModel"]
@@ -21,13 +19,11 @@ class AuditedModel:
     Args:
         inner: any model.
         emit: takes the events.
-        hide: takes secrets out of a text.
     """
 
-    def __init__(self, inner: Model, *, emit: Emit, hide: Callable[[str], str] = redact) -> None:
+    def __init__(self, inner: Model, *, emit: Emit) -> None:
         self._inner = inner
         self._emit = emit
-        self._hide = hide
         self._known: set[str] = set()
 
     @property
@@ -53,6 +49,6 @@ class AuditedModel:
         return Said(
             role=message.role,
             sha256=digest,
-            text=self._hide(text) if new else None,
+            text=text if new else None,
             images=images,
         )

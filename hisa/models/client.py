@@ -11,11 +11,11 @@ from hisa.config import ModelSettings
 from hisa.models.encode import encode
 from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import BUILT_IN, Profile
-from hisa.models.redact import redact
 from hisa.models.retry import FailureKind, TryFailed, retry_after
 from hisa.models.tokens import estimate_input, estimate_tokens
 from hisa.models.wire import Answer, Malformed, read_answer
 from hisa.protocols import ModelReply, ModelRequest, Role, Usage
+from hisa.redact import redact
 
 if TYPE_CHECKING:
     import httpx

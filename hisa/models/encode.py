@@ -9,6 +9,7 @@ from hisa.models.profiles import Profile
 from hisa.models.tokens import estimate_input
 from hisa.observation import Screenshot
 from hisa.protocols import ImagePart, Message, ModelRequest, Part, TextPart
+from hisa.safetext import encodable
 
 __all__ = ["encode"]
 
@@ -23,7 +24,7 @@ def _data_url(image: Screenshot) -> str:
 def _part(part: Part, profile: Profile) -> dict[str, Any]:
     match part:
         case TextPart(text):
-            return {"type": "text", "text": text}
+            return {"type": "text", "text": encodable(text)}
         case ImagePart(image):
             picture = {"url": _data_url(image)}
             if profile.image_detail:
@@ -36,7 +37,8 @@ def _message(message: Message, profile: Profile) -> dict[str, Any]:
     if any(isinstance(part, ImagePart) for part in message.parts):
         content: Any = [_part(part, profile) for part in message.parts]
     else:
-        content = "\n".join(part.text for part in message.parts if isinstance(part, TextPart))
+        texts = (part.text for part in message.parts if isinstance(part, TextPart))
+        content = encodable("\n".join(texts))
     return {"role": message.role, "content": content}
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from hisa.events import Emit, Event, ModelCalled
 from hisa.models.profiles import Profile
-from hisa.models.redact import redact
 from hisa.protocols import Model, ModelReply, ModelRequest
 
 __all__ = ["Ledger", "MeteredModel", "Totals"]
@@ -89,7 +88,6 @@ class MeteredModel:
         inner: any model.
         profile: gives the price.
         emit: takes the events.
-        hide: takes secrets out of the answer before it is written down.
         clock: seconds.
     """
 
@@ -99,13 +97,11 @@ class MeteredModel:
         profile: Profile,
         *,
         emit: Emit,
-        hide: Callable[[str], str] = redact,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._inner = inner
         self._profile = profile
         self._emit = emit
-        self._hide = hide
         self._clock = clock
 
     @property
@@ -133,5 +129,5 @@ class MeteredModel:
             usd=None if price is None else price.usd(usage.tokens_in, usage.tokens_out),
             seconds=seconds,
             finish=reply.finish,
-            reply=self._hide(reply.text),
+            reply=reply.text,
         )

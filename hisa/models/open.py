@@ -20,9 +20,9 @@ from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import Endpoint, resolve
 from hisa.models.ledger import Ledger, MeteredModel
 from hisa.models.profiles import Profile, find
-from hisa.models.redact import redact
 from hisa.models.retry import RetryingModel
 from hisa.protocols import Model, Role
+from hisa.redact import redact
 
 __all__ = ["OFFLINE_NAME", "Models", "open_models"]
 
@@ -149,8 +149,8 @@ class _Opener:
         self._sleep = sleep
 
     def stack(self, client: Model, settings: ModelSettings, profile: Profile) -> Model:
-        audited = AuditedModel(client, emit=self._record, hide=self._hide)
-        metered = MeteredModel(audited, profile, emit=self._record, hide=self._hide)
+        audited = AuditedModel(client, emit=self._record)
+        metered = MeteredModel(audited, profile, emit=self._record)
         checked = BudgetedModel(metered, self._budget, ledger=self._ledger, profile=profile)
         return RetryingModel(
             checked,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hisa.protocols import Usage
+from hisa.safetext import encodable
 
 __all__ = ["Answer", "Malformed", "read_answer"]
 
@@ -44,8 +45,8 @@ def _parse(body: bytes) -> dict[str, Any]:
 
 
 def _text(value: object) -> str:
-    """A string that can be written as UTF-8; lone surrogates become question marks."""
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
+    """A string that can be written as UTF-8."""
+    return encodable(value) if isinstance(value, str) else ""
 
 
 def _content(message: dict[str, Any]) -> str:

@@ -5,6 +5,9 @@
     runs/<id>/images/<sha256>.png pictures, written once
     runs/<id>/lock                held by the one process that writes
 
+Secrets are taken out here, of everything that is written and of the events that `RunLog.emit` gives
+back for others to show. Folder and files are their owner's alone.
+
 Every event is with the operating system when `RunLog.emit` returns: a process killed at any moment
 loses at most the event it was writing.
 """
@@ -15,9 +18,11 @@ import asyncio
 import fcntl
 import hashlib
 import os
+import re
 import secrets
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,8 +30,10 @@ from typing import Any
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.events import Evaluated, Event, Instructed, RunFinished, StepFinished
 from hisa.protocols import Task
+from hisa.redact import Redactor
 from hisa.runs.encode import encode
 from hisa.runs.manifest import Manifest, TaskRecord, Totals, versions
+from hisa.runs.private import FILE_MODE, FOLDER_MODE, write_private
 from hisa.runs.read import EVENTS, IMAGES, LOCK, MANIFEST, read_events, read_manifest
 
 __all__ = ["RunLog", "new_id"]
@@ -56,8 +63,9 @@ class RunLog:
         self.step = 0
         self._lock = lock
         self._fd = os.open(
-            folder / EVENTS, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644
+            folder / EVENTS, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, FILE_MODE
         )
+        self._redactor = Redactor(variables=_key_variables(manifest.settings))
         self._last_at = manifest.started_at
 
     @classmethod
@@ -96,8 +104,10 @@ class RunLog:
             started_at=time.time(),
             totals=Totals(),
         )
-        manifest.write(folder / MANIFEST)
-        return cls(folder, manifest, _lock(folder))
+        lock = _lock(folder)
+        log = cls(folder, manifest, lock)
+        log._write_manifest()
+        return log
 
     @classmethod
     def reopen(cls, folder: Path) -> RunLog:
@@ -112,25 +122,28 @@ class RunLog:
         """
         manifest = read_manifest(folder)
         lock = _lock(folder)
+        _close_to_others(folder)
         _cut_torn_line(folder / EVENTS)
         log = cls(folder, manifest, lock)
         log._count_again()
         manifest.exit_status = manifest.finished_at = manifest.score = None
         manifest.message = ""
         manifest.resumed += 1
-        manifest.write(folder / MANIFEST)
+        log._write_manifest()
         return log
 
     def emit(self, event: Event, /) -> Event:
         """Append an event; it is with the operating system on return (some microseconds).
 
-        The event comes back as it was written, with its step.
+        The event comes back with its step and without its secrets, as it was written but for what
+        was cut.
 
         Raises:
             EnvironmentFailed: the disk refuses it; nothing of it stays in the file.
         """
         if event.step == 0 and self.step:
             event = event.model_copy(update={"step": self.step})
+        event = self._redactor.data(event)
         self._append(encode(event))
         self._count(event)
         if isinstance(event, RunFinished):
@@ -203,7 +216,7 @@ class RunLog:
 
     def _write_manifest(self) -> None:
         try:
-            self.manifest.write(self.folder / MANIFEST)
+            self._redactor.data(self.manifest).write(self.folder / MANIFEST)
         except OSError as error:
             raise EnvironmentFailed(
                 f"cannot write {self.folder / MANIFEST}: {error.strerror}",
@@ -216,7 +229,7 @@ class RunLog:
         if not path.exists():
             temporary = path.with_name(f".{name}.{secrets.token_hex(4)}.tmp")
             try:
-                temporary.write_bytes(png)
+                write_private(temporary, png)
                 os.replace(temporary, path)
             except OSError as error:
                 temporary.unlink(missing_ok=True)
@@ -230,10 +243,10 @@ def _new_folder(root: Path) -> Path:
         while True:
             folder = root / new_id()
             try:
-                folder.mkdir()
+                folder.mkdir(mode=FOLDER_MODE)
             except FileExistsError:
                 continue
-            (folder / IMAGES).mkdir()
+            (folder / IMAGES).mkdir(mode=FOLDER_MODE)
             return folder
     except OSError as error:
         raise UsageError(
@@ -243,7 +256,7 @@ def _new_folder(root: Path) -> Path:
 
 
 def _lock(folder: Path) -> int:
-    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
     for _ in range(_LOCK_TRIES):
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -261,6 +274,20 @@ def _lock(folder: Path) -> int:
     )
 
 
+def _close_to_others(folder: Path) -> None:
+    """A run that an older version left readable for everybody."""
+    with suppress(OSError):
+        folder.chmod(FOLDER_MODE)
+
+
+def _key_variables(settings: Mapping[str, Any]) -> set[str]:
+    """Variables that the settings name as the place of a key, or put into commands."""
+    models = settings.get("models") or {}
+    roles = [role for role in models.values() if isinstance(role, Mapping)]
+    named = {str(role["api_key_env"]) for role in roles if role.get("api_key_env")}
+    return named | set(re.findall(r"\{env:(\w+)\}", str(settings.get("environment", ""))))
+
+
 def _cut_torn_line(path: Path) -> None:
     """Move bytes after the last newline to a file beside the log."""
     if not path.exists():
@@ -270,6 +297,7 @@ def _cut_torn_line(path: Path) -> None:
         whole = content.rfind(b"\n") + 1
         if whole == len(content):
             return
-        with path.with_name(f"{path.name}.torn").open("ab") as torn:
-            torn.write(content[whole:] + b"\n")
+        torn = path.with_name(f"{path.name}.torn")
+        before = torn.read_bytes() if torn.exists() else b""
+        write_private(torn, before + content[whole:] + b"\n")
         file.truncate(whole)

@@ -36,7 +36,7 @@ def test_a_good_answer() -> None:
         ([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}, 3, {"x": 1}], "ab"),
         (None, ""),
         (17, ""),
-        ("\ud800x", "?x"),
+        ("\ud800x", "\ufffdx"),
     ],
 )
 def test_content_in_every_shape(content: object, text: str) -> None:
