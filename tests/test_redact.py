@@ -20,6 +20,8 @@ from tests.test_safetext import ANY
         ("x-api-key: abcdef123", "x-api-key: [redacted]"),
         ("ghp_abcdefghijklmnop0123", "[redacted]"),
         ("eyJhbGciOiJIUzI1.eyJzdWIiOiIxMjM0.c2ln", "[redacted]"),
+        (r"pyautogui.write('\nghp_abcdefghijklmnop0123\n')", r"pyautogui.write('\n[redacted]\n')"),
+        (r"'a\nAKIAIOSFODNN7EXAMPLE'", r"'a\n[redacted]'"),
         ("DB_PASS=hunter22 make", "DB_PASS=[redacted] make"),
         ('"export PASSWORD=\\"hunter 2\\""', '"export PASSWORD=\\"[redacted]\\""'),
         ("the password is hunter2.", "the password is [redacted]."),

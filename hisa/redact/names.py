@@ -49,9 +49,9 @@ _KEY = (
 """Begins with plain letters, so that an expression skips quickly; `_BEFORE` is looked at after."""
 _BEFORE = {
     # "compass" and "bypass" hold no password.
-    "pass": re.compile(r"(?:^|[^a-z]|(?:db|pg|ssh|smtp|user|root|mysql|admin))$"),
-    "pwd": re.compile(r"(?:^|[^a-z])$"),
-    "dsn": re.compile(r"(?:^|[^a-z])$"),
+    "pass": re.compile(r"(?:^|[^a-z]|\\[nrt]|(?:db|pg|ssh|smtp|user|root|mysql|admin))$"),
+    "pwd": re.compile(r"(?:^|[^a-z]|\\[nrt])$"),
+    "dsn": re.compile(r"(?:^|[^a-z]|\\[nrt])$"),
     "key": re.compile(
         r"(?:api|access|account|private|signing|encryption|master|auth|storage)[-_ ]?$"
     ),

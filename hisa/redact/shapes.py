@@ -35,18 +35,29 @@ _TAILS = {
 }
 
 
+def _begins(start: str, inside: str = "A-Za-z0-9") -> str:
+    """``start`` where no word goes on to it; the letter of an escaped line break is no word.
+
+    What must not stand before it is asked after it, so that a search begins with letters.
+    """
+    return rf"{start}(?:(?<![{inside}]{start})|(?<=\\[nrt]{start}))"
+
+
 def _prefixed(prefix: str) -> re.Pattern[str]:
-    """What must not stand before it is asked after it, so that a search begins with letters."""
-    start = re.escape(prefix)
     tail = _TAILS.get(prefix, r"[A-Za-z0-9_.+/=-]{16,4096}")
-    return re.compile(rf"{start}(?<![A-Za-z0-9]{start}){tail}")
+    return re.compile(_begins(re.escape(prefix)) + tail)
 
 
 SHAPES: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     *(((prefix.lower(),), _prefixed(prefix)) for prefix in _PREFIXES),
-    (("eyj",), re.compile(r"eyJ(?<![\w-]eyJ)[\w-]{8,4096}\.[\w-]{8,8192}(?:\.[\w-]{0,4096}){1,3}")),
-    (("q~",), re.compile(r"(?<![\w~.-])[\w.~-]{3}[0-9]Q~[\w.~-]{31,34}(?![\w~-])")),  # Azure
-    (("==",), re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{86}==")),  # Azure, storage
+    (
+        ("eyj",),
+        re.compile(
+            _begins("eyJ", r"\w-") + r"[\w-]{8,4096}\.[\w-]{8,8192}(?:\.[\w-]{0,4096}){1,3}"
+        ),
+    ),
+    (("q~",), re.compile(r"[\w.~-]{3}[0-9]Q~[\w.~-]{31,34}(?![\w~-])")),  # Azure
+    (("==",), re.compile(r"[A-Za-z0-9+/]{86}==")),  # Azure, storage
     (
         ("hooks.slack.com/",),
         re.compile(r"hooks\.slack\.com/(?:services|workflows)/([\w/-]{16,200})"),
@@ -55,8 +66,8 @@ SHAPES: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
         ("/api/webhooks/",),
         re.compile(r"discord(?:app)?\.com/api/webhooks/\d{5,30}/([\w-]{20,200})"),
     ),
-    ((":aa",), re.compile(r"(?<!\w)\d{8,10}:AA[\w-]{32,34}(?![\w-])")),  # Telegram
-    (("sk",), re.compile(r"SK(?<![A-Za-z0-9]SK)[a-f0-9]{32}(?![A-Za-z0-9])")),  # Twilio
+    ((":aa",), re.compile(r"(?<!\d)\d{8,10}:AA[\w-]{32,34}(?![\w-])")),  # Telegram
+    (("sk",), re.compile(_begins("SK") + r"[a-f0-9]{32}(?![A-Za-z0-9])")),  # Twilio
     (
         ("$1$", "$2", "$5$", "$6$", "$y$", "$apr1$", "$argon2"),  # hashes of passwords
         re.compile(r"\$(?:1|2[abxy]|5|6|y|apr1|argon2(?:id|i|d))\$[./A-Za-z0-9$=,+]{20,400}"),
@@ -77,8 +88,10 @@ SHAPES: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
 """Expressions with the texts, in lower case, without which they cannot match; of a match the
 first group is the secret, or all of it where there is none."""
 
-_AWS_ID = re.compile(r"A(?:KIA|SIA|BIA|CCA)(?<![A-Za-z0-9].{4})[A-Z0-9]{16}(?![A-Za-z0-9])")
-_AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
+_AWS_ID = re.compile(
+    r"A(?:KIA|SIA|BIA|CCA)(?:(?<![A-Za-z0-9].{4})|(?<=\\[nrt].{4}))[A-Z0-9]{16}(?![A-Za-z0-9])"
+)
+_AWS_SECRET = re.compile(r"(?:(?<![A-Za-z0-9/+=])|(?<=\\[nrt]))[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 _FRAME = r"(?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 _BREAK = r"(?:\s|\\[nr])"
 _PEM = re.compile(

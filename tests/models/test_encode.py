@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from typing import Any
 
 import pytest
@@ -88,3 +89,10 @@ def test_the_answer_is_asked_to_fit_the_context() -> None:
     body = _encode(ask("x" * 4000, image=picture()), profile)
     assert 900 < body["max_tokens"] < 1000
     assert _encode(ask("x" * 40_000), profile)["max_tokens"] == 16
+
+
+def test_halves_of_characters_can_be_sent() -> None:
+    body = encode(
+        ask("half \ud83d", image=picture()), find("gpt-4o"), model="gpt-4o", max_tokens=100
+    )
+    assert "half \ufffd" in json.dumps(body, ensure_ascii=False).encode().decode()
