@@ -202,6 +202,8 @@ class ModelCalled(_Event):
     seconds: float = 0.0
     finish: str = ""
     reply: str = ""
+    cached_in: int = 0
+    """Of ``tokens_in``: what the server took from its cache."""
 
 
 class ModelFailed(_Event):

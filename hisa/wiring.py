@@ -70,7 +70,9 @@ def emitter(log: RunLog, listeners: Sequence[Listener]) -> Emit:
     return emit
 
 
-def _grounder(settings: Settings, models: Mapping[Role, Model], emit: Emit) -> Grounder:
+def _grounder(
+    settings: Settings, models: Mapping[Role, Model], emit: Emit, *, coordinates: str = ""
+) -> Grounder:
     kind = settings.grounder.kind
     model = models.get("grounder")
     if kind == "vision" and model is None:
@@ -81,7 +83,8 @@ def _grounder(settings: Settings, models: Mapping[Role, Model], emit: Emit) -> G
         )
     chosen = kind == "vision" or (kind == "auto" and settings.models.grounder is not None)
     if model is not None and chosen:
-        return VisionGrounder(model, open_format(settings.grounder.format), emit=emit)
+        form = open_format(settings.grounder.format, coordinates)
+        return VisionGrounder(model, form, emit=emit)
     return ElementsGrounder(emit=emit, min_score=settings.grounder.min_score)
 
 
@@ -147,7 +150,9 @@ async def open_agent(
         if not log.step and not workshop.events:
             emit(_started(task, log))
         tools = ToolRegistry(emit=emit)
-        grounder = _grounder(settings, models, emit)
+        seer = opened.profiles.get("grounder")
+        coordinates = "" if seer is None else seer.coordinates
+        grounder = _grounder(settings, models, emit, coordinates=coordinates)
         reads_elements = opened.profiles["planner"].reads_elements
         yield Agent(
             planner=GlobalPlanner(

@@ -141,6 +141,7 @@ def conclude(
         "tokens_in": progress.spent.tokens_in,
         "tokens_out": progress.spent.tokens_out,
         "usd": round(progress.spent.usd, 6),
+        "unpriced_calls": progress.spent.unpriced,
         "folder": str(log.folder),
         "report": None if page is None else str(page),
     }

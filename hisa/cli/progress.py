@@ -99,7 +99,8 @@ class Progress:
             case RunResumed():
                 self._line("resumed", f"desktop {event.desktop} {event.detail}", "cyan")
             case Noted():
-                self._line(event.where, event.text, "dim")
+                warns = event.where in ("budget", "settings")
+                self._line(event.where, event.text, "yellow" if warns else "dim")
             case Failed():
                 self._line("broken", f"{event.where}: {event.message}", "red")
             case _:

@@ -70,10 +70,7 @@ class OpenAIModel:
         Raises:
             TryFailed: with its kind; the text of an empty answer is empty and no failure here.
         """
-        limit = self._settings.max_tokens
-        body = await asyncio.to_thread(
-            encode, request, self.profile, model=self._settings.model, max_tokens=limit
-        )
+        body = await asyncio.to_thread(encode, request, self.profile, self._settings)
         raw = await self._send(body, request)
         try:
             answer = read_answer(raw)

@@ -8,15 +8,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from hisa.events import Emit, Event, ModelCalled
-from hisa.models.profiles import Profile
-from hisa.protocols import Model, ModelReply, ModelRequest
+from hisa.models.profiles import Price, Profile
+from hisa.protocols import Model, ModelReply, ModelRequest, Usage
 
 __all__ = ["Ledger", "MeteredModel", "Totals"]
 
 
 @dataclass(slots=True)
 class Totals:
-    """Sums over calls. ``usd`` counts the calls whose price is known; ``unpriced`` the others."""
+    """Sums over calls. ``usd`` counts the calls whose price is known; ``unpriced`` the others.
+
+    ``unpriced_in`` and ``unpriced_out`` are the tokens of those others.
+    """
 
     calls: int = 0
     tokens_in: int = 0
@@ -25,6 +28,8 @@ class Totals:
     usd: float = 0.0
     unpriced: int = 0
     seconds: float = 0.0
+    unpriced_in: int = 0
+    unpriced_out: int = 0
 
     @property
     def tokens(self) -> int:
@@ -38,7 +43,10 @@ class Totals:
         self.tokens_out += event.tokens_out
         self.images += event.images
         self.usd += event.usd or 0.0
-        self.unpriced += event.usd is None
+        if event.usd is None:
+            self.unpriced += 1
+            self.unpriced_in += event.tokens_in
+            self.unpriced_out += event.tokens_out
         self.seconds += event.seconds
 
     def as_dict(self) -> dict[str, int | float]:
@@ -79,6 +87,12 @@ class Ledger:
         """``{"total": {…}, "roles": {role: {…}}}``, as in run.json."""
         roles = {role: totals.as_dict() for role, totals in sorted(self.roles.items())}
         return {"total": self.total.as_dict(), "roles": roles}
+
+
+def _cost(price: Price | None, usage: Usage) -> float | None:
+    if price is None:
+        return None
+    return price.usd(usage.tokens_in, usage.tokens_out, usage.cached_in)
 
 
 class MeteredModel:
@@ -126,8 +140,9 @@ class MeteredModel:
             tokens_out=usage.tokens_out,
             images=request.images,
             text_chars=len(request.text),
-            usd=None if price is None else price.usd(usage.tokens_in, usage.tokens_out),
+            usd=_cost(price, usage),
             seconds=seconds,
             finish=reply.finish,
             reply=reply.text,
+            cached_in=usage.cached_in,
         )

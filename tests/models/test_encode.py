@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from hisa.config import ModelSettings
 from hisa.models.encode import encode
 from hisa.models.profiles import Profile, find
 from hisa.protocols import ModelRequest
@@ -13,7 +14,7 @@ from tests.models.support import SCHEMA, ask, picture
 
 
 def _encode(request: ModelRequest, profile: Profile, max_tokens: int = 4096) -> dict[str, Any]:
-    return encode(request, profile, model="m", max_tokens=max_tokens)
+    return encode(request, profile, ModelSettings(model="m", max_tokens=max_tokens))
 
 
 def test_a_plain_model_gets_the_plain_parameters() -> None:
@@ -92,7 +93,5 @@ def test_the_answer_is_asked_to_fit_the_context() -> None:
 
 
 def test_halves_of_characters_can_be_sent() -> None:
-    body = encode(
-        ask("half \ud83d", image=picture()), find("gpt-4o"), model="gpt-4o", max_tokens=100
-    )
+    body = _encode(ask("half \ud83d", image=picture()), find("gpt-4o"))
     assert "half \ufffd" in json.dumps(body, ensure_ascii=False).encode().decode()
