@@ -34,8 +34,6 @@ from hisa.protocols import (
 )
 from hisa.runs.log import RunLog
 from hisa.state.manager import build_state
-from hisa.tasks.scorer import TaskScorer
-from hisa.tasks.start import FingerprintingScorer
 from hisa.tools.registry import ToolRegistry
 
 __all__ = ["Listener", "Workshop", "emitter", "image_limit", "noting", "open_agent"]
@@ -211,9 +209,13 @@ def _asking(
 
 
 def _scorer(settings: Settings, environment: Environment, emit: Emit) -> Scorer:
+    from hisa.tasks.scorer import TaskScorer  # every metric and setup step hangs on it
+
     scorer = TaskScorer(emit=emit)
     if not settings.run.fingerprint:
         return scorer
+    from hisa.tasks.start import FingerprintingScorer
+
     return FingerprintingScorer(scorer, environment=environment, emit=emit)
 
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 from urllib.parse import quote
 
@@ -43,9 +45,15 @@ class _Finder:
     """Whether what it finds is looked for elsewhere as well."""
 
 
-def _shape(pattern: Any) -> Callable[[str], Iterator[Span]]:
-    group = 1 if pattern.groups else 0
-    return lambda text: (found.span(group) for found in pattern.finditer(text))
+_compiled = cache(re.compile)
+
+
+def _shape(pattern: str) -> Callable[[str], Iterator[Span]]:
+    def spans(text: str) -> Iterator[Span]:
+        known = _compiled(pattern)
+        return (found.span(1 if known.groups else 0) for found in known.finditer(text))
+
+    return spans
 
 
 _NAMES = (

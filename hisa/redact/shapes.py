@@ -43,50 +43,46 @@ def _begins(start: str, inside: str = "A-Za-z0-9") -> str:
     return rf"{start}(?:(?<![{inside}]{start})|(?<=\\[nrt]{start}))"
 
 
-def _prefixed(prefix: str) -> re.Pattern[str]:
+def _prefixed(prefix: str) -> str:
     tail = _TAILS.get(prefix, r"[A-Za-z0-9_.+/=-]{16,4096}")
-    return re.compile(_begins(re.escape(prefix)) + tail)
+    return _begins(re.escape(prefix)) + tail
 
 
-SHAPES: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
+SHAPES: tuple[tuple[tuple[str, ...], str], ...] = (
     *(((prefix.lower(),), _prefixed(prefix)) for prefix in _PREFIXES),
     (
         ("eyj",),
-        re.compile(
-            _begins("eyJ", r"\w-") + r"[\w-]{8,4096}\.[\w-]{8,8192}(?:\.[\w-]{0,4096}){1,3}"
-        ),
+        _begins("eyJ", r"\w-") + r"[\w-]{8,4096}\.[\w-]{8,8192}(?:\.[\w-]{0,4096}){1,3}",
     ),
-    (("q~",), re.compile(r"[\w.~-]{3}[0-9]Q~[\w.~-]{31,34}(?![\w~-])")),  # Azure
-    (("==",), re.compile(r"[A-Za-z0-9+/]{86}==")),  # Azure, storage
+    (("q~",), r"[\w.~-]{3}[0-9]Q~[\w.~-]{31,34}(?![\w~-])"),  # Azure
+    (("==",), r"[A-Za-z0-9+/]{86}=="),  # Azure, storage
     (
         ("hooks.slack.com/",),
-        re.compile(r"hooks\.slack\.com/(?:services|workflows)/([\w/-]{16,200})"),
+        r"hooks\.slack\.com/(?:services|workflows)/([\w/-]{16,200})",
     ),
     (
         ("/api/webhooks/",),
-        re.compile(r"discord(?:app)?\.com/api/webhooks/\d{5,30}/([\w-]{20,200})"),
+        r"discord(?:app)?\.com/api/webhooks/\d{5,30}/([\w-]{20,200})",
     ),
-    ((":aa",), re.compile(r"(?<!\d)\d{8,10}:AA[\w-]{32,34}(?![\w-])")),  # Telegram
-    (("sk",), re.compile(_begins("SK") + r"[a-f0-9]{32}(?![A-Za-z0-9])")),  # Twilio
+    ((":aa",), r"(?<!\d)\d{8,10}:AA[\w-]{32,34}(?![\w-])"),  # Telegram
+    (("sk",), _begins("SK") + r"[a-f0-9]{32}(?![A-Za-z0-9])"),  # Twilio
     (
         ("$1$", "$2", "$5$", "$6$", "$y$", "$apr1$", "$argon2"),  # hashes of passwords
-        re.compile(r"\$(?:1|2[abxy]|5|6|y|apr1|argon2(?:id|i|d))\$[./A-Za-z0-9$=,+]{20,400}"),
+        r"\$(?:1|2[abxy]|5|6|y|apr1|argon2(?:id|i|d))\$[./A-Za-z0-9$=,+]{20,400}",
     ),
     (
         ("curl", "wget"),
-        re.compile(
-            r"\s(?:-u|--user|--proxy-user)[ =]?[\"'\\]{0,3}[^\s:\"'\\]{1,100}:([^\s\"'\\]{1,200})"
-        ),
+        r"\s(?:-u|--user|--proxy-user)[ =]?[\"'\\]{0,3}[^\s:\"'\\]{1,100}:([^\s\"'\\]{1,200})",
     ),
-    (("sshpass",), re.compile(r"sshpass\s{1,9}-p\s{0,9}[\"'\\]{0,3}([^\s\"'\\]{1,200})")),
+    (("sshpass",), r"sshpass\s{1,9}-p\s{0,9}[\"'\\]{0,3}([^\s\"'\\]{1,200})"),
     (
         ("mysql", "mariadb"),
-        re.compile(r"\b(?:mysql|mysqldump|mariadb)\b[^\n]{0,200}?\s-p([^\s\"'\\]{3,200})"),
+        r"\b(?:mysql|mysqldump|mariadb)\b[^\n]{0,200}?\s-p([^\s\"'\\]{3,200})",
     ),
-    (("login",), re.compile(r"login\s{1,9}\S{1,200}\s{1,9}password\s{1,9}(\S{1,200})")),  # .netrc
+    (("login",), r"login\s{1,9}\S{1,200}\s{1,9}password\s{1,9}(\S{1,200})"),  # .netrc
 )
 """Expressions with the texts, in lower case, without which they cannot match; of a match the
-first group is the secret, or all of it where there is none."""
+first group is the secret, or all of it where there is none. They are compiled when first needed."""
 
 _AWS_ID = re.compile(
     r"A(?:KIA|SIA|BIA|CCA)(?:(?<![A-Za-z0-9].{4})|(?<=\\[nrt].{4}))[A-Z0-9]{16}(?![A-Za-z0-9])"
