@@ -80,17 +80,22 @@ class OpenAIModel:
         return self._reply(request, answer)
 
     async def _send(self, body: dict[str, Any], request: ModelRequest) -> bytes:
+        import httpx
         import openai
 
         limit = self._settings.timeout
         headers = {"X-Component": request.role, "X-Step": str(request.step)}
-        create: Any = self._client.chat.completions.with_raw_response.create
         try:
             # The library's own limit is on each read: a server that drips would never reach it.
+            # Its typed method walks the whole body against its types first, for milliseconds.
             async with asyncio.timeout(limit):
-                response = await create(**body, extra_headers=headers, timeout=limit)
-            content: bytes = response.content
-            return content
+                response = await self._client.post(
+                    "/chat/completions",
+                    cast_to=httpx.Response,
+                    body=body,
+                    options={"headers": headers, "timeout": limit},
+                )
+            return response.content
         except (TimeoutError, openai.APITimeoutError):
             raise TryFailed(
                 f"no answer from {self._where()} within {limit:g} s",

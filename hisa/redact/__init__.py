@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -91,6 +91,17 @@ def _lower(text: str) -> str:
     return "".join(letter.lower() if letter.isascii() else letter for letter in text)
 
 
+def _hinted(lowered: str, finders: Iterable[_Finder]) -> list[_Finder]:
+    """Those that could find something in a text; this is asked often, so without a generator."""
+    found = []
+    for finder in finders:
+        for hint in finder.hints:
+            if hint in lowered:
+                found.append(finder)
+                break
+    return found
+
+
 def _forms(value: str) -> set[str]:
     """A value as it is, and as JSON, Python source and addresses write it."""
     return {value, json.dumps(value)[1:-1], repr(value)[1:-1], quote(value, safe=""), quote(value)}
@@ -129,9 +140,13 @@ class Redactor:
 
     def text(self, text: str, /) -> str:
         """The text without its secrets; itself where it holds none."""
+        return self._text(text, _hinted(text.lower(), _FINDERS))
+
+    def _text(self, text: str, finders: Iterable[_Finder]) -> str:
         text = self._without_exact(encodable(text))
         lowered = _lower(text)
-        spans = [span for finder in _FINDERS for span in self._found(finder, text, lowered)]
+        hinted = _hinted(lowered, finders)
+        spans = [span for finder in hinted for span in self._found(finder, text, lowered)]
         if not spans:
             return text
         parts: list[str] = []
@@ -146,42 +161,15 @@ class Redactor:
 
         Itself where it holds none. Objects that have ``model_copy`` (of pydantic) are copied.
         """
-        if not self._may_hold(value):
+        texts: list[str] = []
+        if not _collect(value, texts, 0):
+            return _Walk(self, _FINDERS).value(value, 0)
+        joined = "\0".join(texts)
+        finders = _hinted(joined.lower(), _FINDERS)
+        known = any(secret in joined for secret in self._exact)
+        if not finders and not known and encodable(joined) is joined:
             return value
-        return self._data(value, 0)
-
-    def _data(self, value: Any, depth: int) -> Any:
-        if isinstance(value, str):
-            return self.text(value)
-        if depth > _DEEPEST:
-            return _TOO_DEEP
-        if isinstance(value, Mapping):
-            return {
-                self._data(key, depth): self._field(key, item, depth + 1)
-                for key, item in value.items()
-            }
-        if isinstance(value, list | tuple):
-            return type(value)(self._items(value, depth + 1))
-        fields = getattr(type(value), "__pydantic_fields__", None)
-        if fields is None:
-            return value
-        old = {name: getattr(value, name) for name in fields}
-        new = {name: self._data(item, depth + 1) for name, item in old.items()}
-        return value if new == old else value.model_copy(update=new)
-
-    def _field(self, name: object, value: Any, depth: int) -> Any:
-        if isinstance(name, str) and isinstance(value, str) and names.is_secret_field(name):
-            return self._hidden(value)
-        return self._data(value, depth)
-
-    def _items(self, items: Iterable[Any], depth: int) -> list[Any]:
-        shown: list[Any] = []
-        secret = False
-        for item in items:
-            text = isinstance(item, str)
-            shown.append(self._hidden(item) if secret and text else self._data(item, depth))
-            secret = text and names.is_secret_flag(item)
-        return shown
+        return _Walk(self, finders).value(value, 0)
 
     def _hidden(self, value: str) -> str:
         if value and value != REDACTED:
@@ -189,22 +177,7 @@ class Redactor:
             return REDACTED
         return value
 
-    def _may_hold(self, value: Any) -> bool:
-        """Whether any text in it needs a closer look; one search over all of them together."""
-        texts: list[str] = []
-        if not _collect(value, texts, 0):
-            return True
-        joined = "\0".join(texts)
-        if encodable(joined) is not joined:
-            return True
-        if any(secret in joined for secret in self._exact):
-            return True
-        lowered = joined.lower()
-        return any(hint in lowered for finder in _FINDERS for hint in finder.hints)
-
     def _found(self, finder: _Finder, text: str, lowered: str) -> Iterator[Span]:
-        if not any(hint in lowered for hint in finder.hints):
-            return
         for start, end in finder.spans(lowered if finder.lowered else text):
             if end > start and text[start:end].strip("[]") != "redacted":
                 if finder.learn:
@@ -230,6 +203,49 @@ class Redactor:
         """Longest first: a secret that holds another leaves no rest."""
         known = {*self._exact, *_forms(value)}
         self._exact = dict.fromkeys(sorted(known, key=lambda each: (-len(each), each)))
+
+
+class _Walk:
+    """One pass over data, with the finders that any text in it may need."""
+
+    def __init__(self, redactor: Redactor, finders: Sequence[_Finder]) -> None:
+        self._redactor = redactor
+        self._finders = finders
+
+    def value(self, value: Any, depth: int) -> Any:
+        if isinstance(value, str):
+            return self._redactor._text(value, self._finders)
+        if depth > _DEEPEST:
+            return _TOO_DEEP
+        if isinstance(value, Mapping):
+            return {
+                self.value(key, depth): self._field(key, item, depth + 1)
+                for key, item in value.items()
+            }
+        if isinstance(value, list | tuple):
+            return type(value)(self._items(value, depth + 1))
+        fields = getattr(type(value), "__pydantic_fields__", None)
+        if fields is None:
+            return value
+        old = {name: getattr(value, name) for name in fields}
+        new = {name: self.value(item, depth + 1) for name, item in old.items()}
+        return value if new == old else value.model_copy(update=new)
+
+    def _field(self, name: object, value: Any, depth: int) -> Any:
+        if isinstance(name, str) and isinstance(value, str) and names.is_secret_field(name):
+            return self._redactor._hidden(value)
+        return self.value(value, depth)
+
+    def _items(self, items: Iterable[Any], depth: int) -> list[Any]:
+        shown: list[Any] = []
+        secret = False
+        for item in items:
+            text = isinstance(item, str)
+            shown.append(
+                self._redactor._hidden(item) if secret and text else self.value(item, depth)
+            )
+            secret = text and names.is_secret_flag(item)
+        return shown
 
 
 def _collect(value: Any, texts: list[str], depth: int) -> bool:

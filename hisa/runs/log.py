@@ -38,6 +38,9 @@ from hisa.runs.read import EVENTS, IMAGES, LOCK, MANIFEST, read_events, read_man
 
 __all__ = ["RunLog", "new_id"]
 
+_REWRITE = 1.0
+"""Seconds between two writings of the manifest for finished steps alone. Replacing a file makes the
+file system write it out, some milliseconds each; the events hold the truth in the meantime."""
 _LOCK_TRIES = 5
 _LOCK_PAUSE = 0.02
 """Readers hold the lock for an instant to see whether a run is alive; a writer tries again."""
@@ -67,6 +70,8 @@ class RunLog:
         )
         self._redactor = Redactor(variables=_key_variables(manifest.settings))
         self._last_at = manifest.started_at
+        self._stepped_at = -_REWRITE
+        self._behind = False
 
     @classmethod
     def create(
@@ -152,7 +157,10 @@ class RunLog:
             self.manifest.score = event.score
         elif isinstance(event, Instructed):
             self.manifest.task.instruction = event.instruction
-        if isinstance(event, Instructed | StepFinished | Evaluated | RunFinished):
+        self._behind = True
+        if isinstance(event, Instructed | Evaluated | RunFinished) or (
+            isinstance(event, StepFinished) and self._is_due()
+        ):
             self._write_manifest()
         return event
 
@@ -180,6 +188,9 @@ class RunLog:
         """Release the files; may be called twice."""
         if self._fd < 0:
             return
+        if self._behind:
+            with suppress(EnvironmentFailed):  # the events hold what it would say
+                self._write_manifest()
         os.close(self._fd)
         os.close(self._lock)
         self._fd = self._lock = -1
@@ -214,7 +225,15 @@ class RunLog:
             if isinstance(event, StepFinished):
                 self.step = event.step
 
+    def _is_due(self) -> bool:
+        """Whether a finished step is worth a writing of the manifest."""
+        now = time.monotonic()
+        due = now >= self._stepped_at + _REWRITE
+        self._stepped_at = now if due else self._stepped_at
+        return due
+
     def _write_manifest(self) -> None:
+        self._behind = False
         try:
             self._redactor.data(self.manifest).write(self.folder / MANIFEST)
         except OSError as error:
