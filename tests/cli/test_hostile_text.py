@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -66,3 +67,19 @@ def test_no_text_of_a_log_steers_the_terminal(
     shown = found.terminal("runs", *words)
     assert "Traceback" not in shown
     assert_tame(shown)
+
+
+def test_no_pattern_steers_the_terminal(hostile: tuple[Hostile, str]) -> None:
+    found, _ = hostile
+    line = {
+        "id": "0" * 32, "domain": "general", "kind": "success", "lesson": f"Open {EVIL}",
+        "condition": f"when {EVIL}", "actions": [f"click {EVIL}"], "expected": EVIL,
+        "source_run": f"run {EVIL}",
+    }  # fmt: skip
+    path = found.folder / "patterns.jsonl"
+    path.write_text(json.dumps(line) + "\n", "utf-8")
+    found.terminal("patterns", "import", str(path))
+    for words in (("ls",), ("ls", "--json"), ("show", "0"), ("show", "0", "--json")):
+        shown = found.terminal("patterns", *words)
+        assert "Traceback" not in shown
+        assert_tame(shown)
