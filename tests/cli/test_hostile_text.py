@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
 
+from hisa.patterns.embedders import open_embedder
+from hisa.patterns.stores.edge import EdgeStore
+from hisa.protocols import Pattern
 from hisa.runs.read import list_runs, load_run
 from hisa.safetext import safe_text
 from tests.cli.hostile import Hostile
@@ -70,16 +72,18 @@ def test_no_text_of_a_log_steers_the_terminal(
 
 
 def test_no_pattern_steers_the_terminal(hostile: tuple[Hostile, str]) -> None:
+    """Put into the store past every check, as another writer could."""
     found, _ = hostile
-    line = {
-        "id": "0" * 32, "domain": "general", "kind": "success", "lesson": f"Open {EVIL}",
-        "condition": f"when {EVIL}", "actions": [f"click {EVIL}"], "expected": EVIL,
-        "source_run": f"run {EVIL}",
-    }  # fmt: skip
-    path = found.folder / "patterns.jsonl"
-    path.write_text(json.dumps(line) + "\n", "utf-8")
-    found.terminal("patterns", "import", str(path))
+    embedder = open_embedder("minilm")
+    pattern = Pattern(
+        id="0" * 32, domain="general", kind="success", lesson=f"lesson {EVIL}",
+        condition=f"condition {EVIL}", actions=f"actions {EVIL}", expected=f"expected {EVIL}",
+        source_run=f"run {EVIL}", embedder=embedder.name,
+    )  # fmt: skip
+    store = EdgeStore(found.folder / "patterns", embedder)
+    store.put(pattern, embedder.embed(["lesson"])[0])
+    store.close()
     for words in (("ls",), ("ls", "--json"), ("show", "0"), ("show", "0", "--json")):
         shown = found.terminal("patterns", *words)
-        assert "Traceback" not in shown
+        assert "lesson " in shown, shown
         assert_tame(shown)
