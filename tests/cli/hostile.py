@@ -105,13 +105,13 @@ class Hostile:
         """One run in a terminal; what it showed."""
         task = task_file(self.folder / "tasks", self._said)
         with server(self._said) as model, guest(self._said) as machine:
-            self._command.environ |= {"OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": "x"}
-            return self.terminal(
-                "run", str(task), "--env", f"guest={machine.url}", "--model", "anything", *more
-            )
+            where = ("--env", f"guest={machine.url}", "--model", "anything")
+            return self.terminal("run", str(task), *where, *more, url=model.url)
 
-    def terminal(self, *arguments: str) -> str:
+    def terminal(self, *arguments: str, url: str = "") -> str:
         """What any command shows in a terminal, with the controls it was sent."""
+        if url:
+            self._command.environ |= {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "x"}
         ours, theirs = pty.openpty()
         process = subprocess.Popen(
             [sys.executable, "-m", "hisa", *arguments],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +12,7 @@ from hisa.patterns.stores.edge import EdgeStore
 from hisa.protocols import Pattern
 from hisa.runs.read import list_runs, load_run
 from hisa.safetext import safe_text
-from tests.cli.hostile import Hostile
+from tests.cli.hostile import Hostile, guest, server
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x1b[8m\x9b31m\u202eevil\u2066\u200b[bold]b[/bold]\x08\x7f"
 OUR_OWN = re.compile(r"\x1b\[[0-9;]*m")
@@ -87,3 +88,17 @@ def test_no_pattern_steers_the_terminal(hostile: tuple[Hostile, str]) -> None:
         shown = found.terminal("patterns", *words)
         assert "lesson " in shown, shown
         assert_tame(shown)
+
+
+def test_a_task_given_in_bytes_that_are_no_text_runs(tmp_path: Path) -> None:
+    found = Hostile(tmp_path, lambda place: place)
+    with server(lambda place: place) as model, guest(lambda place: place) as machine:
+        shown = found.terminal(
+            "run", "type \udcff now", "--env", f"guest={machine.url}", "--model", "anything",
+            "--budget-usd", "1", url=model.url,
+        )  # fmt: skip
+    assert "Traceback" not in shown
+    assert "type \ufffd now" in shown
+    assert "the price of anything is not known" in shown
+    (folder,) = list_runs(tmp_path / "runs")
+    assert load_run(folder).status == "succeeded"
