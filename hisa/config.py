@@ -71,6 +71,11 @@ class ModelSettings(_Section):
     max_retries: int = Field(5, ge=0)
     max_tokens: int = Field(4096, ge=1)
     """HiSA, section 4.3."""
+    temperature: float | None = Field(None, ge=0, le=2)
+    """None: what each job asks for, mostly 0. Sent where the profile says that the model takes
+    it, as are ``top_p`` and ``seed``."""
+    top_p: float | None = Field(None, gt=0, le=1)
+    seed: int | None = None
 
 
 class ModelsSettings(_Section):
@@ -88,8 +93,9 @@ class GrounderSettings(_Section):
     kind: Literal["auto", "elements", "vision"] = "auto"
     """elements: accessibility and OCR; vision: ``models.grounder``; auto: vision where a grounder
     model is set, else elements."""
-    format: str = "gta1"
-    """Prompt and answer format of the vision-language grounder."""
+    format: str = "auto"
+    """Prompt and answer format of the vision-language grounder; auto: as its profile says how it
+    writes points, else gta1."""
     min_score: float = Field(0.6, ge=0, le=1)
     """Below this the elements grounder says "not found"."""
 

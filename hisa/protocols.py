@@ -129,6 +129,8 @@ class Usage:
 
     tokens_in: int = 0
     tokens_out: int = 0
+    cached_in: int = 0
+    """Of ``tokens_in``: what the server took from its cache."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,6 @@ from hisa.protocols import (
 )
 from hisa.runs.log import RunLog
 from hisa.state.manager import build_state
-from hisa.tasks.scorer import TaskScorer
-from hisa.tasks.start import FingerprintingScorer
 from hisa.tools.registry import ToolRegistry
 
 __all__ = ["Listener", "Workshop", "emitter", "image_limit", "noting", "open_agent"]
@@ -70,7 +68,9 @@ def emitter(log: RunLog, listeners: Sequence[Listener]) -> Emit:
     return emit
 
 
-def _grounder(settings: Settings, models: Mapping[Role, Model], emit: Emit) -> Grounder:
+def _grounder(
+    settings: Settings, models: Mapping[Role, Model], emit: Emit, *, coordinates: str = ""
+) -> Grounder:
     kind = settings.grounder.kind
     model = models.get("grounder")
     if kind == "vision" and model is None:
@@ -81,7 +81,8 @@ def _grounder(settings: Settings, models: Mapping[Role, Model], emit: Emit) -> G
         )
     chosen = kind == "vision" or (kind == "auto" and settings.models.grounder is not None)
     if model is not None and chosen:
-        return VisionGrounder(model, open_format(settings.grounder.format), emit=emit)
+        form = open_format(settings.grounder.format, coordinates)
+        return VisionGrounder(model, form, emit=emit)
     return ElementsGrounder(emit=emit, min_score=settings.grounder.min_score)
 
 
@@ -147,7 +148,9 @@ async def open_agent(
         if not log.step and not workshop.events:
             emit(_started(task, log))
         tools = ToolRegistry(emit=emit)
-        grounder = _grounder(settings, models, emit)
+        seer = opened.profiles.get("grounder")
+        coordinates = "" if seer is None else seer.coordinates
+        grounder = _grounder(settings, models, emit, coordinates=coordinates)
         reads_elements = opened.profiles["planner"].reads_elements
         yield Agent(
             planner=GlobalPlanner(
@@ -206,9 +209,13 @@ def _asking(
 
 
 def _scorer(settings: Settings, environment: Environment, emit: Emit) -> Scorer:
+    from hisa.tasks.scorer import TaskScorer  # every metric and setup step hangs on it
+
     scorer = TaskScorer(emit=emit)
     if not settings.run.fingerprint:
         return scorer
+    from hisa.tasks.start import FingerprintingScorer
+
     return FingerprintingScorer(scorer, environment=environment, emit=emit)
 
 

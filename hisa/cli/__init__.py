@@ -93,11 +93,20 @@ def main(arguments: list[str] | None = None) -> None:
         click.echo("stopped", err=True)
         sys.exit(130)
     except OperatorError as error:
-        click.echo(f"hisa: {error}", err=True)
+        from hisa.cli.out import say_error
+
+        say_error(f"hisa: {error}")
         if error.fix:
-            click.echo(f"  try: {error.fix}", err=True)
+            say_error(f"  try: {error.fix}")
         sys.exit(error.exit_code)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+    except Exception:  # noqa: BLE001 - a defect, whose traceback may quote a model or a screen
+        import traceback
+
+        from hisa.cli.out import say_error
+
+        say_error(traceback.format_exc().rstrip())
+        sys.exit(1)
     sys.exit(status if isinstance(status, int) else 0)
