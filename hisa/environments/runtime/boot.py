@@ -25,6 +25,7 @@ __all__ = ["GUEST_FOLDER", "SYSTEM_FOLDERS", "identity", "main", "mount"]
 SYSTEM_FOLDERS = ("usr", "etc", "opt", "var", "bin", "sbin", "lib", "lib32", "lib64", "libx32")
 COVERED = ("var/tmp", "var/log", "var/spool", "var/mail", "var/backups", "usr/local/src")
 EMPTY_FOLDERS = ("root", "mnt", "media", "srv")
+HIDDEN_OF_PROC = ("keys", "key-users")
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 GUEST_FOLDER = "/run/hisa"
 _FLAGS = "chromium.d/default-flags"
@@ -240,6 +241,9 @@ def _build(spec: dict[str, object]) -> None:
     _lay_devices(root, base)
     mount("proc", f"{root}/proc", "proc", _NOSUID | _NODEV)
     os.makedirs(f"{root}/sys", exist_ok=True)
+    for name in HIDDEN_OF_PROC:
+        if os.path.exists(f"{root}/proc/{name}"):
+            _bind_file("/dev/null", f"{root}/proc/{name}")
     _limit_shared_memory(f"{root}/proc", room)
     _loopback_up()
     socket.sethostname("desktop")

@@ -13,7 +13,13 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from hisa.environments.runtime.boot import COVERED, EMPTY_FOLDERS, GUEST_FOLDER, SYSTEM_FOLDERS
+from hisa.environments.runtime.boot import (
+    COVERED,
+    EMPTY_FOLDERS,
+    GUEST_FOLDER,
+    HIDDEN_OF_PROC,
+    SYSTEM_FOLDERS,
+)
 
 __all__ = ["command"]
 
@@ -75,6 +81,8 @@ def command(
     for path in _topmost([*COVERED, *covered]):
         line += _covering(path)
     line += ["--proc", "/proc", "--dev", "/dev"]
+    for name in HIDDEN_OF_PROC:
+        line += ["--ro-bind", "/dev/null", f"/proc/{name}"] if Path("/proc", name).exists() else []
     quarter = disk_mb // 4
     for folder, size in (("/home/user", 2 * quarter), ("/tmp", quarter), ("/dev/shm", quarter)):
         line += _limited(folder, size)
