@@ -94,8 +94,9 @@ def _settings(
 def _go_on(settings: Settings, log: RunLog, point: ResumePoint, listener: Listener) -> Result:
     import asyncio
 
+    from hisa.cli.ask import terminal_ask
     from hisa.cli.desktop import Desk, find_again
-    from hisa.cli.episode import at_desk, terminal_ask
+    from hisa.cli.episode import at_desk
     from hisa.events import RunResumed
     from hisa.wiring import Workshop
 
