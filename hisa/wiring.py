@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from hisa.agent import Agent
 from hisa.config import Settings
 from hisa.environments.confirm import Ask, ConfirmedEnvironment
+from hisa.environments.desktop import DesktopEnvironment
 from hisa.environments.open import open_environment
 from hisa.errors import ConfigError, UsageError
 from hisa.events import Emit, Event, ModelCalled, Noted, RunStarted
@@ -133,6 +134,8 @@ async def open_agent(
         )
         models = {role: _AtStep(model, log) for role, model in opened.items()}
         environment = await _environment(settings, workshop, emit, stack)
+        if isinstance(environment, DesktopEnvironment):
+            environment.belongs_to(log.id)
         state = build_state(
             models["state"],
             settings.state,

@@ -58,7 +58,6 @@ async def opened(settings: Settings, log: RunLog, listener: Listener) -> Environ
     await environment.__aenter__()
     if isinstance(environment, DesktopEnvironment):
         log.amend(desktop=environment.handle)
-        environment.belongs_to(log.id)
     return environment
 
 
@@ -82,7 +81,6 @@ async def find_again(
             why = str(error)
         else:
             if point.step:
-                found.belongs_to(log.id)
                 return found, "reattached", ""
             await found.__aexit__(None, None, None)
     environment = await opened(settings, log, listener)
