@@ -69,6 +69,11 @@ class DisplayEnvironment(GuestEnvironment):
         return self._transport.capabilities
 
     @property
+    def guest_pid(self) -> int | None:
+        """The guest's process; None where it does not run."""
+        return None if self._process is None else self._process.pid
+
+    @property
     def caged(self) -> bool:
         """Whether commands run inside bubblewrap."""
         return shutil.which("bwrap") is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import os
 import shutil
 import socket
@@ -90,9 +91,35 @@ async def test_no_key_and_no_session_bus_reach_a_command(
         monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", f"unix:path={bus}")
         async with DisplayEnvironment(display, folder=folder) as environment:
             done = await environment.execute("env; cat /proc/*/environ | tr '\\0' '\\n'; ls /run")
+            guest = Path(f"/proc/{environment.guest_pid}/environ").read_bytes()  # noqa: ASYNC240
+    assert b"planted-secret" not in guest
     assert "DISPLAY=" in done.output
     assert "planted-secret" not in done.output
     assert "DBUS_SESSION_BUS_ADDRESS" not in done.output
+
+
+class Uncaged(DisplayEnvironment):
+    """As where bubblewrap is not installed."""
+
+    @property
+    def caged(self) -> bool:
+        return False
+
+
+async def test_without_bubblewrap_keys_and_keyring_are_still_kept(
+    display: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "planted-secret")
+    number = {"x86_64": 250, "aarch64": 219}[os.uname().machine]
+    program = f"import ctypes; print(ctypes.CDLL(None).syscall({number}, 0, -3, 0))"
+    ours = ctypes.CDLL(None).syscall(number, 0, -3, 0)
+    assert ours > 0
+    async with Uncaged(display, folder=folder) as environment:
+        keyring = await environment.execute(["/usr/bin/python3", "-c", program])
+        variables = await environment.execute("env; cat /proc/$PPID/environ")
+    assert int(keyring.output) not in (-1, ours)
+    assert "DISPLAY=" in variables.output
+    assert "planted-secret" not in variables.output
 
 
 async def test_missing_display_is_a_broken_machine() -> None:
