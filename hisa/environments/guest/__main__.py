@@ -104,7 +104,11 @@ def serve(arguments: argparse.Namespace, token: str | None) -> None:
     display = arguments.display
     wrap = cage(display, arguments.cage, os.environ) if display else None
     typed = TypedRoutes(
-        screen, Actor(screen, own=bool(arguments.session)), access, work=work, wrap=wrap
+        screen,
+        Actor(screen, own=bool(arguments.session), work=work),
+        access,
+        work=work,
+        wrap=wrap,
     )
     stock = StockRoutes(screen, access, wrap=wrap)
     server = GuestServer(_listen(arguments), {**stock.routes(), **typed.routes()}, token)
