@@ -280,6 +280,10 @@ class Confirmed(_Event):
     type: Literal["confirmed"] = "confirmed"
     what: str
     allowed: bool
+    answer: Literal["", "once", "kind", "stop", "refuse"] = ""
+    """kind: this, and everything of its kind for the rest of the run; empty: of an older run."""
+    word: str = ""
+    """What the person said to the agent."""
 
 
 class Acted(_Event):

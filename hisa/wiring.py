@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from hisa.agent import Agent
 from hisa.config import Settings
 from hisa.environments.confirm import Ask, ConfirmedEnvironment
+from hisa.environments.desktop import DesktopEnvironment
 from hisa.environments.open import open_environment
-from hisa.errors import ConfigError
+from hisa.errors import ConfigError, UsageError
 from hisa.events import Emit, Event, ModelCalled, Noted, RunStarted
 from hisa.geometry import Size
 from hisa.grounder.elements import ElementsGrounder
@@ -49,7 +50,7 @@ class Workshop:
     """Gives a started one instead of the one in the settings; it is not closed here. Called once
     the models are there, so that a missing key costs no desktop."""
     ask: Ask | None = None
-    """Asks a person before an act or a command; None: nobody is asked."""
+    """Asks a person before an act or a command; None: there is nobody to ask."""
     listeners: Sequence[Listener] = ()
     events: Sequence[Event] = ()
     """Events of complete steps so far, where a run goes on; the state is rebuilt from them."""
@@ -134,6 +135,8 @@ async def open_agent(
         )
         models = {role: _AtStep(model, log) for role, model in opened.items()}
         environment = await _environment(settings, workshop, emit, stack)
+        if isinstance(environment, DesktopEnvironment):
+            environment.belongs_to(log.id)
         state = build_state(
             models["state"],
             settings.state,
@@ -203,8 +206,15 @@ def _memory(
 def _asking(
     settings: Settings, environment: Environment, ask: Ask | None, emit: Emit
 ) -> Environment:
-    if ask is None or not _must_ask(settings, environment):
+    if not _must_ask(settings, environment):
         return environment
+    if ask is None:
+        raise UsageError(
+            f"run.confirm = {settings.run.confirm!r} asks a person before each act on "
+            f"{environment.name}, and nobody can be asked",
+            fix="pass Workshop(ask=…), an async function from a hisa.environments.confirm.Question "
+            "to an Answer, or set run.confirm = 'never'",
+        )
     return ConfirmedEnvironment(environment, ask=ask, emit=emit)
 
 

@@ -17,6 +17,7 @@ _COMMANDS = {
     "patterns": ("hisa.cli.patterns:patterns", "Look into and edit what was learned."),
     "tools": ("hisa.cli.tools:tools", "List and show the tools a planner may call."),
     "vm": ("hisa.cli.vm:vm", "Build, start, freeze and end virtual machines."),
+    "desktop": ("hisa.cli.desktops:desktop", "List and end private desktops."),
     "doctor": ("hisa.cli.doctor:doctor", "Say what works here, and the command that fixes it."),
 }
 

@@ -83,7 +83,7 @@ def _machine() -> Iterator[_Finding]:
     version = ".".join(str(part) for part in sys.version_info[:3])
     yield _Finding("machine", "python", sys.version_info >= (3, 11), True, version)
     left = len(list_desktops())
-    what = f"{left} running; one that nobody uses ends itself after environment.idle seconds"
+    what = f"{left} running; list them with hisa desktop ls"
     yield _Finding("machine", "private desktops", True, True, what if left else "none running")
     yield _virtual_machines()
     for found in probe():

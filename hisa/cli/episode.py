@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from hisa.agent import Result
+from hisa.cli.ask import terminal_ask
 from hisa.cli.desktop import Desk, opened
 from hisa.cli.progress import Progress
 from hisa.config import Settings
@@ -26,7 +27,7 @@ from hisa.runs.report import write_report
 from hisa.safetext import safe_text
 from hisa.wiring import Workshop, open_agent
 
-__all__ = ["at_desk", "conclude", "episode", "exit_code", "terminal_ask"]
+__all__ = ["at_desk", "conclude", "episode", "exit_code"]
 
 
 def exit_code(result: Result) -> int:
@@ -38,11 +39,6 @@ def exit_code(result: Result) -> int:
             return 0 if result.score is None or result.score > 0 else 1
         case _:
             return 0 if result.score else 1
-
-
-async def terminal_ask(question: str) -> bool:
-    """Ask a person at the terminal; the screen of the agent goes on meanwhile."""
-    return await asyncio.to_thread(click.confirm, f"\n{question}\nAllow?", default=False, err=True)
 
 
 def must_have_person(settings: Settings) -> None:

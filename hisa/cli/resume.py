@@ -95,8 +95,9 @@ def _settings(
 def _go_on(settings: Settings, log: RunLog, point: ResumePoint, listener: Listener) -> Result:
     import asyncio
 
+    from hisa.cli.ask import terminal_ask
     from hisa.cli.desktop import Desk, find_again
-    from hisa.cli.episode import at_desk, terminal_ask
+    from hisa.cli.episode import at_desk
     from hisa.events import Noted, RunResumed
     from hisa.redact import REDACTED, holds_redacted
     from hisa.wiring import Workshop
