@@ -336,9 +336,9 @@ def rules(settings: Settings, domain: str, as_json: bool) -> None:
         _print_json([{"rule": rule, "told": rule not in left_out} for rule in found])
         return
     for rule in found:
-        click.echo(f"{'(left out) ' if rule in left_out else ''}{rule}")
+        say(f"{'(left out) ' if rule in left_out else ''}{rule}")
     if left_out:
-        click.echo(
+        say(
             f"{len(left_out)} of {len(found)} rules do not fit into state.advice_tokens = {limit}; "
             f"raise it: --set state.advice_tokens={2 * limit}",
             err=True,
@@ -364,18 +364,18 @@ def doctor(settings: Settings, repair: bool) -> None:
     embedder = open_embedder(settings.patterns.embedder)
     store = open_store(settings, embedder)
     if not isinstance(store, EdgeStore):
-        click.echo(f"{len(store.list(status=None))} patterns on the server are readable")
+        say(f"{len(store.list(status=None))} patterns on the server are readable")
         return
     checked = store.check()
     for problem in checked.problems:
-        click.echo(problem, err=True)
+        say(problem, err=True)
     if checked.problems and repair:
-        click.echo(f"repaired: {mend(store, embedder)} patterns are in the new index")
+        say(f"repaired: {mend(store, embedder)} patterns are in the new index")
     elif checked.problems:
-        click.echo(f"{len(checked.patterns)} patterns can be saved: hisa patterns doctor --repair")
+        say(f"{len(checked.patterns)} patterns can be saved: hisa patterns doctor --repair")
         raise SystemExit(1)
     else:
-        click.echo(f"{len(checked.patterns)} patterns, all readable")
+        say(f"{len(checked.patterns)} patterns, all readable")
 
 
 # ---------------------------------------------------------------- changing
@@ -426,7 +426,7 @@ def add(settings: Settings, /, lesson: str, *, as_json: bool, **fields: str) -> 
     if as_json:
         _print_json(_as_dict(stored.pattern, superseded=superseded, again=stored.confirmed))
         return
-    click.echo(f"{stored.pattern.id} {'confirmed' if stored.confirmed else 'added'}")
+    say(f"{stored.pattern.id} {'confirmed' if stored.confirmed else 'added'}")
     for old in superseded:
         click.echo(f"{old} superseded")
 

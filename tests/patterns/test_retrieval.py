@@ -1,0 +1,128 @@
+"""Thresholds on both sides: similarity for recall, number of hits, similarity of lessons."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from hisa.config import PatternSettings
+from hisa.patterns.dedup import CANDIDATES, remember
+from hisa.patterns.retrieval import retrieve
+from hisa.patterns.stores.edge import EdgeStore
+from hisa.protocols import PatternHit, Scope, Task
+from tests.patterns.conformance import at, pattern
+
+TASK = Task("t", "task", domain="calc")
+
+
+class Angles:
+    """A text that ends in a number lies at that angle; any other at 0."""
+
+    name = "angles"
+    dimension = 4
+
+    def embed(self, texts: Sequence[str], /) -> list[list[float]]:
+        return [at(float(text.rsplit(" ", 1)[-1]) if " " in text else 0.0) for text in texts]
+
+
+def degrees(cosine: float) -> float:
+    return math.degrees(math.acos(cosine))
+
+
+def recalled(folder: Path, **settings: float) -> tuple[PatternHit, ...]:
+    chosen = PatternSettings.model_validate(settings)
+    return retrieve(EdgeStore(folder, Angles()), Angles(), TASK, settings=chosen)
+
+
+@pytest.mark.parametrize("scope", ["family", "page"])
+@pytest.mark.parametrize(("cosine", "wanted"), [(0.51, 1), (0.49, 0)])
+def test_similarity_decides_on_both_sides_of_one_half(
+    tmp_path: Path, scope: Scope, cosine: float, wanted: int
+) -> None:
+    one = pattern(scope=scope, condition=f"kind {degrees(cosine)}")
+    EdgeStore(tmp_path, Angles()).put(one, at(degrees(cosine)))
+    assert len(recalled(tmp_path)) == wanted
+    assert len(recalled(tmp_path, threshold=cosine - 0.01)) == 1
+    assert len(recalled(tmp_path, threshold=cosine + 0.01)) == 0
+
+
+def test_an_application_needs_no_similarity(tmp_path: Path) -> None:
+    EdgeStore(tmp_path, Angles()).put(pattern(scope="application"), at(170))
+    assert len(recalled(tmp_path)) == 1
+
+
+@pytest.mark.parametrize(
+    ("family", "wide", "wanted"),
+    [
+        (5, 0, (5, 0)),
+        (6, 0, (5, 0)),
+        (4, 0, (4, 0)),
+        (5, 1, (4, 1)),
+        (5, 3, (3, 2)),
+        (3, 3, (3, 2)),
+        (1, 5, (1, 4)),
+        (0, 6, (0, 5)),
+    ],
+)
+def test_five_are_recalled_nearest_first(
+    tmp_path: Path, family: int, wide: int, wanted: tuple[int, int]
+) -> None:
+    store = EdgeStore(tmp_path, Angles())
+    rows = [(pattern(f"f{n}", condition=f"kind {n}"), [at(n)]) for n in range(family)]
+    rows += [(pattern(f"w{n}", scope="application"), [at(90 + n)]) for n in range(wide)]
+    store.rebuild(rows, Angles())
+    hits = recalled(tmp_path)
+    ids = [f"f{n}" for n in range(wanted[0])] + [f"w{n}" for n in range(wanted[1])]
+    assert [hit.pattern.id for hit in hits] == ids
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+@pytest.mark.parametrize(("cosine", "status"), [(0.71, "superseded"), (0.69, "active")])
+def test_lessons_supersede_on_one_side_of_their_threshold(
+    tmp_path: Path, cosine: float, status: str
+) -> None:
+    store = EdgeStore(tmp_path, Angles())
+    for name, angle in (("old", 0.0), ("new", degrees(cosine))):
+        one = pattern(name, lesson=f"{name} lesson {angle}", condition=f"{name} kind 10")
+        remember(store, [one], embedder=Angles(), threshold=0.7)
+    old = store.get("old")
+    assert old is not None
+    assert old.status == status
+
+
+def test_a_close_lesson_of_another_domain_stays_and_gives_nothing(tmp_path: Path) -> None:
+    store = EdgeStore(tmp_path, Angles())
+    old = pattern("old", domain="writer", lesson="old lesson 0", uses=4, scored=4, wins=4)
+    new = pattern("new", domain="calc", lesson="new lesson 0")
+    for one in (old, new):
+        remember(store, [one], embedder=Angles(), threshold=0.7)
+    assert {one.id: one.uses for one in store.list()} == {"old": 4, "new": 0}
+
+
+def test_counts_of_all_that_was_superseded_are_added_up(tmp_path: Path) -> None:
+    store = EdgeStore(tmp_path, Angles())
+    older = [
+        pattern("a", lesson="a lesson 0", uses=5, scored=4, wins=3),
+        pattern("b", lesson="b lesson 1", uses=3, scored=2, wins=1),
+    ]
+    remember(store, older, embedder=Angles(), threshold=0.7)
+    (stored,) = remember(
+        store, [pattern("c", lesson="c lesson 2")], embedder=Angles(), threshold=0.7
+    )
+    assert [old.id for old in stored.superseded] == ["b", "a"]
+    assert (stored.pattern.uses, stored.pattern.scored, stored.pattern.wins) == (8, 6, 4)
+
+
+def test_candidates_are_the_nearest(tmp_path: Path) -> None:
+    store = EdgeStore(tmp_path, Angles())
+    rows = [
+        (pattern(f"p{n}", lesson=f"far lesson {90 + n}", condition=f"kind {n}"), [at(n)])
+        for n in range(2 * CANDIDATES)
+    ]
+    store.rebuild([*rows, (pattern("old", lesson="old lesson 0"), [at(0)])], Angles())
+    new = pattern("new", lesson="new lesson 0", condition="new kind 0")
+    (stored,) = remember(store, [new], embedder=Angles(), threshold=0.7)
+    assert [old.id for old in stored.superseded] == ["old"]
