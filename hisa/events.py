@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from hisa.verdicts import StepVerdict
+
 __all__ = [
     "EVENT_VERSION",
     "Abstracted",
@@ -306,6 +308,8 @@ class Abstracted(_Event):
     roi: tuple[int, int, int, int] | None = None
     """Left, top, right, bottom in image pixels; None where nothing changed."""
     asked_model: bool = False
+    verdict: StepVerdict | None = None
+    """What was seen of the step; None in logs from before it was written down."""
 
 
 class LoopDetected(_Event):

@@ -9,9 +9,9 @@ import json
 import re
 from collections.abc import Callable
 
-from hisa.models.tokens import estimate_tokens
+from hisa.models.tokens import estimate_tokens, longest
 from hisa.protocols import GroundedCall
-from hisa.state.bounds import cut_at_sentence, cut_at_word, longest
+from hisa.state.bounds import cut_at_sentence, cut_at_word
 from hisa.state.text import field_text, guard_fields
 
 __all__ = ["call_description", "call_input", "history_line"]

@@ -12,9 +12,6 @@ from hisa.state.text import excerpt
 
 __all__ = ["Deed", "Loop", "LoopDetector", "deed_key"]
 
-_CARET = (2, 40)
-"""Largest width and height, in image pixels, of a blinking text caret."""
-
 
 @dataclass(frozen=True, slots=True)
 class Deed:
@@ -25,9 +22,8 @@ class Deed:
 
     @property
     def still(self) -> bool:
-        """Whether the screen stayed as it was, but for a blinking caret."""
-        width, height = _CARET
-        return self.roi is None or (self.roi.width <= width and self.roi.height <= height)
+        """Whether the screen stayed as it was, but for pointer and caret."""
+        return self.roi is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +52,8 @@ class LoopDetector:
         return self._repeated(deeds) or self._alternating(deeds)
 
     def _repeated(self, deeds: Sequence[Deed]) -> Loop | None:
-        """One action again and again; what its first try changed does not count.
-
-        The first try moves the pointer, which the screenshot shows, so it is never without change.
+        """One action again and again; what its first try changed does not count: it may have
+        done what the others cannot do again.
         """
         count = 0
         for deed in reversed(deeds):
