@@ -1,4 +1,4 @@
-"""Hard limits on text: asked for, then shortened or cut where a sentence ends."""
+"""Hard limits on text: asked for, asked for again, then cut where a sentence ends."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.protocols import Message, Model, ModelRequest, TextPart
-from hisa.state.text import clean, excerpt, one_line
+from hisa.text import clean, excerpt, one_line
 
 __all__ = [
     "answer_within",
@@ -36,8 +36,8 @@ async def answer_within(model: Model, request: ModelRequest, limit_tokens: int) 
 async def ask_within(model: Model, request: ModelRequest, limit_tokens: int) -> str:
     """The model's answer in at most ``limit_tokens``; empty where it says nothing.
 
-    An answer that is too long is sent back once, alone, to be shortened; what is still too long
-    then is cut at the end of a sentence.
+    An answer that is too long is sent back once with the limit named; what is still too long then
+    is cut at the end of a sentence. For requests without pictures: it sends them twice.
 
     Raises:
         ModelUnavailable, BudgetExceeded: from the model.
@@ -55,13 +55,17 @@ def words_of(tokens: int) -> int:
 
 
 def _again(request: ModelRequest, text: str, limit_tokens: int) -> ModelRequest:
-    """A request to shorten the answer's beginning, without what the answer was made from."""
+    """The request with the answer (its beginning) and the limit it has to keep."""
     demand = (
-        f"Shorten the text below to at most {words_of(limit_tokens)} words. Keep its form, its "
-        "beginning, coordinates and exact values. Answer with the shortened text alone.\n\n"
-        f"{cut_at_sentence(text, 2 * limit_tokens)}"
+        f"Too long: about {estimate_tokens(text)} tokens where {limit_tokens} are allowed. Write "
+        f"it again in at most {limit_tokens} tokens (about {words_of(limit_tokens)} words); keep "
+        "coordinates and exact values."
     )
-    return replace(request, messages=(Message("user", (TextPart(demand),)),))
+    turns = (
+        Message("assistant", (TextPart(cut_at_sentence(text, 2 * limit_tokens)),)),
+        Message("user", (TextPart(demand),)),
+    )
+    return replace(request, messages=(*request.messages, *turns))
 
 
 def cut_at_sentence(text: str, tokens: int) -> str:
@@ -94,7 +98,7 @@ def cut_at_word(text: str, tokens: int) -> str:
 
 
 def excerpt_within(text: str, tokens: int) -> str:
-    """`hisa.state.text.excerpt` of at most ``tokens``: both ends of a text, on one line."""
+    """`hisa.text.excerpt` of at most ``tokens``: both ends of a text, on one line."""
     most = min(len(text), _MOST_CHARS * max(0, tokens))
     size = longest(most, lambda chars: estimate_tokens(excerpt(text, chars)) <= tokens)
     return excerpt(text, size)

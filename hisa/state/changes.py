@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from hisa.geometry import Box
 from hisa.observation import Element, Observation
 from hisa.state.facts import is_complete, smallest_focused
-from hisa.state.text import excerpt
+from hisa.text import excerpt
 
 __all__ = ["MAX_CHARS", "MAX_LINES", "describe_changes"]
 

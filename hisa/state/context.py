@@ -10,7 +10,7 @@ from hisa.models.tokens import estimate_tokens
 from hisa.prompts import render
 from hisa.protocols import Message, Model, ModelRequest, Task, TextPart
 from hisa.state.bounds import ask_within, cut_at_sentence, cut_at_word, words_of
-from hisa.state.text import clean, excerpt
+from hisa.text import clean, excerpt
 from hisa.verdicts import split_verdict
 
 __all__ = ["ContextRefiner", "Refiner"]

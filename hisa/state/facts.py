@@ -14,7 +14,7 @@ from hisa.geometry import Box, Point
 from hisa.observation import Element, Observation, Window
 from hisa.protocols import GroundedCall
 from hisa.state.lines import call_description, call_input
-from hisa.state.text import excerpt, field_text
+from hisa.text import excerpt, field_text
 
 __all__ = ["field_facts", "is_complete", "smallest_focused", "surprise"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from hisa.geometry import Box
 from hisa.protocols import ToolCall
-from hisa.state.text import excerpt
+from hisa.text import excerpt
 
 __all__ = ["Deed", "Loop", "LoopDetector", "deed_key"]
 
@@ -52,8 +52,9 @@ class LoopDetector:
         return self._repeated(deeds) or self._alternating(deeds)
 
     def _repeated(self, deeds: Sequence[Deed]) -> Loop | None:
-        """One action again and again; what its first try changed does not count: it may have
-        done what the others cannot do again.
+        """One action again and again; what its first try changed does not count.
+
+        The first try may have done what the others cannot do again.
         """
         count = 0
         for deed in reversed(deeds):

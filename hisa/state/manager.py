@@ -35,7 +35,7 @@ from hisa.state.loops import Deed, Loop, LoopDetector, deed_key
 from hisa.state.raw import RawLog
 from hisa.state.roi import roi_pair, whole_pair
 from hisa.state.steps import Abstractor, StepAbstractor
-from hisa.state.text import clean, one_line
+from hisa.text import clean, ends, one_line
 
 __all__ = ["HierarchicalState", "Memory", "build_state"]
 
@@ -233,21 +233,12 @@ _OUTPUT_CHARS = 2000
 
 def _printed(output: str, error: str) -> str:
     """Output and error of a tool: beginning and end, where there is too much of them."""
-    told = (_ends(part) for part in (output, error) if part.strip())
-    text = clean("\n".join(told))
-    if len(text) <= _OUTPUT_CHARS:
-        return text
-    tail = _OUTPUT_CHARS // 3
-    left_out = f"\n… {len(text) - _OUTPUT_CHARS} characters left out …\n"
-    return f"{text[: _OUTPUT_CHARS - tail]}{left_out}{text[-tail:]}"
+    told = (ends(part, _READ) for part in (output, error) if part.strip())
+    return ends(clean("\n".join(told)), _OUTPUT_CHARS)
 
 
-_READ = 10_000
-"""Characters at each end of an output that are looked at: more than any built-in tool keeps."""
-
-
-def _ends(text: str) -> str:
-    return text if len(text) <= 2 * _READ else f"{text[:_READ]}\n{text[-_READ:]}"
+_READ = 20_000
+"""Characters of an output that are looked at: more than any built-in tool keeps."""
 
 
 def build_state(

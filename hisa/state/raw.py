@@ -7,7 +7,7 @@ from hisa.protocols import GroundedCall, Outcome
 from hisa.state.lines import history_line
 from hisa.state.roi import whole_pair
 from hisa.state.steps import AbstractedStep, judge
-from hisa.state.text import field_text
+from hisa.text import field_text
 from hisa.verdicts import VERDICT_WORDS
 
 __all__ = ["RAW_TOKENS", "RawLog"]

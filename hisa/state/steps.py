@@ -27,7 +27,7 @@ from hisa.state.changes import describe_changes
 from hisa.state.facts import field_facts, surprise
 from hisa.state.lines import call_description, call_input, history_line
 from hisa.state.roi import RoiPair, roi_pair
-from hisa.state.text import excerpt, field_text
+from hisa.text import excerpt, field_text
 from hisa.verdicts import VERDICT_WORDS
 
 __all__ = ["AbstractedStep", "Abstractor", "Judged", "StepAbstractor", "judge"]
