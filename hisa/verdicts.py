@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-__all__ = ["VERDICT_WORDS", "StepVerdict", "split_verdict"]
+__all__ = ["CAME_UP", "VERDICT_WORDS", "StepVerdict", "split_verdict"]
 
 StepVerdict = Literal["succeeded", "no_change", "unexpected", "failed"]
 """What was seen of a step.
@@ -23,6 +23,10 @@ VERDICT_WORDS: Mapping[StepVerdict, str] = {
     "failed": "Failed.",
 }
 """The beginning of a step's result, by verdict."""
+
+
+CAME_UP = "that came up"
+"""How a result says that a dialog was what was not expected: the step itself may have worked."""
 
 
 def split_verdict(result: str) -> tuple[StepVerdict | None, str]:

@@ -15,6 +15,7 @@ from hisa.observation import Element, Observation, Window
 from hisa.protocols import GroundedCall
 from hisa.state.lines import call_description, call_input
 from hisa.text import excerpt, field_text
+from hisa.verdicts import CAME_UP
 
 __all__ = ["field_facts", "is_complete", "smallest_focused", "surprise"]
 
@@ -113,7 +114,7 @@ def _message(call: GroundedCall, before: Observation, after: Observation) -> str
 def _told(role: str, title: str, said: str) -> str:
     words = f"“{said}”" if said else f"“{title}”"
     named = f" “{title}”" if title and said else ""
-    return f"{words} says the {role}{named} that came up."
+    return f"{words} says the {role}{named} {CAME_UP}."
 
 
 def _new_dialogs(before: Observation, after: Observation) -> Iterator[tuple[str, str, str]]:

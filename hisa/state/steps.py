@@ -192,7 +192,7 @@ def judge(
     if not outcome.ok:
         return Judged("failed", found, body)
     if found:
-        return Judged("unexpected", found, body)
+        return Judged("failed" if word == "failed" else "unexpected", found, body)
     if pair is None:
         return _without_change(looks, outcome)
     if word == "no_change" and _told(outcome):
@@ -224,9 +224,7 @@ def _result(seen: Judged, outcome: Outcome, tokens: int) -> str:
     rest = seen.surprise or seen.body
     facts = _facts(outcome, tokens // 2 if rest else tokens - 3)
     # A dialog's words come before everything but the verdict; a tool's reason before a surprise.
-    parts = [seen.surprise, facts, seen.body]
-    if seen.verdict == "failed":
-        parts = [facts, seen.surprise, seen.body]
+    parts = [seen.surprise, facts, seen.body] if outcome.ok else [facts, seen.surprise, seen.body]
     text = " ".join(part for part in (VERDICT_WORDS[seen.verdict], *parts) if part)
     return cut_at_sentence(field_text(text), tokens)
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from hisa.models.offline.records import Instruction, Open, Save, SaveAs, Type
+from hisa.verdicts import CAME_UP, StepVerdict, split_verdict
 
 __all__ = [
     "CHUNK",
@@ -62,15 +63,25 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class HistoryStep:
-    """A line of the history: its fields, and whether the step succeeded."""
+    """A line of the history: its fields, its verdict, and what the verdict rests on."""
 
     number: int
     tool: str
     thought: str
     description: str
     source: str
-    ok: bool
+    verdict: StepVerdict
     result: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether to go on: the rules cannot tell a step without an effect from one that shows none.
+
+        A dialog that came up is answered by the steps that follow.
+        """
+        if self.verdict == "unexpected":
+            return CAME_UP in self.result
+        return self.verdict != "failed"
 
 
 def chunks(text: str) -> Sequence[str]:
@@ -181,7 +192,7 @@ def history_steps(history: str) -> Iterable[HistoryStep]:
             fields.get("Thought", ""),
             fields.get("Description", ""),
             fields.get("Input", ""),
-            not result.startswith("Failed"),
+            split_verdict(result)[0] or "succeeded",
             result.strip(),
         )
 
