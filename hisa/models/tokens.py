@@ -68,10 +68,10 @@ def estimate_tokens(text: str, /) -> int:
 def _word(word: str) -> int:
     """The cost of letters that stand together: capitals, or one at most and small letters."""
     if len(word) > 1 and word[1].isupper():
-        return _WHOLE + 15 * (len(word) - 1)
+        return _WHOLE + 15 * (len(word) - 1)  # less than a token for each
     letters = word.lower()
     uncommon = sum(first + second not in _PAIRS for first, second in pairwise(letters))
-    return _WHOLE + 18 * uncommon + 6 * max(0, len(word) - 4)
+    return min(_WHOLE * len(word), _WHOLE + 18 * uncommon + 6 * max(0, len(word) - 4))
 
 
 @lru_cache(maxsize=1 << 14)

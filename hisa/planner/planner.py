@@ -33,6 +33,8 @@ PROMPT_TOKENS = 3500
 
 The elements are not counted, which stand for the picture where a model has no eyes.
 """
+_BETWEEN = 8
+"""Tokens that servers put around two messages."""
 _SHOWN_REPLY = 2000
 
 
@@ -62,7 +64,7 @@ class GlobalPlanner:
         self._reads_elements = reads_elements
         self._max_tokens = max_tokens
         self._system = render("planner", tools=toolbox.describe(), names=", ".join(toolbox.names()))
-        self._room = PROMPT_TOKENS - estimate_tokens(self._system)
+        self._room = PROMPT_TOKENS - estimate_tokens(self._system) - _BETWEEN
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
         """The next call; see `hisa.protocols.Planner`."""

@@ -19,10 +19,10 @@ __all__ = ["call_description", "call_input", "history_line"]
 _READ = 20_000
 """Characters of a field that are looked at; no limit on tokens lets more through."""
 
-_THOUGHT_TOKENS = 20
+_THOUGHT_TOKENS = 32
 """The beginning of a thought for which the input is shortened: where the planner stands."""
 
-_INPUT_TOKENS = 14
+_INPUT_TOKENS = 28
 """What the input keeps at the result's cost: a click or a drag with its coordinates."""
 
 _LITERAL = re.compile(r"""(['"])((?:\\.|(?!\1)[^\\]){33,}?)\1""")

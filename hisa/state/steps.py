@@ -27,12 +27,15 @@ from hisa.state.changes import describe_changes
 from hisa.state.facts import field_facts, surprise
 from hisa.state.lines import call_description, call_input, history_line
 from hisa.state.roi import RoiPair, roi_pair
-from hisa.text import excerpt, field_text
+from hisa.text import ends, excerpt, field_text
 from hisa.verdicts import VERDICT_WORDS
 
 __all__ = ["AbstractedStep", "Abstractor", "Judged", "StepAbstractor", "judge"]
 
-_LABELS = 10
+_READ = 20_000
+"""Characters of an output that are looked at; no limit on tokens lets more through."""
+
+_LABELS = 14
 """Tokens of exit status, labels and punctuation."""
 
 _VERDICT = re.compile(
@@ -222,7 +225,8 @@ def _unjudged(body: str, outcome: Outcome) -> str:
 def _result(seen: Judged, outcome: Outcome, tokens: int) -> str:
     """Verdict, what speaks against it, the tool's report and what changed, within ``tokens``."""
     rest = seen.surprise or seen.body
-    facts = _facts(outcome, tokens // 2 if rest else tokens - 3)
+    room = tokens - estimate_tokens(VERDICT_WORDS[seen.verdict]) - 1
+    facts = _facts(outcome, room // 2 if rest else room)
     # A dialog's words come before everything but the verdict; a tool's reason before a surprise.
     parts = [seen.surprise, facts, seen.body] if outcome.ok else [facts, seen.surprise, seen.body]
     text = " ".join(part for part in (VERDICT_WORDS[seen.verdict], *parts) if part)
@@ -251,7 +255,7 @@ def _reading(said: str) -> tuple[StepVerdict | None, str]:
 
 def _facts(outcome: Outcome, tokens: int) -> str:
     """What the tool itself reported: exit status, output and error, in at most ``tokens``."""
-    output, error = outcome.output.strip(), outcome.error.strip()
+    output, error = (field_text(ends(text, _READ)) for text in (outcome.output, outcome.error))
     exited = outcome.exit_code is not None
     room = (tokens - _LABELS) // (2 if output and error else 1)
     facts = [f"exit {outcome.exit_code}"] if exited else []

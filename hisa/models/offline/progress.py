@@ -39,6 +39,7 @@ _PROGRESS = re.compile(
     r"(?:, looks (?P<looks>\d{1,3}))?\."
 )
 _STEP = re.compile(r"^Step (?P<step>\d+): (?P<tool>\w+)(?P<fields> \| .*)?$")
+_COVERED = re.compile(r"Steps \d+~(?P<last>\d{1,9}): ")
 _RESULT = " | Result: "
 
 
@@ -75,9 +76,10 @@ class HistoryStep:
 
     @property
     def ok(self) -> bool:
-        """Whether to go on: the rules cannot tell a step without an effect from one that shows none.
+        """Whether to go on.
 
-        A dialog that came up is answered by the steps that follow.
+        The rules cannot tell a step that had no effect from one whose effect does not show, and
+        a dialog that came up is answered by the steps that follow.
         """
         if self.verdict == "unexpected":
             return CAME_UP in self.result
@@ -125,8 +127,11 @@ def progress_line(position: Position, of: int) -> str:
 def read(refined: str, history: str, script: Sequence[Instruction]) -> Position:
     """The position after everything that is remembered."""
     position = _from_refined(refined)
+    covered = _COVERED.match(refined)
+    last = int(covered["last"]) if covered else 0
     for step in history_steps(history):
-        position = _after(position, step, script)
+        if step.number > last:  # the newest step stays in the history when it was refined
+            position = _after(position, step, script)
     return replace(position, done=min(position.done, len(script)))
 
 
