@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from hisa.errors import InvalidReply
-from hisa.events import Acted, Planned, PlanRejected
+from hisa.events import PlanRejected
 from hisa.models.fakes import FunctionModel, ScriptedModel
 from hisa.planner.reply import parse_reply
 from hisa.protocols import ModelRequest
@@ -46,12 +47,8 @@ async def test_a_run_survives_them_wherever_they_stand(
     assert result.status in ("succeeded", "model_error")
     rejected = [event for event in run.events if isinstance(event, PlanRejected)]
     assert len(rejected) >= 3
-    log = (bench.log.folder / "events.jsonl").read_text("utf-8")
-    for text in (wrong, json.dumps(wrong)[1:-1], repr(wrong)[1:-1].replace("\\x", "\\u00")):
-        assert text not in log.replace(f"U+{ord(wrong):04X}", "")
-    for event in run.events:
-        if isinstance(event, Planned | Acted):
-            assert wrong not in event.model_dump_json()
+    for line in (bench.log.folder / "events.jsonl").read_text("utf-8").splitlines():
+        assert not [text for text in _strings(json.loads(line)) if wrong in text]
     for request in planner.requests:
         assert wrong not in request.text
 
@@ -73,3 +70,18 @@ def test_whole_characters_run_as_they_are(text: str) -> None:
     pair = json.dumps({"thought": "x", "tool": "bash_execution", "input": "\U0001f600"})
     assert "\\ud83d" in pair
     assert parse_reply(pair).input == "\U0001f600"
+
+
+def _strings(value: object) -> Iterator[str]:
+    """Every string of a decoded JSON value."""
+    match value:
+        case str():
+            yield value
+        case dict():
+            for item in (*value, *value.values()):
+                yield from _strings(item)
+        case list():
+            for item in value:
+                yield from _strings(item)
+        case _:
+            pass
