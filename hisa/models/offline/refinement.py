@@ -116,7 +116,7 @@ def _fitting(items: Sequence[str], room: int) -> str:
     """The newest items that fit into so many tokens, in order."""
     kept: list[str] = []
     for item in reversed(items):
-        size = estimate_tokens(item) + 1
+        size = estimate_tokens(item) + 2
         if size > room:
             break
         kept.append(item)
