@@ -99,10 +99,13 @@ def whole_pair(before: Observation, after: Observation) -> RoiPair | None:
 def _mask(before: Observation, after: Observation) -> Image.Image | None:
     """White where the looks differ in more than pointer and caret; None where they do not."""
     difference = ImageChops.difference(before.screenshot.pixels, after.screenshot.pixels)
-    if difference.getbbox() is None:
+    corners = difference.getbbox()
+    if corners is None:
         return None
-    red, green, blue = difference.split()
-    mask = ImageChops.lighter(ImageChops.lighter(red, green), blue).point(_WHITE)
+    red, green, blue = difference.crop(corners).split()  # the rest is black: most of the screen
+    changed = ImageChops.lighter(ImageChops.lighter(red, green), blue).point(_WHITE)
+    mask = Image.new("L", difference.size)
+    mask.paste(changed, corners)
     mask = without_pointer(mask, before, after)
     return None if is_caret(mask) else mask
 
