@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from hisa.actions import Action, Click, Hotkey, Press, points
 from hisa.geometry import Box, Point
 from hisa.observation import Element, Observation, Window
-from hisa.protocols import GroundedCall
+from hisa.protocols import GroundedCall, Place
 from hisa.state.lines import call_description, call_input
 from hisa.text import excerpt, field_text
 from hisa.verdicts import CAME_UP
@@ -63,6 +63,7 @@ def surprise(
         _message(call, before, after)
         or (_vanished(call, before, after) if regions else "")
         or _missed(call, before, after, regions)
+        or _covered(call, before)
     )
 
 
@@ -220,6 +221,32 @@ def _missed(
         told = f"The click at ({x}, {y}) did nothing: it was behind “{title}”, which is in front."
         return f"{said} says “{title}”, which is in front. {told}" if said else told
     return ""
+
+
+def _covered(call: GroundedCall, look: Observation) -> str:
+    """A click on an element whose window lay under another one at that place."""
+    for place in call.places:
+        at = look.convert(place.point, "screen")
+        target = _aimed_at(place, at, look)
+        boxes = [w for w in look.windows if w.box is not None and w.box.contains(at)]
+        # The window on top comes last. What is in no window is a menu, or the desktop.
+        if target is None or target.window not in {window.title for window in boxes}:
+            continue
+        if boxes[-1].title != target.window:
+            x, y = place.point.rounded()
+            top, under = (field_text(excerpt(t, 60)) for t in (boxes[-1].title, target.window))
+            return f"The click at ({x}, {y}) hit the window “{top}”, which covers “{under}” there."
+    return ""
+
+
+def _aimed_at(place: Place, at: Point, look: Observation) -> Element | None:
+    """The element that the grounder chose, by its role and place."""
+    found = [
+        element
+        for element in look.elements or ()
+        if element.box.contains(at) and place.label.startswith(f'{element.role} "')
+    ]
+    return min(found, key=lambda element: element.box.area, default=None)
 
 
 def _behind(place: Point, front: Window, look: Observation) -> bool:

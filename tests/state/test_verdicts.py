@@ -13,7 +13,7 @@ from hisa.events import Abstracted, Event, event_adapter
 from hisa.geometry import Box, Point, Size
 from hisa.models.fakes import FunctionModel
 from hisa.observation import Element, Observation, Screenshot, Window
-from hisa.protocols import GroundedCall, Outcome, ToolCall
+from hisa.protocols import GroundedCall, Outcome, Place, ToolCall
 from hisa.state.manager import build_state
 from hisa.verdicts import VERDICT_WORDS, split_verdict
 from tests.state.scene import element
@@ -253,6 +253,35 @@ class TestUnexpected:
         windows = (DIALOG, replace(MAIN, active=False))
         call = does("pyautogui.click(20, 30)")
         event, _ = await seen(call, look(windows=windows), look((10, 25, 60, 90), windows=windows))
+        assert event.verdict == "succeeded"
+
+
+class TestCoveredWindow:
+    AT = Point(100, 100)
+    BUTTON = Element("push button", "Run", Box(80, 90, 120, 110, "screen"), window="Terminal")
+
+    def call(self, label: str = 'push button "Run"') -> GroundedCall:
+        place = Place("the Run button", self.AT, source="accessibility", label=label)
+        return replace(does("pyautogui.click(100, 100)"), places=(place,))
+
+    @pytest.mark.parametrize(("order", "hit"), [((OTHER, MAIN), False), ((MAIN, OTHER), True)])
+    async def test_the_window_on_top_is_hit(self, order: tuple[Window, ...], hit: bool) -> None:
+        before = look(windows=order, elements=(self.BUTTON,))
+        after = look(CHANGE, windows=order, elements=(self.BUTTON,))
+        event, _ = await seen(self.call(), before, after)
+        covered = (
+            "Unexpected. The click at (100, 100) hit the window “Book.ods”, which covers "
+            "“Terminal” there."
+        )
+        assert event.result.startswith("Succeeded." if hit else covered)
+
+    async def test_what_is_not_known_is_not_told(self) -> None:
+        before = look(windows=(OTHER, MAIN), elements=(self.BUTTON,))
+        event, _ = await seen(self.call('menu item "Run"'), before, look(CHANGE))
+        assert event.verdict == "succeeded"
+        popup = replace(self.BUTTON, window="popup")
+        before = look(windows=(OTHER, MAIN), elements=(popup,))
+        event, _ = await seen(self.call(), before, look(CHANGE))
         assert event.verdict == "succeeded"
 
 
