@@ -99,7 +99,7 @@ class StateSettings(_Section):
 
     refine_every: int = Field(5, ge=1)
     """N (HiSA, section 4.3 and table 6)."""
-    step_tokens: int = Field(160, ge=60)
+    step_tokens: int = Field(180, ge=60)
     """Hard limit of one abstracted step's line."""
     refined_tokens: int = Field(800, ge=100)
     """Hard limit of the refined context."""

@@ -105,3 +105,25 @@ def test_crop_holds_the_box_and_keeps_its_minimum(
     assert shown.width >= min(320, max(64, pair.box.width))
     assert shown.height == 180
     assert pair.after.size == Size(int(shown.width), int(shown.height))
+
+
+def test_at_most_three_regions_are_shown_apart() -> None:
+    size = Size(1280, 720)
+    dots = [(20, 20, 40, 40), (1200, 20, 1220, 40), (20, 600, 40, 620), (1200, 600, 1220, 620)]
+    pair = roi_pair(seen(picture(size=size)), seen(picture(*dots[:3], size=size)))
+    assert pair is not None
+    assert pair.regions == (Box(*dots[0]), Box(*dots[1]), Box(*dots[2]))
+    pair = roi_pair(seen(picture(size=size)), seen(picture((660, 20, 680, 40), *dots, size=size)))
+    assert pair is not None
+    assert len(pair.shown) <= 3
+    assert pair.box == Box(20, 20, 1220, 620)
+
+
+@pytest.mark.parametrize(("bottom", "apart"), [(100, True), (140, True), (400, False)])
+def test_regions_that_save_little_are_shown_as_one(bottom: int, apart: bool) -> None:
+    size = Size(1280, 720)
+    after = picture((0, 0, 600, bottom), (0, 500, 600, 600), size=size)
+    pair = roi_pair(seen(picture(size=size)), seen(after))
+    assert pair is not None
+    assert pair.box == Box(0, 0, 600, 600)
+    assert (len(pair.regions) == 2) is apart

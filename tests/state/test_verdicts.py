@@ -101,6 +101,12 @@ class TestNothingChanged:
         assert event.roi is not None
         assert Box(290, 170, 315, 203).contains(Point(event.roi[0], event.roi[1]))
 
+    async def test_a_speck_that_moves_with_the_pointer_is_none(self) -> None:
+        before = replace(look((40, 45, 44, 48)), cursor=Point(40, 45, "screen"))
+        after = replace(look((300, 185, 304, 188)), cursor=Point(300, 185, "screen"))
+        event, _ = await seen(CLICK, before, after)
+        assert event.verdict == "succeeded"
+
     async def test_a_change_elsewhere_is_shown_without_the_pointer(self) -> None:
         after = look((500, 20, 540, 60), cursor=(300, 180))
         event, _ = await seen(CLICK, look(cursor=(40, 45)), after)
@@ -184,6 +190,7 @@ class TestUnexpected:
         ("call", "windows"),
         [
             (does("pyautogui.hotkey('ctrl', 's')", "Save the chart."), (MAIN, OTHER)),
+            (CLICK, (MAIN, OTHER)),
             (CLICK, (DIALOG, replace(MAIN, active=False), OTHER)),
             (does("pyautogui.click(9, 9)", "Close the dialog.", "OK"), (DIALOG, MAIN, OTHER)),
         ],
@@ -236,6 +243,13 @@ class TestUnexpected:
         clock = look((600, 0, 640, 20), windows=windows)
         event, _ = await seen(does("pyautogui.click(20, 30)"), look(windows=windows), clock)
         assert event.result.startswith("Unexpected. The click at (20, 30) did nothing")
+
+    @pytest.mark.parametrize(("left", "near"), [(32, True), (33, False)])
+    async def test_how_near_a_change_is_the_clicks_own(self, left: int, near: bool) -> None:
+        windows = (DIALOG, replace(MAIN, active=False))
+        after = look((left, 10, 90, 90), windows=windows)
+        event, _ = await seen(does("pyautogui.click(20, 30)"), look(windows=windows), after)
+        assert (event.verdict == "succeeded") is near
 
     @pytest.mark.parametrize("x", [199, 200, 439, 440])
     async def test_inside_the_dialog_or_beside_it(self, x: int) -> None:
