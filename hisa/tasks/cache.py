@@ -17,11 +17,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from hisa.errors import EnvironmentFailed, UsageError
+from hisa.tasks.limits import MAX_DOWNLOAD
 
-__all__ = ["MAX_DOWNLOAD", "FileCache", "fetch"]
+__all__ = ["FileCache", "fetch"]
 
-MAX_DOWNLOAD = 500_000_000
-"""Bytes of one file."""
 _SECONDS = 300.0
 _TRIES = 3
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 from hisa.errors import EnvironmentFailed
 from hisa.tasks.context import Context
+from hisa.tasks.limits import MAX_PROFILE
+from hisa.tasks.metrics.base import Unreadable
 
-__all__ = ["ChromeSilent", "ask", "profile_file", "same_address", "same_addresses", "tabs"]
+__all__ = ["ChromeSilent", "ask", "profile_file", "tabs"]
 
 _FOLDERS = ("google-chrome", "chromium", "BraveSoftware/Brave-Browser")
 _SECONDS = 60.0
@@ -93,34 +94,17 @@ async def tabs(context: Context, *, seconds: float | None = None) -> list[Mappin
 
 
 async def profile_file(context: Context, name: str) -> bytes | None:
-    """A file of Chrome's user folder, such as ``Default/Preferences``; None where there is none."""
+    """A file of Chrome's user folder, such as ``Default/Preferences``; None where there is none.
+
+    Raises:
+        Unreadable: it is larger than any browser writes it.
+    """
     for folder in _FOLDERS:
         try:
-            return await context.environment.read_file(f"~/.config/{folder}/{name}")
+            data = await context.environment.read_file(f"~/.config/{folder}/{name}")
         except FileNotFoundError:
             continue
+        if len(data) > MAX_PROFILE:
+            raise Unreadable(f"{name}: larger than {MAX_PROFILE} bytes")
+        return data
     return None
-
-
-def same_address(one: str | None, other: str | None) -> bool:
-    """Whether two addresses lead to one page; www., a lone / and a missing http are nothing."""
-    if one is None or other is None:
-        return one is other
-    return _plain(one) == _plain(other)
-
-
-def _plain(address: str) -> str:
-    try:
-        parts = urlsplit(address)
-    except ValueError:
-        return address
-    place = parts.netloc.lower().replace("www.", "")
-    path = "" if parts.path == "/" else parts.path
-    return urlunsplit((parts.scheme.lower() or "http", place, path, parts.query, parts.fragment))
-
-
-def same_addresses(wanted: Sequence[str], found: Sequence[str]) -> bool:
-    """Whether there are as many, and each wanted one is found."""
-    return len(wanted) == len(found) and all(
-        any(same_address(one, other) for other in found) for one in wanted
-    )

@@ -15,14 +15,13 @@ from hisa.geometry import Size
 from hisa.observation import Window
 from hisa.protocols import CommandResult, Environment, Task
 from hisa.tasks.cache import FileCache
+from hisa.tasks.limits import MAX_HOST_FILE
 
 __all__ = ["Context", "Phase", "file_name", "host_file"]
 
 Phase = Literal["prepare", "score"]
 """In "prepare" a step that fails is a failure of the machine; afterwards the agent may be why."""
 
-MAX_HOST_FILE = 500_000_000
-"""Bytes of a file beside a task file."""
 _OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "google-chrome": ("google-chrome-stable", "chromium", "chromium-browser"),
     "chromium": ("chromium-browser", "google-chrome"),

@@ -20,7 +20,7 @@ from hisa.tasks.benchmark import RawStep, explain
 from hisa.tasks.cache import FileCache
 from hisa.tasks.context import Context, Phase
 from hisa.tasks.evaluator import evaluate, run_step
-from hisa.tasks.metrics import BadRules
+from hisa.tasks.metrics import NotScored
 from hisa.tasks.problems import problems
 
 __all__ = ["TaskScorer"]
@@ -82,7 +82,7 @@ class TaskScorer:
                 if "func" in task.check:
                     return await evaluate(context, status)
                 return await _own_checks(context, task.check)
-            except BadRules as error:
+            except NotScored as error:
                 return None, f"not scored: {error}"
 
     @contextmanager

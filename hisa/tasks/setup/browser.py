@@ -12,7 +12,8 @@ from urllib.parse import quote
 from pydantic import Field
 
 from hisa.errors import EnvironmentFailed
-from hisa.tasks.chrome import ask, same_address, tabs
+from hisa.tasks.addresses import same_address
+from hisa.tasks.chrome import ask, tabs
 from hisa.tasks.context import Context
 from hisa.tasks.setup.base import Parameters, step
 from hisa.tasks.setup.programs import start
