@@ -117,6 +117,15 @@ class _File(_Open):
     ] = ()
     evaluator: Evaluator
     snapshot: str = ""
+    related_apps: Annotated[
+        tuple[str, ...],
+        BeforeValidator(lambda v: [t for t in v if isinstance(t, str)] if _listed(v) else ()),
+        Field(max_length=100),
+    ] = ()
+
+
+def _listed(value: object) -> bool:
+    return isinstance(value, list | tuple)
 
 
 def looks_like(tree: Mapping[str, Any]) -> bool:
@@ -152,6 +161,7 @@ def from_json(path: Path, tree: Mapping[str, Any]) -> Task:
         setup=tuple(tree.get("config") or ()),
         check=dict(tree["evaluator"]),
         folder=str(_root(path.resolve())),
+        apps=file.related_apps,
     )
 
 

@@ -7,17 +7,21 @@ import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from hisa.actions import parse, to_space
 from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
 from hisa.geometry import Size
 from hisa.observation import Window
 from hisa.protocols import CommandResult, Environment, Task
+from hisa.tasks.apps import fix_for
 from hisa.tasks.cache import FileCache
 from hisa.tasks.limits import MAX_HOST_FILE
 
-__all__ = ["Context", "Phase", "file_name", "host_file"]
+if TYPE_CHECKING:
+    from hisa.tasks.setup.started import Started
+
+__all__ = ["Context", "Phase", "file_name", "host_file", "quoted"]
 
 Phase = Literal["prepare", "score"]
 """In "prepare" a step that fails is a failure of the machine; afterwards the agent may be why."""
@@ -90,6 +94,8 @@ class Context:
     """How seconds are waited for."""
     instruction: str = ""
     """What a setup step found the task's words to be; empty: those of the task."""
+    started: list[Started] = field(default_factory=list)
+    """Programs that setup steps started."""
     _programs: dict[str, str] = field(default_factory=dict)
     _screen: Size | None = None
 
@@ -162,14 +168,14 @@ class Context:
                 return shlex.join(["/bin/sh", "-c", *words])
         if not words:
             raise UsageError("an empty command")
-        return " ".join(_quoted(word) for word in [await self._found(words[0]), *words[1:]])
+        return " ".join(quoted(word) for word in [await self._found(words[0]), *words[1:]])
 
     async def _found(self, name: str) -> str:
         found = await self.program(name)
         if not found:
             raise EnvironmentFailed(
                 f"{self.environment.name} has no program {name!r}",
-                fix=f"use a machine that has {name}, such as one built with its profile",
+                fix=fix_for(name),
             )
         return found
 
@@ -208,7 +214,7 @@ class Context:
         return True
 
 
-def _quoted(word: str) -> str:
+def quoted(word: str) -> str:
     """A word for bash; a leading ``~/`` is the home of the machine's user."""
     if word.startswith("~/"):
         return '"$HOME"/' + shlex.quote(word[2:])

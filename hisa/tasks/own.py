@@ -24,8 +24,10 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from hisa.errors import EnvironmentFailed
+from hisa.tasks.apps import fix_for, missing_program
 from hisa.tasks.context import Context
-from hisa.tasks.setup.programs import start
+from hisa.tasks.setup.files import place
+from hisa.tasks.setup.started import start
 from hisa.tasks.setup.windows import Named, await_window
 
 __all__ = ["Check", "OwnFile", "SetupStep", "check", "set_up"]
@@ -64,7 +66,7 @@ class SetupStep(_Strict):
     run: str | None = None
     """A command that must end with 0."""
     launch: str | None = None
-    """A program to start in the background."""
+    """A program to start in the background; it must go on running or open a window."""
     wait_window: WaitWindow | None = None
 
     @model_validator(mode="after")
@@ -126,19 +128,21 @@ class OwnFile(_Strict):
 async def set_up(context: Context, raw: Mapping[str, Any]) -> None:
     """Do one setup step."""
     step = SetupStep.model_validate(raw)
-    environment = context.environment
     if step.write is not None:
-        await environment.write_file(step.write.path, step.write.text.encode())
+        await place(context, step.write.path, step.write.text.encode())
     elif step.copy_file is not None:
         data = context.host_file(step.copy_file.source).read_bytes()
-        await environment.write_file(step.copy_file.path, data)
+        await place(context, step.copy_file.path, data)
     elif step.run is not None:
-        result = await environment.execute(step.run)
-        if result.exit_code != 0:
+        result = await context.environment.execute(step.run)
+        if result.exit_code != 0 or result.timed_out:
             said = (result.error or result.output).strip()[:500]
-            raise EnvironmentFailed(f"{step.run!r} ended with {result.exit_code}: {said}")
+            how = "did not end" if result.timed_out else f"ended with {result.exit_code}"
+            missing = missing_program(said)
+            fix = fix_for(missing) if missing else ""
+            raise EnvironmentFailed(f"{step.run!r} {how}: {said}", fix=fix)
     elif step.launch is not None:
-        await start(context, step.launch)
+        await start(context, step.launch, must_stay=True)
     elif step.wait_window is not None:
         wanted = Named(window_name=step.wait_window.title)
         await await_window(context, wanted, step.wait_window.seconds)

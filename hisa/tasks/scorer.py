@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from hisa.errors import EnvironmentFailed, UsageError
+from hisa.errors import EnvironmentFailed, ModelFacingError, OperatorError, UsageError
 from hisa.events import Emit, Instructed
 from hisa.protocols import Environment, ExitStatus, Task
 from hisa.tasks import own
@@ -20,8 +20,10 @@ from hisa.tasks.benchmark import RawStep, explain
 from hisa.tasks.cache import FileCache
 from hisa.tasks.context import Context, Phase
 from hisa.tasks.evaluator import evaluate, run_step
-from hisa.tasks.metrics import NotScored
+from hisa.tasks.metrics import NotScored, Unreadable
+from hisa.tasks.needs import expect_apps
 from hisa.tasks.problems import problems
+from hisa.tasks.setup.started import expect_running
 
 __all__ = ["TaskScorer"]
 
@@ -58,14 +60,13 @@ class TaskScorer:
         """
         if lacking := problems(task):
             raise UsageError(f"task {task.id!r} cannot be run here: {'; '.join(lacking)}")
+        await expect_apps(task, environment)
         with self._context(task, environment, "prepare") as context:
             for number, raw in enumerate(task.setup, 1):
-                try:
+                with _named(f"setup step {number} of task {task.id!r}"):
                     await _set_up(context, raw)
-                except EnvironmentFailed as error:
-                    raise EnvironmentFailed(
-                        f"setup step {number} of task {task.id!r}: {error}", fix=error.fix
-                    ) from error
+            with _named(f"setup of task {task.id!r}"):
+                await expect_running(context)
         if not context.instruction:
             return task
         self._emit(Instructed(instruction=context.instruction))
@@ -97,6 +98,24 @@ class TaskScorer:
                 password=self._password,
                 pause=self._pause,
             )
+
+
+@contextmanager
+def _named(what: str) -> Iterator[None]:
+    """Inside, an error says which part of the setup it is of.
+
+    Raises:
+        UsageError: the task file is at fault.
+        EnvironmentFailed: anything else that keeps the machine from its initial state.
+    """
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"{what}: {error}", fix=error.fix) from error
+    except OperatorError as error:
+        raise EnvironmentFailed(f"{what}: {error}", fix=error.fix) from error
+    except (ModelFacingError, OSError, Unreadable) as error:
+        raise EnvironmentFailed(f"{what}: {error}") from error
 
 
 async def _set_up(context: Context, raw: Mapping[str, Any]) -> None:

@@ -16,7 +16,7 @@ from hisa.tasks.addresses import same_address
 from hisa.tasks.chrome import ask, tabs
 from hisa.tasks.context import Context
 from hisa.tasks.setup.base import Parameters, step
-from hisa.tasks.setup.programs import start
+from hisa.tasks.setup.started import start
 
 __all__ = ["Browser", "CloseTabs", "History", "OpenTabs"]
 
@@ -41,7 +41,9 @@ async def google_chrome_browser(context: Context, wanted: Browser) -> None:
     line = await context.line(["google-chrome", f"--remote-debugging-port={inside}"])
     await start(context, line)
     if await context.program("socat"):
-        await start(context, f"socat tcp-listen:{outside},fork tcp:localhost:{inside}")
+        await start(
+            context, f"socat tcp-listen:{outside},fork tcp:localhost:{inside}", watched=False
+        )
     if wanted.urls:
         await chrome_open_tabs(context, OpenTabs(urls_to_open=wanted.urls))
 
