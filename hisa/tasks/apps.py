@@ -83,8 +83,9 @@ def missing_program(said: str) -> str:
     return found[1] if found else ""
 
 
-def install(app: App) -> str:
-    """What puts an application on a machine."""
-    if " " in app.package:
-        return f"in the machine: install {app.package}"
-    return f"in the machine: apt-get install {app.package}"
+def install(*apps: App) -> str:
+    """What puts applications on a machine."""
+    packages = [app.package for app in apps if " " not in app.package]
+    parts = [f"apt-get install {' '.join(packages)}"] if packages else []
+    parts += [f"install {app.package}" for app in apps if " " in app.package]
+    return f"in the machine: {'; '.join(parts)}"

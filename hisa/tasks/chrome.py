@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Mapping
 from typing import Any
 
 from hisa.errors import EnvironmentFailed
+from hisa.tasks.clean import python
 from hisa.tasks.context import Context
 from hisa.tasks.limits import MAX_PROFILE
 from hisa.tasks.metrics.base import Unreadable
@@ -62,7 +62,7 @@ async def ask(
         EnvironmentFailed: the machine does not answer, or has no Python.
     """
     seconds = _PATIENCE[context.phase] if seconds is None else seconds
-    line = shlex.join(["python3", "-c", _ASK, method, path, f"{seconds:g}"])
+    line = python(_ASK, method, path, f"{seconds:g}")
     result = await context.environment.execute(line, timeout=_SECONDS + seconds)
     if result.exit_code in (126, 127) or result.timed_out:
         raise EnvironmentFailed(

@@ -6,6 +6,7 @@ One metric gives its score. With several, ``and`` stops at the first 0 and else 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,7 +18,7 @@ from hisa.tasks.benchmark import Part, RawStep, evaluator_of, explain
 from hisa.tasks.context import Context
 from hisa.tasks.getters import GETTERS
 from hisa.tasks.judge import judge, known
-from hisa.tasks.metrics import Unreadable
+from hisa.tasks.metrics import NotScored, Unreadable
 from hisa.tasks.setup import SETUP
 
 __all__ = ["evaluate", "run_step"]
@@ -89,7 +90,9 @@ async def _score(context: Context, part: Part) -> tuple[float, str]:
         score, why = await judge(part.func, found, wanted, part.options)
     except Unreadable as error:
         return 0.0, str(error)
-    return min(1.0, max(0.0, float(score))), why
+    if math.isnan(score):
+        raise NotScored(f"{part.func} gave no number: {why}")
+    return min(1.0, max(0.0, score)), why
 
 
 async def _got(context: Context, config: Mapping[str, Any] | None) -> Any:

@@ -118,7 +118,7 @@ async def expect_apps(task: Task, environment: Environment) -> None:
         names = ", ".join(f"{app.title} (package {app.package})" for app in absent)
         raise EnvironmentFailed(
             f"task {task.id!r} needs {names}, which {environment.name} does not have",
-            fix=" && ".join(map(install, absent)),
+            fix=install(*absent),
         )
 
 

@@ -16,16 +16,22 @@ results: [~/list.txt]
 
 from __future__ import annotations
 
+import hashlib
 import json
-import shlex
+import math
+import secrets
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from hisa.errors import EnvironmentFailed
+from hisa.patience import patience
 from hisa.tasks.apps import fix_for, missing_program
+from hisa.tasks.clean import clean, python
 from hisa.tasks.context import Context
+from hisa.tasks.limits import ANSWER, CHECK_SECONDS, MAX_RESULT
+from hisa.tasks.metrics.base import NotScored
 from hisa.tasks.setup.files import place
 from hisa.tasks.setup.started import start
 from hisa.tasks.setup.windows import Named, await_window
@@ -165,10 +171,18 @@ async def _problem(context: Context, wanted: Check) -> str:
             data = await context.environment.read_file(wanted.file)
         except FileNotFoundError:
             return f"{wanted.file}: no such file"
+        except IsADirectoryError:
+            return f"{wanted.file}: a folder, not a file"
+        if len(data) > MAX_RESULT:
+            return f"{wanted.file}: larger than {MAX_RESULT} bytes"
         text = data.decode("utf-8", errors="replace")
     else:
         subject = f"{wanted.command!r}"
-        result = await context.environment.execute(wanted.command or "")
+        seconds = patience(CHECK_SECONDS)
+        line = clean(["/bin/bash", "--noprofile", "--norc", "-c", wanted.command or ""])
+        result = await context.environment.execute(line, timeout=seconds, limit=ANSWER)
+        if result.timed_out:
+            return f"{subject} did not end within {seconds:.0f} s"
         if result.exit_code != 0:
             return f"{subject} ended with {result.exit_code}"
         text = result.output
@@ -188,28 +202,50 @@ def _mismatch(wanted: Check, text: str, subject: str) -> str:
 
 
 _CALL = """
-import importlib.util, json, sys
-spec = importlib.util.spec_from_file_location("task_check", sys.argv[1])
-module = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(module)
-print("\\n" + json.dumps({"score": getattr(module, sys.argv[2])()}))
+import hashlib, json, os, site, sys, types
+path, digest, function = sys.argv[1:]
+with open(path, "rb") as file:
+    data = file.read()
+if hashlib.sha256(data).hexdigest() != digest:
+    sys.exit("the check was changed on the machine")
+sys.path += site.getsitepackages()
+os.environ["HOME"] = os.environ.pop("HISA_HOME")
+module = types.ModuleType("task_check")
+module.__file__ = path
+exec(compile(data, path, "exec"), module.__dict__)
+print("\\n" + json.dumps({"score": getattr(module, function)()}))
 """
-"""Runs on the machine: the last line printed is what the function gave."""
+"""Runs on the machine: the last line printed is what the function gave. Nothing that lies in the
+home is looked at before the function itself looks there, and no compiled copy is believed."""
 
 
 async def _python(context: Context, name: str) -> tuple[float, str]:
     file, _, function = name.rpartition(":")
-    path = "/tmp/hisa-check.py"
-    await context.environment.write_file(path, context.host_file(file).read_bytes())
-    line = shlex.join(["python3", "-c", _CALL, path, function])
-    result = await context.environment.execute(line)
-    if result.exit_code != 0 or result.timed_out:
+    data = context.host_file(file).read_bytes()
+    path = f"/tmp/hisa-check-{secrets.token_hex(8)}.py"
+    await context.environment.write_file(path, data)
+    seconds = patience(CHECK_SECONDS)
+    line = python(_CALL, path, hashlib.sha256(data).hexdigest(), function, home=False)
+    result = await context.environment.execute(line, timeout=seconds, limit=ANSWER)
+    await context.environment.execute(f"rm -f {path}")
+    if result.exit_code in (126, 127):
+        said = result.error.strip()[-300:]
+        raise EnvironmentFailed(f"check {name!r} needs Python on the machine: {said}")
+    if result.timed_out:
+        raise NotScored(f"check {name!r} did not end within {seconds:.0f} s")
+    if result.exit_code != 0:
         said = (result.error or result.output).strip()[-500:]
-        raise EnvironmentFailed(f"check {name!r} failed itself: {said}")
+        raise NotScored(f"check {name!r} failed itself: {said}")
+    return _answer(name, result.output)
+
+
+def _answer(name: str, said: str) -> tuple[float, str]:
     try:
-        score = float(json.loads(result.output.strip().splitlines()[-1])["score"])
+        score = float(json.loads(said.strip().splitlines()[-1])["score"])
     except (ValueError, TypeError, KeyError, IndexError) as error:
-        raise EnvironmentFailed(
-            f"check {name!r} must give True, False or a number: {result.output[-200:]!r}"
+        raise NotScored(
+            f"check {name!r} must give True, False or a number: {said[-200:]!r}"
         ) from error
+    if not math.isfinite(score):
+        raise NotScored(f"check {name!r} gave {score}, which is no number from 0 to 1")
     return min(1.0, max(0.0, score)), f"{name} gave {score:g}"

@@ -23,7 +23,7 @@ from hisa.tasks.evaluator import evaluate, run_step
 from hisa.tasks.metrics import NotScored, Unreadable
 from hisa.tasks.needs import expect_apps
 from hisa.tasks.problems import problems
-from hisa.tasks.setup.started import expect_running
+from hisa.tasks.setup.started import expect_running, forget
 
 __all__ = ["TaskScorer"]
 
@@ -62,11 +62,14 @@ class TaskScorer:
             raise UsageError(f"task {task.id!r} cannot be run here: {'; '.join(lacking)}")
         await expect_apps(task, environment)
         with self._context(task, environment, "prepare") as context:
-            for number, raw in enumerate(task.setup, 1):
-                with _named(f"setup step {number} of task {task.id!r}"):
-                    await _set_up(context, raw)
-            with _named(f"setup of task {task.id!r}"):
-                await expect_running(context)
+            try:
+                for number, raw in enumerate(task.setup, 1):
+                    with _named(f"setup step {number} of task {task.id!r}"):
+                        await _set_up(context, raw)
+                with _named(f"setup of task {task.id!r}"):
+                    await expect_running(context)
+            finally:
+                await forget(context)
         if not context.instruction:
             return task
         self._emit(Instructed(instruction=context.instruction))

@@ -7,6 +7,7 @@ nothing in the script looks at.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import secrets
 import shlex
@@ -21,6 +22,8 @@ from hisa.tasks.context import Context
 __all__ = ["run_traced"]
 
 _SECONDS = 600.0
+_MOST_SECONDS = 3600.0
+"""A guest lets no command run longer."""
 _MAX_TOLD = 200_000
 """Characters of what bash tells; a loop may fail in the same place for ever."""
 _ESSENTIAL = frozenset(
@@ -69,13 +72,17 @@ async def run_traced(
     token = secrets.token_hex(6)
     trace, log = f"/tmp/.hisa-trace-{token}", f"/tmp/.hisa-told-{token}"
     environment = context.environment
+    seconds = min(_MOST_SECONDS, patience(_SECONDS))
     await environment.write_file(trace, _TRACE.format(log=log).encode())
     line = f"BASH_ENV={trace} {shlex.join(['/bin/bash', *words])}"
-    result = await environment.execute(line, timeout=patience(_SECONDS))
-    told = await environment.execute(f"cat {log} 2>/dev/null", limit=_MAX_TOLD)
-    await environment.execute(f"rm -f {trace} {log}")
+    try:
+        result = await environment.execute(line, timeout=seconds)
+        told = await environment.execute(f"cat {log} 2>/dev/null", limit=_MAX_TOLD)
+    finally:
+        with contextlib.suppress(EnvironmentFailed):
+            await environment.execute(f"rm -f {trace} {log}", timeout=10.0)
     if result.timed_out:
-        raise EnvironmentFailed(f"{name}: did not end within {patience(_SECONDS):.0f} s")
+        raise EnvironmentFailed(f"{name}: did not end within {seconds:.0f} s")
     problems = list(dict.fromkeys(_problems(_read(told.output), text.splitlines(), path)))
     if not problems and result.exit_code in (126, 127):
         said = (result.error or result.output).strip()[-500:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import posixpath
 import secrets
 import shlex
@@ -13,11 +14,12 @@ from hisa.protocols import CommandResult, Environment
 from hisa.tasks.apps import APPS, fix_for, missing_program
 from hisa.tasks.context import Context
 
-__all__ = ["Started", "expect_running", "start"]
+__all__ = ["Started", "expect_running", "forget", "start"]
 
 _POLL_SECONDS = 0.2
-_ALIVE_SECONDS = 1.6
-"""A program that is still there after these has loaded its libraries and found its display."""
+_LOOKS = 8
+"""A program that is still there after as many looks has loaded its libraries and found its display;
+each look takes the longer, the slower the machine is."""
 _WINDOW_SECONDS = 30.0
 """Longest wait for the window of a program that hands over to another and ends at once."""
 _ENDED_BY_OTHERS = (129, 130, 137, 143)
@@ -74,7 +76,7 @@ async def start(
 
 
 async def _expect_started(context: Context, begun: Started) -> None:
-    for _ in range(_polls(_ALIVE_SECONDS)):
+    for _ in range(_LOOKS):
         code = await _exit_of(context.environment, begun)
         if code is not None:
             await _expect_handed_over(context, begun, code)
@@ -84,10 +86,6 @@ async def _expect_started(context: Context, begun: Started) -> None:
         await context.pause(_POLL_SECONDS)
 
 
-def _polls(seconds: float) -> int:
-    return round(patience(seconds) / _POLL_SECONDS)
-
-
 async def _expect_handed_over(context: Context, begun: Started, code: int) -> None:
     """A program that ended at once has failed, or given its work to one that runs."""
     if code != 0:
@@ -95,7 +93,7 @@ async def _expect_handed_over(context: Context, begun: Started, code: int) -> No
     names = _window_names(begun.line)
     if not names and not begun.must_stay:
         return
-    for _ in range(_polls(_WINDOW_SECONDS if names else _ALIVE_SECONDS)):
+    for _ in range(round(patience(_WINDOW_SECONDS) / _POLL_SECONDS) if names else _LOOKS):
         windows = (await context.environment.observe()).windows
         known = {(window.id, window.title) for window in windows}
         shown = " ".join(f"{window.app} {window.title}" for window in windows).lower()
@@ -135,10 +133,15 @@ async def expect_running(context: Context) -> None:
         code = await _exit_of(context.environment, begun)
         if code not in (None, 0, *_ENDED_BY_OTHERS):
             raise await _dead(context.environment, begun, f"ended with {code}")
+
+
+async def forget(context: Context) -> None:
+    """Take away what was kept of the programs that were started; they go on running."""
     if context.started:
         places = shlex.join(begun.place for begun in context.started)
-        await context.environment.execute(f"rm -rf {places}")
         context.started.clear()
+        with contextlib.suppress(EnvironmentFailed):
+            await context.environment.execute(f"rm -rf {places}", timeout=10.0)
 
 
 async def _exit_of(environment: Environment, begun: Started) -> int | None:
