@@ -34,6 +34,7 @@ from hisa.protocols import (
 )
 from hisa.runs.log import RunLog
 from hisa.state.manager import build_state
+from hisa.tasks.cache import FileCache
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.start import FingerprintingScorer
 from hisa.tools.registry import ToolRegistry
@@ -206,7 +207,8 @@ def _asking(
 
 
 def _scorer(settings: Settings, environment: Environment, emit: Emit) -> Scorer:
-    scorer = TaskScorer(emit=emit)
+    cache = FileCache(allowed=settings.tasks.allow_private_downloads)
+    scorer = TaskScorer(cache=cache, emit=emit)
     if not settings.run.fingerprint:
         return scorer
     return FingerprintingScorer(scorer, environment=environment, emit=emit)

@@ -19,10 +19,13 @@ __all__ = ["coverage", "prefetch"]
 @click.command()
 @click.argument("suite")
 @click.option("--cache", type=click.Path(path_type=Path), help="By default ~/.cache/hisa/tasks.")
-def prefetch(suite: str, cache: Path | None) -> int:
+@click.pass_context
+def prefetch(ctx: click.Context, suite: str, cache: Path | None) -> int:
     """Download what the tasks of SUITE need from the internet, each file once.
 
-    A file that is there and whole is not downloaded again. Ends with 3 where one cannot be had.
+    A file that is there and whole is not downloaded again. Addresses on this machine and on private
+    networks are refused, unless the setting tasks.allow_private_downloads names them. Ends with 3
+    where one cannot be had.
 
     \b
     hisa bench prefetch osworld:DIR
@@ -30,13 +33,15 @@ def prefetch(suite: str, cache: Path | None) -> int:
     import asyncio
 
     from hisa.bench.suites import open_suite
+    from hisa.config import load
     from hisa.tasks.cache import FileCache
     from hisa.tasks.files import load_task
     from hisa.tasks.problems import urls
 
     tasks = [load_task(task.path) for task in open_suite(suite).tasks]
     wanted = list(dict.fromkeys(url for task in tasks for url in urls(task)))
-    failed = asyncio.run(_fetch_all(FileCache(cache), wanted))
+    allowed = load(*ctx.meta["hisa.settings"]).tasks.allow_private_downloads
+    failed = asyncio.run(_fetch_all(FileCache(cache, allowed=allowed), wanted))
     click.echo(f"{len(tasks)} tasks, {len(wanted)} files, {len(wanted) - failed} in the cache")
     return 3 if failed else 0
 

@@ -19,10 +19,11 @@ from hisa.tasks import own
 from hisa.tasks.benchmark import RawStep, explain
 from hisa.tasks.cache import FileCache
 from hisa.tasks.context import Context, Phase
+from hisa.tasks.download import expect_public
 from hisa.tasks.evaluator import evaluate, run_step
 from hisa.tasks.metrics import NotScored, Unreadable
 from hisa.tasks.needs import expect_apps
-from hisa.tasks.problems import problems
+from hisa.tasks.problems import problems, urls
 from hisa.tasks.setup.started import expect_running, forget
 
 __all__ = ["TaskScorer"]
@@ -60,6 +61,9 @@ class TaskScorer:
         """
         if lacking := problems(task):
             raise UsageError(f"task {task.id!r} cannot be run here: {'; '.join(lacking)}")
+        for url in urls(task):
+            if not self._cache.holds(url):
+                expect_public(url, self._cache.allowed)
         await expect_apps(task, environment)
         with self._context(task, environment, "prepare") as context:
             try:
