@@ -1,4 +1,4 @@
-"""``hisa bench prefetch`` and ``hisa bench coverage``: what a suite needs before it runs."""
+"""``hisa bench tasks``, ``prefetch`` and ``coverage``: what a suite has and what it needs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,35 @@ import click
 if TYPE_CHECKING:
     from hisa.tasks.cache import FileCache
 
-__all__ = ["coverage", "prefetch"]
+__all__ = ["coverage", "prefetch", "tasks"]
+
+
+@click.command()
+@click.argument("suite")
+@click.option("--left-out", is_flag=True, help="The files that cannot be run here, and why.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: both lists.")
+def tasks(suite: str, left_out: bool, as_json: bool) -> None:
+    """List the tasks of SUITE that can be run here, or the files that are left out.
+
+    \b
+    hisa bench tasks own:examples
+    hisa bench tasks osworld:DIR --left-out
+    """
+    from hisa.bench.suites import left_out_line, read_suite
+
+    found = read_suite(suite)
+    if as_json:
+        listed = [{"id": t.id, "domain": t.domain, "path": t.path} for t in found.tasks]
+        click.echo(json.dumps({"tasks": listed, "left_out": found.problems}, indent=2))
+    elif left_out:
+        for path, reason in found.problems.items():
+            click.echo(f"{path}: {reason}")
+        click.echo(f"{len(found.problems)} left out, {len(found.tasks)} can be run", err=True)
+    else:
+        for task in found.tasks:
+            click.echo(f"{task.id}  {task.domain}  {task.path}")
+        if line := left_out_line(found):
+            click.echo(line, err=True)
 
 
 @click.command()
@@ -57,7 +85,8 @@ async def _fetch_all(cache: FileCache, wanted: Sequence[str]) -> int:
             await cache.get(url)
         except OperatorError as error:
             failed += 1
-            click.echo(f"{number}/{len(wanted)}  FAILED  {error}", err=True)
+            helps = f"; {error.fix}" if error.fix else ""
+            click.echo(f"{number}/{len(wanted)}  FAILED  {error}{helps}", err=True)
         else:
             click.echo(
                 f"{number}/{len(wanted)}  {'there  ' if held else 'fetched'} {url}", err=True

@@ -151,7 +151,8 @@ def from_json(path: Path, tree: Mapping[str, Any]) -> Task:
         file = _File.model_validate(tree)
     except ValidationError as error:
         raise UsageError(
-            f"{path}: {explain(error)}", fix="see docs/tasks.md for what benchmark files must have"
+            f"{path}: {explain(error)}",
+            fix="a benchmark's file has at least id, instruction and evaluator",
         ) from error
     instruction = file.instruction.strip()
     return Task(

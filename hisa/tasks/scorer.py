@@ -21,6 +21,7 @@ from hisa.tasks.cache import FileCache
 from hisa.tasks.context import Context, Phase
 from hisa.tasks.download import expect_public
 from hisa.tasks.evaluator import evaluate, run_step
+from hisa.tasks.extras import TASKS_EXTRA
 from hisa.tasks.metrics import NotScored, Unreadable
 from hisa.tasks.needs import expect_apps
 from hisa.tasks.problems import problems, urls
@@ -60,7 +61,8 @@ class TaskScorer:
             EnvironmentFailed: the initial state cannot be reached.
         """
         if lacking := problems(task):
-            raise UsageError(f"task {task.id!r} cannot be run here: {'; '.join(lacking)}")
+            fix = TASKS_EXTRA if any(TASKS_EXTRA in one for one in lacking) else ""
+            raise UsageError(f"task {task.id!r} cannot be run here: {'; '.join(lacking)}", fix=fix)
         for url in urls(task):
             if not self._cache.holds(url):
                 expect_public(url, self._cache.allowed)
