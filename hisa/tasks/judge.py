@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.tasks.apart import Exceeded, apart
 from hisa.tasks.extras import TASKS_EXTRA
+from hisa.tasks.limits import OURS, Limits
 from hisa.tasks.metrics import METRICS, call
 from hisa.tasks.metrics.base import BadRules, NotScored, Options, Score, Unreadable
 from hisa.tasks.theirs import lacking, run, theirs
@@ -33,30 +36,35 @@ def known(name: str) -> bool:
     return False
 
 
-async def judge(name: str, result: Any, expected: Any, options: Options) -> Score:
+async def judge(
+    name: str, result: Any, expected: Any, options: Options, *, limits: Limits = OURS
+) -> Score:
     """What a metric says of what the agent left, in a process of its own with limits.
+
+    Args:
+        name: of the metric.
+        result: what the agent left.
+        expected: what it is compared with.
+        options: of the metric.
+        limits: of a metric of ours; those of OSWorld's have `hisa.tasks.limits.THEIRS`.
 
     Raises:
         Unreadable: what the agent left cannot be read, or takes more than it may; score 0.
         NotScored: the task, or the machine that scores, is at fault; no score.
         EnvironmentFailed: the process was ended from outside, or did little for too long.
     """
-    ours = known(name)
+    ask = functools.partial(apart, call, limits=limits) if known(name) else run
     try:
-        return await _asked(ours, name, result, expected, options)
+        score, why = await ask(name, result, expected, options)
+        return float(score), str(why)
     except Exceeded as error:
-        await _expect_alone(ours, name, expected, options)
+        await _expect_alone(ask, name, expected, options)
         raise Unreadable(f"what was left {error}") from error
 
 
-async def _asked(ours: bool, name: str, result: Any, expected: Any, options: Options) -> Score:
-    if not ours:
-        return await run(name, result, expected, options)
-    score, why = await apart(call, name, result, expected, options)
-    return float(score), str(why)
-
-
-async def _expect_alone(ours: bool, name: str, expected: Any, options: Options) -> None:
+async def _expect_alone(
+    ask: Callable[..., Awaitable[Any]], name: str, expected: Any, options: Options
+) -> None:
     """Compare the expected files with themselves: where that fails too, they are at fault.
 
     Raises:
@@ -65,7 +73,7 @@ async def _expect_alone(ours: bool, name: str, expected: Any, options: Options) 
     if not _files(expected):
         return
     try:
-        await _asked(ours, name, expected, expected, options)
+        await ask(name, expected, expected, options)
     except (Exceeded, Unreadable, NotScored, EnvironmentFailed) as error:
         raise BadRules(f"the expected file alone cannot be compared: {error}") from error
 

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
-import re
-import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from hisa.errors import UsageError
-from hisa.protocols import CommandResult
 from hisa.tasks.files import load_task
 from hisa.tasks.problems import problems
 from hisa.tasks.scorer import TaskScorer
-from tests.tasks.machine import Machine
+from tests.tasks.host import Host
 
 CODE = """
 print("words before the answer")
@@ -26,40 +20,6 @@ def half(): return 0.5
 def none(): return None
 def broken(): raise RuntimeError("oh no")
 """
-
-
-class Host(Machine):
-    """Runs the check's Python for real, in a home of its own."""
-
-    def __init__(self, home: Path) -> None:
-        super().__init__()
-        self.home = home
-
-    async def execute(
-        self, command: str | Sequence[str], *, timeout: float = 120.0, limit: int = 100_000
-    ) -> CommandResult:
-        """The line, with the machine's files of the check in the home."""
-        line = str(command)
-        for path in set(re.findall(r"/tmp/hisa-check-\w+\.py", line)):
-            place = self.home / Path(path).name
-            if "rm -f" not in line:
-                place.write_bytes(await self.read_file(path))
-            line = line.replace(path, str(place))
-        ran = await asyncio.to_thread(self._run, line)
-        return CommandResult(ran.returncode, ran.stdout, ran.stderr)
-
-    def _run(self, line: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "HOME": str(self.home), **self.variables}
-        return subprocess.run(
-            ["bash", "-c", line], capture_output=True, text=True, check=False,
-            cwd=self.home, env=environment,
-        )  # fmt: skip
-
-    @property
-    def variables(self) -> dict[str, str]:
-        """What a start-up file of the agent would have set."""
-        there = self.home / ".local" / "lib"
-        return {"PYTHONPATH": str(there), "BASH_ENV": str(self.home / ".bashrc")}
 
 
 async def score(
@@ -123,15 +83,17 @@ async def test_nothing_that_the_agent_leaves_forges_a_check(tmp_path: Path, chec
     path.write_text(f"instruction: x\ncheck: {check}")
     leave_forgeries(home)
     task = load_task(path)
-    assert (await TaskScorer().score(task, Host(home), "succeeded"))[0] == 0.0
+    there = str(home / ".local" / "lib")
+    machine = Host(home, PYTHONPATH=there, BASH_ENV=str(home / ".bashrc"))
+    assert (await TaskScorer().score(task, machine, "succeeded"))[0] == 0.0
     (home / "list.txt").write_text("milk\n")
-    assert (await TaskScorer().score(task, Host(home), "succeeded"))[0] == 1.0
+    assert (await TaskScorer().score(task, machine, "succeeded"))[0] == 1.0
 
 
 async def test_a_check_that_was_changed_on_the_machine_is_no_score(tmp_path: Path) -> None:
     class Changing(Host):
-        async def read_file(self, path: str, /) -> bytes:
-            return await super().read_file(path) + b"\ndef good(): return True\n"
+        async def write_file(self, path: str, data: bytes, /) -> None:
+            await super().write_file(path, data + b"\ndef half(): return True\n")
 
     (tmp_path / "run").mkdir()
     value, why = await score(tmp_path, "half", Changing(tmp_path / "run"))

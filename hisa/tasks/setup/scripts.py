@@ -102,18 +102,25 @@ def _read(told: str) -> Iterator[_Told]:
 
 
 def _problems(told: Iterator[_Told], lines: Sequence[str], path: str) -> Iterator[str]:
+    missing = set()
     for one in told:
         match one.kind, one.rest:
             case "missing", (program,) if not _expected(lines, one.line):
+                missing.add(one.line)
                 yield f"line {one.line}: {program}: command not found"
             case "failed", (status, source, *command) if source == path or not path:
                 words = " ".join(command).split()
-                if status == "126" or (words and _first(words) in _ESSENTIAL and status != "127"):
+                if _matters(status, words) and one.line not in missing:
                     yield f"line {one.line}: ended with {status}: {' '.join(words)[:200]}"
             case "ended", (status, flags, *command) if status not in ("0", "126", "127"):
                 said = " ".join(command)
                 if said.startswith("exit") or "e" in flags:
-                    yield f"line {one.line}: the script gave up with {status}: {said[:200]}"
+                    yield f"the script gave up with {status}: {said[:200]}"
+
+
+def _matters(status: str, words: Sequence[str]) -> bool:
+    """Whether a failure that a script does not look at keeps it from what it is for."""
+    return status in ("126", "127") or (bool(words) and _first(words) in _ESSENTIAL)
 
 
 def _first(words: Sequence[str]) -> str:
