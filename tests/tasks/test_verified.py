@@ -109,7 +109,7 @@ SCRIPT = "exec 1>/dev/null\nexec 2>/dev/null\n"
         ("set -e\ngrep -q nothing ~/nowhere\ntrue\n", "the script gave up with 2: grep"),
         ("/etc/passwd\ntrue\n", "line 3: ended with 126: /etc/passwd"),
         ("/opt/no/such/tool\ntrue\n", "line 3: ended with 127: /opt/no/such/tool"),
-        ("bash -c 'exit 127'", "ended with 127"),
+        ("bash -c 'exit 127'", "line 3: ended with 127: bash -c"),
     ],
 )
 async def test_a_script_cannot_hide_what_failed(tmp_path: Path, script: str, said: str) -> None:
@@ -185,10 +185,12 @@ async def test_a_file_that_is_not_whole_is_no_start(
     [
         ({"setup": [launched("vlc", "a.mp4")]}, "VLC (package vlc)"),
         ({"setup": [{"launch": "VLC_VERBOSE=-1 nohup vlc a.mp4"}]}, "VLC (package vlc)"),
-        ({"setup": [launched("gnome-terminal", "--maximize")]}, "a terminal (package gnome-terminal)"),
+        ({"setup": [launched("gnome-terminal", "--maximize")]},
+         "a terminal (package gnome-terminal)"),
         ({"setup": [{"type": "open", "parameters": {"path": "/a/b.PPTX"}}]},
          "Impress (package libreoffice-impress)"),
-        ({"setup": [{"type": "google_chrome_browser", "parameters": {}}]}, "Chromium (package chromium)"),
+        ({"setup": [{"type": "google_chrome_browser", "parameters": {}}]},
+         "Chromium (package chromium)"),
         ({"apps": ("jupyter", "os", "excel")},
          "Calc (package libreoffice-calc), Jupyter (package jupyter)"),
         ({"setup": [{"type": "script_and_execute", "parameters": {"src": "init.sh"}}]},
