@@ -102,7 +102,7 @@ async def profile_file(context: Context, name: str) -> bytes | None:
     for folder in _FOLDERS:
         try:
             data = await context.environment.read_file(f"~/.config/{folder}/{name}")
-        except FileNotFoundError:
+        except (FileNotFoundError, IsADirectoryError):
             continue
         if len(data) > MAX_PROFILE:
             raise Unreadable(f"{name}: larger than {MAX_PROFILE} bytes")

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from hisa.actions import parse, to_space
 from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
@@ -18,10 +18,7 @@ from hisa.tasks.apps import fix_for
 from hisa.tasks.cache import FileCache
 from hisa.tasks.limits import MAX_HOST_FILE
 
-if TYPE_CHECKING:
-    from hisa.tasks.setup.started import Started
-
-__all__ = ["Context", "Phase", "file_name", "host_file", "quoted"]
+__all__ = ["Context", "Phase", "Started", "file_name", "host_file", "quoted"]
 
 Phase = Literal["prepare", "score"]
 """In "prepare" a step that fails is a failure of the machine; afterwards the agent may be why."""
@@ -74,6 +71,19 @@ def file_name(name: str) -> str:
     if not name or name in (".", "..") or len(name) > 200 or any(c in name for c in "/\\\0"):
         raise UsageError(f"{name[:200]!r} is not a plain file name")
     return name
+
+
+@dataclass(frozen=True)
+class Started:
+    """A program that was started."""
+
+    line: str
+    place: str
+    """A folder of the machine for its words and its exit status."""
+    windows: frozenset[tuple[str, str]]
+    """Number and title of each window before it was started."""
+    must_stay: bool = False
+    """It may not end at all: a window of its own is what it was started for."""
 
 
 @dataclass

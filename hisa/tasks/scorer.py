@@ -22,7 +22,7 @@ from hisa.tasks.context import Context, Phase
 from hisa.tasks.download import expect_public
 from hisa.tasks.evaluator import evaluate, run_step
 from hisa.tasks.extras import TASKS_EXTRA
-from hisa.tasks.metrics import NotScored, Unreadable
+from hisa.tasks.metrics import Unreadable
 from hisa.tasks.needs import expect_apps
 from hisa.tasks.problems import problems, urls
 from hisa.tasks.setup.started import expect_running, forget
@@ -84,7 +84,11 @@ class TaskScorer:
     async def score(
         self, task: Task, environment: Environment, status: ExitStatus
     ) -> tuple[float | None, str]:
-        """The score, and one line why; None where the task has no check or a broken one."""
+        """The score, and one line why; None where the task has no check or a broken one.
+
+        Raises:
+            EnvironmentFailed: the machine does not answer.
+        """
         if task.check is None:
             return None, "the task has no check"
         with self._context(task, environment, "score") as context:
@@ -92,7 +96,7 @@ class TaskScorer:
                 if "func" in task.check:
                     return await evaluate(context, status)
                 return await _own_checks(context, task.check)
-            except NotScored as error:
+            except (UsageError, ModelFacingError, OSError) as error:
                 return None, f"not scored: {error}"
 
     @contextmanager

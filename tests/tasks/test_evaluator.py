@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hisa.errors import EnvironmentFailed, UsageError
+from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
 from hisa.observation import Observation
 from hisa.protocols import CommandResult, ExitStatus, Task
 from hisa.tasks import evaluator
@@ -133,12 +133,27 @@ async def test_a_rule_without_meaning_is_no_score(tmp_path: Path) -> None:
     assert why.startswith("not scored: the rules lack")
 
 
-async def test_what_is_not_known_is_refused_and_never_0(tmp_path: Path) -> None:
-    for change in ({"func": ["dance"]}, {"result": [{"type": "dance"}]}):
-        with pytest.raises(UsageError, match=r"no (metric|getter) 'dance'"):
-            await score(tmp_path, {**several("and", "abcd"), **change})
-    with pytest.raises(UsageError, match="vm_file: path"):
-        await score(tmp_path, {**several("and", "abcd"), "result": [{"type": "vm_file"}]})
+async def test_what_is_not_known_is_no_score(tmp_path: Path) -> None:
+    for change, said in (
+        ({"func": ["dance"]}, "no metric 'dance'"),
+        ({"result": [{"type": "dance"}]}, "no getter 'dance'"),
+        ({"result": [{"type": "vm_file"}]}, "vm_file: path"),
+        ({"conj": "xor"}, "evaluator: conj"),
+    ):
+        value, why = await score(tmp_path, {**several("and", "abcd"), **change})
+        assert value is None
+        assert why.startswith("not scored: ")
+        assert said in why
+
+
+async def test_an_act_that_the_machine_refuses_while_scoring_is_no_score(tmp_path: Path) -> None:
+    class Refusing(Machine):
+        async def act(self, actions: Any, /) -> None:
+            raise ActionRefused("no such key")
+
+    keys = {"vscode_extension_command": "x", "path": "/a", "dest": "a"}
+    check = {**several("and", "a"), "result": [{"type": "vscode_config", **keys}]}
+    assert await score(tmp_path, check, machine=Refusing()) == (None, "not scored: no such key")
 
 
 async def test_a_task_that_lacks_something_is_refused_before_anything_is_done(

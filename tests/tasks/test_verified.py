@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
+from hisa.models.fakes import ScriptedModel
 from hisa.protocols import CommandResult, Task
 from hisa.tasks.benchmark import from_json
 from hisa.tasks.cache import FileCache
 from hisa.tasks.needs import needed_apps
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.setup import started
+from tests.bench import Bench
 from tests.tasks.host import Host
 from tests.tasks.machine import Machine, at_once, offline
 
@@ -288,3 +290,16 @@ async def test_a_setup_that_is_called_off_leaves_nothing_of_its_own(tmp_path: Pa
     with pytest.raises(asyncio.CancelledError):
         await task
     assert host.lines[-1].startswith("rm -rf /tmp/.hisa-started-")
+
+
+async def test_a_run_whose_setup_fails_has_no_score_and_asks_no_model(tmp_path: Path) -> None:
+    planner = ScriptedModel([])
+    bench = Bench(tmp_path / "run", planner, environment=Host(tmp_path / "home"))
+    check = {"all": [{"file": "~/list.txt", "contains": "milk"}]}
+    dies = {"launch": "sh -c 'echo no display; exit 3'"}
+    task = Task(id="t", instruction="x", setup=(dies,), check=check, folder=str(tmp_path))
+    result = await bench.agent.run(task)
+    assert (result.status, result.score, result.steps) == ("environment_error", None, 0)
+    assert "setup step 1 of task 't'" in result.message
+    assert "no display" in result.message
+    assert planner.requests == []

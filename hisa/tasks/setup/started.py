@@ -6,15 +6,14 @@ import contextlib
 import posixpath
 import secrets
 import shlex
-from dataclasses import dataclass
 
 from hisa.errors import EnvironmentFailed
 from hisa.patience import patience
 from hisa.protocols import CommandResult, Environment
 from hisa.tasks.apps import APPS, fix_for, missing_program
-from hisa.tasks.context import Context
+from hisa.tasks.context import Context, Started
 
-__all__ = ["Started", "expect_running", "forget", "start"]
+__all__ = ["expect_running", "forget", "start"]
 
 _POLL_SECONDS = 0.2
 _LOOKS = 8
@@ -32,19 +31,6 @@ _WRAP = (
     '> >(head -c 20000 >"$0/said"; exec cat >/dev/null) 2>&1; echo $? >"$0/exit"; }'
 )
 """Keeps the beginning of what the program says, and its exit status once it ends."""
-
-
-@dataclass(frozen=True)
-class Started:
-    """A program that was started."""
-
-    line: str
-    place: str
-    """A folder of the machine for its words and its exit status."""
-    windows: frozenset[tuple[str, str]]
-    """Number and title of each window before it was started."""
-    must_stay: bool = False
-    """It may not end at all: a window of its own is what it was started for."""
 
 
 async def start(
