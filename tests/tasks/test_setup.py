@@ -207,7 +207,7 @@ def browser(**more: Any) -> Machine:
 
 
 def requests(machine: Machine) -> list[str]:
-    return [" ".join(shlex.split(line)[3:5]) for line in machine.lines if "urllib" in line]
+    return [" ".join(shlex.split(line)[-3:-1]) for line in machine.lines if "urllib" in line]
 
 
 async def test_tabs_are_opened_and_the_empty_one_closed(tmp_path: Path) -> None:
