@@ -2,7 +2,8 @@
 
 A run's ``events.jsonl`` holds one JSON object a line: ``{"v": 1, "type": …, "at": …, "step": …}``
 plus the fields below. Fields are only ever added, with defaults; a change of meaning is a new type.
-``step`` is 0 before the first step. Images are named by the SHA-256 of their PNG.
+``step`` is 0 before the first step. Images are named by the SHA-256 of their PNG. Secrets are taken
+out where the log writes, so an event that is read back, or shown, holds none that were found.
 """
 
 from __future__ import annotations
@@ -164,7 +165,7 @@ class Fingerprinted(_Event):
 
 
 class Said(BaseModel):
-    """One turn of a request as it left; secrets are redacted, pictures named by hash.
+    """One turn of a request as it left; pictures are named by hash.
 
     ``text`` is left out where the same turn was logged before in this run: ``sha256`` finds it.
     """
@@ -201,7 +202,8 @@ class ModelCalled(_Event):
     seconds: float = 0.0
     finish: str = ""
     reply: str = ""
-    """The answer, secrets redacted."""
+    cached_in: int = 0
+    """Of ``tokens_in``: what the server took from its cache."""
 
 
 class ModelFailed(_Event):
@@ -278,6 +280,10 @@ class Confirmed(_Event):
     type: Literal["confirmed"] = "confirmed"
     what: str
     allowed: bool
+    answer: Literal["", "once", "kind", "stop", "refuse"] = ""
+    """kind: this, and everything of its kind for the rest of the run; empty: of an older run."""
+    word: str = ""
+    """What the person said to the agent."""
 
 
 class Acted(_Event):

@@ -26,6 +26,7 @@ from hisa.events import (
     StepFinished,
 )
 from hisa.models.ledger import Ledger, Totals
+from hisa.safetext import safe_line
 
 __all__ = ["Progress"]
 
@@ -33,12 +34,11 @@ _WIDTH = 400
 
 
 def _flat(value: Any) -> str:
-    text = " ".join(str(value).split())
-    return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
+    return safe_line(str(value), _WIDTH)
 
 
 class Progress:
-    """Prints events as they come; everything a model wrote is printed as plain text.
+    """Prints events as they come; what a model wrote steers no terminal.
 
     Args:
         console: where to; usually standard error or output.
@@ -99,7 +99,8 @@ class Progress:
             case RunResumed():
                 self._line("resumed", f"desktop {event.desktop} {event.detail}", "cyan")
             case Noted():
-                self._line(event.where, event.text, "dim")
+                warns = event.where in ("budget", "settings")
+                self._line(event.where, event.text, "yellow" if warns else "dim")
             case Failed():
                 self._line("broken", f"{event.where}: {event.message}", "red")
             case _:
@@ -126,6 +127,6 @@ class Progress:
         self._ledger.add(event)
 
     def _line(self, label: str, value: str, style: str = "") -> None:
-        text = Text(f"  {label:<9}", style="dim")
+        text = Text(f"  {safe_line(label, 40):<9}", style="dim")
         text.append(_flat(value), style=style)
         self._console.print(text)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hisa.cli.out import say
+
 if TYPE_CHECKING:
     from hisa.tasks.cache import FileCache
 
@@ -86,7 +88,7 @@ async def _fetch_all(cache: FileCache, wanted: Sequence[str]) -> int:
         except OperatorError as error:
             failed += 1
             helps = f"; {error.fix}" if error.fix else ""
-            click.echo(f"{number}/{len(wanted)}  FAILED  {error}{helps}", err=True)
+            say(f"{number}/{len(wanted)}  FAILED  {error}{helps}", err=True)
         else:
             click.echo(
                 f"{number}/{len(wanted)}  {'there  ' if held else 'fetched'} {url}", err=True
@@ -121,7 +123,7 @@ def coverage(folder: Path | None, public: str | None, as_json: bool) -> None:
         click.echo(json.dumps(report, indent=2))
         return
     for line in _lines(report):
-        click.echo(line)
+        say(line)
 
 
 def _of_folder(folder: Path) -> dict[str, Any]:

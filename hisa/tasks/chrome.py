@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hisa.errors import EnvironmentFailed
+from hisa.protocols import FileRefused
 from hisa.tasks.clean import python
 from hisa.tasks.context import Context
 from hisa.tasks.limits import MAX_PROFILE
@@ -97,14 +98,14 @@ async def profile_file(context: Context, name: str) -> bytes | None:
     """A file of Chrome's user folder, such as ``Default/Preferences``; None where there is none.
 
     Raises:
-        Unreadable: it is larger than any browser writes it.
+        Unreadable: it is no plain file, or larger than any browser writes it.
     """
     for folder in _FOLDERS:
         try:
-            data = await context.environment.read_file(f"~/.config/{folder}/{name}")
-        except (FileNotFoundError, IsADirectoryError):
+            path = f"~/.config/{folder}/{name}"
+            return await context.environment.read_file(path, limit=MAX_PROFILE)
+        except FileNotFoundError:
             continue
-        if len(data) > MAX_PROFILE:
-            raise Unreadable(f"{name}: larger than {MAX_PROFILE} bytes")
-        return data
+        except FileRefused as error:
+            raise Unreadable(str(error)) from error
     return None

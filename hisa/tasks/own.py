@@ -27,6 +27,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from hisa.errors import EnvironmentFailed
 from hisa.patience import patience
+from hisa.protocols import FileRefused
 from hisa.tasks.apps import fix_for, missing_program
 from hisa.tasks.clean import clean, python
 from hisa.tasks.context import Context
@@ -168,13 +169,11 @@ async def _problem(context: Context, wanted: Check) -> str:
     if wanted.file is not None:
         subject = wanted.file
         try:
-            data = await context.environment.read_file(wanted.file)
+            data = await context.environment.read_file(wanted.file, limit=MAX_RESULT)
         except FileNotFoundError:
             return f"{wanted.file}: no such file"
-        except IsADirectoryError:
-            return f"{wanted.file}: a folder, not a file"
-        if len(data) > MAX_RESULT:
-            return f"{wanted.file}: larger than {MAX_RESULT} bytes"
+        except FileRefused as error:
+            return str(error)
         text = data.decode("utf-8", errors="replace")
     else:
         subject = f"{wanted.command!r}"

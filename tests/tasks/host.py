@@ -53,7 +53,7 @@ class Host(Machine):
         """A real file."""
         await asyncio.to_thread(self._place(path).write_bytes, data)
 
-    async def read_file(self, path: str, /) -> bytes:
+    async def read_file(self, path: str, /, *, limit: int | None = None) -> bytes:
         """A real file."""
         return await asyncio.to_thread(self._place(path).read_bytes)
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from hisa.protocols import FileRefused
 from hisa.tasks.context import Context
 from hisa.tasks.getters.base import getter, read_apart
 from hisa.tasks.limits import MAX_RESULT
@@ -100,12 +101,11 @@ async def vm_file(context: Context, wanted: VmFile) -> Path | list[Path | None] 
 
     async def read(path: str) -> bytes | None:
         try:
-            data = await context.environment.read_file(wanted.dated(path))
-        except (FileNotFoundError, IsADirectoryError):
+            return await context.environment.read_file(wanted.dated(path), limit=MAX_RESULT)
+        except FileNotFoundError:
             return None
-        if len(data) > MAX_RESULT:
-            raise Unreadable(f"{path}: larger than {MAX_RESULT} bytes")
-        return data
+        except FileRefused as error:
+            raise Unreadable(str(error)) from error
 
     return await _kept(context, wanted, read)
 
