@@ -219,9 +219,11 @@ def _asking(
 
 
 def _scorer(settings: Settings, environment: Environment, emit: Emit) -> Scorer:
+    from hisa.tasks.cache import FileCache
     from hisa.tasks.scorer import TaskScorer  # every metric and setup step hangs on it
 
-    scorer = TaskScorer(emit=emit)
+    cache = FileCache(allowed=settings.tasks.allow_private_downloads)
+    scorer = TaskScorer(cache=cache, emit=emit)
     if not settings.run.fingerprint:
         return scorer
     from hisa.tasks.start import FingerprintingScorer

@@ -13,7 +13,7 @@ from hisa.tasks.context import Context
 from hisa.tasks.miniwob.episode import PROGRAM, STATE, command, known, last_words
 from hisa.tasks.miniwob.pages import application, page_path
 from hisa.tasks.setup.base import Parameters, step
-from hisa.tasks.setup.programs import start
+from hisa.tasks.setup.started import start
 
 __all__ = ["Episode"]
 
