@@ -49,6 +49,13 @@ def look(
     return Observation(Screenshot(image), SCREEN, windows=windows, elements=elements, cursor=at)
 
 
+def partial(before: Observation) -> Observation:
+    """The look with elements that are not all; `Observation` is frozen."""
+    look = replace(before)
+    object.__setattr__(look, "complete", False)
+    return look
+
+
 def does(source: str, thought: str = "Go on.", description: str = "") -> GroundedCall:
     call = ToolCall(thought, "gui_action", source, description, actions=parse(source))
     return GroundedCall(call, source, call.actions)
@@ -243,6 +250,21 @@ class TestUnexpected:
         clock = look((600, 0, 640, 20), windows=windows)
         event, _ = await seen(does("pyautogui.click(20, 30)"), look(windows=windows), clock)
         assert event.result.startswith("Unexpected. The click at (20, 30) did nothing")
+
+    async def test_a_click_that_brought_its_window_to_the_front_was_not_behind(self) -> None:
+        before = look(windows=(replace(MAIN, active=False), DIALOG))
+        after = look(windows=(replace(DIALOG, active=False), MAIN))
+        event, _ = await seen(does("pyautogui.click(20, 30)"), before, after)
+        assert event.verdict == "no_change"
+
+    async def test_windows_that_are_still_to_be_seen_are_not_gone(self) -> None:
+        event, _ = await seen(CLICK, look(), look(windows=(OTHER,)))
+        assert event.verdict == "no_change"
+
+    async def test_a_partial_list_of_elements_proves_nothing(self) -> None:
+        before, after = look(elements=()), look(CHANGE, elements=(ALERT, SAYS))
+        event, _ = await seen(CLICK, partial(before), after)
+        assert event.verdict == "succeeded"
 
     @pytest.mark.parametrize(("left", "near"), [(32, True), (33, False)])
     async def test_how_near_a_change_is_the_clicks_own(self, left: int, near: bool) -> None:
