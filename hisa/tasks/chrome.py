@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hisa.errors import EnvironmentFailed
+from hisa.patience import patience
 from hisa.protocols import FileRefused
 from hisa.tasks.clean import python
 from hisa.tasks.context import Context
@@ -62,9 +63,9 @@ async def ask(
         ChromeSilent: Chrome does not answer.
         EnvironmentFailed: the machine does not answer, or has no Python.
     """
-    seconds = _PATIENCE[context.phase] if seconds is None else seconds
+    seconds = patience(_PATIENCE[context.phase] if seconds is None else seconds)
     line = python(_ASK, method, path, f"{seconds:g}")
-    result = await context.environment.execute(line, timeout=_SECONDS + seconds)
+    result = await context.environment.execute(line, timeout=patience(_SECONDS) + seconds)
     if result.exit_code in (126, 127) or result.timed_out:
         raise EnvironmentFailed(
             f"{context.environment.name}: python3: {result.error.strip()[:300]}"

@@ -10,6 +10,7 @@ from typing import Annotated
 from pydantic import Field
 
 from hisa.errors import EnvironmentFailed
+from hisa.patience import patience
 from hisa.protocols import CommandResult
 from hisa.tasks.context import Context, quoted
 from hisa.tasks.setup.base import Parameters, step
@@ -95,9 +96,10 @@ async def put_and_run(
     await put(context, source, dest)
     words = shlex.join(["/bin/bash", dest, *options])
     line = f"chmod a+x {shlex.quote(dest)} && {words}"
-    result = await context.environment.execute(line, timeout=_SCRIPT_SECONDS)
+    limit = patience(_SCRIPT_SECONDS)
+    result = await context.environment.execute(line, timeout=limit)
     if result.timed_out:
-        raise EnvironmentFailed(f"{source}: did not end within {_SCRIPT_SECONDS:g} s")
+        raise EnvironmentFailed(f"{source}: did not end within {limit:.0f} s")
     return result
 
 

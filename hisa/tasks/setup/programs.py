@@ -5,13 +5,12 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
-import time
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
 from hisa.errors import EnvironmentFailed
-from hisa.patience import patience
+from hisa.patience import Deadline
 from hisa.protocols import CommandResult
 from hisa.tasks.apps import fix_for, missing_program, opener_of
 from hisa.tasks.context import Context
@@ -67,15 +66,15 @@ class Execute(Parameters):
 @step("execute", Execute)
 async def execute(context: Context, wanted: Execute) -> None:
     """Run a command. Its exit status decides nothing, unless ``until`` says so."""
-    deadline = time.monotonic() + patience(_UNTIL_SECONDS)
+    deadline = Deadline(_UNTIL_SECONDS)
     while True:
         result = await context.run(wanted.command, shell=wanted.shell)
         if wanted.until is None or wanted.until.holds(result):
             break
-        if time.monotonic() > deadline:
+        if deadline.passed:
             raise EnvironmentFailed(
                 f"{wanted.command!r} did not reach {wanted.until.model_dump(exclude_none=True)}"
-                f" within {_UNTIL_SECONDS:g} s"
+                f" within {deadline.waited:.0f} s"
             )
         await context.pause(0.3)
     for name, text in ((wanted.stdout, result.output), (wanted.stderr, result.error)):
@@ -118,7 +117,7 @@ async def open_file(context: Context, wanted: Open) -> None:
         raise EnvironmentFailed(f"{wanted.path}: there is no such file to open")
     await start(context, f"{await _opener(context, wanted.path)} {path}")
     stem = posixpath.splitext(posixpath.basename(wanted.path))[0]
-    await await_window(context, Named(window_name=stem or wanted.path), patience(_OPEN_SECONDS))
+    await await_window(context, Named(window_name=stem or wanted.path), _OPEN_SECONDS)
 
 
 async def _opener(context: Context, path: str) -> str:
