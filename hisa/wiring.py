@@ -15,6 +15,7 @@ from hisa.events import Emit, Event, ModelCalled, Noted, RunStarted
 from hisa.geometry import Size
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import open_format
+from hisa.grounder.reading import ReadingGrounder
 from hisa.grounder.vision import VisionGrounder
 from hisa.models.budget import Budget
 from hisa.models.ledger import Ledger
@@ -70,7 +71,9 @@ def emitter(log: RunLog, listeners: Sequence[Listener]) -> Emit:
     return emit
 
 
-def _grounder(settings: Settings, models: Mapping[Role, Model], emit: Emit) -> Grounder:
+def _grounder(
+    settings: Settings, models: Mapping[Role, Model], environment: Environment, emit: Emit
+) -> Grounder:
     kind = settings.grounder.kind
     model = models.get("grounder")
     if kind == "vision" and model is None:
@@ -82,7 +85,8 @@ def _grounder(settings: Settings, models: Mapping[Role, Model], emit: Emit) -> G
     chosen = kind == "vision" or (kind == "auto" and settings.models.grounder is not None)
     if model is not None and chosen:
         return VisionGrounder(model, open_format(settings.grounder.format), emit=emit)
-    return ElementsGrounder(emit=emit, min_score=settings.grounder.min_score)
+    finder = ElementsGrounder(emit=emit, min_score=settings.grounder.min_score)
+    return ReadingGrounder(finder, environment, emit=emit)
 
 
 def _must_ask(settings: Settings, environment: Environment) -> bool:
@@ -147,7 +151,7 @@ async def open_agent(
         if not log.step and not workshop.events:
             emit(_started(task, log))
         tools = ToolRegistry(emit=emit)
-        grounder = _grounder(settings, models, emit)
+        grounder = _grounder(settings, models, environment, emit)
         reads_elements = opened.profiles["planner"].reads_elements
         yield Agent(
             planner=GlobalPlanner(
@@ -164,7 +168,7 @@ async def open_agent(
             scorer=_scorer(settings, environment, emit),
             log=_Tee(log, emit),
             max_steps=settings.run.max_steps,
-            elements=reads_elements or isinstance(grounder, ElementsGrounder),
+            elements=reads_elements,
             settle=settings.environment.settle,
         )
 

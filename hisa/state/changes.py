@@ -32,7 +32,7 @@ def describe_changes(
 
     Forms: ``window: A -> B``, ``focus: role "A" -> role "B"``, ``~ role "name": "old" -> "new"``,
     ``+ role "name" text="…"`` and ``- …``. Windows are compared wherever they are known, elements
-    only where both looks have them.
+    only where both looks have all of them.
 
     Args:
         before: the look before the action.
@@ -40,9 +40,9 @@ def describe_changes(
         roi: the changed box in image space; None where no pixel changed.
     """
     lines = [*_window_lines(before, after)]
-    if before.elements is None or after.elements is None:
+    if before.all_elements is None or after.all_elements is None:
         return tuple(_bounded(lines)) if lines else None
-    lines += _focus_line(before.elements, after.elements)
+    lines += _focus_line(before.all_elements, after.all_elements)
     if roi is not None:
         lines += _element_lines(_inside(before, roi), _inside(after, roi))
     return tuple(_bounded(lines))

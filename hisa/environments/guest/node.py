@@ -7,7 +7,10 @@ from typing import Any
 
 from .bus import Call
 
-__all__ = ["Node"]
+__all__ = ["Box", "Node"]
+
+Box = tuple[int, int, int, int]
+"""Left, top, right, bottom, in pixels of the screen."""
 
 _A11Y = "org.a11y.atspi"
 
@@ -26,7 +29,7 @@ class Node:
     role: str
     description: str
     states: frozenset[str]
-    box: tuple[int, int, int, int] | None = None
+    box: Box | None = None
     text: str = ""
     label: str = ""
     app: str = ""
@@ -39,9 +42,12 @@ class Node:
         return {"showing", "visible"} <= self.states
 
     @property
-    def lazy(self) -> bool:
-        """Whether its children may be made only when asked for, and are not counted yet."""
-        return self.children_count < 0 and "Table" not in self.interfaces
+    def makes_cells(self) -> bool:
+        """Whether it is a table that makes its cells, maybe a million, when asked for them.
+
+        The tables of web pages hold theirs as any other parent.
+        """
+        return "manages-descendants" in self.states and "Table" in self.interfaces
 
     def call(self, interface: str, method: str, arguments: Any = None) -> Call:
         """A call to it."""

@@ -32,6 +32,8 @@ class Look:
     windows: tuple[Window, ...] = ()
     elements: tuple[Element, ...] | None = None
     cursor: Point | None = None
+    complete: bool = True
+    """Whether no element is missing."""
 
 
 class Transport(Protocol):
@@ -42,8 +44,14 @@ class Transport(Protocol):
         """What the guest can do for its client."""
         ...
 
-    async def look(self, *, elements: bool, settle: float) -> Look:
-        """See `Environment.observe`."""
+    async def look(self, *, elements: bool, settle: float, longer: float = 1.0) -> Look:
+        """See `Environment.observe`.
+
+        Args:
+            elements: read them too.
+            settle: longest wait for the screen to stop changing, in seconds.
+            longer: how many times the usual limit elements may take.
+        """
         ...
 
     async def act(self, actions: Sequence[Action], /) -> None:
