@@ -12,6 +12,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from .node import flatten
 from .screen import Screen
 
 if TYPE_CHECKING:
@@ -82,8 +83,6 @@ class Access:
 
     def elements(self, request: Request) -> tuple[list[dict[str, Any]], bool]:
         """Returns what has a place on the screen, as it goes over the wire, and if that is all."""
-        from .walk import flatten
-
         reading = self.read(request)
         nodes = (node for window in reading.windows for node in flatten(window))
         found = [node.to_json() for node in nodes if self._on_screen(node)]
@@ -124,19 +123,30 @@ class _Reader:
         self._cells = Cells()
 
     def read(self, request: Request) -> Reading:
-        """Read while no window comes or goes; what is read while one does is read again."""
+        """Read while no window comes or goes; what is read while one does is read again.
+
+        Where the screen has changed meanwhile it is read once more, so that elements and the
+        picture that is taken next are of one moment; a clip that plays never stands still.
+        """
         from .bus import Limit
         from .tree import read_tree
 
         end = time.monotonic() + request.seconds
-        while True:
-            left = end - time.monotonic()
-            quiet = self._comings.await_quiet(_QUIET_SECONDS, max(0.0, left * _QUIET_SHARE))
-            if not quiet:
-                return Reading()
+        last = Reading()
+        while time.monotonic() < end:
+            most = _QUIET_SHARE * (end - time.monotonic())
+            if not self._comings.await_quiet(_QUIET_SECONDS, most):
+                break
             limit = Limit(max(0.0, end - time.monotonic()), self._comings.since())
             frame = self._screen.grab()
             windows = read_tree(self._bus, self._cells, frame, request.limit, limit)
             limit.check()
-            if not limit.moved or time.monotonic() >= end:
-                return Reading(windows, not (limit.ran_out or limit.moved))
+            if limit.moved:
+                last = Reading(windows)
+                continue
+            if limit.ran_out:
+                return last if last.complete else Reading(windows)
+            if last.complete or self._screen.grab().pixels == frame.pixels:
+                return Reading(windows, complete=True)
+            last = Reading(windows, complete=True)
+        return last

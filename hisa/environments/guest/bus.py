@@ -45,6 +45,10 @@ class Limit:
         """Seconds; 0 when it is over."""
         return 0.0 if self.moved else max(0.0, self._end - time.monotonic())
 
+    def part(self, share: float) -> Limit:
+        """Returns a limit of its own of that share of the time left."""
+        return Limit(share * self.left, self._moved)
+
     def check(self) -> None:
         """Look whether windows have come or gone."""
         self.moved = self.moved or self._moved()

@@ -39,7 +39,7 @@ def to_xml(reading: Reading) -> str:
 
 def terminal_text(windows: list[Node]) -> str | None:
     """What the terminal on the screen shows; None where there is none."""
-    from .walk import flatten
+    from .node import flatten
 
     found = (node for window in windows for node in flatten(window) if node.role == "terminal")
     return next((node.text.rstrip() for node in found), None)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .bus import Call
+if TYPE_CHECKING:
+    from .bus import Call
 
-__all__ = ["Box", "Node"]
+__all__ = ["Box", "Node", "flatten"]
 
 Box = tuple[int, int, int, int]
 """Left, top, right, bottom, in pixels of the screen."""
@@ -66,3 +67,13 @@ class Node:
             "window": self.window,
             "description": self.description,
         }
+
+
+def flatten(node: Node) -> list[Node]:
+    """Returns a node and everything below it, in reading order."""
+    found, stack = [], [node]
+    while stack:
+        top = stack.pop()
+        found.append(top)
+        stack += reversed(top.children)
+    return found

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from .node import Box, Node
-from .walk import flatten
+from .node import Box, Node, flatten
 
 __all__ = ["straighten"]
 

@@ -6,11 +6,11 @@ from gi.repository import GLib
 
 from .bus import Bus, Call, Limit
 from .cells import Cells
-from .node import Node
+from .node import Node, flatten
 from .places import straighten
 from .roles import LABELLED_BY
 from .screen import Frame
-from .walk import flatten, top_windows, walk
+from .walk import top_windows, walk
 
 __all__ = ["read_tree"]
 
