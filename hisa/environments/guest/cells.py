@@ -125,15 +125,14 @@ def _refs(bus: Bus, table: Node, spots: list[_Spot], limit: Limit) -> list[_Ref 
 def _boxes(bus: Bus, table: Node, spots: list[_Spot], limit: Limit) -> list[Box | None]:
     refs = [ref for ref in _refs(bus, table, spots, limit) if ref is not None]
     calls: list[Call] = [(*ref, f"{_A11Y}.Component", "GetExtents", _ON_SCREEN) for ref in refs]
-    clip = table.box or (0, 0, 0, 0)
-    return [_clipped(answer, clip) for answer in bus.gather(calls, limit)]
+    return [_clipped(answer, table) for answer in bus.gather(calls, limit)]
 
 
 def _corners(bus: Bus, node: Node, limit: Limit) -> tuple[_Spot, _Spot] | None:
     """Returns row and column of the first and of the last visible cell."""
     if node.box is None:
         return None
-    left, top, right, bottom = node.box
+    left, top, right, bottom = _shifted(node.box, -node.moved[0], -node.moved[1])
     points = [(left + _INSET, top + _INSET), (right - _INSET, bottom - _INSET)]
     calls = [
         node.call("Component", "GetAccessibleAtPoint", GLib.Variant("(iiu)", (x, y, 0)))
@@ -200,7 +199,7 @@ def _describe(bus: Bus, table: Node, spots: list[_Spot], limit: Limit) -> dict[_
 def _cell(
     table: Node, ref: _Ref, extents: Any, states: Any, role: Any, said: Any, text: Any
 ) -> Node | None:
-    box = _clipped(extents, table.box or (0, 0, 0, 0))
+    box = _clipped(extents, table)
     if box is None or not states or not role:
         return None
     return Node(
@@ -236,10 +235,17 @@ def _name_by_contents(bus: Bus, cells: list[Node], limit: Limit) -> None:
             cell.name = f"{cell.name} {said}".strip()
 
 
-def _clipped(extents: Any, clip: Box) -> Box | None:
-    if not extents:
+def _clipped(extents: Any, table: Node) -> Box | None:
+    """Returns the part of a told place that lies in the table, put right as the table was."""
+    if not extents or table.box is None:
         return None
     left, top, width, height = extents[0]
-    box = (max(left, clip[0]), max(top, clip[1]))
-    end = (min(left + width, clip[2]), min(top + height, clip[3]))
+    told = (left, top, left + width, top + height)
+    left, top, right, bottom = _shifted(told, *table.moved)
+    box = (max(left, table.box[0]), max(top, table.box[1]))
+    end = (min(right, table.box[2]), min(bottom, table.box[3]))
     return (*box, *end) if end[0] > box[0] and end[1] > box[1] else None
+
+
+def _shifted(box: Box, across: int, down: int) -> Box:
+    return box[0] + across, box[1] + down, box[2] + across, box[3] + down

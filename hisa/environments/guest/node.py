@@ -31,6 +31,8 @@ class Node:
     description: str
     states: frozenset[str]
     box: Box | None = None
+    moved: tuple[int, int] = (0, 0)
+    """By how much ``box`` was put right; what it is asked about places lies so far off."""
     text: str = ""
     label: str = ""
     app: str = ""

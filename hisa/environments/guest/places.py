@@ -34,7 +34,8 @@ def _shift(pane: Node, across: int, down: int) -> None:
             moved = _moved(node.box, across, down)
             if moves and holder is not None:
                 moves = _shared(moved, holder) >= _shared(node.box, holder)
-            node.box = moved if moves else node.box
+            if moves:
+                node.box, node.moved = moved, (across, down)
         inner = node.box or holder
         stack += [(child, inner, moves) for child in node.children]
 

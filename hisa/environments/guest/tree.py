@@ -47,10 +47,10 @@ def read_tree(bus: Bus, cells: Cells, frame: Frame, most: int, limit: Limit) -> 
     rest = [window for window in windows if window.name_on_bus not in apps]
     for group in (first, rest):
         _read(bus, group, limit)
-    for group in (first, rest):
-        cells.fill(bus, [node for window in group for node in flatten(window)], frame, most, limit)
     for window in windows:
         straighten(window)
+    for group in (first, rest):
+        cells.fill(bus, [node for window in group for node in flatten(window)], frame, most, limit)
     return windows
 
 
