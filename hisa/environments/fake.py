@@ -65,6 +65,8 @@ class FakeEnvironment:
     ) -> None:
         self.acted: list[Action] = []
         """Every action done since the last reset."""
+        self.looked: list[bool] = []
+        """For each look so far, whether elements were asked for."""
         self._size = size
         self._image_limit = image_limit
         self._commands = dict(commands or {})
@@ -110,6 +112,7 @@ class FakeEnvironment:
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
         """Draw the form; it never moves by itself, so ``settle`` costs nothing."""
         self._alive()
+        self.looked.append(elements)
         partial = elements and self._partial > 0
         self._partial -= partial
         window = Window("1", _TITLE, _APP, _box(100, 60, 520, 270), active=True)
