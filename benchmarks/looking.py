@@ -56,7 +56,7 @@ class Office:
     async def look(self, *, elements: bool = True) -> Observation:
         """Look, and raise `Crashed` where it no longer runs."""
         self.looks += elements
-        seen = await self.environment.observe(elements=elements, settle=3.0)
+        seen = await self.environment.observe(elements=elements, settle=1.0)
         running = await self.environment.execute("pgrep -x soffice.bin")
         if running.exit_code != 0:
             raise Crashed(f"after {self.looks} looks with elements")

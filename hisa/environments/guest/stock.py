@@ -74,7 +74,10 @@ class StockRoutes:
         return answer_json({"AT": to_xml(self._access.read(_REQUEST))})
 
     def _terminal(self, _: Request) -> Answer:
-        output = terminal_text(self._access.read(_REQUEST).windows)
+        reading = self._access.read(_REQUEST)
+        output = terminal_text(reading.windows)
+        if output is None and not reading.complete:
+            raise Refused(500, "the elements on the screen could not be read in time")
         return answer_json({"output": output, "status": "success"})
 
     def _screen_size(self, _: Request) -> Answer:

@@ -133,6 +133,11 @@ class Guest:
             trust_env=False,
         )
 
+    @property
+    def patience(self) -> float:
+        """How many times longer than on an idle machine the guest is given now."""
+        return self._patience * (slowness() if self.near else 1.0)
+
     async def close(self) -> None:
         """Close all connections."""
         await self._client.aclose()
@@ -163,7 +168,7 @@ class Guest:
             EnvironmentFailed: the guest refuses the token; every other status is left to the
                 caller.
         """
-        factor = self._patience * (slowness() if self.near else 1.0)
+        factor = self.patience
         seconds, whole = seconds * factor, whole * factor
         limit = httpx.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS * factor))
         for left in reversed(range(_TRIES)):

@@ -17,15 +17,14 @@ from hisa.environments.transport.base import Guest, Look, acting_seconds, broken
 from hisa.errors import ActionRefused
 from hisa.geometry import Box, Point, Size
 from hisa.observation import Element, Screenshot, Window
-from hisa.patience import patience
 from hisa.protocols import CommandResult
 
 __all__ = ["HisaTransport"]
 
 _LOOK_SECONDS = 30.0
 _LOOK_TRIES = 3
-_MOST_ELEMENTS_SECONDS = 120.0
-"""The longest that a guest reads elements, however patient it is told to be."""
+_ELEMENTS_SECONDS = 24.0
+"""The longest time that a guest is started with for reading elements: that of an emulated one."""
 _OFFERED = frozenset({"elements", "settle", "at_most_once", "execute", "files"})
 
 
@@ -47,8 +46,8 @@ class HisaTransport:
         asked: dict[str, Any] = {"elements": elements, "settle": settle, "format": encoding}
         within = 0.0
         if elements:
-            asked["patience"] = patience(1.0) * longer
-            within = _MOST_ELEMENTS_SECONDS
+            asked["patience"] = self._guest.patience * longer
+            within = _ELEMENTS_SECONDS * longer
         for left in reversed(range(_LOOK_TRIES)):
             response = await self._guest.ask(
                 "POST", "/hisa/observe", json=asked, seconds=_LOOK_SECONDS + settle + within
