@@ -63,7 +63,7 @@ class Cells:
         known = {}
         for table in tables:
             ref = (table.name_on_bus, table.path)
-            if picture is None or not limit.left:
+            if picture is None or most <= 0 or not limit.left:
                 limit.ran_out = True
                 continue
             read = self._read(bus, table, picture, min(most, _MAX_CELLS), limit)
