@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from hisa.agent import Agent
 from hisa.config import Settings
 from hisa.environments.confirm import Ask, ConfirmedEnvironment
+from hisa.environments.desktop import DesktopEnvironment
 from hisa.environments.open import open_environment
-from hisa.errors import ConfigError
+from hisa.errors import ConfigError, UsageError
 from hisa.events import Emit, Event, ModelCalled, Noted, RunStarted
 from hisa.geometry import Size
 from hisa.grounder.elements import ElementsGrounder
@@ -35,8 +36,6 @@ from hisa.protocols import (
 )
 from hisa.runs.log import RunLog
 from hisa.state.manager import build_state
-from hisa.tasks.scorer import TaskScorer
-from hisa.tasks.start import FingerprintingScorer
 from hisa.tools.registry import ToolRegistry
 
 __all__ = ["Listener", "Workshop", "emitter", "image_limit", "noting", "open_agent"]
@@ -52,7 +51,7 @@ class Workshop:
     """Gives a started one instead of the one in the settings; it is not closed here. Called once
     the models are there, so that a missing key costs no desktop."""
     ask: Ask | None = None
-    """Asks a person before an act or a command; None: nobody is asked."""
+    """Asks a person before an act or a command; None: there is nobody to ask."""
     listeners: Sequence[Listener] = ()
     events: Sequence[Event] = ()
     """Events of complete steps so far, where a run goes on; the state is rebuilt from them."""
@@ -72,7 +71,12 @@ def emitter(log: RunLog, listeners: Sequence[Listener]) -> Emit:
 
 
 def _grounder(
-    settings: Settings, models: Mapping[Role, Model], environment: Environment, emit: Emit
+    settings: Settings,
+    models: Mapping[Role, Model],
+    environment: Environment,
+    emit: Emit,
+    *,
+    coordinates: str = "",
 ) -> Grounder:
     kind = settings.grounder.kind
     model = models.get("grounder")
@@ -84,7 +88,8 @@ def _grounder(
         )
     chosen = kind == "vision" or (kind == "auto" and settings.models.grounder is not None)
     if model is not None and chosen:
-        return VisionGrounder(model, open_format(settings.grounder.format), emit=emit)
+        form = open_format(settings.grounder.format, coordinates)
+        return VisionGrounder(model, form, emit=emit)
     finder = ElementsGrounder(emit=emit, min_score=settings.grounder.min_score)
     return ReadingGrounder(finder, environment, emit=emit)
 
@@ -137,6 +142,8 @@ async def open_agent(
         )
         models = {role: _AtStep(model, log) for role, model in opened.items()}
         environment = await _environment(settings, workshop, emit, stack)
+        if isinstance(environment, DesktopEnvironment):
+            environment.belongs_to(log.id)
         state = build_state(
             models["state"],
             settings.state,
@@ -151,7 +158,9 @@ async def open_agent(
         if not log.step and not workshop.events:
             emit(_started(task, log))
         tools = ToolRegistry(emit=emit)
-        grounder = _grounder(settings, models, environment, emit)
+        seer = opened.profiles.get("grounder")
+        coordinates = "" if seer is None else seer.coordinates
+        grounder = _grounder(settings, models, environment, emit, coordinates=coordinates)
         reads_elements = opened.profiles["planner"].reads_elements
         yield Agent(
             planner=GlobalPlanner(
@@ -204,15 +213,26 @@ def _memory(
 def _asking(
     settings: Settings, environment: Environment, ask: Ask | None, emit: Emit
 ) -> Environment:
-    if ask is None or not _must_ask(settings, environment):
+    if not _must_ask(settings, environment):
         return environment
+    if ask is None:
+        raise UsageError(
+            f"run.confirm = {settings.run.confirm!r} asks a person before each act on "
+            f"{environment.name}, and nobody can be asked",
+            fix="pass Workshop(ask=…), an async function from a hisa.environments.confirm.Question "
+            "to an Answer, or set run.confirm = 'never'",
+        )
     return ConfirmedEnvironment(environment, ask=ask, emit=emit)
 
 
 def _scorer(settings: Settings, environment: Environment, emit: Emit) -> Scorer:
+    from hisa.tasks.scorer import TaskScorer  # every metric and setup step hangs on it
+
     scorer = TaskScorer(emit=emit)
     if not settings.run.fingerprint:
         return scorer
+    from hisa.tasks.start import FingerprintingScorer
+
     return FingerprintingScorer(scorer, environment=environment, emit=emit)
 
 

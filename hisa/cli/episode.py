@@ -13,18 +13,21 @@ from rich.console import Console
 from rich.text import Text
 
 from hisa.agent import Result
+from hisa.cli.ask import terminal_ask
 from hisa.cli.desktop import Desk, opened
 from hisa.cli.progress import Progress
 from hisa.config import Settings
 from hisa.errors import EnvironmentFailed, ModelUnavailable, UsageError
 from hisa.events import RunFinished
 from hisa.protocols import Task
+from hisa.redact import redact
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
 from hisa.runs.report import write_report
+from hisa.safetext import safe_text
 from hisa.wiring import Workshop, open_agent
 
-__all__ = ["at_desk", "conclude", "episode", "exit_code", "terminal_ask"]
+__all__ = ["at_desk", "conclude", "episode", "exit_code"]
 
 
 def exit_code(result: Result) -> int:
@@ -36,11 +39,6 @@ def exit_code(result: Result) -> int:
             return 0 if result.score is None or result.score > 0 else 1
         case _:
             return 0 if result.score else 1
-
-
-async def terminal_ask(question: str) -> bool:
-    """Ask a person at the terminal; the screen of the agent goes on meanwhile."""
-    return await asyncio.to_thread(click.confirm, f"\n{question}\nAllow?", default=False, err=True)
 
 
 def must_have_person(settings: Settings) -> None:
@@ -106,11 +104,16 @@ def episode(settings: Settings, task: Task, *, as_json: bool, report: bool) -> i
         settings=settings.model_dump(mode="json"),
         seed=settings.run.seed,
     ) as log:
-        console.print(Text(f"run {log.id}: {task.instruction.strip()}", style="bold"))
+        console.print(shown(f"run {log.id}: {task.instruction.strip()}", "bold"))
         desk = Desk(lambda: opened(settings, log, progress))
         workshop = Workshop(environment=desk.environment, ask=terminal_ask, listeners=[progress])
         result = asyncio.run(at_desk(settings, task, log, desk=desk, workshop=workshop))
     return conclude(result, log, console, progress, as_json=as_json, report=report)
+
+
+def shown(text: str, style: str = "") -> Text:
+    """A text of a model or a task as it is shown: without secrets, and steering no terminal."""
+    return Text(safe_text(redact(text)), style=style)
 
 
 def conclude(
@@ -127,13 +130,14 @@ def conclude(
     summary: dict[str, Any] = {
         "run": result.run_id,
         "status": result.status,
-        "message": result.message,
+        "message": redact(result.message),
         "score": result.score,
         "steps": result.steps,
         "models": log.manifest.models,
         "tokens_in": progress.spent.tokens_in,
         "tokens_out": progress.spent.tokens_out,
         "usd": round(progress.spent.usd, 6),
+        "unpriced_calls": progress.spent.unpriced,
         "folder": str(log.folder),
         "report": None if page is None else str(page),
     }
@@ -143,7 +147,7 @@ def conclude(
     score = "not scored" if result.score is None else f"{result.score:g}"
     style = "bold green" if exit_code(result) == 0 else "bold red"
     console.print()
-    console.print(Text(f"{result.status}: {result.message}", style=style))
+    console.print(shown(f"{result.status}: {result.message}", style))
     models = ", ".join(f"{role}: {name}" for role, name in log.manifest.models.items())
     for label, value in (
         ("score", score),
@@ -154,7 +158,7 @@ def conclude(
         ("report", "" if page is None else str(page)),
     ):
         if value:
-            console.print(Text(f"  {label:<7} {value}"))
+            console.print(shown(f"  {label:<7} {value}"))
     if result.status not in ("succeeded", "infeasible"):
         console.print(Text(f"  go on with: hisa runs resume {result.run_id}"))
     return exit_code(result)
