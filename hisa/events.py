@@ -131,6 +131,8 @@ class Observed(_Event):
     windows: tuple[str, ...] = ()
     elements: int | None = None
     seconds: float = 0.0
+    complete: bool = True
+    """False: some of the elements could not be read in time."""
 
 
 class StartFile(BaseModel):
@@ -255,6 +257,17 @@ class PlaceFound(BaseModel):
     """"accessibility", "ocr" or the grounding model's name."""
     label: str = ""
     """What was chosen, as the grounder names it."""
+
+
+class ElementsRead(_Event):
+    """The elements on the screen were read, to find a description among them."""
+
+    type: Literal["elements_read"] = "elements_read"
+    elements: int | None = None
+    """None where the machine cannot tell them."""
+    complete: bool = True
+    """False: some could not be read in time."""
+    seconds: float = 0.0
 
 
 class Grounded(_Event):
@@ -400,6 +413,7 @@ Event = Annotated[
     | ModelFailed
     | PlanRejected
     | Planned
+    | ElementsRead
     | Grounded
     | GroundingFailed
     | Confirmed

@@ -271,6 +271,9 @@ class Environment(Protocol):
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
         """Look. With ``settle`` > 0 wait at most so many seconds for the screen to stop changing.
 
+        Elements are read only where asked for: picture, windows and elements are of one moment,
+        and `Observation.complete` says whether an element may be missing.
+
         Raises:
             EnvironmentFailed: the machine does not answer.
         """

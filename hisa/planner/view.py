@@ -76,6 +76,8 @@ def element_lines(observation: Observation) -> Iterable[str]:
     yield "windows: " + "; ".join(_short(window.title) for window in observation.windows)
     for element in _telling(observation)[:MAX_ELEMENTS]:
         yield _element_line(element, observation)
+    if not observation.complete:
+        yield "(Not all elements could be read in time: what is not listed may be there.)"
 
 
 def state_text(

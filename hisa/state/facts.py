@@ -69,7 +69,7 @@ def surprise(
 
 def is_complete(look: Observation) -> bool:
     """Whether the look's elements can be relied on: a partial list proves nothing missing."""
-    return look.elements is not None and bool(getattr(look, "complete", True))
+    return look.all_elements is not None
 
 
 def field_facts(before: Observation, after: Observation) -> tuple[bool, str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from hisa.actions import Hotkey, Press, Write
+from hisa.errors import EnvironmentFailed
 from hisa.protocols import FileRefused
 from hisa.tasks.clean import clean, python
 from hisa.tasks.context import Context, file_name
@@ -160,4 +161,10 @@ async def terminal_output(context: Context, wanted: _Nothing) -> str | None:
     """What the last terminal window shows; None where there is none."""
     seen = await context.environment.observe(elements=True)
     shown = [element.text for element in seen.elements or () if element.role == "terminal"]
+    if not shown and not seen.complete:
+        raise EnvironmentFailed(
+            "the elements on the screen could not be read in time, so that it is not known what "
+            "the terminal shows",
+            fix="hisa doctor",
+        )
     return shown[-1].rstrip() if shown else None
