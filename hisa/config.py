@@ -107,9 +107,9 @@ class StateSettings(_Section):
 
     refine_every: int = Field(5, ge=1)
     """N (HiSA, section 4.3 and table 6)."""
-    step_tokens: int = Field(160, ge=20)
+    step_tokens: int = Field(180, ge=60)
     """Hard limit of one abstracted step's line."""
-    refined_tokens: int = Field(800, ge=50)
+    refined_tokens: int = Field(800, ge=100)
     """Hard limit of the refined context."""
     advice_tokens: int = Field(400, ge=50)
     """Hard limit of the advice."""

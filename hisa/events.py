@@ -11,7 +11,9 @@ from __future__ import annotations
 import time
 from typing import Annotated, Any, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+
+from hisa.verdicts import StepVerdict, split_verdict
 
 __all__ = [
     "EVENT_VERSION",
@@ -312,6 +314,16 @@ class Abstracted(_Event):
     roi: tuple[int, int, int, int] | None = None
     """Left, top, right, bottom in image pixels; None where nothing changed."""
     asked_model: bool = False
+    verdict: StepVerdict | None = None
+    """What was seen of the step; None where an old log's result does not begin with one."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _verdict_of_result(cls, data: Any) -> Any:
+        """Old logs have it in the result alone."""
+        if isinstance(data, dict) and data.get("verdict") is None:
+            return {**data, "verdict": split_verdict(str(data.get("result", "")))[0]}
+        return data
 
 
 class LoopDetected(_Event):

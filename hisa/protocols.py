@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from hisa.actions import Action
 from hisa.geometry import Point
 from hisa.observation import Observation, Screenshot
+from hisa.verdicts import StepVerdict
 
 __all__ = [
     "FILE_LIMIT",
@@ -39,6 +40,7 @@ __all__ = [
     "Scorer",
     "StateManager",
     "StateView",
+    "StepVerdict",
     "Task",
     "TextPart",
     "ToolCall",
@@ -405,6 +407,8 @@ class StateView:
     steps: tuple[str, ...] = ()
     notice: str = ""
     """A warning for this step only, such as a detected loop."""
+    output: str = ""
+    """What the newest step's tool printed, both ends of it, where its line does not hold it all."""
 
 
 class StateManager(Protocol):
