@@ -97,7 +97,8 @@ class TaskScorer:
                     return await evaluate(context, status)
                 return await _own_checks(context, task.check)
             except (UsageError, ModelFacingError, OSError) as error:
-                return None, f"not scored: {error}"
+                helps = getattr(error, "fix", "")
+                return None, f"not scored: {error}{f'; {helps}' if helps else ''}"
 
     @contextmanager
     def _context(self, task: Task, environment: Environment, phase: Phase) -> Iterator[Context]:
