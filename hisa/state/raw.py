@@ -33,7 +33,9 @@ class RawLog:
         told = [VERDICT_WORDS[seen.verdict], seen.surprise]
         if outcome.exit_code is not None:
             told.append(f"exit {outcome.exit_code}")
-        told += [outcome.output, outcome.error, seen.body]
+        told += [outcome.output, outcome.error]
+        if not any(text.strip() for text in told[1:]):
+            told.append(seen.body)
         result = field_text(" ".join(text for text in told if text.strip()))
         line = history_line(step, call, result, limit=RAW_TOKENS)
         roi = pair.box if pair else None
