@@ -25,6 +25,7 @@ __all__ = [
     "RunSettings",
     "Settings",
     "StateSettings",
+    "TaskSettings",
     "load",
 ]
 
@@ -106,9 +107,9 @@ class StateSettings(_Section):
 
     refine_every: int = Field(5, ge=1)
     """N (HiSA, section 4.3 and table 6)."""
-    step_tokens: int = Field(160, ge=20)
+    step_tokens: int = Field(180, ge=60)
     """Hard limit of one abstracted step's line."""
-    refined_tokens: int = Field(800, ge=50)
+    refined_tokens: int = Field(800, ge=100)
     """Hard limit of the refined context."""
     advice_tokens: int = Field(400, ge=50)
     """Hard limit of the advice."""
@@ -198,6 +199,14 @@ class EnvironmentSettings(_Section):
         return not self.kind.startswith("display")
 
 
+class TaskSettings(_Section):
+    """What task files may do, which others write."""
+
+    allow_private_downloads: tuple[str, ...] = ()
+    """Beginnings of addresses, such as http://10.0.0.5/, that lie on this machine or a private
+    network and may be downloaded from; all others there are refused."""
+
+
 class Settings(_Section):
     """The whole tree."""
 
@@ -207,6 +216,7 @@ class Settings(_Section):
     state: StateSettings = StateSettings()
     patterns: PatternSettings = PatternSettings()
     environment: EnvironmentSettings = EnvironmentSettings()
+    tasks: TaskSettings = TaskSettings()
 
 
 def _merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

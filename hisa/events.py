@@ -11,7 +11,9 @@ from __future__ import annotations
 import time
 from typing import Annotated, Any, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+
+from hisa.verdicts import StepVerdict, split_verdict
 
 __all__ = [
     "EVENT_VERSION",
@@ -133,6 +135,8 @@ class Observed(_Event):
     windows: tuple[str, ...] = ()
     elements: int | None = None
     seconds: float = 0.0
+    complete: bool = True
+    """False: some of the elements could not be read in time."""
 
 
 class StartFile(BaseModel):
@@ -259,6 +263,17 @@ class PlaceFound(BaseModel):
     """What was chosen, as the grounder names it."""
 
 
+class ElementsRead(_Event):
+    """The elements on the screen were read, to find a description among them."""
+
+    type: Literal["elements_read"] = "elements_read"
+    elements: int | None = None
+    """None where the machine cannot tell them."""
+    complete: bool = True
+    """False: some could not be read in time."""
+    seconds: float = 0.0
+
+
 class Grounded(_Event):
     """Placeholders resolved."""
 
@@ -316,6 +331,16 @@ class Abstracted(_Event):
     roi: tuple[int, int, int, int] | None = None
     """Left, top, right, bottom in image pixels; None where nothing changed."""
     asked_model: bool = False
+    verdict: StepVerdict | None = None
+    """What was seen of the step; None where an old log's result does not begin with one."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _verdict_of_result(cls, data: Any) -> Any:
+        """Old logs have it in the result alone."""
+        if isinstance(data, dict) and data.get("verdict") is None:
+            return {**data, "verdict": split_verdict(str(data.get("result", "")))[0]}
+        return data
 
 
 class LoopDetected(_Event):
@@ -394,6 +419,7 @@ Event = Annotated[
     | ModelFailed
     | PlanRejected
     | Planned
+    | ElementsRead
     | Grounded
     | GroundingFailed
     | Confirmed

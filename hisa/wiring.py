@@ -16,6 +16,7 @@ from hisa.events import Emit, Event, ModelCalled, Noted, RunStarted
 from hisa.geometry import Size
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import open_format
+from hisa.grounder.reading import ReadingGrounder
 from hisa.grounder.vision import VisionGrounder
 from hisa.models.budget import Budget
 from hisa.models.ledger import Ledger
@@ -70,7 +71,12 @@ def emitter(log: RunLog, listeners: Sequence[Listener]) -> Emit:
 
 
 def _grounder(
-    settings: Settings, models: Mapping[Role, Model], emit: Emit, *, coordinates: str = ""
+    settings: Settings,
+    models: Mapping[Role, Model],
+    environment: Environment,
+    emit: Emit,
+    *,
+    coordinates: str = "",
 ) -> Grounder:
     kind = settings.grounder.kind
     model = models.get("grounder")
@@ -84,7 +90,8 @@ def _grounder(
     if model is not None and chosen:
         form = open_format(settings.grounder.format, coordinates)
         return VisionGrounder(model, form, emit=emit)
-    return ElementsGrounder(emit=emit, min_score=settings.grounder.min_score)
+    finder = ElementsGrounder(emit=emit, min_score=settings.grounder.min_score)
+    return ReadingGrounder(finder, environment, emit=emit)
 
 
 def _must_ask(settings: Settings, environment: Environment) -> bool:
@@ -153,7 +160,7 @@ async def open_agent(
         tools = ToolRegistry(emit=emit)
         seer = opened.profiles.get("grounder")
         coordinates = "" if seer is None else seer.coordinates
-        grounder = _grounder(settings, models, emit, coordinates=coordinates)
+        grounder = _grounder(settings, models, environment, emit, coordinates=coordinates)
         reads_elements = opened.profiles["planner"].reads_elements
         yield Agent(
             planner=GlobalPlanner(
@@ -170,7 +177,7 @@ async def open_agent(
             scorer=_scorer(settings, environment, emit),
             log=_Tee(log, emit),
             max_steps=settings.run.max_steps,
-            elements=reads_elements or isinstance(grounder, ElementsGrounder),
+            elements=reads_elements,
             settle=settings.environment.settle,
         )
 
@@ -219,9 +226,11 @@ def _asking(
 
 
 def _scorer(settings: Settings, environment: Environment, emit: Emit) -> Scorer:
+    from hisa.tasks.cache import FileCache
     from hisa.tasks.scorer import TaskScorer  # every metric and setup step hangs on it
 
-    scorer = TaskScorer(emit=emit)
+    cache = FileCache(allowed=settings.tasks.allow_private_downloads)
+    scorer = TaskScorer(cache=cache, emit=emit)
     if not settings.run.fingerprint:
         return scorer
     from hisa.tasks.start import FingerprintingScorer

@@ -27,10 +27,13 @@ from hisa.events import (
 )
 from hisa.models.ledger import Ledger, Totals
 from hisa.safetext import safe_line
+from hisa.verdicts import StepVerdict
 
 __all__ = ["Progress"]
 
 _WIDTH = 400
+_COLOURS: dict[StepVerdict | None, str] = {"succeeded": "green", "failed": "red"}
+"""Colour of a result by its verdict; any other is yellow."""
 
 
 def _flat(value: Any) -> str:
@@ -59,8 +62,7 @@ class Progress:
             case Planned():
                 self._planned(event)
             case Abstracted():
-                ok = event.result.startswith("Succeeded")
-                self._line("result", event.result, "green" if ok else "yellow")
+                self._line("result", event.result, _COLOURS.get(event.verdict, "yellow"))
             case ModelCalled():
                 self.count(event)
             case StepFinished():

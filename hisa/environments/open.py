@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from hisa.config import EnvironmentSettings
 from hisa.errors import UsageError
 from hisa.geometry import Size
 from hisa.observation import DEFAULT_IMAGE_LIMIT
 from hisa.protocols import Environment
+
+if TYPE_CHECKING:
+    from hisa.environments.desktop import DesktopEnvironment
+    from hisa.environments.display import DisplayEnvironment
+    from hisa.environments.remote import RemoteEnvironment
+    from hisa.environments.vm import VmEnvironment
 
 __all__ = ["open_environment"]
 

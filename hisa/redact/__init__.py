@@ -253,6 +253,8 @@ def _collect(value: Any, texts: list[str], depth: int) -> bool:
     if isinstance(value, str):
         texts.append(value)
         return True
+    if value is None or type(value) in (int, float, bool):  # most of what a log holds
+        return True
     if depth > _DEEPEST:
         return False
     items: Iterable[Any] = ()

@@ -63,21 +63,45 @@ def test_a_resized_picture_is_left_alone(width: int, height: int) -> None:
 
 def test_gta1_is_asked_in_the_size_that_is_sent() -> None:
     screenshot = Screenshot(Image.new("RGB", (1280, 720), "white"))
-    sent, (system, user) = GTA1Format().prepare(screenshot, "the Save button")
-    assert sent.size == Size(1288, 728)
+    shown, (system, user) = GTA1Format().prepare(screenshot, "the Save button")
+    assert shown == Size(1280, 720)
     (text,) = system.parts
     assert isinstance(text, TextPart)
     assert text.text.splitlines()[0] == "# Element locator"
     assert "728 pixels high" in text.text
     assert "1288 pixels wide" in text.text
     assert "(x,y)" in text.text
-    assert user.parts == (ImagePart(sent), TextPart("the Save button"))
+    picture, asked = user.parts
+    assert asked == TextPart("the Save button")
+    assert isinstance(picture, ImagePart)
+    sent = picture.image.pixels
+    assert sent.size == (1288, 728)
+    assert sent.crop((0, 0, 1280, 720)).tobytes() == screenshot.pixels.tobytes()
+    assert sent.crop((1280, 0, 1288, 728)).getextrema() == ((0, 0),) * 3
+    assert sent.crop((0, 720, 1288, 728)).getextrema() == ((0, 0),) * 3
 
 
 def test_a_picture_of_the_right_size_is_sent_as_it_is() -> None:
     screenshot = Screenshot(Image.new("RGB", (1288, 728)))
-    sent, _ = GTA1Format().prepare(screenshot, "x")
-    assert sent is screenshot
+    shown, (_, user) = GTA1Format().prepare(screenshot, "x")
+    assert shown == screenshot.size
+    assert user.parts[0] == ImagePart(screenshot)
+
+
+def test_a_picture_without_room_beside_it_is_brought_to_the_servers_size() -> None:
+    screenshot = Screenshot(Image.new("RGB", (4100, 2161)))
+    shown, (_, user) = GTA1Format().prepare(screenshot, "x")
+    assert shown == smart_resize(screenshot.size, min_pixels=MIN, max_pixels=GTA1_MAX)
+    assert isinstance(user.parts[0], ImagePart)
+    assert user.parts[0].image.size == shown
+
+
+@given(st.integers(30, 300), st.integers(30, 300))
+def test_the_server_leaves_every_picture_that_it_gets_as_it_is(width: int, height: int) -> None:
+    _, (_, user) = GTA1Format().prepare(Screenshot(Image.new("RGB", (width, height))), "x")
+    assert isinstance(user.parts[0], ImagePart)
+    size = user.parts[0].image.size
+    assert smart_resize(size, min_pixels=MIN, max_pixels=GTA1_MAX) == size
 
 
 @pytest.mark.parametrize(

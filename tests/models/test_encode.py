@@ -87,7 +87,7 @@ def test_the_answers_limit(asked: int, setting: int, sent: int) -> None:
 
 def test_the_answer_is_asked_to_fit_the_context() -> None:
     profile = Profile(name="small", context=3000, image_tokens=1000)
-    body = _encode(ask("x" * 4000, image=picture()), profile)
+    body = _encode(ask("word " * 1000, image=picture()), profile)
     assert 900 < body["max_tokens"] < 1000
     assert _encode(ask("x" * 40_000), profile)["max_tokens"] == 16
 

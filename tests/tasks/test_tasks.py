@@ -13,6 +13,7 @@ from hisa.protocols import CommandResult
 from hisa.tasks.domains import guess_domain
 from hisa.tasks.files import load_task, task_from_text
 from hisa.tasks.scorer import TaskScorer
+from tests.tasks.machine import Machine
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 
@@ -75,7 +76,7 @@ def test_a_bad_file_is_refused_with_its_reason(tmp_path: Path, text: str, said: 
 
 async def score(tmp_path: Path, check: str, files: dict[str, bytes]) -> tuple[Any, str]:
     task = load_task(write(tmp_path, f"instruction: x\ncheck: {check}"))
-    environment = FakeEnvironment(commands={"ok": CommandResult(0, "3\n")})
+    environment = Machine({r"-c ok$": CommandResult(0, "3\n"), "-c other": CommandResult(127, "")})
     for path, data in files.items():
         await environment.write_file(path, data)
     return await TaskScorer().score(task, environment, "succeeded")
@@ -98,6 +99,32 @@ async def score(tmp_path: Path, check: str, files: dict[str, bytes]) -> tuple[An
 async def test_checks(tmp_path: Path, check: str, expected: float, said: str) -> None:
     value, detail = await score(tmp_path, check, {"/a": b"hello\n"})
     assert (value, said in detail) == (expected, True), detail
+
+
+@pytest.mark.parametrize(
+    ("results", "expected"),
+    [
+        ("~/list.txt", ("~/list.txt",)),
+        ("[~/list.txt, /home/user/Documents]", ("~/list.txt", "/home/user/Documents")),
+        ("[]", ()),
+    ],
+)
+def test_a_task_names_what_is_brought_home(
+    tmp_path: Path, results: str, expected: tuple[str, ...]
+) -> None:
+    path = tmp_path / "t.yaml"
+    path.write_text(f"instruction: x\nresults: {results}\n")
+    assert load_task(path).results == expected
+
+
+@pytest.mark.parametrize(
+    "results", ["list.txt", "[~/a, ../b]", "/", "~", '"/a\\nb"', "{a: 1}", "7"]
+)
+def test_a_result_that_is_no_path_of_the_machine_is_refused(tmp_path: Path, results: str) -> None:
+    path = tmp_path / "t.yaml"
+    path.write_text(f"instruction: x\nresults: {results}\n")
+    with pytest.raises(UsageError, match="results"):
+        load_task(path)
 
 
 async def test_setup_writes_copies_and_names_the_step_that_fails(tmp_path: Path) -> None:
