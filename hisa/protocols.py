@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from hisa.actions import Action
+from hisa.endings import ExitStatus, Result, ScoreState, Scoring
 from hisa.geometry import Point
 from hisa.observation import Observation, Screenshot
 
@@ -33,8 +34,11 @@ __all__ = [
     "PatternStore",
     "Place",
     "Planner",
+    "Result",
     "Role",
+    "ScoreState",
     "Scorer",
+    "Scoring",
     "StateManager",
     "StateView",
     "Task",
@@ -43,17 +47,6 @@ __all__ = [
     "Toolbox",
     "Usage",
 ]
-
-ExitStatus = Literal[
-    "succeeded",
-    "infeasible",
-    "max_steps",
-    "budget",
-    "stopped",
-    "model_error",
-    "environment_error",
-]
-"""How a run ended; a run always ends with exactly one of these."""
 
 Role = Literal["planner", "state", "grounder", "judge"]
 
@@ -68,7 +61,7 @@ class Task:
     setup: tuple[Mapping[str, Any], ...] = ()
     """Steps that bring the desktop to its initial state; `hisa.tasks` runs them."""
     check: Mapping[str, Any] | None = None
-    """How the result is scored; None: not scored."""
+    """How the result is scored; None: it has no check."""
     folder: str = ""
     """Where relative file names in ``setup`` and ``check`` are looked up."""
 
@@ -407,11 +400,14 @@ class StateManager(Protocol):
         ...
 
     async def induct(self, task: Task, run_id: str) -> tuple[Pattern, ...]:
-        """Level 3: patterns learned from the whole trajectory, stored."""
+        """Level 3: patterns learned from the whole trajectory, stored. The score is never given."""
         ...
 
     async def credit(self, *, won: bool) -> None:
-        """Count the run as a use, and a win or not, of each pattern it was advised with."""
+        """Count the run as a use, and a win or not, of each pattern it was advised with.
+
+        Asked for runs with a score only; ``won`` is `hisa.endings.is_success`.
+        """
         ...
 
 
@@ -502,10 +498,8 @@ class Scorer(Protocol):
         """
         ...
 
-    async def score(
-        self, task: Task, environment: Environment, status: ExitStatus
-    ) -> tuple[float | None, str]:
-        """Score in 0..1 (None: not scored) and one line why.
+    async def score(self, task: Task, environment: Environment, status: ExitStatus) -> Scoring:
+        """Score what was left behind. A check that cannot be carried out is "score_failed".
 
         Raises:
             EnvironmentFailed: the machine does not answer.

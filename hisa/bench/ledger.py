@@ -222,17 +222,22 @@ class AttemptLedger:
         self._book.take(record)
 
     def again(self, statuses: Collection[str]) -> int:
-        """Set results aside that ended so, and slots given up: they are due again.
+        """Set results aside that ended or were scored so, and slots given up: they are due again.
 
-        How many came due comes back. The old attempts are kept, and marked.
+        Returns the number of slots that became due. The old attempts are kept, and marked.
+
+        Args:
+            statuses: of `hisa.endings.Ending` and `hisa.endings.ScoreState`.
         """
         count = 0
         for slot in self.plan.slots:
             standing = self.standing(slot)
             given_up = standing.given_up and "environment_error" in statuses
             result = standing.result
-            ended = result.finished.status if result and result.finished else ""
-            if not given_up and ended not in statuses:
+            finished = result.finished if result else None
+            ended = finished.status if finished else ""
+            chosen = finished and {finished.status, finished.score_state} & set(statuses)
+            if not given_up and not chosen:
                 continue
             count += 1
             for attempt in standing.attempts if given_up else [result]:

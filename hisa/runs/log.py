@@ -16,14 +16,23 @@ import fcntl
 import hashlib
 import os
 import secrets
+import shutil
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hisa.errors import EnvironmentFailed, UsageError
-from hisa.events import Evaluated, Event, Instructed, RunFinished, StepFinished
+from hisa.errors import LogFailed, UsageError
+from hisa.events import (
+    Evaluated,
+    Event,
+    Failed,
+    Instructed,
+    Learned,
+    RunFinished,
+    StepFinished,
+)
 from hisa.protocols import Task
 from hisa.runs.encode import encode
 from hisa.runs.manifest import Manifest, TaskRecord, Totals, versions
@@ -59,6 +68,7 @@ class RunLog:
             folder / EVENTS, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644
         )
         self._last_at = manifest.started_at
+        self._failed: LogFailed | None = None
 
     @classmethod
     def create(
@@ -83,6 +93,7 @@ class RunLog:
 
         Raises:
             UsageError: the folder cannot be made.
+            LogFailed: nothing can be written into it; it is gone again.
         """
         folder = _new_folder(root)
         manifest = Manifest(
@@ -96,8 +107,15 @@ class RunLog:
             started_at=time.time(),
             totals=Totals(),
         )
-        manifest.write(folder / MANIFEST)
-        return cls(folder, manifest, _lock(folder))
+        try:
+            manifest.write(folder / MANIFEST)
+            return cls(folder, manifest, _lock(folder))
+        except OSError as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise LogFailed(
+                f"cannot write into {str(root)!r}: {error.strerror or error}",
+                fix="free some space, or choose another folder: --set run.folder=FOLDER",
+            ) from error
 
     @classmethod
     def reopen(cls, folder: Path) -> RunLog:
@@ -116,7 +134,8 @@ class RunLog:
         log = cls(folder, manifest, lock)
         log._count_again()
         manifest.exit_status = manifest.finished_at = manifest.score = None
-        manifest.message = ""
+        manifest.message = manifest.score_detail = ""
+        manifest.score_state = "unscored"
         manifest.resumed += 1
         manifest.write(folder / MANIFEST)
         return log
@@ -127,8 +146,11 @@ class RunLog:
         The event comes back as it was written, with its step.
 
         Raises:
-            EnvironmentFailed: the disk refuses it; nothing of it stays in the file.
+            LogFailed: the disk refuses it; nothing of it stays in the file. From then on every
+                event is refused: a log has no holes.
         """
+        if self._failed is not None:
+            raise self._failed
         if event.step == 0 and self.step:
             event = event.model_copy(update={"step": self.step})
         self._append(encode(event))
@@ -136,10 +158,13 @@ class RunLog:
         if isinstance(event, RunFinished):
             self.manifest.finish(event)
         elif isinstance(event, Evaluated):
-            self.manifest.score = event.score
+            self.manifest.score, self.manifest.score_state = event.score, event.score_state
+            self.manifest.score_detail = event.detail
         elif isinstance(event, Instructed):
             self.manifest.task.instruction = event.instruction
-        if isinstance(event, Instructed | StepFinished | Evaluated | RunFinished):
+        if isinstance(
+            event, Instructed | StepFinished | Evaluated | RunFinished | Learned | Failed
+        ):
             self._write_manifest()
         return event
 
@@ -185,10 +210,14 @@ class RunLog:
                 raise OSError("the disk took only a part of it")
         except OSError as error:
             os.ftruncate(self._fd, end)
-            raise EnvironmentFailed(
-                f"cannot write {self.folder / EVENTS}: {error.strerror or error}",
-                fix="free some space, then: hisa runs resume " + self.id,
-            ) from error
+            raise self._refused(EVENTS, error) from error
+
+    def _refused(self, name: str, error: OSError) -> LogFailed:
+        self._failed = LogFailed(
+            f"cannot write {self.folder / name}: {error.strerror or error}",
+            fix="free some space, then: hisa runs resume " + self.id,
+        )
+        return self._failed
 
     def _count(self, event: Event) -> None:
         self.manifest.totals.add(event, self._last_at)
@@ -205,10 +234,7 @@ class RunLog:
         try:
             self.manifest.write(self.folder / MANIFEST)
         except OSError as error:
-            raise EnvironmentFailed(
-                f"cannot write {self.folder / MANIFEST}: {error.strerror}",
-                fix="free some space, then: hisa runs resume " + self.id,
-            ) from error
+            raise self._refused(MANIFEST, error) from error
 
     def _save(self, png: bytes) -> str:
         name = hashlib.sha256(png).hexdigest()
@@ -220,7 +246,7 @@ class RunLog:
                 os.replace(temporary, path)
             except OSError as error:
                 temporary.unlink(missing_ok=True)
-                raise EnvironmentFailed(f"cannot write {path}: {error.strerror}") from error
+                raise self._refused(f"{IMAGES}/{path.name}", error) from error
         return name
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from hisa.endings import ScoreState, Scoring, is_success
 from hisa.errors import UsageError
 from hisa.events import (
     Evaluated,
@@ -21,6 +22,7 @@ from hisa.events import (
     Guidance,
     Induced,
     RunFinished,
+    RunResumed,
     StepFinished,
     event_adapter,
 )
@@ -107,15 +109,47 @@ class Run:
         return "running" if self.running else "unfinished"
 
     @property
+    def ended(self) -> bool:
+        """Whether it came to an end; learning from it may still go on."""
+        return self._ended is not None
+
+    @property
     def message(self) -> str:
         """The last word of the run."""
         return "" if self._ended is None else self._ended.message
 
     @property
     def score(self) -> float | None:
-        """In 0..1; None where it was not scored."""
-        found = [e.score for e in self.events if isinstance(e, Evaluated | RunFinished)]
-        return next((score for score in reversed(found) if score is not None), None)
+        """In 0..1; None where there is none: see ``scoring``."""
+        return self.scoring.value
+
+    @property
+    def score_state(self) -> ScoreState:
+        """What ``score`` is."""
+        return self.scoring.state
+
+    @property
+    def success(self) -> bool:
+        """See `hisa.endings.is_success`."""
+        return is_success(self.status, self.score_state, self.score)
+
+    @cached_property
+    def scoring(self) -> Scoring:
+        """The score, or why there is none, since the run was last taken up."""
+        found = Scoring("unscored")
+        for event in reversed(self.events):
+            match event:
+                case RunFinished():
+                    found = Scoring(event.score_state, event.score, event.score_detail)
+                    if event.score_detail:
+                        break
+                case Evaluated():  # all there is of a run that was killed before its end
+                    return Scoring(event.score_state, event.score, event.detail)
+                case RunResumed():
+                    break
+                case _:
+                    pass
+        return found
 
     @cached_property
     def steps(self) -> tuple[StepRecord, ...]:
@@ -169,7 +203,7 @@ class Run:
         for event in reversed(self.events):
             if isinstance(event, RunFinished):
                 return event
-            if event.type == "run_resumed":
+            if isinstance(event, RunResumed):
                 return None
         return None
 

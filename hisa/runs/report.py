@@ -134,6 +134,8 @@ def _template() -> jinja2.Template:
         "phases": _phases,
         "roi": _roi,
         "roles": _roles,
+        "score": wording.score,
+        "score_tone": wording.score_tone,
         "tone": wording.tone,
         "total_money": wording.total_money,
     }

@@ -22,7 +22,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from hisa.errors import EnvironmentFailed
+from hisa.errors import CheckFailed, EnvironmentFailed
 from hisa.tasks.context import Context
 from hisa.tasks.setup.programs import start
 from hisa.tasks.setup.windows import Named, await_window
@@ -190,11 +190,11 @@ async def _python(context: Context, name: str) -> tuple[float, str]:
     result = await context.environment.execute(line)
     if result.exit_code != 0 or result.timed_out:
         said = (result.error or result.output).strip()[-500:]
-        raise EnvironmentFailed(f"check {name!r} failed itself: {said}")
+        raise CheckFailed(f"check {name!r} failed itself: {said}")
     try:
         score = float(json.loads(result.output.strip().splitlines()[-1])["score"])
     except (ValueError, TypeError, KeyError, IndexError) as error:
-        raise EnvironmentFailed(
+        raise CheckFailed(
             f"check {name!r} must give True, False or a number: {result.output[-200:]!r}"
         ) from error
     return min(1.0, max(0.0, score)), f"{name} gave {score:g}"

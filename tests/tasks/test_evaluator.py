@@ -36,7 +36,8 @@ async def score(
 ) -> tuple[float | None, str]:
     task = Task(id="t", instruction="x", check=check, folder=str(folder))
     scorer = TaskScorer(cache=FileCache(folder / "cache", offline), pause=at_once)
-    return await scorer.score(task, machine or Machine(ANSWERS), status)
+    found = await scorer.score(task, machine or Machine(ANSWERS), status)
+    return found.value, found.detail
 
 
 @pytest.mark.parametrize(
@@ -127,15 +128,24 @@ async def test_a_rule_without_meaning_is_no_score(tmp_path: Path) -> None:
     check["expected"][0]["rules"] = {}
     value, why = await score(tmp_path, check)
     assert value is None
-    assert why.startswith("not scored: the rules lack")
+    assert why.startswith("the rules lack")
 
 
-async def test_what_is_not_known_is_refused_and_never_0(tmp_path: Path) -> None:
-    for change in ({"func": ["dance"]}, {"result": [{"type": "dance"}]}):
-        with pytest.raises(UsageError, match=r"no (metric|getter) 'dance'"):
-            await score(tmp_path, {**several("and", "abcd"), **change})
-    with pytest.raises(UsageError, match="vm_file: path"):
-        await score(tmp_path, {**several("and", "abcd"), "result": [{"type": "vm_file"}]})
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"func": ["dance"]}, "no metric 'dance'"),
+        ({"result": [{"type": "dance"}]}, "no getter 'dance'"),
+        ({"result": [{"type": "vm_file"}]}, "vm_file: path"),
+    ],
+)
+async def test_what_is_not_known_is_a_failed_check_and_never_0(
+    tmp_path: Path, change: dict[str, Any], said: str
+) -> None:
+    task = Task(id="t", instruction="x", check={**several("and", "abcd"), **change})
+    found = await TaskScorer().score(task, Machine(ANSWERS), "succeeded")
+    assert (found.state, found.value) == ("score_failed", None)
+    assert said in found.detail
 
 
 async def test_a_task_that_lacks_something_is_refused_before_anything_is_done(

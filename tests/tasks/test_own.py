@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hisa.errors import EnvironmentFailed, UsageError
-from hisa.protocols import CommandResult
+from hisa.errors import UsageError
+from hisa.protocols import CommandResult, Scoring
 from hisa.tasks.files import load_task
 from hisa.tasks.problems import problems
 from hisa.tasks.scorer import TaskScorer
@@ -43,6 +43,11 @@ class Host(Machine):
 
 
 async def score(folder: Path, function: str) -> tuple[float | None, str]:
+    found = await scoring(folder, function)
+    return found.value, found.detail
+
+
+async def scoring(folder: Path, function: str) -> Scoring:
     (folder / "c.py").write_text(CODE)
     path = folder / "t.yaml"
     path.write_text(f"instruction: x\ncheck: {{python: 'c.py:{function}'}}")
@@ -59,8 +64,9 @@ async def test_a_function_decides(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("function", ["none", "broken", "absent"])
 async def test_a_function_that_fails_is_no_score(tmp_path: Path, function: str) -> None:
-    with pytest.raises(EnvironmentFailed, match=r"check 'c\.py"):
-        await score(tmp_path, function)
+    found = await scoring(tmp_path, function)
+    assert (found.state, found.value) == ("score_failed", None)
+    assert found.detail.startswith("check 'c.py")
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hisa.errors import EnvironmentFailed
+from hisa.errors import CheckFailed
 from hisa.tasks.metrics.base import BadRules, Options, Score, Unreadable
 from hisa.tasks.theirs.index import Installed, caged, installed, python, theirs
 
@@ -41,7 +41,7 @@ def run(name: str, result: Any, expected: Any, options: Options) -> Score:
     Raises:
         Unreadable: it failed over what the agent left, and not over the expected file; score 0.
         BadRules: it, one of its libraries or the task's rules are at fault; no score.
-        EnvironmentFailed: it took too long, too much memory, or crashed; no score.
+        CheckFailed: it took too long, too much memory, or crashed; no score.
     """
     (found,) = answers([(name, result, expected, options)])
     if "score" in found:
@@ -129,13 +129,13 @@ def _ran(line: list[str], request: str, folder: Path, seconds: float) -> str:
         try:
             process.communicate(request.encode(), timeout=seconds)
         except subprocess.TimeoutExpired as error:
-            raise EnvironmentFailed(f"OSWorld's metric did not end within {seconds:g} s") from error
+            raise CheckFailed(f"OSWorld's metric did not end within {seconds:g} s") from error
         finally:
             _end(process)
         said, heard = _tail(out, 1_000_000), _tail(err, 500)
     if process.returncode != 0 or not said:
         why = heard.strip() or f"exit status {process.returncode}"
-        raise EnvironmentFailed(f"OSWorld's metric crashed: {why}")
+        raise CheckFailed(f"OSWorld's metric crashed: {why}")
     return said
 
 
