@@ -7,6 +7,7 @@ import json
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -134,13 +135,13 @@ def episode(settings: Settings, task: Task, *, as_json: bool, report: bool) -> i
 
 
 class Answer:
-    """Says how a run ended: as soon as it is known, and what came of learning after that.
+    """Says how a run ended: to a person as soon as it is known, to a program once all is over.
 
     Args:
         log: the run's.
         console: where to, but for JSON, which goes to standard output.
         progress: for what was spent.
-        as_json: print the result as one line of JSON.
+        as_json: print one line of JSON, at the end, and nothing else.
         report: write ``report.html`` at the end.
     """
 
@@ -152,14 +153,12 @@ class Answer:
         self._console = console
         self._progress = progress
         self._as_json = as_json
-        self._report = log.folder / "report.html" if report else None
+        self._report = report
 
     def give(self, result: Result) -> None:
-        """Print the result."""
+        """Take the result, and print it to a person."""
         self.result = result
         if self._as_json:
-            click.echo(json.dumps(self._summary(result)))
-            sys.stdout.flush()
             return
         style = "bold green" if exit_code(result) == 0 else "bold red"
         self._console.print()
@@ -185,21 +184,27 @@ class Answer:
     def close(self) -> int:
         """Write the report, say where it is, and return the exit code of the run."""
         assert self.result is not None
-        if self._report is not None:
-            try:
-                write_report(load_run(self.log.folder), self._report)
-            except UsageError as error:
-                self.warn(str(error))
-            else:
-                self._line("report", str(self._report))
+        page = self._written()
+        if self._as_json:
+            click.echo(json.dumps(self._summary(self.result, page)))
+        else:
+            self._line("report", str(page or ""))
         return exit_code(self.result)
+
+    def _written(self) -> Path | None:
+        if not self._report:
+            return None
+        try:
+            return write_report(load_run(self.log.folder), self.log.folder / "report.html")
+        except UsageError as error:
+            self.warn(str(error))
+            return None
 
     def _line(self, label: str, value: str, style: str = "") -> None:
         if value:
             self._console.print(Text(printable(f"  {label:<8} {value}"), style))
 
-    def _summary(self, result: Result) -> dict[str, Any]:
-        """The result as data; tokens and money are those spent up to it."""
+    def _summary(self, result: Result, page: Path | None) -> dict[str, Any]:
         spent = self._progress.spent
         return {
             "run": result.run_id,
@@ -215,7 +220,7 @@ class Answer:
             "tokens_out": spent.tokens_out,
             "usd": round(spent.usd, 6),
             "folder": str(self.log.folder),
-            "report": None if self._report is None else str(self._report),
+            "report": None if page is None else str(page),
         }
 
 

@@ -245,7 +245,7 @@ def find_run(name: str, root: Path) -> Path:
     if not folders:
         raise UsageError(f"no runs in {str(root)!r}", fix='hisa run "TASK"')
     if name == "latest":
-        return folders[0]
+        return next(filter(_readable, folders), folders[0])
     if not _ID.fullmatch(name):
         raise UsageError(
             f"{name!r} is not a run id: letters, digits, '.', '_' and '-' only", fix="hisa runs ls"
@@ -260,6 +260,14 @@ def find_run(name: str, root: Path) -> Path:
     raise UsageError(
         f"{what} {name!r}; {'they are' if found else 'near'}: {near}", fix="hisa runs ls"
     )
+
+
+def _readable(folder: Path) -> bool:
+    try:
+        read_manifest(folder)
+    except UsageError:
+        return False
+    return True
 
 
 def load_run(name: str | Path, root: Path | None = None) -> Run:

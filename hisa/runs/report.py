@@ -77,7 +77,12 @@ def write_report(run: Run, path: Path) -> Path:
         path = path / "report.html"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(render_report(run), encoding="utf-8", errors="replace")
+        temporary = path.with_name(f".{path.name}.tmp")
+        try:
+            temporary.write_text(render_report(run), encoding="utf-8", errors="replace")
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
     except OSError as error:
         raise UsageError(
             f"cannot write the report to {str(path)!r}: {error.strerror}",
