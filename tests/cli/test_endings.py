@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import itertools
 import json
 import re
@@ -12,13 +13,24 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from hisa.cli.desktop import Desk
+from hisa.cli.episode import Answer, at_desk
+from hisa.cli.progress import Progress
 from hisa.environments import stock_guest
+from hisa.environments.fake import FakeEnvironment
 from hisa.environments.stock_guest import StockGuest
+from hisa.errors import ConfigError, EnvironmentFailed, ModelUnavailable
 from hisa.events import Failed, RunFinished
 from hisa.models.faulty import FakeServer, Fault, Line, Received
+from hisa.observation import Observation
+from hisa.runs.log import RunLog
 from hisa.runs.read import Run, list_runs, load_run
-from tests.bench_suite.forms import write_task
+from hisa.runs.resume import resume_point
+from hisa.tasks.files import load_task
+from hisa.wiring import Workshop, open_agent
+from tests.bench_suite.forms import settings, write_task
 from tests.bench_suite.test_guests import hisa, run_form
 from tests.cli.command import Command, endless
 from tests.test_conclusion import ADA
@@ -175,3 +187,77 @@ def test_only_runs_are_listed_and_the_latest_is_one(tmp_path: Path) -> None:
     assert [row["id"] for row in command.json("runs", "ls")] == [run.id]
     assert command.json("runs", "show", "latest")["id"] == run.id
     assert run.id in command.run("runs", "report")
+
+
+class Broken(FakeEnvironment):
+    """A form whose first look is a defect."""
+
+    def __init__(self, error: Exception, *, at_the_end: bool = False) -> None:
+        super().__init__()
+        self._error = error
+        self._at_the_end = at_the_end
+
+    async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
+        if not self._at_the_end:
+            raise self._error
+        return await super().observe(elements=elements, settle=settle)
+
+    async def __aexit__(self, *exc: object) -> None:
+        if self._at_the_end:
+            raise self._error
+
+
+async def at_a_desk(folder: Path, environment: FakeEnvironment) -> Answer:
+    """A run from the terminal's side, on an environment of the test."""
+    task = load_task(write_task(folder / "tasks", "ada"))
+    console = Console(file=io.StringIO())
+
+    async def opened() -> FakeEnvironment:
+        return environment
+
+    desk = Desk(opened)
+    with RunLog.create(folder / "runs", task) as log:
+        answer = Answer(log, console, Progress(console, 9), as_json=False, report=False)
+        workshop = Workshop(environment=desk.environment)
+        await at_desk(settings(), task, desk=desk, workshop=workshop, answer=answer)
+    return answer
+
+
+async def test_a_defect_of_ours_is_called_one_and_the_run_is_kept(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError) as caught:
+        await at_a_desk(tmp_path, Broken(ZeroDivisionError("ours")))
+    (run,) = map(load_run, list_runs(tmp_path / "runs"))
+    (note,) = caught.value.__notes__
+    assert "a defect of HiSA" in note
+    assert f"hisa runs resume {run.id}" in note
+    assert (run.status, run.score_state) == ("defect", "unscored")
+    assert resume_point(run).step == 0
+
+
+async def test_a_desktop_that_cannot_be_ended_does_not_take_the_result(tmp_path: Path) -> None:
+    lost = EnvironmentFailed("cannot be ended")
+    answer = await at_a_desk(tmp_path, Broken(lost, at_the_end=True))
+    (run,) = map(load_run, list_runs(tmp_path / "runs"))
+    assert (run.status, run.score, answer.close()) == ("succeeded", 1.0, 0)
+
+
+async def test_an_error_before_the_first_step_is_the_end_in_the_log(tmp_path: Path) -> None:
+    for error, status in (
+        (EnvironmentFailed("no desktop"), "environment_error"),
+        (ModelUnavailable("no key"), "model_error"),
+        (ConfigError("no such format"), "refused"),
+    ):
+        folder = tmp_path / status
+
+        async def fails(error: Exception = error) -> FakeEnvironment:
+            raise error
+
+        task = load_task(write_task(folder / "tasks", "ada"))
+        with RunLog.create(folder / "runs", task) as log:
+            with pytest.raises(type(error)):
+                async with open_agent(settings(), task, log, Workshop(environment=fails)):
+                    raise AssertionError("it opened")
+            run = load_run(log.folder)
+        ended = [event.exit_status for event in run.events if isinstance(event, RunFinished)]
+        assert ended == [status]
+        assert run.manifest.exit_status == status

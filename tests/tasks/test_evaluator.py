@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from hisa.errors import EnvironmentFailed, UsageError
+from hisa.observation import Observation
 from hisa.protocols import CommandResult, ExitStatus, Task
 from hisa.tasks.cache import FileCache
 from hisa.tasks.scorer import TaskScorer
@@ -121,6 +122,25 @@ async def test_postconfig_comes_first(tmp_path: Path) -> None:
     broken = {"type": "execute", "parameters": {"command": "nothere"}}
     with pytest.raises(EnvironmentFailed, match="nothere"):
         await score(tmp_path, several("and", "abcd", postconfig=[broken]))
+
+
+class Watched(Machine):
+    """A machine that writes its looks down among its commands."""
+
+    async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
+        self.lines.append(f"settle {settle:g}")
+        return await super().observe(elements=elements, settle=settle)
+
+
+@pytest.mark.parametrize("steps", [0, 1])
+async def test_what_is_still_being_saved_is_waited_for_before_it_is_read(
+    tmp_path: Path, steps: int
+) -> None:
+    machine = Watched(ANSWERS)
+    save = {"type": "execute", "parameters": {"command": "save", "shell": True}}
+    check = several("and", "abcd", postconfig=[save] * steps)
+    assert (await score(tmp_path, check, machine=machine))[0] == 1.0
+    assert machine.lines == ["save", "settle 20"] * steps + ["say"]
 
 
 async def test_a_rule_without_meaning_is_no_score(tmp_path: Path) -> None:
