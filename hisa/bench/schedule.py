@@ -186,7 +186,9 @@ class Bench:
                 end=ended.status,
                 score=ended.score,
                 score_state=ended.score_state,
-                message=ended.message,
+                message=ended.score_detail
+                if ended.score_state == "score_failed"
+                else ended.message,
                 start=await self._start(told.slot, told.number),
             )
         )

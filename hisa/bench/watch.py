@@ -81,7 +81,8 @@ class Watch:
             style = "yellow"
         text = Text(f"{progress.end:<18}", style=style)
         text.append(f"{progress.slot}{again}{score}, {progress.steps} steps", style="default")
-        if progress.end not in ("succeeded", "infeasible", "max_steps"):
+        checked = progress.score_state != "score_failed"
+        if progress.end not in ("succeeded", "infeasible", "max_steps") or not checked:
             last = (progress.message.strip().splitlines() or [""])[-1]
             text.append(f": {last[:200]}", style="dim")
         return text

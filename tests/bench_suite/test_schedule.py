@@ -8,12 +8,15 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from hisa.bench.executors.base import Worker, WorkerLost
 from hisa.bench.executors.local import LocalExecutor
 from hisa.bench.jobs import Job, Message, RunEnded, RunMade
 from hisa.bench.ledger import AttemptLedger, read_attempts
+from hisa.bench.pages import markdown_page
 from hisa.bench.records import Slot
+from hisa.bench.report import build_report
 from hisa.bench.schedule import Bench, Progress
 from hisa.bench.summary import summarise
 from hisa.errors import EnvironmentFailed
@@ -107,6 +110,30 @@ async def test_a_bench_with_nothing_due_hires_nobody(tmp_path: Path) -> None:
     before = (book.folder / "attempts.jsonl").read_bytes()
     await bench(book, 4).run()
     assert (book.folder / "attempts.jsonl").read_bytes() == before
+
+
+async def test_a_check_that_cannot_be_carried_out_is_counted_apart_and_made_again_on_request(
+    tmp_path: Path,
+) -> None:
+    book = ledger(tmp_path, "ada", "bob")
+    task = tmp_path / "tasks" / "ada.yaml"
+    (task.parent / "c.py").write_text("def f(): return True")
+    tree = yaml.safe_load(task.read_text("utf-8"))
+    task.write_text(yaml.safe_dump({**tree, "check": [{"python": "c.py:f"}]}), "utf-8")
+    told: list[Progress] = []
+    await bench(book, 1, told).run()
+    sums = summarise(book.standing(slot) for slot in book.plan.slots)
+    assert (sums.scored, sums.succeeded, sums.score_failed) == (1, 1, 1)
+    assert (sums.no_check, sums.unscored, sums.unusable, sums.missing) == (0, 0, 0, 0)
+    (failed,) = [progress for progress in told if progress.end and progress.slot.task == "ada"]
+    assert (failed.end, failed.score_state, failed.success) == ("succeeded", "score_failed", False)
+    report = build_report(book.folder)
+    (trouble,) = report.troubles
+    assert (trouble.task, trouble.what) == ("ada", "succeeded, check failed")
+    assert "python3: command not found" in trouble.message == failed.message
+    assert "1 whose check failed" in markdown_page(report)
+    assert book.again(["score_failed"]) == 1
+    assert [slot.task for slot in book.due()] == ["ada"]
 
 
 class Learner:
