@@ -18,7 +18,7 @@ from hisa.errors import EnvironmentFailed, HisaError, LogFailed
 from hisa.events import Evaluated, Failed, Learned, Noted, Recorder, RunFinished
 from hisa.protocols import Environment, Result, Scorer, Scoring, StateManager, Task
 
-__all__ = ["Conclusion", "uncancel", "write_end", "write_failure"]
+__all__ = ["Conclusion", "is_learned_from", "uncancel", "write_end", "write_failure"]
 
 _NEVER_SCORED = ("environment_error", "stopped")
 _LEARNED_FROM = ("succeeded", "infeasible")
@@ -111,6 +111,11 @@ class Conclusion:
             except Exception as error:  # noqa: BLE001 - the border of learning: the result is out
                 write_failure(self.log, "learning", error)
         self.log.emit(Learned(seconds=time.monotonic() - started))
+
+
+def is_learned_from(result: Result) -> bool:
+    """Whether there is anything to learn from a run that ended so, or to credit."""
+    return result.status in _LEARNED_FROM or result.score_state == "scored"
 
 
 def write_failure(log: Recorder, where: str, error: Exception) -> None:

@@ -17,6 +17,7 @@ from rich.text import Text
 from hisa.agent import Result
 from hisa.cli.desktop import Desk, opened
 from hisa.cli.progress import Progress
+from hisa.conclusion import is_learned_from
 from hisa.config import Settings
 from hisa.errors import OperatorError, UsageError
 from hisa.protocols import Task
@@ -171,7 +172,8 @@ class Answer:
         self._line("run", str(self.log.folder))
         if result.status not in ("succeeded", "infeasible"):
             self._console.print(Text(f"  go on with: hisa runs resume {result.run_id}"))
-        if self.log.manifest.settings.get("patterns", {}).get("enabled"):
+        patterns = self.log.manifest.settings.get("patterns", {})
+        if patterns.get("enabled") and is_learned_from(result):
             self._line("learning", "from the run; Ctrl-C skips it and the result stays", "dim")
 
     def warn(self, text: str) -> None:
