@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from hisa.errors import (
     BudgetExceeded,
     CheckFailed,
     EnvironmentFailed,
+    LogFailed,
     ModelUnavailable,
     StoreError,
     UsageError,
@@ -58,14 +60,17 @@ class Lessons:
         self.induced: list[tuple[str, ...]] = []
         self.log: Path | None = None
         self.found: Run | None = None
+        self.tasks: list[Task] = []
 
     async def recall(self, task: Task) -> Advice:
+        self.tasks.append(task)
         return Advice("Look twice.", (PatternHit(LESSON, 0.9),))
 
     async def induct(
         self, task: Task, run_id: str, *, lines: tuple[str, ...]
     ) -> tuple[Pattern, ...]:
         self.induced.append(lines)
+        self.tasks.append(task)
         if self.log is not None:
             self.found = load_run(self.log)
         self.begun.set()
@@ -188,8 +193,16 @@ async def test_a_run_at_its_limit_is_credited_and_teaches_nothing(tmp_path: Path
     bench.task = WON
     result, run = await bench.run()
     assert (result.status, result.score) == ("max_steps", 0.0)
+    assert result.message == "2 steps without termination"
     assert (memory.induced, memory.credited) == ([], [False])
     assert tail(run) == ["evaluated", "run_finished", "learned"]
+
+
+async def test_a_run_that_gave_up_teaches_too(tmp_path: Path) -> None:
+    memory = Lessons()
+    replies = [click("OK"), say("infeasible", "no such thing")]
+    await Bench(tmp_path, ScriptedModel(replies), memory=memory).run()
+    assert len(memory.induced) == 1
 
 
 # ---------------------------------------------------------------- what a score is
@@ -201,12 +214,14 @@ class Judge:
     def __init__(self, answer: Scoring | Exception) -> None:
         self.answer = answer
         self.asked: list[ExitStatus] = []
+        self.words = ""
 
     async def prepare(self, task: Task, environment: Environment) -> Task:
-        return task
+        return replace(task, instruction=f"{task.instruction} Found by the setup.")
 
     async def score(self, task: Task, environment: Environment, status: ExitStatus) -> Scoring:
         self.asked.append(status)
+        self.words = task.instruction
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
@@ -216,6 +231,16 @@ async def judged(folder: Path, answer: Scoring | Exception, **more: Any) -> tupl
     bench = Bench(folder, ScriptedModel([done()]), **more)
     bench.agent.scorer = Judge(answer)
     return await bench.run()
+
+
+async def test_the_words_that_the_setup_found_are_those_of_every_part(tmp_path: Path) -> None:
+    memory, planner = Lessons(), ScriptedModel([done()])
+    bench = Bench(tmp_path, planner, memory=memory)
+    judge = bench.agent.scorer = Judge(Scoring("scored", 1.0))
+    await bench.run()
+    assert "Found by the setup." in planner.requests[0].text
+    assert judge.words.endswith("Found by the setup.")
+    assert [task.instruction for task in memory.tasks] == [judge.words] * 2
 
 
 @pytest.mark.parametrize(
@@ -428,6 +453,46 @@ async def test_what_the_caller_must_mend_is_refused_and_no_defect(tmp_path: Path
         await bench.agent.run(bench.task)
     run = load_run(bench.log.folder)
     assert (run.status, ends(run), run.steps) == ("refused", ["refused"], ())
+
+
+@pytest.mark.parametrize("when", ["acting", "scored", "learned from"])
+async def test_a_log_that_cannot_be_written_ends_all_and_is_nothing_else(
+    tmp_path: Path, when: str
+) -> None:
+    full = LogFailed("cannot write events.jsonl: No space left on device")
+    memory = Lessons(full if when == "learned from" else None)
+    replies: list[str | Exception] = [full] if when == "acting" else [click("OK"), done()]
+    bench = Bench(tmp_path, ScriptedModel(replies), memory=memory)
+    bench.agent.scorer = Judge(full if when == "scored" else Scoring("scored", 1.0))
+    told: list[Result] = []
+    with pytest.raises(LogFailed):
+        await bench.agent.run(bench.task, on_result=told.append)
+    run = load_run(bench.log.folder)
+    through = when == "learned from"
+    assert (len(told), ends(run)) == ((1, ["succeeded"]) if through else (0, []))
+    assert not [event for event in run.events if isinstance(event, Failed)]
+
+
+@pytest.mark.parametrize("phase", ["acting", "scored", "learned from"])
+async def test_a_stop_is_used_up_by_what_it_stops(tmp_path: Path, phase: str) -> None:
+    memory = Lessons(slow=phase == "learned from")
+    bench = Bench(tmp_path, ScriptedModel([click("OK"), done()]), memory=memory)
+    held: Any = None
+    if phase != "learned from":
+        part, method = ("tools", "execute") if phase == "acting" else ("scorer", "score")
+        held = Hold(getattr(bench.agent, part), method)
+        setattr(bench.agent, part, held)
+
+    async def run() -> int:
+        await bench.agent.run(bench.task)
+        task = asyncio.current_task()
+        assert task is not None
+        return task.cancelling()
+
+    work = asyncio.create_task(run())
+    await (held.reached if held else memory.begun).wait()
+    work.cancel()
+    assert await work == 0
 
 
 # ---------------------------------------------------------------- limits of the loop
