@@ -21,6 +21,7 @@ from hisa.environments.runtime.boot import GUEST_FOLDER, SYSTEM_FOLDERS, identit
 from hisa.environments.runtime.state import Handle
 from hisa.errors import EnvironmentFailed
 from hisa.geometry import Size
+from hisa.patience import patience
 
 __all__ = ["DesktopRuntime", "await_ready"]
 
@@ -293,14 +294,15 @@ def await_ready(ready: int, log: Path, what: str) -> None:
     Raises:
         EnvironmentFailed: it ended or took too long; the message ends with the log's last lines.
     """
+    limit = patience(_START_SECONDS)
     try:
-        readable, _, _ = select.select([ready], [], [], _START_SECONDS)
+        readable, _, _ = select.select([ready], [], [], limit)
         answer = os.read(ready, 16) if readable else b""
     finally:
         os.close(ready)
     if answer == b"ready\n":
         return
-    reason = "ended while starting" if readable else f"is not ready after {_START_SECONDS:.0f} s"
+    reason = "ended while starting" if readable else f"is not ready after {limit:.0f} s"
     raise EnvironmentFailed(f"{what} {reason}; its log ends:\n{_tail(log, 15)}", fix=_FIX)
 
 
