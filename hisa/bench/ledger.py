@@ -212,12 +212,14 @@ class AttemptLedger:
             EnvironmentFailed: the disk refuses it.
         """
         line = (record.model_dump_json(by_alias=True) + "\n").encode()
+        end = os.lseek(self._file, 0, os.SEEK_END)
         try:
             if os.write(self._file, line) != len(line):
-                raise EnvironmentFailed(f"{self.folder / ATTEMPTS}: the disk is full", fix="df -h")
+                raise OSError("the disk took only a part of it")
         except OSError as error:
+            os.ftruncate(self._file, end)  # another lane may write after it
             raise EnvironmentFailed(
-                f"{self.folder / ATTEMPTS}: {error.strerror}", fix="df -h"
+                f"cannot write {self.folder / ATTEMPTS}: {error.strerror or error}", fix="df -h"
             ) from error
         self._book.take(record)
 
