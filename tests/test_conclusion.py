@@ -301,6 +301,7 @@ def test_success_is_a_whole_score_or_where_nothing_checks_a_claim() -> None:
     assert not is_success("infeasible", "no_check", None)
     assert not is_success("succeeded", "score_failed", None)
     assert not is_success("succeeded", "unscored", None)
+    assert not is_success("succeeded", "unscored", 1.0)
 
 
 class Slow(FakeEnvironment):
