@@ -18,6 +18,7 @@ from hisa.errors import ConfigError
 __all__ = [
     "EnvironmentSettings",
     "GrounderSettings",
+    "LimitSettings",
     "ModelSettings",
     "PatternSettings",
     "RemoteSettings",
@@ -71,6 +72,11 @@ class ModelSettings(_Section):
     max_retries: int = Field(5, ge=0)
     max_tokens: int = Field(4096, ge=1)
     """HiSA, section 4.3."""
+    temperature: float | None = Field(None, ge=0, le=2)
+    """None: what each job asks for, mostly 0. Sent where the profile says that the model takes
+    it, as are ``top_p`` and ``seed``."""
+    top_p: float | None = Field(None, gt=0, le=1)
+    seed: int | None = None
 
 
 class ModelsSettings(_Section):
@@ -88,8 +94,9 @@ class GrounderSettings(_Section):
     kind: Literal["auto", "elements", "vision"] = "auto"
     """elements: accessibility and OCR; vision: ``models.grounder``; auto: vision where a grounder
     model is set, else elements."""
-    format: str = "gta1"
-    """Prompt and answer format of the vision-language grounder."""
+    format: str = "auto"
+    """Prompt and answer format of the vision-language grounder; auto: as its profile says how it
+    writes points, else gta1."""
     min_score: float = Field(0.6, ge=0, le=1)
     """Below this the elements grounder says "not found"."""
 
@@ -99,9 +106,9 @@ class StateSettings(_Section):
 
     refine_every: int = Field(5, ge=1)
     """N (HiSA, section 4.3 and table 6)."""
-    step_tokens: int = Field(160, ge=20)
+    step_tokens: int = Field(180, ge=60)
     """Hard limit of one abstracted step's line."""
-    refined_tokens: int = Field(800, ge=50)
+    refined_tokens: int = Field(800, ge=100)
     """Hard limit of the refined context."""
     advice_tokens: int = Field(400, ge=50)
     """Hard limit of the advice."""
@@ -154,6 +161,21 @@ class RemoteSettings(_Section):
     """Multiplies the time limit of every request; more for a slow line or a slow machine."""
 
 
+class LimitSettings(_Section):
+    """How much a private desktop may take, so that nothing inside can exhaust the host."""
+
+    processes: int = Field(1024, ge=64)
+    """Processes and threads together; Chromium with twenty pages has about 500."""
+    memory_mb: int = Field(4096, ge=256)
+    """What its processes hold together, without the files; over it the desktop is ended."""
+    disk_mb: int = Field(2048, ge=64)
+    """Files that are written inside; they are kept in the host's memory."""
+    open_files: int = Field(4096, ge=256)
+    """Of one process."""
+    file_mb: int = Field(128, ge=1)
+    """Largest file that is read from any environment."""
+
+
 class EnvironmentSettings(_Section):
     """Where the agent acts."""
 
@@ -166,6 +188,7 @@ class EnvironmentSettings(_Section):
     """Longest wait, in seconds, for the screen to stop changing after an act."""
     idle: float = Field(900.0, gt=0)
     """A desktop whose HiSA is gone ends itself after so many seconds."""
+    limits: LimitSettings = LimitSettings()
 
     @property
     def throw_away(self) -> bool:

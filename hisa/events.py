@@ -2,7 +2,8 @@
 
 A run's ``events.jsonl`` holds one JSON object a line: ``{"v": 1, "type": …, "at": …, "step": …}``
 plus the fields below. Fields are only ever added, with defaults; a change of meaning is a new type.
-``step`` is 0 before the first step. Images are named by the SHA-256 of their PNG.
+``step`` is 0 before the first step. Images are named by the SHA-256 of their PNG. Secrets are taken
+out where the log writes, so an event that is read back, or shown, holds none that were found.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Annotated, Any, Literal, Protocol
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from hisa.endings import ScoreState
+from hisa.verdicts import StepVerdict, split_verdict
 
 __all__ = [
     "EVENT_VERSION",
@@ -168,7 +170,7 @@ class Fingerprinted(_Event):
 
 
 class Said(BaseModel):
-    """One turn of a request as it left; secrets are redacted, pictures named by hash.
+    """One turn of a request as it left; pictures are named by hash.
 
     ``text`` is left out where the same turn was logged before in this run: ``sha256`` finds it.
     """
@@ -205,7 +207,8 @@ class ModelCalled(_Event):
     seconds: float = 0.0
     finish: str = ""
     reply: str = ""
-    """The answer, secrets redacted."""
+    cached_in: int = 0
+    """Of ``tokens_in``: what the server took from its cache."""
 
 
 class ModelFailed(_Event):
@@ -282,6 +285,10 @@ class Confirmed(_Event):
     type: Literal["confirmed"] = "confirmed"
     what: str
     allowed: bool
+    answer: Literal["", "once", "kind", "stop", "refuse"] = ""
+    """kind: this, and everything of its kind for the rest of the run; empty: of an older run."""
+    word: str = ""
+    """What the person said to the agent."""
 
 
 class Acted(_Event):
@@ -310,6 +317,16 @@ class Abstracted(_Event):
     roi: tuple[int, int, int, int] | None = None
     """Left, top, right, bottom in image pixels; None where nothing changed."""
     asked_model: bool = False
+    verdict: StepVerdict | None = None
+    """What was seen of the step; None where an old log's result does not begin with one."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _verdict_of_result(cls, data: Any) -> Any:
+        """Old logs have it in the result alone."""
+        if isinstance(data, dict) and data.get("verdict") is None:
+            return {**data, "verdict": split_verdict(str(data.get("result", "")))[0]}
+        return data
 
 
 class LoopDetected(_Event):

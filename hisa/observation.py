@@ -59,6 +59,11 @@ class Screenshot:
         """Hash of ``png``: the picture's name in a run's ``images`` folder."""
         return hashlib.sha256(self.png).hexdigest()
 
+    @property
+    def is_named(self) -> bool:
+        """Whether ``sha256`` is known, so that asking for it takes no time."""
+        return "sha256" in self.__dict__
+
     def crop(self, box: Box) -> Screenshot:
         """The part inside an image-space or screen-space box given in this picture's pixels."""
         corners = (int(box.left), int(box.top), int(box.right), int(box.bottom))

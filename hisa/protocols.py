@@ -13,13 +13,16 @@ from hisa.actions import Action
 from hisa.endings import ExitStatus, Result, ScoreState, Scoring
 from hisa.geometry import Point
 from hisa.observation import Observation, Screenshot
+from hisa.verdicts import StepVerdict
 
 __all__ = [
+    "FILE_LIMIT",
     "Advice",
     "CommandResult",
     "Embedder",
     "Environment",
     "ExitStatus",
+    "FileRefused",
     "GroundedCall",
     "Grounder",
     "ImagePart",
@@ -41,6 +44,7 @@ __all__ = [
     "Scoring",
     "StateManager",
     "StateView",
+    "StepVerdict",
     "Task",
     "TextPart",
     "ToolCall",
@@ -122,6 +126,8 @@ class Usage:
 
     tokens_in: int = 0
     tokens_out: int = 0
+    cached_in: int = 0
+    """Of ``tokens_in``: what the server took from its cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +223,14 @@ class CommandResult:
     timed_out: bool = False
 
 
+FILE_LIMIT = 128 << 20
+"""Bytes of the largest file that is read from an environment by default."""
+
+
+class FileRefused(OSError):
+    """A file is there and is not read: too large, not a plain file, or not readable."""
+
+
 class Environment(Protocol):
     """A computer with a screen; also an async context manager that starts and stops it.
 
@@ -270,11 +284,17 @@ class Environment(Protocol):
         """
         ...
 
-    async def read_file(self, path: str, /) -> bytes:
+    async def read_file(self, path: str, /, *, limit: int | None = None) -> bytes:
         """A file of the machine.
+
+        Args:
+            path: where it is.
+            limit: most bytes; None: the environment's own limit, `FILE_LIMIT` by default.
 
         Raises:
             FileNotFoundError: there is none.
+            FileRefused: larger than the limit, not a plain file, or not readable; found before
+                anything is transferred where the machine can tell.
             EnvironmentFailed: the machine does not answer.
         """
         ...
@@ -376,6 +396,8 @@ class StateView:
     steps: tuple[str, ...] = ()
     notice: str = ""
     """A warning for this step only, such as a detected loop."""
+    output: str = ""
+    """What the newest step's tool printed, both ends of it, where its line does not hold it all."""
 
 
 class StateManager(Protocol):

@@ -11,8 +11,9 @@ from hisa.agent import Agent
 from hisa.conclusion import write_end
 from hisa.config import Settings
 from hisa.environments.confirm import Ask, ConfirmedEnvironment
+from hisa.environments.desktop import DesktopEnvironment
 from hisa.environments.open import open_environment
-from hisa.errors import ConfigError, LogFailed
+from hisa.errors import ConfigError, LogFailed, UsageError
 from hisa.events import Emit, Event, ModelCalled, Noted, RunFinished, RunStarted
 from hisa.geometry import Size
 from hisa.grounder.elements import ElementsGrounder
@@ -36,8 +37,6 @@ from hisa.protocols import (
 )
 from hisa.runs.log import RunLog
 from hisa.state.manager import build_state
-from hisa.tasks.scorer import TaskScorer
-from hisa.tasks.start import FingerprintingScorer
 from hisa.tools.registry import ToolRegistry
 
 __all__ = ["Listener", "Workshop", "emitter", "image_limit", "noting", "open_agent"]
@@ -53,7 +52,7 @@ class Workshop:
     """Gives a started one instead of the one in the settings; it is not closed here. Called once
     the models are there, so that a missing key costs no desktop."""
     ask: Ask | None = None
-    """Asks a person before an act or a command; None: nobody is asked."""
+    """Asks a person before an act or a command; None: there is nobody to ask."""
     listeners: Sequence[Listener] = ()
     events: Sequence[Event] = ()
     """Events of complete steps so far, where a run goes on; the state is rebuilt from them."""
@@ -72,7 +71,9 @@ def emitter(log: RunLog, listeners: Sequence[Listener]) -> Emit:
     return emit
 
 
-def _grounder(settings: Settings, models: Mapping[Role, Model], emit: Emit) -> Grounder:
+def _grounder(
+    settings: Settings, models: Mapping[Role, Model], emit: Emit, *, coordinates: str = ""
+) -> Grounder:
     kind = settings.grounder.kind
     model = models.get("grounder")
     if kind == "vision" and model is None:
@@ -83,7 +84,8 @@ def _grounder(settings: Settings, models: Mapping[Role, Model], emit: Emit) -> G
         )
     chosen = kind == "vision" or (kind == "auto" and settings.models.grounder is not None)
     if model is not None and chosen:
-        return VisionGrounder(model, open_format(settings.grounder.format), emit=emit)
+        form = open_format(settings.grounder.format, coordinates)
+        return VisionGrounder(model, form, emit=emit)
     return ElementsGrounder(emit=emit, min_score=settings.grounder.min_score)
 
 
@@ -163,6 +165,8 @@ async def _opened(
         )
         models = {role: _AtStep(model, log) for role, model in opened.items()}
         environment = await _environment(settings, workshop, emit, stack)
+        if isinstance(environment, DesktopEnvironment):
+            environment.belongs_to(log.id)
         state = build_state(
             models["state"],
             settings.state,
@@ -177,7 +181,9 @@ async def _opened(
         if not log.step and not workshop.events:
             emit(_started(task, log))
         tools = ToolRegistry(emit=emit)
-        grounder = _grounder(settings, models, emit)
+        seer = opened.profiles.get("grounder")
+        coordinates = "" if seer is None else seer.coordinates
+        grounder = _grounder(settings, models, emit, coordinates=coordinates)
         reads_elements = opened.profiles["planner"].reads_elements
         yield Agent(
             planner=GlobalPlanner(
@@ -230,15 +236,26 @@ def _memory(
 def _asking(
     settings: Settings, environment: Environment, ask: Ask | None, emit: Emit
 ) -> Environment:
-    if ask is None or not _must_ask(settings, environment):
+    if not _must_ask(settings, environment):
         return environment
+    if ask is None:
+        raise UsageError(
+            f"run.confirm = {settings.run.confirm!r} asks a person before each act on "
+            f"{environment.name}, and nobody can be asked",
+            fix="pass Workshop(ask=…), an async function from a hisa.environments.confirm.Question "
+            "to an Answer, or set run.confirm = 'never'",
+        )
     return ConfirmedEnvironment(environment, ask=ask, emit=emit)
 
 
 def _scorer(settings: Settings, environment: Environment, emit: Emit) -> Scorer:
+    from hisa.tasks.scorer import TaskScorer  # every metric and setup step hangs on it
+
     scorer = TaskScorer(emit=emit)
     if not settings.run.fingerprint:
         return scorer
+    from hisa.tasks.start import FingerprintingScorer
+
     return FingerprintingScorer(scorer, environment=environment, emit=emit)
 
 

@@ -321,12 +321,12 @@ class Slow(FakeEnvironment):
         self.calls.append(("act", 0.0))
         await super().act(actions)
 
-    async def read_file(self, path: str, /) -> bytes:
+    async def read_file(self, path: str, /, *, limit: int | None = None) -> bytes:
         self.calls.append(("read_file", 0.0))
         self.reading.set()
         if self._stuck:
             await asyncio.Event().wait()
-        return await super().read_file(path)
+        return await super().read_file(path, limit=limit)
 
 
 async def test_a_person_who_stops_scoring_leaves_no_score(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from hisa.endings import Ending, ScoreState, ending_of
 from hisa.errors import DeveloperError
 from hisa.events import Event, StepFinished
 from hisa.protocols import Environment, Task
+from hisa.redact import redact
 from hisa.runs.log import RunLog
 from hisa.tasks.files import load_task
 from hisa.wiring import Workshop, open_agent
@@ -156,7 +157,7 @@ async def _guarded(job: Job, tell: Callable[[Message], None]) -> None:
     except Exception as error:  # noqa: BLE001 - the border of an attempt: a defect does not end the bench
         ending = ending_of(error)
         words = traceback.format_exc() if ending == "defect" else str(error)
-        teller.end(RunEnded(status=ending, message=words))
+        teller.end(RunEnded(status=ending, message=redact(words)))
     tell(JobDone())
 
 
@@ -181,10 +182,10 @@ class _Teller:
             RunEnded(
                 status=result.status,
                 score=result.score,
-                message=result.message,
+                message=redact(result.message),
                 steps=result.steps,
                 score_state=result.score_state,
-                score_detail=result.score_detail,
+                score_detail=redact(result.score_detail),
             )
         )
 

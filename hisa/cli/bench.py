@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hisa.cli.suite import coverage, prefetch
+from hisa.safetext import safe_json, safe_line
 
 if TYPE_CHECKING:
     from hisa.bench.executors.base import Executor
@@ -231,7 +232,7 @@ def _carry_out(ledger: AttemptLedger, suite: Suite, options: dict[str, Any]) -> 
         ledger.again(options["again"])
     console = Console(stderr=True, quiet=options["as_json"], highlight=False, soft_wrap=True)
     for path, reason in suite.problems.items():
-        console.print(f"left out: {path}: {reason}", style="yellow", markup=False)
+        console.print(safe_line(f"left out: {path}: {reason}"), style="yellow", markup=False)
     with Watch(console, ledger) as watch:
         stopped = asyncio.run(_work(ledger, options, watch))
     summary = summarise(ledger.standing(slot) for slot in ledger.plan.slots)
@@ -320,7 +321,7 @@ def report_command(
 
     report = build_report(folder, against, reference=reference)
     if as_json:
-        click.echo(report.model_dump_json(indent=1))
+        click.echo(safe_json(report.model_dump_json(indent=1)))
         return
     for path in write_report(report, out or folder):
         click.echo(str(path))

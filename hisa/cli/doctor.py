@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hisa.cli.out import say
+
 if TYPE_CHECKING:
     from hisa.config import Settings
 
@@ -81,7 +83,7 @@ def _machine() -> Iterator[_Finding]:
     version = ".".join(str(part) for part in sys.version_info[:3])
     yield _Finding("machine", "python", sys.version_info >= (3, 11), True, version)
     left = len(list_desktops())
-    what = f"{left} running; one that nobody uses ends itself after environment.idle seconds"
+    what = f"{left} running; list them with hisa desktop ls"
     yield _Finding("machine", "private desktops", True, True, what if left else "none running")
     yield _virtual_machines()
     for found in probe():
@@ -148,9 +150,9 @@ def doctor(settings: Settings, env: str | None, as_json: bool) -> int:
             area = finding.area
             click.secho(area, bold=True)
         mark = "ok  " if finding.ok else ("NO  " if finding.needed else "--  ")
-        click.echo(f"  {mark}{finding.name:<21} {finding.detail}")
+        say(f"  {mark}{finding.name:<21} {finding.detail}")
         if finding.fix and not finding.ok:
-            click.echo(f"      {'':<22}try: {finding.fix}")
+            say(f"      {'':<22}try: {finding.fix}")
     click.echo()
     verdict = f"{len(broken)} thing(s) missing" if broken else "everything that is needed is here"
     click.secho(verdict, fg="red" if broken else "green", bold=True)

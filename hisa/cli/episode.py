@@ -15,19 +15,21 @@ from rich.console import Console
 from rich.text import Text
 
 from hisa.agent import Result
+from hisa.cli.ask import terminal_ask
 from hisa.cli.desktop import Desk, opened
 from hisa.cli.progress import Progress
 from hisa.conclusion import is_learned_from
 from hisa.config import Settings
 from hisa.errors import OperatorError, UsageError
 from hisa.protocols import Task
+from hisa.redact import redact
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
 from hisa.runs.report import write_report
-from hisa.runs.wording import printable
+from hisa.safetext import safe_text
 from hisa.wiring import Workshop, open_agent
 
-__all__ = ["Answer", "at_desk", "episode", "exit_code", "terminal_ask"]
+__all__ = ["Answer", "at_desk", "episode", "exit_code"]
 
 
 def exit_code(result: Result) -> int:
@@ -36,11 +38,6 @@ def exit_code(result: Result) -> int:
         return 0
     broken = result.status in ("model_error", "environment_error")
     return 3 if broken or result.score_state == "score_failed" else 1
-
-
-async def terminal_ask(question: str) -> bool:
-    """Ask a person at the terminal; the screen of the agent goes on meanwhile."""
-    return await asyncio.to_thread(click.confirm, f"\n{question}\nAllow?", default=False, err=True)
 
 
 def must_have_person(settings: Settings) -> None:
@@ -127,12 +124,17 @@ def episode(settings: Settings, task: Task, *, as_json: bool, report: bool) -> i
         settings=settings.model_dump(mode="json"),
         seed=settings.run.seed,
     ) as log:
-        console.print(Text(f"run {log.id}: {task.instruction.strip()}", style="bold"))
+        console.print(shown(f"run {log.id}: {task.instruction.strip()}", "bold"))
         answer = Answer(log, console, progress, as_json=as_json, report=report)
         desk = Desk(lambda: opened(settings, log, progress))
         workshop = Workshop(environment=desk.environment, ask=terminal_ask, listeners=[progress])
         asyncio.run(at_desk(settings, task, desk=desk, workshop=workshop, answer=answer))
     return answer.close()
+
+
+def shown(text: str, style: str = "") -> Text:
+    """A text of a model or a task as it is shown: without secrets, and steering no terminal."""
+    return Text(safe_text(redact(text)), style=style)
 
 
 class Answer:
@@ -163,7 +165,7 @@ class Answer:
             return
         style = "bold green" if exit_code(result) == 0 else "bold red"
         self._console.print()
-        self._console.print(Text(printable(f"{result.status}: {result.message}"), style))
+        self._console.print(shown(f"{result.status}: {result.message}", style))
         models = ", ".join(f"{role}: {name}" for role, name in self.log.manifest.models.items())
         self._line("score", score_line(result))
         self._line("steps", str(result.steps))
@@ -204,23 +206,24 @@ class Answer:
 
     def _line(self, label: str, value: str, style: str = "") -> None:
         if value:
-            self._console.print(Text(printable(f"  {label:<8} {value}"), style))
+            self._console.print(shown(f"  {label:<8} {value}", style))
 
     def _summary(self, result: Result, page: Path | None) -> dict[str, Any]:
         spent = self._progress.spent
         return {
             "run": result.run_id,
             "status": result.status,
-            "message": result.message,
+            "message": redact(result.message),
             "success": result.success,
             "score": result.score,
             "score_state": result.score_state,
-            "score_detail": result.score_detail,
+            "score_detail": redact(result.score_detail),
             "steps": result.steps,
             "models": self.log.manifest.models,
             "tokens_in": spent.tokens_in,
             "tokens_out": spent.tokens_out,
             "usd": round(spent.usd, 6),
+            "unpriced_calls": spent.unpriced,
             "folder": str(self.log.folder),
             "report": None if page is None else str(page),
         }

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hisa.cli.out import say
+
 if TYPE_CHECKING:
     from hisa.tasks.cache import FileCache
 
@@ -52,7 +54,7 @@ async def _fetch_all(cache: FileCache, wanted: Sequence[str]) -> int:
             await cache.get(url)
         except OperatorError as error:
             failed += 1
-            click.echo(f"{number}/{len(wanted)}  FAILED  {error}", err=True)
+            say(f"{number}/{len(wanted)}  FAILED  {error}", err=True)
         else:
             click.echo(
                 f"{number}/{len(wanted)}  {'there  ' if held else 'fetched'} {url}", err=True
@@ -87,7 +89,7 @@ def coverage(folder: Path | None, public: str | None, as_json: bool) -> None:
         click.echo(json.dumps(report, indent=2))
         return
     for line in _lines(report):
-        click.echo(line)
+        say(line)
 
 
 def _of_folder(folder: Path) -> dict[str, Any]:

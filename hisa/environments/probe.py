@@ -88,7 +88,9 @@ def _modules() -> Probe:
 def _isolation() -> Probe:
     kind = namespaces.which()
     fix = "" if kind != "none" else "run as root, or apt-get install bubblewrap"
-    return Probe("isolation", kind != "none", _ISOLATION[kind], fix)
+    refused = "; ".join(f"{way}: {why}" for way, why in namespaces.refusals().items())
+    detail = f"{_ISOLATION[kind]} ({refused})" if refused else _ISOLATION[kind]
+    return Probe("isolation", kind != "none", detail, fix)
 
 
 def _overlay() -> Probe:

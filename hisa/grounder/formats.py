@@ -15,7 +15,14 @@ from hisa.observation import Screenshot
 from hisa.prompts import render
 from hisa.protocols import ImagePart, Message, TextPart
 
-__all__ = ["FORMATS", "GTA1Format", "GroundingFormat", "open_format", "smart_resize"]
+__all__ = [
+    "FORMATS",
+    "GTA1Format",
+    "GroundingFormat",
+    "RelativeFormat",
+    "open_format",
+    "smart_resize",
+]
 
 PATCH = 28
 """Side, in pixels, of what Qwen2.5-VL models see as one token."""
@@ -137,19 +144,70 @@ class GTA1Format:
         return Point(x, y)
 
 
-FORMATS: dict[str, Callable[[], GroundingFormat]] = {"gta1": GTA1Format}
+class RelativeFormat:
+    """Models that answer in parts of each side, whatever size the picture has.
+
+    Args:
+        name: as in the setting.
+        whole: what the right and the lower edge are called.
+    """
+
+    max_tokens = 32
+
+    def __init__(self, name: str, whole: float) -> None:
+        self.name = name
+        self._whole = whole
+
+    def prepare(
+        self, screenshot: Screenshot, description: str
+    ) -> tuple[Screenshot, tuple[Message, ...]]:
+        """The picture as it is, and the two messages."""
+        system = render("element_locator_relative", whole=f"{self._whole:g}")
+        return screenshot, (
+            Message("system", (TextPart(system),)),
+            Message("user", (ImagePart(screenshot), TextPart(description))),
+        )
+
+    def parse(self, text: str, sent: Size) -> Point:
+        """The point of an answer that is one pair and nothing else.
+
+        Raises:
+            NotFound: anything else, or a point outside the picture.
+        """
+        match = _PAIR.fullmatch(text.strip())
+        if match is None:
+            raise NotFound(f"the answer {text[:80]!r} is not one pair (x,y)")
+        x, y = float(match[1]) / self._whole, float(match[2]) / self._whole
+        if not (x <= 1 and y <= 1):
+            raise NotFound(f"the answer {match[0]} is beyond {self._whole:g}, the picture's edge")
+        return Point(min(x * sent.width, sent.width - 1), min(y * sent.height, sent.height - 1))
+
+
+FORMATS: dict[str, Callable[[], GroundingFormat]] = {
+    "gta1": GTA1Format,
+    "thousand": lambda: RelativeFormat("thousand", 1000),
+    "unit": lambda: RelativeFormat("unit", 1),
+}
 """Every format by the name used in settings."""
+_BY_COORDINATES = {"pixels": "gta1", "thousand": "thousand", "unit": "unit"}
 
 
-def open_format(name: str) -> GroundingFormat:
+def open_format(name: str, coordinates: str = "") -> GroundingFormat:
     """The format of that name.
+
+    Args:
+        name: as in the setting; "auto": by ``coordinates``.
+        coordinates: how the model writes points, as its profile says; empty: not known.
 
     Raises:
         ConfigError: there is none.
     """
+    if name == "auto":
+        name = _BY_COORDINATES.get(coordinates, "gta1")
     if name not in FORMATS:
+        known = ", ".join(["auto", *sorted(FORMATS)])
         raise ConfigError(
-            f"grounder.format = {name!r}: no such format; known are {', '.join(sorted(FORMATS))}",
+            f"grounder.format = {name!r}: no such format; known are {known}",
             fix="--set grounder.format=gta1",
         )
     return FORMATS[name]()

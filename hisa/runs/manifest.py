@@ -15,6 +15,7 @@ from hisa.endings import ScoreState
 from hisa.events import Event, ModelCalled, RunFinished, RunResumed, StepFinished
 from hisa.models.ledger import Totals as RoleTotals
 from hisa.protocols import Task
+from hisa.runs.private import write_private
 
 __all__ = ["MANIFEST_VERSION", "Manifest", "TaskRecord", "Totals", "versions"]
 
@@ -144,7 +145,7 @@ class Manifest(_Record):
         """Replace the file as a whole: a reader sees the old one or the new one."""
         temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         try:
-            temporary.write_text(self.model_dump_json(indent=1), encoding="utf-8")
+            write_private(temporary, self.model_dump_json(indent=1).encode())
             os.replace(temporary, path)
         except OSError:
             temporary.unlink(missing_ok=True)

@@ -10,6 +10,7 @@ from PIL import Image
 from hisa.errors import ConfigError, NotFound
 from hisa.geometry import Point, Size
 from hisa.grounder.formats import FORMATS, GTA1Format, open_format, smart_resize
+from hisa.models.profiles import find
 from hisa.observation import Screenshot
 from hisa.protocols import ImagePart, TextPart
 
@@ -138,5 +139,38 @@ def test_junk_is_never_a_point(text: str) -> None:
 def test_formats_open_by_name() -> None:
     for name in FORMATS:
         assert open_format(name).name == name
-    with pytest.raises(ConfigError, match="known are gta1"):
+    with pytest.raises(ConfigError, match="known are auto, gta1, thousand, unit"):
         open_format("nosuch")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "point"),
+    [
+        ("thousand", "(500,250)", Point(640, 180)),
+        ("thousand", "(1000, 1000)", Point(1279, 719)),
+        ("unit", "(0.5,0.25)", Point(640, 180)),
+    ],
+)
+def test_points_in_parts_of_the_picture(name: str, text: str, point: Point) -> None:
+    assert open_format(name).parse(text, Size(1280, 720)) == point
+
+
+@pytest.mark.parametrize(("name", "text"), [("thousand", "(1001,2)"), ("unit", "(640,360)")])
+def test_a_point_beyond_the_edge_is_not_found(name: str, text: str) -> None:
+    with pytest.raises(NotFound):
+        open_format(name).parse(text, Size(1280, 720))
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        ("HelloKKMe/GTA1-7B", "gta1"),
+        ("ByteDance-Seed/UI-TARS-1.5-7B", "gta1"),
+        ("Qwen/Qwen3-VL-8B-Instruct", "thousand"),
+        ("zai-org/GLM-4.5V", "thousand"),
+        ("moonshotai/Kimi-VL-A3B-Instruct", "unit"),
+        ("anything", "gta1"),
+    ],
+)
+def test_the_format_follows_the_models_name(model: str, name: str) -> None:
+    assert open_format("auto", find(model).coordinates).name == name

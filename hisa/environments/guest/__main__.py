@@ -13,8 +13,10 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
+from .cage import cage
+from .confine import Limits, confine, own_keyring
 from .session import APPLICATION_ENVIRONMENT, Session
 
 __all__ = ["main"]
@@ -35,6 +37,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--idle", type=float, default=0.0, help="end after so many seconds; 0: no")
     parser.add_argument("--compat", action="store_true", help="ask for no token")
     parser.add_argument("--parent", action="store_true", help="end when the parent ends")
+    parser.add_argument("--limits", type=Limits.parse, help="PROCESSES,MEMORY_MB,OPEN_FILES")
     parser.add_argument("--cage", default="", help="put commands in bubblewrap, this folder open")
     return parser.parse_args()
 
@@ -47,15 +50,6 @@ def _listen(arguments: argparse.Namespace) -> socket.socket:
     listening.bind(("127.0.0.1", arguments.port))
     listening.listen(128)
     return listening
-
-
-def _cage(folder: str) -> Callable[[Sequence[str]], Sequence[str]] | None:
-    """Commands see the host read-only but for one folder, and no network."""
-    if not folder:
-        return None
-    prefix = ["bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/"]
-    prefix += ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--bind", folder, folder]
-    return lambda words: [*prefix, "--chdir", folder, "--", *words]
 
 
 def _watch_idle(seconds: float, idle: Callable[[], float], stop: Callable[[], None]) -> None:
@@ -81,10 +75,13 @@ def main() -> int:
     if token == "":
         sys.stderr.write("no token on standard input, and no --compat\n")
         return 2
+    if arguments.limits is not None:
+        confine(arguments.limits)
     if arguments.session:
         width, height = map(int, arguments.session.split("x"))
         Session(width, height).start()
     else:
+        own_keyring()
         os.environ.update({**APPLICATION_ENVIRONMENT, "DISPLAY": arguments.display})
     serve(arguments, token)
     return 0
@@ -104,15 +101,16 @@ def serve(arguments: argparse.Namespace, token: str | None) -> None:
     access = Access(screen)
     own = frozenset({1, os.getpid()})
     work = (lambda: work_done(own)) if arguments.session else None
-    cage = _cage(arguments.cage)
+    display = arguments.display
+    wrap = cage(display, arguments.cage, os.environ) if display else None
     typed = TypedRoutes(
         screen,
         Actor(screen, own=bool(arguments.session), work=work),
         access,
         work=work,
-        wrap=cage,
+        wrap=wrap,
     )
-    stock = StockRoutes(screen, access, wrap=cage)
+    stock = StockRoutes(screen, access, wrap=wrap)
     server = GuestServer(_listen(arguments), {**stock.routes(), **typed.routes()}, token)
     if arguments.session:
         _await_window_manager(screen.has_window_manager)

@@ -15,7 +15,7 @@ from typing import Any
 from PIL import Image
 
 from .screen import Screen
-from .server import Answer, Refused, Request, Routes, answer_json
+from .server import Answer, Refused, Request, Routes, answer_file, answer_json
 from .stock_bodies import form_of
 
 __all__ = ["FileRoutes"]
@@ -53,13 +53,7 @@ class FileRoutes:
     # ---------------------------------------------------------------- files
 
     def _file(self, request: Request) -> Answer:
-        path = _expanded(_field(_form(request), "file_path"))
-        try:
-            stream = open(path, "rb")  # noqa: SIM115 - the server closes it when it is sent
-        except (OSError, ValueError) as error:
-            raise Refused(404, f"{path}: {error}") from error
-        length = os.fstat(stream.fileno()).st_size
-        return Answer(kind="application/octet-stream", stream=stream, length=length)
+        return answer_file(_expanded(_field(_form(request), "file_path")), request.query)
 
     def _list_directory(self, request: Request) -> Answer:
         path = _expanded(_field(request.json(), "path"))
@@ -98,8 +92,7 @@ class FileRoutes:
     def _get_wallpaper(self, _: Request) -> Answer:
         if self._wallpaper is None:
             raise Refused(404, "the wallpaper is one plain colour")
-        with open(self._wallpaper, "rb") as file:
-            return Answer(file.read(), "image/png")
+        return answer_file(self._wallpaper, {}, "image/png")
 
     def _change_wallpaper(self, request: Request) -> Answer:
         path = _expanded(_field(request.json(), "path"))
@@ -141,10 +134,9 @@ class FileRoutes:
             recorder.kill()
             recorder.wait()
         try:
-            with open(_RECORDING, "rb") as file:
-                return Answer(file.read(), "video/mp4")
-        except OSError as error:
-            raise Refused(500, f"the recording failed: {error}") from error
+            return answer_file(_RECORDING, {}, "video/mp4")
+        except Refused as refusal:
+            raise Refused(500, f"the recording failed: {refusal}") from refusal
 
 
 def _text(text: str) -> Answer:
