@@ -127,7 +127,7 @@ class RunLog:
             shutil.rmtree(folder, ignore_errors=True)
             why = error.strerror if isinstance(error, OSError) else str(error)
             raise LogFailed(
-                f"cannot begin a run under {str(root)!r}: {why}",
+                f"cannot write a run into {str(root)!r}: {why}",
                 fix="free some space, or choose another folder: --set run.folder=FOLDER",
             ) from error
         return log
