@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
 
-from hisa.errors import (
-    ActionRefused,
-    BudgetExceeded,
-    EnvironmentFailed,
-    HisaError,
-    InvalidReply,
-    ModelUnavailable,
-    NotFound,
-)
-from hisa.events import Acted, Evaluated, Event, Failed, Observed, RunFinished, StepFinished
+from hisa.conclusion import Conclusion, uncancel, write_end
+from hisa.errors import ActionRefused, InvalidReply, LogFailed, NotFound
+from hisa.events import Acted, Observed, Recorder, StepFinished
 from hisa.observation import Observation
 from hisa.protocols import (
     Environment,
@@ -28,6 +19,7 @@ from hisa.protocols import (
     Grounder,
     Outcome,
     Planner,
+    Result,
     Scorer,
     StateManager,
     Task,
@@ -39,32 +31,6 @@ __all__ = ["Agent", "Recorder", "Result"]
 
 MAX_UNUSABLE = 3
 """Steps in a row without a usable reply after which the model is given up."""
-
-
-class Recorder(Protocol):
-    """Where a run is written down; `hisa.runs.RunLog` is one."""
-
-    id: str
-    step: int
-
-    def emit(self, event: Event, /) -> object:
-        """Record an event; what comes back is not looked at."""
-        ...
-
-    async def save(self, png: bytes, /) -> str:
-        """Keep a picture; its SHA-256 comes back."""
-        ...
-
-
-@dataclass(frozen=True)
-class Result:
-    """How a run ended."""
-
-    run_id: str
-    status: ExitStatus
-    message: str = ""
-    score: float | None = None
-    steps: int = 0
 
 
 @dataclass(frozen=True)
@@ -85,6 +51,7 @@ class Agent:
         elements: ask the environment for accessibility elements in each look, for a planner
             that reads them.
         settle: longest wait, in seconds, for the screen to stop changing.
+        stale: seconds after which a look is taken again before the planner gets it.
     """
 
     def __init__(
@@ -100,47 +67,71 @@ class Agent:
         max_steps: int = 50,
         elements: bool = True,
         settle: float = 3.0,
+        stale: float = 1.0,
     ) -> None:
         self.planner, self.grounder, self.state, self.tools = planner, grounder, state, tools
         self.environment, self.scorer, self.log = environment, scorer, log
         self.max_steps, self.elements, self.settle = max_steps, elements, settle
+        self.stale, self._looked_at = stale, -float("inf")
         self._unusable = 0
         self._seconds: dict[str, float] = {}
 
-    async def run(self, task: Task, *, done: int = 0) -> Result:
-        """Run a task to its end; it always ends with one `ExitStatus`.
+    async def run(
+        self,
+        task: Task,
+        *,
+        done: int = 0,
+        on_result: Callable[[Result], object] = lambda _: None,
+    ) -> Result:
+        """Run a task to its end and score it, tell the result, then learn from the run.
 
         Args:
             task: what to do.
             done: steps already done, where a run goes on: the desktop and the state are as
                 they were after that step.
+            on_result: gets the result before anything is learned, which can take long.
+
+        Raises:
+            LogFailed: the log cannot be written.
+            Exception: a defect, or an `OperatorError` that no exit status stands for; the log
+                has the traceback and an end.
         """
+        result = await self.perform(task, done=done)
+        on_result(result)
+        await self.learn(result)
+        return result
+
+    async def perform(self, task: Task, *, done: int = 0) -> Result:
+        """`run` without learning."""
         self._task = task
         try:
             ending = await self._episode(done)
-        except BudgetExceeded as error:
-            ending = _Ending("budget", str(error))
-        except (ModelUnavailable, InvalidReply) as error:
-            ending = _Ending("model_error", str(error))
-        except EnvironmentFailed as error:
-            self._failed("environment", error)
-            ending = _Ending("environment_error", str(error))
         except asyncio.CancelledError:
-            self._uncancel()
+            uncancel()
             ending = _Ending("stopped", "stopped by a person")
-        except Exception as error:  # a defect: written down, then seen by the developer
-            self._failed("hisa", error)
+        except LogFailed:
             raise
-        score = await self._conclude(ending)
-        self.log.emit(RunFinished(exit_status=ending.status, message=ending.message, score=score))
-        return Result(self.log.id, ending.status, ending.message, score, self.log.step)
+        except Exception as error:  # the border of a run: each gets exactly one end in its log
+            status = write_end(self.log, error)
+            if status is None:
+                raise
+            ending = _Ending(status, str(error))
+        return await self._conclusion.finish(self._task, ending.status, ending.message)
+
+    async def learn(self, result: Result) -> None:
+        """Learn from the run that was performed last; see `Conclusion.learn`."""
+        await self._conclusion.learn(self._task, result)
+
+    @property
+    def _conclusion(self) -> Conclusion:
+        return Conclusion(self.scorer, self.state, self.environment, self.log)
 
     async def _episode(self, done: int) -> _Ending:
         if not done:
             await self.environment.reset()  # 1: the initial state and the first screenshot
             self._task = await self.scorer.prepare(self._task, self.environment)
             await self.state.recall(self._task)  # 2: patterns and SOPs, made into advice
-        observation = await self._look()
+        observation = await self._see()
         for number in range(done + 1, self.max_steps + 1):
             self.log.step = number
             observation, outcome = await self.step(self._task, observation)
@@ -151,13 +142,15 @@ class Agent:
     async def step(self, task: Task, before: Observation) -> tuple[Observation, Outcome]:
         """Steps 3 to 6 of the paper: plan, ground, act, abstract, refine."""
         self._seconds = {}
+        if _now() - self._looked_at > self.stale:  # a planner is told that it looks at now
+            before = await self._see()
         grounded, outcome = await self._plan_and_act(task, before)
-        with self._phase("observe"):
-            after = before if outcome.ends else await self._look()
+        after = before if outcome.ends else await self._see()
         with self._phase("abstract"):
             await self.state.abstract(grounded, before, after, outcome)  # 5
-        with self._phase("refine"):
-            await self.state.refine_if_due(task)  # 6: every N steps
+        if not outcome.ends:
+            with self._phase("refine"):
+                await self.state.refine_if_due(task)  # 6: every N steps
         self.log.emit(StepFinished(seconds=self._seconds))
         return after, outcome
 
@@ -183,6 +176,12 @@ class Agent:
         self.log.emit(Acted(tool=call.tool, input=call.input, ok=False, error=failure))
         return GroundedCall(call, call.input, call.actions), outcome
 
+    async def _see(self) -> Observation:
+        with self._phase("observe"):
+            observation = await self._look()
+        self._looked_at = _now()
+        return observation
+
     async def _look(self) -> Observation:
         started = time.monotonic()
         observation = await self.environment.observe(elements=self.elements, settle=self.settle)
@@ -205,40 +204,16 @@ class Agent:
         )
         return observation
 
-    async def _conclude(self, ending: _Ending) -> float | None:
-        """Steps 7 and 8. What breaks here is recorded and does not change how the run ended."""
-        score: float | None = None
-        task = self._task
-        try:
-            if ending.status in ("succeeded", "infeasible"):
-                await self.state.induct(task, self.log.id)  # 7: never sees the score
-            if ending.status not in ("environment_error", "stopped"):
-                score, detail = await self.scorer.score(task, self.environment, ending.status)  # 8
-                self.log.emit(Evaluated(score=score, detail=detail))
-                won = score > 0 if score is not None else ending.status == "succeeded"
-                await self.state.credit(won=won)
-        except asyncio.CancelledError:
-            self._uncancel()
-        except HisaError as error:
-            self._failed("conclusion", error)
-        return score
-
-    def _failed(self, where: str, error: Exception) -> None:
-        text = "".join(traceback.format_exception(error))
-        self.log.emit(
-            Failed(where=where, kind=type(error).__name__, message=str(error), traceback=text)
-        )
-
-    @staticmethod
-    def _uncancel() -> None:
-        current = asyncio.current_task()
-        if current is not None:
-            current.uncancel()
-
     @contextmanager
     def _phase(self, name: str) -> Iterator[None]:
         started = time.monotonic()
         try:
             yield
         finally:
-            self._seconds[name] = time.monotonic() - started
+            seconds = time.monotonic() - started
+            self._seconds[name] = self._seconds.get(name, 0.0) + seconds
+
+
+def _now() -> float:
+    """Seconds that no clock change moves; they go on while the machine is suspended."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))

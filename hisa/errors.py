@@ -11,6 +11,8 @@
     │   ├── ConfigError      bad setting
     │   ├── BudgetExceeded   a limit on tokens, money or time was reached
     │   ├── EnvironmentFailed  the machine is broken or gone (never a wrong answer, never score 0)
+    │   ├── LogFailed        the run's own log cannot be written
+    │   ├── CheckFailed      a task's check could not be carried out (never a score)
     │   ├── ModelUnavailable   the model's endpoint cannot be used
     │   └── StoreError       the pattern store cannot be used as asked
     └── DeveloperError       a defect in HiSA, a plug-in or a test: traceback
@@ -25,11 +27,13 @@ from __future__ import annotations
 __all__ = [
     "ActionRefused",
     "BudgetExceeded",
+    "CheckFailed",
     "ConfigError",
     "DeveloperError",
     "EnvironmentFailed",
     "HisaError",
     "InvalidReply",
+    "LogFailed",
     "ModelFacingError",
     "ModelUnavailable",
     "NotFound",
@@ -115,6 +119,18 @@ class BudgetExceeded(OperatorError):
 
 class EnvironmentFailed(OperatorError):
     """The machine is broken or gone. Never a wrong answer, never score 0."""
+
+    exit_code = 3
+
+
+class LogFailed(OperatorError):
+    """The run's log cannot be written, so nothing more of the run can be known."""
+
+    exit_code = 3
+
+
+class CheckFailed(OperatorError):
+    """A task's check could not be carried out: it says nothing of the agent or the machine."""
 
     exit_code = 3
 

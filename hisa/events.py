@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
+from hisa.endings import ScoreState
 from hisa.verdicts import StepVerdict, split_verdict
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "ImageSink",
     "Induced",
     "Instructed",
+    "Learned",
     "LoopDetected",
     "ModelAsked",
     "ModelCalled",
@@ -41,6 +43,7 @@ __all__ = [
     "PlaceFound",
     "PlanRejected",
     "Planned",
+    "Recorder",
     "Refined",
     "RunFinished",
     "RunResumed",
@@ -384,26 +387,56 @@ class Failed(_Event):
 
     type: Literal["failed"] = "failed"
     where: str
+    """"environment", "scoring", "learning", "refused", "hisa", or the part that tells it."""
     kind: str
     message: str
     traceback: str = ""
 
 
+def _with_score_state(data: Any, without: ScoreState) -> Any:
+    """Fields of an event whose writer did not know ``score_state``."""
+    if not isinstance(data, dict) or "score_state" in data:
+        return data
+    return {**data, "score_state": without if data.get("score") is None else "scored"}
+
+
 class Evaluated(_Event):
-    """The task was scored; None where it has no check."""
+    """The task's check was asked."""
 
     type: Literal["evaluated"] = "evaluated"
     score: float | None
     detail: str = ""
+    score_state: ScoreState = "no_check"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _older(cls, data: Any) -> Any:
+        return _with_score_state(data, "no_check")
 
 
 class RunFinished(_Event):
-    """A run ended."""
+    """A run ended; it can be learned from after that."""
 
     type: Literal["run_finished"] = "run_finished"
     exit_status: str
+    """One of `hisa.endings.Ending`."""
     message: str = ""
     score: float | None = None
+    score_state: ScoreState = "unscored"
+    score_detail: str = ""
+    """Why the score is what it is, or why there is none."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _older(cls, data: Any) -> Any:
+        return _with_score_state(data, "unscored")
+
+
+class Learned(_Event):
+    """Learning from a finished run is over, whether or not there was anything to learn."""
+
+    type: Literal["learned"] = "learned"
+    seconds: float = 0.0
 
 
 Event = Annotated[
@@ -431,7 +464,8 @@ Event = Annotated[
     | StepFinished
     | Failed
     | Evaluated
-    | RunFinished,
+    | RunFinished
+    | Learned,
     Field(discriminator="type"),
 ]
 
@@ -451,3 +485,14 @@ class ImageSink(Protocol):
 
     async def save(self, png: bytes, /) -> str:
         """Keep it; the SHA-256 in hex comes back."""
+
+
+class Recorder(ImageSink, Protocol):
+    """Where a run is written down; `hisa.runs.RunLog` is one."""
+
+    id: str
+    step: int
+
+    def emit(self, event: Event, /) -> object:
+        """Record an event; what comes back is not looked at."""
+        ...

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from hisa.actions import Action
+from hisa.endings import ExitStatus, Result, ScoreState, Scoring
 from hisa.geometry import Point
 from hisa.observation import Observation, Screenshot
 from hisa.verdicts import StepVerdict
@@ -36,9 +37,12 @@ __all__ = [
     "PatternStore",
     "Place",
     "Planner",
+    "Result",
     "Role",
     "Scope",
+    "ScoreState",
     "Scorer",
+    "Scoring",
     "StateManager",
     "StateView",
     "StepVerdict",
@@ -49,17 +53,6 @@ __all__ = [
     "Toolbox",
     "Usage",
 ]
-
-ExitStatus = Literal[
-    "succeeded",
-    "infeasible",
-    "max_steps",
-    "budget",
-    "stopped",
-    "model_error",
-    "environment_error",
-]
-"""How a run ended; a run always ends with exactly one of these."""
 
 Role = Literal["planner", "state", "grounder", "judge"]
 
@@ -74,7 +67,7 @@ class Task:
     setup: tuple[Mapping[str, Any], ...] = ()
     """Steps that bring the desktop to its initial state; `hisa.tasks` runs them."""
     check: Mapping[str, Any] | None = None
-    """How the result is scored; None: not scored."""
+    """How the result is scored; None: it has no check."""
     folder: str = ""
     """Where relative file names in ``setup`` and ``check`` are looked up."""
     results: tuple[str, ...] = ()
@@ -438,7 +431,7 @@ class StateManager(Protocol):
         ...
 
     async def induct(self, task: Task, run_id: str) -> tuple[Pattern, ...]:
-        """Level 3: patterns learned from the whole trajectory, stored."""
+        """Level 3: patterns learned from the whole trajectory, stored. The score is never given."""
         ...
 
     async def credit(self, *, won: bool | None) -> None:
@@ -571,10 +564,8 @@ class Scorer(Protocol):
         """
         ...
 
-    async def score(
-        self, task: Task, environment: Environment, status: ExitStatus
-    ) -> tuple[float | None, str]:
-        """Score in 0..1 (None: not scored) and one line why.
+    async def score(self, task: Task, environment: Environment, status: ExitStatus) -> Scoring:
+        """Score what was left behind. A check that cannot be carried out is "score_failed".
 
         Raises:
             EnvironmentFailed: the machine does not answer.

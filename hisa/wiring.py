@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 
 from hisa.agent import Agent
+from hisa.conclusion import write_end
 from hisa.config import Settings
 from hisa.environments.confirm import Ask, ConfirmedEnvironment
 from hisa.environments.desktop import DesktopEnvironment
 from hisa.environments.open import open_environment
-from hisa.errors import ConfigError, UsageError
-from hisa.events import Emit, Event, ModelCalled, Noted, RunStarted
+from hisa.errors import ConfigError, LogFailed, UsageError
+from hisa.events import Emit, Event, ModelCalled, Noted, RunFinished, RunStarted
 from hisa.geometry import Size
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import open_format
@@ -131,8 +133,36 @@ async def open_agent(
         workshop: a started environment, who to ask, who listens, events so far.
 
     Raises:
-        OperatorError: a part cannot be opened, with the command that fixes it.
+        OperatorError: a part cannot be opened, with the command that fixes it. The log has the
+            error, and an end.
     """
+    async with AsyncExitStack() as stack:
+        with _end_of_opening(log):
+            agent = await stack.enter_async_context(_opened(settings, task, log, workshop))
+        yield agent
+
+
+@contextmanager
+def _end_of_opening(log: RunLog) -> Iterator[None]:
+    """A run that ends before its agent is there has an end in its log too."""
+    try:
+        yield
+    except asyncio.CancelledError:
+        log.emit(RunFinished(exit_status="stopped", message="stopped by a person"))
+        raise
+    except LogFailed:
+        raise
+    except Exception as error:
+        status = write_end(log, error)
+        if status is not None:
+            log.emit(RunFinished(exit_status=status, message=str(error)))
+        raise
+
+
+@asynccontextmanager
+async def _opened(
+    settings: Settings, task: Task, log: RunLog, workshop: Workshop | None
+) -> AsyncIterator[Agent]:
     workshop = workshop or Workshop()
     emit = emitter(log, workshop.listeners)
     ledger = Ledger.from_events(workshop.calls)

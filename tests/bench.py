@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 from hisa.agent import Agent, Result
@@ -15,7 +16,7 @@ from hisa.planner.planner import GlobalPlanner
 from hisa.protocols import Environment, Model, ModelRequest, Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import Run, load_run
-from hisa.state.manager import build_state
+from hisa.state.manager import Memory, build_state
 from hisa.tasks.scorer import TaskScorer
 from hisa.tools.base import Tool
 from hisa.tools.builtin import bash_execution, gui_action, infeasible, termination, wait
@@ -63,6 +64,9 @@ class Bench:
         state: Model | None = None,
         environment: Environment | None = None,
         max_steps: int = 50,
+        memory: Memory | None = None,
+        settings: StateSettings | None = None,
+        stale: float = math.inf,
     ) -> None:
         self.task = Task("form", 'Enter "Ada" as the name and save the form.')
         self.environment = environment or FakeEnvironment()
@@ -70,7 +74,9 @@ class Bench:
         self.state_model = state or FunctionModel(state_words)
         emit = self.log.emit
         tools = ToolRegistry([Tool(function) for function in BUILT_IN], emit=emit)
-        self.state = build_state(self.state_model, StateSettings(), emit=emit)
+        self.state = build_state(
+            self.state_model, settings or StateSettings(), emit=emit, memory=memory
+        )
         self.agent = Agent(
             planner=GlobalPlanner(planner, tools, emit=emit),
             grounder=ElementsGrounder(emit=emit, min_score=0.6),
@@ -80,6 +86,7 @@ class Bench:
             scorer=TaskScorer(emit=emit),
             log=self.log,
             max_steps=max_steps,
+            stale=stale,
         )
 
     async def run(self) -> tuple[Result, Run]:

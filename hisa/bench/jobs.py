@@ -9,11 +9,11 @@ import asyncio
 import importlib
 import os
 import socket
+import sys
 import time
 import traceback
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -21,8 +21,9 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from hisa.agent import Result
 from hisa.config import Settings
-from hisa.errors import DeveloperError, EnvironmentFailed, ModelUnavailable, OperatorError
-from hisa.events import Event, Failed, RunFinished, StepFinished
+from hisa.endings import Ending, ScoreState, ending_of
+from hisa.errors import DeveloperError
+from hisa.events import Event, StepFinished
 from hisa.protocols import Environment, Task
 from hisa.redact import redact
 from hisa.runs.log import RunLog
@@ -31,6 +32,7 @@ from hisa.wiring import Workshop, open_agent
 
 __all__ = [
     "Job",
+    "JobDone",
     "MakeEnvironment",
     "Message",
     "RunEnded",
@@ -79,21 +81,28 @@ class StepDone(_Message):
 
 
 class RunEnded(_Message):
-    """The attempt is over; always the last message of a job.
+    """The attempt has its result; the run may still be learned from.
 
-    ``status`` is a run's exit status, or "refused" (the task or a setting cannot be used) or
-    "defect" (an error in HiSA; ``message`` holds the traceback).
+    Of a "defect" ``message`` holds the traceback.
     """
 
     type: Literal["ended"] = "ended"
-    status: str
+    status: Ending
     score: float | None = None
     message: str = ""
     steps: int = 0
     seconds: float = 0.0
+    score_state: ScoreState = "unscored"
+    score_detail: str = ""
 
 
-Message = Annotated[RunMade | StepDone | RunEnded, Field(discriminator="type")]
+class JobDone(_Message):
+    """The worker is free again; always the last message of a job."""
+
+    type: Literal["done"] = "done"
+
+
+Message = Annotated[RunMade | StepDone | RunEnded | JobDone, Field(discriminator="type")]
 
 message_adapter: TypeAdapter[Message] = TypeAdapter(Message)
 """Reads one message."""
@@ -119,7 +128,7 @@ def find_parts(name: str) -> MakeEnvironment | None:
 
 
 async def perform(job: Job) -> AsyncIterator[Message]:
-    """Make the attempt; messages come as things happen, and `RunEnded` comes last.
+    """Make the attempt; messages come as things happen: `RunEnded` with the result, `JobDone` last.
 
     Cancelling ends the run as "stopped".
     """
@@ -129,7 +138,7 @@ async def perform(job: Job) -> AsyncIterator[Message]:
         while True:
             message = await queue.get()
             yield message
-            if isinstance(message, RunEnded):
+            if isinstance(message, JobDone):
                 return
     finally:
         if not work.done():
@@ -139,38 +148,64 @@ async def perform(job: Job) -> AsyncIterator[Message]:
 
 async def _guarded(job: Job, tell: Callable[[Message], None]) -> None:
     """`_attempt`, with everything that can go wrong as an ending."""
-    started = time.monotonic()
+    teller = _Teller(tell)
     try:
-        ended = await _attempt(job, tell)
-    except EnvironmentFailed as error:
-        ended = RunEnded(status="environment_error", message=str(error))
-    except ModelUnavailable as error:
-        ended = RunEnded(status="model_error", message=str(error))
-    except OperatorError as error:
-        ended = RunEnded(status="refused", message=str(error))
-    except Exception:  # noqa: BLE001 - the border of an attempt: a defect does not end the bench
-        ended = RunEnded(status="defect", message=traceback.format_exc())
+        await _attempt(job, teller)
     except asyncio.CancelledError:
-        tell(RunEnded(status="stopped", message="stopped by a person"))
+        teller.end(RunEnded(status="stopped", message="stopped by a person"))
         raise
-    tell(ended.model_copy(update={"seconds": time.monotonic() - started}))
+    except Exception as error:  # noqa: BLE001 - the border of an attempt: a defect does not end the bench
+        ending = ending_of(error)
+        words = traceback.format_exc() if ending == "defect" else str(error)
+        teller.end(RunEnded(status=ending, message=redact(words)))
+    tell(JobDone())
 
 
-async def _attempt(job: Job, tell: Callable[[Message], None]) -> RunEnded:
+class _Teller:
+    """Tells what happens in an attempt, and one end of it: the first.
+
+    What breaks once the result is known, such as learning from it or ending its desktop, goes to
+    standard error and changes nothing of it.
+    """
+
+    def __init__(self, tell: Callable[[Message], None]) -> None:
+        self.tell = tell
+        self._started = time.monotonic()
+        self._ended = False
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, StepFinished):
+            self.tell(StepDone(step=event.step))
+
+    def result(self, result: Result) -> None:
+        self.end(
+            RunEnded(
+                status=result.status,
+                score=result.score,
+                message=redact(result.message),
+                steps=result.steps,
+                score_state=result.score_state,
+                score_detail=redact(result.score_detail),
+            )
+        )
+
+    def end(self, ended: RunEnded) -> None:
+        if self._ended:
+            sys.stderr.write(f"after the result: {ended.status}: {ended.message}\n")
+            return
+        self._ended = True
+        self.tell(ended.model_copy(update={"seconds": time.monotonic() - self._started}))
+
+
+async def _attempt(job: Job, teller: _Teller) -> None:
     settings = Settings.model_validate(job.settings)
     task = load_task(job.task, seed=settings.run.seed)
     maker = find_parts(job.environment)
-    watch = _Watch(tell)
     with RunLog.create(
         Path(job.runs), task, settings=settings.model_dump(mode="json"), seed=settings.run.seed
     ) as log:
-        tell(RunMade(run=log.id, host=socket.gethostname(), process=os.getpid()))
-        try:
-            result = await _run(settings, task, log, maker=maker, watch=watch)
-        except OperatorError as error:
-            log.emit(RunFinished(exit_status=_status(error), message=str(error)))
-            raise
-    return _ended(result, watch)
+        teller.tell(RunMade(run=log.id, host=socket.gethostname(), process=os.getpid()))
+        await _run(settings, task, log, maker=maker, teller=teller)
 
 
 async def _run(
@@ -179,49 +214,15 @@ async def _run(
     log: RunLog,
     *,
     maker: MakeEnvironment | None,
-    watch: _Watch,
-) -> Result:
+    teller: _Teller,
+) -> None:
     async with AsyncExitStack() as stack:
-        workshop = Workshop(listeners=[watch])
+        workshop = Workshop(listeners=[teller])
         if maker is not None:
 
             async def enter() -> Environment:
                 return await stack.enter_async_context(maker(settings, task))
 
-            workshop = Workshop(environment=enter, listeners=[watch])
+            workshop = Workshop(environment=enter, listeners=[teller])
         agent = await stack.enter_async_context(open_agent(settings, task, log, workshop))
-        return await agent.run(task)
-
-
-def _status(error: OperatorError) -> str:
-    return "model_error" if isinstance(error, ModelUnavailable) else "environment_error"
-
-
-@dataclass
-class _Watch:
-    """Hears the events of a run."""
-
-    tell: Callable[[Message], None]
-    broke_at_the_end: str = ""
-    """Why the machine could not be scored."""
-
-    def __call__(self, event: Event) -> None:
-        if isinstance(event, StepFinished):
-            self.tell(StepDone(step=event.step))
-        elif isinstance(event, Failed) and event.where == "conclusion":
-            broke = event.kind == EnvironmentFailed.__name__
-            self.broke_at_the_end = event.message if broke else ""
-
-
-def _ended(result: Result, watch: _Watch) -> RunEnded:
-    """How the attempt ended: a machine that broke while it was scored broke the attempt."""
-    broke = watch.broke_at_the_end
-    if broke and result.score is None and result.status != "stopped":
-        return RunEnded(
-            status="environment_error",
-            message=f"could not be scored ({result.status}): {broke}",
-            steps=result.steps,
-        )
-    return RunEnded(
-        status=result.status, score=result.score, message=redact(result.message), steps=result.steps
-    )
+        await agent.run(task, on_result=teller.result)

@@ -212,27 +212,34 @@ class AttemptLedger:
             EnvironmentFailed: the disk refuses it.
         """
         line = (record.model_dump_json(by_alias=True) + "\n").encode()
+        end = os.lseek(self._file, 0, os.SEEK_END)
         try:
             if os.write(self._file, line) != len(line):
-                raise EnvironmentFailed(f"{self.folder / ATTEMPTS}: the disk is full", fix="df -h")
+                raise OSError("the disk took only a part of it")
         except OSError as error:
+            os.ftruncate(self._file, end)  # another lane may write after it
             raise EnvironmentFailed(
-                f"{self.folder / ATTEMPTS}: {error.strerror}", fix="df -h"
+                f"cannot write {self.folder / ATTEMPTS}: {error.strerror or error}", fix="df -h"
             ) from error
         self._book.take(record)
 
     def again(self, statuses: Collection[str]) -> int:
-        """Set results aside that ended so, and slots given up: they are due again.
+        """Set results aside that ended or were scored so, and slots given up: they are due again.
 
-        How many came due comes back. The old attempts are kept, and marked.
+        Returns the number of slots that became due. The old attempts are kept, and marked.
+
+        Args:
+            statuses: of `hisa.endings.Ending` and `hisa.endings.ScoreState`.
         """
         count = 0
         for slot in self.plan.slots:
             standing = self.standing(slot)
             given_up = standing.given_up and "environment_error" in statuses
             result = standing.result
-            ended = result.finished.status if result and result.finished else ""
-            if not given_up and ended not in statuses:
+            finished = result.finished if result else None
+            ended = finished.status if finished else ""
+            chosen = finished and {finished.status, finished.score_state} & set(statuses)
+            if not given_up and not chosen:
                 continue
             count += 1
             for attempt in standing.attempts if given_up else [result]:

@@ -8,7 +8,8 @@ from typing import Literal
 from pydantic import BaseModel
 
 from hisa.bench.ledger import RUNS, Attempt
-from hisa.bench.summary import UNUSABLE, is_success
+from hisa.bench.summary import UNUSABLE
+from hisa.endings import ScoreState, is_success
 from hisa.errors import UsageError
 from hisa.models.ledger import Totals
 from hisa.runs.read import Run, load_run
@@ -77,11 +78,12 @@ class Measure(BaseModel):
     message: str = ""
     usage: Usage | None = None
     """None where the run folder cannot be read."""
+    score_state: ScoreState = "unscored"
 
     @property
     def scored(self) -> bool:
         """Whether it counts in success rates."""
-        return self.score is not None
+        return self.score_state == "scored"
 
     @property
     def usable(self) -> bool:
@@ -91,7 +93,7 @@ class Measure(BaseModel):
     @property
     def success(self) -> bool:
         """Whether the task is done, wholly."""
-        return is_success(self.score)
+        return is_success(self.status, self.score_state, self.score)
 
 
 def measure(folder: Path, attempt: Attempt, domain: str) -> Measure:
@@ -108,6 +110,7 @@ def measure(folder: Path, attempt: Attempt, domain: str) -> Measure:
         run=attempt.run,
         status=ended.status,
         score=ended.score,
+        score_state=ended.score_state,
         message=ended.message,
         usage=usage,
     )

@@ -41,8 +41,9 @@ def _head(report: Report) -> str:
     models = ", ".join(f"{role}: {name}" for role, name in report.models.items())
     return (
         f"Suite {report.suite}; {models}; environment {report.environment}. "
-        f"{sums['slots']} attempts planned: {sums['scored']} scored, {sums['unscored']} without a "
-        f"check, {sums['unusable']} unusable, {sums['given_up']} given up, {sums['missing']} not "
+        f"{sums['slots']} attempts planned: {sums['scored']} scored, {sums['no_check']} without a "
+        f"check, {sums['score_failed']} whose check failed, {sums['unscored']} not scored, "
+        f"{sums['unusable']} unusable, {sums['given_up']} given up, {sums['missing']} not "
         f"run yet. {sums['environment_errors']} tries broke a machine, {sums['lost']} were lost."
         + _starts(report)
     )
@@ -137,7 +138,7 @@ def _tiles(main: Group, baseline: Group | None) -> list[tuple[str, str, str]]:
         ),
         ("tokens an attempt", _tokens(main.tokens or 0), against("tokens", ",.0f")),
         ("steps an attempt", shown(main.steps, ".1f"), against("steps", ".1f")),
-        ("said done, scored 0", false, f"of {main.said_done} that said done"),
+        ("said done, was not", false, f"of {main.said_done} that said done"),
     ]
 
 

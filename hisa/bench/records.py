@@ -14,7 +14,9 @@ from __future__ import annotations
 import time
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+
+from hisa.endings import ScoreState
 
 __all__ = [
     "RECORD_VERSION",
@@ -77,7 +79,7 @@ class AttemptRunning(_Record):
 
 
 class AttemptFinished(_Record):
-    """It came to an end; ``status`` is an exit status of a run, or "refused" or "defect"."""
+    """It came to an end; ``status`` is one of `hisa.endings.Ending`."""
 
     type: Literal["finished"] = "finished"
     run: str = ""
@@ -86,6 +88,18 @@ class AttemptFinished(_Record):
     message: str = ""
     steps: int = 0
     seconds: float = 0.0
+    score_state: ScoreState = "unscored"
+    score_detail: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _older(cls, data: Any) -> Any:
+        """Records of a HiSA that told no ``score_state``."""
+        if not isinstance(data, dict) or "score_state" in data:
+            return data
+        agent_ended = data.get("status") in ("succeeded", "infeasible", "max_steps", "budget")
+        without = "no_check" if agent_ended else "unscored"
+        return {**data, "score_state": without if data.get("score") is None else "scored"}
 
 
 class AttemptLost(_Record):

@@ -16,6 +16,7 @@ from hisa.bench.records import Plan
 from hisa.bench.starts import Starts, StartSums, check_starts
 from hisa.bench.stats import length_buckets, mean, paired, pass_hat_k, wilson
 from hisa.bench.summary import summarise
+from hisa.runs import wording
 
 __all__ = ["Comparison", "Group", "Report", "Trouble", "build_report"]
 
@@ -42,7 +43,7 @@ class Group(BaseModel):
     said_done: int = 0
     """Scored attempts that ended with "succeeded"."""
     false_success: float | None = None
-    """The share of those that scored 0."""
+    """The share of those that are no success."""
     usd: float | None = None
     unpriced: int = 0
     """Calls without a known price: with any, ``usd`` is a lower bound."""
@@ -241,7 +242,7 @@ def group(name: str, results: Sequence[Measure]) -> Group:
         score=mean([result.score for result in scored if result.score is not None]),
         pass_hat=_pass_hat(scored),
         said_done=len(done),
-        false_success=mean([float(result.score == 0) for result in done]),
+        false_success=mean([float(not result.success) for result in done]),
         usd=average(lambda usage: usage.usd),
         unpriced=sum(usage.unpriced for usage in usages),
         tokens=average(lambda usage: usage.tokens_in + usage.tokens_out),
@@ -377,11 +378,13 @@ def _tasks(parts: dict[str, list[Measure]]) -> list[TaskRow]:
 def _troubles(standing: Standing) -> list[Trouble]:
     """Why a slot has no score; nothing where it has one."""
     result = standing.result.finished if standing.result else None
-    if result is not None and result.score is not None:
+    if result is not None and result.score_state == "scored":
         return []
     what, message = "not run yet", ""
     if result is not None:
-        what, message = f"{result.status}, not scored", result.message
+        what = f"{result.status}, {wording.score(result.score_state, None)}"
+        failed = result.score_state == "score_failed"
+        message = result.score_detail if failed else result.message
     elif standing.attempts:
         last = standing.attempts[-1]
         what = (

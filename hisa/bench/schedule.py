@@ -6,10 +6,10 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from hisa.bench.executors.base import Executor, Worker, WorkerLost
-from hisa.bench.jobs import Job, RunEnded, RunMade, StepDone
+from hisa.bench.jobs import Job, JobDone, RunEnded, RunMade, StepDone
 from hisa.bench.ledger import AttemptLedger
 from hisa.bench.records import (
     AttemptFinished,
@@ -19,6 +19,7 @@ from hisa.bench.records import (
     Slot,
 )
 from hisa.bench.starts import StartCheck, Starts
+from hisa.endings import Ending, ScoreState, is_success
 from hisa.errors import EnvironmentFailed
 
 __all__ = ["Bench", "Progress"]
@@ -37,11 +38,17 @@ class Progress:
     number: int
     worker: str
     steps: int = 0
-    end: str | None = None
+    end: Ending | Literal["lost"] | None = None
     score: float | None = None
     message: str = ""
     start: StartCheck | None = None
     """Its start against its task's reference, once it ended and where there is one."""
+    score_state: ScoreState = "unscored"
+
+    @property
+    def success(self) -> bool:
+        """Whether it ended and did its task."""
+        return self.end is not None and is_success(self.end, self.score_state, self.score)
 
 
 class Bench:
@@ -152,7 +159,12 @@ class Bench:
                         ended = message
                         fields = {"run": run, **message.model_dump(exclude={"type"})}
                         self._ledger.write(AttemptFinished.model_validate({**key, **fields}))
+                        await self._tell(told, ended)
+                    case JobDone():
+                        pass
         except WorkerLost as error:
+            if ended is not None:  # it died learning: it is replaced, and its result stands
+                raise
             record = {**key, "cause": "worker", "reason": str(error)}
             self._ledger.write(AttemptLost.model_validate(record))
             self._heard(
@@ -160,11 +172,11 @@ class Bench:
             )
             raise
         except asyncio.CancelledError:
+            if ended is not None:
+                raise
             record = {**key, "cause": "bench", "reason": "stopped by a person"}
             self._ledger.write(AttemptLost.model_validate(record))
             raise
-        if ended is not None:
-            await self._tell(told, ended)
 
     async def _tell(self, told: Progress, ended: RunEnded) -> None:
         self._heard(
@@ -173,7 +185,10 @@ class Bench:
                 steps=ended.steps,
                 end=ended.status,
                 score=ended.score,
-                message=ended.message,
+                score_state=ended.score_state,
+                message=ended.score_detail
+                if ended.score_state == "score_failed"
+                else ended.message,
                 start=await self._start(told.slot, told.number),
             )
         )

@@ -8,16 +8,12 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from hisa.bench.ledger import Standing
+from hisa.endings import Ending, is_success
 
-__all__ = ["Summary", "is_success", "summarise"]
+__all__ = ["UNUSABLE", "Summary", "summarise"]
 
-UNUSABLE = ("model_error", "refused", "defect")
+UNUSABLE: tuple[Ending, ...] = ("model_error", "refused", "defect")
 """Ends that say nothing about the agent, where no score came with them."""
-
-
-def is_success(score: float | None) -> bool:
-    """Whether a task counts as done: partial credit is not."""
-    return score is not None and score >= 1.0
 
 
 @dataclass
@@ -28,10 +24,14 @@ class Summary:
     scored: int = 0
     """With a score: what success rates are of."""
     succeeded: int = 0
-    unscored: int = 0
+    no_check: int = 0
     """Ended, with no check to score them by."""
+    score_failed: int = 0
+    """Ended, and the check could not be carried out."""
     unusable: int = 0
     """Ended by a model, a task file or a defect, without a score."""
+    unscored: int = 0
+    """Ended in another way, and nobody scored them."""
     given_up: int = 0
     """Broken machines or dead workers, three times."""
     missing: int = 0
@@ -65,12 +65,14 @@ def summarise(standings: Iterable[Standing]) -> Summary:
             summary.missing += not standing.given_up
             continue
         statuses[result.status] += 1
-        if result.score is not None:
+        if result.score_state == "scored":
             summary.scored += 1
-            summary.succeeded += is_success(result.score)
+            summary.succeeded += is_success(result.status, result.score_state, result.score)
         elif result.status in UNUSABLE:
             summary.unusable += 1
         else:
-            summary.unscored += 1
+            summary.no_check += result.score_state == "no_check"
+            summary.score_failed += result.score_state == "score_failed"
+            summary.unscored += result.score_state == "unscored"
     summary.statuses = dict(sorted(statuses.items()))
     return summary

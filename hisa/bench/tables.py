@@ -103,7 +103,7 @@ def _reliability(report: Report) -> Table:
     return Table(
         "Reliability",
         "pass^k: chance that k attempts at a task all succeed. False success: said done and "
-        "scored 0, of all that said done.",
+        "was not by its check, of all that said done and were scored.",
         (
             "Variant", "Tasks", "Results", "Scored", "Mean score",
             *(f"pass^{k} %" for k in range(1, most + 1)), "Said done", "False success %",
@@ -242,7 +242,8 @@ def _troubles(report: Report) -> Table:
     ]
     return Table(
         "Without a score",
-        "Reported apart, and in no rate above: what broke, what has no check, what is due.",
+        "Reported apart, and in no rate above: what broke, what has no check, whose check failed, "
+        "what is due.",
         ("Task", "Variant", "Repeat", "What", "Why"),
         tuple(rows),
     )

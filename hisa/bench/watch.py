@@ -11,7 +11,8 @@ from rich.text import Text
 from hisa.bench.ledger import AttemptLedger
 from hisa.bench.schedule import Progress
 from hisa.bench.starts import StartCheck
-from hisa.bench.summary import is_success, summarise
+from hisa.bench.summary import summarise
+from hisa.runs import wording
 from hisa.runs.wording import one_line
 from hisa.safetext import safe_line
 
@@ -72,16 +73,19 @@ class Watch:
             self._console.print(_start(progress.start))
 
     def _ending(self, progress: Progress) -> Text:
-        score = "" if progress.score is None else f" score {progress.score:g}"
         again = f" (try {progress.number})" if progress.number > 1 else ""
         style = _STYLES.get(progress.end or "", "yellow")
-        if progress.score is not None and not is_success(progress.score):
+        score = ""
+        if progress.end != "lost":
+            score = f" {wording.score(progress.score_state, progress.score)}"
+        if progress.score_state != "unscored" and not progress.success:
             style = "yellow"
         text = Text(f"{progress.end:<18}", style=style)
         text.append(
             safe_line(f"{progress.slot}{again}{score}, {progress.steps} steps"), style="default"
         )
-        if progress.end not in ("succeeded", "infeasible", "max_steps"):
+        checked = progress.score_state != "score_failed"
+        if progress.end not in ("succeeded", "infeasible", "max_steps") or not checked:
             last = (progress.message.strip().splitlines() or [""])[-1]
             text.append(f": {safe_line(last, 200)}", style="dim")
         return text

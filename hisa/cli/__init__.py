@@ -69,8 +69,8 @@ def cli(ctx: click.Context, config: str | None, assignments: tuple[str, ...]) ->
     hisa runs report
     hisa doctor
 
-    Exit status: 0 done; 1 the task was not done; 2 wrong usage; 3 a machine or a model is
-    unavailable.
+    Exit status: 0 done; 1 the task was not done; 2 wrong usage; 3 a machine, a model or
+    the check of a task is unavailable.
     """
     from pathlib import Path
 

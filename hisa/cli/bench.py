@@ -89,7 +89,8 @@ def run_command(
     Variants: full, original-resolution, no-roi, no-abstraction, no-refinement, no-patterns,
     n3, n5, n7, n9; several joined by +; table5 and table6 stand for those of HiSA's tables.
 
-    Exit status: 0 every attempt has a result; 1 stopped; 3 machines or models were unavailable.
+    Exit status: 0 every attempt has a result; 1 stopped; 3 machines, models or checks were
+    unavailable.
     """
     from hisa.bench.ledger import AttemptLedger
     from hisa.bench.suites import open_suite
@@ -241,7 +242,7 @@ def _carry_out(ledger: AttemptLedger, suite: Suite, options: dict[str, Any]) -> 
     _tell(ledger, summary, watch, as_json=options["as_json"])
     if stopped:
         return 1
-    return 3 if summary.given_up or summary.unusable else 0
+    return 3 if summary.given_up or summary.unusable or summary.score_failed else 0
 
 
 def _tell(ledger: AttemptLedger, summary: Summary, watch: Watch, *, as_json: bool) -> None:
@@ -254,7 +255,9 @@ def _tell(ledger: AttemptLedger, summary: Summary, watch: Watch, *, as_json: boo
     )
     click.echo(f"  succeeded           {summary.succeeded} of {summary.scored} scored")
     for label, number in (
-        ("without a check", summary.unscored),
+        ("without a check", summary.no_check),
+        ("check failed", summary.score_failed),
+        ("not scored", summary.unscored),
         ("model, task, defect", summary.unusable),
         ("given up", summary.given_up),
         ("tries lost", summary.lost),

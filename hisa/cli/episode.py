@@ -6,6 +6,8 @@ import asyncio
 import json
 import signal
 import sys
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -16,9 +18,9 @@ from hisa.agent import Result
 from hisa.cli.ask import terminal_ask
 from hisa.cli.desktop import Desk, opened
 from hisa.cli.progress import Progress
+from hisa.conclusion import is_learned_from
 from hisa.config import Settings
-from hisa.errors import EnvironmentFailed, ModelUnavailable, UsageError
-from hisa.events import RunFinished
+from hisa.errors import OperatorError, UsageError
 from hisa.protocols import Task
 from hisa.redact import redact
 from hisa.runs.log import RunLog
@@ -27,18 +29,15 @@ from hisa.runs.report import write_report
 from hisa.safetext import safe_text
 from hisa.wiring import Workshop, open_agent
 
-__all__ = ["at_desk", "conclude", "episode", "exit_code"]
+__all__ = ["Answer", "at_desk", "episode", "exit_code"]
 
 
 def exit_code(result: Result) -> int:
-    """0 done; 1 the task was not done; 3 a machine or a model is unavailable."""
-    match result.status:
-        case "model_error" | "environment_error":
-            return 3
-        case "succeeded":
-            return 0 if result.score is None or result.score > 0 else 1
-        case _:
-            return 0 if result.score else 1
+    """0 done; 1 the task was not done; 3 a machine, a model or the task's check is unavailable."""
+    if result.success:
+        return 0
+    broken = result.status in ("model_error", "environment_error")
+    return 3 if broken or result.score_state == "score_failed" else 1
 
 
 def must_have_person(settings: Settings) -> None:
@@ -59,10 +58,17 @@ def must_have_person(settings: Settings) -> None:
         )
 
 
-async def guarded(settings: Settings, task: Task, log: RunLog, workshop: Workshop) -> Result:
+async def guarded(
+    settings: Settings,
+    task: Task,
+    log: RunLog,
+    workshop: Workshop,
+    *,
+    on_result: Callable[[Result], object] = lambda _: None,
+) -> Result:
     """Run with Ctrl-C and SIGTERM meaning "stop and keep everything"."""
     async with open_agent(settings, task, log, workshop) as agent:
-        work = asyncio.create_task(agent.run(task, done=log.step))
+        work = asyncio.create_task(agent.run(task, done=log.step, on_result=on_result))
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, work.cancel)
@@ -74,23 +80,37 @@ async def guarded(settings: Settings, task: Task, log: RunLog, workshop: Worksho
 
 
 async def at_desk(
-    settings: Settings, task: Task, log: RunLog, *, desk: Desk, workshop: Workshop
+    settings: Settings,
+    task: Task,
+    *,
+    desk: Desk,
+    workshop: Workshop,
+    answer: Answer,
 ) -> Result:
     """`guarded` in an environment that is ended or left up afterwards.
 
+    What breaks once the result is known is told, and changes nothing of it.
+
     Raises:
-        OperatorError: a part cannot be opened; the run is written down as ended by it.
+        OperatorError: a part cannot be opened, or the log cannot be written.
+        Exception: a defect of HiSA, with a note that says so.
     """
-    result = None
     try:
-        result = await guarded(settings, task, log, workshop)
-    except (EnvironmentFailed, ModelUnavailable) as error:
-        status = "environment_error" if isinstance(error, EnvironmentFailed) else "model_error"
-        log.emit(RunFinished(exit_status=status, message=str(error)))
+        try:
+            return await guarded(settings, task, answer.log, workshop, on_result=answer.give)
+        finally:
+            await desk.leave(answer.result)
+    except OperatorError as error:
+        if answer.result is None:
+            raise
+        answer.warn(str(error))
+        return answer.result
+    except Exception as error:
+        error.add_note(
+            f"This is a defect of HiSA or of a plug-in, not of the task. All of the run is in "
+            f"{answer.log.folder}; go on with: hisa runs resume {answer.log.id}"
+        )
         raise
-    finally:
-        await desk.leave(result)
-    return result
 
 
 def episode(settings: Settings, task: Task, *, as_json: bool, report: bool) -> int:
@@ -105,10 +125,11 @@ def episode(settings: Settings, task: Task, *, as_json: bool, report: bool) -> i
         seed=settings.run.seed,
     ) as log:
         console.print(shown(f"run {log.id}: {task.instruction.strip()}", "bold"))
+        answer = Answer(log, console, progress, as_json=as_json, report=report)
         desk = Desk(lambda: opened(settings, log, progress))
         workshop = Workshop(environment=desk.environment, ask=terminal_ask, listeners=[progress])
-        result = asyncio.run(at_desk(settings, task, log, desk=desk, workshop=workshop))
-    return conclude(result, log, console, progress, as_json=as_json, report=report)
+        asyncio.run(at_desk(settings, task, desk=desk, workshop=workshop, answer=answer))
+    return answer.close()
 
 
 def shown(text: str, style: str = "") -> Text:
@@ -116,49 +137,106 @@ def shown(text: str, style: str = "") -> Text:
     return Text(safe_text(redact(text)), style=style)
 
 
-def conclude(
-    result: Result,
-    log: RunLog,
-    console: Console,
-    progress: Progress,
-    *,
-    as_json: bool,
-    report: bool,
-) -> int:
-    """Write the report and say how it ended and where everything is."""
-    page = write_report(load_run(log.folder), log.folder / "report.html") if report else None
-    summary: dict[str, Any] = {
-        "run": result.run_id,
-        "status": result.status,
-        "message": redact(result.message),
-        "score": result.score,
-        "steps": result.steps,
-        "models": log.manifest.models,
-        "tokens_in": progress.spent.tokens_in,
-        "tokens_out": progress.spent.tokens_out,
-        "usd": round(progress.spent.usd, 6),
-        "unpriced_calls": progress.spent.unpriced,
-        "folder": str(log.folder),
-        "report": None if page is None else str(page),
-    }
-    if as_json:
-        click.echo(json.dumps(summary))
-        return exit_code(result)
-    score = "not scored" if result.score is None else f"{result.score:g}"
-    style = "bold green" if exit_code(result) == 0 else "bold red"
-    console.print()
-    console.print(shown(f"{result.status}: {result.message}", style))
-    models = ", ".join(f"{role}: {name}" for role, name in log.manifest.models.items())
-    for label, value in (
-        ("score", score),
-        ("steps", str(result.steps)),
-        ("models", models),
-        ("cost", progress.summary()),
-        ("run", str(log.folder)),
-        ("report", "" if page is None else str(page)),
-    ):
+class Answer:
+    """Says how a run ended: to a person as soon as it is known, to a program once all is over.
+
+    Args:
+        log: the run's.
+        console: where to, but for JSON, which goes to standard output.
+        progress: for what was spent.
+        as_json: print one line of JSON, at the end, and nothing else.
+        report: write ``report.html`` at the end.
+    """
+
+    def __init__(
+        self, log: RunLog, console: Console, progress: Progress, *, as_json: bool, report: bool
+    ) -> None:
+        self.log = log
+        self.result: Result | None = None
+        self._console = console
+        self._progress = progress
+        self._as_json = as_json
+        self._report = report
+
+    def give(self, result: Result) -> None:
+        """Take the result, and print it to a person."""
+        self.result = result
+        if self._as_json:
+            return
+        style = "bold green" if exit_code(result) == 0 else "bold red"
+        self._console.print()
+        self._console.print(shown(f"{result.status}: {result.message}", style))
+        models = ", ".join(f"{role}: {name}" for role, name in self.log.manifest.models.items())
+        self._line("score", score_line(result))
+        self._line("steps", str(result.steps))
+        self._line("models", models)
+        self._line("cost", self._progress.summary())
+        self._line("run", str(self.log.folder))
+        if result.status not in ("succeeded", "infeasible"):
+            self._console.print(Text(f"  go on with: hisa runs resume {result.run_id}"))
+        patterns = self.log.manifest.settings.get("patterns", {})
+        if patterns.get("enabled") and is_learned_from(result):
+            self._line("learning", "from the run; Ctrl-C skips it and the result stays", "dim")
+
+    def warn(self, text: str) -> None:
+        """Say what broke after the result."""
+        if self._as_json:
+            click.echo(f"hisa: {text}", err=True)
+        else:
+            self._line("broken", text, "red")
+
+    def close(self) -> int:
+        """Write the report, say where it is, and return the exit code of the run."""
+        assert self.result is not None
+        page = self._written()
+        if self._as_json:
+            click.echo(json.dumps(self._summary(self.result, page)))
+        else:
+            self._line("report", str(page or ""))
+        return exit_code(self.result)
+
+    def _written(self) -> Path | None:
+        if not self._report:
+            return None
+        try:
+            return write_report(load_run(self.log.folder), self.log.folder / "report.html")
+        except UsageError as error:
+            self.warn(str(error))
+            return None
+
+    def _line(self, label: str, value: str, style: str = "") -> None:
         if value:
-            console.print(shown(f"  {label:<7} {value}"))
-    if result.status not in ("succeeded", "infeasible"):
-        console.print(Text(f"  go on with: hisa runs resume {result.run_id}"))
-    return exit_code(result)
+            self._console.print(shown(f"  {label:<8} {value}", style))
+
+    def _summary(self, result: Result, page: Path | None) -> dict[str, Any]:
+        spent = self._progress.spent
+        return {
+            "run": result.run_id,
+            "status": result.status,
+            "message": redact(result.message),
+            "success": result.success,
+            "score": result.score,
+            "score_state": result.score_state,
+            "score_detail": redact(result.score_detail),
+            "steps": result.steps,
+            "models": self.log.manifest.models,
+            "tokens_in": spent.tokens_in,
+            "tokens_out": spent.tokens_out,
+            "usd": round(spent.usd, 6),
+            "unpriced_calls": spent.unpriced,
+            "folder": str(self.log.folder),
+            "report": None if page is None else str(page),
+        }
+
+
+def score_line(result: Result) -> str:
+    """The score, or which kind of none it is, and why."""
+    match result.score_state:
+        case "scored":
+            return f"{result.score:g}: {result.score_detail}"
+        case "no_check":
+            return f"none: {result.score_detail}, so that the end is the agent's own word"
+        case "score_failed":
+            return f"not known, the check could not be carried out: {result.score_detail}"
+        case "unscored":
+            return "none: it was not scored"

@@ -9,10 +9,9 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hisa.agent import Result
+    from hisa.cli.episode import Answer
     from hisa.config import Settings
     from hisa.protocols import Environment
-    from hisa.runs.log import RunLog
     from hisa.runs.resume import ResumePoint
     from hisa.wiring import Listener
 
@@ -46,7 +45,7 @@ def resume(
     """
     from rich.console import Console
 
-    from hisa.cli.episode import conclude
+    from hisa.cli.episode import Answer
     from hisa.cli.progress import Progress
     from hisa.errors import UsageError
     from hisa.runs.log import RunLog
@@ -68,8 +67,9 @@ def resume(
         progress.count(event)
     with RunLog.reopen(run.folder) as log:
         console.print(f"run {log.id}: going on after step {point.step}")
-        result = _go_on(earlier, log, point, progress)
-    return conclude(result, log, console, progress, as_json=as_json, report=True)
+        answer = Answer(log, console, progress, as_json=as_json, report=True)
+        _go_on(earlier, answer, point, progress)
+    return answer.close()
 
 
 def _settings(
@@ -92,7 +92,7 @@ def _settings(
     return settings.model_copy(update={"run": settings.run.model_copy(update=changes)})
 
 
-def _go_on(settings: Settings, log: RunLog, point: ResumePoint, listener: Listener) -> Result:
+def _go_on(settings: Settings, answer: Answer, point: ResumePoint, listener: Listener) -> None:
     import asyncio
 
     from hisa.cli.ask import terminal_ask
@@ -103,13 +103,13 @@ def _go_on(settings: Settings, log: RunLog, point: ResumePoint, listener: Listen
     from hisa.wiring import Workshop
 
     async def find() -> Environment:
-        environment, how, detail = await find_again(settings, log, point, listener)
-        event = log.emit(RunResumed(desktop=how, detail=detail))
+        environment, how, detail = await find_again(settings, answer.log, point, listener)
+        event = answer.log.emit(RunResumed(desktop=how, detail=detail))
         listener(event)
         hidden = sum(holds_redacted(dict(earlier)) for earlier in point.events)
         if hidden:
             told = f"{hidden} earlier texts held secrets; the agent reads {REDACTED} in their place"
-            listener(log.emit(Noted(where="log", text=told)))
+            listener(answer.log.emit(Noted(where="log", text=told)))
         return environment
 
     desk = Desk(find)
@@ -120,4 +120,4 @@ def _go_on(settings: Settings, log: RunLog, point: ResumePoint, listener: Listen
         events=point.events,
         calls=point.calls,
     )
-    return asyncio.run(at_desk(settings, point.task, log, desk=desk, workshop=workshop))
+    asyncio.run(at_desk(settings, point.task, desk=desk, workshop=workshop, answer=answer))

@@ -120,6 +120,7 @@ def _sample(run: Run, record: StepRecord, history: str) -> dict[str, Any]:
         "result": record.abstracted.result if record.abstracted else "",
         "status": run.status,
         "score": run.score,
+        "score_state": run.score_state,
     }
 
 

@@ -20,6 +20,7 @@ import hashlib
 import os
 import re
 import secrets
+import shutil
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -27,8 +28,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hisa.errors import EnvironmentFailed, UsageError
-from hisa.events import Evaluated, Event, Instructed, RunFinished, StepFinished
+from hisa.errors import LogFailed, UsageError
+from hisa.events import (
+    Evaluated,
+    Event,
+    Failed,
+    Instructed,
+    Learned,
+    RunFinished,
+    StepFinished,
+)
 from hisa.protocols import Task
 from hisa.redact import Redactor
 from hisa.runs.encode import encode
@@ -72,6 +81,7 @@ class RunLog:
         self._last_at = manifest.started_at
         self._stepped_at = -_REWRITE
         self._behind = False
+        self._failed: LogFailed | None = None
 
     @classmethod
     def create(
@@ -96,6 +106,7 @@ class RunLog:
 
         Raises:
             UsageError: the folder cannot be made.
+            LogFailed: nothing can be written into it; it is gone again.
         """
         folder = _new_folder(root)
         manifest = Manifest(
@@ -109,9 +120,16 @@ class RunLog:
             started_at=time.time(),
             totals=Totals(),
         )
-        lock = _lock(folder)
-        log = cls(folder, manifest, lock)
-        log._write_manifest()
+        try:
+            log = cls(folder, manifest, _lock(folder))
+            log._write_manifest()
+        except (OSError, LogFailed) as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            raise LogFailed(
+                f"cannot write a run into {str(root)!r}: {why}",
+                fix="free some space, or choose another folder: --set run.folder=FOLDER",
+            ) from error
         return log
 
     @classmethod
@@ -132,7 +150,8 @@ class RunLog:
         log = cls(folder, manifest, lock)
         log._count_again()
         manifest.exit_status = manifest.finished_at = manifest.score = None
-        manifest.message = ""
+        manifest.message = manifest.score_detail = ""
+        manifest.score_state = "unscored"
         manifest.resumed += 1
         log._write_manifest()
         return log
@@ -144,8 +163,11 @@ class RunLog:
         was cut.
 
         Raises:
-            EnvironmentFailed: the disk refuses it; nothing of it stays in the file.
+            LogFailed: the disk refuses it; nothing of it stays in the file. From then on every
+                event is refused: a log has no holes.
         """
+        if self._failed is not None:
+            raise self._failed
         if event.step == 0 and self.step:
             event = event.model_copy(update={"step": self.step})
         event = self._redactor.data(event)
@@ -154,11 +176,12 @@ class RunLog:
         if isinstance(event, RunFinished):
             self.manifest.finish(event)
         elif isinstance(event, Evaluated):
-            self.manifest.score = event.score
+            self.manifest.score, self.manifest.score_state = event.score, event.score_state
+            self.manifest.score_detail = event.detail
         elif isinstance(event, Instructed):
             self.manifest.task.instruction = event.instruction
         self._behind = True
-        if isinstance(event, Instructed | Evaluated | RunFinished) or (
+        if isinstance(event, Instructed | Evaluated | RunFinished | Learned | Failed) or (
             isinstance(event, StepFinished) and self._is_due()
         ):
             self._write_manifest()
@@ -189,7 +212,7 @@ class RunLog:
         if self._fd < 0:
             return
         if self._behind:
-            with suppress(EnvironmentFailed):  # the events hold what it would say
+            with suppress(LogFailed):  # the events hold what it would say
                 self._write_manifest()
         os.close(self._fd)
         os.close(self._lock)
@@ -209,10 +232,14 @@ class RunLog:
                 raise OSError("the disk took only a part of it")
         except OSError as error:
             os.ftruncate(self._fd, end)
-            raise EnvironmentFailed(
-                f"cannot write {self.folder / EVENTS}: {error.strerror or error}",
-                fix="free some space, then: hisa runs resume " + self.id,
-            ) from error
+            raise self._refused(EVENTS, error) from error
+
+    def _refused(self, name: str, error: OSError) -> LogFailed:
+        self._failed = LogFailed(
+            f"cannot write {self.folder / name}: {error.strerror or error}",
+            fix="free some space, then: hisa runs resume " + self.id,
+        )
+        return self._failed
 
     def _count(self, event: Event) -> None:
         self.manifest.totals.add(event, self._last_at)
@@ -237,10 +264,7 @@ class RunLog:
         try:
             self._redactor.data(self.manifest).write(self.folder / MANIFEST)
         except OSError as error:
-            raise EnvironmentFailed(
-                f"cannot write {self.folder / MANIFEST}: {error.strerror}",
-                fix="free some space, then: hisa runs resume " + self.id,
-            ) from error
+            raise self._refused(MANIFEST, error) from error
 
     def _save(self, png: bytes) -> str:
         name = hashlib.sha256(png).hexdigest()
@@ -252,7 +276,7 @@ class RunLog:
                 os.replace(temporary, path)
             except OSError as error:
                 temporary.unlink(missing_ok=True)
-                raise EnvironmentFailed(f"cannot write {path}: {error.strerror}") from error
+                raise self._refused(f"{IMAGES}/{path.name}", error) from error
         return name
 
 

@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from hisa import __version__
+from hisa.endings import ScoreState
 from hisa.events import Event, ModelCalled, RunFinished, RunResumed, StepFinished
 from hisa.models.ledger import Totals as RoleTotals
 from hisa.protocols import Task
@@ -119,6 +120,17 @@ class Manifest(_Record):
     desktop: dict[str, Any] = {}
     """What is needed to attach to the desktop again."""
     resumed: int = 0
+    score_state: ScoreState = "unscored"
+    """What ``score`` is; of a run by an older HiSA, "unscored" where it has none."""
+    score_detail: str = ""
+    """Why the score is what it is, or why there is none."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _older(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "score_state" not in data and data.get("score") is not None:
+            return {**data, "score_state": "scored"}
+        return data
 
     def finish(self, event: RunFinished) -> None:
         """Take over how the run ended."""
@@ -126,12 +138,18 @@ class Manifest(_Record):
         self.exit_status = event.exit_status
         self.message = event.message
         self.score = event.score
+        self.score_state = event.score_state
+        self.score_detail = event.score_detail
 
     def write(self, path: Path) -> None:
         """Replace the file as a whole: a reader sees the old one or the new one."""
         temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-        write_private(temporary, self.model_dump_json(indent=1).encode())
-        os.replace(temporary, path)
+        try:
+            write_private(temporary, self.model_dump_json(indent=1).encode())
+            os.replace(temporary, path)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise
 
 
 def versions() -> dict[str, str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from hisa.endings import ScoreState, Scoring, is_success
 from hisa.errors import UsageError
 from hisa.events import (
     Evaluated,
@@ -21,6 +22,7 @@ from hisa.events import (
     Guidance,
     Induced,
     RunFinished,
+    RunResumed,
     StepFinished,
     event_adapter,
 )
@@ -107,15 +109,47 @@ class Run:
         return "running" if self.running else "unfinished"
 
     @property
+    def ended(self) -> bool:
+        """Whether it came to an end; learning from it may still go on."""
+        return self._ended is not None
+
+    @property
     def message(self) -> str:
         """The last word of the run."""
         return "" if self._ended is None else self._ended.message
 
     @property
     def score(self) -> float | None:
-        """In 0..1; None where it was not scored."""
-        found = [e.score for e in self.events if isinstance(e, Evaluated | RunFinished)]
-        return next((score for score in reversed(found) if score is not None), None)
+        """In 0..1; None where there is none: see ``scoring``."""
+        return self.scoring.value
+
+    @property
+    def score_state(self) -> ScoreState:
+        """What ``score`` is."""
+        return self.scoring.state
+
+    @property
+    def success(self) -> bool:
+        """See `hisa.endings.is_success`."""
+        return is_success(self.status, self.score_state, self.score)
+
+    @cached_property
+    def scoring(self) -> Scoring:
+        """The score, or why there is none, since the run was last taken up."""
+        found = Scoring("unscored")
+        for event in reversed(self.events):
+            match event:
+                case RunFinished():
+                    found = Scoring(event.score_state, event.score, event.score_detail)
+                    if event.score_detail:
+                        break
+                case Evaluated():  # all there is of a run that was killed before its end
+                    return Scoring(event.score_state, event.score, event.detail)
+                case RunResumed():
+                    break
+                case _:
+                    pass
+        return found
 
     @cached_property
     def steps(self) -> tuple[StepRecord, ...]:
@@ -169,7 +203,7 @@ class Run:
         for event in reversed(self.events):
             if isinstance(event, RunFinished):
                 return event
-            if event.type == "run_resumed":
+            if isinstance(event, RunResumed):
                 return None
         return None
 
@@ -211,7 +245,7 @@ def find_run(name: str, root: Path) -> Path:
     if not folders:
         raise UsageError(f"no runs in {str(root)!r}", fix='hisa run "TASK"')
     if name == "latest":
-        return folders[0]
+        return next(filter(_readable, folders), folders[0])
     if not _ID.fullmatch(name):
         raise UsageError(
             f"{name!r} is not a run id: letters, digits, '.', '_' and '-' only", fix="hisa runs ls"
@@ -226,6 +260,14 @@ def find_run(name: str, root: Path) -> Path:
     raise UsageError(
         f"{what} {name!r}; {'they are' if found else 'near'}: {near}", fix="hisa runs ls"
     )
+
+
+def _readable(folder: Path) -> bool:
+    try:
+        read_manifest(folder)
+    except UsageError:
+        return False
+    return True
 
 
 def load_run(name: str | Path, root: Path | None = None) -> Run:

@@ -78,7 +78,12 @@ def write_report(run: Run, path: Path) -> Path:
         path = path / "report.html"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_private(path, render_report(run).encode("utf-8", "replace"))
+        temporary = path.with_name(f".{path.name}.tmp")
+        try:
+            write_private(temporary, render_report(run).encode("utf-8", "replace"))
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
     except OSError as error:
         raise UsageError(
             f"cannot write the report to {str(path)!r}: {error.strerror}",
@@ -135,6 +140,8 @@ def _template() -> jinja2.Template:
         "phases": _phases,
         "roi": _roi,
         "roles": _roles,
+        "score": wording.score,
+        "score_tone": wording.score_tone,
         "tone": wording.tone,
         "total_money": wording.total_money,
     }

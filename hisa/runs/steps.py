@@ -21,6 +21,7 @@ from hisa.events import (
     Planned,
     PlanRejected,
     Refined,
+    RunFinished,
     RunResumed,
     StepFinished,
 )
@@ -123,15 +124,18 @@ class StepRecord:
 def group(events: Iterable[Event]) -> tuple[StepRecord, ...]:
     """The steps in the order they ran.
 
-    Events of step 0 and those that follow the last step (learning, scoring) belong to none.
+    Events of step 0 and those that follow the last step (scoring) or the end of the run (learning)
+    belong to none.
     """
     records: list[StepRecord] = []
     finished: set[int] = set()
     seen: Observed | None = None
+    ended = False
     for event in events:
+        ended = (ended or isinstance(event, RunFinished)) and not isinstance(event, RunResumed)
         if isinstance(event, RunResumed):
             _interrupt(records)
-        elif event.step > 0 and event.step not in finished:
+        elif not ended and event.step > 0 and event.step not in finished:
             record = records[-1] if records else None
             if record is None or record.number != event.step or record.interrupted:
                 record = StepRecord(event.step, before=seen)

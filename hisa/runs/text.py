@@ -29,7 +29,7 @@ def run_table(rows: list[tuple[Manifest, str]], width: int) -> list[Text]:
         (
             manifest.id,
             Text(status, _STYLES[wording.tone(status)]),
-            "" if manifest.score is None else f"{manifest.score:.2f}",
+            _score(manifest),
             str(manifest.totals.steps),
             wording.count(manifest.totals.tokens),
             wording.total_money(manifest.totals.roles),
@@ -39,6 +39,13 @@ def run_table(rows: list[tuple[Manifest, str]], width: int) -> list[Text]:
     ]
     columns = ("run", "status", ">score", ">steps", ">tokens", ">cost", "task")
     return _table(columns, cells, shares={"task": 1}, width=width)
+
+
+def _score(manifest: Manifest) -> str:
+    """Empty while the run has no end."""
+    if manifest.score is not None:
+        return f"{manifest.score:.2f}"
+    return "" if manifest.exit_status is None else wording.score(manifest.score_state, None)
 
 
 def _table(
@@ -76,11 +83,13 @@ def summary(run: Run, width: int) -> Iterator[Text]:
 
     yield Text(printable(run.manifest.task.instruction), "bold")
     status = Text(run.status, _STYLES[wording.tone(run.status)])
-    if run.score is not None:
-        status.append(f", score {run.score:.2f}", "default")
+    if run.ended or run.score is not None:
+        status.append(f", {wording.score(run.score_state, run.score)}", "default")
     if run.message:
         status.append(f", {one_line(run.message)}", "default")
     yield status
+    if run.scoring.detail not in ("", run.message):
+        yield Text(one_line(f"score: {run.scoring.detail}", 400), "dim")
     yield Text(_facts(run), "dim")
     if run.start is not None:
         yield Text(f"start {wording.start(run.start)}", "dim")
@@ -218,6 +227,9 @@ def run_json(run: Run) -> dict[str, Any]:
         **run.manifest.model_dump(),
         "status": run.status,
         "score": run.score,
+        "score_state": run.score_state,
+        "score_detail": run.scoring.detail,
+        "success": run.success,
         "totals": run.totals.model_dump(),
         "folder": str(run.folder),
         "started": datetime.fromtimestamp(run.manifest.started_at, UTC).isoformat(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from hisa.endings import ScoreState
 from hisa.events import Fingerprinted
 from hisa.models.ledger import Totals
 from hisa.safetext import safe_line, safe_text
@@ -16,6 +17,8 @@ __all__ = [
     "one_line",
     "printable",
     "role_money",
+    "score",
+    "score_tone",
     "start",
     "tone",
     "total_money",
@@ -29,14 +32,34 @@ _TONES = {
     "stopped": "warn",
     "model_error": "bad",
     "environment_error": "bad",
+    "refused": "bad",
+    "defect": "bad",
     "running": "live",
     "unfinished": "warn",
+}
+_SCORE_STATES: dict[ScoreState, str] = {
+    "scored": "scored",
+    "no_check": "no check",
+    "score_failed": "check failed",
+    "unscored": "not scored",
 }
 
 
 def tone(status: str) -> str:
     """How a status is coloured: good, calm, warn, bad or live."""
     return _TONES.get(status, "calm")
+
+
+def score(state: ScoreState, value: float | None) -> str:
+    """``score 0.50``; without one ``no check``, ``check failed`` or ``not scored``."""
+    return f"score {value:.2f}" if value is not None else _SCORE_STATES[state]
+
+
+def score_tone(state: ScoreState, success: bool) -> str:
+    """How a score is coloured; a claim that nothing checks is neither good nor bad."""
+    if state == "scored":
+        return "good" if success else "bad"
+    return "bad" if state == "score_failed" else "calm"
 
 
 def count(number: int) -> str:

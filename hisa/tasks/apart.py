@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from hisa.errors import EnvironmentFailed
+from hisa.errors import CheckFailed
 from hisa.patience import patience
 from hisa.tasks.limits import OURS, Limits
 from hisa.tasks.metrics.base import BadRules, NotScored, Unreadable
@@ -54,7 +54,7 @@ async def apart(function: Callable[..., Any], *arguments: Any, limits: Limits = 
     Raises:
         Unreadable, NotScored: as the function raised it.
         Exceeded: too much processor time or memory, or a crash.
-        EnvironmentFailed: it did not end in time although it did little, or was ended from outside.
+        CheckFailed: it did not end in time although it did little, or was ended from outside.
     """
     sent = pickle.dumps((function, arguments))
     asked = json.dumps({**asdict(limits), "root": _ROOT})
@@ -70,7 +70,7 @@ def _given(done: Ended, limits: Limits) -> Any:
         answer: dict[str, Any] = json.loads(done.said, object_hook=_unpacked)
     except ValueError:
         why = done.heard.strip()[-300:] or f"exit status {done.code}"
-        raise EnvironmentFailed(f"the process that scores ended without an answer: {why}") from None
+        raise CheckFailed(f"the process that scores ended without an answer: {why}") from None
     match answer:
         case {"value": value}:
             return value
@@ -115,7 +115,7 @@ async def ended(
     over, whatever ends it.
 
     Raises:
-        EnvironmentFailed: it cannot be started, or did not end in time.
+        CheckFailed: it cannot be started, or did not end in time.
         Exceeded: it said more than it may.
     """
     known = {
@@ -135,11 +135,11 @@ async def ended(
                 env=known, cwd=folder, start_new_session=True,
             )  # fmt: skip
         except OSError as error:
-            raise EnvironmentFailed(f"{line[0]}: cannot be started: {error}") from error
+            raise CheckFailed(f"{line[0]}: cannot be started: {error}") from error
         try:
             await asyncio.wait_for(process.communicate(request), seconds)
         except TimeoutError as error:
-            raise EnvironmentFailed(
+            raise CheckFailed(
                 f"a metric did not end within {seconds:.0f} s, although it used little of them"
             ) from error
         finally:

@@ -7,12 +7,12 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from hisa.errors import EnvironmentFailed, UsageError
+from hisa.errors import CheckFailed, UsageError
 from hisa.tasks.apart import Exceeded, apart
 from hisa.tasks.extras import TASKS_EXTRA
 from hisa.tasks.limits import OURS, Limits
 from hisa.tasks.metrics import METRICS, call
-from hisa.tasks.metrics.base import BadRules, NotScored, Options, Score, Unreadable
+from hisa.tasks.metrics.base import BadRules, Options, Score, Unreadable
 from hisa.tasks.theirs import lacking, run, theirs
 
 __all__ = ["judge", "known"]
@@ -51,7 +51,7 @@ async def judge(
     Raises:
         Unreadable: what the agent left cannot be read, or takes more than it may; score 0.
         NotScored: the task, or the machine that scores, is at fault; no score.
-        EnvironmentFailed: the process was ended from outside, or did little for too long.
+        CheckFailed: the process was ended from outside, or did little for too long.
     """
     ask = functools.partial(apart, call, limits=limits) if known(name) else run
     try:
@@ -74,7 +74,7 @@ async def _expect_alone(
         return
     try:
         await ask(name, expected, expected, options)
-    except (Exceeded, Unreadable, NotScored, EnvironmentFailed) as error:
+    except (Exceeded, Unreadable, CheckFailed) as error:
         raise BadRules(f"the expected file alone cannot be compared: {error}") from error
 
 

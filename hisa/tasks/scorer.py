@@ -12,9 +12,15 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from hisa.errors import EnvironmentFailed, ModelFacingError, OperatorError, UsageError
+from hisa.errors import (
+    CheckFailed,
+    EnvironmentFailed,
+    ModelFacingError,
+    OperatorError,
+    UsageError,
+)
 from hisa.events import Emit, Instructed
-from hisa.protocols import Environment, ExitStatus, Task
+from hisa.protocols import Environment, ExitStatus, Scoring, Task
 from hisa.tasks import own
 from hisa.tasks.benchmark import RawStep, explain
 from hisa.tasks.cache import FileCache
@@ -81,24 +87,20 @@ class TaskScorer:
         self._emit(Instructed(instruction=context.instruction))
         return replace(task, instruction=context.instruction)
 
-    async def score(
-        self, task: Task, environment: Environment, status: ExitStatus
-    ) -> tuple[float | None, str]:
-        """The score, and one line why; None where the task has no check or a broken one.
-
-        Raises:
-            EnvironmentFailed: the machine does not answer.
-        """
+    async def score(self, task: Task, environment: Environment, status: ExitStatus) -> Scoring:
+        """See `hisa.protocols.Scorer`."""
         if task.check is None:
-            return None, "the task has no check"
+            return Scoring("no_check", detail="the task has no check")
         with self._context(task, environment, "score") as context:
             try:
                 if "func" in task.check:
-                    return await evaluate(context, status)
-                return await _own_checks(context, task.check)
-            except (UsageError, ModelFacingError, OSError) as error:
-                helps = getattr(error, "fix", "")
-                return None, f"not scored: {error}{f'; {helps}' if helps else ''}"
+                    value, why = await evaluate(context, status)
+                else:
+                    value, why = await _own_checks(context, task.check)
+            except (UsageError, CheckFailed, ModelFacingError, OSError) as error:
+                fix = getattr(error, "fix", "")
+                return Scoring("score_failed", detail=f"{error}{f'; try: {fix}' if fix else ''}")
+        return Scoring("score_failed" if value is None else "scored", value, why)
 
     @contextmanager
     def _context(self, task: Task, environment: Environment, phase: Phase) -> Iterator[Context]:

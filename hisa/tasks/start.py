@@ -18,7 +18,7 @@ from hisa import __version__
 from hisa.errors import EnvironmentFailed
 from hisa.events import Emit, Fingerprinted, StartFile
 from hisa.patience import patience
-from hisa.protocols import Environment, ExitStatus, Scorer, Task
+from hisa.protocols import Environment, ExitStatus, Scorer, Scoring, Task
 from hisa.tasks import inventory
 
 __all__ = ["FingerprintingScorer", "MadeOf", "named_paths", "take"]
@@ -67,9 +67,7 @@ class FingerprintingScorer:
         self._emit(await take(prepared, self._environment))
         return prepared
 
-    async def score(
-        self, task: Task, environment: Environment, status: ExitStatus
-    ) -> tuple[float | None, str]:
+    async def score(self, task: Task, environment: Environment, status: ExitStatus) -> Scoring:
         """See `Scorer`."""
         return await self._inner.score(task, environment, status)
 

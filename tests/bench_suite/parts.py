@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hisa.config import Settings
 from hisa.environments.fake import FakeEnvironment
-from hisa.errors import EnvironmentFailed
+from hisa.environments.transport.base import Unanswered
 from hisa.geometry import Size
 from hisa.observation import DEFAULT_IMAGE_LIMIT, Observation
 from hisa.protocols import Environment, Task
@@ -33,7 +33,7 @@ class _Closed(FakeEnvironment):
     """A form that breaks when its files are looked at."""
 
     async def read_file(self, path: str, /, *, limit: int | None = None) -> bytes:
-        raise EnvironmentFailed("the machine is gone")
+        raise Unanswered("the machine is gone")
 
 
 def _tries(task: Task) -> int:

@@ -13,7 +13,7 @@ import pytest
 
 from hisa.bench.executors.base import Executor, WorkerLost
 from hisa.bench.executors.local import LocalExecutor
-from hisa.bench.jobs import RunEnded, RunMade, StepDone
+from hisa.bench.jobs import JobDone, RunEnded, RunMade, StepDone
 from hisa.runs.read import load_run
 from tests.bench_suite.forms import job
 
@@ -45,7 +45,8 @@ async def test_one_worker_does_job_after_job_and_tells(executor: Executor, tmp_p
     for name, score in (("ada", 1.0), ("bob", 0.0)):
         wanted = name if score else "somebody else"
         told = [message async for message in worker.do(job(tmp_path, name, wanted=wanted))]
-        made, *steps, ended = told
+        made, *steps, ended, free = told
+        assert isinstance(free, JobDone)
         assert isinstance(made, RunMade)
         assert [step.step for step in steps if isinstance(step, StepDone)] == [1, 2, 3, 4]
         assert isinstance(ended, RunEnded)
@@ -60,11 +61,11 @@ async def test_a_machine_that_breaks_ends_the_job_and_not_the_worker(
 ) -> None:
     worker = await executor.hire()
     told = [message async for message in worker.do(job(tmp_path, "broken-1"))]
-    assert isinstance(told[-1], RunEnded)
-    assert (told[-1].status, told[-1].score) == ("environment_error", None)
+    assert isinstance(told[-2], RunEnded)
+    assert (told[-2].status, told[-2].score) == ("environment_error", None)
     told = [message async for message in worker.do(job(tmp_path, "broken-1"))]
-    assert isinstance(told[-1], RunEnded)
-    assert (told[-1].status, told[-1].score) == ("succeeded", 1.0)
+    assert isinstance(told[-2], RunEnded)
+    assert (told[-2].status, told[-2].score) == ("succeeded", 1.0)
     await worker.close()
 
 
@@ -73,7 +74,7 @@ async def test_a_machine_that_breaks_while_it_is_scored_gives_no_result(
 ) -> None:
     worker = await executor.hire()
     told = [message async for message in worker.do(job(tmp_path, "unscored-1"))]
-    ended = told[-1]
+    ended = told[-2]
     assert isinstance(ended, RunEnded)
     assert ended.status == "environment_error"
     assert ended.score is None
@@ -84,7 +85,8 @@ async def test_a_job_that_cannot_be_read_is_refused(executor: Executor, tmp_path
     worker = await executor.hire()
     bad = job(tmp_path, "ada").model_copy(update={"task": str(tmp_path / "none.yaml")})
     told = [message async for message in worker.do(bad)]
-    (ended,) = told
+    ended, free = told
+    assert isinstance(free, JobDone)
     assert isinstance(ended, RunEnded)
     assert ended.status == "refused"
     assert "none.yaml" in ended.message
@@ -107,8 +109,8 @@ async def test_a_killed_worker_is_lost_and_another_goes_on(
     second = await executor.hire()
     assert second.name != worker.name
     told = [message async for message in second.do(job(tmp_path, "ada"))]
-    assert isinstance(told[-1], RunEnded)
-    assert told[-1].score == 1.0
+    assert isinstance(told[-2], RunEnded)
+    assert told[-2].score == 1.0
     await second.close()
 
 

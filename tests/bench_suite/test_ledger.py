@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from hisa.bench.ledger import MAX_TRIES, AttemptLedger, read_attempts, read_plan
 from hisa.bench.records import AttemptFinished, AttemptLost, AttemptStarted, Slot
 from hisa.errors import UsageError
 from tests.bench_suite.sample import plan
+from tests.cli.command import ROOT
 
 SLOT = Slot("full", "task-00", 1)
 
@@ -162,3 +165,32 @@ def test_what_was_given_up_can_be_tried_again(book: AttemptLedger) -> None:
     assert len(book.standing(SLOT).attempts) == MAX_TRIES
     end(book, "succeeded", 1.0)
     assert book.standing(SLOT).result is not None
+
+
+def test_a_full_disk_leaves_whole_records(tmp_path: Path) -> None:
+    script = """
+import resource, signal, sys
+from pathlib import Path
+from hisa.bench.records import AttemptStarted
+from hisa.errors import EnvironmentFailed
+from tests.bench_suite.forms import ledger
+
+book = ledger(Path(sys.argv[1]), "ada")
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, 5_000))
+key = {"variant": "full", "task": "ada", "repeat": 1, "worker": "host:1"}
+try:
+    for number in range(1, 10_000):
+        book.write(AttemptStarted.model_validate({**key, "try": number}))
+except EnvironmentFailed as error:
+    print(error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, tmp_path],
+        capture_output=True, text=True, check=True, cwd=ROOT,
+    )  # fmt: skip
+    assert "cannot write" in done.stdout
+    lines = (tmp_path / "bench" / "attempts.jsonl").read_bytes()
+    assert lines.endswith(b"\n")
+    (standing,) = read_attempts(tmp_path / "bench").values()
+    assert len(standing.attempts) > 10

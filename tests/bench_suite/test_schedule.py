@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import yaml
 
-from hisa.bench.executors.base import Worker
+from hisa.bench.executors.base import Worker, WorkerLost
 from hisa.bench.executors.local import LocalExecutor
+from hisa.bench.jobs import Job, Message, RunEnded, RunMade
 from hisa.bench.ledger import AttemptLedger, read_attempts
+from hisa.bench.pages import markdown_page
+from hisa.bench.records import Slot
+from hisa.bench.report import build_report
 from hisa.bench.schedule import Bench, Progress
 from hisa.bench.summary import summarise
 from hisa.errors import EnvironmentFailed
@@ -47,6 +53,12 @@ async def test_every_slot_gets_one_result_and_every_try_its_own_run_folder(tmp_p
     ended = [attempt.run for attempt in attempts if attempt.finished]
     assert len(set(ended)) == len(attempts) - 1
     assert set(ended) <= {folder.name for folder in list_runs(book.runs)}
+    first, second = book.standing(Slot("full", "unscored-1", 1)).attempts
+    assert first.finished is not None
+    assert (first.finished.status, first.finished.score_state) == ("environment_error", "unscored")
+    assert "could not be scored (succeeded)" in first.finished.message
+    assert second.finished is not None
+    assert (second.finished.status, second.finished.score_state) == ("succeeded", "scored")
     ends = [(p.slot.task, p.end) for p in told if p.end]
     assert ends.count(("deadly-1", "lost")) == 1
     assert ends.count(("broken-9", "environment_error")) == 3
@@ -98,6 +110,72 @@ async def test_a_bench_with_nothing_due_hires_nobody(tmp_path: Path) -> None:
     before = (book.folder / "attempts.jsonl").read_bytes()
     await bench(book, 4).run()
     assert (book.folder / "attempts.jsonl").read_bytes() == before
+
+
+async def test_a_check_that_cannot_be_carried_out_is_counted_apart_and_made_again_on_request(
+    tmp_path: Path,
+) -> None:
+    book = ledger(tmp_path, "ada", "bob")
+    task = tmp_path / "tasks" / "ada.yaml"
+    (task.parent / "c.py").write_text("def f(): return True")
+    tree = yaml.safe_load(task.read_text("utf-8"))
+    task.write_text(yaml.safe_dump({**tree, "check": [{"python": "c.py:f"}]}), "utf-8")
+    told: list[Progress] = []
+    await bench(book, 1, told).run()
+    sums = summarise(book.standing(slot) for slot in book.plan.slots)
+    assert (sums.scored, sums.succeeded, sums.score_failed) == (1, 1, 1)
+    assert (sums.no_check, sums.unscored, sums.unusable, sums.missing) == (0, 0, 0, 0)
+    (failed,) = [progress for progress in told if progress.end and progress.slot.task == "ada"]
+    assert (failed.end, failed.score_state, failed.success) == ("succeeded", "score_failed", False)
+    report = build_report(book.folder)
+    (trouble,) = report.troubles
+    assert (trouble.task, trouble.what) == ("ada", "succeeded, check failed")
+    assert "python3: command not found" in trouble.message == failed.message
+    assert "1 whose check failed" in markdown_page(report)
+    assert book.again(["score_failed"]) == 1
+    assert [slot.task for slot in book.due()] == ["ada"]
+
+
+class Learner:
+    """A worker that gives a result and dies before it is free again."""
+
+    name = "host:1"
+
+    async def do(self, job: Job, /) -> AsyncIterator[Message]:
+        yield RunMade(run="20990101-000000-0000", host="host", process=1)
+        yield RunEnded(status="succeeded", score=1.0, score_state="scored", steps=4)
+        raise WorkerLost("worker host:1 was killed while it learned")
+
+    async def close(self, *, patience: float = 20.0) -> None:
+        """Nothing is left of it."""
+
+
+class Learners:
+    """Hires them."""
+
+    name = "learners"
+
+    def __init__(self) -> None:
+        self.hired = 0
+
+    async def hire(self) -> Worker:
+        self.hired += 1
+        return Learner()
+
+    async def close(self) -> None:
+        """Nothing is left of them."""
+
+
+async def test_a_worker_that_dies_while_it_learns_keeps_its_result_and_is_replaced(
+    tmp_path: Path,
+) -> None:
+    book = ledger(tmp_path, "ada", "bob")
+    executor, told = Learners(), list[Progress]()
+    await Bench(book, executor, heard=told.append).run()
+    sums = summarise(book.standing(slot) for slot in book.plan.slots)
+    assert (sums.scored, sums.succeeded, sums.attempts, sums.lost) == (2, 2, 2, 0)
+    assert executor.hired == 2
+    assert [progress.end for progress in told if progress.end] == ["succeeded"] * 2
 
 
 class NoRoom:

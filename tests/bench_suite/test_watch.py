@@ -33,10 +33,10 @@ def test_it_shows_what_runs_what_ended_and_the_sums(tmp_path: Path, terminal: bo
             watch(Progress(lane, slot, 1, "host:1"))
         watch(Progress(2, three, 1, "host:1", steps=7))
         fill(book, one, steps=4, status="succeeded", score=1.0)
-        watch(Progress(0, one, 1, "host:1", 4, "succeeded", 1.0))
+        watch(Progress(0, one, 1, "host:1", 4, "succeeded", 1.0, score_state="scored"))
         watch(Progress(1, two, 2, "host:2", 1, "lost", None, "first\nworker was killed"))
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", written.getvalue())
-    assert "full/task-00#1 score 1, 4 steps" in text
+    assert "full/task-00#1 score 1.00, 4 steps" in text
     assert "full/task-01#1 (try 2), 1 steps: worker was killed" in text
     assert ("1 of 3" in text) is terminal
     assert ("full/task-02#1, step 7" in text) is terminal

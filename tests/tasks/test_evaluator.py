@@ -39,7 +39,8 @@ async def score(
 ) -> tuple[float | None, str]:
     task = Task(id="t", instruction="x", check=check, folder=str(folder))
     scorer = TaskScorer(cache=FileCache(folder / "cache", offline), pause=at_once)
-    return await scorer.score(task, machine or Machine(ANSWERS), status)
+    found = await scorer.score(task, machine or Machine(ANSWERS), status)
+    return found.value, found.detail
 
 
 @pytest.mark.parametrize(
@@ -125,25 +126,49 @@ async def test_postconfig_comes_first(tmp_path: Path) -> None:
         await score(tmp_path, several("and", "abcd", postconfig=[broken]))
 
 
+class Watched(Machine):
+    """A machine that writes its looks down among its commands."""
+
+    async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
+        self.lines.append(f"settle {settle:g}")
+        return await super().observe(elements=elements, settle=settle)
+
+
+@pytest.mark.parametrize("steps", [0, 1])
+async def test_what_is_still_being_saved_is_waited_for_before_it_is_read(
+    tmp_path: Path, steps: int
+) -> None:
+    machine = Watched(ANSWERS)
+    save = {"type": "execute", "parameters": {"command": "save", "shell": True}}
+    check = several("and", "abcd", postconfig=[save] * steps)
+    assert (await score(tmp_path, check, machine=machine))[0] == 1.0
+    assert machine.lines == ["save", "settle 20"] * steps + ["say"]
+
+
 async def test_a_rule_without_meaning_is_no_score(tmp_path: Path) -> None:
     check = several("and", "abcd")
     check["expected"][0]["rules"] = {}
     value, why = await score(tmp_path, check)
     assert value is None
-    assert why.startswith("not scored: the rules lack")
+    assert why.startswith("the rules lack")
 
 
-async def test_what_is_not_known_is_no_score(tmp_path: Path) -> None:
-    for change, said in (
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
         ({"func": ["dance"]}, "no metric 'dance'"),
         ({"result": [{"type": "dance"}]}, "no getter 'dance'"),
         ({"result": [{"type": "vm_file"}]}, "vm_file: path"),
         ({"conj": "xor"}, "evaluator: conj"),
-    ):
-        value, why = await score(tmp_path, {**several("and", "abcd"), **change})
-        assert value is None
-        assert why.startswith("not scored: ")
-        assert said in why
+    ],
+)
+async def test_what_is_not_known_is_a_failed_check_and_never_0(
+    tmp_path: Path, change: dict[str, Any], said: str
+) -> None:
+    task = Task(id="t", instruction="x", check={**several("and", "abcd"), **change})
+    found = await TaskScorer().score(task, Machine(ANSWERS), "succeeded")
+    assert (found.state, found.value) == ("score_failed", None)
+    assert said in found.detail
 
 
 async def test_an_act_that_the_machine_refuses_while_scoring_is_no_score(tmp_path: Path) -> None:
@@ -153,7 +178,7 @@ async def test_an_act_that_the_machine_refuses_while_scoring_is_no_score(tmp_pat
 
     keys = {"vscode_extension_command": "x", "path": "/a", "dest": "a"}
     check = {**several("and", "a"), "result": [{"type": "vscode_config", **keys}]}
-    assert await score(tmp_path, check, machine=Refusing()) == (None, "not scored: no such key")
+    assert await score(tmp_path, check, machine=Refusing()) == (None, "no such key")
 
 
 async def test_a_task_that_lacks_something_is_refused_before_anything_is_done(

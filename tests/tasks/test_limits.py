@@ -19,7 +19,7 @@ from typing import Any
 import openpyxl
 import pytest
 
-from hisa.errors import EnvironmentFailed
+from hisa.errors import CheckFailed
 from hisa.tasks.apart import Exceeded, apart
 from hisa.tasks.getters.base import read_apart
 from hisa.tasks.judge import judge
@@ -102,7 +102,7 @@ def environment() -> list[str]:
         (eat_while_reading, Exceeded, "more than 4 GB of memory"),
         (crash, Exceeded, "crashes its reader"),
         (talk, Exceeded, "more than 1000 bytes"),
-        (vanish, EnvironmentFailed, "ended without an answer"),
+        (vanish, CheckFailed, "ended without an answer"),
         (write, NotScored, "File too large"),
         (lack, NotScored, "a_library_that_nobody_has"),
         (full, NotScored, "No space left"),
@@ -120,7 +120,7 @@ async def test_what_goes_over_a_limit_or_fails_says_whose_fault_it_is(
 
 
 async def test_a_process_that_does_nothing_for_too_long_is_the_machines_fault() -> None:
-    with pytest.raises(EnvironmentFailed, match="did not end within"):
+    with pytest.raises(CheckFailed, match="did not end within"):
         await apart(sleep, limits=replace(OURS, wall=0.3))
 
 

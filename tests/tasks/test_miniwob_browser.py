@@ -44,7 +44,8 @@ async def begin(desktop: DesktopEnvironment, name: str, seed: int = 0) -> Task:
 
 
 async def score(desktop: DesktopEnvironment, task: Task) -> tuple[float | None, str]:
-    return await TaskScorer().score(task, desktop, "succeeded")
+    found = await TaskScorer().score(task, desktop, "succeeded")
+    return found.value, found.detail
 
 
 async def button(desktop: DesktopEnvironment, name: str) -> Element:

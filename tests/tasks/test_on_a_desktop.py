@@ -36,7 +36,7 @@ async def test_a_workbook_is_opened_edited_and_saved_before_scoring() -> None:
         before = await desktop.read_file(check["result"]["path"])
         typed = parse("pyautogui.hotkey('ctrl', 'home'); pyautogui.write('changed\\n')")
         await desktop.act(to_space(typed, "screen", screen=seen.screen, image=seen.screen))
-        assert (await scorer.score(task, desktop, "succeeded"))[0] == 0.0
+        assert (await scorer.score(task, desktop, "succeeded")).value == 0.0
         assert await desktop.read_file(check["result"]["path"]) != before
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hisa.errors import UsageError
+from hisa.protocols import Scoring
 from hisa.tasks.files import load_task
 from hisa.tasks.problems import problems
 from hisa.tasks.scorer import TaskScorer
@@ -25,6 +26,11 @@ def broken(): raise RuntimeError("oh no")
 async def score(
     folder: Path, function: str, machine: Host | None = None
 ) -> tuple[float | None, str]:
+    found = await scoring(folder, function, machine)
+    return found.value, found.detail
+
+
+async def scoring(folder: Path, function: str, machine: Host | None = None) -> Scoring:
     (folder / "c.py").write_text(CODE)
     path = folder / "t.yaml"
     path.write_text(f"instruction: x\ncheck: {{python: 'c.py:{function}'}}")
@@ -85,9 +91,9 @@ async def test_nothing_that_the_agent_leaves_forges_a_check(tmp_path: Path, chec
     task = load_task(path)
     there = str(home / ".local" / "lib")
     machine = Host(home, PYTHONPATH=there, BASH_ENV=str(home / ".bashrc"))
-    assert (await TaskScorer().score(task, machine, "succeeded"))[0] == 0.0
+    assert (await TaskScorer().score(task, machine, "succeeded")).value == 0.0
     (home / "list.txt").write_text("milk\n")
-    assert (await TaskScorer().score(task, machine, "succeeded"))[0] == 1.0
+    assert (await TaskScorer().score(task, machine, "succeeded")).value == 1.0
 
 
 async def test_a_check_that_was_changed_on_the_machine_is_no_score(tmp_path: Path) -> None:
@@ -103,9 +109,9 @@ async def test_a_check_that_was_changed_on_the_machine_is_no_score(tmp_path: Pat
 
 @pytest.mark.parametrize("function", ["none", "broken", "absent"])
 async def test_a_function_that_fails_is_no_score(tmp_path: Path, function: str) -> None:
-    value, why = await score(tmp_path, function)
-    assert value is None
-    assert "check 'c.py" in why
+    found = await scoring(tmp_path, function)
+    assert (found.state, found.value) == ("score_failed", None)
+    assert found.detail.startswith("check 'c.py")
 
 
 @pytest.mark.parametrize(

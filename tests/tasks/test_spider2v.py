@@ -33,7 +33,8 @@ async def scored(path: Path, workbook: bytes | None) -> tuple[float | None, str]
     machine = Machine(windows=["Form"])
     if workbook is not None:
         await machine.write_file(check["result"]["path"], workbook)
-    return await TaskScorer(pause=at_once).score(task, machine, "succeeded")
+    found = await TaskScorer(pause=at_once).score(task, machine, "succeeded")
+    return found.value, found.detail
 
 
 def test_there_are_twenty() -> None:
@@ -76,7 +77,7 @@ async def test_giving_up_on_a_task_that_can_be_done_scores_0() -> None:
     task, check, _, expected = parts(FILES[0])
     machine = Machine(windows=["Form"])
     await machine.write_file(check["result"]["path"], expected.read_bytes())
-    assert (await TaskScorer(pause=at_once).score(task, machine, "infeasible"))[0] == 0.0
+    assert (await TaskScorer(pause=at_once).score(task, machine, "infeasible")).value == 0.0
 
 
 async def test_a_dead_machine_is_no_score() -> None:

@@ -79,7 +79,8 @@ async def score(tmp_path: Path, check: str, files: dict[str, bytes]) -> tuple[An
     environment = Machine({r"-c ok$": CommandResult(0, "3\n"), "-c other": CommandResult(127, "")})
     for path, data in files.items():
         await environment.write_file(path, data)
-    return await TaskScorer().score(task, environment, "succeeded")
+    found = await TaskScorer().score(task, environment, "succeeded")
+    return found.value, found.detail
 
 
 @pytest.mark.parametrize(

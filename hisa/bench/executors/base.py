@@ -24,7 +24,7 @@ class Worker(Protocol):
         ...
 
     def do(self, job: Job, /) -> AsyncIterator[Message]:
-        """Make an attempt; its messages come as things happen, `RunEnded` last.
+        """Make an attempt; its messages come as things happen, `JobDone` last.
 
         Raises:
             WorkerLost: the worker is gone; it takes no more jobs.

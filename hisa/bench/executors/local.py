@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from hisa.bench.executors.base import WorkerLost
-from hisa.bench.jobs import Job, Message, RunEnded, message_adapter
+from hisa.bench.jobs import Job, JobDone, Message, message_adapter
 from hisa.errors import EnvironmentFailed
 
 __all__ = ["LocalExecutor", "LocalWorker"]
@@ -48,7 +48,7 @@ class LocalWorker:
         while True:
             message = await self._message(stdout)
             yield message
-            if isinstance(message, RunEnded):
+            if isinstance(message, JobDone):
                 return
 
     async def close(self, *, patience: float = 20.0) -> None:

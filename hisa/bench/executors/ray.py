@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from hisa.bench.executors.base import WorkerLost
-from hisa.bench.jobs import Job, Message, RunEnded, message_adapter, perform
+from hisa.bench.jobs import Job, JobDone, Message, message_adapter, perform
 from hisa.errors import EnvironmentFailed, UsageError
 
 __all__ = ["RayExecutor", "RayWorker"]
@@ -56,7 +56,7 @@ class RayWorker:
         try:
             async for reference in self._stream:
                 message = message_adapter.validate_json(await reference)
-                if isinstance(message, RunEnded):
+                if isinstance(message, JobDone):
                     self._stream = None
                 yield message
         except ray.exceptions.RayError as error:

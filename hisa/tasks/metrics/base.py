@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hisa.errors import UsageError
+from hisa.errors import CheckFailed
 from hisa.tasks.limits import MAX_UNPACKED
 from hisa.tasks.registry import Registry
 
@@ -65,7 +65,7 @@ class Unreadable(Exception):
     """What the agent left cannot be read; that is a wrong result, and says so."""
 
 
-class NotScored(UsageError):
+class NotScored(CheckFailed):
     """The check could not be carried out, through no fault of what the agent left."""
 
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hisa.errors import EnvironmentFailed
+from hisa.errors import CheckFailed
 from hisa.tasks.apart import ended, expect_within
 from hisa.tasks.limits import THEIRS, Limits
 from hisa.tasks.metrics.base import BadRules, Options, Score, Unreadable
@@ -36,7 +36,7 @@ async def run(name: str, result: Any, expected: Any, options: Options) -> Score:
         Unreadable: it failed over what the agent left, and not over the expected file; score 0.
         BadRules: it, one of its libraries or the task's rules are at fault; no score.
         Exceeded: it took too much processor time, or crashed over what it was given.
-        EnvironmentFailed: it took too long, too much memory, or vanished; no score.
+        CheckFailed: it took too long, too much memory, or vanished; no score.
     """
     (found,) = await answers([(name, result, expected, options)])
     if "score" in found:
@@ -65,7 +65,7 @@ async def answers(calls: Sequence[Call], limits: Limits = THEIRS) -> list[dict[s
     expect_within(done.code, limits)
     if done.code != 0 or not done.said:
         why = done.heard.strip() or f"exit status {done.code}"
-        raise EnvironmentFailed(f"OSWorld's metric crashed: {why}")
+        raise CheckFailed(f"OSWorld's metric crashed: {why}")
     found: list[dict[str, Any]] = json.loads(done.said)
     return found
 

@@ -1,0 +1,152 @@
+"""The conclusion of a run: steps 8 and 7 of HiSA (section 3.4). Score first, learn after.
+
+A run gets exactly one end in its log, with the score, before anything is learned from it. What
+breaks while it is scored is told apart; what breaks while it is learned from changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import traceback
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+
+from hisa.endings import Ending, ExitStatus, ending_of
+from hisa.errors import EnvironmentFailed, HisaError, LogFailed
+from hisa.events import Evaluated, Failed, Learned, Noted, Recorder, RunFinished
+from hisa.protocols import Environment, Result, Scorer, Scoring, StateManager, Task
+
+__all__ = ["Conclusion", "is_learned_from", "uncancel", "write_end", "write_failure"]
+
+_NEVER_SCORED = ("environment_error", "stopped")
+_LEARNED_FROM = ("succeeded", "infeasible")
+_WHERE: dict[Ending, str] = {
+    "environment_error": "environment",
+    "refused": "refused",
+    "defect": "hisa",
+}
+"""The endings whose error is written down, and where it is said to be."""
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """Concludes a run."""
+
+    scorer: Scorer
+    state: StateManager
+    environment: Environment
+    log: Recorder
+
+    async def finish(self, task: Task, status: ExitStatus, message: str) -> Result:
+        """Score a run that ended so, and write its end down."""
+        status, message, scoring = await self._score(task, status, message)
+        self.log.emit(
+            RunFinished(
+                exit_status=status,
+                message=message,
+                score=scoring.value,
+                score_state=scoring.state,
+                score_detail=scoring.detail,
+            )
+        )
+        return Result(
+            self.log.id,
+            status,
+            message,
+            score=scoring.value,
+            steps=self.log.step,
+            score_state=scoring.state,
+            score_detail=scoring.detail,
+        )
+
+    async def _score(
+        self, task: Task, status: ExitStatus, message: str
+    ) -> tuple[ExitStatus, str, Scoring]:
+        """A machine or a person that ends scoring leaves no score, which is never a 0."""
+        if status in _NEVER_SCORED:
+            return status, message, Scoring("unscored", detail=message)
+        try:
+            scoring = await self.scorer.score(task, self.environment, status)
+        except asyncio.CancelledError:
+            uncancel()
+            message = f"stopped by a person while it was scored ({status})"
+            return "stopped", message, Scoring("unscored", detail=message)
+        except LogFailed:
+            raise
+        except EnvironmentFailed as error:
+            write_failure(self.log, "scoring", error)
+            message = f"could not be scored ({status}): {error}"
+            return "environment_error", message, Scoring("unscored", detail=message)
+        except Exception as error:  # noqa: BLE001 - the border of a check: its fault is not the run's
+            write_failure(self.log, "scoring", error)
+            scoring = Scoring("score_failed", detail=_words(error))
+        self.log.emit(
+            Evaluated(score=scoring.value, detail=scoring.detail, score_state=scoring.state)
+        )
+        return status, message, scoring
+
+    async def learn(self, task: Task, result: Result) -> None:
+        """Learn from a run whose result is out; induction never sees the score.
+
+        Raises:
+            LogFailed: the log cannot be written.
+        """
+        started = time.monotonic()
+        lessons: list[Callable[[], Awaitable[object]]] = []
+        if result.status in _LEARNED_FROM:
+            lessons.append(partial(self.state.induct, task, result.run_id))
+        if is_learned_from(result):
+            won = result.success if result.score_state == "scored" else None
+            lessons.append(partial(self.state.credit, won=won))
+        for lesson in lessons:
+            try:
+                await lesson()
+            except asyncio.CancelledError:
+                uncancel()
+                self.log.emit(Noted(where="learning", text="stopped by a person"))
+                break
+            except LogFailed:
+                raise
+            except Exception as error:  # noqa: BLE001 - the border of learning: the result is out
+                write_failure(self.log, "learning", error)
+        self.log.emit(Learned(seconds=time.monotonic() - started))
+
+
+def is_learned_from(result: Result) -> bool:
+    """Whether there is anything to learn from a run that ended so, or to credit."""
+    return result.status in _LEARNED_FROM or result.score_state == "scored"
+
+
+def write_failure(log: Recorder, where: str, error: Exception) -> None:
+    """Write an error down, with its traceback."""
+    text = "".join(traceback.format_exception(error))
+    log.emit(Failed(where=where, kind=type(error).__name__, message=str(error), traceback=text))
+
+
+def write_end(log: Recorder, error: Exception) -> ExitStatus | None:
+    """Write down what an error did to a run; returns the exit status that it stands for.
+
+    None where no exit status does: then the log has its end, and the error is the caller's.
+    """
+    ending = ending_of(error)
+    if ending in _WHERE:
+        write_failure(log, _WHERE[ending], error)
+    if ending == "refused" or ending == "defect":
+        message = _words(error)
+        log.emit(RunFinished(exit_status=ending, message=message, score_detail=message))
+        return None
+    return ending
+
+
+def uncancel() -> None:
+    """Go on after a cancellation that was taken as a wish to stop what was being done."""
+    current = asyncio.current_task()
+    if current is not None:
+        current.uncancel()
+
+
+def _words(error: Exception) -> str:
+    """Its text; of a defect its name too, because its text alone is often just a key."""
+    return str(error) if isinstance(error, HisaError) else f"{type(error).__name__}: {error}"

@@ -1,0 +1,95 @@
+"""How a run ends: the closed words for its end and its score, and what counts as a success.
+
+Everybody who has to know asks here: the exit status of the command line, the credit of patterns,
+the records and tables of a bench, and what is printed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from hisa.errors import (
+    BudgetExceeded,
+    EnvironmentFailed,
+    InvalidReply,
+    LogFailed,
+    ModelUnavailable,
+    OperatorError,
+)
+
+__all__ = ["Ending", "ExitStatus", "Result", "ScoreState", "Scoring", "ending_of", "is_success"]
+
+ExitStatus = Literal[
+    "succeeded",
+    "infeasible",
+    "max_steps",
+    "budget",
+    "stopped",
+    "model_error",
+    "environment_error",
+]
+"""How a run ended; a run always ends with exactly one of these."""
+
+Ending = ExitStatus | Literal["refused", "defect"]
+"""What a log says at its end: an exit status, or the error that the caller of the run was given:
+"refused" (the task or a setting cannot be used) or "defect" (an error in HiSA or in a plug-in)."""
+
+ScoreState = Literal["scored", "no_check", "score_failed", "unscored"]
+""""scored": there is a score; "no_check": the task has no check; "score_failed": the check could
+not be carried out; "unscored": nobody scored, because the run was stopped or the machine broke."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """What came of scoring: ``value`` in 0..1 where it is "scored", and one line why."""
+
+    state: ScoreState
+    value: float | None = None
+    detail: str = ""
+
+
+def is_success(status: str, score_state: ScoreState, score: float | None) -> bool:
+    """Whether a run did its task: wholly by its check, so partial credit is none.
+
+    Without a check it is the agent's own word, "succeeded"; who prints that says that it is a
+    claim. Where a check was not carried out nothing is known, and that is no success.
+    """
+    if score_state == "no_check":
+        return status == "succeeded"
+    return score_state == "scored" and score is not None and score >= 1.0
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a run ended."""
+
+    run_id: str
+    status: ExitStatus
+    message: str = ""
+    score: float | None = None
+    """In 0..1, where ``score_state`` is "scored"; else None."""
+    steps: int = 0
+    score_state: ScoreState = "unscored"
+    score_detail: str = ""
+    """One line why the score is what it is, or why there is none."""
+
+    @property
+    def success(self) -> bool:
+        """See `is_success`."""
+        return is_success(self.status, self.score_state, self.score)
+
+
+def ending_of(error: Exception) -> Ending:
+    """The end of a run that this error ended, by its type alone."""
+    match error:
+        case BudgetExceeded():
+            return "budget"
+        case ModelUnavailable() | InvalidReply():
+            return "model_error"
+        case EnvironmentFailed() | LogFailed():
+            return "environment_error"
+        case OperatorError():
+            return "refused"
+        case _:
+            return "defect"

@@ -1,0 +1,263 @@
+"""How a run ends, as the command line says it: on a stock guest without a desktop of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+import json
+import re
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from hisa.cli.desktop import Desk
+from hisa.cli.episode import Answer, at_desk
+from hisa.cli.progress import Progress
+from hisa.environments import stock_guest
+from hisa.environments.fake import FakeEnvironment
+from hisa.environments.stock_guest import StockGuest
+from hisa.errors import ConfigError, EnvironmentFailed, ModelUnavailable
+from hisa.events import Failed, RunFinished
+from hisa.models.faulty import FakeServer, Fault, Line, Received
+from hisa.observation import Observation
+from hisa.runs.log import RunLog
+from hisa.runs.read import Run, list_runs, load_run
+from hisa.runs.resume import resume_point
+from hisa.tasks.files import load_task
+from hisa.wiring import Workshop, open_agent
+from tests.bench_suite.forms import settings, write_task
+from tests.bench_suite.test_guests import hisa, run_form
+from tests.cli.command import Command, endless
+from tests.test_conclusion import ADA
+
+SETTLE = ("--set", "environment.settle=0.5")
+
+
+def said_in_order(text: str, *words: str) -> bool:
+    """Whether the words come one after the other."""
+    return re.search(".*".join(map(re.escape, words)), text, re.DOTALL) is not None
+
+
+def test_a_guest_that_dies_while_it_is_scored_is_a_broken_machine(tmp_path: Path) -> None:
+    with StockGuest({"/file": [stock_guest.Fault("reset", stays=True)]}) as guest:
+        result, run = run_form(tmp_path, guest, code=3)
+    assert (result["status"], result["score"]) == ("environment_error", None)
+    assert (result["score_state"], result["success"]) == ("unscored", False)
+    assert run.last_step == 4, "the agent was through"
+    (failed,) = [event for event in run.events if isinstance(event, Failed)]
+    assert failed.where == "scoring"
+
+
+LEARNING = "# Pattern induction"
+
+
+def learner(fault: Fault) -> Callable[[Received], str | Fault]:
+    """A state model that answers all but induction."""
+
+    def answer(received: Received) -> str | Fault:
+        return fault if received.job == LEARNING else endless(received)
+
+    return answer
+
+
+@contextlib.contextmanager
+def winning(folder: Path, fault: Fault) -> Iterator[tuple[Command, list[str]]]:
+    """A command whose run is won, and whose model does this when it is to learn."""
+    task = write_task(folder / "tasks", "Ada")
+    script = [Line(reply, "planner") for reply in ADA]
+    with StockGuest() as guest, FakeServer(script, then=learner(fault)) as server:
+        command = hisa(folder)
+        command.environ |= {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "x"}
+        yield command, ["run", str(task), "--env", f"guest={guest.url}", "--model", "m", *SETTLE]
+
+
+def won(folder: Path) -> Run:
+    (made,) = list_runs(folder / "runs")
+    run = load_run(made)
+    assert (run.status, run.score, run.manifest.score) == ("succeeded", 1.0, 1.0)
+    return run
+
+
+def test_a_model_that_fails_at_learning_costs_no_score_and_no_exit_code(tmp_path: Path) -> None:
+    with winning(tmp_path, Fault("status", status=400)) as (command, words):
+        text = command.run(*words)
+    run = won(tmp_path)
+    failed = [event for event in run.events if isinstance(event, Failed)]
+    assert [event.where for event in failed] == ["learning"]
+    order = ("succeeded:", "score", "1: ", run.id, "learning", "broken", "learning:", "report")
+    assert said_in_order(text, *order), text
+
+
+def test_the_answer_comes_before_learning_and_ctrl_c_keeps_it(tmp_path: Path) -> None:
+    with winning(tmp_path, Fault("hang")) as (command, words):
+        process = command.start(*words)
+        assert process.stdout is not None
+        said = list(itertools.takewhile(lambda line: "learning" not in line, process.stdout))
+        assert said_in_order("".join(said), "succeeded:", "score", "1: ", "run ")
+        won(tmp_path)
+        process.send_signal(signal.SIGINT)
+        rest, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    assert "stopped by a person" in rest
+    assert "report" in rest
+    run = won(tmp_path)
+    assert run.events[-1].type == "learned"
+    refused = Command(tmp_path).refused("runs", "resume", run.id)
+    assert "nothing to go on with" in refused
+
+
+def test_what_is_not_scored_is_said_in_the_words_of_its_kind(tmp_path: Path) -> None:
+    with StockGuest() as guest:
+        words = ("--env", f"guest={guest.url}", "--no-report", *SETTLE)
+        command = hisa(tmp_path)
+        command.environ["HISA_PATTERNS__ENABLED"] = "false"
+        text = command.run("run", 'Click the "OK" button.', *words)
+    assert said_in_order(text, "score", "none: the task has no check", "the agent's own word")
+    assert "learning" not in text
+    (row,) = command.json("runs", "ls")
+    assert (row["score"], row["score_state"]) == (None, "no_check")
+    assert "no check" in command.run("runs", "ls")
+    assert "succeeded, no check" in command.run("runs", "show")
+    shown = command.json("runs", "show")
+    assert (shown["score_state"], shown["success"]) == ("no_check", True)
+    page = Path(command.run("runs", "report").strip()).read_text("utf-8")
+    assert ">no check<" in page
+
+
+@contextlib.contextmanager
+def small_disk(folder: Path) -> Iterator[Path]:
+    """A disk of 2 MB."""
+    folder.mkdir()
+    line = ["mount", "-t", "tmpfs", "-o", "size=2m", "hisa-test", str(folder)]
+    if subprocess.run(line, capture_output=True, check=False).returncode:
+        pytest.skip("a small disk needs the right to mount one")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def on_disk(folder: Path, disk: Path) -> Command:
+    command = hisa(folder)
+    command.environ |= {"HISA_RUN__FOLDER": str(disk / "runs"), "HISA_PATTERNS__ENABLED": "false"}
+    return command
+
+
+@pytest.mark.parametrize("room", [0, 70_000])
+def test_a_full_disk_is_said_and_the_run_goes_on_once_there_is_room(
+    tmp_path: Path, room: int
+) -> None:
+    task = write_task(tmp_path / "tasks", "ada")
+    with small_disk(tmp_path / "disk") as disk, StockGuest() as guest:
+        filler = disk / "filler"
+        filler.write_bytes(b"x" * (2 * 1024 * 1024 - room))
+        command = on_disk(tmp_path, disk)
+        words = ("run", str(task), "--env", f"guest={guest.url}", "--json", *SETTLE)
+        errors = command.refused(*words, code=3)
+        assert "cannot write" in errors
+        assert str(disk / "runs") in errors
+        assert "free some space" in errors
+        assert "succeeded" not in errors
+        runs = list_runs(disk / "runs")
+        assert bool(runs) is bool(room), "what cannot be begun leaves no folder"
+        if not runs:
+            return
+        run = load_run(runs[0])
+        assert run.status == "unfinished"
+        assert not [event for event in run.events if isinstance(event, RunFinished)]
+        assert not list(run.folder.rglob(".*.tmp"))
+        filler.unlink()
+        result = json.loads(command.run("runs", "resume", run.id, "--json"))
+        assert (result["status"], result["score"]) == ("succeeded", 1.0)
+
+
+def test_only_runs_are_listed_and_the_latest_is_one(tmp_path: Path) -> None:
+    with StockGuest() as guest:
+        _, run = run_form(tmp_path, guest)
+    (tmp_path / "runs" / "29990101-000000-ffff").mkdir()
+    (tmp_path / "runs" / "29990101-000000-notes.txt").write_text("not a run")
+    (tmp_path / "runs" / "zz").mkdir()
+    (tmp_path / "runs" / "zz" / "run.json").write_text("{}")
+    command = Command(tmp_path)
+    assert [row["id"] for row in command.json("runs", "ls")] == [run.id]
+    assert command.json("runs", "show", "latest")["id"] == run.id
+    assert run.id in command.run("runs", "report")
+
+
+class Broken(FakeEnvironment):
+    """A form whose first look is a defect."""
+
+    def __init__(self, error: Exception, *, at_the_end: bool = False) -> None:
+        super().__init__()
+        self._error = error
+        self._at_the_end = at_the_end
+
+    async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
+        if not self._at_the_end:
+            raise self._error
+        return await super().observe(elements=elements, settle=settle)
+
+    async def __aexit__(self, *exc: object) -> None:
+        if self._at_the_end:
+            raise self._error
+
+
+async def at_a_desk(folder: Path, environment: FakeEnvironment) -> Answer:
+    """A run from the terminal's side, on an environment of the test."""
+    task = load_task(write_task(folder / "tasks", "ada"))
+    console = Console(file=io.StringIO())
+
+    async def opened() -> FakeEnvironment:
+        return environment
+
+    desk = Desk(opened)
+    with RunLog.create(folder / "runs", task) as log:
+        answer = Answer(log, console, Progress(console, 9), as_json=False, report=False)
+        workshop = Workshop(environment=desk.environment)
+        await at_desk(settings(), task, desk=desk, workshop=workshop, answer=answer)
+    return answer
+
+
+async def test_a_defect_of_ours_is_called_one_and_the_run_is_kept(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError) as caught:
+        await at_a_desk(tmp_path, Broken(ZeroDivisionError("ours")))
+    (run,) = map(load_run, list_runs(tmp_path / "runs"))
+    (note,) = caught.value.__notes__
+    assert "a defect of HiSA" in note
+    assert f"hisa runs resume {run.id}" in note
+    assert (run.status, run.score_state) == ("defect", "unscored")
+    assert resume_point(run).step == 0
+
+
+async def test_a_desktop_that_cannot_be_ended_does_not_take_the_result(tmp_path: Path) -> None:
+    lost = EnvironmentFailed("cannot be ended")
+    answer = await at_a_desk(tmp_path, Broken(lost, at_the_end=True))
+    (run,) = map(load_run, list_runs(tmp_path / "runs"))
+    assert (run.status, run.score, answer.close()) == ("succeeded", 1.0, 0)
+
+
+async def test_an_error_before_the_first_step_is_the_end_in_the_log(tmp_path: Path) -> None:
+    for error, status in (
+        (EnvironmentFailed("no desktop"), "environment_error"),
+        (ModelUnavailable("no key"), "model_error"),
+        (ConfigError("no such format"), "refused"),
+    ):
+        folder = tmp_path / status
+
+        async def fails(error: Exception = error) -> FakeEnvironment:
+            raise error
+
+        task = load_task(write_task(folder / "tasks", "ada"))
+        with RunLog.create(folder / "runs", task) as log:
+            with pytest.raises(type(error)):
+                async with open_agent(settings(), task, log, Workshop(environment=fails)):
+                    raise AssertionError("it opened")
+            run = load_run(log.folder)
+        ended = [event.exit_status for event in run.events if isinstance(event, RunFinished)]
+        assert ended == [status]
+        assert run.manifest.exit_status == status
