@@ -13,7 +13,6 @@ from hisa.events import Event
 from hisa.models.fakes import FunctionModel
 from hisa.models.tokens import estimate_tokens
 from hisa.observation import Window
-from hisa.planner.planner import PROMPT_TOKENS
 from hisa.planner.view import element_lines, state_text
 from hisa.protocols import Advice, Outcome, StateView, Task
 from hisa.state.manager import build_state
@@ -57,7 +56,7 @@ async def test_the_text_of_every_prompt_is_within_3500_tokens(kind: str) -> None
     for number in range(1, 12):
         await bench.planner.plan(task, observation(), state.view())
         request = bench.model.requests[-1]
-        assert estimate_tokens(request.text) <= PROMPT_TOKENS
+        assert estimate_tokens(request.text) <= 3500
         assert task.instruction in request.text
         assert "MUST save" in request.text
         call = tool("bash_execution", talk, talk)

@@ -96,3 +96,14 @@ def test_broken_replies_never_crash() -> None:
         except InvalidReply:
             continue
         assert isinstance(call.tool, str)
+
+
+@pytest.mark.parametrize(("size", "read"), [(200_000, True), (200_001, False)])
+def test_a_reply_is_read_up_to_200_000_characters(size: int, read: bool) -> None:
+    reply = json.dumps({"thought": "x", "tool": "wait", "input": "1"})
+    padded = reply + " " * (size - len(reply))
+    if read:
+        assert parse_reply(padded).tool == "wait"
+    else:
+        with pytest.raises(InvalidReply, match="at most 200000"):
+            parse_reply(padded)
