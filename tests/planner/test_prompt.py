@@ -41,7 +41,7 @@ class Notes:
     async def induct(self, task: Task, run_id: str, *, lines: object) -> tuple[()]:
         return ()
 
-    async def credit(self, ids: object, *, won: bool) -> None:
+    async def credit(self, ids: object, *, steps: object, won: bool | None) -> None:
         return None
 
 
