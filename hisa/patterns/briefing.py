@@ -13,7 +13,7 @@ from hisa.models.tokens import estimate_tokens
 
 __all__ = ["LEAST", "RulesTold", "tell_rules"]
 
-LEAST = 40
+LEAST = 30
 """Tokens below which a lesson is not worth asking a model for: less than one sentence fits."""
 
 

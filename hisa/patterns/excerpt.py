@@ -15,7 +15,7 @@ from hisa.models.tokens import estimate_tokens
 
 __all__ = ["STEPS_TOKENS", "excerpt", "step_numbers", "verdict"]
 
-STEPS_TOKENS = 4000
+STEPS_TOKENS = 3500
 """Tokens of the steps, so that with instructions and task a request stays within 6,000."""
 _LINE_TOKENS = 400
 """Longest line; a step's own limit is lower unless raised by a setting."""

@@ -16,6 +16,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hisa.errors import InvalidReply
+from hisa.models.tokens import estimate_tokens, longest
 from hisa.patterns.excerpt import STEPS_TOKENS, excerpt, step_numbers, verdict
 from hisa.patterns.text import LESSON_CHARS, block, clean, unbinding
 from hisa.prompts import render
@@ -26,6 +27,8 @@ __all__ = ["MOST", "induce", "new_id"]
 MOST = 3
 """Patterns of one run (HiSA, appendix A.6)."""
 _REPLY_CHARS = 20_000
+_TASK_TOKENS = 1000
+"""An instruction longer than that is shown by its beginning."""
 _FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?```\s*\Z", re.DOTALL)
 
 
@@ -95,7 +98,9 @@ def _seen(reply: _Reply, lines: dict[int, str], text: str) -> _Reply:
 
 def _request(task: Task, lines: Sequence[str]) -> ModelRequest:
     steps = "\n".join(lines)
-    text = f"<task>\n{block(task.instruction)}\n</task>\n<steps>\n{steps}\n</steps>"
+    wanted = block(task.instruction)
+    room = longest(len(wanted), lambda size: estimate_tokens(wanted[:size]) <= _TASK_TOKENS)
+    text = f"<task>\n{wanted[:room]}\n</task>\n<steps>\n{steps}\n</steps>"
     system = render("pattern_induction", most=MOST, chars=LESSON_CHARS)
     return ModelRequest(
         role="state",

@@ -99,7 +99,10 @@ def cut_at_word(text: str, tokens: int) -> str:
 
 
 def whole_lines(text: str, tokens: int) -> str:
-    """The first whole lines within ``tokens``; a last line says how many do not fit."""
+    """The first whole lines within ``tokens``; a last line says how many do not fit.
+
+    Where not even the first one fits, its beginning.
+    """
     lines = text.strip().split("\n")
 
     def shown(count: int) -> str:
@@ -109,7 +112,8 @@ def whole_lines(text: str, tokens: int) -> str:
 
     if estimate_tokens(shown(len(lines))) <= tokens:
         return shown(len(lines))
-    return shown(longest(len(lines) - 1, lambda count: estimate_tokens(shown(count)) <= tokens))
+    whole = longest(len(lines) - 1, lambda count: estimate_tokens(shown(count)) <= tokens)
+    return shown(whole) if whole else cut_at_sentence(text, tokens)
 
 
 def excerpt_within(text: str, tokens: int) -> str:

@@ -164,7 +164,7 @@ async def test_the_request_of_five_hundred_steps_is_bounded_and_says_what_it_lea
         f"Input: pyautogui.click({n}, {n}) | Result: {results.get(n, 'Succeeded. Row is marked.')}"
         for n in range(1, 501)
     ]
-    task = Task("t", "Sort the list. " * 2000, domain="calc")
+    task = Task("t", "Sort the 日本語 list 0123456789. " * 2000, domain="calc")
     model = ScriptedModel([reply()])
     await induce(model, task, run_id="r", lines=lines)
     (request,) = model.requests
@@ -178,7 +178,7 @@ async def test_the_request_of_five_hundred_steps_is_bounded_and_says_what_it_lea
     left = sum(int(gap[1:].split()[0]) for gap in gaps)
     assert left + len(numbers) == 500
     assert all("steps are left out here: " in gap and " succeeded)" in gap for gap in gaps)
-    assert len(numbers) > 60
+    assert len(numbers) > 40
 
 
 @pytest.mark.parametrize("fill", ["0123456789abcdef", "界", "x "])

@@ -349,7 +349,7 @@ async def test_rules_that_do_not_fit_are_counted_and_the_limit_holds(tmp_path: P
         "to list them: hisa patterns rules text_editor"
     )
     assert estimate_tokens(text) <= Settings().state.advice_tokens
-    assert len(shown) > 5
+    assert len(shown) >= 4
 
 
 # ---------------------------------------------------------------- with the packaged embedder
