@@ -17,6 +17,8 @@ _COMMANDS = {
     "patterns": ("hisa.cli.patterns:patterns", "Look into and edit what was learned."),
     "tools": ("hisa.cli.tools:tools", "List and show the tools a planner may call."),
     "vm": ("hisa.cli.vm:vm", "Build, start, freeze and end virtual machines."),
+    "install": ("hisa.cli.install:install", "Install a part that need not be here."),
+    "settings": ("hisa.cli.settings:show_settings", "Print every setting as it is here."),
     "doctor": ("hisa.cli.doctor:doctor", "Say what works here, and the command that fixes it."),
 }
 

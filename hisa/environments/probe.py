@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hisa.environments.runtime import namespaces
+from hisa.parts import install_command
 
 __all__ = ["Probe", "probe"]
 
-_FIX = "scripts/install-system.sh"
+_FIX = install_command("system")
 _SYSTEM_PYTHON = "/usr/bin/python3"
 _MODULES = ("Xlib", "gi", "PIL")
 _PROGRAMS = (
@@ -56,7 +57,7 @@ def _programs() -> Iterator[Probe]:
     for name, commands, needed in _PROGRAMS:
         found = next((path for path in map(shutil.which, commands) if path), None)
         detail = found or f"no {' or '.join(commands)}"
-        fix = "" if found else ("apt-get install ffmpeg" if "ffmpeg" in commands else _FIX)
+        fix = "" if found else ("sudo apt-get install ffmpeg" if "ffmpeg" in commands else _FIX)
         yield Probe(name, found is not None, detail, fix, needed)
 
 

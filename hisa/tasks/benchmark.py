@@ -142,7 +142,8 @@ def from_json(path: Path, tree: Mapping[str, Any]) -> Task:
         file = _File.model_validate(tree)
     except ValidationError as error:
         raise UsageError(
-            f"{path}: {explain(error)}", fix="see docs/tasks.md for what benchmark files must have"
+            f"{path}: {explain(error)}",
+            fix="hisa bench coverage DIR, which lists such files",
         ) from error
     instruction = file.instruction.strip()
     return Task(

@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from hisa.errors import UsageError
+from hisa.parts import install_command
 from hisa.protocols import ExitStatus
 from hisa.tasks.benchmark import Part, RawStep, evaluator_of, explain
 from hisa.tasks.context import Context
@@ -100,9 +101,7 @@ def _function(context: Context, name: str) -> Function:
     metric = METRICS.get(name)
     if metric is not None:
         if libraries := metric.missing():
-            raise UsageError(
-                f"{name} needs {', '.join(libraries)}", fix="pip install 'hisa[tasks]'"
-            )
+            raise UsageError(f"{name} needs {', '.join(libraries)}", fix=install_command("tasks"))
         return metric.run
     if theirs(name) is None:
         raise UsageError(f"task {context.task.id!r}: no metric {name!r} here")

@@ -88,7 +88,7 @@ def _own(path: Path, tree: dict[str, Any]) -> Task:
         file = OwnFile.model_validate(tree)
     except ValidationError as error:
         raise UsageError(
-            f"{path}: {explain(error)}", fix="see examples/shopping_list.yaml for every key"
+            f"{path}: {explain(error)}", fix=f"keys: {', '.join(OwnFile.model_fields)}"
         ) from error
     return Task(
         id=file.id or path.stem,

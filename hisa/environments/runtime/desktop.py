@@ -21,6 +21,7 @@ from hisa.environments.runtime.boot import GUEST_FOLDER, SYSTEM_FOLDERS, identit
 from hisa.environments.runtime.state import Handle
 from hisa.errors import EnvironmentFailed
 from hisa.geometry import Size
+from hisa.parts import install_command
 
 __all__ = ["DesktopRuntime", "await_ready"]
 
@@ -37,7 +38,7 @@ _PACKAGES = (
 _GUEST_SOURCE = Path(__file__).resolve().parent.parent / "guest"
 _PYTHON = "/usr/bin/python3"
 _START_SECONDS = 60.0
-_FIX = "scripts/install-system.sh, then `hisa doctor`"
+_FIX = f"{install_command('system')}, then `hisa doctor`"
 
 
 def _user_id(isolation: namespaces.Isolation) -> int:
