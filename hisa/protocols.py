@@ -71,6 +71,8 @@ class Task:
     """How the result is scored; None: not scored."""
     folder: str = ""
     """Where relative file names in ``setup`` and ``check`` are looked up."""
+    results: tuple[str, ...] = ()
+    """Paths of the machine that are brought home at the end: absolute, or with ``~`` in front."""
 
 
 # ---------------------------------------------------------------- models

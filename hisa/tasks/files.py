@@ -99,4 +99,5 @@ def _own(path: Path, tree: dict[str, Any]) -> Task:
         if file.check
         else None,
         folder=str(path.resolve().parent),
+        results=file.results,
     )

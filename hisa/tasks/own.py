@@ -11,6 +11,7 @@ setup:
 check:
   - {file: ~/list.txt, contains: milk}
   - {python: "check.py:shopping"}
+results: [~/list.txt]
 """
 
 from __future__ import annotations
@@ -100,6 +101,10 @@ class Check(_Strict):
         return self
 
 
+_ResultPath = Annotated[str, Field(max_length=4096, pattern=r"^(~/|/)[^\x00-\x1f]*[^\x00-\x1f/]$")]
+"""Absolute or below the home folder: a task says nowhere else what it is relative to."""
+
+
 class OwnFile(_Strict):
     """A whole task file."""
 
@@ -110,6 +115,12 @@ class OwnFile(_Strict):
     check: Annotated[
         tuple[Check, ...], BeforeValidator(lambda v: (v,) if isinstance(v, Mapping) else v)
     ] = ()
+    results: Annotated[
+        tuple[_ResultPath, ...],
+        BeforeValidator(lambda v: (v,) if isinstance(v, str) else v),
+        Field(max_length=100),
+    ] = ()
+    """What the run leaves that is worth keeping: files and folders of the machine."""
 
 
 async def set_up(context: Context, raw: Mapping[str, Any]) -> None:

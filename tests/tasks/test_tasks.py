@@ -100,6 +100,32 @@ async def test_checks(tmp_path: Path, check: str, expected: float, said: str) ->
     assert (value, said in detail) == (expected, True), detail
 
 
+@pytest.mark.parametrize(
+    ("results", "expected"),
+    [
+        ("~/list.txt", ("~/list.txt",)),
+        ("[~/list.txt, /home/user/Documents]", ("~/list.txt", "/home/user/Documents")),
+        ("[]", ()),
+    ],
+)
+def test_a_task_names_what_is_brought_home(
+    tmp_path: Path, results: str, expected: tuple[str, ...]
+) -> None:
+    path = tmp_path / "t.yaml"
+    path.write_text(f"instruction: x\nresults: {results}\n")
+    assert load_task(path).results == expected
+
+
+@pytest.mark.parametrize(
+    "results", ["list.txt", "[~/a, ../b]", "/", "~", '"/a\\nb"', "{a: 1}", "7"]
+)
+def test_a_result_that_is_no_path_of_the_machine_is_refused(tmp_path: Path, results: str) -> None:
+    path = tmp_path / "t.yaml"
+    path.write_text(f"instruction: x\nresults: {results}\n")
+    with pytest.raises(UsageError, match="results"):
+        load_task(path)
+
+
 async def test_setup_writes_copies_and_names_the_step_that_fails(tmp_path: Path) -> None:
     (tmp_path / "data.txt").write_text("from beside")
     text = "instruction: x\nsetup:\n- write: {path: /w, text: hi}\n"
