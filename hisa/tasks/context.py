@@ -25,8 +25,8 @@ MAX_HOST_FILE = 500_000_000
 """Bytes of a file beside a task file."""
 _OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "google-chrome": ("google-chrome-stable", "chromium", "chromium-browser"),
-    "chromium": ("chromium-browser", "google-chrome"),
-    "chromium-browser": ("chromium", "google-chrome"),
+    "chromium": ("google-chrome", "google-chrome-stable", "chromium-browser"),
+    "chromium-browser": ("chromium", "google-chrome", "google-chrome-stable"),
     "python": ("python3",),
     "gedit": ("gnome-text-editor", "mousepad"),
     "nautilus": ("thunar", "pcmanfm"),

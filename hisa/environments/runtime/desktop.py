@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hisa.environments.obstacles import why_refused
 from hisa.environments.runtime import bubblewrap, namespaces, state
 from hisa.environments.runtime.boot import GUEST_FOLDER, SYSTEM_FOLDERS, identity
 from hisa.environments.runtime.state import Handle
@@ -155,9 +156,9 @@ class DesktopRuntime:
         """
         isolation = self.isolation or namespaces.which()
         if isolation == "none":
+            refusal = why_refused()
             raise EnvironmentFailed(
-                "neither namespaces nor bubblewrap work here, so no private desktop can be made",
-                fix="run as root, allow user namespaces, or use --env display=:N",
+                f"no private desktop can be made: {refusal.reason}", fix=refusal.fix
             )
         state.reap()
         folder = state.new_folder()
