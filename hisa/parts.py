@@ -17,11 +17,21 @@ from pathlib import Path
 
 from hisa.errors import UsageError
 
-__all__ = ["DISTRIBUTION", "OSWORLD", "PARTS", "Part", "commands", "install_command", "missing"]
+__all__ = [
+    "DISTRIBUTION",
+    "OSWORLD",
+    "PARTS",
+    "Part",
+    "absent_libraries",
+    "commands",
+    "install_command",
+    "missing",
+]
 
 DISTRIBUTION = "hisa-agent"
 """What pip calls HiSA: ``hisa`` on the package index is another program."""
 OSWORLD = "desktop-env==1.0.2"
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
 _EXTRA = re.compile(r"""\bextra\s*==\s*['"]([^'"]+)['"]""")
 
 
@@ -148,25 +158,49 @@ def _installer() -> Sequence[str]:
     )
 
 
-def _required(extra: str) -> list[str]:
-    """Requirements of an extra, as the installed HiSA declares them.
+def absent_libraries() -> tuple[str, ...]:
+    """Requirements of HiSA itself that are not installed; their versions are not compared.
 
-    They are named one by one, and never as an extra of a name that the package index would be
-    asked for.
+    Raises:
+        UsageError: this HiSA was not installed.
+    """
+    own = [line for line in _declared() if not _EXTRA.search(line)]
+    return tuple(line.strip() for line in own if not _is_installed(_NAME.match(line)))
+
+
+def _is_installed(name: re.Match[str] | None) -> bool:
+    try:
+        importlib.metadata.version(name[0] if name else "")
+    except (importlib.metadata.PackageNotFoundError, ValueError):
+        return False
+    return True
+
+
+def _declared() -> list[str]:
+    """Every requirement that the installed HiSA declares.
+
+    Raises:
+        UsageError: it was not installed, only put on the path.
+    """
+    try:
+        return importlib.metadata.requires(DISTRIBUTION) or []
+    except importlib.metadata.PackageNotFoundError as error:
+        raise UsageError(
+            f"{DISTRIBUTION} is not installed into {sys.executable}, so what it needs is not known",
+            fix=f"{sys.executable} -m pip install PATH, where PATH is the checkout or the wheel",
+        ) from error
+
+
+def _required(extra: str) -> list[str]:
+    """Requirements of an extra, named one by one.
+
+    An extra of a name would have the package index asked for that name.
 
     Raises:
         UsageError: this HiSA was not installed, or not with that extra.
     """
-    try:
-        declared = importlib.metadata.requires(DISTRIBUTION) or []
-    except importlib.metadata.PackageNotFoundError as error:
-        raise UsageError(
-            f"{DISTRIBUTION} is not installed into {sys.executable}, so what its extra {extra!r} "
-            "needs is not known",
-            fix=f"{sys.executable} -m pip install PATH, where PATH is the checkout or the wheel",
-        ) from error
     found = []
-    for line in declared:
+    for line in _declared():
         requirement, _, marker = line.partition(";")
         if extra in _EXTRA.findall(marker):
             found.append(requirement.strip())

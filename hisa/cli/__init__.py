@@ -65,7 +65,7 @@ def cli(ctx: click.Context, config: str | None, assignments: tuple[str, ...]) ->
     """Agents that operate a computer through its screen.
 
     \b
-    hisa run "Open the text editor. Type \"hello\". Save the file as \"hi.txt\"."
+    hisa run 'Open the text editor. Type "hello". Save the file as "hi.txt".'
     hisa run task.yaml --model gpt-5 --budget-usd 1
     hisa runs report
     hisa doctor

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import click
@@ -16,12 +19,14 @@ from hisa.agent import Result
 from hisa.cli.desktop import Desk, opened
 from hisa.cli.progress import Progress
 from hisa.config import Settings
-from hisa.errors import EnvironmentFailed, ModelUnavailable, UsageError
+from hisa.environments.open import open_environment
+from hisa.errors import ConfigError, EnvironmentFailed, ModelUnavailable, UsageError
 from hisa.events import RunFinished
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
 from hisa.runs.report import write_report
+from hisa.tasks.scorer import must_be_possible
 from hisa.wiring import Workshop, open_agent
 
 __all__ = ["at_desk", "conclude", "episode", "exit_code", "terminal_ask"]
@@ -95,9 +100,34 @@ async def at_desk(
     return result
 
 
+def must_be_possible_here(settings: Settings, task: Task) -> None:
+    """Refuse what can be seen to be wrong without starting a machine or a run.
+
+    Raises:
+        UsageError: an unknown environment, or a task that lacks something.
+        ConfigError: a setting of the environment that cannot be read.
+    """
+    open_environment(settings.environment)
+    must_be_possible(task)
+
+
+@contextmanager
+def unless_refused(log: RunLog) -> Iterator[None]:
+    """Remove the folder of a run that ended by wrong usage before its first step."""
+    try:
+        yield
+    except (UsageError, ConfigError):
+        if log.manifest.totals.steps == 0:
+            shutil.rmtree(log.folder, ignore_errors=True)
+            with suppress(OSError):
+                log.folder.parent.rmdir()  # only where it is empty
+        raise
+
+
 def episode(settings: Settings, task: Task, *, as_json: bool, report: bool) -> int:
     """Run a task in a new run folder; the exit code comes back."""
     must_have_person(settings)
+    must_be_possible_here(settings, task)
     console = Console(stderr=as_json, quiet=as_json, highlight=False, soft_wrap=True)
     progress = Progress(console, settings.run.max_steps)
     with RunLog.create(
@@ -109,7 +139,8 @@ def episode(settings: Settings, task: Task, *, as_json: bool, report: bool) -> i
         console.print(Text(f"run {log.id}: {task.instruction.strip()}", style="bold"))
         desk = Desk(lambda: opened(settings, log, progress))
         workshop = Workshop(environment=desk.environment, ask=terminal_ask, listeners=[progress])
-        result = asyncio.run(at_desk(settings, task, log, desk=desk, workshop=workshop))
+        with unless_refused(log):
+            result = asyncio.run(at_desk(settings, task, log, desk=desk, workshop=workshop))
     return conclude(result, log, console, progress, as_json=as_json, report=report)
 
 

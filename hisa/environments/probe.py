@@ -28,6 +28,7 @@ _PROGRAMS = (
     ("spreadsheet", ("localc", "libreoffice"), False),
     ("text editor", ("mousepad",), False),
     ("screen recording", ("ffmpeg",), False),
+    ("bubblewrap", ("bwrap",), False),
 )
 _LAUNCHERS = ("/usr/libexec/at-spi-bus-launcher", "/usr/lib/at-spi2-core/at-spi-bus-launcher")
 _ISOLATION = {

@@ -23,7 +23,17 @@ from hisa.tasks.evaluator import evaluate, run_step
 from hisa.tasks.metrics import BadRules
 from hisa.tasks.problems import problems
 
-__all__ = ["TaskScorer"]
+__all__ = ["TaskScorer", "must_be_possible"]
+
+
+def must_be_possible(task: Task) -> None:
+    """Refuse a task that lacks something, before anything is done for it.
+
+    Raises:
+        UsageError: all that is missing or wrong.
+    """
+    if lacking := problems(task):
+        raise UsageError(f"task {task.id!r} cannot be run here: {'; '.join(lacking)}")
 
 
 class TaskScorer:
@@ -56,8 +66,7 @@ class TaskScorer:
             UsageError: something that the task needs is not here; nothing was done yet.
             EnvironmentFailed: the initial state cannot be reached.
         """
-        if lacking := problems(task):
-            raise UsageError(f"task {task.id!r} cannot be run here: {'; '.join(lacking)}")
+        must_be_possible(task)
         with self._context(task, environment, "prepare") as context:
             for number, raw in enumerate(task.setup, 1):
                 try:
