@@ -6,6 +6,7 @@ import re
 import shlex
 import textwrap
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
@@ -48,7 +49,12 @@ def parse(line: str) -> None:
     while words[0] == "export" or "=" in words[0]:
         words.pop(0)
     assert words[0] == "hisa"
-    context = cli.make_context("hisa", words[1:])
+    with ExitStack() as opened:
+        _parse(words[1:], opened)
+
+
+def _parse(words: list[str], opened: ExitStack) -> None:
+    context = cli.make_context("hisa", words)
     command: click.Command = cli
     while isinstance(command, click.Group):
         name, found, rest = command.resolve_command(
@@ -56,7 +62,7 @@ def parse(line: str) -> None:
         )
         assert found is not None
         command = found
-        context = command.make_context(name, rest, parent=context)
+        context = opened.enter_context(command.make_context(name, rest, parent=context))
 
 
 @pytest.mark.parametrize(("command", "line"), examples(), ids=lambda text: str(text)[:60])
