@@ -23,6 +23,7 @@ from hisa.environments.desktop import DesktopEnvironment
 from hisa.environments.runtime import DesktopRuntime, Handle
 from hisa.environments.transport import Guest, HisaTransport, StockTransport
 from hisa.geometry import Point, Size
+from hisa.protocols import FILE_LIMIT
 
 CLICK = Click(Point(5, 5, "screen"))
 SCREENSHOT = "import pyautogui; pyautogui.screenshot('/tmp/shot.png')"
@@ -73,7 +74,7 @@ async def measure(environment: DesktopEnvironment, times: int) -> list[Row]:
 
     async def pyautogui_screenshot() -> None:
         await stock.execute(["python", "-c", SCREENSHOT], timeout=60, limit=1000)
-        await stock.read_file("/tmp/shot.png")
+        await stock.read_file("/tmp/shot.png", limit=FILE_LIMIT)
 
     async def look() -> None:
         await own.look(elements=False, settle=0)

@@ -18,6 +18,7 @@ from hisa.errors import ConfigError
 __all__ = [
     "EnvironmentSettings",
     "GrounderSettings",
+    "LimitSettings",
     "ModelSettings",
     "PatternSettings",
     "RemoteSettings",
@@ -154,6 +155,21 @@ class RemoteSettings(_Section):
     """Multiplies the time limit of every request; more for a slow line or a slow machine."""
 
 
+class LimitSettings(_Section):
+    """How much a private desktop may take, so that nothing inside can exhaust the host."""
+
+    processes: int = Field(1024, ge=64)
+    """Processes and threads together; Chromium with twenty pages has about 500."""
+    memory_mb: int = Field(4096, ge=256)
+    """What its processes hold together, without the files; over it the desktop is ended."""
+    disk_mb: int = Field(2048, ge=64)
+    """Files that are written inside; they are kept in the host's memory."""
+    open_files: int = Field(4096, ge=256)
+    """Of one process."""
+    file_mb: int = Field(128, ge=1)
+    """Largest file that is read from any environment."""
+
+
 class EnvironmentSettings(_Section):
     """Where the agent acts."""
 
@@ -166,6 +182,7 @@ class EnvironmentSettings(_Section):
     """Longest wait, in seconds, for the screen to stop changing after an act."""
     idle: float = Field(900.0, gt=0)
     """A desktop whose HiSA is gone ends itself after so many seconds."""
+    limits: LimitSettings = LimitSettings()
 
     @property
     def throw_away(self) -> bool:

@@ -14,11 +14,13 @@ from hisa.geometry import Point
 from hisa.observation import Observation, Screenshot
 
 __all__ = [
+    "FILE_LIMIT",
     "Advice",
     "CommandResult",
     "Embedder",
     "Environment",
     "ExitStatus",
+    "FileRefused",
     "GroundedCall",
     "Grounder",
     "ImagePart",
@@ -226,6 +228,14 @@ class CommandResult:
     timed_out: bool = False
 
 
+FILE_LIMIT = 128 << 20
+"""Bytes of the largest file that is read from an environment by default."""
+
+
+class FileRefused(OSError):
+    """A file is there and is not read: too large, not a plain file, or not readable."""
+
+
 class Environment(Protocol):
     """A computer with a screen; also an async context manager that starts and stops it.
 
@@ -279,11 +289,17 @@ class Environment(Protocol):
         """
         ...
 
-    async def read_file(self, path: str, /) -> bytes:
+    async def read_file(self, path: str, /, *, limit: int | None = None) -> bytes:
         """A file of the machine.
+
+        Args:
+            path: where it is.
+            limit: most bytes; None: the environment's own limit, `FILE_LIMIT` by default.
 
         Raises:
             FileNotFoundError: there is none.
+            FileRefused: larger than the limit, not a plain file, or not readable; found before
+                anything is transferred where the machine can tell.
             EnvironmentFailed: the machine does not answer.
         """
         ...

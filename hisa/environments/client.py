@@ -11,9 +11,11 @@ from hisa.environments.transport import Guest, Look, Transport
 from hisa.errors import EnvironmentFailed
 from hisa.geometry import Size
 from hisa.observation import DEFAULT_IMAGE_LIMIT, Observation, Screenshot
-from hisa.protocols import CommandResult
+from hisa.protocols import FILE_LIMIT, CommandResult
 
 __all__ = ["GuestEnvironment"]
+
+_LIMITS = "--set environment.limits.NAME=…, see docs/environments.md"
 
 
 class GuestEnvironment:
@@ -22,6 +24,9 @@ class GuestEnvironment:
     Args:
         image_limit: the largest picture that models see.
     """
+
+    file_limit = FILE_LIMIT
+    """Bytes of the largest file that `read_file` takes where nobody names a limit."""
 
     def __init__(self, image_limit: Size = DEFAULT_IMAGE_LIMIT) -> None:
         self._image_limit = image_limit
@@ -60,9 +65,16 @@ class GuestEnvironment:
         """A machine that does not answer is not one that nothing was done to."""
         try:
             yield
-        except EnvironmentFailed:
+        except EnvironmentFailed as error:
             self._touched = True
-            raise
+            why = self._ended()
+            if not why:
+                raise
+            raise EnvironmentFailed(f"{self.name} was ended: {why}", fix=_LIMITS) from error
+
+    def _ended(self) -> str:
+        """Why the machine was ended from outside; empty where it was not, or nobody knows."""
+        return ""
 
     def _fitted(self, look: Look) -> Screenshot:
         return Screenshot(look.picture).fitted(self._image_limit)
@@ -71,24 +83,29 @@ class GuestEnvironment:
         """Do the actions, in order, at most once."""
         self._touched = True
         if actions:
-            await self._transport.act(actions)
+            with self._suspected():
+                await self._transport.act(actions)
 
     async def execute(
         self, command: str | Sequence[str], *, timeout: float = 120.0, limit: int = 100_000
     ) -> CommandResult:
         """Run a command as the desktop's user."""
         self._touched = True
-        return await self._transport.execute(command, timeout=timeout, limit=limit)
+        with self._suspected():
+            return await self._transport.execute(command, timeout=timeout, limit=limit)
 
-    async def read_file(self, path: str, /) -> bytes:
+    async def read_file(self, path: str, /, *, limit: int | None = None) -> bytes:
         """A file of the machine."""
         with self._suspected():
-            return await self._transport.read_file(path)
+            return await self._transport.read_file(
+                path, limit=self.file_limit if limit is None else limit
+            )
 
     async def write_file(self, path: str, data: bytes, /) -> None:
         """Put a file there."""
         self._touched = True
-        await self._transport.write_file(path, data)
+        with self._suspected():
+            await self._transport.write_file(path, data)
 
     async def _close(self) -> None:
         guest, self._guest, self._open = self._guest, None, None

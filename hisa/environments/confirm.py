@@ -80,9 +80,9 @@ class ConfirmedEnvironment:
         await self._allowed(f"$ {line}")
         return await self._inner.execute(command, timeout=timeout, limit=limit)
 
-    async def read_file(self, path: str, /) -> bytes:
+    async def read_file(self, path: str, /, *, limit: int | None = None) -> bytes:
         """Not asked for: reading changes nothing."""
-        return await self._inner.read_file(path)
+        return await self._inner.read_file(path, limit=limit)
 
     async def write_file(self, path: str, data: bytes, /) -> None:
         """Ask, then write.

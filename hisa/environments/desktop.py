@@ -6,8 +6,10 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from hisa.config import LimitSettings
 from hisa.environments.client import GuestEnvironment
 from hisa.environments.runtime import DesktopRuntime
+from hisa.environments.runtime.state import own
 from hisa.environments.transport import Guest, connect
 from hisa.geometry import Size
 from hisa.observation import DEFAULT_IMAGE_LIMIT
@@ -23,6 +25,7 @@ class DesktopEnvironment(GuestEnvironment):
         image_limit: the largest picture that models see.
         idle: the desktop ends itself after so many seconds without a request.
         stock: talk to it by the stock OSWorld routes alone.
+        limits: how much it may take.
     """
 
     def __init__(
@@ -32,8 +35,10 @@ class DesktopEnvironment(GuestEnvironment):
         image_limit: Size = DEFAULT_IMAGE_LIMIT,
         idle: float = 900.0,
         stock: bool = False,
+        limits: LimitSettings | None = None,
     ) -> None:
         super().__init__(image_limit)
+        self._limits = limits
         self._size = size
         self._idle = idle
         self._stock = stock
@@ -71,8 +76,15 @@ class DesktopEnvironment(GuestEnvironment):
 
     def _started(self) -> DesktopRuntime:
         if self._runtime is None:
-            self._runtime = DesktopRuntime(self._size, idle=self._idle)
+            self._runtime = DesktopRuntime(self._size, idle=self._idle, limits=self._limits)
         return self._runtime
+
+    def belongs_to(self, run: str) -> None:
+        """Write down that this process uses the desktop for that run, for ``hisa desktop ls``."""
+        own(self._started().handle, run)
+
+    def _ended(self) -> str:
+        return "" if self._runtime is None else self._runtime.ended
 
     async def __aenter__(self) -> DesktopEnvironment:
         """Start, or connect to the one that was attached."""

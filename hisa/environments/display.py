@@ -108,7 +108,7 @@ class DisplayEnvironment(GuestEnvironment):
         if self._process.stdin is not None:
             self._process.stdin.write(f"{token}\n".encode())
             self._process.stdin.close()
-        await_ready(ready, self._folder / "log", f"the guest on {self.name}")
+        await_ready(ready, self._folder / "log", f"the guest on {self.name}", self._process)
         return str(address)
 
     def _command(self, fds: tuple[int, int]) -> list[str]:

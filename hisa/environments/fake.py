@@ -16,7 +16,7 @@ from hisa.actions import Action, Click, Drag, Hotkey, KeyDown, MouseDown, Move, 
 from hisa.errors import ActionRefused, EnvironmentFailed
 from hisa.geometry import Box, Point, Size
 from hisa.observation import DEFAULT_IMAGE_LIMIT, Element, Observation, Screenshot, Window
-from hisa.protocols import CommandResult
+from hisa.protocols import FILE_LIMIT, CommandResult, FileRefused
 
 __all__ = ["FakeEnvironment"]
 
@@ -140,17 +140,22 @@ class FakeEnvironment:
             result.exit_code, result.output[:limit], result.error[:limit], result.timed_out
         )
 
-    async def read_file(self, path: str, /) -> bytes:
+    async def read_file(self, path: str, /, *, limit: int | None = None) -> bytes:
         """A file written here or by the form's "Save".
 
         Raises:
             FileNotFoundError: there is none.
+            FileRefused: it is larger than the limit.
         """
         self._alive()
+        most = FILE_LIMIT if limit is None else limit
         try:
-            return self._form.files[path]
+            data = self._form.files[path]
         except KeyError:
             raise FileNotFoundError(path) from None
+        if len(data) > most:
+            raise FileRefused(f"{path}: {len(data)} bytes; at most {most}")
+        return data
 
     async def write_file(self, path: str, data: bytes, /) -> None:
         """Keep the bytes in memory until the next reset."""

@@ -32,6 +32,14 @@ def open_environment(
     Raises:
         UsageError: an unknown kind; the allowed ones are named.
     """
+    environment = _opened(settings, image_limit, note)
+    environment.file_limit = settings.limits.file_mb << 20
+    return environment
+
+
+def _opened(
+    settings: EnvironmentSettings, image_limit: Size, note: Callable[[str], None]
+) -> DesktopEnvironment | DisplayEnvironment | RemoteEnvironment | VmEnvironment:
     if settings.kind.startswith("vm:"):
         size = Size(settings.width, settings.height)
         return VmEnvironment(settings.kind.removeprefix("vm:"), size, image_limit=image_limit)
@@ -39,7 +47,9 @@ def open_environment(
     match kind, value:
         case "desktop", "":
             size = Size(settings.width, settings.height)
-            return DesktopEnvironment(size, image_limit=image_limit, idle=settings.idle)
+            return DesktopEnvironment(
+                size, image_limit=image_limit, idle=settings.idle, limits=settings.limits
+            )
         case "display", text if text:
             return DisplayEnvironment(text, image_limit=image_limit)
         case "guest", text if text:

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from hisa.errors import EnvironmentFailed
+from hisa.protocols import FileRefused
 from hisa.tasks.context import Context
 
 __all__ = ["ChromeSilent", "ask", "profile_file", "same_address", "same_addresses", "tabs"]
@@ -97,7 +98,7 @@ async def profile_file(context: Context, name: str) -> bytes | None:
     for folder in _FOLDERS:
         try:
             return await context.environment.read_file(f"~/.config/{folder}/{name}")
-        except FileNotFoundError:
+        except (FileNotFoundError, FileRefused):
             continue
     return None
 

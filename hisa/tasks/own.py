@@ -24,6 +24,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from hisa.errors import EnvironmentFailed
+from hisa.protocols import FileRefused
 from hisa.tasks.context import Context
 from hisa.tasks.setup.programs import start
 from hisa.tasks.setup.windows import Named, await_window
@@ -161,6 +162,8 @@ async def _problem(context: Context, wanted: Check) -> str:
             data = await context.environment.read_file(wanted.file)
         except FileNotFoundError:
             return f"{wanted.file}: no such file"
+        except FileRefused as error:
+            return str(error)
         text = data.decode("utf-8", errors="replace")
     else:
         subject = f"{wanted.command!r}"

@@ -32,7 +32,7 @@ class _Paced(FakeEnvironment):
 class _Closed(FakeEnvironment):
     """A form that breaks when its files are looked at."""
 
-    async def read_file(self, path: str, /) -> bytes:
+    async def read_file(self, path: str, /, *, limit: int | None = None) -> bytes:
         raise EnvironmentFailed("the machine is gone")
 
 

@@ -13,7 +13,7 @@ from hisa.actions import Click, Hotkey, Move, Press, Write
 from hisa.errors import ActionRefused
 from hisa.geometry import Point
 from hisa.observation import DEFAULT_IMAGE_LIMIT, Element, Observation
-from hisa.protocols import Environment
+from hisa.protocols import Environment, FileRefused
 
 UNICODE = "Grüße, 漢字 <>|@ €  — emoji 🙂"
 DOCUMENT = Path(__file__).parent.parent.parent / "docs" / "environments.md"
@@ -119,6 +119,15 @@ class Conformance:
         with pytest.raises(FileNotFoundError):
             await environment.read_file(str(folder / "nothing here"))
 
+    async def test_file_over_the_limit_is_refused(
+        self, environment: Environment, folder: PurePosixPath
+    ) -> None:
+        path = str(folder / "large")
+        await environment.write_file(path, b"0123456789")
+        with pytest.raises(FileRefused, match="10 bytes; at most 9"):
+            await environment.read_file(path, limit=9)
+        assert await environment.read_file(path, limit=10) == b"0123456789"
+
     async def test_fresh_start_forgets(
         self, environment: Environment, folder: PurePosixPath
     ) -> None:
@@ -164,6 +173,19 @@ class CommandConformance:
         done = await environment.execute("sleep 600 & echo gone on", timeout=30.0)
         assert not done.timed_out
         assert done.output == "gone on\n"
+
+    async def test_only_plain_files_are_read(
+        self, environment: Environment, folder: PurePosixPath
+    ) -> None:
+        await environment.execute(f"mkdir -p {folder}/within && mkfifo {folder}/pipe")
+        await environment.execute(
+            f"truncate -s 100G {folder}/sparse || truncate -s 1G {folder}/sparse"
+        )
+        for name, why in (("within", "plain"), ("pipe", "plain"), ("sparse", "at most")):
+            with pytest.raises(FileRefused, match=why):
+                await environment.read_file(str(folder / name))
+        with pytest.raises(FileRefused, match="plain"):
+            await environment.read_file("/dev/zero")
 
 
 class EditorConformance:

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
+from .confine import Limits, confine
 from .session import APPLICATION_ENVIRONMENT, Session
 
 __all__ = ["main"]
@@ -35,6 +36,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--idle", type=float, default=0.0, help="end after so many seconds; 0: no")
     parser.add_argument("--compat", action="store_true", help="ask for no token")
     parser.add_argument("--parent", action="store_true", help="end when the parent ends")
+    parser.add_argument("--limits", type=Limits.parse, help="PROCESSES,MEMORY_MB,OPEN_FILES")
     parser.add_argument("--cage", default="", help="put commands in bubblewrap, this folder open")
     return parser.parse_args()
 
@@ -81,6 +83,8 @@ def main() -> int:
     if token == "":
         sys.stderr.write("no token on standard input, and no --compat\n")
         return 2
+    if arguments.limits is not None:
+        confine(arguments.limits)
     if arguments.session:
         width, height = map(int, arguments.session.split("x"))
         Session(width, height).start()

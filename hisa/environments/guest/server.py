@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import hmac
 import json
+import os
 import re
 import socket
 import socketserver
+import stat
 import sys
 import threading
 import time
@@ -21,8 +23,10 @@ from io import BufferedIOBase
 from typing import IO, Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-__all__ = ["Answer", "GuestServer", "Refused", "Request", "Routes", "answer_json"]
+__all__ = ["Answer", "GuestServer", "Refused", "Request", "Routes", "answer_file", "answer_json"]
 
+IDLE = "/hisa/idle"
+"""Seconds since anybody asked anything; asking this changes nothing and needs no token."""
 MAX_JSON = 8 << 20
 MAX_BODY = 4 << 30
 _CHUNK = 1 << 20
@@ -52,6 +56,33 @@ class Answer:
     status: int = 200
     stream: IO[bytes] | None = None
     length: int = 0
+
+
+def answer_file(path: str, query: Mapping[str, str]) -> Answer:
+    """The bytes of a plain file; ``limit`` in the query is the most that its reader takes.
+
+    Raises:
+        Refused: 404 there is none; 413 it is larger; 403 it is no plain file, or not readable.
+    """
+    try:
+        # Not blocking: opening a pipe would wait for somebody who writes into it.
+        number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise Refused(404, f"{path}: no such file") from error
+    except (OSError, ValueError) as error:
+        raise Refused(403, f"{path}: {error}") from error
+    status = os.fstat(number)
+    try:
+        if not stat.S_ISREG(status.st_mode):
+            raise Refused(403, f"{path}: not a plain file")
+        most = query.get("limit", "")
+        if most.isdecimal() and status.st_size > int(most):
+            raise Refused(413, f"{path}: {status.st_size} bytes; at most {most}")
+    except Refused:
+        os.close(number)
+        raise
+    stream = os.fdopen(number, "rb")
+    return Answer(kind="application/octet-stream", stream=stream, length=status.st_size)
 
 
 def answer_json(value: Any, status: int = 200) -> Answer:
@@ -186,6 +217,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer."""
+        if self.path == IDLE:
+            self._send(answer_json(self.server.idle_seconds()))
+            return
         self._handle("GET")
 
     def do_POST(self) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from PIL import Image
 
 from .screen import Screen
-from .server import Answer, Refused, Request, Routes, answer_json
+from .server import Answer, Refused, Request, Routes, answer_file, answer_json
 from .stock_bodies import form_of
 
 __all__ = ["FileRoutes"]
@@ -53,13 +53,7 @@ class FileRoutes:
     # ---------------------------------------------------------------- files
 
     def _file(self, request: Request) -> Answer:
-        path = _expanded(_field(_form(request), "file_path"))
-        try:
-            stream = open(path, "rb")  # noqa: SIM115 - the server closes it when it is sent
-        except (OSError, ValueError) as error:
-            raise Refused(404, f"{path}: {error}") from error
-        length = os.fstat(stream.fileno()).st_size
-        return Answer(kind="application/octet-stream", stream=stream, length=length)
+        return answer_file(_expanded(_field(_form(request), "file_path")), request.query)
 
     def _list_directory(self, request: Request) -> Answer:
         path = _expanded(_field(request.json(), "path"))

@@ -14,7 +14,7 @@ from .access import Access
 from .actor import ActionError, Actor
 from .once import Once
 from .screen import Screen
-from .server import Answer, Refused, Request, Routes, answer_json
+from .server import Answer, Refused, Request, Routes, answer_file, answer_json
 from .settle import Work, settle
 
 __all__ = ["PROTOCOL", "TypedRoutes"]
@@ -141,15 +141,7 @@ class TypedRoutes:
     # ---------------------------------------------------------------- files
 
     def _get_file(self, request: Request) -> Answer:
-        path = _path(request)
-        try:
-            stream = open(path, "rb")  # noqa: SIM115 - the server closes it when it is sent
-        except (FileNotFoundError, NotADirectoryError) as error:
-            raise Refused(404, f"{path}: no such file") from error
-        except (OSError, ValueError) as error:
-            raise Refused(403, f"{path}: {error}") from error
-        length = os.fstat(stream.fileno()).st_size
-        return Answer(kind="application/octet-stream", stream=stream, length=length)
+        return answer_file(_path(request), request.query)
 
     def _put_file(self, request: Request) -> Answer:
         path = _path(request)

@@ -2,8 +2,9 @@
 
 It runs in fresh namespaces (see `hisa.environments.runtime.desktop`) as their root, with the
 standard library alone, and is given one JSON object as the first line of standard input. The new
-root is a tmpfs; the system's folders are laid into it as overlays whose upper layer is that tmpfs,
-so nothing that is written reaches the host. Whatever is not named here does not exist inside.
+root is a folder of one tmpfs; the system's folders are laid into it as overlays whose upper layer
+is that tmpfs, so nothing that is written reaches the host, and the size of that tmpfs limits all
+that is written. Whatever is not named here does not exist inside.
 """
 
 from __future__ import annotations
@@ -24,9 +25,12 @@ __all__ = ["GUEST_FOLDER", "SYSTEM_FOLDERS", "identity", "main", "mount"]
 SYSTEM_FOLDERS = ("usr", "etc", "opt", "var", "bin", "sbin", "lib", "lib32", "lib64", "libx32")
 COVERED = ("var/tmp", "var/log", "var/spool", "var/mail", "var/backups", "usr/local/src")
 EMPTY_FOLDERS = ("root", "mnt", "media", "srv")
+HIDDEN_OF_PROC = ("keys", "key-users")
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 GUEST_FOLDER = "/run/hisa"
 _FLAGS = "chromium.d/default-flags"
+_LEAST_INODES, _INODES_MB = 20_000, 100
+"""Files at most: an empty one takes a kilobyte of the kernel's memory and none of the tmpfs."""
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 _RDONLY, _NOSUID, _NODEV, _REMOUNT = 1, 2, 4, 32
@@ -84,23 +88,34 @@ def _lay_one(lower: str, target: str, options: str) -> None:
     mount("", target, "", _BIND | _REMOUNT | _RDONLY | _NOSUID)
 
 
-def _cover(root: str, folders: list[str]) -> None:
-    """Hide folders of the host that lie inside a system folder."""
-    for folder in folders:
+def _cover(root: str, base: str, folders: list[str]) -> None:
+    """Hide folders and files of the host that lie inside a system folder."""
+    for number, folder in enumerate(folders):
         target = f"{root}/{folder.strip('/')}"
         if os.path.isdir(target):
-            mode = "1777" if folder == "var/tmp" else "755"
-            mount("tmpfs", target, "tmpfs", _NOSUID | _NODEV, f"mode={mode},size=64m")
+            _bind_folder(
+                f"{base}/covers/{number}", target, 0o1777 if folder == "var/tmp" else 0o755
+            )
+        elif os.path.lexists(target):
+            _bind_file("/dev/null", target)
 
 
-def _lay_devices(root: str) -> None:
+def _bind_folder(source: str, target: str, mode: int) -> None:
+    """A fresh folder of the tmpfs in place of ``target``."""
+    os.makedirs(source)
+    os.chmod(source, mode)
+    mount(source, target, "", _BIND)
+    mount("", target, "", _BIND | _REMOUNT | _NOSUID | _NODEV)
+
+
+def _lay_devices(root: str, base: str) -> None:
     dev = f"{root}/dev"
     os.makedirs(dev)
     for name in DEVICES:
         _bind_file(f"/dev/{name}", f"{dev}/{name}")
     mount("devpts", f"{dev}/pts", "devpts", 0, "newinstance,ptmxmode=0666,mode=620")
     os.symlink("pts/ptmx", f"{dev}/ptmx")
-    mount("tmpfs", f"{dev}/shm", "tmpfs", _NOSUID | _NODEV, "mode=1777,size=1g")
+    _bind_folder(f"{base}/shm", f"{dev}/shm", 0o1777)
     for name, target in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):
         os.symlink(f"/proc/self/fd{target}", f"{dev}/{name}")
 
@@ -208,25 +223,45 @@ def _become_user(uid: int) -> None:
 
 def _build(spec: dict[str, object]) -> None:
     base, uid = str(spec["base"]), int(str(spec["uid"]))
-    mount("tmpfs", base, "tmpfs", _NOSUID, f"mode=755,size={spec['size']}")
+    room = int(str(spec["disk_mb"]))
+    inodes = _LEAST_INODES + room * _INODES_MB
+    mount("tmpfs", base, "tmpfs", _NOSUID, f"mode=755,size={room}m,nr_inodes={inodes}")
     root = f"{base}/root"
-    mount("tmpfs", root, "tmpfs", _NOSUID, f"mode=755,size={spec['size']}")
+    mount(_made(root), root, "", _BIND)
     _lay_system(root, base)
     covered = spec["covered"]
     if not isinstance(covered, list):
         raise TypeError(f"covered: want a list, not {covered!r}")
-    _cover(root, [*COVERED, *covered])
+    _cover(root, base, [*COVERED, *covered])
     copies = spec["copies"]
     if not isinstance(copies, dict):
         raise TypeError(f"copies: want an object, not {copies!r}")
     _lay_own(root, uid, copies)
     _lay_identity(root, base, uid)
-    _lay_devices(root)
+    _lay_devices(root, base)
     mount("proc", f"{root}/proc", "proc", _NOSUID | _NODEV)
     os.makedirs(f"{root}/sys", exist_ok=True)
+    for name in HIDDEN_OF_PROC:
+        if os.path.exists(f"{root}/proc/{name}"):
+            _bind_file("/dev/null", f"{root}/proc/{name}")
+    _limit_shared_memory(f"{root}/proc", room)
     _loopback_up()
     socket.sethostname("desktop")
     _enter(root)
+
+
+def _made(folder: str) -> str:
+    os.makedirs(folder)
+    return folder
+
+
+def _limit_shared_memory(proc: str, room: int) -> None:
+    """System V segments outlive their processes, so that nobody else would count them."""
+    try:
+        with open(f"{proc}/sys/kernel/shmall", "w", encoding="ascii") as file:
+            file.write(str((room << 20) // os.sysconf("SC_PAGESIZE")))
+    except OSError as error:  # older kernels keep this for the host's root
+        sys.stderr.write(f"System V shared memory has no limit: {error}\n")
 
 
 def _reap_until(child: int) -> int:

@@ -1,18 +1,56 @@
 """The desktop's file system as bubblewrap builds it, where plain namespaces are refused.
 
 bubblewrap has no overlays in the versions that distributions ship: the system is read-only, and
-home, /tmp and /run are fresh.
+home, /tmp and /run are fresh. Each of those is a tmpfs of limited size, where bubblewrap knows
+``--size`` (since 0.7); elsewhere the watchdog ends a desktop that writes more.
 """
 
 from __future__ import annotations
 
+import functools
 import os
+import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from hisa.environments.runtime.boot import COVERED, EMPTY_FOLDERS, GUEST_FOLDER, SYSTEM_FOLDERS
+from hisa.environments.runtime.boot import (
+    COVERED,
+    EMPTY_FOLDERS,
+    GUEST_FOLDER,
+    HIDDEN_OF_PROC,
+    SYSTEM_FOLDERS,
+)
 
 __all__ = ["command"]
+
+
+_RUN_MB = 64
+"""Sockets, and a copy of the guest's code."""
+
+
+@functools.cache
+def _knows_size() -> bool:
+    told = subprocess.run(["bwrap", "--help"], capture_output=True, text=True, check=False)
+    return "--size" in told.stdout + told.stderr
+
+
+def _limited(folder: str, megabytes: int) -> list[str]:
+    size = ["--size", str(megabytes << 20)] if _knows_size() else []
+    return [*size, "--tmpfs", folder]
+
+
+def _topmost(names: Sequence[str]) -> list[Path]:
+    """As paths, without those that lie in another of them."""
+    paths = sorted({Path("/", name) for name in names})
+    return [path for path in paths if not any(other in path.parents for other in paths)]
+
+
+def _covering(path: Path) -> list[str]:
+    if path.is_dir():
+        writable = path == Path("/var/tmp")
+        empty = ["--tmpfs", str(path), "--remount-ro", str(path)]
+        return _limited(str(path), _RUN_MB) if writable else empty
+    return ["--ro-bind", "/dev/null", str(path)] if path.exists() else []
 
 
 def command(
@@ -22,14 +60,16 @@ def command(
     copies: Mapping[str, str],
     covered: Sequence[str],
     identity: Mapping[str, str],
+    disk_mb: int,
 ) -> list[str]:
     """The command line that runs ``guest`` in a desktop of its own.
 
     ``identity`` names the files that stand for those of /etc: without a line for its user in
-    passwd, the message bus does not start.
+    passwd, the message bus does not start. Home, /tmp and /dev/shm take ``disk_mb`` together, half
+    of it home.
     """
-    line = ["bwrap", "--unshare-all", "--hostname", "desktop", "--new-session", "--cap-drop", "ALL"]
-    line += ["--uid", "1000", "--gid", "1000"]
+    line = ["bwrap", "--unshare-all", "--die-with-parent", "--hostname", "desktop", "--new-session"]
+    line += ["--cap-drop", "ALL", "--uid", "1000", "--gid", "1000"]
     for name in SYSTEM_FOLDERS:
         folder = f"/{name}"
         if os.path.islink(folder):
@@ -38,16 +78,22 @@ def command(
             line += ["--ro-bind", folder, folder]
     for name, source in identity.items():
         line += ["--ro-bind", source, f"/etc/{name}"]
-    for name in (*COVERED, *covered):
-        if Path("/", name).is_dir():
-            line += ["--tmpfs", f"/{name}"]
-    for name in (*EMPTY_FOLDERS, "home/user", "tmp/.X11-unix"):
+    for path in _topmost([*COVERED, *covered]):
+        line += _covering(path)
+    line += ["--proc", "/proc", "--dev", "/dev"]
+    for name in HIDDEN_OF_PROC:
+        line += ["--ro-bind", "/dev/null", f"/proc/{name}"] if Path("/proc", name).exists() else []
+    quarter = disk_mb // 4
+    for folder, size in (("/home/user", 2 * quarter), ("/tmp", quarter), ("/dev/shm", quarter)):
+        line += _limited(folder, size)
+    line += _limited("/run", _RUN_MB)
+    for name in (*EMPTY_FOLDERS, "tmp/.X11-unix"):
         line += ["--dir", f"/{name}"]
-    line += ["--proc", "/proc", "--dev", "/dev", "--perms", "0700"]
-    line += ["--dir", environment["XDG_RUNTIME_DIR"]]
+    line += ["--perms", "0700", "--dir", environment["XDG_RUNTIME_DIR"]]
     for place, source in copies.items():
         line += ["--ro-bind", source, f"{GUEST_FOLDER}/{place}"]
     line += ["--symlink", "/usr/bin/python3", f"{GUEST_FOLDER}/bin/python", "--clearenv"]
     for name, value in environment.items():
         line += ["--setenv", name, value]
+    line += ["--remount-ro", "/dev", "--remount-ro", "/"]
     return [*line, "--chdir", "/home/user", "--", *guest]

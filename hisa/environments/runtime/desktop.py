@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -16,8 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hisa.config import LimitSettings
+from hisa.environments.guest.confine import Limits
 from hisa.environments.obstacles import why_refused
-from hisa.environments.runtime import bubblewrap, namespaces, state
+from hisa.environments.runtime import bubblewrap, namespaces, state, theirs
 from hisa.environments.runtime.boot import GUEST_FOLDER, SYSTEM_FOLDERS, identity
 from hisa.environments.runtime.state import Handle
 from hisa.errors import EnvironmentFailed
@@ -40,14 +43,30 @@ _GUEST_SOURCE = Path(__file__).resolve().parent.parent / "guest"
 _PYTHON = "/usr/bin/python3"
 _START_SECONDS = 60.0
 _FIX = f"{install_command('system')}, then `hisa doctor`"
+_END_SECONDS = 5.0
+"""A killed namespace is gone in milliseconds; longer, and its watchdog is stuck."""
 
 
-def _user_id(isolation: namespaces.Isolation) -> int:
-    """As root a number that owns nothing on the host; in a user namespace any will do."""
-    return 59_999 if isolation == "root" else 1000
+_UIDS = range(1_900_000_000, 2_100_000_000)
+"""Numbers of users that no distribution gives out: above those of containers (systemd)."""
+_FEW_UIDS = range(58_000, 60_000)
+"""The same where only 65,536 numbers are mapped, as in a container."""
 
 
-def _covered() -> list[str]:
+def _user_id(isolation: namespaces.Isolation, ident: str) -> int:
+    """The number of a desktop's user: as root one that owns nothing on the host.
+
+    Each desktop has one of its own, because the kernel counts processes by user; a user namespace
+    has a count of its own, so that any number will do there.
+    """
+    if isolation != "root":
+        return 1000
+    first, _, count = Path("/proc/self/uid_map").read_text(encoding="ascii").split()[:3]
+    numbers = _UIDS if int(first) + int(count) > _UIDS.stop else _FEW_UIDS
+    return numbers[int(ident, 16) % len(numbers)]
+
+
+def _covered(isolation: namespaces.Isolation) -> list[str]:
     """Host folders inside system folders that hold somebody's work."""
     project = Path(__file__).resolve().parents[3]
     hidden = []
@@ -55,7 +74,9 @@ def _covered() -> list[str]:
         parts = folder.parts[1:]
         if len(parts) >= 2 and parts[0] in SYSTEM_FOLDERS:
             hidden.append("/".join(parts))
-    return sorted(hidden)
+    if isolation != "root":
+        hidden += theirs.owned(SYSTEM_FOLDERS, os.getuid())
+    return sorted(set(hidden))
 
 
 def _identity_files(folder: Path, uid: int) -> dict[str, str]:
@@ -99,6 +120,7 @@ class DesktopRuntime:
         idle: it ends itself after so many seconds without a request.
         compat: its guest asks for no token, for clients that know none.
         isolation: how it is kept apart; None: the strongest way that works here.
+        limits: how much it may take.
     """
 
     def __init__(
@@ -108,8 +130,10 @@ class DesktopRuntime:
         idle: float = 900.0,
         compat: bool = False,
         isolation: namespaces.Isolation | None = None,
+        limits: LimitSettings | None = None,
     ) -> None:
         self.size = size
+        self.limits = limits or LimitSettings()
         self.isolation = isolation
         self.compat = compat
         self.idle = idle
@@ -157,8 +181,9 @@ class DesktopRuntime:
         isolation = self.isolation or namespaces.which()
         if isolation == "none":
             refusal = why_refused()
+            said = "; ".join(f"{way}: {why}" for way, why in namespaces.refusals().items())
             raise EnvironmentFailed(
-                f"no private desktop can be made: {refusal.reason}", fix=refusal.fix
+                f"no private desktop can be made: {refusal.reason} ({said})", fix=refusal.fix
             )
         state.reap()
         folder = state.new_folder()
@@ -180,10 +205,19 @@ class DesktopRuntime:
         """The last lines of its log."""
         return _tail(self.handle.folder / "log", lines)
 
+    @property
+    def ended(self) -> str:
+        """Why the watchdog ended it, as "it held 4300 MB of memory; …"; empty where it did not."""
+        return "" if self._handle is None else state.why_ended(self._handle)
+
     def _kill_process(self) -> None:
         if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+            self._process.terminate()
+            try:
+                self._process.wait(_END_SECONDS)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
             self._process = None
 
     def _start_in(self, folder: Path, isolation: namespaces.Isolation) -> None:
@@ -194,17 +228,17 @@ class DesktopRuntime:
         (folder / "base").mkdir()
         address = folder / "socket"
         ready, ready_in = os.pipe()
-        with socket.socket(socket.AF_UNIX) as listening, open(folder / "log", "wb") as log:
+        with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(str(address))
             address.chmod(0o600)
             listening.listen(128)
             fds = (listening.fileno(), ready_in)
             launch = self._launch(folder, isolation, fds)
             self._process = subprocess.Popen(
-                launch.command,
+                [*self._warden(folder, fds), *launch.command],
                 stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=log,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
                 env=launch.environment,
                 cwd="/",
                 pass_fds=fds,
@@ -212,31 +246,47 @@ class DesktopRuntime:
             )
         os.close(ready_in)
         self._tell(f"{launch.first_line}{token}\n")
-        await_ready(ready, folder / "log", "the desktop")
+        await_ready(ready, folder / "log", "the desktop", self._process)
         self._write_down(folder)
+
+    def _warden(self, folder: Path, fds: tuple[int, int]) -> list[str]:
+        """The command line of the watchdog; what it starts comes after it."""
+        orders = {
+            "folder": str(folder),
+            "fds": fds,
+            "idle": self.idle,
+            "processes": self.limits.processes,
+            "memory_mb": self.limits.memory_mb,
+            "disk_mb": self.limits.disk_mb,
+        }
+        program = str(Path(__file__).with_name("warden.py"))
+        return [_PYTHON, "-I", "-S", program, json.dumps(orders)]
 
     def _launch(
         self, folder: Path, isolation: namespaces.Isolation, fds: tuple[int, int]
     ) -> _Launch:
-        uid = _user_id(isolation)
+        uid = _user_id(isolation, folder.name)
         guest = [_PYTHON, "-m", "guest", "--session", f"{self.size.width}x{self.size.height}"]
         guest += ["--fd", str(fds[0]), "--ready", str(fds[1]), "--idle", str(self.idle)]
         guest += ["--compat"] if self.compat else []
+        limits = self.limits
+        guest += ["--limits", str(Limits(limits.processes, limits.memory_mb, limits.open_files))]
         environment = _environment(uid)
         if isolation == "bubblewrap":
             line = bubblewrap.command(
                 guest,
                 environment,
                 copies=_copies(),
-                covered=_covered(),
+                covered=_covered(isolation),
                 identity=_identity_files(folder, uid),
+                disk_mb=limits.disk_mb,
             )
             return _Launch(line, {"PATH": environment["PATH"]})
         spec = {
             "base": str(folder / "base"),
             "uid": uid,
-            "size": "4g",
-            "covered": _covered(),
+            "disk_mb": limits.disk_mb,
+            "covered": _covered(isolation),
             "copies": _copies(),
             "command": guest,
             "environment": environment,
@@ -273,6 +323,7 @@ class DesktopRuntime:
         draft.write_text(json.dumps(handle.to_json()), encoding="utf-8")
         draft.rename(folder / "handle.json")
         self._handle = handle
+        state.own(handle)
 
 
 def _environment(uid: int) -> dict[str, str]:
@@ -289,8 +340,14 @@ def _environment(uid: int) -> dict[str, str]:
     }
 
 
-def await_ready(ready: int, log: Path, what: str) -> None:
+def await_ready(ready: int, log: Path, what: str, process: subprocess.Popen[bytes]) -> None:
     """Wait until a guest says on the descriptor ``ready`` that it is; closes it.
+
+    Args:
+        ready: where it says so.
+        log: what ``process`` has written when it ends.
+        what: the guest, as printed.
+        process: runs it.
 
     Raises:
         EnvironmentFailed: it ended or took too long; the message ends with the log's last lines.
@@ -302,13 +359,17 @@ def await_ready(ready: int, log: Path, what: str) -> None:
         os.close(ready)
     if answer == b"ready\n":
         return
+    if readable:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_END_SECONDS)
     reason = "ended while starting" if readable else f"is not ready after {_START_SECONDS:.0f} s"
     raise EnvironmentFailed(f"{what} {reason}; its log ends:\n{_tail(log, 15)}", fix=_FIX)
 
 
 def _tail(path: Path, lines: int) -> str:
+    halves = [half for half in (path.with_name(f"{path.name}.old"), path) if half.exists()]
     try:
-        text = path.read_text(encoding="utf-8", errors="replace")
+        text = "".join(half.read_text(encoding="utf-8", errors="replace") for half in halves)
     except OSError:
         return "(no log)"
     return "\n".join(text.splitlines()[-lines:]) or "(empty)"

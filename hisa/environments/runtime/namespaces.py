@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from typing import Literal
 
-__all__ = ["Isolation", "command", "which"]
+__all__ = ["Isolation", "command", "refusals", "which"]
 
 Isolation = Literal["root", "user", "bubblewrap", "none"]
 """root: real root's namespaces; user: a user namespace; bubblewrap: its own, no overlay."""
@@ -18,15 +18,30 @@ _TRY = "mount -t tmpfs tmpfs /mnt && mount -t proc proc /proc"
 
 
 @functools.cache
+def _tried() -> tuple[Isolation, dict[Isolation, str]]:
+    """What works, and why each stronger way does not."""
+    refused: dict[Isolation, str] = {}
+    kind: Isolation = "root" if os.geteuid() == 0 else "user"
+    trials: dict[Isolation, list[str]] = {
+        kind: [*command(kind), "sh", "-c", _TRY],
+        "bubblewrap": ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"],
+    }
+    for way, line in trials.items():
+        why = _refusal(line)
+        if not why:
+            return way, refused
+        refused[way] = why
+    return "none", refused
+
+
 def which() -> Isolation:
     """The strongest isolation that works here; tried once."""
-    if shutil.which("unshare"):
-        kind: Isolation = "root" if os.geteuid() == 0 else "user"
-        if _works([*command(kind), "sh", "-c", _TRY]):
-            return kind
-    if shutil.which("bwrap") and _works(["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"]):
-        return "bubblewrap"
-    return "none"
+    return _tried()[0]
+
+
+def refusals() -> dict[Isolation, str]:
+    """Why each way that is stronger than the one in use does not work, in the kernel's words."""
+    return dict(_tried()[1])
 
 
 def command(isolation: Isolation) -> list[str]:
@@ -36,9 +51,16 @@ def command(isolation: Isolation) -> list[str]:
     return [*_UNSHARE]
 
 
-def _works(line: list[str]) -> bool:
+def _refusal(line: list[str]) -> str:
+    """What was said when the command failed; empty where it worked."""
+    if shutil.which(line[0]) is None:
+        return f"{line[0]} is not installed"
     try:
-        done = subprocess.run(line, capture_output=True, timeout=10, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return done.returncode == 0
+        done = subprocess.run(
+            line, capture_output=True, text=True, errors="replace", timeout=10, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"{line[0]}: {error}"
+    if done.returncode == 0:
+        return ""
+    return done.stderr.strip()[-500:] or f"{line[0]}: exit status {done.returncode}"

@@ -1,12 +1,14 @@
 """The folder in which running desktops are written down, so that others can find and end them.
 
 ``${XDG_RUNTIME_DIR or /tmp}/hisa-UID/desktops/ID/`` holds ``handle.json``, the guest's socket, its
-token and its log; mode 0700. A desktop's processes end with its first one, so a folder whose first
-process is gone is only litter, and `reap` removes it.
+token and its log, and who uses it; mode 0700. The process that is written down is the watchdog
+outside (`hisa.environments.runtime.warden`): a desktop ends with it, so a folder whose watchdog is
+gone is only litter, and `reap` removes it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
@@ -20,8 +22,21 @@ from pathlib import Path
 from typing import Any
 
 from hisa.errors import EnvironmentFailed
+from hisa.patience import patience
 
-__all__ = ["Handle", "end", "is_alive", "list_desktops", "new_folder", "process_start", "reap"]
+__all__ = [
+    "Handle",
+    "Owner",
+    "end",
+    "is_alive",
+    "list_desktops",
+    "new_folder",
+    "own",
+    "owner",
+    "process_start",
+    "reap",
+    "why_ended",
+]
 
 _SOCKET_LIMIT = 100
 """A unix socket's path holds 107 bytes."""
@@ -112,35 +127,65 @@ def process_start(pid: int) -> int | None:
 
 
 def is_alive(handle: Handle) -> bool:
-    """Whether the desktop's first process still runs."""
+    """Whether the desktop's watchdog, and so the desktop, still runs."""
     return process_start(handle.pid) == handle.started
 
 
 def end(handle: Handle, *, seconds: float = 5.0) -> None:
-    """End a desktop, wait for its first process, and remove its folder."""
-    if is_alive(handle):
-        for pid in _children(handle.pid) or [handle.pid]:
-            _kill(pid)
-    deadline = time.monotonic() + seconds
-    while is_alive(handle) and time.monotonic() < deadline:
-        time.sleep(0.005)
+    """End a desktop, wait for its processes, and remove its folder."""
+    # The watchdog waits until all is gone; killed, it takes the desktop along a moment later.
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if is_alive(handle):
+            _send(handle.pid, number)
+        deadline = time.monotonic() + patience(seconds)
+        while is_alive(handle) and time.monotonic() < deadline:
+            time.sleep(0.005)
     shutil.rmtree(handle.folder, ignore_errors=True)
 
 
-def _children(pid: int) -> list[int]:
-    """The first process inside: when that one is gone, the kernel has ended all the others."""
+def _send(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The HiSA that uses a desktop, or last did."""
+
+    pid: int
+    started: int
+    run: str = ""
+    """Id of the run; empty: it was not started for one."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether that process still runs."""
+        return process_start(self.pid) == self.started
+
+
+def own(handle: Handle, run: str = "") -> None:
+    """Write down that this process uses the desktop."""
+    known = Owner(os.getpid(), process_start(os.getpid()) or 0, run)
+    draft = handle.folder / "owner.new"
+    draft.write_text(json.dumps(asdict(known)), encoding="utf-8")
+    draft.rename(handle.folder / "owner.json")
+
+
+def owner(handle: Handle) -> Owner | None:
+    """Who uses it; None where that is not known."""
     try:
-        text = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
+        text = (handle.folder / "owner.json").read_text(encoding="utf-8")
+        return Owner(**json.loads(text))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def why_ended(handle: Handle) -> str:
+    """Why the watchdog ended it; empty where it did not."""
+    try:
+        return (handle.folder / "ended").read_text(encoding="utf-8")
     except OSError:
-        return []
-    return [int(word) for word in text.split()]
-
-
-def _kill(pid: int) -> None:
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
+        return ""
 
 
 def list_desktops() -> list[Handle]:

@@ -16,11 +16,24 @@ from hisa.geometry import Point, Size
 from hisa.observation import Element, Window
 from hisa.protocols import CommandResult
 
-__all__ = ["Guest", "Look", "Transport", "Unanswered", "acting_seconds", "broken", "reason"]
+__all__ = [
+    "Guest",
+    "Look",
+    "TooLarge",
+    "Transport",
+    "Unanswered",
+    "acting_seconds",
+    "broken",
+    "reason",
+]
 
 _TRIES = 3
 _PAUSE_SECONDS = 0.1
 _CONNECT_SECONDS = 10.0
+_REFUSAL_BYTES = 1 << 16
+"""An error says why in less."""
+_OF_THE_WIRE = ("content-encoding", "content-length", "transfer-encoding")
+"""Headers that no longer hold of a body that was decoded."""
 
 
 @dataclass(frozen=True)
@@ -56,13 +69,17 @@ class Transport(Protocol):
         """See `Environment.execute`."""
         ...
 
-    async def read_file(self, path: str, /) -> bytes:
+    async def read_file(self, path: str, /, *, limit: int) -> bytes:
         """See `Environment.read_file`."""
         ...
 
     async def write_file(self, path: str, data: bytes, /) -> None:
         """See `Environment.write_file`."""
         ...
+
+
+class TooLarge(Exception):
+    """An answer is longer than its reader takes; the rest of it was not read."""
 
 
 class Unanswered(EnvironmentFailed):
@@ -135,6 +152,7 @@ class Guest:
         seconds: float = 30.0,
         whole: float = 0.0,
         again: bool = True,
+        most: int | None = None,
         **more: Any,
     ) -> httpx.Response:
         """Send a request and read the whole answer.
@@ -146,9 +164,11 @@ class Guest:
             whole: time limit of one try where that is more: a file comes in many pieces.
             again: whether a lost answer may be asked for again; a request that was surely not
                 received is always sent again.
+            most: bytes of the longest answer that is read; None: any.
             more: what httpx takes.
 
         Raises:
+            TooLarge: the answer is longer than ``most``.
             Unanswered: no answer after all tries.
             EnvironmentFailed: the guest refuses the token; every other status is left to the
                 caller.
@@ -159,7 +179,10 @@ class Guest:
             try:
                 # A guest that sends a byte now and then would never pass the limit of a pause.
                 async with asyncio.timeout(max(whole * self._patience, seconds)):
-                    response = await self._client.request(method, path, timeout=limit, **more)
+                    request = self._client.build_request(method, path, timeout=limit, **more)
+                    response = await self._client.send(request, stream=most is not None)
+                    if most is not None:
+                        response = await _read(response, most)
             except (httpx.HTTPError, TimeoutError) as error:
                 unsent = isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout))
                 if not left or not (again or unsent):
@@ -173,6 +196,25 @@ class Guest:
                 raise broken(self.where, "the guest refuses the token", fix)
             return response
         raise AssertionError("unreachable: the last try returns or raises")
+
+
+async def _read(response: httpx.Response, most: int) -> httpx.Response:
+    """The response with its body, piece by piece, so that no more than ``most`` is ever held."""
+    if response.status_code != 200:
+        most = max(most, _REFUSAL_BYTES)
+    try:
+        declared = response.headers.get("content-length", "")
+        if declared.isdecimal() and int(declared) > most:
+            raise TooLarge(f"{declared} bytes; at most {most}")
+        body = bytearray()
+        async for chunk in response.aiter_bytes():
+            body += chunk
+            if len(body) > most:
+                raise TooLarge(f"over {most} bytes")
+    finally:
+        await response.aclose()
+    kept = [(name, value) for name, value in response.headers.items() if name not in _OF_THE_WIRE]
+    return httpx.Response(response.status_code, headers=kept, content=bytes(body))
 
 
 def reason(response: httpx.Response) -> str:

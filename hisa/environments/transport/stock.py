@@ -14,10 +14,10 @@ from PIL import ImageChops
 from hisa.actions import Action, Hotkey, KeyDown, KeyUp, Press, Write, to_source
 from hisa.actions.keys import normalise_key
 from hisa.environments.transport import answers
-from hisa.environments.transport.base import Guest, Look, acting_seconds, broken
+from hisa.environments.transport.base import Guest, Look, TooLarge, acting_seconds, broken
 from hisa.errors import ActionRefused
 from hisa.observation import Element, Screenshot, Window
-from hisa.protocols import CommandResult
+from hisa.protocols import CommandResult, FileRefused
 
 __all__ = ["StockTransport", "changed"]
 
@@ -42,6 +42,7 @@ rm -rf "$o"; exit $c
 """Runs a command under a time limit, with files for its output: a stock guest waits for every
 program that holds its pipe, also those left in the background, and answers 500 where the output
 is not UTF-8."""
+_STAT = r'LC_ALL=C stat -Lc "%s %F" -- "${1/#\~\//$HOME/}"'
 _SAFE_TRIES, _PAUSE_SECONDS, _FILE_SECONDS = 3, 0.1, 900.0
 _POLL_SECONDS, _QUIET_LOOKS = 0.2, 2
 _CARET_PIXELS = (3, 40)
@@ -101,17 +102,39 @@ class StockTransport:
             124 if timed_out else done.exit_code, done.output[:limit], done.error[:limit], timed_out
         )
 
-    async def read_file(self, path: str, /) -> bytes:
-        """The file's bytes."""
+    async def read_file(self, path: str, /, *, limit: int) -> bytes:
+        """The file's bytes.
+
+        A stock guest opens whatever it is asked for, and a pipe would hold the request for ever, so
+        the file is looked at first.
+        """
+        await self._must_be_plain(path, limit)
 
         def ask() -> Awaitable[httpx.Response]:
             form = {"file_path": path}
-            return self._guest.ask("POST", "/file", data=form, seconds=120.0, whole=_FILE_SECONDS)
+            return self._guest.ask(
+                "POST", "/file", data=form, seconds=120.0, whole=_FILE_SECONDS, most=limit
+            )
 
-        data = await self._safely(f"file {path}", ask, answers.file_bytes)
+        try:
+            data = await self._safely(f"file {path}", ask, answers.file_bytes)
+        except TooLarge as error:
+            raise FileRefused(f"{path}: {error}") from error
         if data is None:
             raise FileNotFoundError(path)
         return data
+
+    async def _must_be_plain(self, path: str, limit: int) -> None:
+        """Concludes nothing where the guest cannot tell: it may have another idea of ``path``."""
+        line = ["bash", "-c", _STAT, "stat", path]
+        done = await self._repeatable(line, seconds=20.0)
+        size, _, kind = done.output.strip().partition(" ")
+        if done.exit_code != 0 or not size.isdecimal() or not kind:
+            return
+        if not kind.startswith("regular"):
+            raise FileRefused(f"{path}: not a plain file but a {kind}")
+        if int(size) > limit:
+            raise FileRefused(f"{path}: {size} bytes; at most {limit}")
 
     async def write_file(self, path: str, data: bytes, /) -> None:
         """Upload, after making the folder; both may be done again."""

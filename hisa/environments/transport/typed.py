@@ -13,11 +13,18 @@ import httpx
 from PIL import Image
 
 from hisa.actions import Action, to_json
-from hisa.environments.transport.base import Guest, Look, acting_seconds, broken, reason
+from hisa.environments.transport.base import (
+    Guest,
+    Look,
+    TooLarge,
+    acting_seconds,
+    broken,
+    reason,
+)
 from hisa.errors import ActionRefused
 from hisa.geometry import Box, Point, Size
 from hisa.observation import Element, Screenshot, Window
-from hisa.protocols import CommandResult
+from hisa.protocols import CommandResult, FileRefused
 
 __all__ = ["HisaTransport"]
 
@@ -76,11 +83,19 @@ class HisaTransport:
         done = response.json()
         return CommandResult(done["exit_code"], done["output"], done["error"], done["timed_out"])
 
-    async def read_file(self, path: str, /) -> bytes:
-        """The file's bytes."""
-        response = await self._guest.ask("GET", "/hisa/file", params={"path": path}, seconds=120.0)
+    async def read_file(self, path: str, /, *, limit: int) -> bytes:
+        """The file's bytes; the guest itself refuses one that is larger."""
+        asked = {"path": path, "limit": str(limit)}
+        try:
+            response = await self._guest.ask(
+                "GET", "/hisa/file", params=asked, seconds=120.0, most=limit
+            )
+        except TooLarge as error:  # it grew, or the guest is an older one
+            raise FileRefused(f"{path}: {error}") from error
         if response.status_code == 404:
             raise FileNotFoundError(path)
+        if response.status_code in (403, 413):
+            raise FileRefused(reason(response))
         self._expect(response)
         return response.content
 

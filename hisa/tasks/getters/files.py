@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from hisa.protocols import FileRefused
 from hisa.tasks.context import Context
 from hisa.tasks.getters.base import getter
 from hisa.tasks.setup.base import Parameters
@@ -101,7 +102,7 @@ async def vm_file(context: Context, wanted: VmFile) -> Path | list[Path | None] 
     async def read(path: str) -> bytes | None:
         try:
             data = await context.environment.read_file(wanted.dated(path))
-        except (FileNotFoundError, IsADirectoryError):
+        except (FileNotFoundError, FileRefused):
             return None
         return data if len(data) <= _MAX_RESULT else None
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from hisa.actions import Hotkey, Press, Write
+from hisa.protocols import FileRefused
 from hisa.tasks.context import Context, file_name
 from hisa.tasks.getters.base import getter
 from hisa.tasks.getters.files import VmFile, vm_file
@@ -128,7 +129,7 @@ async def shortcuts(context: Context, wanted: _Nothing) -> dict[str, str]:
     for name in names[:_MAX_LAUNCHERS]:
         try:
             data = await context.environment.read_file(f"~/Desktop/{name}")
-        except (FileNotFoundError, IsADirectoryError):
+        except (FileNotFoundError, FileRefused):
             continue
         found[name] = data.decode("utf-8", errors="replace")
     return found

@@ -8,7 +8,7 @@ import signal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hisa.errors import EnvironmentFailed
-from hisa.protocols import Environment
+from hisa.protocols import Environment, FileRefused
 
 __all__ = ["LOG", "PROGRAM", "STATE", "Known", "command", "known", "last_words", "outcome"]
 
@@ -57,6 +57,8 @@ async def known(environment: Environment) -> Known | None:
         return Known.model_validate_json(await environment.read_file(STATE))
     except FileNotFoundError:
         return None
+    except FileRefused as error:
+        raise EnvironmentFailed(str(error)) from error
     except ValidationError as error:
         raise EnvironmentFailed(f"{STATE}: {error.errors()[0]['msg']}") from error
 
@@ -67,6 +69,8 @@ async def last_words(environment: Environment) -> str:
         text = (await environment.read_file(LOG)).decode("utf-8", errors="replace")
     except FileNotFoundError:
         return "nothing was written"
+    except FileRefused as error:
+        return str(error)
     return text.strip()[-500:] or "nothing was written"
 
 

@@ -12,6 +12,7 @@ from urllib.parse import quote
 from pydantic import Field
 
 from hisa.errors import EnvironmentFailed
+from hisa.protocols import FileRefused
 from hisa.tasks.chrome import ask, same_address, tabs
 from hisa.tasks.context import Context
 from hisa.tasks.setup.base import Parameters, step
@@ -94,7 +95,7 @@ async def update_browse_history(context: Context, wanted: History) -> None:
         path = f"~/.config/{folder}/Default/History"
         try:
             data = await context.environment.read_file(path)
-        except FileNotFoundError:
+        except (FileNotFoundError, FileRefused):
             continue
         await context.environment.write_file(
             path, await asyncio.to_thread(_with_visits, context, data, wanted)

@@ -1,0 +1,322 @@
+"""The watchdog outside a private desktop: keeps its limits, bounds its log, ends a silent one.
+
+It starts the desktop as its child and lives as long as that does, whatever becomes of HiSA. It is
+run by the system's Python with the standard library alone, as ``warden.py JSON COMMAND…``; nothing
+inside can see or stop it. Where it ends a desktop, it writes down why before it does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+__all__ = ["Held", "Log", "Orders", "children", "first_inside", "held", "main", "written"]
+
+_TICK_SECONDS, _SHARE = 0.5, 0.05
+"""How often the processes are looked at, and the most of a processor that it may cost."""
+_GRACE_SECONDS = 5.0
+"""A guest ends itself when it is idle; only one that did not is ended from here."""
+_LOG_BYTES, _LOG_RATE = 128 << 10, 64 << 10
+"""Most of the log on the disk (twice, with the older half), and most written in a second."""
+_WRITTEN = ("home/user", "tmp", "dev/shm", "run")
+_PR_SET_PDEATHSIG = 1
+_MEMORY = re.compile(r"^(RssAnon|RssShmem|VmSwap|Threads):\s+(\d+)", re.MULTILINE)
+_SHARED = re.compile(r"^(Pss_Anon|Pss_Shmem|SwapPss):\s+(\d+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Orders:
+    """What is watched; a limit of 0 is none."""
+
+    folder: str
+    fds: tuple[int, ...]
+    idle: float
+    processes: int
+    memory_mb: int
+    disk_mb: int
+
+
+@dataclass(frozen=True)
+class Held:
+    """What the processes of a desktop hold."""
+
+    processes: int = 0
+    """Processes and threads."""
+    memory: int = 0
+    """Bytes, what they share counted once for each: never less than they hold."""
+
+
+class Log:
+    """A file that never grows over a limit, however much is written.
+
+    Args:
+        path: the newer half; the older one has ``.old`` at its end.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._file: IO[bytes] = open(path, "wb", buffering=0)  # noqa: SIM115 - closed by `close`
+        self._size = 0
+        self._second = 0
+        self._room = _LOG_RATE
+        self._dropped = 0
+
+    def write(self, data: bytes) -> None:
+        """Append what there is room for in this second; how much was dropped is said later."""
+        second = int(time.monotonic())
+        if second != self._second:
+            self._second, self._room = second, _LOG_RATE
+            self._say_dropped()
+        kept = data[: max(0, self._room)]
+        self._room -= len(kept)
+        self._dropped += len(data) - len(kept)
+        self._put(kept)
+
+    def close(self) -> None:
+        """Say what was dropped and close."""
+        self._say_dropped()
+        self._file.close()
+
+    def _say_dropped(self) -> None:
+        if self._dropped:
+            self._put(f"\n[{self._dropped} bytes of output dropped]\n".encode())
+            self._dropped = 0
+
+    def _put(self, data: bytes) -> None:
+        with contextlib.suppress(OSError):  # a full disk must not end a desktop
+            if self._size + len(data) > _LOG_BYTES:
+                self._file.close()
+                os.replace(self._path, f"{self._path}.old")
+                self._file = open(self._path, "wb", buffering=0)  # noqa: SIM115 - as above
+                self._size = 0
+            self._file.write(data)
+            self._size += len(data)
+
+
+def children(pid: int) -> list[int]:
+    """Processes that this one started; empty where it is gone."""
+    try:
+        text = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
+    except OSError:
+        return []
+    return [int(word) for word in text.split()]
+
+
+def first_inside(launcher: int) -> int | None:
+    """The first process of the desktop that ``launcher`` (unshare or bwrap) made.
+
+    None while it still has the host's file system: what is seen there is not the desktop's.
+    """
+    for pid in children(launcher):
+        with contextlib.suppress(OSError):
+            if not os.path.samestat(os.stat(f"/proc/{pid}/root/"), os.stat("/")):
+                return pid
+    return None
+
+
+def held(first: int) -> Held:
+    """What all processes of the namespace hold whose first process is ``first``."""
+    proc = f"/proc/{first}/root/proc"
+    processes = memory = 0
+    for pid in _pids(proc):
+        found = _numbers(_MEMORY, f"{proc}/{pid}/status")
+        processes += found.get("Threads", 0)
+        memory += sum(found.get(name, 0) for name in ("RssAnon", "RssShmem", "VmSwap")) << 10
+    return Held(processes, memory + _unnamed(proc))
+
+
+def _held_exactly(first: int) -> int:
+    """Bytes held, shared ones counted once: dear, so asked only when the sum is over the limit."""
+    proc = f"/proc/{first}/root/proc"
+    own = shared = 0
+    for pid in _pids(proc):
+        found = _numbers(_SHARED, f"{proc}/{pid}/smaps_rollup")
+        if not found:
+            own += _numbers(_MEMORY, f"{proc}/{pid}/status").get("RssAnon", 0) << 10
+        own += (found.get("Pss_Anon", 0) + found.get("SwapPss", 0)) << 10
+        shared += found.get("Pss_Shmem", 0) << 10
+    return own + max(shared, _unnamed(proc))
+
+
+def _unnamed(proc: str) -> int:
+    """Bytes of memory files (memfd_create): no mount limits them, and no process need map them."""
+    sizes: dict[tuple[int, int], int] = {}
+    for pid in _pids(proc):
+        folder = f"{proc}/{pid}/fd"
+        with contextlib.suppress(OSError):
+            for name in os.listdir(folder):
+                _add_unnamed(f"{folder}/{name}", sizes)
+    return sum(sizes.values())
+
+
+def _add_unnamed(path: str, sizes: dict[tuple[int, int], int]) -> None:
+    with contextlib.suppress(OSError):
+        if os.readlink(path).startswith("/memfd:"):
+            status = os.stat(path)
+            sizes[status.st_dev, status.st_ino] = status.st_blocks * 512
+
+
+def _pids(proc: str) -> list[str]:
+    try:
+        return [name for name in os.listdir(proc) if name.isdigit()]
+    except OSError:
+        return []
+
+
+def _numbers(wanted: re.Pattern[str], path: str) -> dict[str, int]:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return {name: int(value) for name, value in wanted.findall(file.read())}
+    except OSError:
+        return {}
+
+
+def written(first: int) -> int:
+    """Bytes in the desktop's file systems of memory."""
+    used: dict[int, int] = {}
+    for name in _WRITTEN:
+        path = f"/proc/{first}/root/{name}"
+        with contextlib.suppress(OSError):
+            status = os.statvfs(path)
+            used[os.stat(path).st_dev] = (status.f_blocks - status.f_bfree) * status.f_frsize
+    return sum(used.values())
+
+
+class _Answers(threading.Thread):
+    """Asks the guest now and then whether it lives, which its own clock of idle time ignores."""
+
+    def __init__(self, path: str, idle: float) -> None:
+        super().__init__(daemon=True)
+        self._path = path
+        self._idle = idle
+        self.heard = time.monotonic()
+
+    def run(self) -> None:
+        """Ask until the process ends."""
+        while True:
+            time.sleep(min(60.0, max(0.1, self._idle / 5)))
+            idle = self._ask()
+            if idle is not None and idle < self._idle:
+                self.heard = time.monotonic()
+
+    def _ask(self) -> float | None:
+        with socket.socket(socket.AF_UNIX) as client, contextlib.suppress(OSError, ValueError):
+            client.settimeout(10.0)
+            client.connect(self._path)
+            client.sendall(b"GET /hisa/idle HTTP/1.0\r\n\r\n")
+            said = b""
+            while len(said) < 4096 and (chunk := client.recv(4096)):
+                said += chunk
+            return float(json.loads(said.rpartition(b"\r\n\r\n")[2]))
+        return None
+
+
+class _Warden:
+    def __init__(self, orders: Orders, child: subprocess.Popen[bytes]) -> None:
+        self._orders = orders
+        self._child = child
+        self._answers = _Answers(f"{orders.folder}/socket", orders.idle)
+        self._answers.start()
+        self._next = 0.0
+
+    def stand(self, output: int, log: Log) -> int:
+        """Until the desktop has ended; the exit code of what ran it."""
+        gone = os.pidfd_open(self._child.pid)
+        while True:
+            wait = max(0.0, self._next - time.monotonic())
+            readable, _, _ = select.select([output, gone], [], [], wait)
+            if output in readable:
+                log.write(os.read(output, 1 << 16))
+            if gone in readable:
+                break
+            if time.monotonic() >= self._next:
+                self._look()
+        os.set_blocking(output, False)
+        with contextlib.suppress(BlockingIOError):
+            log.write(os.read(output, 1 << 16))
+        return self._child.wait()
+
+    def end(self, why: str = "") -> None:
+        """Kill the first process inside; the kernel ends the others with it."""
+        if why:
+            draft = Path(self._orders.folder, "ended.new")
+            draft.write_text(why, encoding="utf-8")
+            draft.rename(draft.with_name("ended"))
+        for pid in children(self._child.pid) or [self._child.pid]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def _look(self) -> None:
+        begun = time.monotonic()
+        first = first_inside(self._child.pid)
+        why = "" if first is None else self._excess(first)
+        silent = time.monotonic() - self._answers.heard
+        if not why and silent > self._orders.idle + _GRACE_SECONDS:
+            why = f"its guest gave no answer for {silent:.0f} s"
+        if why:
+            self.end(why)
+        now = time.monotonic()
+        self._next = now + max(_TICK_SECONDS, (now - begun) / _SHARE)
+
+    def _excess(self, first: int) -> str:
+        """Which limit is passed and by how much; empty: none."""
+        orders = self._orders
+        now = held(first)
+        if 0 < orders.processes < now.processes:
+            return _passed("ran", f"{now.processes} processes and threads", "processes", orders)
+        if 0 < orders.memory_mb << 20 < now.memory:
+            exact = _held_exactly(first)
+            if exact > orders.memory_mb << 20:
+                return _passed("held", f"{exact >> 20} MB of memory", "memory_mb", orders)
+        size = written(first)
+        if 0 < orders.disk_mb << 20 < size:
+            return _passed("wrote", f"{size >> 20} MB of files", "disk_mb", orders)
+        return ""
+
+
+def _passed(did: str, what: str, name: str, orders: Orders) -> str:
+    return f"it {did} {what}; environment.limits.{name} is {getattr(orders, name)}"
+
+
+def _die_with_parent() -> None:
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def main() -> int:
+    """Start the desktop and stand by it."""
+    known = json.loads(sys.argv[1])
+    orders = Orders(**{**known, "fds": tuple(known["fds"])})
+    output, output_in = os.pipe()
+    log = Log(f"{orders.folder}/log")
+    child = subprocess.Popen(
+        sys.argv[2:],
+        stdout=output_in,
+        stderr=output_in,
+        pass_fds=orders.fds,
+        preexec_fn=_die_with_parent,
+    )
+    for number in (*orders.fds, output_in, 0):
+        os.close(number)
+    warden = _Warden(orders, child)
+    signal.signal(signal.SIGTERM, lambda *_: warden.end())
+    try:
+        return warden.stand(output, log)
+    finally:
+        log.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,271 @@
+"""What a private desktop cannot do to the host, tried in a real one, small and bounded."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import os
+import select
+import signal
+import textwrap
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+import pytest_asyncio
+
+from hisa.config import LimitSettings
+from hisa.environments.desktop import DesktopEnvironment
+from hisa.environments.runtime import DesktopRuntime, namespaces
+from hisa.environments.runtime.state import Handle, is_alive
+from hisa.environments.runtime.warden import children, first_inside
+from hisa.errors import EnvironmentFailed
+from hisa.geometry import Size
+from hisa.protocols import CommandResult
+
+pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
+
+LIMITS = LimitSettings(processes=200, memory_mb=512, disk_mb=64, open_files=256)
+_KEYCTL = {"x86_64": 250, "aarch64": 219}
+
+
+def _ways() -> Iterator[namespaces.Isolation]:
+    """Every way that works here, so that none is claimed by the tests of another."""
+    best = namespaces.which()
+    if best != "none":
+        yield best
+    if best != "bubblewrap" and "bubblewrap" not in namespaces.refusals():
+        yield "bubblewrap"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=list(_ways()))
+async def desktop(request: pytest.FixtureRequest) -> AsyncIterator[DesktopEnvironment]:
+    async with started(request.param) as environment:
+        yield environment
+
+
+class started:
+    """A desktop made in one way, ended at the end."""
+
+    def __init__(
+        self, way: namespaces.Isolation | None = None, *, idle: float = 900.0, **more: int
+    ) -> None:
+        limits = LIMITS.model_copy(update=more)
+        self.runtime = DesktopRuntime(Size(640, 480), isolation=way, limits=limits, idle=idle)
+
+    async def __aenter__(self) -> DesktopEnvironment:
+        await asyncio.to_thread(self.runtime.start)
+        self.environment = DesktopEnvironment.attach(self.runtime.handle.to_json())
+        return await self.environment.__aenter__()
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.environment.__aexit__(*exc)
+        await asyncio.to_thread(self.runtime.stop)
+
+
+async def python(desktop: DesktopEnvironment, program: str) -> CommandResult:
+    return await desktop.execute(["/usr/bin/python3", "-c", textwrap.dedent(program)])
+
+
+def inside(handle: Handle) -> int:
+    """The host's number of the first process inside."""
+    launcher = children(handle.pid)[0]
+    first = first_inside(launcher)
+    assert first is not None
+    return first
+
+
+class TestRefused:
+    async def test_session_keyring_of_the_host_is_not_readable(
+        self, desktop: DesktopEnvironment
+    ) -> None:
+        number = _KEYCTL[os.uname().machine]
+        libc = ctypes.CDLL(None)
+        read_keyring = """
+            import ctypes
+            libc = ctypes.CDLL(None, use_errno=True)
+            print(libc.syscall(NUMBER, 0, -3, 0), ctypes.get_errno())
+        """.replace("NUMBER", str(number))
+        assert libc.syscall(number, 0, -3, 0) != -1, "the host has a session keyring"
+        assert (await python(desktop, read_keyring)).output == "-1 1\n"
+        keys = (await desktop.execute("cat /proc/keys")).output
+        assert keys == ""
+
+    async def test_calls_and_sockets_that_no_desktop_needs(
+        self, desktop: DesktopEnvironment
+    ) -> None:
+        done = await python(
+            desktop,
+            """
+            import ctypes, os, socket, sys
+            sys.path.insert(0, "/run/hisa")
+            from guest.confine import refused_calls
+            libc = ctypes.CDLL(None, use_errno=True)
+            for name, number in refused_calls(os.uname().machine).items():
+                ctypes.set_errno(0)
+                done = libc.syscall(number, 0, 0, 0, 0, 0, 0)
+                print(name, "done" if done >= 0 else ctypes.get_errno())
+            for family in (socket.AF_VSOCK, socket.AF_PACKET, socket.AF_ALG):
+                try:
+                    socket.socket(family, socket.SOCK_STREAM).close()
+                    print(family, "open")
+                except OSError as error:
+                    print("socket", error.errno)
+            """,
+        )
+        assert done.exit_code == 0, done.error
+        said = dict(line.split() for line in done.output.splitlines())
+        assert {"ptrace", "keyctl", "pidfd_getfd", "mount", "bpf"} <= set(said)
+        assert set(said.values()) == {"1", "38", "97"}
+        assert {name for name, code in said.items() if code == "97"} == {"socket"}
+
+    async def test_guests_token_is_not_in_reach_of_its_programs(
+        self, desktop: DesktopEnvironment
+    ) -> None:
+        done = await desktop.execute(
+            "p=$(pgrep -fo '^/usr/bin/python3 -m guest'); cat /proc/$p/environ; head -c1 /proc/$p/mem"
+        )
+        assert done.output == ""
+        assert "denied" in done.error
+
+
+class TestLimits:
+    async def test_processes_stop_at_the_limit(
+        self, desktop: DesktopEnvironment, request: pytest.FixtureRequest
+    ) -> None:
+        if "bubblewrap" in request.node.name and os.geteuid() == 0:
+            pytest.skip("the kernel does not limit root; the watchdog does, see TestWatchdog")
+        done = await python(
+            desktop,
+            """
+            import os, signal, time
+            pids = []
+            try:
+                for _ in range(400):
+                    pid = os.fork()
+                    if not pid:
+                        time.sleep(60)
+                        os._exit(0)
+                    pids.append(pid)
+            except BlockingIOError:
+                pass
+            for pid in pids:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+            print(len(pids))
+            """,
+        )
+        assert 50 < int(done.output) < LIMITS.processes
+        assert (await desktop.execute("echo still here")).output == "still here\n"
+
+    async def test_written_files_stop_at_the_limit(self, desktop: DesktopEnvironment) -> None:
+        line = "for f in ~/a /tmp/b /dev/shm/c /var/tmp/d /run/user/*/e; do"
+        line += " head -c 100M /dev/zero > $f; done;"
+        line += " du -cb ~/a /tmp/b /dev/shm/c /var/tmp/d | tail -1"
+        done = await desktop.execute(line)
+        await desktop.execute("rm -f ~/a /tmp/b /dev/shm/c /var/tmp/d /run/user/*/e")
+        assert "No space left" in done.error
+        assert int(done.output.split()[0]) <= 3 * LIMITS.disk_mb << 20
+        assert (await desktop.observe()).screen == Size(640, 480)
+
+    async def test_open_files_and_one_process_memory(self, desktop: DesktopEnvironment) -> None:
+        done = await python(
+            desktop,
+            """
+            files = []
+            try:
+                while len(files) < 5000:
+                    files.append(open("/dev/null"))
+            except OSError:
+                print(len(files) < 256)
+            try:
+                bytearray(700 << 20)
+            except MemoryError:
+                print("no memory")
+            """,
+        )
+        assert done.output == "True\nno memory\n"
+
+    async def test_log_flood_is_bounded(self, desktop: DesktopEnvironment) -> None:
+        services = ".local/share/dbus-1/services"
+        flood = b"#!/bin/sh\nhead -c 50M /dev/zero | tr '\\0' x >&2\ntouch ~/flooded\n"
+        service = b"[D-BUS Service]\nName=x.Flood\nExec=/bin/sh /home/user/flood\n"
+        await desktop.write_file("/home/user/flood", flood)
+        await desktop.write_file(f"/home/user/{services}/x.Flood.service", service)
+        to_bus = "dbus-send --session --print-reply --dest=org.freedesktop.DBus /"
+        await desktop.execute(f"{to_bus} org.freedesktop.DBus.ReloadConfig")
+        await desktop.execute(
+            f"{to_bus} org.freedesktop.DBus.StartServiceByName string:x.Flood uint32:0"
+        )
+        seen = await desktop.execute("until test -e ~/flooded; do sleep 0.1; done", timeout=60.0)
+        assert seen.exit_code == 0, seen
+        log = list(Handle.from_json(desktop.handle).folder.glob("log*"))
+        assert b"x" * 1000 in b"".join(part.read_bytes() for part in log), "it reached the log"
+        assert sum(part.stat().st_size for part in log) < 1 << 20
+
+
+class TestWatchdog:
+    @pytest.mark.parametrize("way", list(_ways()))
+    async def test_memory_over_the_limit_ends_it_and_says_why(
+        self, way: namespaces.Isolation
+    ) -> None:
+        hog = """
+            import os, time
+            for _ in range(4):
+                if not os.fork():
+                    break
+            kept = bytearray(os.urandom(1 << 20) * 200)
+            time.sleep(60)
+        """
+        async with started(way) as desktop:
+            with pytest.raises(EnvironmentFailed, match=r"held \d+ MB.*memory_mb is 512") as caught:
+                await python(desktop, hog)
+            assert "environment.limits" in caught.value.fix
+            with pytest.raises(EnvironmentFailed, match="memory_mb"):
+                await desktop.observe()
+
+    async def test_processes_over_the_limit_end_it_where_the_kernel_does_not(self) -> None:
+        if os.geteuid() != 0 or "bubblewrap" in namespaces.refusals():
+            pytest.skip("only bubblewrap started by root knows no limit of processes")
+        many = "for n in $(seq 250); do sleep 60 & done; wait"
+        async with started("bubblewrap") as desktop:
+            with pytest.raises(EnvironmentFailed, match=r"ran \d+ processes.*processes is 200"):
+                await desktop.execute(many)
+
+    async def test_memory_that_nobody_maps_is_counted(self) -> None:
+        hidden = """
+            import os, time
+            for number in range(8):
+                file = os.memfd_create("hidden")
+                for _ in range(100):
+                    os.write(file, os.urandom(1 << 20))
+            time.sleep(60)
+        """
+        async with started() as desktop:
+            with pytest.raises(EnvironmentFailed, match="memory_mb is 512"):
+                await python(desktop, hidden)
+
+    async def test_stopped_guest_does_not_keep_it(self) -> None:
+        async with started(idle=1.0) as desktop:
+            handle = Handle.from_json(desktop.handle)
+            desktop_guest = children(inside(handle))[0]
+            os.kill(desktop_guest, signal.SIGSTOP)
+            gone = os.pidfd_open(handle.pid)
+            ended = await asyncio.to_thread(_ends, gone)
+            assert ended
+            assert not is_alive(handle)
+            with pytest.raises(EnvironmentFailed, match="gave no answer"):
+                await desktop.observe()
+
+    async def test_watchdog_killed_takes_it_along(self) -> None:
+        async with started() as desktop:
+            handle = Handle.from_json(desktop.handle)
+            first = os.pidfd_open(inside(handle))
+            os.kill(handle.pid, signal.SIGKILL)
+            assert await asyncio.to_thread(_ends, first)
+
+
+def _ends(process: int) -> bool:
+    """Whether the process of that descriptor ends in a minute."""
+    readable, _, _ = select.select([process], [], [], 60.0)
+    os.close(process)
+    return bool(readable)
