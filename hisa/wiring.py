@@ -33,6 +33,7 @@ from hisa.protocols import (
     Task,
 )
 from hisa.runs.log import RunLog
+from hisa.runs.results import MarkingScorer, Results
 from hisa.state.manager import build_state
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.start import FingerprintingScorer
@@ -133,6 +134,8 @@ async def open_agent(
         )
         models = {role: _AtStep(model, log) for role, model in opened.items()}
         environment = await _environment(settings, workshop, emit, stack)
+        results = Results(task, environment, log)
+        stack.push_async_callback(results.bring_home)
         state = build_state(
             models["state"],
             settings.state,
@@ -161,7 +164,7 @@ async def open_agent(
             state=state,
             tools=tools,
             environment=_asking(settings, environment, workshop.ask, emit),
-            scorer=_scorer(settings, environment, emit),
+            scorer=MarkingScorer(_scorer(settings, environment, emit), results),
             log=_Tee(log, emit),
             max_steps=settings.run.max_steps,
             elements=reads_elements or isinstance(grounder, ElementsGrounder),

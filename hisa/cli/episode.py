@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
 import shutil
 import signal
 import sys
@@ -30,6 +31,9 @@ from hisa.tasks.scorer import must_be_possible
 from hisa.wiring import Workshop, open_agent
 
 __all__ = ["at_desk", "conclude", "episode", "exit_code", "terminal_ask"]
+
+
+_MADE_SHOWN = 5
 
 
 def exit_code(result: Result) -> int:
@@ -144,6 +148,22 @@ def episode(settings: Settings, task: Task, *, as_json: bool, report: bool) -> i
     return conclude(result, log, console, progress, as_json=as_json, report=report)
 
 
+def told_results(log: RunLog) -> Iterator[tuple[str, str]]:
+    """What the run made, what was brought home, and what was not, as lines with their labels."""
+    results = log.manifest.results
+    fetched = {file.path for file in results.fetched}
+    lost = [path for path in results.made if path not in fetched]
+    for file in results.fetched:
+        yield "home", f"{log.folder / file.place} ({file.size} bytes)"
+    for reason in results.missed:
+        yield "MISSED", reason
+    if lost:
+        shown = ", ".join(lost[:_MADE_SHOWN])
+        more = len(lost) - _MADE_SHOWN
+        yield "made", shown + (f" and {more}{'+' * results.more} more" if more > 0 else "")
+        yield "", f"on its machine alone; --fetch {shlex.quote(lost[0])} would have kept it"
+
+
 def conclude(
     result: Result,
     log: RunLog,
@@ -166,6 +186,9 @@ def conclude(
         "tokens_out": progress.spent.tokens_out,
         "usd": round(progress.spent.usd, 6),
         "folder": str(log.folder),
+        "made": log.manifest.results.made,
+        "fetched": [str(log.folder / file.place) for file in log.manifest.results.fetched],
+        "missed": log.manifest.results.missed,
         "report": None if page is None else str(page),
     }
     if as_json:
@@ -176,14 +199,15 @@ def conclude(
     console.print()
     console.print(Text(f"{result.status}: {result.message}", style=style))
     models = ", ".join(f"{role}: {name}" for role, name in log.manifest.models.items())
-    for label, value in (
+    for label, value in [
         ("score", score),
         ("steps", str(result.steps)),
         ("models", models),
         ("cost", progress.summary()),
         ("run", str(log.folder)),
+        *told_results(log),
         ("report", "" if page is None else str(page)),
-    ):
+    ]:
         if value:
             console.print(Text(f"  {label:<7} {value}"))
     if result.status not in ("succeeded", "infeasible"):

@@ -6,6 +6,7 @@ import difflib
 import shlex
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ __all__ = ["read_task", "run"]
 
 _MAX_PATH = 4096
 """Bytes of a path, on Linux."""
+_FETCH = "Bring this of the machine home, into the run folder: a file, folder or pattern."
 _SUFFIXES = (".yaml", ".yml", ".json")
 
 
@@ -128,6 +130,7 @@ def _what_is_there(path: Path) -> str:
     type=click.Choice(["auto", "always", "never"]),
     help="Ask before each act and command; auto: on a display that is not thrown away.",
 )
+@click.option("--fetch", multiple=True, metavar="PATH", help=_FETCH)
 @click.option("--domain", default="", metavar="NAME", help="Whose patterns and SOPs to use.")
 @click.option("--runs", "folder", metavar="DIR", help="Where run folders are made (runs).")
 @click.option("--set", "assignments", multiple=True, metavar="A.B=C", help="One setting.")
@@ -141,6 +144,7 @@ def run(ctx: click.Context, /, task: str, assignments: tuple[str, ...], **option
     hisa run 'Open the text editor. Type "hello". Save the file as "hi.txt".'
     hisa run task.yaml --model gpt-5 --budget-usd 1 --max-steps 30
     hisa run miniwob:click-test --set run.seed=3
+    hisa run task.yaml --fetch '~/Documents/*.ods' --fetch ~/list.txt
     hisa run "Sort the table by price." --env display=:0  # your own screen; asks before every act
 
     \b
@@ -151,7 +155,7 @@ def run(ctx: click.Context, /, task: str, assignments: tuple[str, ...], **option
     \b
     A task file, which may also have id, domain, setup and results:
         instruction: Open the text editor. Type "hello". Save the file as "hi.txt".
-        check: [{file: ~/Documents/hi.txt, contains: hello}]
+        check: [{file: ~/hi.txt, contains: hello}]
 
     Without --model the offline model runs: rules, no language model; it follows tasks that are
     written as steps. Ctrl-C stops the run and keeps everything; "hisa runs resume ID" goes on.
@@ -162,5 +166,6 @@ def run(ctx: click.Context, /, task: str, assignments: tuple[str, ...], **option
     file, earlier = ctx.meta["hisa.settings"]
     settings: Settings = load(file, [*earlier, *assignments], overrides=_overrides(options))
     chosen = read_task(task, domain=options["domain"], seed=settings.run.seed)
+    chosen = replace(chosen, results=(*chosen.results, *options["fetch"]))
     status = episode(settings, chosen, as_json=options["as_json"], report=options["report"])
     ctx.exit(status)

@@ -26,7 +26,7 @@ from hisa.errors import EnvironmentFailed, UsageError
 from hisa.events import Evaluated, Event, Instructed, RunFinished, StepFinished
 from hisa.protocols import Task
 from hisa.runs.encode import encode
-from hisa.runs.manifest import Manifest, TaskRecord, Totals, versions
+from hisa.runs.manifest import Manifest, ResultsRecord, TaskRecord, Totals, versions
 from hisa.runs.read import EVENTS, IMAGES, LOCK, MANIFEST, read_events, read_manifest
 
 __all__ = ["RunLog", "new_id"]
@@ -153,6 +153,7 @@ class RunLog:
         environment: str | None = None,
         models: Mapping[str, str] | None = None,
         desktop: Mapping[str, Any] | None = None,
+        results: ResultsRecord | None = None,
     ) -> None:
         """Write what became known after the start, such as the handle of the desktop."""
         if environment is not None:
@@ -161,6 +162,8 @@ class RunLog:
             self.manifest.models = dict(models)
         if desktop is not None:
             self.manifest.desktop = dict(desktop)
+        if results is not None:
+            self.manifest.results = results
         self._write_manifest()
 
     def close(self) -> None:
