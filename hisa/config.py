@@ -183,6 +183,8 @@ class EnvironmentSettings(_Section):
     idle: float = Field(900.0, gt=0)
     """A desktop whose HiSA is gone ends itself after so many seconds."""
     limits: LimitSettings = LimitSettings()
+    share: tuple[str, ...] = ()
+    """Folders of this machine that a private desktop has in ~/shared: DIR (read-only), DIR:rw."""
 
     @property
     def throw_away(self) -> bool:

@@ -22,6 +22,7 @@ __all__ = ["read_task", "run"]
 _MAX_PATH = 4096
 """Bytes of a path, on Linux."""
 _FETCH = "Bring this of the machine home, into the run folder: a file, folder or pattern."
+_SHARE = "Put this folder into a private desktop, at ~/shared/NAME; read-only without :rw."
 _SUFFIXES = (".yaml", ".yml", ".json")
 
 
@@ -37,6 +38,8 @@ def _overrides(options: dict[str, Any]) -> dict[str, Any]:
     }.items():
         if options[option] is not None:
             tree[section][key] = options[option]
+    if options["share"]:
+        tree["environment"]["share"] = options["share"]
     planner = {
         key: options[option]
         for option, key in (("model", "model"), ("profile", "profile"))
@@ -131,6 +134,7 @@ def _what_is_there(path: Path) -> str:
     help="Ask before each act and command; auto: on a display that is not thrown away.",
 )
 @click.option("--fetch", multiple=True, metavar="PATH", help=_FETCH)
+@click.option("--share", multiple=True, metavar="DIR[:rw]", help=_SHARE)
 @click.option("--domain", default="", metavar="NAME", help="Whose patterns and SOPs to use.")
 @click.option("--runs", "folder", metavar="DIR", help="Where run folders are made (runs).")
 @click.option("--set", "assignments", multiple=True, metavar="A.B=C", help="One setting.")
@@ -144,6 +148,7 @@ def run(ctx: click.Context, /, task: str, assignments: tuple[str, ...], **option
     hisa run 'Open the text editor. Type "hello". Save the file as "hi.txt".'
     hisa run task.yaml --model gpt-5 --budget-usd 1 --max-steps 30
     hisa run miniwob:click-test --set run.seed=3
+    hisa run "Open ~/shared/data/prices.csv and sort it by price." --share data
     hisa run task.yaml --fetch '~/Documents/*.ods' --fetch ~/list.txt
     hisa run "Sort the table by price." --env display=:0  # your own screen; asks before every act
 

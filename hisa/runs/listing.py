@@ -51,6 +51,11 @@ def _changed(home: str, since: int) -> Iterator[dict[str, Any]]:
             yield _told(path, about.st_size)
 
 
+def _is_own(place: str, name: str) -> bool:
+    """Whether a folder is the home's own: not hidden, and not one of the host that is shared."""
+    return not name.startswith(".") and not os.path.ismount(os.path.join(place, name))
+
+
 def _matches(home: str, pattern: str) -> Iterator[dict[str, Any]]:
     full = os.path.join(home, os.path.expanduser(pattern))
     found = [full] if os.path.lexists(full) else sorted(glob.iglob(full, recursive=True))
@@ -84,7 +89,7 @@ def _below(root: str, *, hidden: bool) -> Iterator[str]:
         if folders >= _MAX_FOLDERS:
             return
         deep = place.count(os.sep) - root.count(os.sep) >= _MAX_DEPTH
-        inside[:] = [] if deep else sorted(n for n in inside if hidden or not n.startswith("."))
+        inside[:] = [] if deep else sorted(n for n in inside if hidden or _is_own(place, n))
         for name in sorted(files):
             if hidden or not name.startswith("."):
                 yield os.path.join(place, name)

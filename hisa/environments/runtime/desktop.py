@@ -12,7 +12,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from hisa.environments.obstacles import why_refused
 from hisa.environments.runtime import bubblewrap, namespaces, state, theirs
 from hisa.environments.runtime.boot import GUEST_FOLDER, SYSTEM_FOLDERS, identity
 from hisa.environments.runtime.state import Handle
+from hisa.environments.share import Share
 from hisa.errors import EnvironmentFailed
 from hisa.geometry import Size
 from hisa.parts import install_command
@@ -121,6 +122,7 @@ class DesktopRuntime:
         compat: its guest asks for no token, for clients that know none.
         isolation: how it is kept apart; None: the strongest way that works here.
         limits: how much it may take.
+        shares: folders of this machine that it has.
     """
 
     def __init__(
@@ -131,8 +133,10 @@ class DesktopRuntime:
         compat: bool = False,
         isolation: namespaces.Isolation | None = None,
         limits: LimitSettings | None = None,
+        shares: Sequence[Share] = (),
     ) -> None:
         self.size = size
+        self.shares = tuple(shares)
         self.limits = limits or LimitSettings()
         self.isolation = isolation
         self.compat = compat
@@ -280,6 +284,7 @@ class DesktopRuntime:
                 covered=_covered(isolation),
                 identity=_identity_files(folder, uid),
                 disk_mb=limits.disk_mb,
+                shares=self.shares,
             )
             return _Launch(line, {"PATH": environment["PATH"]})
         spec = {
@@ -288,6 +293,7 @@ class DesktopRuntime:
             "disk_mb": limits.disk_mb,
             "covered": _covered(isolation),
             "copies": _copies(),
+            "shares": [[each.source, each.place, each.writable] for each in self.shares],
             "command": guest,
             "environment": environment,
             "fds": fds,
