@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from hisa.agent import Agent
 from hisa.config import Settings
 from hisa.environments.confirm import Ask, ConfirmedEnvironment
+from hisa.environments.desktop import DesktopEnvironment
 from hisa.environments.open import open_environment
 from hisa.errors import ConfigError
 from hisa.events import Emit, Event, ModelCalled, Noted, RunStarted
@@ -133,7 +134,7 @@ async def open_agent(
             open_models(settings, emit, _budget(settings, log), ledger)
         )
         models = {role: _AtStep(model, log) for role, model in opened.items()}
-        environment = await _environment(settings, workshop, emit, stack)
+        environment = await _environment(settings, workshop, emit, log=log, stack=stack)
         results = Results(task, environment, log)
         stack.push_async_callback(results.bring_home)
         state = build_state(
@@ -146,6 +147,7 @@ async def open_agent(
         log.amend(
             environment=environment.name,
             models={role: model.name for role, model in models.items()},
+            settings=settings.model_dump(mode="json"),
         )
         if not log.step and not workshop.events:
             emit(_started(task, log))
@@ -182,12 +184,15 @@ def _budget(settings: Settings, log: RunLog) -> Budget:
 
 
 async def _environment(
-    settings: Settings, workshop: Workshop, emit: Emit, stack: AsyncExitStack
+    settings: Settings, workshop: Workshop, emit: Emit, *, log: RunLog, stack: AsyncExitStack
 ) -> Environment:
     if workshop.environment is not None:
         return await workshop.environment()
     environment = open_environment(settings.environment, image_limit(settings), noting(emit))
-    return await stack.enter_async_context(environment)
+    await stack.enter_async_context(environment)
+    if isinstance(environment, DesktopEnvironment):
+        log.amend(desktop=environment.handle)
+    return environment
 
 
 def _memory(

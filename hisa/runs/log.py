@@ -154,8 +154,14 @@ class RunLog:
         models: Mapping[str, str] | None = None,
         desktop: Mapping[str, Any] | None = None,
         results: ResultsRecord | None = None,
+        settings: Mapping[str, Any] | None = None,
     ) -> None:
-        """Write what became known after the start, such as the handle of the desktop."""
+        """Write what became known after the start, such as the handle of the desktop.
+
+        Settings are taken where the run was begun without any: a resumed run keeps its own.
+        """
+        if settings is not None and not self.manifest.settings:
+            self.manifest.settings = dict(settings)
         if environment is not None:
             self.manifest.environment = environment
         if models is not None:
