@@ -23,6 +23,7 @@ from hisa.config import Settings
 from hisa.environments.open import open_environment
 from hisa.errors import ConfigError, EnvironmentFailed, ModelUnavailable, UsageError
 from hisa.events import RunFinished
+from hisa.models.open import must_resolve
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
@@ -94,6 +95,7 @@ async def at_desk(
     """
     result = None
     try:
+        await desk.begin()
         result = await guarded(settings, task, log, workshop)
     except (EnvironmentFailed, ModelUnavailable) as error:
         status = "environment_error" if isinstance(error, EnvironmentFailed) else "model_error"
@@ -109,10 +111,12 @@ def must_be_possible_here(settings: Settings, task: Task) -> None:
 
     Raises:
         UsageError: an unknown environment, or a task that lacks something.
-        ConfigError: a setting of the environment that cannot be read.
+        ConfigError: a setting of the environment or of a model that cannot be read.
+        ModelUnavailable: a key is missing.
     """
     open_environment(settings.environment)
     must_be_possible(task)
+    must_resolve(settings)
 
 
 @contextmanager
