@@ -126,6 +126,19 @@ def test_no_stub_for_a_snap_is_installed_and_another_browser_is_named(tmp_path: 
     assert "chromium" in System(tmp_path / "other", name="debian").run("--list").split()
 
 
+def test_the_demo_says_how_the_command_gets_on_the_path(tmp_path: Path) -> None:
+    for name, text in (("hisa", "#!/bin/sh\n"), ("activate", "export HISA_IS_HERE=yes\n")):
+        (tmp_path / name).write_text(text, "utf-8")
+        (tmp_path / name).chmod(0o755)
+    environ = {**os.environ, "HISA": str(tmp_path / "hisa")}
+    line = ["bash", str(ROOT / "scripts" / "demo.sh")]
+    said = subprocess.run(line, env=environ, capture_output=True, text=True, check=True).stdout
+    (command,) = [each.strip() for each in said.splitlines() if each.strip().startswith(". ")]
+    done = subprocess.run(["sh", "-c", f"{command} && echo $HISA_IS_HERE"],
+                          capture_output=True, text=True, check=True)  # fmt: skip
+    assert done.stdout == "yes\n"
+
+
 def test_another_package_manager_is_waited_for(tmp_path: Path) -> None:
     system = System(tmp_path / "machine", name="debian", restricted=False)
     system.play("dpkg-query", "exit 1")
