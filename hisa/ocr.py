@@ -19,12 +19,13 @@ from PIL import Image
 from hisa.errors import OperatorError
 from hisa.geometry import Box, Size
 from hisa.observation import Screenshot
+from hisa.patience import patience
 
 __all__ = ["Line", "OcrUnavailable", "Word", "available", "read_text"]
 
 PROGRAM = "tesseract"
 TIME_LIMIT = 20.0
-"""Seconds for one picture."""
+"""Seconds for one picture on an idle machine."""
 MIN_CONFIDENCE = 0.3
 """Words that tesseract is less sure of are mostly icons read as letters."""
 _ENLARGE_BELOW = 1920 * 1080
@@ -143,12 +144,13 @@ def _recognise(pixels: Image.Image) -> _Recognised:
     command = [PROGRAM, "stdin", "stdout", "--psm", _SPARSE_TEXT, "tsv"]
     # One thread: more of them cost time on pictures of this size.
     environment = {**os.environ, "OMP_THREAD_LIMIT": "1"}
+    limit = patience(TIME_LIMIT)
     try:
         done = subprocess.run(
             command,
             input=buffer.getvalue(),
             capture_output=True,
-            timeout=TIME_LIMIT,
+            timeout=limit,
             env=environment,
             check=True,
         )
@@ -157,7 +159,7 @@ def _recognise(pixels: Image.Image) -> _Recognised:
             f"{PROGRAM} is not installed", fix="sudo apt-get install tesseract-ocr"
         ) from error
     except subprocess.TimeoutExpired as error:
-        raise OcrUnavailable(f"{PROGRAM} took longer than {TIME_LIMIT:g} s") from error
+        raise OcrUnavailable(f"{PROGRAM} took longer than {limit:.0f} s") from error
     except subprocess.CalledProcessError as error:
         said = error.stderr.decode("utf-8", "replace").strip()[-200:]
         raise OcrUnavailable(

@@ -11,7 +11,7 @@ import os
 import time
 from functools import cache
 
-__all__ = ["MOST", "patience", "slowness"]
+__all__ = ["MOST", "Deadline", "patience", "slowness"]
 
 MOST = 16.0
 """Largest stretch: a wait has to end, and at 16 times its length something else is wrong."""
@@ -26,6 +26,33 @@ _last: tuple[float, float] | None = None
 def patience(seconds: float) -> float:
     """``seconds`` as they are on an idle machine, stretched by what this one was measured to do."""
     return seconds * slowness()
+
+
+class Deadline:
+    """The end of a wait that moves away while the machine is busy: load may come in mid-wait.
+
+    Args:
+        seconds: the limit on an idle machine.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._started = time.monotonic()
+
+    @property
+    def left(self) -> float:
+        """Seconds left as things stand now; 0 once the limit has passed."""
+        return max(0.0, self._started + patience(self._seconds) - time.monotonic())
+
+    @property
+    def passed(self) -> bool:
+        """Whether the limit has passed."""
+        return self.left <= 0.0
+
+    @property
+    def waited(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self._started
 
 
 def slowness() -> float:

@@ -9,6 +9,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from hisa import ocr
 from hisa.geometry import Box
+from hisa.models.offline.jobs import Turn, answer
 from hisa.observation import Screenshot
 
 SAVE_AS = Path(__file__).parent / "grounder" / "data" / "save_as.png"
@@ -78,3 +79,26 @@ def test_a_broken_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
     with pytest.raises(ocr.OcrUnavailable, match="ended with 3: no language"):
         ocr.read_text(drawn({(9, 9): "never read either"}))
+
+
+@pytest.mark.parametrize(
+    ("script", "limit"), [("exit 3", 20.0), ("exec sleep 60", 0.05)], ids=["breaks", "hangs"]
+)
+def test_a_reader_that_fails_ends_neither_a_step_nor_its_run(
+    script: str, limit: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / ocr.PROGRAM
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(ocr, "TIME_LIMIT", limit)
+    pictures = tuple(drawn({(40, 40): f"{script} {n}"}).png for n in range(2))
+    said = answer(
+        (
+            Turn("system", "# Step abstraction\n\nDo it."),
+            Turn(
+                "user", "<action>\ntool: gui_action\n</action>\n<outcome>\nok\n</outcome>", pictures
+            ),
+        )
+    )
+    assert said

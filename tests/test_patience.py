@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import builtins
 import io
+import os
 from typing import Any
 
 import pytest
 
 from hisa import patience as module
-from hisa.patience import MOST, patience, slowness
+from hisa.patience import MOST, Deadline, patience, slowness
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def load(monkeypatch: pytest.MonkeyPatch) -> Any:
 
         monkeypatch.setattr(module, "_last", None)
         monkeypatch.setattr(module, "_processor", lambda: 1.0)
-        monkeypatch.setattr(module.os, "sched_getaffinity", lambda _: set(range(processors)))
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(processors)))
         monkeypatch.setattr(builtins, "open", opened)
 
     real = builtins.open
@@ -62,3 +63,20 @@ def test_a_machine_that_does_not_tell_its_load_keeps_the_limit(load: Any, text: 
 
 def test_the_processor_is_measured_and_never_counts_as_faster() -> None:
     assert module._processor() >= 1.0
+
+
+def test_a_deadline_moves_away_when_load_comes_in(load: Any) -> None:
+    load("0.00 0.00 0.00 1/200 1\n")
+    deadline = Deadline(100.0)
+    assert 99.0 < deadline.left <= 100.0
+    load("8.00 0.00 0.00 1/200 1\n")
+    assert 399.0 < deadline.left <= 400.0
+    assert not deadline.passed
+
+
+def test_a_deadline_passes(load: Any) -> None:
+    load("0.00 0.00 0.00 1/200 1\n")
+    deadline = Deadline(0.0)
+    assert deadline.passed
+    assert deadline.left == 0.0
+    assert deadline.waited >= 0.0

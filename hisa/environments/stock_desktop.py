@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import asyncio
 import json
-import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,8 +29,7 @@ from hisa.protocols import CommandResult
 __all__ = ["Asked", "Reply", "StockDesktop", "page"]
 
 _SPACE = "https://accessibility.ubuntu.example.org/ns"
-_PREAMBLE = re.compile(r"import pyautogui; import time; pyautogui\.FAILSAFE = False[;\s]*")
-_CLIPBOARD = "import subprocess; subprocess.run(['xclip'"
+_HELD = "Command '{}' timed out after 120 seconds"
 _FOLDERS = ("/home/user", "/home/user/Desktop", "/tmp", "")
 
 
@@ -95,12 +93,15 @@ class StockDesktop:
 
     Args:
         run: runs a command; None: every command but those of the desktop itself is unknown.
+
+    ``sources`` holds the PyAutoGUI programs that were sent, in order.
     """
 
     def __init__(self, run: Callable[[Sequence[str]], CommandResult] | None = None) -> None:
         self.form = FakeEnvironment()
         self._run = run or _unknown
         self._folders = set(_FOLDERS)
+        self.sources: list[str] = []
         self._clipboard = ""
         self._recording = False
         self._routes: dict[tuple[str, str], Callable[[Asked], Reply]] = {
@@ -204,10 +205,11 @@ class StockDesktop:
 
     def _done(self, words: Sequence[str]) -> CommandResult:
         match words:
-            case [("python" | "python3" | "/usr/bin/python3"), "-c", source] if _PREAMBLE.match(
-                source
+            case [("python" | "python3" | "/usr/bin/python3"), "-c", source] if (
+                program := _gui_program(source)
             ):
-                return self._gui(source)
+                self.sources.append(source)
+                return self._gui(program)
             case ["mkdir", "-p", folder]:
                 parts = folder.split("/")
                 self._folders |= {"/".join(parts[:count]) for count in range(1, len(parts) + 1)}
@@ -222,13 +224,13 @@ class StockDesktop:
         line = f"0x0160000{front.id}  0 {front.app}.{front.app.title()}  machine {front.title}"
         return f"{line}\n_NET_ACTIVE_WINDOW(WINDOW): window id # 0x160000{front.id}\n"
 
-    def _gui(self, source: str) -> CommandResult:
+    def _gui(self, program: Sequence[ast.stmt]) -> CommandResult:
         try:
-            for line in _PREAMBLE.sub("", source, count=1).splitlines():
-                if line.startswith(_CLIPBOARD):
-                    self._clipboard = _pasted(line)
-                elif line.strip():
-                    self._act(parse(line))
+            for statement in program:
+                if (call := _subprocess(statement)) is not None:
+                    self._clipboard = _pasted(call)
+                else:
+                    self._act(parse(ast.unparse(statement)))
         except ActionRefused as error:
             trace = f"Traceback (most recent call last):\nNameError: {error}\n"
             return CommandResult(1, "", trace)
@@ -294,12 +296,43 @@ def _unknown(words: Sequence[str]) -> CommandResult:
     return CommandResult(127, "", f"{words[0]}: command not found")
 
 
-def _pasted(line: str) -> str:
-    """The text that a line puts on the clipboard, read and not run."""
-    for node in ast.walk(ast.parse(line)):
-        if isinstance(node, ast.Attribute) and node.attr == "encode":
-            text = ast.literal_eval(node.value)
-            return str(text)
+def _gui_program(source: str) -> list[ast.stmt]:
+    """The statements of a program that imports PyAutoGUI; empty for any other program."""
+    try:
+        body = ast.parse(source).body
+    except (SyntaxError, ValueError):
+        return []
+    imported = {name.name for node in body if isinstance(node, ast.Import) for name in node.names}
+    if "pyautogui" not in imported:
+        return []
+    return [node for node in body if not isinstance(node, (ast.Import, ast.Assign))]
+
+
+def _subprocess(statement: ast.stmt) -> ast.Call | None:
+    """The call where a statement starts a program."""
+    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
+        return None
+    call = statement.value
+    return call if ast.unparse(call.func) in ("subprocess.run", "subprocess.Popen") else None
+
+
+def _pasted(call: ast.Call) -> str:
+    """The text that xclip puts on the clipboard, read and not run.
+
+    Raises:
+        ValueError: xclip stays in the background with a pipe of the command open, so that the
+            published server, which reads both to their end, gives up after 120 s.
+        ActionRefused: another program than xclip, or no text.
+    """
+    given = {one.arg: one.value for one in call.keywords if one.arg}
+    if "xclip" not in ast.unparse(call.args[0]):
+        raise ActionRefused(f"{ast.unparse(call.args[0])} is not on this machine")
+    pipes = [given.get(name) for name in ("stdout", "stderr")]
+    if any(pipe is None or not ast.unparse(pipe).endswith("DEVNULL") for pipe in pipes):
+        raise ValueError(_HELD.format(ast.unparse(call.args[0])))
+    text = given.get("input")
+    if isinstance(text, ast.Call) and isinstance(text.func, ast.Attribute):
+        return str(ast.literal_eval(text.func.value))
     raise ActionRefused("nothing is put on the clipboard")
 
 

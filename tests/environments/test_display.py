@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any, cast
 
+import httpx
 import pytest
 import pytest_asyncio
 
+from hisa.actions import Write
 from hisa.environments.display import DisplayEnvironment
+from hisa.environments.transport.base import Guest
+from hisa.environments.transport.stock import StockTransport
 from hisa.errors import EnvironmentFailed, UsageError
+from hisa.patience import patience
 from tests.environments.conformance import CommandConformance, Conformance
 
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
@@ -58,6 +66,38 @@ class TestDisplay(Conformance, CommandConformance):
         assert done.exit_code != 0
         assert done.output == f"{folder}\n"
         assert (folder / "inside").read_text() == "in\n"
+
+
+class _Recording:
+    """A guest that keeps what it is asked to run."""
+
+    where = "here"
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+
+    async def ask(self, method: str, path: str, **more: Any) -> httpx.Response:
+        self.words = more["json"]["command"]
+        return httpx.Response(200, json={"output": "", "error": "", "returncode": 0})
+
+
+def _run(words: list[str], environment: dict[str, str]) -> tuple[int, str]:
+    done = subprocess.run(
+        words, capture_output=True, env=environment, text=True, timeout=patience(30.0), check=False
+    )
+    return done.returncode, done.stdout
+
+
+async def test_pasting_leaves_no_pipe_of_the_command_open(display: str, tmp_path: Path) -> None:
+    """The published server reads both pipes of a command to their end, as `communicate` does."""
+    guest = _Recording()
+    await StockTransport(cast(Guest, guest)).act([Write("Grüße, 漢字")])
+    (tmp_path / "pyautogui.py").write_text("def hotkey(*keys): print(*keys)\n")
+    environment = {**os.environ, "DISPLAY": display, "PYTHONPATH": str(tmp_path)}
+    program = [sys.executable, *guest.words[1:]]
+    assert await asyncio.to_thread(_run, program, environment) == (0, "ctrl v\n")
+    read = ["xclip", "-selection", "clipboard", "-o"]
+    assert await asyncio.to_thread(_run, read, environment) == (0, "Grüße, 漢字")
 
 
 async def test_missing_display_is_a_broken_machine() -> None:

@@ -248,3 +248,14 @@ async def test_a_machine_that_stays_broken_is_told_with_the_reason(kind: FaultKi
             with pytest.raises(EnvironmentFailed, match=guest.url) as caught:
                 await environment.observe()
     assert caught.value.fix
+
+
+async def test_a_list_of_actions_pauses_between_them_and_a_single_one_does_not() -> None:
+    with StockGuest() as guest:
+        async with RemoteEnvironment(guest.url) as environment:
+            field = only(await environment.observe(elements=True), "text").box.centre
+            await environment.act([Click(field)])
+            await environment.act([Write("a"), Press("enter")])
+        alone, several = guest.desktop.sources
+    assert "PAUSE" not in alone
+    assert "pyautogui.PAUSE = 0.4\npyautogui.write" in several

@@ -110,7 +110,11 @@ def serve(arguments: argparse.Namespace, token: str | None) -> None:
     work = (lambda: work_done(own)) if arguments.session else None
     cage = _cage(arguments.cage)
     typed = TypedRoutes(
-        screen, Actor(screen, own=bool(arguments.session)), access, work=work, wrap=cage
+        screen,
+        Actor(screen, own=bool(arguments.session), work=work),
+        access,
+        work=work,
+        wrap=cage,
     )
     stock = StockRoutes(screen, access, wrap=cage)
     server = GuestServer(_listen(arguments), {**stock.routes(), **typed.routes()}, token)

@@ -12,9 +12,11 @@ from Xlib.display import Display
 
 from .keyboard import Keyboard
 from .manager import ManagerSync
+from .pace import Pace
 from .ping import Pinger
 from .pointer import BUTTONS, Pointer
 from .screen import Screen
+from .settle import Work
 
 __all__ = ["ActionError", "Actor"]
 
@@ -42,15 +44,21 @@ class Actor:
     Args:
         screen: the display.
         own: nobody else types there.
+        work: what the applications do, for the waits between actions; None where it cannot be
+            told.
     """
 
-    def __init__(self, screen: Screen, *, own: bool = False) -> None:
+    def __init__(
+        self, screen: Screen, *, own: bool = False, work: Callable[[], Work] | None = None
+    ) -> None:
         self._lock = threading.Lock()
         display = Display(screen.name)
         self._manager = ManagerSync(screen)
         self._clicked = False
         self._pointer = Pointer(display, screen.width, screen.height)
-        self._keyboard = Keyboard(display, Pinger(screen).wait, own=own)
+        pinger = Pinger(screen)
+        self._keyboard = Keyboard(display, pinger.wait, own=own)
+        self._pace = Pace(screen, pinger.wait, work)
         self._doers: dict[str, Callable[[Mapping[str, Any]], None]] = {
             "click": self._click,
             "move": self._move,
@@ -73,10 +81,14 @@ class Actor:
             ActionError: one cannot be done.
         """
         with self._lock:
-            done = 0
+            done, before = 0, None
+            self._pace.begin()
             for done, action in enumerate(actions):
                 try:
+                    if isinstance(before, Mapping) and isinstance(action, Mapping):
+                        self._pace.between(before, action)
                     self._do(action, first=done == 0)
+                    before = action
                 except (ValueError, TypeError, KeyError) as error:
                     raise ActionError(str(error), done) from error
             return len(actions) and done + 1

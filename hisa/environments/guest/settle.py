@@ -23,7 +23,11 @@ _TICK = 1.0 / os.sysconf("SC_CLK_TCK")
 
 
 class Work(NamedTuple):
-    """What the applications do: processor seconds used so far, and whether one awaits the disk."""
+    """What the applications do: processor seconds used so far, and whether one awaits its turn.
+
+    On a busy machine an application that has much to do may use little: it stands in line for a
+    processor or for the disk.
+    """
 
     seconds: float
     waiting: bool
@@ -43,7 +47,7 @@ def work_done(skipped: frozenset[int]) -> Work:
         if not head.endswith("(Xvfb"):
             fields = rest.split()
             total += int(fields[11]) + int(fields[12])
-            waiting = waiting or fields[0] == "D"
+            waiting = waiting or fields[0] in "DR"
     return Work(total * _TICK, waiting)
 
 

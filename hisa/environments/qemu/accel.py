@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from hisa.environments.qemu import store
+from hisa.patience import Deadline
 
 __all__ = ["Accel", "accel", "options"]
 
@@ -55,9 +56,9 @@ def _boots(kernel: Path, initrd: Path) -> bool:
     )
     assert process.stdout is not None
     os.set_blocking(process.stdout.fileno(), False)
-    deadline, said = time.monotonic() + _PROBE_SECONDS, b""
+    deadline, said = Deadline(_PROBE_SECONDS), b""
     try:
-        while time.monotonic() < deadline and process.poll() is None and _SIGN not in said:
+        while not deadline.passed and process.poll() is None and _SIGN not in said:
             said += process.stdout.read() or b""
             time.sleep(0.05)
         return _SIGN in said

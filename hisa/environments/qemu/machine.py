@@ -20,14 +20,16 @@ from hisa.environments.qemu.qmp import Qmp
 from hisa.environments.runtime.state import process_start
 from hisa.errors import EnvironmentFailed
 from hisa.parts import install_command
+from hisa.patience import Deadline, patience
 
 __all__ = ["Machine", "Shape", "qemu_version", "run_tool"]
 
 _FIX = f"{install_command('vm')}, then `hisa vm build minimal`"
 _KERNEL_LINE = (
-    "root=/dev/vda rw console=ttyS0 quiet mitigations=off net.ifnames=0 audit=0 "
-    "systemd.show_status=false rd.systemd.show_status=false"
+    "root=/dev/vda rw console=ttyS0 quiet no_timer_check panic=-1 mitigations=off net.ifnames=0 "
+    "audit=0 systemd.show_status=false rd.systemd.show_status=false"
 )
+_TOOL_SECONDS = 600.0
 _TRY_SECONDS = 3.0
 _CLOCK_SECONDS = 30.0
 _FORWARDED = re.compile(r"TCP\[HOST_FORWARD\]\s+\d+\s+127\.0\.0\.1\s+(\d+)")
@@ -67,14 +69,17 @@ def run_tool(line: Sequence[str]) -> str:
     """What a program prints.
 
     Raises:
-        EnvironmentFailed: it is not installed, or failed.
+        EnvironmentFailed: it is not installed, failed, or took too long.
     """
+    limit = patience(_TOOL_SECONDS)
     try:
-        done = subprocess.run(line, capture_output=True, text=True, check=True, timeout=600)
+        done = subprocess.run(line, capture_output=True, text=True, check=True, timeout=limit)
     except FileNotFoundError as error:
         raise EnvironmentFailed(f"{line[0]} is not installed", fix=_FIX) from error
     except subprocess.CalledProcessError as error:
         raise EnvironmentFailed(f"{line[0]} failed: {error.stderr.strip()}", fix=_FIX) from error
+    except subprocess.TimeoutExpired as error:
+        raise EnvironmentFailed(f"{line[0]} took longer than {limit:.0f} s", fix=_FIX) from error
     return done.stdout
 
 
@@ -145,8 +150,8 @@ class Machine:
         self._await_socket()
 
     def _await_socket(self, seconds: float = 30.0) -> None:
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
+        deadline = Deadline(seconds)
+        while not deadline.passed:
             if not self.alive:
                 break
             try:
@@ -236,23 +241,23 @@ class Machine:
             EnvironmentFailed: the guest does not answer.
         """
         line = ["sudo", "-n", "date", "--set", f"@{time.time():.3f}"]
-        self.execute(line, seconds=_CLOCK_SECONDS, limit=1000)
+        self.execute(line, seconds=patience(_CLOCK_SECONDS), limit=1000)
 
     def await_guest(self, seconds: float) -> None:
-        """Wait until the guest answers.
+        """Wait until the guest answers, ``seconds`` on an idle machine and longer on a busy one.
 
         Raises:
             EnvironmentFailed: QEMU ended, or time is up; the message ends with the console's end.
         """
-        deadline = time.monotonic() + seconds
-        while self.alive and time.monotonic() < deadline:
+        deadline = Deadline(seconds)
+        while self.alive and not deadline.passed:
             try:
-                self.ask("GET", "/hisa/capabilities", seconds=_TRY_SECONDS)
+                self.ask("GET", "/hisa/capabilities", seconds=patience(_TRY_SECONDS))
             except OSError:
                 time.sleep(0.02)
             else:
                 return
-        why = f"no answer in {seconds:.0f} s" if self.alive else "QEMU ended"
+        why = f"no answer in {deadline.waited:.0f} s" if self.alive else "QEMU ended"
         raise EnvironmentFailed(f"the machine did not come up: {why}; {self.last_words()}")
 
     def last_words(self) -> str:

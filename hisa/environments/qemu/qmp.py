@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hisa.errors import EnvironmentFailed
+from hisa.patience import Deadline, patience
 
 __all__ = ["Qmp", "connect_unix"]
 
@@ -25,7 +26,7 @@ def connect_unix(path: Path, seconds: float = _ANSWER_SECONDS) -> socket.socket:
     """
     where = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    connection.settimeout(seconds)
+    connection.settimeout(patience(seconds))
     try:
         connection.connect(f"/proc/self/fd/{where}/{path.name}")
     except OSError:
@@ -94,8 +95,8 @@ class Qmp:
         Raises:
             EnvironmentFailed: it failed, or took too long.
         """
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
+        deadline = Deadline(seconds)
+        while not deadline.passed:
             status = self.ask("query-migrate")
             match status.get("status"):
                 case "completed":
@@ -104,7 +105,7 @@ class Qmp:
                     why = status.get("error-desc", "no reason given")
                     raise EnvironmentFailed(f"saving or loading the machine's state failed: {why}")
             time.sleep(_POLL_SECONDS)
-        raise EnvironmentFailed(f"the machine's state is not through after {seconds:.0f} s")
+        raise EnvironmentFailed(f"the machine's state is not through after {deadline.waited:.0f} s")
 
     def _gone(self, why: object) -> EnvironmentFailed:
         return EnvironmentFailed(f"QEMU at {self._path} does not answer: {why}", fix="hisa vm ls")

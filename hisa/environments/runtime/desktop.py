@@ -27,6 +27,7 @@ from hisa.environments.share import Share
 from hisa.errors import EnvironmentFailed
 from hisa.geometry import Size
 from hisa.parts import install_command
+from hisa.patience import patience
 
 __all__ = ["DesktopRuntime", "await_ready"]
 
@@ -358,8 +359,9 @@ def await_ready(ready: int, log: Path, what: str, process: subprocess.Popen[byte
     Raises:
         EnvironmentFailed: it ended or took too long; the message ends with the log's last lines.
     """
+    limit = patience(_START_SECONDS)
     try:
-        readable, _, _ = select.select([ready], [], [], _START_SECONDS)
+        readable, _, _ = select.select([ready], [], [], limit)
         answer = os.read(ready, 16) if readable else b""
     finally:
         os.close(ready)
@@ -368,7 +370,7 @@ def await_ready(ready: int, log: Path, what: str, process: subprocess.Popen[byte
     if readable:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_END_SECONDS)
-    reason = "ended while starting" if readable else f"is not ready after {_START_SECONDS:.0f} s"
+    reason = "ended while starting" if readable else f"is not ready after {limit:.0f} s"
     raise EnvironmentFailed(f"{what} {reason}; its log ends:\n{_tail(log, 15)}", fix=_FIX)
 
 

@@ -14,6 +14,7 @@ from hisa.actions import Action, Drag, Move, Sleep, Write
 from hisa.errors import EnvironmentFailed
 from hisa.geometry import Point, Size
 from hisa.observation import Element, Window
+from hisa.patience import slowness
 from hisa.protocols import CommandResult
 
 __all__ = [
@@ -115,7 +116,8 @@ class Guest:
         url: base address; any host name where ``socket`` is given.
         socket: path of a unix socket.
         token: bearer token; empty for none.
-        patience: multiplies every time limit.
+        patience: multiplies every time limit; besides, limits towards a guest on this machine
+            stretch with its load.
     """
 
     def __init__(
@@ -173,12 +175,13 @@ class Guest:
             EnvironmentFailed: the guest refuses the token; every other status is left to the
                 caller.
         """
-        seconds *= self._patience
-        limit = httpx.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS * self._patience))
+        factor = self._patience * (slowness() if self.near else 1.0)
+        seconds, whole = seconds * factor, whole * factor
+        limit = httpx.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS * factor))
         for left in reversed(range(_TRIES)):
             try:
                 # A guest that sends a byte now and then would never pass the limit of a pause.
-                async with asyncio.timeout(max(whole * self._patience, seconds)):
+                async with asyncio.timeout(max(whole, seconds)):
                     request = self._client.build_request(method, path, timeout=limit, **more)
                     response = await self._client.send(request, stream=most is not None)
                     if most is not None:

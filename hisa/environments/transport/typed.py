@@ -64,7 +64,7 @@ class HisaTransport:
     async def act(self, actions: Sequence[Action], /) -> None:
         """One request under one id, however often it has to be sent."""
         asked = {"id": uuid.uuid4().hex, "actions": to_json(actions)}
-        seconds = 30.0 + acting_seconds(actions)
+        seconds = 60.0 + acting_seconds(actions)
         response = await self._guest.ask("POST", "/hisa/act", json=asked, seconds=seconds)
         if response.status_code == 422:
             raise ActionRefused(reason(response))

@@ -134,7 +134,10 @@ def _read(images: Sequence[Screenshot]) -> Iterator[str]:
 
     if not ocr.available():
         return
-    before, after = ([line.text for line in ocr.read_text(image)] for image in images)
+    try:
+        before, after = ([line.text for line in ocr.read_text(image)] for image in images)
+    except ocr.OcrUnavailable:
+        return  # the pictures cannot be read: what is known without them is said
     came = [text for text in after if not difflib.get_close_matches(text, before, 1, 0.9)]
     went = [text for text in before if not difflib.get_close_matches(text, after, 1, 0.9)]
     if came:
