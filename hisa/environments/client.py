@@ -15,7 +15,7 @@ from hisa.protocols import FILE_LIMIT, CommandResult
 
 __all__ = ["GuestEnvironment"]
 
-_LIMITS = "--set environment.limits.NAME=…, see docs/environments.md"
+_LIMITS = "--set environment.limits.NAME=…; hisa settings lists them"
 
 
 class GuestEnvironment:
