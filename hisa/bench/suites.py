@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hisa.bench.records import PlannedTask
 from hisa.errors import OperatorError, UsageError
+from hisa.parts import PARTS, install_command
 from hisa.tasks.files import MINIWOB, load_task
 from hisa.tasks.miniwob import pages
 from hisa.tasks.problems import problems as lacking
@@ -95,6 +96,13 @@ def _miniwob(some: str) -> Suite:
     return _narrowed(replace(suite, problems={**suite.problems, **aside}), names)
 
 
+def _first_fix(problems: Mapping[str, str]) -> str:
+    """The command that adds what the tasks lack, where one of their problems names it."""
+    commands = (install_command(part) for part in PARTS)
+    said = "\n".join(problems.values())
+    return next((each for each in commands if each in said), "hisa bench coverage DIR")
+
+
 def _loaded(name: str, paths: Sequence[Path | str]) -> Suite:
     kind = name.partition(":")[0]
     tasks: dict[str, PlannedTask] = {}
@@ -107,7 +115,9 @@ def _loaded(name: str, paths: Sequence[Path | str]) -> Suite:
             tasks[planned.id] = planned
     if not tasks:
         why = f"; the first: {next(iter(problems.values()))}" if problems else ""
-        raise UsageError(f"suite {name!r}: {len(paths)} files and no task to run{why}", fix="ls")
+        raise UsageError(
+            f"suite {name!r}: {len(paths)} files and no task to run{why}", fix=_first_fix(problems)
+        )
     return Suite(name, tuple(tasks.values()), problems)
 
 

@@ -21,7 +21,13 @@ from hisa.cli.desktop import Desk, opened
 from hisa.cli.progress import Progress
 from hisa.config import Settings
 from hisa.environments.open import open_environment
-from hisa.errors import ConfigError, EnvironmentFailed, ModelUnavailable, UsageError
+from hisa.errors import (
+    ConfigError,
+    EnvironmentFailed,
+    ModelUnavailable,
+    StoreError,
+    UsageError,
+)
 from hisa.events import RunFinished
 from hisa.models.open import must_resolve
 from hisa.protocols import Task
@@ -124,7 +130,7 @@ def unless_refused(log: RunLog) -> Iterator[None]:
     """Remove the folder of a run that ended by wrong usage before its first step."""
     try:
         yield
-    except (UsageError, ConfigError):
+    except (UsageError, ConfigError, StoreError):
         if log.manifest.totals.steps == 0:
             shutil.rmtree(log.folder, ignore_errors=True)
             with suppress(OSError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,13 @@ check: [{python: "nowhere.py:is_right"}]
 def test_wrong_usage_leaves_no_run_behind(hisa: Command, arguments: list[str]) -> None:
     (hisa.folder / "bad task.yaml").write_text(BAD_CHECK, "utf-8")
     hisa.refused(*[word.replace("{folder}", str(hisa.folder)) for word in arguments])
+    assert not (hisa.folder / "runs").exists()
+
+
+@pytest.mark.skipif(find_spec("FlagEmbedding") is not None, reason="the part is here")
+def test_a_part_that_is_missing_leaves_no_run_behind(hisa: Command) -> None:
+    said = hisa.refused("run", "x", "--set", "patterns.embedder=bge-m3")
+    assert "try: hisa install bge" in said
     assert not (hisa.folder / "runs").exists()
 
 
