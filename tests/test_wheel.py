@@ -154,7 +154,7 @@ def test_a_library_that_is_missing_is_added_by_the_command_that_is_named(tree: T
     code = "import sys\nsys.modules['openpyxl'] = None\n"
     (block / "sitecustomize.py").write_text(code, "utf-8")
     script = "import sys; from hisa.cli import main; main(sys.argv[1:])"
-    line = [tree.python, "-c", script, "bench", "prefetch"]
+    line = [str(tree.python), "-c", script, "bench", "prefetch"]
     line += [f"spider2v:{ROOT}/tests/data/spider2v"]
     environ = {**os.environ, "PYTHONPATH": str(block), "HOME": str(tree.home)}
     done = subprocess.run(line, cwd=tree.empty, env=environ, capture_output=True, text=True,
