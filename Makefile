@@ -31,7 +31,7 @@ format: $(VENV)/.dev  ## put every file into the house format
 	$(BIN)/ruff check --fix .
 
 bench: $(VENV)/.dev  ## print the speed benchmarks as ratios
-	@for each in roi guest patterns loop png importtime; do $(BIN)/python -m benchmarks.$$each || exit 1; echo; done
+	@for each in roi guest patterns loop tokens png importtime; do $(BIN)/python -m benchmarks.$$each || exit 1; echo; done
 
 fuzz: $(VENV)/.dev  ## feed a million hostile replies to the action parser
 	HISA_FUZZ_CASES=1000000 $(BIN)/python -m pytest tests/test_actions.py -k fuzz

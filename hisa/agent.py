@@ -82,7 +82,8 @@ class Agent:
         scorer: prepares and scores tasks.
         log: gets every event and picture.
         max_steps: limit of steps (HiSA, section 4.3: 50).
-        elements: ask the environment for accessibility elements in each look.
+        elements: ask the environment for accessibility elements in each look, for a planner
+            that reads them.
         settle: longest wait, in seconds, for the screen to stop changing.
     """
 
@@ -199,6 +200,7 @@ class Agent:
                 windows=tuple(window.title for window in observation.windows),
                 elements=None if observation.elements is None else len(observation.elements),
                 seconds=seconds,
+                complete=observation.complete,
             )
         )
         return observation

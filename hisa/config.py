@@ -25,6 +25,7 @@ __all__ = [
     "RunSettings",
     "Settings",
     "StateSettings",
+    "TaskSettings",
     "load",
 ]
 
@@ -72,6 +73,11 @@ class ModelSettings(_Section):
     max_retries: int = Field(5, ge=0)
     max_tokens: int = Field(4096, ge=1)
     """HiSA, section 4.3."""
+    temperature: float | None = Field(None, ge=0, le=2)
+    """None: what each job asks for, mostly 0. Sent where the profile says that the model takes
+    it, as are ``top_p`` and ``seed``."""
+    top_p: float | None = Field(None, gt=0, le=1)
+    seed: int | None = None
 
 
 class ModelsSettings(_Section):
@@ -89,8 +95,9 @@ class GrounderSettings(_Section):
     kind: Literal["auto", "elements", "vision"] = "auto"
     """elements: accessibility and OCR; vision: ``models.grounder``; auto: vision where a grounder
     model is set, else elements."""
-    format: str = "gta1"
-    """Prompt and answer format of the vision-language grounder."""
+    format: str = "auto"
+    """Prompt and answer format of the vision-language grounder; auto: as its profile says how it
+    writes points, else gta1."""
     min_score: float = Field(0.6, ge=0, le=1)
     """Below this the elements grounder says "not found"."""
 
@@ -100,9 +107,9 @@ class StateSettings(_Section):
 
     refine_every: int = Field(5, ge=1)
     """N (HiSA, section 4.3 and table 6)."""
-    step_tokens: int = Field(160, ge=20)
+    step_tokens: int = Field(180, ge=60)
     """Hard limit of one abstracted step's line."""
-    refined_tokens: int = Field(800, ge=50)
+    refined_tokens: int = Field(800, ge=100)
     """Hard limit of the refined context."""
     advice_tokens: int = Field(400, ge=50)
     """Hard limit of the advice."""
@@ -194,6 +201,14 @@ class EnvironmentSettings(_Section):
         return not self.kind.startswith("display")
 
 
+class TaskSettings(_Section):
+    """What task files may do, which others write."""
+
+    allow_private_downloads: tuple[str, ...] = ()
+    """Beginnings of addresses, such as http://10.0.0.5/, that lie on this machine or a private
+    network and may be downloaded from; all others there are refused."""
+
+
 class Settings(_Section):
     """The whole tree."""
 
@@ -203,6 +218,7 @@ class Settings(_Section):
     state: StateSettings = StateSettings()
     patterns: PatternSettings = PatternSettings()
     environment: EnvironmentSettings = EnvironmentSettings()
+    tasks: TaskSettings = TaskSettings()
 
 
 def _merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 A run's ``events.jsonl`` holds one JSON object a line: ``{"v": 1, "type": …, "at": …, "step": …}``
 plus the fields below. Fields are only ever added, with defaults; a change of meaning is a new type.
-``step`` is 0 before the first step. Images are named by the SHA-256 of their PNG.
+``step`` is 0 before the first step. Images are named by the SHA-256 of their PNG. Secrets are taken
+out where the log writes, so an event that is read back, or shown, holds none that were found.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 import time
 from typing import Annotated, Any, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+
+from hisa.verdicts import StepVerdict, split_verdict
 
 __all__ = [
     "EVENT_VERSION",
@@ -128,6 +131,8 @@ class Observed(_Event):
     windows: tuple[str, ...] = ()
     elements: int | None = None
     seconds: float = 0.0
+    complete: bool = True
+    """False: some of the elements could not be read in time."""
 
 
 class StartFile(BaseModel):
@@ -164,7 +169,7 @@ class Fingerprinted(_Event):
 
 
 class Said(BaseModel):
-    """One turn of a request as it left; secrets are redacted, pictures named by hash.
+    """One turn of a request as it left; pictures are named by hash.
 
     ``text`` is left out where the same turn was logged before in this run: ``sha256`` finds it.
     """
@@ -201,7 +206,8 @@ class ModelCalled(_Event):
     seconds: float = 0.0
     finish: str = ""
     reply: str = ""
-    """The answer, secrets redacted."""
+    cached_in: int = 0
+    """Of ``tokens_in``: what the server took from its cache."""
 
 
 class ModelFailed(_Event):
@@ -253,6 +259,17 @@ class PlaceFound(BaseModel):
     """What was chosen, as the grounder names it."""
 
 
+class ElementsRead(_Event):
+    """The elements on the screen were read, to find a description among them."""
+
+    type: Literal["elements_read"] = "elements_read"
+    elements: int | None = None
+    """None where the machine cannot tell them."""
+    complete: bool = True
+    """False: some could not be read in time."""
+    seconds: float = 0.0
+
+
 class Grounded(_Event):
     """Placeholders resolved."""
 
@@ -278,6 +295,10 @@ class Confirmed(_Event):
     type: Literal["confirmed"] = "confirmed"
     what: str
     allowed: bool
+    answer: Literal["", "once", "kind", "stop", "refuse"] = ""
+    """kind: this, and everything of its kind for the rest of the run; empty: of an older run."""
+    word: str = ""
+    """What the person said to the agent."""
 
 
 class Acted(_Event):
@@ -306,6 +327,16 @@ class Abstracted(_Event):
     roi: tuple[int, int, int, int] | None = None
     """Left, top, right, bottom in image pixels; None where nothing changed."""
     asked_model: bool = False
+    verdict: StepVerdict | None = None
+    """What was seen of the step; None where an old log's result does not begin with one."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _verdict_of_result(cls, data: Any) -> Any:
+        """Old logs have it in the result alone."""
+        if isinstance(data, dict) and data.get("verdict") is None:
+            return {**data, "verdict": split_verdict(str(data.get("result", "")))[0]}
+        return data
 
 
 class LoopDetected(_Event):
@@ -382,6 +413,7 @@ Event = Annotated[
     | ModelFailed
     | PlanRejected
     | Planned
+    | ElementsRead
     | Grounded
     | GroundingFailed
     | Confirmed

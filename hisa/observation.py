@@ -59,6 +59,11 @@ class Screenshot:
         """Hash of ``png``: the picture's name in a run's ``images`` folder."""
         return hashlib.sha256(self.png).hexdigest()
 
+    @property
+    def is_named(self) -> bool:
+        """Whether ``sha256`` is known, so that asking for it takes no time."""
+        return "sha256" in self.__dict__
+
     def crop(self, box: Box) -> Screenshot:
         """The part inside an image-space or screen-space box given in this picture's pixels."""
         corners = (int(box.left), int(box.top), int(box.right), int(box.bottom))
@@ -110,7 +115,8 @@ class Observation:
 
     ``screenshot`` is what models see (image space, within 1280x720 unless configured otherwise);
     ``screen`` is the desktop's size in physical pixels. ``elements`` is None where the machine
-    was not asked for them or cannot tell, and an empty tuple where there are none.
+    was not asked for them or cannot tell, and an empty tuple where there are none. With
+    ``complete`` False some are missing: what is not in the list may still be on the screen.
     """
 
     screenshot: Screenshot
@@ -119,11 +125,17 @@ class Observation:
     elements: tuple[Element, ...] | None = None
     cursor: Point | None = None
     at: float = field(default_factory=time.time)
+    complete: bool = True
 
     @property
     def image(self) -> Size:
         """Size of the picture that models see."""
         return self.screenshot.size
+
+    @property
+    def all_elements(self) -> tuple[Element, ...] | None:
+        """The elements where none is missing, so that something follows from one's absence."""
+        return self.elements if self.complete else None
 
     @property
     def active(self) -> Window | None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import struct
 import zlib
+from typing import TYPE_CHECKING
 
-import numpy as np
-from isal import isal_zlib
-from PIL import Image
+if TYPE_CHECKING:
+    from PIL import Image
 
 __all__ = ["encode_png"]
 
@@ -31,6 +31,9 @@ def encode_png(image: Image.Image) -> bytes:
     """
     if image.mode != "RGB":
         raise ValueError(f"picture of mode {image.mode!r}; only 'RGB' is encoded")
+    import numpy as np
+    from isal import isal_zlib
+
     width, height = image.size
     rows = np.zeros((height, 1 + 3 * width), np.uint8)  # the leading 0 says: not filtered
     rows[:, 1:] = np.asarray(image).reshape(height, 3 * width)

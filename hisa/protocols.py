@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from hisa.actions import Action
 from hisa.geometry import Point
 from hisa.observation import Observation, Screenshot
+from hisa.verdicts import StepVerdict
 
 __all__ = [
     "FILE_LIMIT",
@@ -39,6 +40,7 @@ __all__ = [
     "Scorer",
     "StateManager",
     "StateView",
+    "StepVerdict",
     "Task",
     "TextPart",
     "ToolCall",
@@ -75,6 +77,8 @@ class Task:
     """Where relative file names in ``setup`` and ``check`` are looked up."""
     results: tuple[str, ...] = ()
     """Paths of the machine that are brought home at the end: absolute, or with ``~`` in front."""
+    apps: tuple[str, ...] = ()
+    """Applications that the task says it is about, in its own words."""
 
 
 # ---------------------------------------------------------------- models
@@ -133,6 +137,8 @@ class Usage:
 
     tokens_in: int = 0
     tokens_out: int = 0
+    cached_in: int = 0
+    """Of ``tokens_in``: what the server took from its cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +270,9 @@ class Environment(Protocol):
 
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
         """Look. With ``settle`` > 0 wait at most so many seconds for the screen to stop changing.
+
+        Elements are read only where asked for: picture, windows and elements are of one moment,
+        and `Observation.complete` says whether an element may be missing.
 
         Raises:
             EnvironmentFailed: the machine does not answer.
@@ -401,6 +410,8 @@ class StateView:
     steps: tuple[str, ...] = ()
     notice: str = ""
     """A warning for this step only, such as a detected loop."""
+    output: str = ""
+    """What the newest step's tool printed, both ends of it, where its line does not hold it all."""
 
 
 class StateManager(Protocol):

@@ -11,11 +11,12 @@ from hisa.config import Settings
 from hisa.environments.confirm import Ask, ConfirmedEnvironment
 from hisa.environments.desktop import DesktopEnvironment
 from hisa.environments.open import open_environment
-from hisa.errors import ConfigError
+from hisa.errors import ConfigError, UsageError
 from hisa.events import Emit, Event, ModelCalled, Noted, RunStarted
 from hisa.geometry import Size
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import open_format
+from hisa.grounder.reading import ReadingGrounder
 from hisa.grounder.vision import VisionGrounder
 from hisa.models.budget import Budget
 from hisa.models.ledger import Ledger
@@ -36,8 +37,6 @@ from hisa.protocols import (
 from hisa.runs.log import RunLog
 from hisa.runs.results import MarkingScorer, Results
 from hisa.state.manager import build_state
-from hisa.tasks.scorer import TaskScorer
-from hisa.tasks.start import FingerprintingScorer
 from hisa.tools.registry import ToolRegistry
 
 __all__ = ["Listener", "Workshop", "emitter", "image_limit", "noting", "open_agent"]
@@ -53,7 +52,7 @@ class Workshop:
     """Gives a started one instead of the one in the settings; it is not closed here. Called once
     the models are there, so that a missing key costs no desktop."""
     ask: Ask | None = None
-    """Asks a person before an act or a command; None: nobody is asked."""
+    """Asks a person before an act or a command; None: there is nobody to ask."""
     listeners: Sequence[Listener] = ()
     events: Sequence[Event] = ()
     """Events of complete steps so far, where a run goes on; the state is rebuilt from them."""
@@ -72,7 +71,14 @@ def emitter(log: RunLog, listeners: Sequence[Listener]) -> Emit:
     return emit
 
 
-def _grounder(settings: Settings, models: Mapping[Role, Model], emit: Emit) -> Grounder:
+def _grounder(
+    settings: Settings,
+    models: Mapping[Role, Model],
+    environment: Environment,
+    emit: Emit,
+    *,
+    coordinates: str = "",
+) -> Grounder:
     kind = settings.grounder.kind
     model = models.get("grounder")
     if kind == "vision" and model is None:
@@ -83,8 +89,10 @@ def _grounder(settings: Settings, models: Mapping[Role, Model], emit: Emit) -> G
         )
     chosen = kind == "vision" or (kind == "auto" and settings.models.grounder is not None)
     if model is not None and chosen:
-        return VisionGrounder(model, open_format(settings.grounder.format), emit=emit)
-    return ElementsGrounder(emit=emit, min_score=settings.grounder.min_score)
+        form = open_format(settings.grounder.format, coordinates)
+        return VisionGrounder(model, form, emit=emit)
+    finder = ElementsGrounder(emit=emit, min_score=settings.grounder.min_score)
+    return ReadingGrounder(finder, environment, emit=emit)
 
 
 def _must_ask(settings: Settings, environment: Environment) -> bool:
@@ -134,7 +142,10 @@ async def open_agent(
             open_models(settings, emit, _budget(settings, log), ledger)
         )
         models = {role: _AtStep(model, log) for role, model in opened.items()}
-        environment = await _environment(settings, workshop, emit, log=log, stack=stack)
+        environment = await _environment(settings, workshop, emit, stack)
+        if isinstance(environment, DesktopEnvironment):
+            environment.belongs_to(log.id)
+            log.amend(desktop=environment.handle)
         results = Results(task, environment, log)
         stack.push_async_callback(results.bring_home)
         state = build_state(
@@ -152,7 +163,9 @@ async def open_agent(
         if not log.step and not workshop.events:
             emit(_started(task, log))
         tools = ToolRegistry(emit=emit)
-        grounder = _grounder(settings, models, emit)
+        seer = opened.profiles.get("grounder")
+        coordinates = "" if seer is None else seer.coordinates
+        grounder = _grounder(settings, models, environment, emit, coordinates=coordinates)
         reads_elements = opened.profiles["planner"].reads_elements
         yield Agent(
             planner=GlobalPlanner(
@@ -169,7 +182,7 @@ async def open_agent(
             scorer=MarkingScorer(_scorer(settings, environment, emit), results),
             log=_Tee(log, emit),
             max_steps=settings.run.max_steps,
-            elements=reads_elements or isinstance(grounder, ElementsGrounder),
+            elements=reads_elements,
             settle=settings.environment.settle,
         )
 
@@ -184,15 +197,12 @@ def _budget(settings: Settings, log: RunLog) -> Budget:
 
 
 async def _environment(
-    settings: Settings, workshop: Workshop, emit: Emit, *, log: RunLog, stack: AsyncExitStack
+    settings: Settings, workshop: Workshop, emit: Emit, stack: AsyncExitStack
 ) -> Environment:
     if workshop.environment is not None:
         return await workshop.environment()
     environment = open_environment(settings.environment, image_limit(settings), noting(emit))
-    await stack.enter_async_context(environment)
-    if isinstance(environment, DesktopEnvironment):
-        log.amend(desktop=environment.handle)
-    return environment
+    return await stack.enter_async_context(environment)
 
 
 def _memory(
@@ -208,15 +218,28 @@ def _memory(
 def _asking(
     settings: Settings, environment: Environment, ask: Ask | None, emit: Emit
 ) -> Environment:
-    if ask is None or not _must_ask(settings, environment):
+    if not _must_ask(settings, environment):
         return environment
+    if ask is None:
+        raise UsageError(
+            f"run.confirm = {settings.run.confirm!r} asks a person before each act on "
+            f"{environment.name}, and nobody can be asked",
+            fix="pass Workshop(ask=…), an async function from a hisa.environments.confirm.Question "
+            "to an Answer, or set run.confirm = 'never'",
+        )
     return ConfirmedEnvironment(environment, ask=ask, emit=emit)
 
 
 def _scorer(settings: Settings, environment: Environment, emit: Emit) -> Scorer:
-    scorer = TaskScorer(emit=emit)
+    from hisa.tasks.cache import FileCache
+    from hisa.tasks.scorer import TaskScorer  # every metric and setup step hangs on it
+
+    cache = FileCache(allowed=settings.tasks.allow_private_downloads)
+    scorer = TaskScorer(cache=cache, emit=emit)
     if not settings.run.fingerprint:
         return scorer
+    from hisa.tasks.start import FingerprintingScorer
+
     return FingerprintingScorer(scorer, environment=environment, emit=emit)
 
 

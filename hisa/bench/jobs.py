@@ -24,6 +24,7 @@ from hisa.config import Settings
 from hisa.errors import DeveloperError, EnvironmentFailed, ModelUnavailable, OperatorError
 from hisa.events import Event, Failed, RunFinished, StepFinished
 from hisa.protocols import Environment, Task
+from hisa.redact import redact
 from hisa.runs.log import RunLog
 from hisa.tasks.files import load_task
 from hisa.wiring import Workshop, open_agent
@@ -222,5 +223,5 @@ def _ended(result: Result, watch: _Watch) -> RunEnded:
             steps=result.steps,
         )
     return RunEnded(
-        status=result.status, score=result.score, message=result.message, steps=result.steps
+        status=result.status, score=result.score, message=redact(result.message), steps=result.steps
     )

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hisa.bench.records import PlannedTask
 from hisa.errors import OperatorError, UsageError
-from hisa.parts import PARTS, install_command
+from hisa.tasks.extras import TASKS_EXTRA
 from hisa.tasks.files import MINIWOB, load_task
 from hisa.tasks.miniwob import pages
 from hisa.tasks.problems import problems as lacking
 
-__all__ = ["SUITES", "Suite", "open_suite"]
+__all__ = ["SUITES", "Suite", "left_out_line", "list_command", "open_suite", "read_suite"]
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,9 @@ class Suite:
     name: str
     tasks: tuple[PlannedTask, ...]
     problems: dict[str, str] = field(default_factory=dict)
+    """Why a file is left out, by its path."""
+    ids: dict[str, str] = field(default_factory=dict)
+    """Path by the id that the task of a file which is left out would have."""
 
 
 def _own(folder: Path) -> Iterable[Path]:
@@ -63,19 +68,63 @@ SUITES: dict[str, Callable[[Path], Iterable[Path]]] = {
 
 
 def open_suite(name: str, only: Iterable[str] = ()) -> Suite:
-    """The tasks of a suite, in the order of their files.
+    """The tasks of a suite that can be run, in the order of their files; there is at least one.
 
     Args:
         name: ``KIND:DIR``, ``miniwob``, or ``miniwob:`` and some of its tasks with commas between.
         only: ids of tasks; empty: all.
 
     Raises:
-        UsageError: an unknown kind, no such folder, no task that can be run, or an unknown id.
+        UsageError: an unknown kind, no such folder, no task that can be run, an id that is unknown,
+            or one that is left out, with its reason.
+    """
+    suite = _narrowed(read_suite(name), frozenset(only))
+    if not suite.tasks:
+        first = next(iter(suite.problems.values()), "")
+        why = f"; the first: {first}" if first else ""
+        raise UsageError(
+            f"suite {name!r}: {len(suite.problems)} files and no task to run{why}",
+            fix=_fix(suite, suite.problems.values()),
+        )
+    return suite
+
+
+def _fix(suite: Suite, reasons: Iterable[str]) -> str:
+    """The command that adds scoring's libraries where one is missing; else what lists the rest."""
+    if any(TASKS_EXTRA in reason for reason in reasons):
+        return TASKS_EXTRA
+    return list_command(suite, left_out=True) if suite.problems else f"ls {suite.name[4:]}"
+
+
+def list_command(suite: Suite, *, left_out: bool = False) -> str:
+    """The command that lists the tasks of a suite, or the files that are left out."""
+    return shlex.join(["hisa", "bench", "tasks", suite.name, *(["--left-out"] * left_out)])
+
+
+def left_out_line(suite: Suite) -> str:
+    """One line with the number of files that are left out and why most are; empty where none is."""
+    if not suite.problems:
+        return ""
+    (reason, count), *more = Counter(map(_gist, suite.problems.values())).most_common()
+    why = f"{count} of them: {reason}" if more else reason
+    listed = list_command(suite, left_out=True)
+    return f"left out: {len(suite.problems)} task files ({why}); list: {listed}"
+
+
+def _gist(reason: str) -> str:
+    """The first thing that is missing, without the words that differ from file to file."""
+    return reason.partition("; ")[0].partition("\n")[0][:160]
+
+
+def read_suite(name: str) -> Suite:
+    """Every task file of a suite, as a task or with the reason why it is left out.
+
+    Raises:
+        UsageError: an unknown kind, or no such folder.
     """
     kind, _, place = name.partition(":")
-    wanted = frozenset(only)
     if f"{kind}:" == MINIWOB:
-        return _narrowed(_miniwob(place), wanted)
+        return _miniwob(place)
     folder = Path(place).expanduser()
     if kind not in SUITES or not place:
         allowed = ", ".join(f"{kind}:DIR" for kind in SUITES)
@@ -84,44 +133,46 @@ def open_suite(name: str, only: Iterable[str] = ()) -> Suite:
         )
     if not folder.is_dir():
         raise UsageError(f"suite {name!r}: no folder {place!r}", fix="ls")
-    suite = _loaded(f"{kind}:{folder.resolve()}", sorted(SUITES[kind](folder.resolve())))
-    return _narrowed(suite, wanted)
+    return _loaded(f"{kind}:{folder.resolve()}", sorted(SUITES[kind](folder.resolve())))
 
 
 def _miniwob(some: str) -> Suite:
     """All pages, or some by name; the plan of a bench is the same however they were picked."""
     suite = _loaded("miniwob", [f"{MINIWOB}{task}" for task in pages.tasks()])
-    names = frozenset(some.split(",") if some else ())
-    aside = {} if some else {f"{MINIWOB}{page}": why for page, why in pages.left_out().items()}
-    return _narrowed(replace(suite, problems={**suite.problems, **aside}), names)
-
-
-def _first_fix(problems: Mapping[str, str]) -> str:
-    """The command that adds what the tasks lack, where one of their problems names it."""
-    commands = (install_command(part) for part in PARTS)
-    said = "\n".join(problems.values())
-    return next((each for each in commands if each in said), "hisa bench coverage DIR")
+    aside = pages.left_out()
+    problems = {**suite.problems, **{f"{MINIWOB}{page}": why for page, why in aside.items()}}
+    ids = {**suite.ids, **{page: f"{MINIWOB}{page}" for page in aside}}
+    suite = replace(suite, problems=problems, ids=ids)
+    if not some:
+        return suite
+    narrowed = _narrowed(suite, frozenset(some.split(",")))
+    return replace(narrowed, problems={}, ids={})
 
 
 def _loaded(name: str, paths: Sequence[Path | str]) -> Suite:
     kind = name.partition(":")[0]
     tasks: dict[str, PlannedTask] = {}
     problems: dict[str, str] = {}
+    ids: dict[str, str] = {}
     for path in paths:
         planned = _planned(kind, path, tasks)
-        if isinstance(planned, str):
-            problems[str(path)] = planned
-        else:
+        if isinstance(planned, PlannedTask):
             tasks[planned.id] = planned
-    if not tasks:
-        why = f"; the first: {next(iter(problems.values()))}" if problems else ""
-        raise UsageError(
-            f"suite {name!r}: {len(paths)} files and no task to run{why}", fix=_first_fix(problems)
-        )
-    return Suite(name, tuple(tasks.values()), problems)
+        else:
+            problems[str(path)] = planned.why
+            ids.setdefault(planned.id, str(path))
+    return Suite(name, tuple(tasks.values()), problems, ids)
 
 
-def _planned(kind: str, path: Path | str, taken: Mapping[str, PlannedTask]) -> PlannedTask | str:
+@dataclass(frozen=True)
+class _LeftOut:
+    id: str
+    why: str
+
+
+def _planned(
+    kind: str, path: Path | str, taken: Mapping[str, PlannedTask]
+) -> PlannedTask | _LeftOut:
     """The task as the plan has it, or why it cannot be run.
 
     OSWorld has tasks of one id in two domains; the second is told apart by its domain.
@@ -129,22 +180,30 @@ def _planned(kind: str, path: Path | str, taken: Mapping[str, PlannedTask]) -> P
     try:
         task = load_task(path)
     except OperatorError as error:
-        return str(error)
+        return _LeftOut(Path(str(path).removeprefix(MINIWOB)).stem, str(error))
     if missing := lacking(task):
-        return "; ".join(missing)
+        return _LeftOut(task.id, "; ".join(missing))
     domain = _DOMAIN[kind](Path(path)) if kind in _DOMAIN else task.domain
     first = taken.get(task.id)
     name = task.id if first is None or first.domain == domain else f"{domain}/{task.id}"
     if name in taken:
-        return f"task id {task.id!r} is that of {taken[name].path} too"
+        return _LeftOut(name, f"task id {task.id!r} is that of {taken[name].path} too")
     return PlannedTask(id=name, path=str(path), domain=domain)
 
 
 def _narrowed(suite: Suite, only: frozenset[str]) -> Suite:
     if not only:
         return suite
-    unknown = only - {task.id for task in suite.tasks}
+    unknown = sorted(only - {task.id for task in suite.tasks})
+    for name in unknown:
+        if name in suite.ids:
+            why = suite.problems[suite.ids[name]]
+            raise UsageError(
+                f"task {name!r} of {suite.name!r} is left out: {why}", fix=_fix(suite, [why])
+            )
     if unknown:
         known = ", ".join(task.id for task in suite.tasks[:10])
-        raise UsageError(f"no task {sorted(unknown)[0]!r} in {suite.name!r}; there are: {known}")
-    return Suite(suite.name, tuple(t for t in suite.tasks if t.id in only), suite.problems)
+        raise UsageError(
+            f"no task {unknown[0]!r} in {suite.name!r}; there are: {known}", fix=list_command(suite)
+        )
+    return replace(suite, tasks=tuple(t for t in suite.tasks if t.id in only))

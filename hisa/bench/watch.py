@@ -13,6 +13,7 @@ from hisa.bench.schedule import Progress
 from hisa.bench.starts import StartCheck
 from hisa.bench.summary import is_success, summarise
 from hisa.runs.wording import one_line
+from hisa.safetext import safe_line
 
 __all__ = ["Watch"]
 
@@ -77,10 +78,12 @@ class Watch:
         if progress.score is not None and not is_success(progress.score):
             style = "yellow"
         text = Text(f"{progress.end:<18}", style=style)
-        text.append(f"{progress.slot}{again}{score}, {progress.steps} steps", style="default")
+        text.append(
+            safe_line(f"{progress.slot}{again}{score}, {progress.steps} steps"), style="default"
+        )
         if progress.end not in ("succeeded", "infeasible", "max_steps"):
             last = (progress.message.strip().splitlines() or [""])[-1]
-            text.append(f": {last[:200]}", style="dim")
+            text.append(f": {safe_line(last, 200)}", style="dim")
         return text
 
     def _count(self) -> None:
@@ -95,7 +98,11 @@ class Watch:
 
     def _block(self) -> Group:
         rows = [
-            Text(f"  {lane + 1:>3}  {at.slot}, step {at.steps}", style="dim", overflow="ellipsis")
+            Text(
+                f"  {lane + 1:>3}  {safe_line(f'{at.slot}, step {at.steps}')}",
+                style="dim",
+                overflow="ellipsis",
+            )
             for lane, at in sorted(self._lanes.items())[:_LANES]
         ]
         return Group(self._counts, *rows)
@@ -105,7 +112,7 @@ def _start(check: StartCheck) -> Text:
     """What differs, and between which runs; with the pictures where the screens do."""
     words = one_line("; ".join(check.differs), 600)
     text = Text(f"{'start differs':<18}", style="yellow")
-    text.append(f"{check.variant}/{check.task}#{check.repeat}: {words}", style="default")
+    text.append(safe_line(f"{check.variant}/{check.task}#{check.repeat}: {words}"), style="default")
     shown = (
         f" (before: {check.before}, now: {check.now})"
         if check.now

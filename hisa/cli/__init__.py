@@ -17,6 +17,7 @@ _COMMANDS = {
     "patterns": ("hisa.cli.patterns:patterns", "Look into and edit what was learned."),
     "tools": ("hisa.cli.tools:tools", "List and show the tools a planner may call."),
     "vm": ("hisa.cli.vm:vm", "Build, start, freeze and end virtual machines."),
+    "desktop": ("hisa.cli.desktops:desktop", "List and end private desktops."),
     "install": ("hisa.cli.install:install", "Install a part that need not be here."),
     "settings": ("hisa.cli.settings:show_settings", "Print every setting as it is here."),
     "doctor": ("hisa.cli.doctor:doctor", "Say what works here, and the command that fixes it."),
@@ -95,11 +96,20 @@ def main(arguments: list[str] | None = None) -> None:
         click.echo("stopped", err=True)
         sys.exit(130)
     except OperatorError as error:
-        click.echo(f"hisa: {error}", err=True)
+        from hisa.cli.out import say_error
+
+        say_error(f"hisa: {error}")
         if error.fix:
-            click.echo(f"  try: {error.fix}", err=True)
+            say_error(f"  try: {error.fix}")
         sys.exit(error.exit_code)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+    except Exception:  # noqa: BLE001 - a defect, whose traceback may quote a model or a screen
+        import traceback
+
+        from hisa.cli.out import say_error
+
+        say_error(traceback.format_exc().rstrip())
+        sys.exit(1)
     sys.exit(status if isinstance(status, int) else 0)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hisa.cli.suite import coverage, prefetch
+from hisa.cli.suite import coverage, prefetch, tasks
+from hisa.safetext import safe_json, safe_line
 
 if TYPE_CHECKING:
     from hisa.bench.executors.base import Executor
@@ -34,12 +35,14 @@ def bench() -> None:
     hisa bench run spider2v:DIR --env vm:office --model gpt-5 --ablate table5 --out benches/t5
     hisa bench report benches/mine --against benches/other
     hisa bench coverage DIR
+    hisa bench tasks osworld:DIR
     hisa bench prefetch osworld:DIR
     """
 
 
 bench.add_command(prefetch)
 bench.add_command(coverage)
+bench.add_command(tasks)
 
 
 @bench.command("run")
@@ -223,14 +226,15 @@ def _carry_out(ledger: AttemptLedger, suite: Suite, options: dict[str, Any]) -> 
 
     from rich.console import Console
 
+    from hisa.bench.suites import left_out_line
     from hisa.bench.summary import summarise
     from hisa.bench.watch import Watch
 
     if options["again"]:
         ledger.again(options["again"])
     console = Console(stderr=True, quiet=options["as_json"], highlight=False, soft_wrap=True)
-    for path, reason in suite.problems.items():
-        console.print(f"left out: {path}: {reason}", style="yellow", markup=False)
+    if line := left_out_line(suite):
+        console.print(safe_line(line), style="yellow", markup=False)
     with Watch(console, ledger) as watch:
         stopped = asyncio.run(_work(ledger, options, watch))
     summary = summarise(ledger.standing(slot) for slot in ledger.plan.slots)
@@ -317,7 +321,7 @@ def report_command(
 
     report = build_report(folder, against, reference=reference)
     if as_json:
-        click.echo(report.model_dump_json(indent=1))
+        click.echo(safe_json(report.model_dump_json(indent=1)))
         return
     for path in write_report(report, out or folder):
         click.echo(str(path))

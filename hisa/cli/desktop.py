@@ -16,6 +16,7 @@ from hisa.protocols import Environment
 from hisa.runs.log import RunLog
 from hisa.runs.replay import replay
 from hisa.runs.resume import ResumePoint
+from hisa.tasks.cache import FileCache
 from hisa.tasks.scorer import TaskScorer
 from hisa.wiring import Listener, emitter, image_limit, noting
 
@@ -101,7 +102,8 @@ async def find_again(
     if not point.step:
         return environment, "fresh", ""
     try:
-        await TaskScorer().prepare(point.task, environment)
+        cache = FileCache(allowed=settings.tasks.allow_private_downloads)
+        await TaskScorer(cache=cache).prepare(point.task, environment)
         count = await replay(point.acts, environment, settle=settings.environment.settle)
     except BaseException:
         await environment.__aexit__(None, None, None)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hisa.cli.findings import Finding, libraries, models, parts, store
+from hisa.cli.out import say
 
 if TYPE_CHECKING:
     from hisa.config import Settings
@@ -37,7 +38,7 @@ def _machine() -> Iterator[Finding]:
     version = ".".join(str(part) for part in sys.version_info[:3])
     yield Finding("machine", "python", sys.version_info >= (3, 11), True, version)
     left = len(list_desktops())
-    what = f"{left} running; one that nobody uses ends itself after environment.idle seconds"
+    what = f"{left} running; list them with hisa desktop ls"
     yield Finding("machine", "private desktops", True, True, what if left else "none running")
     yield _virtual_machines()
     for found in probe():
@@ -115,6 +116,6 @@ def _print(findings: Sequence[Finding]) -> None:
             area = finding.area
             click.secho(area, bold=True)
         mark = "ok  " if finding.ok else ("NO  " if finding.needed else "--  ")
-        click.echo(f"  {mark}{finding.name:<21} {finding.detail}")
+        say(f"  {mark}{finding.name:<21} {finding.detail}")
         if finding.fix and not finding.ok:
-            click.echo(f"      {'':<22}try: {finding.fix}")
+            say(f"      {'':<22}try: {finding.fix}")

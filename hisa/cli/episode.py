@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 from hisa.agent import Result
+from hisa.cli.ask import terminal_ask
 from hisa.cli.desktop import Desk, opened
 from hisa.cli.progress import Progress
 from hisa.config import Settings
@@ -31,13 +32,15 @@ from hisa.errors import (
 from hisa.events import RunFinished
 from hisa.models.open import must_resolve
 from hisa.protocols import Task
+from hisa.redact import redact
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
 from hisa.runs.report import write_report
+from hisa.safetext import safe_text
 from hisa.tasks.scorer import must_be_possible
 from hisa.wiring import Workshop, open_agent
 
-__all__ = ["at_desk", "conclude", "episode", "exit_code", "terminal_ask"]
+__all__ = ["at_desk", "conclude", "episode", "exit_code"]
 
 
 _MADE_SHOWN = 5
@@ -52,11 +55,6 @@ def exit_code(result: Result) -> int:
             return 0 if result.score is None or result.score > 0 else 1
         case _:
             return 0 if result.score else 1
-
-
-async def terminal_ask(question: str) -> bool:
-    """Ask a person at the terminal; the screen of the agent goes on meanwhile."""
-    return await asyncio.to_thread(click.confirm, f"\n{question}\nAllow?", default=False, err=True)
 
 
 def must_have_person(settings: Settings) -> None:
@@ -150,7 +148,7 @@ def episode(settings: Settings, task: Task, *, as_json: bool, report: bool) -> i
         settings=settings.model_dump(mode="json"),
         seed=settings.run.seed,
     ) as log:
-        console.print(Text(f"run {log.id}: {task.instruction.strip()}", style="bold"))
+        console.print(shown(f"run {log.id}: {task.instruction.strip()}", "bold"))
         desk = Desk(lambda: opened(settings, log, progress))
         workshop = Workshop(environment=desk.environment, ask=terminal_ask, listeners=[progress])
         with unless_refused(log):
@@ -174,6 +172,11 @@ def told_results(log: RunLog) -> Iterator[tuple[str, str]]:
         yield "", f"on its machine alone; --fetch {shlex.quote(lost[0])} would have kept it"
 
 
+def shown(text: str, style: str = "") -> Text:
+    """A text of a model or a task as it is shown: without secrets, and steering no terminal."""
+    return Text(safe_text(redact(text)), style=style)
+
+
 def conclude(
     result: Result,
     log: RunLog,
@@ -188,13 +191,14 @@ def conclude(
     summary: dict[str, Any] = {
         "run": result.run_id,
         "status": result.status,
-        "message": result.message,
+        "message": redact(result.message),
         "score": result.score,
         "steps": result.steps,
         "models": log.manifest.models,
         "tokens_in": progress.spent.tokens_in,
         "tokens_out": progress.spent.tokens_out,
         "usd": round(progress.spent.usd, 6),
+        "unpriced_calls": progress.spent.unpriced,
         "folder": str(log.folder),
         "made": log.manifest.results.made,
         "fetched": [str(log.folder / file.place) for file in log.manifest.results.fetched],
@@ -207,7 +211,7 @@ def conclude(
     score = "not scored" if result.score is None else f"{result.score:g}"
     style = "bold green" if exit_code(result) == 0 else "bold red"
     console.print()
-    console.print(Text(f"{result.status}: {result.message}", style=style))
+    console.print(shown(f"{result.status}: {result.message}", style))
     models = ", ".join(f"{role}: {name}" for role, name in log.manifest.models.items())
     for label, value in [
         ("score", score),
@@ -219,7 +223,7 @@ def conclude(
         ("report", "" if page is None else str(page)),
     ]:
         if value:
-            console.print(Text(f"  {label:<7} {value}"))
+            console.print(shown(f"  {label:<7} {value}"))
     if result.status not in ("succeeded", "infeasible"):
         console.print(Text(f"  go on with: hisa runs resume {result.run_id}"))
     return exit_code(result)

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hisa.cli.out import say
 from hisa.config import Settings
 from hisa.errors import UsageError
+from hisa.safetext import safe_json, safe_text
 
 if TYPE_CHECKING:
     from hisa.patterns.stores.base import VectorStore
@@ -81,7 +83,7 @@ def _as_dict(pattern: Pattern, **more: object) -> dict[str, Any]:
 
 
 def _print_json(value: object) -> None:
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    click.echo(safe_json(json.dumps(value, indent=2, ensure_ascii=False)))
 
 
 def _when(seconds: float) -> str:
@@ -102,7 +104,7 @@ def _table(rows: Sequence[dict[str, object]]) -> None:
         last = name == names[-1]
         table.add_column(name, no_wrap=not last, overflow="fold" if last else "ellipsis")
     for row in rows:
-        table.add_row(*(Text(str(value)) for value in row.values()))
+        table.add_row(*(Text(safe_text(str(value))) for value in row.values()))
     console = Console()
     console = console if console.is_terminal else Console(width=200)
     console.print(table)
@@ -212,7 +214,7 @@ def show(settings: Settings, pattern_id: str, as_json: bool) -> None:
         _print_json(_as_dict(pattern))
         return
     for name, value in _as_dict(pattern, created_at=_when(pattern.created_at)).items():
-        click.echo(f"{name:<14}{value}")
+        say(f"{name:<14}{value}")
 
 
 def _chain(every: Sequence[Pattern], one: Pattern) -> list[Pattern]:

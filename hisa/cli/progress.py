@@ -26,19 +26,22 @@ from hisa.events import (
     StepFinished,
 )
 from hisa.models.ledger import Ledger, Totals
+from hisa.safetext import safe_line
+from hisa.verdicts import StepVerdict
 
 __all__ = ["Progress"]
 
 _WIDTH = 400
+_COLOURS: dict[StepVerdict | None, str] = {"succeeded": "green", "failed": "red"}
+"""Colour of a result by its verdict; any other is yellow."""
 
 
 def _flat(value: Any) -> str:
-    text = " ".join(str(value).split())
-    return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
+    return safe_line(str(value), _WIDTH)
 
 
 class Progress:
-    """Prints events as they come; everything a model wrote is printed as plain text.
+    """Prints events as they come; what a model wrote steers no terminal.
 
     Args:
         console: where to; usually standard error or output.
@@ -59,8 +62,7 @@ class Progress:
             case Planned():
                 self._planned(event)
             case Abstracted():
-                ok = event.result.startswith("Succeeded")
-                self._line("result", event.result, "green" if ok else "yellow")
+                self._line("result", event.result, _COLOURS.get(event.verdict, "yellow"))
             case ModelCalled():
                 self.count(event)
             case StepFinished():
@@ -99,7 +101,8 @@ class Progress:
             case RunResumed():
                 self._line("resumed", f"desktop {event.desktop} {event.detail}", "cyan")
             case Noted():
-                self._line(event.where, event.text, "dim")
+                warns = event.where in ("budget", "settings")
+                self._line(event.where, event.text, "yellow" if warns else "dim")
             case Failed():
                 self._line("broken", f"{event.where}: {event.message}", "red")
             case _:
@@ -126,6 +129,6 @@ class Progress:
         self._ledger.add(event)
 
     def _line(self, label: str, value: str, style: str = "") -> None:
-        text = Text(f"  {label:<9}", style="dim")
+        text = Text(f"  {safe_line(label, 40):<9}", style="dim")
         text.append(_flat(value), style=style)
         self._console.print(text)

@@ -51,7 +51,7 @@ def resume(
     from hisa.errors import UsageError
     from hisa.runs.log import RunLog
     from hisa.runs.read import load_run
-    from hisa.runs.resume import resume_point
+    from hisa.runs.resume import resume_point, without_secrets
 
     run = load_run(run_id, settings.run.folder)
     if run.status in _ENDED:
@@ -60,6 +60,7 @@ def resume(
             fix=f"hisa runs report {run.id}",
         )
     point = resume_point(run)
+    without_secrets(point)
     earlier = _settings(point.settings, max_steps=max_steps, budget_usd=budget_usd)
     console = Console(stderr=as_json, quiet=as_json, highlight=False, soft_wrap=True)
     progress = Progress(console, earlier.run.max_steps)
@@ -94,15 +95,21 @@ def _settings(
 def _go_on(settings: Settings, log: RunLog, point: ResumePoint, listener: Listener) -> Result:
     import asyncio
 
+    from hisa.cli.ask import terminal_ask
     from hisa.cli.desktop import Desk, find_again
-    from hisa.cli.episode import at_desk, terminal_ask
-    from hisa.events import RunResumed
+    from hisa.cli.episode import at_desk
+    from hisa.events import Noted, RunResumed
+    from hisa.redact import REDACTED, holds_redacted
     from hisa.wiring import Workshop
 
     async def find() -> Environment:
         environment, how, detail = await find_again(settings, log, point, listener)
         event = log.emit(RunResumed(desktop=how, detail=detail))
         listener(event)
+        hidden = sum(holds_redacted(dict(earlier)) for earlier in point.events)
+        if hidden:
+            told = f"{hidden} earlier texts held secrets; the agent reads {REDACTED} in their place"
+            listener(log.emit(Noted(where="log", text=told)))
         return environment
 
     desk = Desk(find)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hisa.cli.out import say
 from hisa.cli.resume import resume
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def show_command(
     elif as_json:
         _print_json(text.run_json(run) if step is None else text.step_json(run, step))
     elif step is not None:
-        click.echo(text.step_text(run, step))
+        say(text.step_text(run, step))
     else:
         _print(lambda width: text.summary(run, width))
 
@@ -179,7 +180,7 @@ def _rows(root: Path, limit: int) -> list[tuple[Manifest, str]]:
         try:
             manifest = read_manifest(folder)
         except UsageError as error:
-            click.echo(f"left out: {error}", err=True)
+            say(f"left out: {error}", err=True)
             continue
         open_status = "running" if is_running(folder) else "unfinished"
         rows.append((manifest, manifest.exit_status or open_status))

@@ -1,4 +1,4 @@
-"""``hisa bench prefetch`` and ``hisa bench coverage``: what a suite needs before it runs."""
+"""``hisa bench tasks``, ``prefetch`` and ``coverage``: what a suite has and what it needs."""
 
 from __future__ import annotations
 
@@ -10,19 +10,52 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hisa.cli.out import say
+
 if TYPE_CHECKING:
     from hisa.tasks.cache import FileCache
 
-__all__ = ["coverage", "prefetch"]
+__all__ = ["coverage", "prefetch", "tasks"]
+
+
+@click.command()
+@click.argument("suite")
+@click.option("--left-out", is_flag=True, help="The files that cannot be run here, and why.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: both lists.")
+def tasks(suite: str, left_out: bool, as_json: bool) -> None:
+    """List the tasks of SUITE that can be run here, or the files that are left out.
+
+    \b
+    hisa bench tasks own:examples
+    hisa bench tasks osworld:DIR --left-out
+    """
+    from hisa.bench.suites import left_out_line, read_suite
+
+    found = read_suite(suite)
+    if as_json:
+        listed = [{"id": t.id, "domain": t.domain, "path": t.path} for t in found.tasks]
+        click.echo(json.dumps({"tasks": listed, "left_out": found.problems}, indent=2))
+    elif left_out:
+        for path, reason in found.problems.items():
+            click.echo(f"{path}: {reason}")
+        click.echo(f"{len(found.problems)} left out, {len(found.tasks)} can be run", err=True)
+    else:
+        for task in found.tasks:
+            click.echo(f"{task.id}  {task.domain}  {task.path}")
+        if line := left_out_line(found):
+            click.echo(line, err=True)
 
 
 @click.command()
 @click.argument("suite")
 @click.option("--cache", type=click.Path(path_type=Path), help="By default ~/.cache/hisa/tasks.")
-def prefetch(suite: str, cache: Path | None) -> int:
+@click.pass_context
+def prefetch(ctx: click.Context, suite: str, cache: Path | None) -> int:
     """Download what the tasks of SUITE need from the internet, each file once.
 
-    A file that is there and whole is not downloaded again. Ends with 3 where one cannot be had.
+    A file that is there and whole is not downloaded again. Addresses on this machine and on private
+    networks are refused, unless the setting tasks.allow_private_downloads names them. Ends with 3
+    where one cannot be had.
 
     \b
     hisa bench prefetch osworld:DIR
@@ -30,13 +63,15 @@ def prefetch(suite: str, cache: Path | None) -> int:
     import asyncio
 
     from hisa.bench.suites import open_suite
+    from hisa.config import load
     from hisa.tasks.cache import FileCache
     from hisa.tasks.files import load_task
     from hisa.tasks.problems import urls
 
     tasks = [load_task(task.path) for task in open_suite(suite).tasks]
     wanted = list(dict.fromkeys(url for task in tasks for url in urls(task)))
-    failed = asyncio.run(_fetch_all(FileCache(cache), wanted))
+    allowed = load(*ctx.meta["hisa.settings"]).tasks.allow_private_downloads
+    failed = asyncio.run(_fetch_all(FileCache(cache, allowed=allowed), wanted))
     click.echo(f"{len(tasks)} tasks, {len(wanted)} files, {len(wanted) - failed} in the cache")
     return 3 if failed else 0
 
@@ -52,7 +87,8 @@ async def _fetch_all(cache: FileCache, wanted: Sequence[str]) -> int:
             await cache.get(url)
         except OperatorError as error:
             failed += 1
-            click.echo(f"{number}/{len(wanted)}  FAILED  {error}", err=True)
+            helps = f"; {error.fix}" if error.fix else ""
+            say(f"{number}/{len(wanted)}  FAILED  {error}{helps}", err=True)
         else:
             click.echo(
                 f"{number}/{len(wanted)}  {'there  ' if held else 'fetched'} {url}", err=True
@@ -87,7 +123,7 @@ def coverage(folder: Path | None, public: str | None, as_json: bool) -> None:
         click.echo(json.dumps(report, indent=2))
         return
     for line in _lines(report):
-        click.echo(line)
+        say(line)
 
 
 def _of_folder(folder: Path) -> dict[str, Any]:

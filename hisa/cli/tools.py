@@ -6,7 +6,9 @@ import json
 
 import click
 
+from hisa.cli.out import say
 from hisa.errors import UsageError
+from hisa.safetext import safe_text
 
 __all__ = ["tools"]
 
@@ -38,10 +40,10 @@ def list_tools(as_json: bool) -> None:
         return
     for tool in sorted(found, key=lambda tool: tool.name):
         summary = tool.documentation.splitlines()[0]
-        click.echo(f"{tool.name:<16} {tool.source:<20} {summary}")
+        say(f"{tool.name:<16} {tool.source:<20} {summary}")
     for plugin in broken:
         reason = plugin.traceback.strip().splitlines()[-1]
-        click.echo(f"{plugin.name:<16} {plugin.source:<20} FAILED TO LOAD: {reason}", err=True)
+        say(f"{plugin.name:<16} {plugin.source:<20} FAILED TO LOAD: {reason}", err=True)
         click.echo(f"  try: hisa tools show {plugin.name}", err=True)
 
 
@@ -59,7 +61,7 @@ def show_tool(name: str, as_json: bool) -> None:
     for tool in found:
         if tool.name == name:
             record = {"name": tool.name, "source": tool.source, "schema": tool.parameters}
-            click.echo(json.dumps(record, indent=2) if as_json else tool.describe())
+            click.echo(json.dumps(record, indent=2) if as_json else safe_text(tool.describe()))
             return
     known = ", ".join(sorted(tool.name for tool in found))
     raise UsageError(f"no tool {name!r}; known: {known}", fix="hisa tools ls")

@@ -15,6 +15,9 @@ from hisa.protocols import FILE_LIMIT, CommandResult
 
 __all__ = ["GuestEnvironment"]
 
+_LONGER = 3.0
+"""Times the usual limit for elements that did not come whole; the machine was busier than it was
+measured to be."""
 _LIMITS = "--set environment.limits.NAME=…; hisa settings lists them"
 
 
@@ -48,9 +51,14 @@ class GuestEnvironment:
         return self._open
 
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
-        """Look; the picture is scaled down to the image limit."""
+        """Look; the picture is scaled down to the image limit.
+
+        Elements that are not complete are read a second time, with a longer limit.
+        """
         with self._suspected():
             look = await self._transport.look(elements=elements, settle=settle)
+            if elements and not look.complete:
+                look = await self._transport.look(elements=True, settle=settle, longer=_LONGER)
         screenshot = await asyncio.to_thread(self._fitted, look)
         return Observation(
             screenshot=screenshot,
@@ -58,6 +66,7 @@ class GuestEnvironment:
             windows=look.windows,
             elements=look.elements,
             cursor=look.cursor,
+            complete=look.complete,
         )
 
     @contextmanager

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from hisa.actions import Action, to_source
 from hisa.errors import ActionRefused
@@ -10,16 +13,44 @@ from hisa.events import Confirmed, Emit
 from hisa.observation import Observation
 from hisa.protocols import CommandResult, Environment
 
-__all__ = ["Ask", "ConfirmedEnvironment"]
+__all__ = ["Answer", "Ask", "ConfirmedEnvironment", "Deed", "Question"]
 
-Ask = Callable[[str], Awaitable[bool]]
-"""Asks a question; True for yes."""
+Deed = Literal["acts", "commands", "files"]
+"""Kinds of what is asked for: pointer and keyboard, commands, written files."""
 
-_SHOWN = 2000
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is about to be done, in full and as it is: hostile text, to be shown escaped."""
+
+    deed: Deed
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a person says to a question."""
+
+    kind: Literal["once", "kind", "stop", "refuse"]
+    """once: do it; kind: do it, and ask no more for this kind of deed in this run; stop: end the
+    run; refuse: do not do it."""
+    word: str = ""
+    """To the agent, with a refusal; empty: nothing but the refusal."""
+
+    @property
+    def allows(self) -> bool:
+        """Whether it may be done."""
+        return self.kind in ("once", "kind")
+
+
+Ask = Callable[[Question], Awaitable[Answer]]
+"""Asks a person."""
 
 
 class ConfirmedEnvironment:
     """Another environment in which every act, command and written file is asked for first.
+
+    Where the person stops the run, `asyncio.CancelledError` is raised, as when it is interrupted.
 
     Args:
         inner: where it is done.
@@ -31,6 +62,7 @@ class ConfirmedEnvironment:
         self._inner = inner
         self._ask = ask
         self._emit = emit
+        self._always: set[Deed] = set()
 
     @property
     def name(self) -> str:
@@ -65,7 +97,7 @@ class ConfirmedEnvironment:
         Raises:
             ActionRefused: the person said no; nothing was done.
         """
-        await self._allowed(to_source(actions))
+        await self._allowed("acts", to_source(actions))
         await self._inner.act(actions)
 
     async def execute(
@@ -77,7 +109,7 @@ class ConfirmedEnvironment:
             ActionRefused: the person said no; nothing was run.
         """
         line = command if isinstance(command, str) else " ".join(command)
-        await self._allowed(f"$ {line}")
+        await self._allowed("commands", f"$ {line}")
         return await self._inner.execute(command, timeout=timeout, limit=limit)
 
     async def read_file(self, path: str, /, *, limit: int | None = None) -> bytes:
@@ -90,12 +122,20 @@ class ConfirmedEnvironment:
         Raises:
             ActionRefused: the person said no; nothing was written.
         """
-        await self._allowed(f"write {len(data)} bytes to {path}")
+        await self._allowed("files", f"write {len(data)} bytes to {path}")
         await self._inner.write_file(path, data)
 
-    async def _allowed(self, what: str) -> None:
-        shown = what if len(what) <= _SHOWN else f"{what[:_SHOWN]}… ({len(what)} characters)"
-        allowed = await self._ask(shown)
-        self._emit(Confirmed(what=shown, allowed=allowed))
-        if not allowed:
-            raise ActionRefused(f"a person refused this: {shown}")
+    async def _allowed(self, deed: Deed, what: str) -> None:
+        if deed in self._always:
+            return
+        answer = await self._ask(Question(deed, what))
+        self._emit(
+            Confirmed(what=what, allowed=answer.allows, answer=answer.kind, word=answer.word)
+        )
+        if answer.kind == "kind":
+            self._always.add(deed)
+        elif answer.kind == "stop":
+            raise asyncio.CancelledError("a person stopped the run")
+        elif not answer.allows:
+            said = f" and says: {answer.word}" if answer.word else f": {what}"
+            raise ActionRefused(f"a person refused this{said}")

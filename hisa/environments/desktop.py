@@ -43,6 +43,7 @@ class DesktopEnvironment(GuestEnvironment):
         super().__init__(image_limit)
         self._shares = tuple(shares)
         self._limits = limits
+        self._run = ""
         self._size = size
         self._idle = idle
         self._stock = stock
@@ -86,7 +87,8 @@ class DesktopEnvironment(GuestEnvironment):
         return self._runtime
 
     def belongs_to(self, run: str) -> None:
-        """Write down that this process uses the desktop for that run, for ``hisa desktop ls``."""
+        """Write down that this process uses it for that run, now and after each fresh start."""
+        self._run = run
         own(self._started().handle, run)
 
     def _ended(self) -> str:
@@ -125,6 +127,7 @@ class DesktopEnvironment(GuestEnvironment):
         if not runtime.alive:
             await asyncio.to_thread(runtime.start)
             self._touched = False
+            own(runtime.handle, self._run)
         handle = runtime.handle
         self._guest = Guest(f"desktop {handle.id}", socket=handle.socket, token=handle.token)
         self._open = await connect(self._guest, stock=self._stock)

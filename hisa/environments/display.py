@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 from hisa.environments.client import GuestEnvironment
+from hisa.environments.guest.cage import passed
 from hisa.environments.runtime.desktop import await_ready
 from hisa.environments.transport import Guest, connect
 from hisa.errors import UsageError
@@ -21,13 +22,17 @@ from hisa.observation import DEFAULT_IMAGE_LIMIT
 
 __all__ = ["DisplayEnvironment"]
 
+_FOR_ELEMENTS = ("DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR")
+
 
 class DisplayEnvironment(GuestEnvironment):
     """HiSA's guest as a child process on an existing X display: no namespaces, nothing thrown away.
 
-    Pointer and keyboard are those of the display. Commands run inside bubblewrap where there is
-    one: the file system read-only but for the working folder, and no network. Without bubblewrap
-    they run as they are; ask a person before each (see `hisa.environments.confirm`).
+    Pointer and keyboard are those of the display. Commands get none of HiSA's variables but a few
+    harmless ones, and run inside bubblewrap where there is one (`hisa.environments.guest.cage`):
+    the file system read-only but for the working folder, no network, and the display's own socket,
+    so that they can open windows. Without bubblewrap they can do whatever the person can; ask one
+    before each (see `hisa.environments.confirm`).
 
     Args:
         display: ``:N`` or ``:N.S``.
@@ -62,6 +67,11 @@ class DisplayEnvironment(GuestEnvironment):
     def capabilities(self) -> frozenset[str]:
         """What the transport offers; never "throw_away"."""
         return self._transport.capabilities
+
+    @property
+    def guest_pid(self) -> int | None:
+        """The guest's process; None where it does not run."""
+        return None if self._process is None else self._process.pid
 
     @property
     def caged(self) -> bool:
@@ -101,7 +111,7 @@ class DisplayEnvironment(GuestEnvironment):
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
-                env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+                env=self._environment(),
                 pass_fds=fds,
             )
         os.close(ready_in)
@@ -110,6 +120,12 @@ class DisplayEnvironment(GuestEnvironment):
             self._process.stdin.close()
         await_ready(ready, self._folder / "log", f"the guest on {self.name}", self._process)
         return str(address)
+
+    @staticmethod
+    def _environment() -> dict[str, str]:
+        """What the guest needs: no key is in it, but the session's bus, for the elements."""
+        kept = {name: os.environ[name] for name in _FOR_ELEMENTS if name in os.environ}
+        return {**passed(os.environ), **kept, "PYTHONPATH": str(Path(__file__).parent)}
 
     def _command(self, fds: tuple[int, int]) -> list[str]:
         line = ["/usr/bin/python3", "-m", "guest", "--display", self._display]

@@ -51,6 +51,7 @@ class FakeEnvironment:
         image_limit: the largest picture that models see.
         commands: what `execute` answers, by command line; any other answers exit code 127.
         fail_after: after so many calls of `observe`, `act` and `execute` the machine is gone.
+        partial: so many of the first looks with elements have only the first two of them.
     """
 
     def __init__(
@@ -60,13 +61,17 @@ class FakeEnvironment:
         image_limit: Size = DEFAULT_IMAGE_LIMIT,
         commands: Mapping[str, CommandResult] | None = None,
         fail_after: int | None = None,
+        partial: int = 0,
     ) -> None:
         self.acted: list[Action] = []
         """Every action done since the last reset."""
+        self.looked: list[bool] = []
+        """For each look so far, whether elements were asked for."""
         self._size = size
         self._image_limit = image_limit
         self._commands = dict(commands or {})
         self._calls_left = fail_after
+        self._partial = partial
         self._form = _Form()
         self._boxes = {
             "field": _box(220, 120, 360, 32),
@@ -107,13 +112,17 @@ class FakeEnvironment:
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
         """Draw the form; it never moves by itself, so ``settle`` costs nothing."""
         self._alive()
+        self.looked.append(elements)
+        partial = elements and self._partial > 0
+        self._partial -= partial
         window = Window("1", _TITLE, _APP, _box(100, 60, 520, 270), active=True)
         return Observation(
             screenshot=Screenshot(self._draw()).fitted(self._image_limit),
             screen=self._size,
             windows=(window,),
-            elements=self._elements() if elements else None,
+            elements=self._elements()[: 2 if partial else None] if elements else None,
             cursor=self._form.cursor,
+            complete=not partial,
         )
 
     async def act(self, actions: Sequence[Action], /) -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from hisa.config import EnvironmentSettings
-from hisa.environments.desktop import DesktopEnvironment
-from hisa.environments.display import DisplayEnvironment
-from hisa.environments.remote import RemoteEnvironment
-from hisa.environments.share import parse_shares
-from hisa.environments.vm import VmEnvironment
 from hisa.errors import UsageError
 from hisa.geometry import Size
 from hisa.observation import DEFAULT_IMAGE_LIMIT
 from hisa.protocols import Environment
+
+if TYPE_CHECKING:
+    from hisa.environments.desktop import DesktopEnvironment
+    from hisa.environments.display import DisplayEnvironment
+    from hisa.environments.remote import RemoteEnvironment
+    from hisa.environments.vm import VmEnvironment
 
 __all__ = ["open_environment"]
 
@@ -23,7 +25,7 @@ def open_environment(
     image_limit: Size = DEFAULT_IMAGE_LIMIT,
     note: Callable[[str], None] = lambda _: None,
 ) -> Environment:
-    """The environment of ``settings.kind``, not started yet.
+    """The environment of ``settings.kind``, not started yet; only what it takes is imported.
 
     Args:
         settings: which one, and what it takes.
@@ -47,11 +49,16 @@ def _opened(
     settings: EnvironmentSettings, image_limit: Size, note: Callable[[str], None]
 ) -> DesktopEnvironment | DisplayEnvironment | RemoteEnvironment | VmEnvironment:
     if settings.kind.startswith("vm:"):
+        from hisa.environments.vm import VmEnvironment
+
         size = Size(settings.width, settings.height)
         return VmEnvironment(settings.kind.removeprefix("vm:"), size, image_limit=image_limit)
     kind, _, value = settings.kind.partition("=")
     match kind, value:
         case "desktop", "":
+            from hisa.environments.desktop import DesktopEnvironment
+            from hisa.environments.share import parse_shares
+
             size = Size(settings.width, settings.height)
             return DesktopEnvironment(
                 size,
@@ -61,8 +68,12 @@ def _opened(
                 shares=parse_shares(settings.share),
             )
         case "display", text if text:
+            from hisa.environments.display import DisplayEnvironment
+
             return DisplayEnvironment(text, image_limit=image_limit)
         case "guest", text if text:
+            from hisa.environments.remote import RemoteEnvironment
+
             return RemoteEnvironment(text, settings.remote, image_limit=image_limit, note=note)
         case _:
             raise UsageError(

@@ -93,10 +93,12 @@ def _modules() -> Probe:
 
 def _isolation() -> Probe:
     kind = namespaces.which()
+    refused = "; ".join(f"{way}: {why}" for way, why in namespaces.refusals().items())
+    said = f" ({refused})" if refused else ""
     if kind != "none":
-        return Probe("isolation", True, _ISOLATION[kind])
+        return Probe("isolation", True, f"{_ISOLATION[kind]}{said}")
     refusal = why_refused()
-    return Probe("isolation", False, refusal.reason, refusal.fix)
+    return Probe("isolation", False, f"{refusal.reason}{said}", refusal.fix)
 
 
 def _overlay() -> Probe:

@@ -28,6 +28,10 @@ _ARROW_WIDTH = 14
 _WIDE_EXPANDER = 150
 _TITLE = 24
 """Pixels; from an expander's left end into its title."""
+_PARTIAL = (
+    "not all elements on the screen could be read in time, so that it may be there all the same: "
+    "wait and try again, or use the keyboard"
+)
 _WORTH_TELLING = 0.35
 """Candidates below this are no help to whoever describes."""
 
@@ -62,13 +66,13 @@ class ElementsGrounder:
             return _element_place(description, choice.chosen, observation)
         known = tuple(_named(c, observation) for c in choice.others if c.score >= _WORTH_TELLING)
         if choice.ambiguous:
-            raise _not_found(description, choice.reason, known)
+            raise _not_found(description, choice.reason, known, observation)
         found = self._among_words(queries, observation)
         if found.reading is not None:
             return _read_place(description, found.reading)
         reason = f"{choice.reason}; {found.reason}" if observation.elements else found.reason
         read = tuple(_written(r) for r in found.others if r.score >= _WORTH_TELLING)
-        raise _not_found(description, reason, known + read)
+        raise _not_found(description, reason, known + read, observation)
 
     def _among_elements(self, queries: tuple[Query, ...], observation: Observation) -> Choice:
         scene = Scene(observation)
@@ -152,6 +156,10 @@ def _written(reading: Reading) -> str:
     return f'text "{reading.text[:60]}" at ({x}, {y})'
 
 
-def _not_found(description: str, reason: str, candidates: tuple[str, ...]) -> NotFound:
+def _not_found(
+    description: str, reason: str, candidates: tuple[str, ...], observation: Observation
+) -> NotFound:
     closest = f". Closest: {'; '.join(candidates[:4])}" if candidates else ""
+    if not observation.complete:
+        reason = f"{reason}; {_PARTIAL}"
     return NotFound(f"not found: {description[:200]!r}: {reason}{closest}", candidates)

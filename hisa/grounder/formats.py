@@ -15,7 +15,14 @@ from hisa.observation import Screenshot
 from hisa.prompts import render
 from hisa.protocols import ImagePart, Message, TextPart
 
-__all__ = ["FORMATS", "GTA1Format", "GroundingFormat", "open_format", "smart_resize"]
+__all__ = [
+    "FORMATS",
+    "GTA1Format",
+    "GroundingFormat",
+    "RelativeFormat",
+    "open_format",
+    "smart_resize",
+]
 
 PATCH = 28
 """Side, in pixels, of what Qwen2.5-VL models see as one token."""
@@ -38,18 +45,16 @@ class GroundingFormat(Protocol):
         """Longest answer worth having."""
         ...
 
-    def prepare(
-        self, screenshot: Screenshot, description: str
-    ) -> tuple[Screenshot, tuple[Message, ...]]:
-        """The picture as it is sent, and the messages that hold it.
+    def prepare(self, screenshot: Screenshot, description: str) -> tuple[Size, tuple[Message, ...]]:
+        """The messages, and the size that the screenshot has in the picture they hold.
 
         Raises:
             NotFound: the picture cannot be used by this model.
         """
         ...
 
-    def parse(self, text: str, sent: Size) -> Point:
-        """The point of an answer, in pixels of the picture that was sent (space "image").
+    def parse(self, text: str, shown: Size) -> Point:
+        """The point of an answer, in pixels of the screenshot as it was shown (space "image").
 
         Raises:
             NotFound: the answer is not exactly one point inside the picture.
@@ -86,20 +91,31 @@ def _scaled(size: Size, shrink: float, rounded: Callable[[float], int]) -> Size:
     return Size(max(PATCH, width), max(PATCH, height))
 
 
+def _padded(size: Size) -> Size:
+    return Size(-(-size.width // PATCH) * PATCH, -(-size.height // PATCH) * PATCH)
+
+
+def _on_a_larger(screenshot: Screenshot, size: Size) -> Image.Image:
+    """Black beside the screenshot: `crop` fills what lies outside with it."""
+    return screenshot.pixels.crop((0, 0, size.width, size.height))
+
+
 _NUMBER = r"([0-9]{1,5}(?:\.[0-9]{1,6})?)"
 _PAIR = re.compile(rf"\(\s*{_NUMBER}\s*,\s*{_NUMBER}\s*\)")
 
 
 class GTA1Format:
-    """GTA1 (7B, 32B): answers ``(x,y)`` in pixels of the resized picture."""
+    """GTA1 (7B, 32B): answers ``(x,y)`` in pixels of the picture that it got."""
 
     name = "gta1"
     max_tokens = 32
 
-    def prepare(
-        self, screenshot: Screenshot, description: str
-    ) -> tuple[Screenshot, tuple[Message, ...]]:
-        """The picture at the size the server would choose, and the two messages.
+    def prepare(self, screenshot: Screenshot, description: str) -> tuple[Size, tuple[Message, ...]]:
+        """The screenshot on a picture that the server leaves as it is, and the two messages.
+
+        Where there is room it is padded on the right and below: every pixel stays as it was drawn,
+        and what a resampling costs is saved. Else it is brought to the size the server would
+        choose.
 
         Raises:
             NotFound: the picture is too long and thin for the model.
@@ -110,17 +126,60 @@ class GTA1Format:
             )
         except ValueError as error:
             raise NotFound(f"the grounder cannot look at {error}") from error
-        sent = screenshot
-        if size != screenshot.size:
+        padded = _padded(screenshot.size)
+        shown, sent = size, screenshot
+        if GTA1_MIN_PIXELS <= padded.width * padded.height <= GTA1_MAX_PIXELS:
+            shown, size = screenshot.size, padded
+            sent = screenshot if size == shown else Screenshot(_on_a_larger(screenshot, size))
+        else:
             pixels = screenshot.pixels.resize((size.width, size.height), Image.Resampling.BICUBIC)
             sent = Screenshot(pixels)
         system = render("element_locator", height=size.height, width=size.width)
-        return sent, (
+        return shown, (
             Message("system", (TextPart(system),)),
             Message("user", (ImagePart(sent), TextPart(description))),
         )
 
-    def parse(self, text: str, sent: Size) -> Point:
+    def parse(self, text: str, shown: Size) -> Point:
+        """The point of an answer that is one pair and nothing else.
+
+        Raises:
+            NotFound: anything else, or a point outside the screenshot.
+        """
+        match = _PAIR.fullmatch(text.strip())
+        if match is None:
+            raise NotFound(f"the answer {text[:80]!r} is not one pair (x,y)")
+        x, y = float(match[1]), float(match[2])
+        if not (x < shown.width and y < shown.height):
+            raise NotFound(
+                f"the answer ({x:g}, {y:g}) lies outside the screen of {shown.width}x{shown.height}"
+            )
+        return Point(x, y)
+
+
+class RelativeFormat:
+    """Models that answer in parts of each side, whatever size the picture has.
+
+    Args:
+        name: as in the setting.
+        whole: what the right and the lower edge are called.
+    """
+
+    max_tokens = 32
+
+    def __init__(self, name: str, whole: float) -> None:
+        self.name = name
+        self._whole = whole
+
+    def prepare(self, screenshot: Screenshot, description: str) -> tuple[Size, tuple[Message, ...]]:
+        """The picture's size, and the two messages."""
+        system = render("element_locator_relative", whole=f"{self._whole:g}")
+        return screenshot.size, (
+            Message("system", (TextPart(system),)),
+            Message("user", (ImagePart(screenshot), TextPart(description))),
+        )
+
+    def parse(self, text: str, shown: Size) -> Point:
         """The point of an answer that is one pair and nothing else.
 
         Raises:
@@ -129,27 +188,37 @@ class GTA1Format:
         match = _PAIR.fullmatch(text.strip())
         if match is None:
             raise NotFound(f"the answer {text[:80]!r} is not one pair (x,y)")
-        x, y = float(match[1]), float(match[2])
-        if not (x < sent.width and y < sent.height):
-            raise NotFound(
-                f"the answer ({x:g}, {y:g}) lies outside the picture of {sent.width}x{sent.height}"
-            )
-        return Point(x, y)
+        x, y = float(match[1]) / self._whole, float(match[2]) / self._whole
+        if not (x <= 1 and y <= 1):
+            raise NotFound(f"the answer {match[0]} is beyond {self._whole:g}, the picture's edge")
+        return Point(min(x * shown.width, shown.width - 1), min(y * shown.height, shown.height - 1))
 
 
-FORMATS: dict[str, Callable[[], GroundingFormat]] = {"gta1": GTA1Format}
+FORMATS: dict[str, Callable[[], GroundingFormat]] = {
+    "gta1": GTA1Format,
+    "thousand": lambda: RelativeFormat("thousand", 1000),
+    "unit": lambda: RelativeFormat("unit", 1),
+}
 """Every format by the name used in settings."""
+_BY_COORDINATES = {"pixels": "gta1", "thousand": "thousand", "unit": "unit"}
 
 
-def open_format(name: str) -> GroundingFormat:
+def open_format(name: str, coordinates: str = "") -> GroundingFormat:
     """The format of that name.
+
+    Args:
+        name: as in the setting; "auto": by ``coordinates``.
+        coordinates: how the model writes points, as its profile says; empty: not known.
 
     Raises:
         ConfigError: there is none.
     """
+    if name == "auto":
+        name = _BY_COORDINATES.get(coordinates, "gta1")
     if name not in FORMATS:
+        known = ", ".join(["auto", *sorted(FORMATS)])
         raise ConfigError(
-            f"grounder.format = {name!r}: no such format; known are {', '.join(sorted(FORMATS))}",
+            f"grounder.format = {name!r}: no such format; known are {known}",
             fix="--set grounder.format=gta1",
         )
     return FORMATS[name]()

@@ -39,16 +39,16 @@ class VisionGrounder:
         return await resolve(call, observation, locate=self._locate, emit=self._emit)
 
     async def _locate(self, description: str, observation: Observation) -> Place:
-        sent, messages = await asyncio.to_thread(
+        shown, messages = await asyncio.to_thread(
             self._format.prepare, observation.screenshot, description
         )
         try:
-            point = await self._ask(messages, sent.size)
+            point = await self._ask(messages, shown)
         except NotFound as error:
             raise NotFound(f"not found: {description[:200]!r}: {error}") from error
-        # The picture that was sent plays the screen's part: one conversion, whatever its size.
+        # The screenshot as it was shown plays the screen's part: one conversion, whatever its size.
         place = convert(
-            Point(point.x, point.y, "screen"), "image", screen=sent.size, image=observation.image
+            Point(point.x, point.y, "screen"), "image", screen=shown, image=observation.image
         )
         return Place(description, place, None, self._model.name)
 

@@ -1,13 +1,11 @@
-"""What leaves the machine is written down first: every request, with secrets redacted."""
+"""What leaves the machine is written down first: every request."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable
 
 from hisa.events import Emit, ModelAsked, Said
-from hisa.models.redact import redact
 from hisa.protocols import ImagePart, Message, Model, ModelReply, ModelRequest, TextPart
 
 __all__ = ["AuditedModel"]
@@ -21,13 +19,11 @@ class AuditedModel:
     Args:
         inner: any model.
         emit: takes the events.
-        hide: takes secrets out of a text.
     """
 
-    def __init__(self, inner: Model, *, emit: Emit, hide: Callable[[str], str] = redact) -> None:
+    def __init__(self, inner: Model, *, emit: Emit) -> None:
         self._inner = inner
         self._emit = emit
-        self._hide = hide
         self._known: set[str] = set()
 
     @property
@@ -46,13 +42,16 @@ class AuditedModel:
     async def _said(self, message: Message) -> Said:
         text = "\n".join(part.text for part in message.parts if isinstance(part, TextPart))
         pictures = [part.image for part in message.parts if isinstance(part, ImagePart)]
-        images = await asyncio.to_thread(lambda: tuple(image.sha256 for image in pictures))
+        if all(image.is_named for image in pictures):  # as the log's own are: no thread for that
+            images = tuple(image.sha256 for image in pictures)
+        else:
+            images = await asyncio.to_thread(lambda: tuple(image.sha256 for image in pictures))
         digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
         new = digest not in self._known
         self._known.add(digest)
         return Said(
             role=message.role,
             sha256=digest,
-            text=self._hide(text) if new else None,
+            text=text if new else None,
             images=images,
         )

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from hisa.errors import BudgetExceeded, ConfigError
-from hisa.models.ledger import Ledger
-from hisa.models.profiles import Profile
+from hisa.errors import BudgetExceeded
+from hisa.models.families import REFERENCE
+from hisa.models.ledger import Ledger, Totals
+from hisa.models.profiles import Price, Profile
 from hisa.models.tokens import estimate_input
 from hisa.protocols import Model, ModelReply, ModelRequest
 
-__all__ = ["Budget", "BudgetedModel"]
+__all__ = ["Budget", "BudgetedModel", "without_price"]
+
+_REFERENCE = REFERENCE.price or Price(input=0, output=0)
+
+
+def without_price(usd: float, models: Iterable[str]) -> str:
+    """What a limit in dollars means for models whose price is not known, on one line."""
+    return (
+        f"the price of {', '.join(models)} is not known: the limit of ${usd:g} is kept as one of "
+        f"tokens, counted at ${_REFERENCE.input:g} in and ${_REFERENCE.output:g} out per million "
+        f"({REFERENCE.name}, the dearest model with a known price, {_REFERENCE.date}); "
+        "models.ROLE.profile=local says that a server costs nothing, a file of profiles its price"
+    )
 
 
 class Budget:
@@ -25,6 +38,9 @@ class Budget:
 
     Time is taken from a monotonic clock: setting the computer's clock moves no deadline, and on
     Linux the time in which the machine was suspended does not count.
+
+    Tokens whose price is not known count against the dollars too, at `REFERENCE`: the limit is
+    then one of tokens, and ends a run rather too early than too late.
 
     Args:
         usd: US dollars.
@@ -78,7 +94,7 @@ class Budget:
             BudgetExceeded: it does not fit; nothing is reserved.
         """
         self.check_wait(0.0)
-        self._check_usd(ledger.total.usd, usd)
+        self._check_usd(ledger.total, usd)
         self._check_tokens(ledger.total.tokens, tokens)
         self._reserved_usd += usd
         self._reserved_tokens += tokens
@@ -96,13 +112,17 @@ class Budget:
             fix=f"allow more with --set run.budget_seconds={2 * limit:g}",
         )
 
-    def _check_usd(self, spent: float, estimate: float) -> None:
+    def _check_usd(self, total: Totals, estimate: float) -> None:
         limit = self.usd
         if limit is None:
             return
+        assumed = _REFERENCE.usd(total.unpriced_in, total.unpriced_out)
+        spent = total.usd + assumed
         if spent >= limit or spent + self._reserved_usd + estimate > limit:
+            counted = f" and ${assumed:.4f} counted for {total.unpriced} calls of unknown price"
             raise BudgetExceeded(
-                f"money limit of ${limit:g} reached: ${spent:.4f} spent, "
+                f"money limit of ${limit:g} reached: ${total.usd:.4f} spent"
+                f"{counted if total.unpriced else ''}, "
                 f"the next request is estimated at ${estimate:.4f} before its answer",
                 fix=f"allow more with --budget-usd {2 * limit:g}",
             )
@@ -127,19 +147,9 @@ class BudgetedModel:
         budget: the limits.
         ledger: what was spent.
         profile: price and picture tokens for the estimate.
-
-    Raises:
-        ConfigError: a limit in dollars on a model whose price is not known.
     """
 
     def __init__(self, inner: Model, budget: Budget, *, ledger: Ledger, profile: Profile) -> None:
-        if budget.usd is not None and profile.price is None:
-            raise ConfigError(
-                f"a limit of ${budget.usd:g} cannot be kept: the price of model {inner.name!r} "
-                f"(profile {profile.name!r}) is not known",
-                fix="--set run.budget_tokens=N instead, or a profile with a price "
-                "(models.ROLE.profile=local for a server of your own)",
-            )
         self._inner = inner
         self._budget = budget
         self._ledger = ledger
@@ -158,8 +168,7 @@ class BudgetedModel:
                 the answer was awaited.
         """
         tokens = estimate_input(request, image_tokens=self._profile.image_tokens)
-        price = self._profile.price
-        usd = 0.0 if price is None else price.usd(tokens, 0)
+        usd = (self._profile.price or _REFERENCE).usd(tokens, 0)
         with self._budget.admitted(self._ledger, usd=usd, tokens=tokens):
             deadline = asyncio.timeout(self._budget.seconds_left)
             try:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from hisa.errors import DeveloperError, ScriptExhausted
-from hisa.models.redact import redact
 from hisa.protocols import Model, ModelReply, ModelRequest, Part, TextPart, Usage
+from hisa.redact import redact
 
 __all__ = ["CassetteMismatch", "RecordingModel", "ReplayModel"]
 
@@ -83,6 +83,7 @@ class RecordingModel:
         self._path = path
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("", encoding="utf-8")
+        path.chmod(0o600)
 
     @property
     def name(self) -> str:

@@ -11,11 +11,11 @@ from hisa.config import ModelSettings
 from hisa.models.encode import encode
 from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import BUILT_IN, Profile
-from hisa.models.redact import redact
 from hisa.models.retry import FailureKind, TryFailed, retry_after
 from hisa.models.tokens import estimate_input, estimate_tokens
 from hisa.models.wire import Answer, Malformed, read_answer
 from hisa.protocols import ModelReply, ModelRequest, Role, Usage
+from hisa.redact import redact
 
 if TYPE_CHECKING:
     import httpx
@@ -70,10 +70,7 @@ class OpenAIModel:
         Raises:
             TryFailed: with its kind; the text of an empty answer is empty and no failure here.
         """
-        limit = self._settings.max_tokens
-        body = await asyncio.to_thread(
-            encode, request, self.profile, model=self._settings.model, max_tokens=limit
-        )
+        body = await asyncio.to_thread(encode, request, self.profile, self._settings)
         raw = await self._send(body, request)
         try:
             answer = read_answer(raw)
@@ -83,17 +80,22 @@ class OpenAIModel:
         return self._reply(request, answer)
 
     async def _send(self, body: dict[str, Any], request: ModelRequest) -> bytes:
+        import httpx
         import openai
 
         limit = self._settings.timeout
         headers = {"X-Component": request.role, "X-Step": str(request.step)}
-        create: Any = self._client.chat.completions.with_raw_response.create
         try:
             # The library's own limit is on each read: a server that drips would never reach it.
+            # Its typed method walks the whole body against its types first, for milliseconds.
             async with asyncio.timeout(limit):
-                response = await create(**body, extra_headers=headers, timeout=limit)
-            content: bytes = response.content
-            return content
+                response = await self._client.post(
+                    "/chat/completions",
+                    cast_to=httpx.Response,
+                    body=body,
+                    options={"headers": headers, "timeout": limit},
+                )
+            return response.content
         except (TimeoutError, openai.APITimeoutError):
             raise TryFailed(
                 f"no answer from {self._where()} within {limit:g} s",

@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 from typing import Any
 
+from hisa.config import ModelSettings
 from hisa.models.profiles import Profile
 from hisa.models.tokens import estimate_input
 from hisa.observation import Screenshot
 from hisa.protocols import ImagePart, Message, ModelRequest, Part, TextPart
+from hisa.safetext import encodable
 
-__all__ = ["encode"]
+__all__ = ["encode", "not_sent"]
 
 _MIN_ANSWER = 16
 """Tokens asked for even where the context looks full: the server then says so itself."""
@@ -23,7 +25,7 @@ def _data_url(image: Screenshot) -> str:
 def _part(part: Part, profile: Profile) -> dict[str, Any]:
     match part:
         case TextPart(text):
-            return {"type": "text", "text": text}
+            return {"type": "text", "text": encodable(text)}
         case ImagePart(image):
             picture = {"url": _data_url(image)}
             if profile.image_detail:
@@ -36,7 +38,8 @@ def _message(message: Message, profile: Profile) -> dict[str, Any]:
     if any(isinstance(part, ImagePart) for part in message.parts):
         content: Any = [_part(part, profile) for part in message.parts]
     else:
-        content = "\n".join(part.text for part in message.parts if isinstance(part, TextPart))
+        texts = (part.text for part in message.parts if isinstance(part, TextPart))
+        content = encodable("\n".join(texts))
     return {"role": message.role, "content": content}
 
 
@@ -59,9 +62,35 @@ def _answer_limit(request: ModelRequest, profile: Profile, limit: int) -> int:
     return limit
 
 
-def encode(
-    request: ModelRequest, profile: Profile, *, model: str, max_tokens: int
-) -> dict[str, Any]:
+def _sampling(
+    request: ModelRequest, profile: Profile, settings: ModelSettings
+) -> dict[str, float | int]:
+    """The role's settings win over what the request asks for."""
+    found: dict[str, float | int] = {}
+    temperature = request.temperature if settings.temperature is None else settings.temperature
+    if settings.top_p is not None and profile.top_p:
+        found["top_p"] = settings.top_p
+    if temperature is not None and profile.temperature and (profile.both or "top_p" not in found):
+        found["temperature"] = temperature
+    if settings.seed is not None and profile.seed:
+        found["seed"] = settings.seed
+    return found
+
+
+def not_sent(profile: Profile, settings: ModelSettings) -> list[str]:
+    """Sampling settings that are set and that the model does not take."""
+    alone = settings.top_p is not None and profile.top_p and not profile.both
+    refused = {
+        "temperature": not profile.temperature or alone,
+        "top_p": not profile.top_p,
+        "seed": not profile.seed,
+    }
+    return [
+        name for name, is_so in refused.items() if is_so and getattr(settings, name) is not None
+    ]
+
+
+def encode(request: ModelRequest, profile: Profile, settings: ModelSettings) -> dict[str, Any]:
     """The body, with only the parameters that the profile says the model takes.
 
     Encoding a picture for the first time takes milliseconds: call it from a thread.
@@ -69,16 +98,15 @@ def encode(
     Args:
         request: what is asked; pictures go as PNG data URLs.
         profile: the model's profile.
-        model: the model's name as the server knows it.
-        max_tokens: the role's limit of an answer.
+        settings: the role's: the model's name as the server knows it, the limit of an answer,
+            and how it is sampled.
     """
     body: dict[str, Any] = {
-        "model": model,
+        "model": settings.model,
         "messages": [_message(message, profile) for message in request.messages],
-        profile.max_tokens_as: _answer_limit(request, profile, max_tokens),
+        profile.max_tokens_as: _answer_limit(request, profile, settings.max_tokens),
+        **_sampling(request, profile, settings),
     }
-    if profile.temperature and request.temperature is not None:
-        body["temperature"] = request.temperature
     if profile.reasoning_effort:
         body["reasoning_effort"] = profile.reasoning_effort
     response_format = _response_format(request, profile)

@@ -276,6 +276,7 @@ def _completion(reply: str | ModelReply, received: Received) -> dict[str, Any]:
         "choices": [{"index": 0, "message": message, "finish_reason": reply.finish}],
         "usage": {
             "prompt_tokens": tokens_in,
+            "prompt_tokens_details": {"cached_tokens": reply.usage.cached_in},
             "completion_tokens": tokens_out,
             "total_tokens": tokens_in + tokens_out,
         },

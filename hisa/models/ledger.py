@@ -8,16 +8,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from hisa.events import Emit, Event, ModelCalled
-from hisa.models.profiles import Profile
-from hisa.models.redact import redact
-from hisa.protocols import Model, ModelReply, ModelRequest
+from hisa.models.profiles import Price, Profile
+from hisa.protocols import Model, ModelReply, ModelRequest, Usage
 
 __all__ = ["Ledger", "MeteredModel", "Totals"]
 
 
 @dataclass(slots=True)
 class Totals:
-    """Sums over calls. ``usd`` counts the calls whose price is known; ``unpriced`` the others."""
+    """Sums over calls. ``usd`` counts the calls whose price is known; ``unpriced`` the others.
+
+    ``unpriced_in`` and ``unpriced_out`` are the tokens of those others.
+    """
 
     calls: int = 0
     tokens_in: int = 0
@@ -26,6 +28,8 @@ class Totals:
     usd: float = 0.0
     unpriced: int = 0
     seconds: float = 0.0
+    unpriced_in: int = 0
+    unpriced_out: int = 0
 
     @property
     def tokens(self) -> int:
@@ -39,7 +43,10 @@ class Totals:
         self.tokens_out += event.tokens_out
         self.images += event.images
         self.usd += event.usd or 0.0
-        self.unpriced += event.usd is None
+        if event.usd is None:
+            self.unpriced += 1
+            self.unpriced_in += event.tokens_in
+            self.unpriced_out += event.tokens_out
         self.seconds += event.seconds
 
     def as_dict(self) -> dict[str, int | float]:
@@ -82,6 +89,12 @@ class Ledger:
         return {"total": self.total.as_dict(), "roles": roles}
 
 
+def _cost(price: Price | None, usage: Usage) -> float | None:
+    if price is None:
+        return None
+    return price.usd(usage.tokens_in, usage.tokens_out, usage.cached_in)
+
+
 class MeteredModel:
     """Emits a `ModelCalled` for every reply of the inner model, empty ones included.
 
@@ -89,7 +102,6 @@ class MeteredModel:
         inner: any model.
         profile: gives the price.
         emit: takes the events.
-        hide: takes secrets out of the answer before it is written down.
         clock: seconds.
     """
 
@@ -99,13 +111,11 @@ class MeteredModel:
         profile: Profile,
         *,
         emit: Emit,
-        hide: Callable[[str], str] = redact,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._inner = inner
         self._profile = profile
         self._emit = emit
-        self._hide = hide
         self._clock = clock
 
     @property
@@ -130,8 +140,9 @@ class MeteredModel:
             tokens_out=usage.tokens_out,
             images=request.images,
             text_chars=len(request.text),
-            usd=None if price is None else price.usd(usage.tokens_in, usage.tokens_out),
+            usd=_cost(price, usage),
             seconds=seconds,
             finish=reply.finish,
-            reply=self._hide(reply.text),
+            reply=reply.text,
+            cached_in=usage.cached_in,
         )

@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import TracebackType
 
 from hisa.config import ModelSettings, Settings
-from hisa.events import Emit, Event
+from hisa.events import Emit, Event, Noted
 from hisa.models.audit import AuditedModel
-from hisa.models.budget import Budget, BudgetedModel
+from hisa.models.budget import Budget, BudgetedModel, without_price
 from hisa.models.client import OpenAIModel
+from hisa.models.encode import not_sent
 from hisa.models.endpoint import Endpoint, resolve
 from hisa.models.ledger import Ledger, MeteredModel
-from hisa.models.profiles import Profile, find
-from hisa.models.redact import redact
+from hisa.models.profiles import Price, Profile, find
 from hisa.models.retry import RetryingModel
 from hisa.protocols import Model, Role
+from hisa.redact import redact
 
 __all__ = ["OFFLINE_NAME", "Models", "must_resolve", "open_models"]
 
@@ -117,14 +118,15 @@ def open_models(
 
     Args:
         settings: the effective settings.
-        emit: takes `ModelCalled` and `ModelFailed`; the ledger is fed here, before it.
+        emit: takes `ModelCalled` and `ModelFailed`, and a `Noted` for each setting that has no
+            effect; the ledger is fed here, before it.
         budget: checked before every try.
         ledger: what was spent so far in this run.
         environ: variables with address and keys; None: the process's own.
         sleep: waits between tries.
 
     Raises:
-        ConfigError: an unknown profile, a bad address, or a dollar limit without a price.
+        ConfigError: an unknown profile or a bad address.
         ModelUnavailable: a public server and no key.
     """
     opener = _Opener(
@@ -135,12 +137,24 @@ def open_models(
     for role, wanted in _chosen(settings).items():
         if wanted not in stacks:
             section: Role = role if getattr(settings.models, role) else "planner"
-            profile = find(wanted.model, wanted.profile)
+            profile = _at_home(find(wanted.model, wanted.profile), wanted, opener.environ)
             client = _client(wanted, profile, section=section, environ=opener.environ)
             models.own(client)
+            opener.tell_not_sent(section, wanted, profile)
             stacks[wanted] = (opener.stack(client, wanted, profile), profile)
         models[role], models.profiles[role] = stacks[wanted]
+    opener.tell_prices(
+        wanted.model for wanted, (_, profile) in stacks.items() if profile.price is None
+    )
     return models
+
+
+def _at_home(profile: Profile, settings: ModelSettings, environ: Mapping[str, str]) -> Profile:
+    """Open weights on a server next door cost nothing a token."""
+    if not profile.free_at_home or profile.price is not None:
+        return profile
+    local = resolve(settings, environ).local
+    return profile.model_copy(update={"price": Price(input=0, output=0)}) if local else profile
 
 
 class _Opener:
@@ -162,8 +176,8 @@ class _Opener:
         self._sleep = sleep
 
     def stack(self, client: Model, settings: ModelSettings, profile: Profile) -> Model:
-        audited = AuditedModel(client, emit=self._record, hide=self._hide)
-        metered = MeteredModel(audited, profile, emit=self._record, hide=self._hide)
+        audited = AuditedModel(client, emit=self._record)
+        metered = MeteredModel(audited, profile, emit=self._record)
         checked = BudgetedModel(metered, self._budget, ledger=self._ledger, profile=profile)
         return RetryingModel(
             checked,
@@ -172,6 +186,18 @@ class _Opener:
             sleep=self._wait,
             hide=self._hide,
         )
+
+    def tell_not_sent(self, section: Role, settings: ModelSettings, profile: Profile) -> None:
+        """Say which settings of a role have no effect."""
+        for name in not_sent(profile, settings):
+            text = f"models.{section}.{name} is not sent: {settings.model} does not take it"
+            self._emit(Noted(where="settings", text=f"{text} (profile {profile.name})"))
+
+    def tell_prices(self, models: Iterable[str]) -> None:
+        """Say how a limit in dollars is kept where prices are not known."""
+        names = list(dict.fromkeys(models))
+        if names and self._budget.usd is not None:
+            self._emit(Noted(where="budget", text=without_price(self._budget.usd, names)))
 
     def _record(self, event: Event) -> None:
         self._ledger.add(event)

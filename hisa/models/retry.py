@@ -11,8 +11,8 @@ from typing import Literal
 
 from hisa.errors import ModelUnavailable
 from hisa.events import Emit, ModelFailed
-from hisa.models.redact import redact
 from hisa.protocols import Model, ModelReply, ModelRequest
+from hisa.redact import redact
 
 __all__ = ["FailureKind", "RetryingModel", "TryFailed", "retry_after"]
 
@@ -86,7 +86,7 @@ class RetryingModel:
 
     Args:
         inner: raises `TryFailed`.
-        emit: takes a `ModelFailed` for each failure, secrets redacted.
+        emit: takes a `ModelFailed` for each failure.
         max_retries: tries after the first.
         sleep: waits; may raise to end the call.
         uniform: draws between two numbers.

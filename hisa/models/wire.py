@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hisa.protocols import Usage
+from hisa.safetext import encodable
 
 __all__ = ["Answer", "Malformed", "read_answer"]
 
@@ -44,8 +45,8 @@ def _parse(body: bytes) -> dict[str, Any]:
 
 
 def _text(value: object) -> str:
-    """A string that can be written as UTF-8; lone surrogates become question marks."""
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
+    """A string that can be written as UTF-8."""
+    return encodable(value) if isinstance(value, str) else ""
 
 
 def _content(message: dict[str, Any]) -> str:
@@ -69,7 +70,16 @@ def _usage(value: object) -> Usage | None:
         _count(value.get("prompt_tokens")),
         _count(value.get("completion_tokens")),
     )
-    return None if tokens_in is None or tokens_out is None else Usage(tokens_in, tokens_out)
+    if tokens_in is None or tokens_out is None:
+        return None
+    return Usage(tokens_in, tokens_out, min(tokens_in, _cached(value)))
+
+
+def _cached(usage: dict[str, Any]) -> int:
+    """Input tokens that came from the server's cache: OpenAI's way to say it, or DeepSeek's."""
+    details = usage.get("prompt_tokens_details")
+    said = details.get("cached_tokens") if isinstance(details, dict) else None
+    return _count(said) or _count(usage.get("prompt_cache_hit_tokens")) or 0
 
 
 def _error(value: object) -> Malformed:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import replace
 
 from hisa.errors import InvalidReply
 from hisa.events import Emit, Planned, PlanRejected
+from hisa.models.tokens import estimate_tokens
 from hisa.observation import Observation
 from hisa.planner.reply import REPLY_SCHEMA, parse_reply
 from hisa.planner.view import state_text
@@ -22,10 +23,18 @@ from hisa.protocols import (
     Toolbox,
     ToolCall,
 )
+from hisa.text import printable
 
 __all__ = ["GlobalPlanner"]
 
 MAX_TRIES = 3
+PROMPT_TOKENS = 3500
+"""Most tokens of a first prompt's text, unless the task alone takes them: what a step may cost.
+
+The elements are not counted, which stand for the picture where a model has no eyes.
+"""
+_BETWEEN = 8
+"""Tokens that servers put around two messages."""
 _SHOWN_REPLY = 2000
 
 
@@ -54,13 +63,8 @@ class GlobalPlanner:
         self._emit = emit
         self._reads_elements = reads_elements
         self._max_tokens = max_tokens
-        self._schema = json.dumps(REPLY_SCHEMA)
-        self._system = render(
-            "planner",
-            tools=toolbox.describe(),
-            schema=self._schema,
-            names=", ".join(toolbox.names()),
-        )
+        self._system = render("planner", tools=toolbox.describe(), names=", ".join(toolbox.names()))
+        self._room = PROMPT_TOKENS - estimate_tokens(self._system) - _BETWEEN
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
         """The next call; see `hisa.protocols.Planner`."""
@@ -75,6 +79,7 @@ class GlobalPlanner:
                 max_tokens=self._max_tokens,
             )
             reply = await self._model.complete(request)
+            reply = replace(reply, text=printable(reply.text))  # from here on it can be written
             try:
                 call = self._read(reply)
             except InvalidReply as error:
@@ -92,7 +97,7 @@ class GlobalPlanner:
     def _question(
         self, task: Task, observation: Observation, view: StateView
     ) -> tuple[Message, ...]:
-        text = state_text(task, observation, view, elements=self._reads_elements)
+        text = state_text(task, observation, view, elements=self._reads_elements, room=self._room)
         return (
             Message("system", (TextPart(self._system),)),
             Message("user", (TextPart(text), ImagePart(observation.screenshot))),
@@ -110,7 +115,7 @@ class GlobalPlanner:
     def _correction(self, reply: str, error: str) -> tuple[Message, ...]:
         """Only the latest bad reply is shown, so that corrections stay bounded too."""
         shown = reply[:_SHOWN_REPLY]
-        text = render("format_correction", error=error, reply=shown, schema=self._schema)
+        text = render("format_correction", error=error, reply=shown)
         return (
             Message("assistant", (TextPart(shown or "(nothing)"),)),
             Message("user", (TextPart(text),)),

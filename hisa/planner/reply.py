@@ -6,7 +6,7 @@ A pure function of the text: nothing is grounded, called or executed here.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from hisa.actions import Action, parse, slots
 from hisa.errors import ActionRefused, InvalidReply
 from hisa.protocols import ToolCall
+from hisa.text import broken_character, printable
 
 __all__ = ["REPLY_SCHEMA", "parse_reply"]
 
@@ -110,6 +111,45 @@ def _gui_actions(reply: _Reply, text: str) -> tuple[Action, ...]:
     return actions
 
 
+_PROSE = frozenset({"thought", "description", "description_2"})
+
+
+def _whole_characters(found: dict[str, Any], text: str) -> dict[str, Any]:
+    """The object without what no screen or file can hold; JSON can write halves of characters.
+
+    Prose is cleaned. Anything that would be executed is refused, not changed.
+    """
+    checked = {}
+    for key, value in found.items():
+        if key in _PROSE and isinstance(value, str):
+            checked[key] = printable(value)
+        elif wrong := next(filter(None, map(broken_character, _strings([key, value]))), ""):
+            raise InvalidReply(
+                f"{printable(key)[:40]!r} holds the character {wrong}: half of a character, a "
+                "control character or a mark that turns the reading order; leave it out",
+                text,
+            )
+        else:
+            checked[key] = value
+    return checked
+
+
+def _strings(value: object) -> Iterator[str]:
+    """Every string inside a decoded JSON value, keys included."""
+    match value:
+        case str():
+            yield value
+        case dict():
+            for key, item in value.items():
+                yield key
+                yield from _strings(item)
+        case list():
+            for item in value:
+                yield from _strings(item)
+        case _:
+            pass
+
+
 def parse_reply(text: str) -> ToolCall:
     """Check a reply.
 
@@ -123,7 +163,7 @@ def parse_reply(text: str) -> ToolCall:
         raise InvalidReply("the reply is empty", text)
     if len(text) > MAX_REPLY:
         raise InvalidReply(f"the reply is {len(text)} characters; at most {MAX_REPLY}", text[:2000])
-    found = _find_object(text)
+    found = _whole_characters(_find_object(printable(text)), text)
     if isinstance(found.get("input"), int | float) and not isinstance(found["input"], bool):
         found["input"] = str(found["input"])
     try:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
 
+from hisa.models.tokens import estimate_tokens, longest
 from hisa.observation import Element, Observation
 from hisa.protocols import StateView, Task
+from hisa.text import ends, guard_tags, one_line
 
 __all__ = ["element_lines", "state_text"]
 
@@ -35,19 +39,19 @@ def _section(tag: str, body: str) -> str:
 
 def _short(text: str) -> str:
     """One line that cannot look like a section of the prompt: pages and windows are hostile."""
-    flat = " ".join(text.split()).replace("<", "‹")
+    flat = one_line(text)
     return flat if len(flat) <= _MAX_FIELD else flat[: _MAX_FIELD - 1] + "…"
 
 
 def _element_line(element: Element, observation: Observation) -> str:
     x, y = observation.convert_box(element.box, "image").centre.rounded()
-    parts = [f'- {element.role} "{_short(element.name)}"']
+    parts = [f'- {_short(element.role)} "{_short(element.name)}"']
     if element.text and element.text != element.name:
         parts.append(f'text="{_short(element.text)}"')
     if element.label:
         parts.append(f'label="{_short(element.label)}"')
     if element.states:
-        parts.append("states=" + ",".join(sorted(element.states)))
+        parts.append("states=" + _short(",".join(sorted(element.states))))
     parts.append(f"at ({x}, {y})")
     return " ".join(parts)
 
@@ -68,28 +72,71 @@ def element_lines(observation: Observation) -> Iterable[str]:
     """The screen in words: windows first, then at most 150 elements, positions in image pixels."""
     active = observation.active
     if active is not None:
-        yield f"window: {_short(active.title)} ({active.app})"
+        yield f"window: {_short(active.title)} ({_short(active.app)})"
     yield "windows: " + "; ".join(_short(window.title) for window in observation.windows)
     for element in _telling(observation)[:MAX_ELEMENTS]:
         yield _element_line(element, observation)
+    if not observation.complete:
+        yield "(Not all elements could be read in time: what is not listed may be there.)"
 
 
-def state_text(task: Task, observation: Observation, view: StateView, *, elements: bool) -> str:
+def state_text(
+    task: Task,
+    observation: Observation,
+    view: StateView,
+    *,
+    elements: bool,
+    room: int | None = None,
+) -> str:
     """The user turn's text. Empty sections are left out.
 
     Args:
-        task: for the instruction.
+        task: for the instruction, which is never shortened.
         observation: for the elements, where asked for.
         view: the bounded state.
         elements: for models whose profile reads elements instead of pixels.
+        room: most tokens of all but the elements, which stand for the picture; None: no limit.
     """
+    text = _state(task, view)
+    if room is not None and estimate_tokens(text) > room:
+        text = _fitted(task, view, room)
     screen = "\n".join(element_lines(observation)) if elements else ""
+    return "\n".join(part for part in (text, _section("elements", screen)) if part)
+
+
+def _state(task: Task, view: StateView) -> str:
     sections = (
-        _section("task", task.instruction),
+        _section("task", guard_tags(task.instruction)),
         _section("advice", view.advice),
         _section("refined_context", view.refined),
         _section("execution_history", "\n".join(view.steps)),
+        _section("last_output", view.output),
         _section("notice", view.notice),
-        _section("elements", screen),
     )
     return "\n".join(section for section in sections if section)
+
+
+def _fitted(task: Task, view: StateView, room: int) -> str:
+    """The state within ``room``, as far as the task leaves any.
+
+    The last output gives way first, then the refined context, then the oldest steps. Task,
+    advice, the newest step and the notice stay: they bind.
+    """
+
+    def fits(**fields: Any) -> bool:
+        return estimate_tokens(_state(task, replace(view, **fields))) <= room
+
+    size = longest(len(view.output), lambda chars: fits(output=ends(view.output, chars)))
+    view = replace(view, output=ends(view.output, size) if size else "")
+    if size or fits():
+        return _state(task, view)
+    refined = view.refined
+    size = longest(len(refined), lambda chars: fits(refined=refined[:chars] + _CUT))
+    view = replace(view, refined=refined[:size].rstrip() + _CUT if size else "")
+    steps = view.steps
+    while len(steps) > 1 and not fits(steps=steps):
+        steps = steps[1:]
+    return _state(task, replace(view, steps=steps))
+
+
+_CUT = "… (cut here, to keep the prompt within its limit)"

@@ -11,6 +11,7 @@ import math
 from typing import Any
 
 from hisa.events import Event
+from hisa.safetext import encodable
 
 __all__ = ["FIELD_LIMIT", "LINE_LIMIT", "encode", "is_cut"]
 
@@ -68,5 +69,5 @@ class _Cutter:
     def text(self, text: str) -> str:
         keep = max(0, min(FIELD_LIMIT, self.left))
         self.left -= min(len(text), keep)
-        whole = text.encode("utf-8", "replace").decode()
+        whole = encodable(text)
         return whole if len(whole) <= keep else f"{whole[:keep]}[{len(whole) - keep}{_MARK}"

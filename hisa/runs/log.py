@@ -5,6 +5,9 @@
     runs/<id>/images/<sha256>.png pictures, written once
     runs/<id>/lock                held by the one process that writes
 
+Secrets are taken out here, of everything that is written and of the events that `RunLog.emit` gives
+back for others to show. Folder and files are their owner's alone.
+
 Every event is with the operating system when `RunLog.emit` returns: a process killed at any moment
 loses at most the event it was writing.
 """
@@ -15,9 +18,11 @@ import asyncio
 import fcntl
 import hashlib
 import os
+import re
 import secrets
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,12 +30,17 @@ from typing import Any
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.events import Evaluated, Event, Instructed, RunFinished, StepFinished
 from hisa.protocols import Task
+from hisa.redact import Redactor
 from hisa.runs.encode import encode
 from hisa.runs.manifest import Manifest, ResultsRecord, TaskRecord, Totals, versions
+from hisa.runs.private import FILE_MODE, FOLDER_MODE, write_private
 from hisa.runs.read import EVENTS, IMAGES, LOCK, MANIFEST, read_events, read_manifest
 
 __all__ = ["RunLog", "new_id"]
 
+_REWRITE = 1.0
+"""Seconds between two writings of the manifest for finished steps alone. Replacing a file makes the
+file system write it out, some milliseconds each; the events hold the truth in the meantime."""
 _LOCK_TRIES = 5
 _LOCK_PAUSE = 0.02
 """Readers hold the lock for an instant to see whether a run is alive; a writer tries again."""
@@ -56,9 +66,12 @@ class RunLog:
         self.step = 0
         self._lock = lock
         self._fd = os.open(
-            folder / EVENTS, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644
+            folder / EVENTS, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, FILE_MODE
         )
+        self._redactor = Redactor(variables=_key_variables(manifest.settings))
         self._last_at = manifest.started_at
+        self._stepped_at = -_REWRITE
+        self._behind = False
 
     @classmethod
     def create(
@@ -96,8 +109,10 @@ class RunLog:
             started_at=time.time(),
             totals=Totals(),
         )
-        manifest.write(folder / MANIFEST)
-        return cls(folder, manifest, _lock(folder))
+        lock = _lock(folder)
+        log = cls(folder, manifest, lock)
+        log._write_manifest()
+        return log
 
     @classmethod
     def reopen(cls, folder: Path) -> RunLog:
@@ -112,25 +127,28 @@ class RunLog:
         """
         manifest = read_manifest(folder)
         lock = _lock(folder)
+        _close_to_others(folder)
         _cut_torn_line(folder / EVENTS)
         log = cls(folder, manifest, lock)
         log._count_again()
         manifest.exit_status = manifest.finished_at = manifest.score = None
         manifest.message = ""
         manifest.resumed += 1
-        manifest.write(folder / MANIFEST)
+        log._write_manifest()
         return log
 
     def emit(self, event: Event, /) -> Event:
         """Append an event; it is with the operating system on return (some microseconds).
 
-        The event comes back as it was written, with its step.
+        The event comes back with its step and without its secrets, as it was written but for what
+        was cut.
 
         Raises:
             EnvironmentFailed: the disk refuses it; nothing of it stays in the file.
         """
         if event.step == 0 and self.step:
             event = event.model_copy(update={"step": self.step})
+        event = self._redactor.data(event)
         self._append(encode(event))
         self._count(event)
         if isinstance(event, RunFinished):
@@ -139,7 +157,10 @@ class RunLog:
             self.manifest.score = event.score
         elif isinstance(event, Instructed):
             self.manifest.task.instruction = event.instruction
-        if isinstance(event, Instructed | StepFinished | Evaluated | RunFinished):
+        self._behind = True
+        if isinstance(event, Instructed | Evaluated | RunFinished) or (
+            isinstance(event, StepFinished) and self._is_due()
+        ):
             self._write_manifest()
         return event
 
@@ -176,6 +197,9 @@ class RunLog:
         """Release the files; may be called twice."""
         if self._fd < 0:
             return
+        if self._behind:
+            with suppress(EnvironmentFailed):  # the events hold what it would say
+                self._write_manifest()
         os.close(self._fd)
         os.close(self._lock)
         self._fd = self._lock = -1
@@ -210,9 +234,17 @@ class RunLog:
             if isinstance(event, StepFinished):
                 self.step = event.step
 
+    def _is_due(self) -> bool:
+        """Whether a finished step is worth a writing of the manifest."""
+        now = time.monotonic()
+        due = now >= self._stepped_at + _REWRITE
+        self._stepped_at = now if due else self._stepped_at
+        return due
+
     def _write_manifest(self) -> None:
+        self._behind = False
         try:
-            self.manifest.write(self.folder / MANIFEST)
+            self._redactor.data(self.manifest).write(self.folder / MANIFEST)
         except OSError as error:
             raise EnvironmentFailed(
                 f"cannot write {self.folder / MANIFEST}: {error.strerror}",
@@ -225,7 +257,7 @@ class RunLog:
         if not path.exists():
             temporary = path.with_name(f".{name}.{secrets.token_hex(4)}.tmp")
             try:
-                temporary.write_bytes(png)
+                write_private(temporary, png)
                 os.replace(temporary, path)
             except OSError as error:
                 temporary.unlink(missing_ok=True)
@@ -239,10 +271,10 @@ def _new_folder(root: Path) -> Path:
         while True:
             folder = root / new_id()
             try:
-                folder.mkdir()
+                folder.mkdir(mode=FOLDER_MODE)
             except FileExistsError:
                 continue
-            (folder / IMAGES).mkdir()
+            (folder / IMAGES).mkdir(mode=FOLDER_MODE)
             return folder
     except OSError as error:
         raise UsageError(
@@ -252,7 +284,7 @@ def _new_folder(root: Path) -> Path:
 
 
 def _lock(folder: Path) -> int:
-    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
     for _ in range(_LOCK_TRIES):
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -270,6 +302,20 @@ def _lock(folder: Path) -> int:
     )
 
 
+def _close_to_others(folder: Path) -> None:
+    """A run that an older version left readable for everybody."""
+    with suppress(OSError):
+        folder.chmod(FOLDER_MODE)
+
+
+def _key_variables(settings: Mapping[str, Any]) -> set[str]:
+    """Variables that the settings name as the place of a key, or put into commands."""
+    models = settings.get("models") or {}
+    roles = [role for role in models.values() if isinstance(role, Mapping)]
+    named = {str(role["api_key_env"]) for role in roles if role.get("api_key_env")}
+    return named | set(re.findall(r"\{env:(\w+)\}", str(settings.get("environment", ""))))
+
+
 def _cut_torn_line(path: Path) -> None:
     """Move bytes after the last newline to a file beside the log."""
     if not path.exists():
@@ -279,6 +325,7 @@ def _cut_torn_line(path: Path) -> None:
         whole = content.rfind(b"\n") + 1
         if whole == len(content):
             return
-        with path.with_name(f"{path.name}.torn").open("ab") as torn:
-            torn.write(content[whole:] + b"\n")
+        torn = path.with_name(f"{path.name}.torn")
+        before = torn.read_bytes() if torn.exists() else b""
+        write_private(torn, before + content[whole:] + b"\n")
         file.truncate(whole)

@@ -14,6 +14,7 @@ from hisa import __version__
 from hisa.events import Event, ModelCalled, RunFinished, RunResumed, StepFinished
 from hisa.models.ledger import Totals as RoleTotals
 from hisa.protocols import Task
+from hisa.runs.private import write_private
 
 __all__ = ["MANIFEST_VERSION", "Manifest", "TaskRecord", "Totals", "versions"]
 
@@ -157,7 +158,7 @@ class Manifest(_Record):
     def write(self, path: Path) -> None:
         """Replace the file as a whole: a reader sees the old one or the new one."""
         temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-        temporary.write_text(self.model_dump_json(indent=1), encoding="utf-8")
+        write_private(temporary, self.model_dump_json(indent=1).encode())
         os.replace(temporary, path)
 
 

@@ -45,6 +45,12 @@ async def replay(acts: Sequence[ReplayAct], environment: Environment, *, settle:
 async def _again(act: ReplayAct, environment: Environment) -> bool:
     if not act.whole:
         raise EnvironmentFailed(f"step {act.step} cannot be replayed: its input was cut in the log")
+    if act.redacted:
+        raise EnvironmentFailed(
+            f"step {act.step} cannot be replayed: its input held a secret, and a log keeps no "
+            "secrets",
+            fix="start the task again with hisa run",
+        )
     match act.tool, act.input:
         case "gui_action", str(source) if act.ok and act.image and act.screen:
             actions = parse(source)

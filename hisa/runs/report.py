@@ -22,6 +22,7 @@ from hisa.events import Observed
 from hisa.models.ledger import Totals
 from hisa.runs import wording
 from hisa.runs.pictures import Picture, embed
+from hisa.runs.private import write_private
 from hisa.runs.read import Run
 from hisa.runs.steps import StepRecord
 from hisa.runs.templates import templates
@@ -77,7 +78,7 @@ def write_report(run: Run, path: Path) -> Path:
         path = path / "report.html"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(render_report(run), encoding="utf-8", errors="replace")
+        write_private(path, render_report(run).encode("utf-8", "replace"))
     except OSError as error:
         raise UsageError(
             f"cannot write the report to {str(path)!r}: {error.strerror}",

@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hisa.errors import UsageError
 from hisa.events import Acted, Event, ModelCalled, RunResumed, StepFinished
 from hisa.protocols import Task
+from hisa.redact import REDACTED, holds_redacted
 from hisa.runs.encode import is_cut
 from hisa.runs.read import Run
 from hisa.runs.steps import StepRecord
 
-__all__ = ["ReplayAct", "ResumePoint", "resume_point"]
+__all__ = ["ReplayAct", "ResumePoint", "resume_point", "without_secrets"]
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,8 @@ class ReplayAct:
     """Something that was done, to be done again on a fresh desktop.
 
     ``input`` is in image pixels (or the command); ``image`` is the size of that image and
-    ``screen`` that of the desktop, both in pixels. ``whole`` is False where the log cut it.
+    ``screen`` that of the desktop, both in pixels. ``whole`` is False where the log cut it,
+    ``redacted`` is True where the log took a secret out of it.
     """
 
     step: int
@@ -31,6 +34,7 @@ class ReplayAct:
     image: tuple[int, int] | None = None
     screen: tuple[int, int] | None = None
     whole: bool = True
+    redacted: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,29 @@ def resume_point(run: Run) -> ResumePoint:
         desktop=run.manifest.desktop,
         in_flight=in_flight,
     )
+
+
+def without_secrets(point: ResumePoint) -> None:
+    """Whether a run can go on with the task and the settings that its log holds.
+
+    Raises:
+        UsageError: a secret was taken out of one of them; the agent would use the mark in its
+            place.
+    """
+    task = point.task
+    parts = {
+        "instruction": task.instruction,
+        "set-up": task.setup,
+        "check": task.check,
+        "settings": point.settings,
+    }
+    lacking = [name for name, value in parts.items() if holds_redacted(value)]
+    if lacking:
+        raise UsageError(
+            f"the run cannot go on: its {' and its '.join(lacking)} held a secret, and a log keeps "
+            f"no secrets ({REDACTED} stands there)",
+            fix="start the task again with hisa run",
+        )
 
 
 def _in_flight(records: tuple[StepRecord, ...]) -> StepRecord | None:
@@ -112,6 +139,7 @@ def _replay(act: Acted, record: StepRecord) -> ReplayAct:
         image=None if seen is None else (seen.width, seen.height),
         screen=None if seen is None else (seen.screen_width, seen.screen_height),
         whole=_whole(act.input),
+        redacted=holds_redacted(act.input),
     )
 
 

@@ -114,7 +114,8 @@ def _steps(run: Run, width: int) -> list[Text]:
     rows: list[tuple[str | Text, ...]] = []
     for record in run.steps:
         result = record.abstracted.result if record.abstracted else _state(record)
-        style = "red" if result.startswith("Failed") else "default"
+        failed = record.abstracted is not None and record.abstracted.verdict == "failed"
+        style = "red" if failed else "default"
         rows.append(
             (
                 str(record.number),
@@ -237,6 +238,7 @@ def _step_row(record: StepRecord) -> dict[str, Any]:
         "description": planned.description if planned else "",
         "ok": acted.ok if acted else None,
         "result": record.abstracted.result if record.abstracted else "",
+        "verdict": record.abstracted.verdict if record.abstracted else None,
         "roi": record.abstracted.roi if record.abstracted else None,
         "before": record.before.image if record.before else None,
         "after": record.after.image if record.after else None,

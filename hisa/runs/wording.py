@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 
 from hisa.events import Fingerprinted
 from hisa.models.ledger import Totals
+from hisa.safetext import safe_line, safe_text
 
 __all__ = [
     "clock",
@@ -32,7 +32,6 @@ _TONES = {
     "running": "live",
     "unfinished": "warn",
 }
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def tone(status: str) -> str:
@@ -103,10 +102,9 @@ def start(found: Fingerprinted) -> str:
 
 def printable(text: str) -> str:
     """Text that cannot steer a terminal or turn its writing direction round."""
-    return _CONTROLS.sub("�", text.replace("\r\n", "\n"))
+    return safe_text(text)
 
 
 def one_line(text: str, limit: int = 100) -> str:
     """The text on one line, cut with an ellipsis."""
-    flat = " ".join(printable(text).split())
-    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+    return safe_line(text, limit)

@@ -3,24 +3,41 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 
-from hisa.models.tokens import estimate_tokens
+from hisa.models.tokens import estimate_tokens, longest
 from hisa.protocols import Message, Model, ModelRequest, TextPart
-from hisa.state.text import clean, excerpt
+from hisa.text import clean, excerpt, one_line
 
-__all__ = ["ask_within", "cut_at_sentence", "cut_at_word", "excerpt_within", "longest"]
+__all__ = [
+    "answer_within",
+    "ask_within",
+    "cut_at_sentence",
+    "cut_at_word",
+    "excerpt_within",
+    "words_of",
+]
 
 _SENTENCE_END = re.compile(r"""[.!?…]["')\]»”]*(?=\s|$)|[。！？]|(?=\n)""")
 _ELLIPSIS = "…"
+_MOST_CHARS = 8
+"""Characters of a token at most, on one line: a short word and the blank after it have five."""
+
+
+async def answer_within(model: Model, request: ModelRequest, limit_tokens: int) -> str:
+    """The model's answer on one line, cut at the end of a sentence; empty where it says nothing.
+
+    Raises:
+        ModelUnavailable, BudgetExceeded: from the model.
+    """
+    return cut_at_sentence(one_line((await model.complete(request)).text), limit_tokens)
 
 
 async def ask_within(model: Model, request: ModelRequest, limit_tokens: int) -> str:
     """The model's answer in at most ``limit_tokens``; empty where it says nothing.
 
     An answer that is too long is sent back once with the limit named; what is still too long then
-    is cut at the end of a sentence.
+    is cut at the end of a sentence. For requests without pictures: it sends them twice.
 
     Raises:
         ModelUnavailable, BudgetExceeded: from the model.
@@ -32,11 +49,16 @@ async def ask_within(model: Model, request: ModelRequest, limit_tokens: int) -> 
     return cut_at_sentence(shorter or text, limit_tokens)
 
 
+def words_of(tokens: int) -> int:
+    """English words that surely fit into so many tokens, for a model that counts words."""
+    return tokens * 3 // 5
+
+
 def _again(request: ModelRequest, text: str, limit_tokens: int) -> ModelRequest:
     """The request with the answer (its beginning) and the limit it has to keep."""
     demand = (
         f"Too long: about {estimate_tokens(text)} tokens where {limit_tokens} are allowed. Write "
-        f"it again in at most {limit_tokens} tokens (about {limit_tokens * 3 // 4} words); keep "
+        f"it again in at most {limit_tokens} tokens (about {words_of(limit_tokens)} words); keep "
         "coordinates and exact values."
     )
     turns = (
@@ -76,25 +98,7 @@ def cut_at_word(text: str, tokens: int) -> str:
 
 
 def excerpt_within(text: str, tokens: int) -> str:
-    """`hisa.state.text.excerpt` of at most ``tokens``: both ends of a text, on one line."""
-    most = min(len(text), 4 * max(0, tokens))
+    """`hisa.text.excerpt` of at most ``tokens``: both ends of a text, on one line."""
+    most = min(len(text), _MOST_CHARS * max(0, tokens))
     size = longest(most, lambda chars: estimate_tokens(excerpt(text, chars)) <= tokens)
     return excerpt(text, size)
-
-
-def longest(most: int, fits: Callable[[int], bool]) -> int:
-    """The largest size in 0..``most`` that fits, 0 where none does; ``fits`` must be monotone.
-
-    The size is doubled before it is halved, so that a huge text costs no more than what fits.
-    """
-    high = 1
-    while high < most and fits(high):
-        high *= 2
-    low, high = 0, min(high, most)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if fits(middle):
-            low = middle
-        else:
-            high = middle - 1
-    return low

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from hisa.geometry import Box
 from hisa.observation import Element, Observation
-from hisa.state.text import excerpt
+from hisa.state.facts import is_complete, smallest_focused
+from hisa.text import excerpt
 
 __all__ = ["MAX_CHARS", "MAX_LINES", "describe_changes"]
 
@@ -32,7 +33,7 @@ def describe_changes(
 
     Forms: ``window: A -> B``, ``focus: role "A" -> role "B"``, ``~ role "name": "old" -> "new"``,
     ``+ role "name" text="…"`` and ``- …``. Windows are compared wherever they are known, elements
-    only where both looks have them.
+    only where both looks have all of them.
 
     Args:
         before: the look before the action.
@@ -40,9 +41,9 @@ def describe_changes(
         roi: the changed box in image space; None where no pixel changed.
     """
     lines = [*_window_lines(before, after)]
-    if before.elements is None or after.elements is None:
+    if not (is_complete(before) and is_complete(after)):
         return tuple(_bounded(lines)) if lines else None
-    lines += _focus_line(before.elements, after.elements)
+    lines += _focus_line(before.elements or (), after.elements or ())
     if roi is not None:
         lines += _element_lines(_inside(before, roi), _inside(after, roi))
     return tuple(_bounded(lines))
@@ -78,7 +79,7 @@ def _window_lines(before: Observation, after: Observation) -> Iterator[str]:
 
 
 def _focus_line(before: Iterable[Element], after: Iterable[Element]) -> list[str]:
-    old, new = _focused(before), _focused(after)
+    old, new = smallest_focused(before), smallest_focused(after)
     same = old == new or (
         old is not None
         and new is not None
@@ -87,12 +88,6 @@ def _focus_line(before: Iterable[Element], after: Iterable[Element]) -> list[str
     if same:
         return []
     return [f"focus: {_named(old) if old else '(none)'} -> {_named(new) if new else '(none)'}"]
-
-
-def _focused(elements: Iterable[Element]) -> Element | None:
-    """The smallest element with the focus: frames and panels claim it for what they hold."""
-    found = [element for element in elements if "focused" in element.states]
-    return min(found, key=lambda element: element.box.area, default=None)
 
 
 def _inside(look: Observation, roi: Box) -> list[Element]:

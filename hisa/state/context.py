@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Protocol
 
 from hisa.models.tokens import estimate_tokens
 from hisa.prompts import render
 from hisa.protocols import Message, Model, ModelRequest, Task, TextPart
-from hisa.state.bounds import ask_within, cut_at_sentence, cut_at_word
-from hisa.state.text import clean, excerpt
+from hisa.state.bounds import ask_within, cut_at_sentence, cut_at_word, words_of
+from hisa.text import clean, excerpt
+from hisa.verdicts import split_verdict
 
 __all__ = ["ContextRefiner", "Refiner"]
 
@@ -25,6 +26,16 @@ _DESCRIPTION = re.compile(r" \| Description: (.*?)(?= \| (?:Input|Result): )")
 _STEP_HEAD = re.compile(r"^Step \d+: ")
 _RANGE = re.compile(r"\W*Steps?\s+\d+", re.IGNORECASE)
 _COORDINATES = "Coordinates: "
+_RESULT = " | Result: "
+_OFFERED = re.compile(
+    r"(?P<verb>(?:pyautogui\.)?\b(?:\w*click\w*|moveTo|dragTo|mouseDown|mouseUp)(?: at)?)"
+    r"\s*\(\s*(?:x=)?(?P<x>-?\d+)(?:\.\d+)?\s*,\s*(?:y=)?(?P<y>-?\d+)(?:\.\d+)?[^()]{0,40}\)",
+    re.IGNORECASE,
+)
+"""A place as a summary offers it: click(12, 30), clicked at (12, 30), doubleClick(x=12, y=30)."""
+
+_Pair = tuple[str | None, ...]
+_Places = dict[_Pair, str]
 
 
 class Refiner(Protocol):
@@ -64,19 +75,22 @@ class ContextRefiner:
         self, task: Task, previous: str, *, lines: Sequence[str], first: int, last: int
     ) -> str:
         """See `Refiner`."""
+        proven = _places(lines)
+        lines = [_without_unproven(line) for line in lines]
         request = self._request(task, previous, lines=lines, first=first, last=last)
         said = await ask_within(self._model, request, self._tokens)
+        said = _checked(said, {*proven, *(pair.groups() for pair in _PAIR.finditer(previous))})
         span = f"Steps {first}~{last}: "
         if not any(char.isalnum() for char in said):
             said = _own_summary(previous, lines, self._tokens, span=span)
         elif not _RANGE.match(said):
             said = span + said
-        return self._with_places(said, previous, lines)
+        return self._with_places(said, previous, proven)
 
     def _request(
         self, task: Task, previous: str, *, lines: Sequence[str], first: int, last: int
     ) -> ModelRequest:
-        words = self._tokens * 3 // 4
+        words = words_of(self._tokens)
         system = render(
             "context_refinement", first=first, last=last, limit=self._tokens, words=words
         )
@@ -95,9 +109,8 @@ class ContextRefiner:
             step=last,
         )
 
-    def _with_places(self, said: str, previous: str, lines: Sequence[str]) -> str:
+    def _with_places(self, said: str, previous: str, new: _Places) -> str:
         """The summary within its limit, with a line of coordinates where it kept none of them."""
-        new = _places(lines)
         told = {match.groups() for match in _PAIR.finditer(said)}
         if not new or any(place in told for place in new):
             return cut_at_sentence(said, self._tokens)
@@ -109,12 +122,30 @@ class ContextRefiner:
         return f"{cut_at_sentence(said, room)}\n{line}"
 
 
-def _places(lines: Iterable[str]) -> dict[tuple[str | None, ...], str]:
+def _succeeded(line: str) -> bool:
+    return split_verdict(line.partition(_RESULT)[2])[0] == "succeeded"
+
+
+def _without_unproven(line: str) -> str:
+    """The line; its coordinates only where the step had the effect it was for."""
+    if _succeeded(line):
+        return line
+    return _CLICK.sub(lambda match: match[0][: match[0].index("(") + 1] + "…", line)
+
+
+def _checked(said: str, proven: Collection[_Pair]) -> str:
+    """A summary without clicks at places that no step proved: they would be clicked again."""
+    return _OFFERED.sub(
+        lambda match: match[0] if (match["x"], match["y"]) in proven else match["verb"], said
+    )
+
+
+def _places(lines: Iterable[str]) -> _Places:
     """The points of the steps that succeeded, each as ``click(x, y) what is there``."""
-    found: dict[tuple[str | None, ...], str] = {}
+    found: dict[_Pair, str] = {}
     for line in lines:
-        source, _, result = line.partition(" | Result: ")
-        if not result.startswith("Succeeded."):
+        source = line.partition(_RESULT)[0]
+        if not _succeeded(line):
             continue
         description = _DESCRIPTION.search(line)
         name = excerpt(description.group(1), 40).replace(";", ",") if description else ""
@@ -143,7 +174,7 @@ def _own_summary(previous: str, lines: Sequence[str], tokens: int, *, span: str)
 
 def _in_short(line: str, *, brief: bool) -> str:
     """Tool, input and result of a history line."""
-    head, _, result = line.partition(" | Result: ")
+    head, _, result = line.partition(_RESULT)
     call, *fields = head.split(" | ")
     source = next((field[7:] for field in fields if field.startswith("Input: ")), "")
     number = _STEP_HEAD.match(call)

@@ -9,21 +9,24 @@ import json
 import re
 from collections.abc import Callable
 
-from hisa.models.tokens import estimate_tokens
+from hisa.models.tokens import estimate_tokens, longest
 from hisa.protocols import GroundedCall
-from hisa.state.bounds import cut_at_sentence, cut_at_word, longest
-from hisa.state.text import field_text, guard_fields
+from hisa.state.bounds import cut_at_sentence, cut_at_word
+from hisa.text import field_text, guard_fields
 
 __all__ = ["call_description", "call_input", "history_line"]
 
 _READ = 20_000
 """Characters of a field that are looked at; no limit on tokens lets more through."""
 
-_THOUGHT_TOKENS = 20
+_THOUGHT_TOKENS = 32
 """The beginning of a thought for which the input is shortened: where the planner stands."""
 
-_INPUT_TOKENS = 14
+_INPUT_TOKENS = 28
 """What the input keeps at the result's cost: a click or a drag with its coordinates."""
+
+_RESULT_TOKENS = 40
+"""What the result keeps at the thought's beginning's cost: a verdict and a sentence."""
 
 _LITERAL = re.compile(r"""(['"])((?:\\.|(?!\1)[^\\]){33,}?)\1""")
 """A quoted text of more than 32 characters."""
@@ -64,6 +67,10 @@ def history_line(step: int, call: GroundedCall, result: str, *, limit: int) -> s
     opening = cut_at_word(thought, _THOUGHT_TOKENS)
     if estimate_tokens(line(opening, description, source, result)) > limit:
         source = _leaner(source, call.call.tool, limit)
+        result = _for_opening(result, limit, lambda text: line(opening, "", source, text))
+        if opening and estimate_tokens(line(opening, "", source, result)) > limit:
+            source = cut_at_word(source, limit // 2)  # a list of calls: the first ones tell most
+            result = _for_opening(result, limit, lambda text: line(opening, "", source, text))
     thought = _squeezed(thought, limit, lambda text: line(text, description, source, result))
     description = _squeezed(description, limit, lambda text: line(thought, text, source, result))
     source = _squeezed_input(source, limit, result, lambda text, end: line("", "", text, end))
@@ -77,10 +84,20 @@ def history_line(step: int, call: GroundedCall, result: str, *, limit: int) -> s
     return cut_at_word(line(thought, description, source, result), limit)
 
 
+def _for_opening(result: str, limit: int, line: Callable[[str], str]) -> str:
+    """The result, shortened where that makes room for the beginning of the thought."""
+    short = cut_at_sentence(result, _RESULT_TOKENS)
+    if estimate_tokens(line(result)) <= limit or estimate_tokens(line(short)) > limit:
+        return result
+    most = estimate_tokens(result)
+    room = longest(most, lambda size: estimate_tokens(line(cut_at_sentence(result, size))) <= limit)
+    return cut_at_sentence(result, room)
+
+
 def _leaner(source: str, tool: str, limit: int) -> str:
-    """The input with long quoted texts shortened; half a line at most where it is a command."""
+    """The input with long quoted texts shortened; a third of a line where it is a command."""
     source = _LITERAL.sub(_shortened, source)
-    return source if tool == "gui_action" else cut_at_word(source, limit // 2)
+    return source if tool == "gui_action" else cut_at_word(source, limit // 3)
 
 
 def _shortened(match: re.Match[str]) -> str:

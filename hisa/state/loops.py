@@ -8,12 +8,9 @@ from dataclasses import dataclass
 
 from hisa.geometry import Box
 from hisa.protocols import ToolCall
-from hisa.state.text import excerpt
+from hisa.text import excerpt
 
 __all__ = ["Deed", "Loop", "LoopDetector", "deed_key"]
-
-_CARET = (2, 40)
-"""Largest width and height, in image pixels, of a blinking text caret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +22,8 @@ class Deed:
 
     @property
     def still(self) -> bool:
-        """Whether the screen stayed as it was, but for a blinking caret."""
-        width, height = _CARET
-        return self.roi is None or (self.roi.width <= width and self.roi.height <= height)
+        """Whether the screen stayed as it was, but for pointer and caret."""
+        return self.roi is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +54,7 @@ class LoopDetector:
     def _repeated(self, deeds: Sequence[Deed]) -> Loop | None:
         """One action again and again; what its first try changed does not count.
 
-        The first try moves the pointer, which the screenshot shows, so it is never without change.
+        The first try may have done what the others cannot do again.
         """
         count = 0
         for deed in reversed(deeds):

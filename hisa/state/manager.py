@@ -35,7 +35,7 @@ from hisa.state.loops import Deed, Loop, LoopDetector, deed_key
 from hisa.state.raw import RawLog
 from hisa.state.roi import roi_pair, whole_pair
 from hisa.state.steps import Abstractor, StepAbstractor
-from hisa.state.text import clean
+from hisa.text import clean, ends, one_line
 
 __all__ = ["HierarchicalState", "Memory", "build_state"]
 
@@ -60,10 +60,11 @@ class Memory(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A step that was done: its line, and the deed that loops are found by."""
+    """A step that was done: its line, the deed that loops are found by, what its tool printed."""
 
     line: str
     deed: Deed
+    output: str = ""
 
 
 class HierarchicalState:
@@ -117,6 +118,7 @@ class HierarchicalState:
             refined=self._refined,
             steps=tuple(kept.line for kept in self._kept[self._shown_from() :]),
             notice=loop.notice if loop else "",
+            output=self._newest_output(),
         )
 
     async def abstract(
@@ -126,7 +128,8 @@ class HierarchicalState:
         step = len(self._kept) + 1
         done = await self._abstractor.abstract(step, call, (before, after), outcome)
         key = deed_key(call.call, call.input, result=done.result)
-        self._kept.append(_Kept(done.line, Deed(key, done.roi)))
+        printed = _printed(outcome.output, outcome.error)
+        self._kept.append(_Kept(done.line, Deed(key, done.roi), printed))
         self._emit(
             Abstracted(
                 step=step,
@@ -134,6 +137,7 @@ class HierarchicalState:
                 result=done.result,
                 roi=_corners(done.roi),
                 asked_model=done.asked_model,
+                verdict=done.verdict,
             )
         )
         loop = self._loop()
@@ -147,7 +151,7 @@ class HierarchicalState:
         if not due or self._settings.refine == "window":
             return
         last = len(self._kept)
-        lines = self.view().steps
+        lines = tuple(kept.line for kept in self._kept[self._refined_to :])
         self._refined = await self._refiner.refine(
             task, self._refined, lines=lines, first=1, last=last
         )
@@ -185,7 +189,8 @@ class HierarchicalState:
                 case Acted():
                     acted = event
                 case Abstracted():
-                    kept = _Kept(event.line, _deed(event, planned, acted))
+                    output = _printed(acted.output, acted.error) if acted else ""
+                    kept = _Kept(event.line, _deed(event, planned, acted), output)
                     planned = acted = None
                     at = event.step - 1 if event.step else len(self._kept)
                     self._kept[at:] = [kept]
@@ -205,7 +210,15 @@ class HierarchicalState:
         """The first step that the planner sees."""
         if self._settings.refine == "window":
             return max(0, len(self._kept) - self._settings.window)
-        return self._refined_to
+        # What came of the newest step was read by nobody yet: a summary does not replace it.
+        return max(0, min(self._refined_to, len(self._kept) - 1))
+
+    def _newest_output(self) -> str:
+        """What the newest step's tool printed, unless its line says all of it."""
+        if not self._kept:
+            return ""
+        newest = self._kept[-1]
+        return "" if one_line(newest.output) in newest.line else newest.output
 
     def _loop(self) -> Loop | None:
         return self._loops.check([kept.deed for kept in self._kept[-_LOOP_WINDOW:]])
@@ -213,6 +226,19 @@ class HierarchicalState:
 
 _LOOP_WINDOW = 50
 """Steps looked back for a loop."""
+
+_OUTPUT_CHARS = 2000
+"""Characters of the newest output that the planner reads: a page of text."""
+
+
+def _printed(output: str, error: str) -> str:
+    """Output and error of a tool: beginning and end, where there is too much of them."""
+    told = (ends(part, _READ) for part in (output, error) if part.strip())
+    return ends(clean("\n".join(told)), _OUTPUT_CHARS)
+
+
+_READ = 20_000
+"""Characters of an output that are looked at: more than any built-in tool keeps."""
 
 
 def build_state(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from hisa.observation import Observation
 from hisa.protocols import GroundedCall, Outcome
 from hisa.state.lines import history_line
-from hisa.state.roi import changed_box
-from hisa.state.steps import AbstractedStep
-from hisa.state.text import field_text
+from hisa.state.roi import whole_pair
+from hisa.state.steps import AbstractedStep, judge
+from hisa.text import field_text
+from hisa.verdicts import VERDICT_WORDS
 
 __all__ = ["RAW_TOKENS", "RawLog"]
 
@@ -27,11 +28,15 @@ class RawLog:
     ) -> AbstractedStep:
         """See `Abstractor`."""
         before, after = looks
-        told = ["Succeeded." if outcome.ok else "Failed."]
+        pair = whole_pair(before, after)
+        seen = judge(call, looks, outcome, pair)
+        told = [VERDICT_WORDS[seen.verdict], seen.surprise]
         if outcome.exit_code is not None:
             told.append(f"exit {outcome.exit_code}")
-        told += [text for text in (outcome.output, outcome.error) if text.strip()]
-        result = field_text(" ".join(told))
+        told += [outcome.output, outcome.error]
+        if not any(text.strip() for text in told[1:]):
+            told.append(seen.body)
+        result = field_text(" ".join(text for text in told if text.strip()))
         line = history_line(step, call, result, limit=RAW_TOKENS)
-        roi = changed_box(before.screenshot, after.screenshot)
-        return AbstractedStep(line, result, roi, asked_model=False)
+        roi = pair.box if pair else None
+        return AbstractedStep(line, result, roi, asked_model=False, verdict=seen.verdict)

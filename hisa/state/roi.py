@@ -1,30 +1,49 @@
-"""The region of interest: the smallest box around every pixel that changed (HiSA, 3.3.1)."""
+"""The region of interest: the part of the screen that an action changed (HiSA, 3.3.1).
+
+The pointer's own move and a blinking caret are no change; see `hisa.state.still`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from PIL import ImageChops
+from PIL import Image, ImageChops
 
 from hisa.geometry import Box, Size
-from hisa.observation import Screenshot
+from hisa.observation import Observation, Screenshot
+from hisa.state.still import is_caret, without_pointer
 
-__all__ = ["MINIMUM_CROP", "RoiPair", "changed_box", "roi_pair", "whole_pair"]
+__all__ = ["MAX_REGIONS", "MINIMUM_CROP", "RoiPair", "changed_box", "roi_pair", "whole_pair"]
 
 MINIMUM_CROP = Size(64, 64)
 """Smallest crop shown to a model, in image pixels: less has no recognisable content."""
+
+MAX_REGIONS = 3
+"""Most regions that are shown apart. A dialog, a status line and a title bar are three."""
+
+_TILE = 16
+"""Side of the tiles, in image pixels, in which regions are looked for: about a line of text."""
+_NEAR = 3
+"""Tiles between two changes up to which they are one region: a toolbar's gaps are smaller."""
+_SAVED = 0.5
+"""Regions are shown apart where they cover at most this share of the box around them all."""
+_GAP = 6
+"""Height in pixels of the bar between regions in a picture made of several."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoiPair:
     """The changed part of two pictures.
 
-    ``box`` is exactly what changed and ``shown`` what the crops hold (``box`` with a margin), both
-    in image space. Where the sizes differ, the crops are the whole pictures.
+    ``box`` is exactly what changed and ``regions`` its parts that lie far apart; ``shown`` is what
+    the pictures hold, one below the other, each with a margin; all in image space. Where the sizes
+    of two looks differ, the pictures are whole.
     """
 
     box: Box
-    shown: Box
+    regions: tuple[Box, ...]
+    shown: tuple[Box, ...]
     before: Screenshot
     after: Screenshot
 
@@ -41,39 +60,160 @@ def changed_box(before: Screenshot, after: Screenshot) -> Box | None:
 
 
 def roi_pair(
-    before: Screenshot,
-    after: Screenshot,
+    before: Observation,
+    after: Observation,
     *,
     margin: int = 8,
     minimum: Size = MINIMUM_CROP,
 ) -> RoiPair | None:
-    """Both pictures cropped to what changed; None where nothing did.
+    """Both pictures cropped to what changed; None where nothing but pointer or caret did.
 
     Args:
-        before: the picture before the action.
-        after: the picture after it.
-        margin: image pixels around the changed box.
-        minimum: smallest crop; smaller boxes are padded, as far as the picture goes.
+        before: the look before the action.
+        after: the look after it.
+        margin: image pixels around each changed region.
+        minimum: smallest crop; smaller regions are padded, as far as the picture goes.
     """
-    box = changed_box(before, after)
+    old, new = before.screenshot, after.screenshot
+    if old.size != new.size:
+        return RoiPair(_whole(new), (_whole(new),), (_whole(new),), old, new)
+    mask = _mask(before, after)
+    box = _bounds(mask)
     if box is None:
         return None
-    if before.size != after.size:
-        return RoiPair(box, _whole(after), before, after)
-    left, right = _widened(box.left, box.right, margin, minimum.width, after.size.width)
-    top, bottom = _widened(box.top, box.bottom, margin, minimum.height, after.size.height)
-    shown = Box(left, top, right, bottom)
-    return RoiPair(box, shown, before.crop(shown), after.crop(shown))
+    regions = tuple(_regions(mask, box))
+    shown = tuple(_with_margin(part, margin, minimum, new.size) for part in regions)
+    return RoiPair(box, regions, shown, _stacked(old, shown), _stacked(new, shown))
 
 
-def whole_pair(before: Screenshot, after: Screenshot) -> RoiPair | None:
-    """Both pictures as they are; None where nothing changed."""
-    box = changed_box(before, after)
-    return None if box is None else RoiPair(box, _whole(after), before, after)
+def whole_pair(before: Observation, after: Observation) -> RoiPair | None:
+    """Both pictures as they are; None where nothing but pointer or caret changed."""
+    old, new = before.screenshot, after.screenshot
+    mask = None if old.size != new.size else _mask(before, after)
+    box = _whole(new) if old.size != new.size else _bounds(mask)
+    if box is None:
+        return None
+    return RoiPair(box, tuple(_regions(mask, box)), (_whole(new),), old, new)
+
+
+def _mask(before: Observation, after: Observation) -> Image.Image | None:
+    """White where the looks differ in more than pointer and caret; None where they do not."""
+    difference = ImageChops.difference(before.screenshot.pixels, after.screenshot.pixels)
+    corners = difference.getbbox()
+    if corners is None:
+        return None
+    red, green, blue = difference.crop(corners).split()  # the rest is black: most of the screen
+    changed = ImageChops.lighter(ImageChops.lighter(red, green), blue).point(_WHITE)
+    mask = Image.new("L", difference.size)
+    mask.paste(changed, corners)
+    mask = without_pointer(mask, before, after)
+    return None if is_caret(mask) else mask
+
+
+_WHITE = [0] + [255] * 255
+
+
+def _bounds(mask: Image.Image | None) -> Box | None:
+    corners = mask.getbbox() if mask is not None else None
+    return None if corners is None else Box(*corners)
+
+
+def _regions(mask: Image.Image | None, box: Box) -> Sequence[Box]:
+    """The exact boxes of changes that lie far apart, where that shows much less; else ``box``."""
+    if mask is None or box.area <= MAX_REGIONS * MINIMUM_CROP.width * MINIMUM_CROP.height:
+        return [box]
+    tiles = mask.reduce(_TILE).point(_WHITE)
+    if tiles.histogram()[255] * _TILE**2 > _SAVED * box.area:
+        return [box]
+    clusters = _clusters(tiles)
+    while len(clusters) > MAX_REGIONS:
+        clusters = _joined(clusters)
+    boxes = [_exact(mask, cluster) for cluster in clusters]
+    return boxes if sum(part.area for part in boxes) <= _SAVED * box.area else [box]
+
+
+def _clusters(tiles: Image.Image) -> list[Box]:
+    """Boxes around tiles with changes that are near each other, from top to bottom."""
+    width, height = tiles.size
+    data = tiles.tobytes()
+    left = {at for at in range(width * height) if data[at]}
+    found = []
+    while left:
+        start = left.pop()
+        stack, members = [start], [start]
+        while stack:
+            row, column = divmod(stack.pop(), width)
+            near = left.intersection(_around(row, column, width, height))
+            left -= near
+            stack += near
+            members += near
+        found.append(_tile_box(members, width))
+    return sorted(found, key=lambda box: (box.top, box.left))
+
+
+def _around(row: int, column: int, width: int, height: int) -> Iterable[int]:
+    columns = range(max(0, column - _NEAR), min(width, column + _NEAR + 1))
+    rows = range(max(0, row - _NEAR), min(height, row + _NEAR + 1))
+    return (r * width + c for r in rows for c in columns)
+
+
+def _tile_box(members: Sequence[int], width: int) -> Box:
+    rows, columns = zip(*(divmod(at, width) for at in members), strict=True)
+    return Box(
+        min(columns) * _TILE,
+        min(rows) * _TILE,
+        (max(columns) + 1) * _TILE,
+        (max(rows) + 1) * _TILE,
+    )
+
+
+def _joined(boxes: Sequence[Box]) -> list[Box]:
+    """One box fewer: the two are joined that add the least area."""
+    pairs = [(one, other) for i, one in enumerate(boxes) for other in boxes[:i]]
+    one, other = min(pairs, key=lambda pair: _around_both(*pair).area - pair[0].area - pair[1].area)
+    rest = [box for box in boxes if box is not one and box is not other]
+    return sorted([*rest, _around_both(one, other)], key=lambda box: (box.top, box.left))
+
+
+def _around_both(one: Box, other: Box) -> Box:
+    return Box(
+        min(one.left, other.left),
+        min(one.top, other.top),
+        max(one.right, other.right),
+        max(one.bottom, other.bottom),
+    )
+
+
+def _exact(mask: Image.Image, cluster: Box) -> Box:
+    """The changed pixels' box inside a cluster's tiles."""
+    left, top = int(cluster.left), int(cluster.top)
+    part = mask.crop((left, top, int(cluster.right), int(cluster.bottom)))
+    corners = part.getbbox() or (0, 0, *part.size)
+    return Box(left + corners[0], top + corners[1], left + corners[2], top + corners[3])
+
+
+def _stacked(picture: Screenshot, parts: Sequence[Box]) -> Screenshot:
+    """The parts of a picture, one below the other."""
+    crops = [picture.crop(part) for part in parts]
+    if len(crops) == 1:
+        return crops[0]
+    height = sum(crop.size.height for crop in crops) + _GAP * (len(crops) - 1)
+    stack = Image.new("RGB", (max(crop.size.width for crop in crops), height), "#ff00ff")
+    top = 0
+    for crop in crops:
+        stack.paste(crop.pixels, (0, top))
+        top += crop.size.height + _GAP
+    return Screenshot(stack)
 
 
 def _whole(picture: Screenshot) -> Box:
     return Box(0, 0, picture.size.width, picture.size.height)
+
+
+def _with_margin(box: Box, margin: int, minimum: Size, extent: Size) -> Box:
+    left, right = _widened(box.left, box.right, margin, minimum.width, extent.width)
+    top, bottom = _widened(box.top, box.bottom, margin, minimum.height, extent.height)
+    return Box(left, top, right, bottom)
 
 
 def _widened(start: float, end: float, margin: int, minimum: int, extent: int) -> tuple[int, int]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from hisa.geometry import Box
 from hisa.models.tokens import estimate_tokens
-from hisa.observation import Observation, Screenshot
+from hisa.observation import Observation
 from hisa.prompts import render
 from hisa.protocols import (
     GroundedCall,
@@ -19,25 +19,34 @@ from hisa.protocols import (
     ModelRequest,
     Outcome,
     Part,
+    StepVerdict,
     TextPart,
 )
-from hisa.state.bounds import ask_within, cut_at_sentence, excerpt_within
+from hisa.state.bounds import answer_within, cut_at_sentence, excerpt_within, words_of
 from hisa.state.changes import describe_changes
+from hisa.state.facts import field_facts, surprise
 from hisa.state.lines import call_description, call_input, history_line
 from hisa.state.roi import RoiPair, roi_pair
-from hisa.state.text import excerpt, field_text, one_line
+from hisa.text import ends, excerpt, field_text
+from hisa.verdicts import VERDICT_WORDS
 
-__all__ = ["AbstractedStep", "Abstractor", "StepAbstractor"]
+__all__ = ["AbstractedStep", "Abstractor", "Judged", "StepAbstractor", "judge"]
 
-_LABELS = 10
+_READ = 20_000
+"""Characters of an output that are looked at; no limit on tokens lets more through."""
+
+_LABELS = 14
 """Tokens of exit status, labels and punctuation."""
 
 _VERDICT = re.compile(
-    r"""[\s*_"'`]*(?:result\s*:[\s*_"'`]*)?(succeeded|success|failed|failure)\b"""
+    r"""[\s*_"'`]*(?:result\s*:[\s*_"'`]*)?"""
+    r"""(?P<word>succeeded|success|failed|failure|unexpected|no\s+(?:visible\s+)?changes?)\b"""
     r"""[*_"'`]*\s*(?:[.:,;!–—-]+[*_"'`\s]*|$)""",
     re.IGNORECASE,
 )
-_CLAIM = re.compile(r"(?:it\s+|the\s+action\s+)?(succeeded|failed)\b", re.IGNORECASE)
+_CLAIM = re.compile(r"(?:it\s+|the\s+action\s+)?(?P<word>succeeded|failed)\b", re.IGNORECASE)
+_MEANT: Mapping[str, StepVerdict] = {"s": "succeeded", "f": "failed", "u": "unexpected"}
+"""Verdict by the first letter of a model's word for it; any other is "no change"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +54,18 @@ class AbstractedStep:
     """A step in words.
 
     ``line`` is what the planner reads, ``result`` its last field, ``roi`` the changed image-space
-    box (None: nothing changed), ``asked_model`` whether a model was needed.
+    box (None: nothing changed), ``asked_model`` whether a model was needed, ``verdict`` what the
+    result begins with.
     """
 
     line: str
     result: str
     roi: Box | None
     asked_model: bool
+    verdict: StepVerdict = "succeeded"
 
 
-Pair = Callable[[Screenshot, Screenshot], RoiPair | None]
+Pair = Callable[[Observation, Observation], RoiPair | None]
 """What is shown of the looks before and after a step."""
 
 
@@ -103,7 +114,7 @@ class StepAbstractor:
     ) -> AbstractedStep:
         """See `Abstractor`."""
         before, after = looks
-        pair = self._pair(before.screenshot, after.screenshot)
+        pair = self._pair(before, after)
         roi = pair.box if pair else None
         asked = outcome.ends is None and (pair is not None or _unexplained(outcome))
         changes: tuple[str, ...] = ()
@@ -111,10 +122,11 @@ class StepAbstractor:
         if asked:
             changes = describe_changes(before, after, roi) or ()
             request = self._request(step, call, outcome, pair, changes=changes)
-            said = one_line(await ask_within(self._model, request, self._asked_tokens(outcome)))
-        result = self._result(outcome, pair, said, changes)
+            said = await answer_within(self._model, request, self._asked_tokens(outcome))
+        seen = judge(call, looks, outcome, pair, said=said, changes=changes)
+        result = _result(seen, outcome, self._result_tokens)
         line = history_line(step, call, result, limit=self._tokens)
-        return AbstractedStep(line, result, roi, asked)
+        return AbstractedStep(line, result, roi, asked, seen.verdict)
 
     def _asked_tokens(self, outcome: Outcome) -> int:
         """What the model may write: the facts that stand before it take their part."""
@@ -131,7 +143,7 @@ class StepAbstractor:
         changes: Sequence[str],
     ) -> ModelRequest:
         limit = self._asked_tokens(outcome)
-        system = render("step_abstraction", limit=limit, words=limit * 3 // 4)
+        system = render("step_abstraction", limit=limit, words=words_of(limit))
         sections = [
             _section("action", _action_lines(call)),
             _section("outcome", _outcome_lines(outcome, pair)),
@@ -146,16 +158,79 @@ class StepAbstractor:
             step=step,
         )
 
-    def _result(
-        self, outcome: Outcome, pair: RoiPair | None, said: str, changes: Sequence[str]
-    ) -> str:
-        """Verdict, facts, and what the model said or, where it said nothing, what is known."""
-        succeeded, body = _verdict(said, outcome.ok)
-        body = body or _own_words(outcome, pair, changes)
-        facts = _facts(outcome, self._result_tokens // 2 if body else self._result_tokens - 3)
-        verdict = "Succeeded." if succeeded else "Failed."
-        text = field_text(" ".join(part for part in (verdict, facts, body) if part))
-        return cut_at_sentence(text, self._result_tokens)
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What was seen of a step: the verdict, what speaks against it, and what changed."""
+
+    verdict: StepVerdict
+    surprise: str
+    body: str
+
+
+def judge(
+    call: GroundedCall,
+    looks: tuple[Observation, Observation],
+    outcome: Outcome,
+    pair: RoiPair | None,
+    *,
+    said: str = "",
+    changes: Sequence[str] = (),
+) -> Judged:
+    """The verdict on a step: facts come before what a model says, and silence is no success.
+
+    Args:
+        call: what ran.
+        looks: before and after.
+        outcome: what the tool reported.
+        pair: what changed; None for nothing.
+        said: a model's answer; empty where none was asked.
+        changes: what changed, in words.
+    """
+    word, body = _reading(said)
+    if outcome.ends is not None:
+        return Judged("succeeded", "", "")
+    body = body or _own_words(pair, changes)
+    found = surprise(call, *looks, pair.regions if pair else ())
+    if not outcome.ok:
+        return Judged("failed", found, body)
+    if found:
+        return Judged("failed" if word == "failed" else "unexpected", found, body)
+    if pair is None:
+        return _without_change(looks, outcome)
+    if word == "no_change" and _told(outcome):
+        word = "succeeded"
+    if word is None:
+        return Judged("succeeded" if _told(outcome) else "unexpected", "", _unjudged(body, outcome))
+    return Judged(word, "", body)
+
+
+def _without_change(looks: tuple[Observation, Observation], outcome: Outcome) -> Judged:
+    """A step that changed no pixel: seen in the field with the focus, told by the tool, or none."""
+    changed, field = field_facts(*looks)
+    if changed:
+        return Judged("succeeded", "", field)
+    return Judged("succeeded", "", "") if _told(outcome) else Judged("no_change", "", field)
+
+
+def _told(outcome: Outcome) -> bool:
+    """Whether the tool itself reported what it did: a command's exit status, or any output."""
+    return outcome.exit_code is not None or bool(outcome.output.strip())
+
+
+def _unjudged(body: str, outcome: Outcome) -> str:
+    return body if _told(outcome) else f"Not judged: {body}"
+
+
+def _result(seen: Judged, outcome: Outcome, tokens: int) -> str:
+    """Verdict, what speaks against it, the tool's report and what changed, within ``tokens``."""
+    rest = seen.surprise or seen.body
+    room = tokens - estimate_tokens(VERDICT_WORDS[seen.verdict]) - 1
+    facts = _facts(outcome, room // 2 if rest else room)
+    # A dialog's words come before everything but the verdict; a tool's reason before a surprise.
+    parts = [seen.surprise, facts, seen.body] if outcome.ok else [facts, seen.surprise, seen.body]
+    text = " ".join(part for part in (VERDICT_WORDS[seen.verdict], *parts) if part)
+    return cut_at_sentence(field_text(text), tokens)
 
 
 def _unexplained(outcome: Outcome) -> bool:
@@ -164,8 +239,8 @@ def _unexplained(outcome: Outcome) -> bool:
     return not outcome.ok and not any(facts) and outcome.exit_code is None
 
 
-def _verdict(said: str, ok: bool) -> tuple[bool, str]:
-    """Success or not, and the rest of what the model said; a failed tool never succeeded.
+def _reading(said: str) -> tuple[StepVerdict | None, str]:
+    """The verdict that a model gave, None where it gave none, and the rest of what it said.
 
     Replies without letters and replies in JSON are no description.
     """
@@ -174,13 +249,13 @@ def _verdict(said: str, ok: bool) -> tuple[bool, str]:
     if body.startswith(("{", "```")) or not any(char.isalnum() for char in body):
         body = ""
     word = found or _CLAIM.match(said)
-    succeeded = word.group(1).lower().startswith("succ") if word else ok
-    return ok and succeeded, body[:1].upper() + body[1:]
+    verdict = _MEANT.get(word["word"][0].lower(), "no_change") if word else None
+    return verdict, body[:1].upper() + body[1:]
 
 
 def _facts(outcome: Outcome, tokens: int) -> str:
     """What the tool itself reported: exit status, output and error, in at most ``tokens``."""
-    output, error = outcome.output.strip(), outcome.error.strip()
+    output, error = (field_text(ends(text, _READ)) for text in (outcome.output, outcome.error))
     exited = outcome.exit_code is not None
     room = (tokens - _LABELS) // (2 if output and error else 1)
     facts = [f"exit {outcome.exit_code}"] if exited else []
@@ -192,17 +267,11 @@ def _facts(outcome: Outcome, tokens: int) -> str:
     return text if not text or text.endswith((".", "!", "?", "…")) else f"{text}."
 
 
-def _own_words(outcome: Outcome, pair: RoiPair | None, changes: Sequence[str]) -> str:
+def _own_words(pair: RoiPair | None, changes: Sequence[str]) -> str:
     """What can be said without a model."""
-    if outcome.ends is not None:
-        return ""
     if changes:
         return f"On the screen: {'; '.join(changes[:3])}."
-    if pair is not None:
-        box = pair.box
-        return f"The screen changed in {_corners(box)}."
-    told = outcome.exit_code is not None or outcome.output.strip() or outcome.error.strip()
-    return "" if told else "No visible change."
+    return f"The screen changed in {_corners(pair.box)}." if pair is not None else ""
 
 
 def _corners(box: Box) -> str:
@@ -234,5 +303,7 @@ def _outcome_lines(outcome: Outcome, pair: RoiPair | None) -> list[str]:
     if pair is None:
         lines.append("screen: unchanged")
     else:
-        lines.append(f"changed: {_corners(pair.box)}; the pictures show {_corners(pair.shown)}")
+        lines.append(f"changed: {_corners(pair.box)}")
+        shown = " and below it ".join(_corners(part) for part in pair.shown)
+        lines.append(f"the pictures show: {shown}")
     return lines

@@ -117,6 +117,15 @@ class _File(_Open):
     ] = ()
     evaluator: Evaluator
     snapshot: str = ""
+    related_apps: Annotated[
+        tuple[str, ...],
+        BeforeValidator(lambda v: [t for t in v if isinstance(t, str)] if _listed(v) else ()),
+        Field(max_length=100),
+    ] = ()
+
+
+def _listed(value: object) -> bool:
+    return isinstance(value, list | tuple)
 
 
 def looks_like(tree: Mapping[str, Any]) -> bool:
@@ -143,7 +152,7 @@ def from_json(path: Path, tree: Mapping[str, Any]) -> Task:
     except ValidationError as error:
         raise UsageError(
             f"{path}: {explain(error)}",
-            fix="hisa bench coverage DIR, which lists such files",
+            fix="a benchmark's file has at least id, instruction and evaluator",
         ) from error
     instruction = file.instruction.strip()
     return Task(
@@ -153,6 +162,7 @@ def from_json(path: Path, tree: Mapping[str, Any]) -> Task:
         setup=tuple(tree.get("config") or ()),
         check=dict(tree["evaluator"]),
         folder=str(_root(path.resolve())),
+        apps=file.related_apps,
     )
 
 

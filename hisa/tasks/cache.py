@@ -7,59 +7,20 @@ hash (cut short, changed) counts as absent.
 from __future__ import annotations
 
 import asyncio
+import functools
 import hashlib
 import os
 import re
 import tempfile
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from hisa.errors import EnvironmentFailed, UsageError
+from hisa.errors import UsageError
+from hisa.tasks.download import download
 
-__all__ = ["MAX_DOWNLOAD", "FileCache", "fetch"]
-
-MAX_DOWNLOAD = 500_000_000
-"""Bytes of one file."""
-_SECONDS = 300.0
-_TRIES = 3
-
-
-async def fetch(url: str) -> bytes:
-    """Download a file.
-
-    Raises:
-        EnvironmentFailed: it cannot be had; the initial state or the expected file is out of reach.
-    """
-    import httpx
-
-    problem: Exception | None = None
-    for _ in range(_TRIES):
-        try:
-            async with httpx.AsyncClient(follow_redirects=True, timeout=_SECONDS) as client:
-                return await _body(client, url)
-        except httpx.HTTPError as error:
-            problem = error
-    raise EnvironmentFailed(
-        f"{url}: cannot be downloaded: {problem}", fix="hisa bench prefetch SUITE, when online"
-    ) from problem
-
-
-async def _body(client: object, url: str) -> bytes:
-    import httpx
-
-    assert isinstance(client, httpx.AsyncClient)
-    parts: list[bytes] = []
-    got = 0
-    async with client.stream("GET", url) as response:
-        response.raise_for_status()
-        async for part in response.aiter_bytes():
-            got += len(part)
-            if got > MAX_DOWNLOAD:
-                raise EnvironmentFailed(f"{url}: larger than {MAX_DOWNLOAD} bytes")
-            parts.append(part)
-    return b"".join(parts)
+__all__ = ["FileCache"]
 
 
 class FileCache:
@@ -67,15 +28,21 @@ class FileCache:
 
     Args:
         folder: where they are kept; by default ``$XDG_CACHE_HOME/hisa/tasks``.
-        fetch: how a missing one is got.
+        fetch: how a missing one is got; by default from the internet.
+        allowed: beginnings of addresses on a private network that may be downloaded from.
     """
 
     def __init__(
-        self, folder: Path | None = None, fetch: Callable[[str], Awaitable[bytes]] = fetch
+        self,
+        folder: Path | None = None,
+        fetch: Callable[[str], Awaitable[bytes]] | None = None,
+        *,
+        allowed: Sequence[str] = (),
     ) -> None:
         home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
         self.folder = folder or Path(home).expanduser() / "hisa" / "tasks"
-        self._fetch = fetch
+        self.allowed = tuple(allowed)
+        self._fetch = fetch or functools.partial(download, allowed=self.allowed)
 
     def path(self, url: str) -> Path:
         """Where the file of an address is kept, whether it is there or not.
@@ -108,7 +75,7 @@ class FileCache:
         """The file; downloaded where it is not there yet.
 
         Raises:
-            UsageError: not an http or https address.
+            UsageError: not an http or https address, or one on a private network.
             EnvironmentFailed: it is not there and cannot be downloaded.
         """
         data = await asyncio.to_thread(self._read, self.path(url))

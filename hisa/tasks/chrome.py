@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 from hisa.errors import EnvironmentFailed
+from hisa.patience import patience
 from hisa.protocols import FileRefused
+from hisa.tasks.clean import python
 from hisa.tasks.context import Context
+from hisa.tasks.limits import MAX_PROFILE
+from hisa.tasks.metrics.base import Unreadable
 
-__all__ = ["ChromeSilent", "ask", "profile_file", "same_address", "same_addresses", "tabs"]
+__all__ = ["ChromeSilent", "ask", "profile_file", "tabs"]
 
 _FOLDERS = ("google-chrome", "chromium", "BraveSoftware/Brave-Browser")
 _SECONDS = 60.0
@@ -61,9 +63,9 @@ async def ask(
         ChromeSilent: Chrome does not answer.
         EnvironmentFailed: the machine does not answer, or has no Python.
     """
-    seconds = _PATIENCE[context.phase] if seconds is None else seconds
-    line = shlex.join(["python3", "-c", _ASK, method, path, f"{seconds:g}"])
-    result = await context.environment.execute(line, timeout=_SECONDS + seconds)
+    seconds = patience(_PATIENCE[context.phase] if seconds is None else seconds)
+    line = python(_ASK, method, path, f"{seconds:g}")
+    result = await context.environment.execute(line, timeout=patience(_SECONDS) + seconds)
     if result.exit_code in (126, 127) or result.timed_out:
         raise EnvironmentFailed(
             f"{context.environment.name}: python3: {result.error.strip()[:300]}"
@@ -94,34 +96,17 @@ async def tabs(context: Context, *, seconds: float | None = None) -> list[Mappin
 
 
 async def profile_file(context: Context, name: str) -> bytes | None:
-    """A file of Chrome's user folder, such as ``Default/Preferences``; None where there is none."""
+    """A file of Chrome's user folder, such as ``Default/Preferences``; None where there is none.
+
+    Raises:
+        Unreadable: it is no plain file, or larger than any browser writes it.
+    """
     for folder in _FOLDERS:
         try:
-            return await context.environment.read_file(f"~/.config/{folder}/{name}")
-        except (FileNotFoundError, FileRefused):
+            path = f"~/.config/{folder}/{name}"
+            return await context.environment.read_file(path, limit=MAX_PROFILE)
+        except FileNotFoundError:
             continue
+        except FileRefused as error:
+            raise Unreadable(str(error)) from error
     return None
-
-
-def same_address(one: str | None, other: str | None) -> bool:
-    """Whether two addresses lead to one page; www., a lone / and a missing http are nothing."""
-    if one is None or other is None:
-        return one is other
-    return _plain(one) == _plain(other)
-
-
-def _plain(address: str) -> str:
-    try:
-        parts = urlsplit(address)
-    except ValueError:
-        return address
-    place = parts.netloc.lower().replace("www.", "")
-    path = "" if parts.path == "/" else parts.path
-    return urlunsplit((parts.scheme.lower() or "http", place, path, parts.query, parts.fragment))
-
-
-def same_addresses(wanted: Sequence[str], found: Sequence[str]) -> bool:
-    """Whether there are as many, and each wanted one is found."""
-    return len(wanted) == len(found) and all(
-        any(same_address(one, other) for other in found) for one in wanted
-    )

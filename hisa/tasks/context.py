@@ -14,15 +14,15 @@ from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
 from hisa.geometry import Size
 from hisa.observation import Window
 from hisa.protocols import CommandResult, Environment, Task
+from hisa.tasks.apps import fix_for
 from hisa.tasks.cache import FileCache
+from hisa.tasks.limits import MAX_HOST_FILE
 
-__all__ = ["Context", "Phase", "file_name", "host_file"]
+__all__ = ["Context", "Phase", "Started", "file_name", "host_file", "quoted"]
 
 Phase = Literal["prepare", "score"]
 """In "prepare" a step that fails is a failure of the machine; afterwards the agent may be why."""
 
-MAX_HOST_FILE = 500_000_000
-"""Bytes of a file beside a task file."""
 _OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "google-chrome": ("google-chrome-stable", "chromium", "chromium-browser"),
     "chromium": ("google-chrome", "google-chrome-stable", "chromium-browser"),
@@ -73,6 +73,19 @@ def file_name(name: str) -> str:
     return name
 
 
+@dataclass(frozen=True)
+class Started:
+    """A program that was started."""
+
+    line: str
+    place: str
+    """A folder of the machine for its words and its exit status."""
+    windows: frozenset[tuple[str, str]]
+    """Number and title of each window before it was started."""
+    must_stay: bool = False
+    """It may not end at all: a window of its own is what it was started for."""
+
+
 @dataclass
 class Context:
     """One preparation or one scoring of a task.
@@ -91,6 +104,8 @@ class Context:
     """How seconds are waited for."""
     instruction: str = ""
     """What a setup step found the task's words to be; empty: those of the task."""
+    started: list[Started] = field(default_factory=list)
+    """Programs that setup steps started."""
     _programs: dict[str, str] = field(default_factory=dict)
     _screen: Size | None = None
 
@@ -163,14 +178,14 @@ class Context:
                 return shlex.join(["/bin/sh", "-c", *words])
         if not words:
             raise UsageError("an empty command")
-        return " ".join(_quoted(word) for word in [await self._found(words[0]), *words[1:]])
+        return " ".join(quoted(word) for word in [await self._found(words[0]), *words[1:]])
 
     async def _found(self, name: str) -> str:
         found = await self.program(name)
         if not found:
             raise EnvironmentFailed(
                 f"{self.environment.name} has no program {name!r}",
-                fix=f"use a machine that has {name}, such as one built with its profile",
+                fix=fix_for(name),
             )
         return found
 
@@ -209,7 +224,7 @@ class Context:
         return True
 
 
-def _quoted(word: str) -> str:
+def quoted(word: str) -> str:
     """A word for bash; a leading ``~/`` is the home of the machine's user."""
     if word.startswith("~/"):
         return '"$HOME"/' + shlex.quote(word[2:])

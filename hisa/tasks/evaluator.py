@@ -6,23 +6,20 @@ One metric gives its score. With several, ``and`` stops at the first 0 and else 
 
 from __future__ import annotations
 
-import asyncio
-import functools
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
 from hisa.errors import UsageError
-from hisa.parts import install_command
 from hisa.protocols import ExitStatus
 from hisa.tasks.benchmark import Part, RawStep, evaluator_of, explain
 from hisa.tasks.context import Context
 from hisa.tasks.getters import GETTERS
-from hisa.tasks.metrics import METRICS, Unreadable
-from hisa.tasks.metrics.base import Function
+from hisa.tasks.judge import judge, known
+from hisa.tasks.metrics import NotScored, Unreadable
 from hisa.tasks.setup import SETUP
-from hisa.tasks.theirs import lacking, run, theirs
 
 __all__ = ["evaluate", "run_step"]
 
@@ -84,30 +81,18 @@ async def _combined(
 
 
 async def _score(context: Context, part: Part) -> tuple[float, str]:
-    function = _function(context, part.func)
+    known(part.func)  # before anything is asked of the machine
     try:
         found = await _got(context, part.result)
         if found is None and part.result is not None:
             return 0.0, f"nothing there: {_shown(part.result)}"
         wanted = await _got(context, part.expected)
-        score, why = await asyncio.to_thread(function, found, wanted, part.options)
+        score, why = await judge(part.func, found, wanted, part.options)
     except Unreadable as error:
         return 0.0, str(error)
-    return min(1.0, max(0.0, float(score))), why
-
-
-def _function(context: Context, name: str) -> Function:
-    """Our metric of that name, else that of OSWorld's package."""
-    metric = METRICS.get(name)
-    if metric is not None:
-        if libraries := metric.missing():
-            raise UsageError(f"{name} needs {', '.join(libraries)}", fix=install_command("tasks"))
-        return metric.run
-    if theirs(name) is None:
-        raise UsageError(f"task {context.task.id!r}: no metric {name!r} here")
-    if fix := lacking(name):
-        raise UsageError(f"metric {name} is in OSWorld's package alone", fix=fix)
-    return functools.partial(run, name)
+    if math.isnan(score):
+        raise NotScored(f"{part.func} gave no number: {why}")
+    return min(1.0, max(0.0, score)), why
 
 
 async def _got(context: Context, config: Mapping[str, Any] | None) -> Any:

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from hisa.errors import UsageError
 from hisa.protocols import Task
+from hisa.safetext import encodable
 from hisa.tasks import benchmark
 from hisa.tasks.benchmark import explain
 from hisa.tasks.domains import guess_domain
@@ -39,13 +40,13 @@ def task_from_text(text: str, *, domain: str = "") -> Task:
     Raises:
         UsageError: the text is empty.
     """
-    instruction = text.strip()
+    instruction = encodable(text).strip()  # an argument may hold any bytes
     if not instruction:
         raise UsageError("the task is empty", fix='hisa run "Open the text editor. …"')
     return Task(
         id=_slug(instruction),
         instruction=instruction,
-        domain=domain or guess_domain(instruction),
+        domain=encodable(domain) or guess_domain(instruction),
     )
 
 
@@ -88,7 +89,7 @@ def _own(path: Path, tree: dict[str, Any]) -> Task:
         file = OwnFile.model_validate(tree)
     except ValidationError as error:
         raise UsageError(
-            f"{path}: {explain(error)}", fix=f"keys: {', '.join(OwnFile.model_fields)}"
+            f"{path}: {explain(error)}", fix=f"the keys are {', '.join(OwnFile.model_fields)}"
         ) from error
     return Task(
         id=file.id or path.stem,

@@ -16,17 +16,25 @@ results: [~/list.txt]
 
 from __future__ import annotations
 
+import hashlib
 import json
-import shlex
+import math
+import secrets
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from hisa.errors import EnvironmentFailed
+from hisa.patience import patience
 from hisa.protocols import FileRefused
+from hisa.tasks.apps import fix_for, missing_program
+from hisa.tasks.clean import clean, python
 from hisa.tasks.context import Context
-from hisa.tasks.setup.programs import start
+from hisa.tasks.limits import ANSWER, CHECK_SECONDS, MAX_RESULT
+from hisa.tasks.metrics.base import NotScored
+from hisa.tasks.setup.files import place
+from hisa.tasks.setup.started import start
 from hisa.tasks.setup.windows import Named, await_window
 
 __all__ = ["Check", "OwnFile", "SetupStep", "check", "set_up"]
@@ -65,7 +73,7 @@ class SetupStep(_Strict):
     run: str | None = None
     """A command that must end with 0."""
     launch: str | None = None
-    """A program to start in the background."""
+    """A program to start in the background; it must go on running or open a window."""
     wait_window: WaitWindow | None = None
 
     @model_validator(mode="after")
@@ -127,19 +135,21 @@ class OwnFile(_Strict):
 async def set_up(context: Context, raw: Mapping[str, Any]) -> None:
     """Do one setup step."""
     step = SetupStep.model_validate(raw)
-    environment = context.environment
     if step.write is not None:
-        await environment.write_file(step.write.path, step.write.text.encode())
+        await place(context, step.write.path, step.write.text.encode())
     elif step.copy_file is not None:
         data = context.host_file(step.copy_file.source).read_bytes()
-        await environment.write_file(step.copy_file.path, data)
+        await place(context, step.copy_file.path, data)
     elif step.run is not None:
-        result = await environment.execute(step.run)
-        if result.exit_code != 0:
+        result = await context.environment.execute(step.run)
+        if result.exit_code != 0 or result.timed_out:
             said = (result.error or result.output).strip()[:500]
-            raise EnvironmentFailed(f"{step.run!r} ended with {result.exit_code}: {said}")
+            how = "did not end" if result.timed_out else f"ended with {result.exit_code}"
+            missing = missing_program(said)
+            fix = fix_for(missing) if missing else ""
+            raise EnvironmentFailed(f"{step.run!r} {how}: {said}", fix=fix)
     elif step.launch is not None:
-        await start(context, step.launch)
+        await start(context, step.launch, must_stay=True)
     elif step.wait_window is not None:
         wanted = Named(window_name=step.wait_window.title)
         await await_window(context, wanted, step.wait_window.seconds)
@@ -159,7 +169,7 @@ async def _problem(context: Context, wanted: Check) -> str:
     if wanted.file is not None:
         subject = wanted.file
         try:
-            data = await context.environment.read_file(wanted.file)
+            data = await context.environment.read_file(wanted.file, limit=MAX_RESULT)
         except FileNotFoundError:
             return f"{wanted.file}: no such file"
         except FileRefused as error:
@@ -167,7 +177,11 @@ async def _problem(context: Context, wanted: Check) -> str:
         text = data.decode("utf-8", errors="replace")
     else:
         subject = f"{wanted.command!r}"
-        result = await context.environment.execute(wanted.command or "")
+        seconds = patience(CHECK_SECONDS)
+        line = clean(["/bin/bash", "--noprofile", "--norc", "-c", wanted.command or ""])
+        result = await context.environment.execute(line, timeout=seconds, limit=ANSWER)
+        if result.timed_out:
+            return f"{subject} did not end within {seconds:.0f} s"
         if result.exit_code != 0:
             return f"{subject} ended with {result.exit_code}"
         text = result.output
@@ -187,28 +201,50 @@ def _mismatch(wanted: Check, text: str, subject: str) -> str:
 
 
 _CALL = """
-import importlib.util, json, sys
-spec = importlib.util.spec_from_file_location("task_check", sys.argv[1])
-module = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(module)
-print("\\n" + json.dumps({"score": getattr(module, sys.argv[2])()}))
+import hashlib, json, os, site, sys, types
+path, digest, function = sys.argv[1:]
+with open(path, "rb") as file:
+    data = file.read()
+if hashlib.sha256(data).hexdigest() != digest:
+    sys.exit("the check was changed on the machine")
+sys.path += site.getsitepackages()
+os.environ["HOME"] = os.environ.pop("HISA_HOME")
+module = types.ModuleType("task_check")
+module.__file__ = path
+exec(compile(data, path, "exec"), module.__dict__)
+print("\\n" + json.dumps({"score": getattr(module, function)()}))
 """
-"""Runs on the machine: the last line printed is what the function gave."""
+"""Runs on the machine: the last line printed is what the function gave. Nothing that lies in the
+home is looked at before the function itself looks there, and no compiled copy is believed."""
 
 
 async def _python(context: Context, name: str) -> tuple[float, str]:
     file, _, function = name.rpartition(":")
-    path = "/tmp/hisa-check.py"
-    await context.environment.write_file(path, context.host_file(file).read_bytes())
-    line = shlex.join(["python3", "-c", _CALL, path, function])
-    result = await context.environment.execute(line)
-    if result.exit_code != 0 or result.timed_out:
+    data = context.host_file(file).read_bytes()
+    path = f"/tmp/hisa-check-{secrets.token_hex(8)}.py"
+    await context.environment.write_file(path, data)
+    seconds = patience(CHECK_SECONDS)
+    line = python(_CALL, path, hashlib.sha256(data).hexdigest(), function, home=False)
+    result = await context.environment.execute(line, timeout=seconds, limit=ANSWER)
+    await context.environment.execute(f"rm -f {path}")
+    if result.exit_code in (126, 127):
+        said = result.error.strip()[-300:]
+        raise EnvironmentFailed(f"check {name!r} needs Python on the machine: {said}")
+    if result.timed_out:
+        raise NotScored(f"check {name!r} did not end within {seconds:.0f} s")
+    if result.exit_code != 0:
         said = (result.error or result.output).strip()[-500:]
-        raise EnvironmentFailed(f"check {name!r} failed itself: {said}")
+        raise NotScored(f"check {name!r} failed itself: {said}")
+    return _answer(name, result.output)
+
+
+def _answer(name: str, said: str) -> tuple[float, str]:
     try:
-        score = float(json.loads(result.output.strip().splitlines()[-1])["score"])
+        score = float(json.loads(said.strip().splitlines()[-1])["score"])
     except (ValueError, TypeError, KeyError, IndexError) as error:
-        raise EnvironmentFailed(
-            f"check {name!r} must give True, False or a number: {result.output[-200:]!r}"
+        raise NotScored(
+            f"check {name!r} must give True, False or a number: {said[-200:]!r}"
         ) from error
+    if not math.isfinite(score):
+        raise NotScored(f"check {name!r} gave {score}, which is no number from 0 to 1")
     return min(1.0, max(0.0, score)), f"{name} gave {score:g}"

@@ -12,16 +12,20 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from hisa.errors import EnvironmentFailed, UsageError
+from hisa.errors import EnvironmentFailed, ModelFacingError, OperatorError, UsageError
 from hisa.events import Emit, Instructed
 from hisa.protocols import Environment, ExitStatus, Task
 from hisa.tasks import own
 from hisa.tasks.benchmark import RawStep, explain
 from hisa.tasks.cache import FileCache
 from hisa.tasks.context import Context, Phase
+from hisa.tasks.download import expect_public
 from hisa.tasks.evaluator import evaluate, run_step
-from hisa.tasks.metrics import BadRules
-from hisa.tasks.problems import problems
+from hisa.tasks.extras import TASKS_EXTRA
+from hisa.tasks.metrics import Unreadable
+from hisa.tasks.needs import expect_apps
+from hisa.tasks.problems import problems, urls
+from hisa.tasks.setup.started import expect_running, forget
 
 __all__ = ["TaskScorer", "must_be_possible"]
 
@@ -33,7 +37,8 @@ def must_be_possible(task: Task) -> None:
         UsageError: all that is missing or wrong.
     """
     if lacking := problems(task):
-        raise UsageError(f"task {task.id!r} cannot be run here: {'; '.join(lacking)}")
+        fix = TASKS_EXTRA if any(TASKS_EXTRA in one for one in lacking) else ""
+        raise UsageError(f"task {task.id!r} cannot be run here: {'; '.join(lacking)}", fix=fix)
 
 
 class TaskScorer:
@@ -67,14 +72,19 @@ class TaskScorer:
             EnvironmentFailed: the initial state cannot be reached.
         """
         must_be_possible(task)
+        for url in urls(task):
+            if not self._cache.holds(url):
+                expect_public(url, self._cache.allowed)
+        await expect_apps(task, environment)
         with self._context(task, environment, "prepare") as context:
-            for number, raw in enumerate(task.setup, 1):
-                try:
-                    await _set_up(context, raw)
-                except EnvironmentFailed as error:
-                    raise EnvironmentFailed(
-                        f"setup step {number} of task {task.id!r}: {error}", fix=error.fix
-                    ) from error
+            try:
+                for number, raw in enumerate(task.setup, 1):
+                    with _named(f"setup step {number} of task {task.id!r}"):
+                        await _set_up(context, raw)
+                with _named(f"setup of task {task.id!r}"):
+                    await expect_running(context)
+            finally:
+                await forget(context)
         if not context.instruction:
             return task
         self._emit(Instructed(instruction=context.instruction))
@@ -83,7 +93,11 @@ class TaskScorer:
     async def score(
         self, task: Task, environment: Environment, status: ExitStatus
     ) -> tuple[float | None, str]:
-        """The score, and one line why; None where the task has no check or a broken one."""
+        """The score, and one line why; None where the task has no check or a broken one.
+
+        Raises:
+            EnvironmentFailed: the machine does not answer.
+        """
         if task.check is None:
             return None, "the task has no check"
         with self._context(task, environment, "score") as context:
@@ -91,8 +105,9 @@ class TaskScorer:
                 if "func" in task.check:
                     return await evaluate(context, status)
                 return await _own_checks(context, task.check)
-            except BadRules as error:
-                return None, f"not scored: {error}"
+            except (UsageError, ModelFacingError, OSError) as error:
+                helps = getattr(error, "fix", "")
+                return None, f"not scored: {error}{f'; {helps}' if helps else ''}"
 
     @contextmanager
     def _context(self, task: Task, environment: Environment, phase: Phase) -> Iterator[Context]:
@@ -106,6 +121,24 @@ class TaskScorer:
                 password=self._password,
                 pause=self._pause,
             )
+
+
+@contextmanager
+def _named(what: str) -> Iterator[None]:
+    """Inside, an error says which part of the setup it is of.
+
+    Raises:
+        UsageError: the task file is at fault.
+        EnvironmentFailed: anything else that keeps the machine from its initial state.
+    """
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"{what}: {error}", fix=error.fix) from error
+    except OperatorError as error:
+        raise EnvironmentFailed(f"{what}: {error}", fix=error.fix) from error
+    except (ModelFacingError, OSError, Unreadable) as error:
+        raise EnvironmentFailed(f"{what}: {error}") from error
 
 
 async def _set_up(context: Context, raw: Mapping[str, Any]) -> None:

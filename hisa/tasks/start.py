@@ -17,6 +17,7 @@ from pydantic import BaseModel, Field, ValidationError
 from hisa import __version__
 from hisa.errors import EnvironmentFailed
 from hisa.events import Emit, Fingerprinted, StartFile
+from hisa.patience import patience
 from hisa.protocols import Environment, ExitStatus, Scorer, Task
 from hisa.tasks import inventory
 
@@ -101,7 +102,7 @@ async def _ask(task: Task, environment: Environment) -> _Answer:
         inspect.getsource(inventory),
         json.dumps(named_paths(task)),
     ]
-    done = await environment.execute(line, timeout=_SECONDS, limit=_ANSWER_CHARACTERS)
+    done = await environment.execute(line, timeout=patience(_SECONDS), limit=_ANSWER_CHARACTERS)
     if done.timed_out or done.exit_code != 0:
         said = (done.error.strip().splitlines() or [f"exit status {done.exit_code}"])[-1]
         raise EnvironmentFailed(f"{environment.name} does not tell what is on it: {said}")

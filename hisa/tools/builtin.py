@@ -22,18 +22,15 @@ COMMAND_OUTPUT = 8_000
 async def gui_action(code: str, context: ToolContext) -> Outcome:
     """Act on the screen with PyAutoGUI source.
 
-    Calls that are understood, with literal arguments only: click, doubleClick, tripleClick,
-    rightClick, middleClick, moveTo, dragTo, scroll, hscroll, write, press, hotkey, keyDown, keyUp,
-    mouseDown, mouseUp, sleep. Several calls are separated by semicolons; nothing else is accepted:
-    no variables, no imports, no other functions.
+    Only these calls, with literal arguments, separated by semicolons: click, doubleClick,
+    tripleClick, rightClick, middleClick, moveTo, dragTo, scroll, hscroll, write, press, hotkey,
+    keyDown, keyUp, mouseDown, mouseUp, sleep.
 
-    Put X_COORD, Y_COORD where a position has to be found and say in `description` what is there;
-    a drag's end is X_COORD_2, Y_COORD_2 with `description_2`. Plain numbers are pixels of the
-    screenshot; reuse numbers from the history when you come back to the same place. Click and type
-    in one call when both belong together.
+    Put X_COORD, Y_COORD where a place has to be found, X_COORD_2, Y_COORD_2 at a drag's end. Plain
+    numbers are pixels of the screenshot: reuse those of steps that succeeded. Click and type in
+    one call when both belong together.
 
     Examples:
-        pyautogui.click(X_COORD, Y_COORD)
         pyautogui.click(X_COORD, Y_COORD); pyautogui.write('Quarterly total')
         pyautogui.hotkey('ctrl', 's')
         pyautogui.moveTo(X_COORD, Y_COORD); pyautogui.dragTo(X_COORD_2, Y_COORD_2, duration=0.5)
@@ -50,8 +47,8 @@ async def gui_action(code: str, context: ToolContext) -> Outcome:
 async def bash_execution(command: str, context: ToolContext) -> Outcome:
     """Run a bash command on the desktop's machine and read its output and exit status.
 
-    Each call starts a new shell in the home folder; nothing stays but files. Commands end after
-    120 seconds; start programs with windows in the background, as in `setsid -f mousepad`.
+    Each call is a new shell in the home folder, ended after 120 seconds. Start programs with
+    windows in the background: `setsid -f mousepad`.
     """
     result = await context.environment.execute(
         command, timeout=COMMAND_SECONDS, limit=COMMAND_OUTPUT

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from hisa.bench.suites import open_suite
+from hisa.bench.suites import left_out_line, open_suite
+from hisa.cli.suite import tasks
 from hisa.errors import UsageError
+from hisa.tasks.metrics import METRICS
 from tests.bench_suite.forms import write_task
 from tests.tasks.pages import needs_pages
 
@@ -96,8 +100,11 @@ def test_the_pages_of_miniwob_are_a_suite_of_their_own() -> None:
         ["click-test", "login-user"],
         {},
     )
-    with pytest.raises(UsageError, match="no task 'moving-items' in 'miniwob'"):
-        open_suite("miniwob:moving-items")
+    for asked in (("miniwob:moving-items", []), ("miniwob", ["moving-items"])):
+        with pytest.raises(
+            UsageError, match=r"task 'moving-items' of 'miniwob' is left out: .{10}"
+        ):
+            open_suite(*asked)
     with pytest.raises(UsageError, match="no task 'enter-date'"):
         open_suite("miniwob:click-test", ["enter-date"])
 
@@ -115,3 +122,51 @@ def test_a_missing_or_empty_folder_is_refused(tmp_path: Path) -> None:
         open_suite(f"own:{tmp_path / 'none'}")
     with pytest.raises(UsageError, match="0 files and no task"):
         open_suite(f"own:{tmp_path}")
+
+
+def write_osworld(folder: Path, name: str, func: str) -> None:
+    tree = {"id": name, "instruction": "Do it.", "config": [], "evaluator": {"func": func}}
+    (folder / "calc").mkdir(exist_ok=True)
+    (folder / "calc" / f"{name}.json").write_text(json.dumps(tree))
+
+
+def test_left_out_tasks_are_one_line_with_a_command_that_lists_them(tmp_path: Path) -> None:
+    write_osworld(tmp_path, "good", "infeasible")
+    for number in range(30):
+        write_osworld(tmp_path, f"bad{number}", "compare_dreams")
+    write_osworld(tmp_path, "odd", "compare_nightmares")
+    suite = open_suite(f"osworld:{tmp_path}")
+    line = left_out_line(suite)
+    assert "\n" not in line
+    assert "left out: 31 task files (30 of them: no metric 'compare_dreams' here" in line
+    assert line.endswith(f"hisa bench tasks osworld:{tmp_path} --left-out")
+    ran = CliRunner().invoke(tasks, [suite.name, "--left-out"])
+    assert ran.stdout.count("no metric 'compare_dreams'") == 30
+    assert left_out_line(open_suite(f"osworld:{tmp_path}", ["good"])) == line
+
+
+def test_a_task_that_is_left_out_says_why(tmp_path: Path) -> None:
+    write_osworld(tmp_path, "good", "infeasible")
+    write_osworld(tmp_path, "bad", "compare_dreams")
+    (tmp_path / "calc" / "torn.json").write_text("{")
+    for name, why in (("bad", "no metric 'compare_dreams'"), ("torn", "not valid JSON")):
+        with pytest.raises(UsageError, match=f"task '{name}' of .* is left out: .*{why}") as caught:
+            open_suite(f"osworld:{tmp_path}", [name])
+        assert caught.value.fix == f"hisa bench tasks osworld:{tmp_path} --left-out"
+    (tmp_path / "calc" / "good.json").unlink()
+    with pytest.raises(UsageError, match=r"task 'bad' of .* is left out"):
+        open_suite(f"osworld:{tmp_path}", ["bad"])
+    with pytest.raises(UsageError, match="2 files and no task to run; the first: no metric"):
+        open_suite(f"osworld:{tmp_path}")
+
+
+def test_a_missing_library_is_said_with_the_command_that_adds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metric = METRICS.get("compare_table")
+    assert metric is not None
+    monkeypatch.setitem(METRICS._known, "compare_table", replace(metric, needs=("no_library",)))
+    write_osworld(tmp_path, "sheet", "compare_table")
+    with pytest.raises(UsageError, match="compare_table needs no_library") as caught:
+        open_suite(f"osworld:{tmp_path}")
+    assert caught.value.fix == "hisa install tasks"

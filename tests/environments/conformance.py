@@ -94,6 +94,14 @@ class Conformance:
         seen = await environment.observe(elements=True)
         assert (seen.elements is not None) == ("elements" in environment.capabilities)
 
+    async def test_complete_elements_are_the_same_in_the_next_look(
+        self, environment: Environment
+    ) -> None:
+        first = await seen_when(environment, lambda seen: seen.complete)
+        assert first.complete
+        again = await seen_when(environment, lambda seen: seen.complete)
+        assert first.all_elements == again.all_elements
+
     async def test_pointer_goes_where_it_is_sent(self, environment: Environment) -> None:
         await environment.act([Move(at(33, 44)), Move(at(211, 122))])
         cursor = (await environment.observe()).cursor

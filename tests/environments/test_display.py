@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -66,6 +68,65 @@ class TestDisplay(Conformance, CommandConformance):
         assert done.exit_code != 0
         assert done.output == f"{folder}\n"
         assert (folder / "inside").read_text() == "in\n"
+
+
+async def test_command_opens_a_window_that_stays(
+    environment: DisplayEnvironment, display: str
+) -> None:
+    before = await environment.observe()
+    started = await environment.execute("mousepad >/dev/null 2>&1 & echo started")
+    assert started.output == "started\n"
+    for _ in range(100):
+        after = await environment.observe()
+        if after.screenshot.sha256 != before.screenshot.sha256:
+            break
+        await asyncio.sleep(0.1)
+    assert after.screenshot.sha256 != before.screenshot.sha256
+    tree = subprocess.check_output(["xwininfo", "-display", display, "-root", "-tree"], text=True)  # noqa: ASYNC221
+    assert "Mousepad" in tree
+
+
+async def test_no_key_and_no_session_bus_reach_a_command(
+    display: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bus = folder / "bus"
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(bus))
+        listening.listen(1)
+        for name in ("OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "MY_TOKEN", "HISA_GUEST_TOKEN"):
+            monkeypatch.setenv(name, "planted-secret")
+        monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", f"unix:path={bus}")
+        async with DisplayEnvironment(display, folder=folder) as environment:
+            done = await environment.execute("env; cat /proc/*/environ | tr '\\0' '\\n'; ls /run")
+            guest = Path(f"/proc/{environment.guest_pid}/environ").read_bytes()  # noqa: ASYNC240
+    assert b"planted-secret" not in guest
+    assert "DISPLAY=" in done.output
+    assert "planted-secret" not in done.output
+    assert "DBUS_SESSION_BUS_ADDRESS" not in done.output
+
+
+class Uncaged(DisplayEnvironment):
+    """As where bubblewrap is not installed."""
+
+    @property
+    def caged(self) -> bool:
+        return False
+
+
+async def test_without_bubblewrap_keys_and_keyring_are_still_kept(
+    display: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "planted-secret")
+    number = {"x86_64": 250, "aarch64": 219}[os.uname().machine]
+    program = f"import ctypes; print(ctypes.CDLL(None).syscall({number}, 0, -3, 0))"
+    ours = ctypes.CDLL(None).syscall(number, 0, -3, 0)
+    assert ours > 0
+    async with Uncaged(display, folder=folder) as environment:
+        keyring = await environment.execute(["/usr/bin/python3", "-c", program])
+        variables = await environment.execute("env; cat /proc/$PPID/environ")
+    assert int(keyring.output) not in (-1, ours)
+    assert "DISPLAY=" in variables.output
+    assert "planted-secret" not in variables.output
 
 
 class _Recording:

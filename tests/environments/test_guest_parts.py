@@ -9,7 +9,9 @@ import pytest
 
 from hisa.actions.keys import KEY_NAMES
 from hisa.environments.guest.keys import NAMED_KEYS, keysym_of_character, keysym_of_key
+from hisa.environments.guest.node import Box, Node
 from hisa.environments.guest.once import Once
+from hisa.environments.guest.places import straighten
 from hisa.environments.guest.roles import ROLES, STATES, role_name, state_names
 
 UNTYPED = {
@@ -88,3 +90,30 @@ def test_old_answers_are_forgotten() -> None:
         once.run(str(number), lambda number=number: number)  # type: ignore[misc]
     assert once.run("3", lambda: 9) == 3
     assert once.run("0", lambda: 9) == 9
+
+
+def _part(role: str, box: Box, *children: Node) -> Node:
+    states = frozenset({"showing", "visible"})
+    return Node(
+        *(":1", "/1", "/0", 0, len(children), frozenset(), "", role, "", states),
+        box=box,
+        children=list(children),
+    )
+
+
+def test_only_what_leaves_its_holder_as_told_is_moved() -> None:
+    """LibreOffice tells its own parts without the menu bar above, the toolkit's as they are."""
+    name_box = _part("text", (4, 126, 130, 160))
+    field = _part("panel", (4, 101, 166, 135), _part("panel", (4, 126, 166, 160), name_box))
+    add = _part("push button", (108, 675, 132, 699))
+    tabs = _part("panel", (0, 650, 138, 673), _part("panel", (0, 675, 138, 699), add))
+    bar = _part(
+        "tool bar", (0, 99, 1221, 141), field, button := _part("push button", (174, 105, 199, 132))
+    )
+    pane = _part("root pane", (0, 21, 1280, 695), bar, tabs)
+    straighten(_part("frame", (0, 0, 1280, 720), _part("panel", (0, 46, 1280, 720), pane)))
+    assert pane.box == (0, 46, 1280, 720)
+    assert name_box.box == (4, 126, 130, 160)
+    assert add.box == (108, 675, 132, 699)
+    assert button.box == (174, 130, 199, 157)
+    assert (button.moved, name_box.moved) == ((0, 25), (0, 0))

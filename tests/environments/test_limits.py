@@ -9,18 +9,23 @@ import select
 import signal
 import textwrap
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
-from hisa.config import LimitSettings
+from hisa.config import LimitSettings, load
 from hisa.environments.desktop import DesktopEnvironment
-from hisa.environments.runtime import DesktopRuntime, namespaces
-from hisa.environments.runtime.state import Handle, is_alive
+from hisa.environments.runtime import DesktopRuntime, list_desktops, namespaces
+from hisa.environments.runtime.state import Handle, is_alive, owner
+from hisa.environments.runtime.theirs import owned
 from hisa.environments.runtime.warden import children, first_inside
 from hisa.errors import EnvironmentFailed
 from hisa.geometry import Size
-from hisa.protocols import CommandResult
+from hisa.protocols import CommandResult, Task
+from hisa.runs.log import RunLog
+from hisa.runs.read import load_run
+from hisa.wiring import open_agent
 
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
 
@@ -122,10 +127,16 @@ class TestRefused:
         self, desktop: DesktopEnvironment
     ) -> None:
         done = await desktop.execute(
-            "p=$(pgrep -fo '^/usr/bin/python3 -m guest'); cat /proc/$p/environ; head -c1 /proc/$p/mem"
+            "cd /proc/$(pgrep -fo '^/usr/bin/python3 -m guest') && cat environ; head -c1 mem"
         )
         assert done.output == ""
         assert "denied" in done.error
+
+    async def test_private_files_of_the_host_outside_home(
+        self, desktop: DesktopEnvironment
+    ) -> None:
+        done = await desktop.execute("cat /etc/shadow /etc/gshadow")
+        assert done.output == ""
 
 
 class TestLimits:
@@ -191,7 +202,9 @@ class TestLimits:
         service = b"[D-BUS Service]\nName=x.Flood\nExec=/bin/sh /home/user/flood\n"
         await desktop.write_file("/home/user/flood", flood)
         await desktop.write_file(f"/home/user/{services}/x.Flood.service", service)
-        to_bus = "dbus-send --session --print-reply --dest=org.freedesktop.DBus /"
+        to_bus = (
+            "dbus-send --session --print-reply --reply-timeout=3000 --dest=org.freedesktop.DBus /"
+        )
         await desktop.execute(f"{to_bus} org.freedesktop.DBus.ReloadConfig")
         await desktop.execute(
             f"{to_bus} org.freedesktop.DBus.StartServiceByName string:x.Flood uint32:0"
@@ -269,3 +282,39 @@ def _ends(process: int) -> bool:
     readable, _, _ = select.select([process], [], [], 60.0)
     os.close(process)
     return bool(readable)
+
+
+async def test_run_says_which_limit_ended_its_desktop(tmp_path: Path) -> None:
+    hog = "import os; [os.fork() for _ in '12']; k = os.urandom(1 << 20) * 250; input()"
+    task = Task("t", f'Run the command `tail -f /dev/null | python3 -c "{hog}"`.')
+    settings = load(
+        assignments=[
+            "patterns.enabled=false",
+            "environment.limits.memory_mb=512",
+            "environment.width=640",
+            "environment.height=480",
+            "run.max_steps=3",
+        ],
+        environ={},
+    )
+    with RunLog.create(tmp_path, task, settings=settings.model_dump(mode="json")) as log:
+        async with open_agent(settings, task, log) as agent:
+            known = [owner(handle) for handle in list_desktops()]
+            assert log.id in {one.run for one in known if one}
+            result = await agent.run(task)
+    assert result.status == "environment_error"
+    assert "environment.limits.memory_mb is 512" in result.message
+    assert load_run(log.folder).manifest.exit_status == "environment_error"
+
+
+async def test_what_the_user_owns_is_found_and_the_systems_is_not(tmp_path: Path) -> None:
+    """Without root everything of the user's; of root's, what others may not read."""
+    for name in ("open", "closed"):
+        (tmp_path / name / "within").mkdir(parents=True)
+        (tmp_path / name / "within" / "file").write_text("x")
+    (tmp_path / "closed").chmod(0o700)
+    (tmp_path / "link").symlink_to("open")
+    where = str(tmp_path).lstrip("/")
+    found = {path.rpartition("/")[2] for path in owned([where], os.getuid())}
+    assert found == ({"closed"} if os.getuid() == 0 else {"open", "closed"})
+    assert owned([where], os.getuid() + 1) == []

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from hisa.actions import Move, Press, Write
+from hisa.environments.remote import RemoteEnvironment
 from hisa.environments.stock_desktop import Reply
 from hisa.environments.stock_guest import Fault, StockGuest
 from hisa.environments.transport import Guest, HisaTransport, StockTransport, connect
@@ -122,6 +124,68 @@ async def test_picture_that_never_comes_is_a_broken_machine(answer: tuple[int, s
         await guest.close()
 
 
+def _seen(**more: object) -> Answer:
+    """What a guest answers to a look; one black pixel."""
+    header = {"screen": [1, 1], "format": "raw", "cursor": [0, 0], "windows": [], **more}
+    text = json.dumps(header).encode()
+    return (200, "application/octet-stream", struct.pack(">I", len(text)) + text + bytes(3))
+
+
+@pytest.mark.parametrize(
+    ("told", "complete"),
+    [
+        ({"elements": None}, True),
+        ({"elements": [], "complete": True}, True),
+        ({"elements": [], "complete": False}, False),
+        ({"elements": []}, False),
+        ({"elements": [], "complete": "yes"}, False),
+    ],
+)
+async def test_elements_are_complete_only_where_the_guest_says_so(
+    told: dict[str, object], complete: bool
+) -> None:
+    with scripted({"/hisa/observe": [_seen(**told)]}) as server:
+        guest = Guest("guest", url=server.url)
+        look = await HisaTransport(guest).look(elements=True, settle=0)
+        await guest.close()
+    assert look.complete == complete
+
+
+@pytest.mark.parametrize(
+    ("tree", "windows", "complete"),
+    [
+        ('<desktop-frame name="main"/>', "", True),
+        ('<desktop-frame name="main"/>', "0x1 0 app.App host Title", False),
+        ('<desktop-frame name="main" partial="true"/>', "", False),
+    ],
+)
+async def test_a_stock_tree_is_complete_where_it_came_whole(
+    tree: str, windows: str, complete: bool
+) -> None:
+    answers = {
+        "/accessibility": [(200, JSON, json.dumps({"AT": tree}).encode())],
+        "/execute": [_ran(output=windows)],
+        "/screenshot": [(200, PNG, _png())],
+    }
+    with scripted(answers) as server:
+        guest = Guest("guest", url=server.url)
+        look = await StockTransport(guest).look(elements=True, settle=0)
+        await guest.close()
+    assert (look.elements, look.complete) == ((), complete)
+
+
+async def test_partial_elements_are_asked_for_again_with_more_patience() -> None:
+    answers = [_seen(elements=[], complete=False), _seen(elements=[], complete=True)]
+    said = json.dumps({"protocol": 1, "capabilities": ["elements"]}).encode()
+    routes = {"/hisa/capabilities": [(200, JSON, said)], "/hisa/observe": [answers[1], *answers]}
+    with scripted(routes) as server:
+        async with RemoteEnvironment(server.url, token="") as environment:
+            server.asked.clear()
+            assert (await environment.observe(elements=True)).complete
+            assert (await environment.observe(elements=True)).complete
+            assert server.asked.count("/hisa/observe") == 3
+
+
 async def test_lost_answer_of_a_stock_act_is_not_asked_for_again() -> None:
     with scripted({"/execute": [(0, "", b"")]}) as server:
         guest = Guest("guest", url=server.url)
@@ -177,7 +241,8 @@ def test_tree_of_both_families(state: str, component: str) -> None:
         '<label name="no place" st:showing="true"/>'
         "</frame></application></desktop-frame>"
     )
-    window, button = parse_tree(xml)
+    (window, button), complete = parse_tree(xml)
+    assert complete
     assert (window.role, window.name) == ("frame", "Window")
     assert button.role == "push button"
     assert button.box == Box(10, 20, 40, 60, "screen")
@@ -200,4 +265,4 @@ def test_hostile_tree_is_refused(xml: str) -> None:
 
 
 def test_deep_tree_is_walked() -> None:
-    assert parse_tree("<a>" * 5000 + "</a>" * 5000) == ()
+    assert parse_tree("<a>" * 5000 + "</a>" * 5000).elements == ()

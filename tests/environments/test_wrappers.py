@@ -6,7 +6,7 @@ import pytest
 
 from hisa.actions import Click, Move, Write
 from hisa.config import EnvironmentSettings
-from hisa.environments.confirm import ConfirmedEnvironment
+from hisa.environments.confirm import Answer, ConfirmedEnvironment, Question
 from hisa.environments.fake import FakeEnvironment
 from hisa.environments.open import open_environment
 from hisa.environments.probe import probe
@@ -19,19 +19,22 @@ from hisa.protocols import CommandResult
 class Person:
     """Answers as told and remembers the questions."""
 
-    def __init__(self, *answers: bool) -> None:
+    def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)
-        self.asked: list[str] = []
+        self.asked: list[Question] = []
 
-    async def __call__(self, question: str) -> bool:
+    async def __call__(self, question: Question) -> Answer:
         self.asked.append(question)
         return self.answers.pop(0)
+
+
+NO, YES = Answer("refuse"), Answer("once")
 
 
 async def test_refusal_stops_the_act_and_is_recorded() -> None:
     events: list[Event] = []
     inner = FakeEnvironment(commands={"ls": CommandResult(0, "a")})
-    person = Person(False, True, False, True, False)
+    person = Person(NO, YES, NO, YES, NO)
     async with ConfirmedEnvironment(inner, ask=person, emit=events.append) as asked:
         with pytest.raises(ActionRefused, match="refused"):
             await asked.act([Click(Point(5, 6, "screen"))])
@@ -44,8 +47,31 @@ async def test_refusal_stops_the_act_and_is_recorded() -> None:
         await asked.observe()
     assert inner.acted == [Move(Point(5, 6, "screen")), Write("x")]
     assert [e.allowed for e in events if isinstance(e, Confirmed)] == [False, True] * 2 + [False]
-    assert person.asked[0] == "pyautogui.click(5, 6)"
-    assert person.asked[2:] == ["$ ls -l", "$ ls", "write 3 bytes to /tmp/x"]
+    assert person.asked[0] == Question("acts", "pyautogui.click(5, 6)")
+    asked_for = [(question.deed, question.what) for question in person.asked[2:]]
+    assert asked_for == [
+        ("commands", "$ ls -l"),
+        ("commands", "$ ls"),
+        ("files", "write 3 bytes to /tmp/x"),
+    ]
+
+
+async def test_always_holds_for_one_kind_alone() -> None:
+    inner = FakeEnvironment(commands={"ls": CommandResult(0, "a")})
+    person = Person(Answer("kind"), NO)
+    async with ConfirmedEnvironment(inner, ask=person, emit=lambda _: None) as asked:
+        for _ in range(3):
+            assert (await asked.execute("ls")).output == "a"
+        with pytest.raises(ActionRefused):
+            await asked.act([Write("x")])
+    assert [question.deed for question in person.asked] == ["commands", "acts"]
+
+
+async def test_word_to_the_agent_is_what_it_reads() -> None:
+    person = Person(Answer("refuse", "use the menu instead"))
+    asked = ConfirmedEnvironment(FakeEnvironment(), ask=person, emit=lambda _: None)
+    with pytest.raises(ActionRefused, match="says: use the menu instead"):
+        await asked.act([Write("x")])
 
 
 @pytest.mark.parametrize(

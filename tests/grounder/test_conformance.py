@@ -34,8 +34,8 @@ def look() -> Observation:
 
 
 def seeing_model(request: ModelRequest) -> str:
-    """A model that knows this screen, and answers in pixels of the picture it was sent."""
-    width, height = 1288, 728
+    """A model that knows this screen; it stands in the picture it was sent as models see it."""
+    width, height = 1280, 720
     known = {"the Save button": SAVE, "the Cancel button": CANCEL}
     for description, (left, top, wide, high) in known.items():
         if description in request.text:

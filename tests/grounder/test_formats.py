@@ -10,6 +10,7 @@ from PIL import Image
 from hisa.errors import ConfigError, NotFound
 from hisa.geometry import Point, Size
 from hisa.grounder.formats import FORMATS, GTA1Format, open_format, smart_resize
+from hisa.models.profiles import find
 from hisa.observation import Screenshot
 from hisa.protocols import ImagePart, TextPart
 
@@ -62,21 +63,45 @@ def test_a_resized_picture_is_left_alone(width: int, height: int) -> None:
 
 def test_gta1_is_asked_in_the_size_that_is_sent() -> None:
     screenshot = Screenshot(Image.new("RGB", (1280, 720), "white"))
-    sent, (system, user) = GTA1Format().prepare(screenshot, "the Save button")
-    assert sent.size == Size(1288, 728)
+    shown, (system, user) = GTA1Format().prepare(screenshot, "the Save button")
+    assert shown == Size(1280, 720)
     (text,) = system.parts
     assert isinstance(text, TextPart)
     assert text.text.splitlines()[0] == "# Element locator"
     assert "728 pixels high" in text.text
     assert "1288 pixels wide" in text.text
     assert "(x,y)" in text.text
-    assert user.parts == (ImagePart(sent), TextPart("the Save button"))
+    picture, asked = user.parts
+    assert asked == TextPart("the Save button")
+    assert isinstance(picture, ImagePart)
+    sent = picture.image.pixels
+    assert sent.size == (1288, 728)
+    assert sent.crop((0, 0, 1280, 720)).tobytes() == screenshot.pixels.tobytes()
+    assert sent.crop((1280, 0, 1288, 728)).getextrema() == ((0, 0),) * 3
+    assert sent.crop((0, 720, 1288, 728)).getextrema() == ((0, 0),) * 3
 
 
 def test_a_picture_of_the_right_size_is_sent_as_it_is() -> None:
     screenshot = Screenshot(Image.new("RGB", (1288, 728)))
-    sent, _ = GTA1Format().prepare(screenshot, "x")
-    assert sent is screenshot
+    shown, (_, user) = GTA1Format().prepare(screenshot, "x")
+    assert shown == screenshot.size
+    assert user.parts[0] == ImagePart(screenshot)
+
+
+def test_a_picture_without_room_beside_it_is_brought_to_the_servers_size() -> None:
+    screenshot = Screenshot(Image.new("RGB", (4100, 2161)))
+    shown, (_, user) = GTA1Format().prepare(screenshot, "x")
+    assert shown == smart_resize(screenshot.size, min_pixels=MIN, max_pixels=GTA1_MAX)
+    assert isinstance(user.parts[0], ImagePart)
+    assert user.parts[0].image.size == shown
+
+
+@given(st.integers(30, 300), st.integers(30, 300))
+def test_the_server_leaves_every_picture_that_it_gets_as_it_is(width: int, height: int) -> None:
+    _, (_, user) = GTA1Format().prepare(Screenshot(Image.new("RGB", (width, height))), "x")
+    assert isinstance(user.parts[0], ImagePart)
+    size = user.parts[0].image.size
+    assert smart_resize(size, min_pixels=MIN, max_pixels=GTA1_MAX) == size
 
 
 @pytest.mark.parametrize(
@@ -138,5 +163,38 @@ def test_junk_is_never_a_point(text: str) -> None:
 def test_formats_open_by_name() -> None:
     for name in FORMATS:
         assert open_format(name).name == name
-    with pytest.raises(ConfigError, match="known are gta1"):
+    with pytest.raises(ConfigError, match="known are auto, gta1, thousand, unit"):
         open_format("nosuch")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "point"),
+    [
+        ("thousand", "(500,250)", Point(640, 180)),
+        ("thousand", "(1000, 1000)", Point(1279, 719)),
+        ("unit", "(0.5,0.25)", Point(640, 180)),
+    ],
+)
+def test_points_in_parts_of_the_picture(name: str, text: str, point: Point) -> None:
+    assert open_format(name).parse(text, Size(1280, 720)) == point
+
+
+@pytest.mark.parametrize(("name", "text"), [("thousand", "(1001,2)"), ("unit", "(640,360)")])
+def test_a_point_beyond_the_edge_is_not_found(name: str, text: str) -> None:
+    with pytest.raises(NotFound):
+        open_format(name).parse(text, Size(1280, 720))
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        ("HelloKKMe/GTA1-7B", "gta1"),
+        ("ByteDance-Seed/UI-TARS-1.5-7B", "gta1"),
+        ("Qwen/Qwen3-VL-8B-Instruct", "thousand"),
+        ("zai-org/GLM-4.5V", "thousand"),
+        ("moonshotai/Kimi-VL-A3B-Instruct", "unit"),
+        ("anything", "gta1"),
+    ],
+)
+def test_the_format_follows_the_models_name(model: str, name: str) -> None:
+    assert open_format("auto", find(model).coordinates).name == name

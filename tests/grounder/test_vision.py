@@ -7,8 +7,13 @@ from PIL import Image
 
 from hisa.errors import ModelUnavailable, NotFound
 from hisa.events import Event, GroundingFailed
-from hisa.geometry import Point
-from hisa.grounder.formats import GTA1Format
+from hisa.geometry import Point, Size
+from hisa.grounder.formats import (
+    GTA1_MAX_PIXELS,
+    GTA1_MIN_PIXELS,
+    GTA1Format,
+    smart_resize,
+)
 from hisa.grounder.vision import VisionGrounder
 from hisa.models.fakes import ScriptedModel
 from hisa.observation import Observation, Screenshot
@@ -26,8 +31,8 @@ def grounder(*replies: str | Exception) -> tuple[VisionGrounder, ScriptedModel, 
     return VisionGrounder(model, GTA1Format(), emit=events.append), model, events
 
 
-async def test_the_answer_is_mapped_back_from_the_picture_sent() -> None:
-    vision, model, _ = grounder("(644,364)")
+async def test_the_answer_is_a_pixel_of_the_screenshot() -> None:
+    vision, model, _ = grounder("(640,360)")
     grounded = await vision.resolve(call("the thing in the middle"), look())
     (place,) = grounded.places
     assert place.point == Point(640, 360, "image")
@@ -36,6 +41,20 @@ async def test_the_answer_is_mapped_back_from_the_picture_sent() -> None:
     assert request.role == "grounder"
     assert request.images == 1
     assert (request.max_tokens, request.temperature) == (32, 0.0)
+
+
+async def test_the_answer_is_mapped_back_from_a_picture_that_was_scaled() -> None:
+    picture = Image.new("RGB", (4112, 2170), "white")
+    seen = smart_resize(Size(*picture.size), min_pixels=GTA1_MIN_PIXELS, max_pixels=GTA1_MAX_PIXELS)
+    vision, _, _ = grounder(f"({seen.width / 2:g},{seen.height / 2:g})")
+    grounded = await vision.resolve(call("the thing in the middle"), scene(picture=picture))
+    assert grounded.places[0].point == Point(2056, 1085, "image")
+
+
+async def test_an_answer_beside_the_screenshot_is_not_found() -> None:
+    vision, _, _ = grounder("(1284,100)", "(100,724)")
+    with pytest.raises(NotFound, match="outside the screen"):
+        await vision.resolve(call("the thing in the corner"), look())
 
 
 async def test_an_unreadable_answer_is_told_so_once() -> None:
@@ -52,7 +71,7 @@ async def test_an_unreadable_answer_is_told_so_once() -> None:
 
 async def test_two_unreadable_answers_are_not_found() -> None:
     vision, model, events = grounder("", "(5000,1)")
-    with pytest.raises(NotFound, match="outside the picture of 1288x728"):
+    with pytest.raises(NotFound, match="outside the screen of 1280x720"):
         await vision.resolve(call("the corner"), look())
     assert len(model.requests) == 2
     assert isinstance(events[0], GroundingFailed)

@@ -4,9 +4,10 @@ import asyncio
 
 import pytest
 
-from hisa.errors import BudgetExceeded, ConfigError
+from hisa.errors import BudgetExceeded
 from hisa.models.budget import Budget, BudgetedModel
 from hisa.models.fakes import FunctionModel, ScriptedModel
+from hisa.models.families import BUILT_IN, REFERENCE
 from hisa.models.ledger import Ledger
 from hisa.models.profiles import Profile, find
 from hisa.models.tokens import estimate_input
@@ -151,10 +152,25 @@ def test_a_wait_must_fit() -> None:
     Budget(clock=clock).check_wait(1e9)
 
 
-def test_dollars_need_a_price() -> None:
-    with pytest.raises(ConfigError, match=r"'scripted' \(profile 'default'\)") as caught:
-        _model(ScriptedModel([]), Budget(1.0), profile=find("anything"))
-    assert "run.budget_tokens" in caught.value.fix
+async def test_dollars_without_a_price_are_a_limit_of_tokens() -> None:
+    """Counted at what the dearest known model costs: rather too early than too late."""
+    assert REFERENCE.price
+    ledger, inner = Ledger(), ScriptedModel(["fits", "never asked for"])
+    model = BudgetedModel(inner, Budget(1.0), ledger=ledger, profile=find("anything"))
+    await model.complete(ask())
+    tokens = int(0.99e6 / REFERENCE.price.input)
+    ledger.add(spent(tokens_in=tokens, tokens_out=0, usd=None))
+    ledger.add(spent(usd=0.02))
+    with pytest.raises(BudgetExceeded, match=r"\$0\.0200 spent and \$0\.99\d+ counted for 1 calls"):
+        await model.complete(ask())
+    assert len(inner.requests) == 1
+
+
+def test_the_reference_is_the_dearest_known_price() -> None:
+    prices = [profile.price for profile in BUILT_IN if profile.price]
+    assert REFERENCE.price
+    assert all(REFERENCE.price.input >= price.input for price in prices)
+    assert all(REFERENCE.price.output >= price.output for price in prices)
 
 
 def test_a_server_of_ones_own_costs_nothing() -> None:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import base64
+import json
 from typing import Any
 
 import pytest
 
+from hisa.config import ModelSettings
 from hisa.models.encode import encode
 from hisa.models.profiles import Profile, find
 from hisa.protocols import ModelRequest
@@ -12,7 +14,7 @@ from tests.models.support import SCHEMA, ask, picture
 
 
 def _encode(request: ModelRequest, profile: Profile, max_tokens: int = 4096) -> dict[str, Any]:
-    return encode(request, profile, model="m", max_tokens=max_tokens)
+    return encode(request, profile, ModelSettings(model="m", max_tokens=max_tokens))
 
 
 def test_a_plain_model_gets_the_plain_parameters() -> None:
@@ -85,6 +87,11 @@ def test_the_answers_limit(asked: int, setting: int, sent: int) -> None:
 
 def test_the_answer_is_asked_to_fit_the_context() -> None:
     profile = Profile(name="small", context=3000, image_tokens=1000)
-    body = _encode(ask("x" * 4000, image=picture()), profile)
+    body = _encode(ask("word " * 1000, image=picture()), profile)
     assert 900 < body["max_tokens"] < 1000
     assert _encode(ask("x" * 40_000), profile)["max_tokens"] == 16
+
+
+def test_halves_of_characters_can_be_sent() -> None:
+    body = _encode(ask("half \ud83d", image=picture()), find("gpt-4o"))
+    assert "half \ufffd" in json.dumps(body, ensure_ascii=False).encode().decode()

@@ -8,6 +8,7 @@ import pytest
 
 from hisa.config import Settings
 from hisa.errors import BudgetExceeded, ConfigError, ModelUnavailable
+from hisa.events import Noted
 from hisa.models.budget import Budget
 from hisa.models.faulty import FakeServer, Fault
 from hisa.models.ledger import Ledger
@@ -155,7 +156,6 @@ async def test_the_key_in_a_servers_answer_is_not_logged() -> None:
     [
         ({"model": "m", "profile": "none-such"}, "none-such"),
         ({"model": "m", "base_url": "nowhere"}, "base_url"),
-        ({"model": "m"}, "price of model 'm'"),
     ],
 )
 def test_what_cannot_work_is_said_at_once(planner: dict[str, Any], message: str) -> None:
@@ -166,3 +166,64 @@ def test_what_cannot_work_is_said_at_once(planner: dict[str, Any], message: str)
 def test_a_public_server_without_a_key() -> None:
     with pytest.raises(ModelUnavailable, match="OPENAI_API_KEY"):
         open_models(_settings(planner={"model": "gpt-5"}), Events(), Budget(), Ledger(), environ={})
+
+
+async def test_dollars_without_a_price_are_told_once_and_run() -> None:
+    events = Events()
+    models = {"planner": {"model": "mine"}, "state": {"model": "gpt-4o"}}
+    with FakeServer(["yes"]) as server:
+        async with _open(
+            _settings(**models), server.url, budget=Budget(1.0), events=events
+        ) as made:
+            assert (await made["planner"].complete(ask())).text == "yes"
+    (noted,) = [event for event in events.all if isinstance(event, Noted)]
+    assert noted.where == "budget"
+    assert noted.text.startswith("the price of mine is not known: the limit of $1 is kept as one")
+    assert "$15 in and $60 out per million (o1" in noted.text
+    assert events.calls[0].usd is None
+
+
+async def test_how_a_role_is_sampled_is_a_setting() -> None:
+    models = {
+        "planner": {"model": "mine", "temperature": 0.7, "top_p": 0.9, "seed": 3},
+        "state": {"model": "gpt-5", "temperature": 0.7, "seed": 3},
+        "judge": {"model": "claude-sonnet-4-5", "top_p": 0.9},
+    }
+    events = Events()
+    with FakeServer(["a", "b", "c"]) as server:
+        async with _open(_settings(**models), server.url, events=events) as made:
+            for role in ("planner", "state", "judge"):
+                await made[role].complete(ask(role=role))
+        sampled = [
+            {name: request.body[name] for name in ("temperature", "top_p", "seed")
+             if name in request.body}
+            for request in server.requests
+        ]  # fmt: skip
+    assert sampled == [{"temperature": 0.7, "top_p": 0.9, "seed": 3}, {}, {"top_p": 0.9}]
+    told = [event.text.partition(":")[0] for event in events.all if isinstance(event, Noted)]
+    assert told == ["models.state.temperature is not sent", "models.state.seed is not sent"]
+
+
+async def test_open_weights_cost_nothing_at_home_only() -> None:
+    home, away = Events(), Events()
+    settings = _settings(planner={"model": "Qwen/Qwen3-VL-8B-Instruct"})
+    with FakeServer(["a"]) as server:
+        async with _open(settings, server.url, budget=Budget(1.0), events=home) as made:
+            await made["planner"].complete(ask())
+            assert made.profiles["planner"].coordinates == "thousand"
+    assert home.calls[0].usd == 0.0
+    async with _open(settings, "https://models.example/v1", budget=Budget(1.0), events=away):
+        pass
+    assert [event.where for event in away.all if isinstance(event, Noted)] == ["budget"]
+
+
+async def test_cached_input_costs_what_the_profile_says() -> None:
+    events = Events()
+    reply = ModelReply("a", Usage(1_000_000, 0, cached_in=400_000))
+    with FakeServer([reply]) as server:
+        async with _open(
+            _settings(planner={"model": "gpt-4.1"}), server.url, events=events
+        ) as made:
+            await made["planner"].complete(ask())
+    assert events.calls[0].cached_in == 400_000
+    assert events.calls[0].usd == pytest.approx(0.6 * 2.00 + 0.4 * 0.50, rel=1e-4)

@@ -17,15 +17,26 @@ from hisa.models.profiles import BUILT_IN, Price, find, load
         ("openai/GPT-5", "gpt-5"),
         ("gpt-5-mini-2025-08-07", "gpt-5-mini"),
         ("gpt-5-pro", "reasoning"),
-        ("gpt-5.4", "reasoning"),
-        ("o3", "reasoning"),
-        ("o4-mini", "reasoning"),
+        ("gpt-5.4", "gpt-5.4"),
+        ("gpt-5.9", "reasoning"),
+        ("o3", "o3"),
+        ("o3-pro", "reasoning"),
+        ("o4-mini", "o4-mini"),
         ("gpt-4o-2024-08-06", "gpt-4o"),
-        ("gpt-4o-mini", "default"),
+        ("gpt-4o-mini", "gpt-4o-mini"),
+        ("gpt-4.1-mini-2025-04-14", "gpt-4.1-mini"),
+        ("anthropic/claude-sonnet-4.5", "claude-sonnet-4"),
+        ("claude-opus-4-6", "claude-opus-4.5"),
+        ("claude-opus-9", "claude"),
+        ("google/gemini-2.5-pro", "gemini-2.5-pro"),
+        ("gemini-9-ultra", "gemini"),
+        ("OpenGVLab/InternVL3-8B", "internvl"),
+        ("mistralai/Pixtral-12B-2409", "mistral"),
         ("computer-use-preview-2025-03-11", "computer-use-preview"),
         ("HelloKKMe/GTA1-7B", "gta1"),
-        ("Qwen/Qwen2.5-VL-7B-Instruct", "vllm"),
-        ("ByteDance-Seed/UI-TARS-1.5-7B", "vllm"),
+        ("Qwen/Qwen2.5-VL-7B-Instruct", "qwen2.5-vl"),
+        ("Qwen/Qwen3-VL-8B-Instruct", "qwen3-vl"),
+        ("ByteDance-Seed/UI-TARS-1.5-7B", "ui-tars-1.5"),
         ("offline", "offline"),
         ("anything", "default"),
     ],
@@ -40,8 +51,22 @@ def test_prices_of_the_papers_models() -> None:
     assert all(price and price.date for price in prices)
 
 
+def test_a_price_that_can_change_says_of_when_it_is() -> None:
+    for profile in BUILT_IN:
+        if profile.price and profile.price.output:
+            assert re.fullmatch(r"20\d\d-\d\d(-\d\d)?", profile.price.date), profile.name
+            assert profile.price.cached is None or profile.price.cached < profile.price.input
+
+
 def test_dollars_of_a_call() -> None:
     assert Price(input=1.25, output=10).usd(2_000_000, 100_000) == pytest.approx(3.5)
+
+
+def test_dollars_of_a_call_with_cached_input() -> None:
+    price = Price(input=2, output=8, cached=0.5)
+    assert price.usd(1_000_000, 0, 400_000) == pytest.approx(1.4)
+    assert price.usd(1_000_000, 0, 9_000_000) == pytest.approx(0.5)
+    assert Price(input=2, output=8).usd(1_000_000, 0, 400_000) == 2.0
 
 
 def test_reasoning_models_take_no_temperature() -> None:
@@ -93,7 +118,7 @@ def test_profiles_of_a_file_come_first(tmp_path: Path) -> None:
     assert find("gpt-5", extra=load(path)).name == "mine"
     assert find("gpt-5", str(path)).name == "mine"
     assert find("vendor/house-7b", str(path)).structured == "json_object"
-    assert find("o3", str(path)).name == "reasoning"
+    assert find("o3-pro", str(path)).name == "reasoning"
     assert find("x", "house", extra=load(path)).price == Price(
         input=0.1, output=0.2, date="2026-01-01"
     )
@@ -136,5 +161,5 @@ def test_the_example_in_the_documentation(tmp_path: Path) -> None:
 def test_the_documentation_lists_every_profile() -> None:
     page = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
     section = page.partition("## Profiles")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| `([\w-]+)` \|", section, re.M)
+    rows = re.findall(r"^\| `([\w.-]+)` \|", section, re.M)
     assert rows == [profile.name for profile in BUILT_IN]

@@ -36,11 +36,26 @@ def test_a_good_answer() -> None:
         ([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}, 3, {"x": 1}], "ab"),
         (None, ""),
         (17, ""),
-        ("\ud800x", "?x"),
+        ("\ud800x", "\ufffdx"),
     ],
 )
 def test_content_in_every_shape(content: object, text: str) -> None:
     assert read_answer(_saying(content)).text == text
+
+
+@pytest.mark.parametrize(
+    ("more", "cached"),
+    [
+        ({"prompt_tokens_details": {"cached_tokens": 5}}, 5),
+        ({"prompt_tokens_details": {"cached_tokens": 99}}, 7),
+        ({"prompt_cache_hit_tokens": 4}, 4),
+        ({"prompt_tokens_details": None}, 0),
+        ({"prompt_tokens_details": {"cached_tokens": "many"}}, 0),
+    ],
+)
+def test_what_came_from_the_cache(more: dict[str, object], cached: int) -> None:
+    body = _body(usage={"prompt_tokens": 7, "completion_tokens": 2, **more})
+    assert read_answer(body).usage == Usage(7, 2, cached)
 
 
 def test_a_refusal_is_text() -> None:

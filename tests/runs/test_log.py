@@ -287,3 +287,33 @@ def test_the_manifest_is_never_half_written(tmp_path: Path) -> None:
         assert (log.folder / "run.json").stat().st_ino != inode
         assert json.loads((log.folder / "run.json").read_text())["environment"] == "other"
     assert not list(log.folder.glob(".*.tmp"))
+
+
+def test_halves_of_characters_do_not_stop_a_log(tmp_path: Path) -> None:
+    with RunLog.create(tmp_path, Task("t", "half \ud83d"), models={"planner": "m\udcff"}) as log:
+        log.step = 1
+        log.emit(Planned(thought="a\ud800", tool="wait", input={"b\udfff": ["c\ud83d"]}))
+        log.emit(RunFinished(exit_status="succeeded", message="d\udc00"))
+    run = load_run(log.folder)
+    assert (run.manifest.task.instruction, run.message) == ("half \ufffd", "d\ufffd")
+    (planned,) = [event for event in run.events if isinstance(event, Planned)]
+    assert (planned.thought, planned.input) == ("a\ufffd", {"b\ufffd": ["c\ufffd"]})
+
+
+def test_a_variable_that_the_settings_name_holds_a_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOUSE", "of the rising sun")
+    settings = {"models": {"planner": {"api_key_env": "HOUSE"}, "state": None}}
+    with RunLog.create(tmp_path, Task("t", "x"), settings=settings) as log:
+        event = log.emit(Planned(thought="of the rising sun", tool="wait", input=""))
+    assert isinstance(event, Planned)
+    assert event.thought == "[redacted]"
+
+
+def test_a_run_that_an_older_version_left_open_is_closed_to_others(tmp_path: Path) -> None:
+    with RunLog.create(tmp_path, Task("t", "x")) as log:
+        folder = log.folder
+    folder.chmod(0o755)
+    RunLog.reopen(folder).close()
+    assert folder.stat().st_mode & 0o777 == 0o700

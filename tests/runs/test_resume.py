@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
+from hisa.environments.fake import FakeEnvironment
+from hisa.errors import EnvironmentFailed, UsageError
 from hisa.events import (
     Abstracted,
     Acted,
@@ -18,7 +20,8 @@ from hisa.events import (
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
-from hisa.runs.resume import ResumePoint, resume_point
+from hisa.runs.replay import replay
+from hisa.runs.resume import ResumePoint, resume_point, without_secrets
 from tests.runs.sample import TASK, build
 
 
@@ -111,3 +114,41 @@ def test_an_act_that_the_log_cut_is_marked(tmp_path: Path) -> None:
         step(log, 1, "x" * 50_000)
         step(log, 2, "y")
     assert [act.whole for act in point(log).acts] == [False, True]
+
+
+async def test_an_act_whose_secret_the_log_did_not_keep_is_not_done_again(tmp_path: Path) -> None:
+    with RunLog.create(tmp_path, Task("t", "Do it.")) as log:
+        log.emit(Observed(image="a" * 64, width=8, height=8, screen_width=8, screen_height=8))
+        step(log, 1, "pyautogui.press('down')")
+        step(log, 2, "pyautogui.write('ghp_abcdefghijklmnop0123')")
+    acts = point(log).acts
+    assert [act.redacted for act in acts] == [False, True]
+    async with FakeEnvironment() as machine:
+        with pytest.raises(EnvironmentFailed, match=r"step 2 .* held a secret"):
+            await replay(acts, machine, settle=0.0)
+        assert [action.kind for action in machine.acted] == ["press"]
+
+
+@pytest.mark.parametrize(
+    ("task", "settings", "part"),
+    [
+        (Task("t", "Log in; password: hunter2x"), {}, "instruction"),
+        (Task("t", "x", setup=({"run": "login --token abc123def"},)), {}, "set-up"),
+        (Task("t", "x", check={"url": "https://a:b1c2d3@h/"}), {}, "check"),
+        (Task("t", "x"), {"models": {"planner": {"base_url": "http://me:pw123@h/v1"}}}, "settings"),
+    ],
+)
+def test_a_run_whose_log_lacks_a_secret_does_not_go_on(
+    tmp_path: Path, task: Task, settings: dict[str, Any], part: str
+) -> None:
+    with RunLog.create(tmp_path, task, settings=settings) as log:
+        step(log, 1, "one")
+    with pytest.raises(UsageError, match=rf"its {part} held a secret"):
+        without_secrets(point(log))
+
+
+def test_a_run_without_secrets_goes_on(tmp_path: Path) -> None:
+    keys = {"models": {"planner": {"api_key_env": "OPENAI_API_KEY", "max_tokens": 4096}}}
+    with RunLog.create(tmp_path, TASK, settings=keys) as log:
+        step(log, 1, "one")
+    without_secrets(point(log))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +24,13 @@ def told(before: tuple[Element, ...], after: tuple[Element, ...], roi: Box | Non
 def test_nothing_is_told_where_elements_are_unknown() -> None:
     assert describe_changes(look(), look(elements=()), ROI) is None
     assert describe_changes(look(elements=()), look(), ROI) is None
+
+
+def test_nothing_is_gone_from_a_list_that_is_not_complete() -> None:
+    whole = look(elements=(SAVE, FAR), title="A")
+    partial = replace(look(elements=(FAR,), title="B"), complete=False)
+    assert describe_changes(whole, partial, ROI) == ("window: A -> B",)
+    assert describe_changes(partial, whole, ROI) == ("window: B -> A",)
 
 
 def test_windows_are_told_without_elements() -> None:

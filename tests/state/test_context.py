@@ -40,7 +40,11 @@ async def test_the_request_holds_task_summary_and_steps_and_no_picture() -> None
     assert request.text.startswith("# Context refinement\n")
     assert section(request, "task") == [TASK.instruction]
     assert section(request, "previous_summary") == ["Steps 1~0: nothing."]
-    assert section(request, "new_steps") == list(LINES)
+    assert section(request, "new_steps") == [
+        LINES[0],
+        LINES[1].replace("click(40, 50)", "click(…)"),
+        LINES[2],
+    ]
 
 
 async def test_the_first_summary_has_no_previous_one() -> None:
@@ -73,7 +77,7 @@ async def test_coordinates_outlive_a_model_that_always_drops_them() -> None:
     )
 
 
-@pytest.mark.parametrize("limit", [50, 120, 800])
+@pytest.mark.parametrize("limit", [100, 120, 800])
 async def test_a_verbose_model_is_bounded_and_keeps_coordinates(limit: int) -> None:
     model = FunctionModel(lambda request: "word " * 10_000)
     said = await refined(model, "old " * 5000, limit=limit)
@@ -87,11 +91,11 @@ async def test_without_an_answer_the_steps_speak_for_themselves(reply: str) -> N
     first = await refined(FunctionModel(lambda request: reply))
     assert first == (
         "Steps 1~3: gui_action pyautogui.click(131, 187): Succeeded. The menu is open; "
-        "gui_action pyautogui.click(40, 50): Failed. Nothing happened; "
+        "gui_action pyautogui.click(…): Failed. Nothing happened; "
         "bash_execution ls: Succeeded. exit 0; output: a"
     )
     later = await refined(FunctionModel(lambda request: reply), "Steps 1~9: Typed the name.")
-    assert "pyautogui.click(40, 50): Failed." in later
+    assert "pyautogui.click(…): Failed." in later
     assert "Earlier: Steps 1~9:" in later
     assert estimate_tokens(later) <= LIMIT
 
@@ -120,3 +124,24 @@ async def test_a_summary_cannot_close_its_section() -> None:
 async def test_a_spent_budget_comes_through() -> None:
     with pytest.raises(BudgetExceeded):
         await refined(ScriptedModel([BudgetExceeded("spent")]))
+
+
+@pytest.mark.parametrize("verdict", ["Failed.", "No visible change.", "Unexpected."])
+async def test_a_place_is_offered_again_only_where_its_click_had_its_effect(verdict: str) -> None:
+    lines = (LINES[0], history_line(2, click(40, 50), f"{verdict} It is grey.", limit=160))
+    model = ScriptedModel(
+        ["Steps 1~2: Menu with click(131, 187), then doubleClick(x=40, y=50.0); value (40, 50)."]
+    )
+    said = await refined(model, lines=lines)
+    (request,) = model.requests
+    assert "click(131, 187)" in request.text
+    assert "40, 50" not in request.text
+    assert said == "Steps 1~2: Menu with click(131, 187), then doubleClick; value (40, 50)."
+
+
+async def test_places_that_an_earlier_summary_kept_stay() -> None:
+    said = await refined(
+        ScriptedModel(["Steps 1~3: clicked at (300, 20), click(131, 187), click(9, 9)."]),
+        "Steps 1~1: Saved with click(300, 20).",
+    )
+    assert said == "Steps 1~3: clicked at (300, 20), click(131, 187), click."

@@ -123,12 +123,27 @@ async def test_levels_fill_as_the_run_goes_on() -> None:
         await run.step(click(number, 9), changed=True)
     view = run.state.view()
     assert view.step == 8
-    assert view.refined.startswith("Steps 1~5: went on; click(131, 187). Suggestion: Continue\n")
+    assert view.refined.startswith("Steps 1~5: went on; click. Suggestion: Continue\n")
     assert view.refined.endswith("; click(5, 9) the File menu")
     assert [line[:7] for line in view.steps] == ["Step 6:", "Step 7:"]
     assert view.notice == ""
     refined = [event for event in run.events if isinstance(event, Refined)]
     assert [(event.step, event.first, event.last) for event in refined] == [(5, 1, 5)]
+
+
+async def test_a_refinement_leaves_the_newest_line_until_the_next_step() -> None:
+    run = Driver(terse)
+    for number in range(1, 6):
+        await run.step(click(number, 9), changed=True)
+    assert [line[:7] for line in run.state.view().steps] == ["Step 5:"]
+    (request,) = (r for r in run.model.requests if "# Context refinement" in r.text)
+    assert all(f"Step {number}: " in request.text for number in range(1, 6))
+    await run.step(click(6, 9), changed=True)
+    assert [line[:7] for line in run.state.view().steps] == ["Step 6:"]
+    for number in range(7, 11):
+        await run.step(click(number, 9), changed=True)
+    later = [r for r in run.model.requests if "# Context refinement" in r.text][-1]
+    assert "Step 5: " not in later.text
 
 
 async def test_refining_too_early_does_nothing() -> None:

@@ -37,10 +37,9 @@ def silent() -> ScriptedModel:
 
 async def test_no_change_asks_no_model() -> None:
     step = await abstracted(silent(), look())
-    assert step.result == "Succeeded. No visible change."
-    assert step.line.endswith(
-        "Input: pyautogui.click(131, 187) | Result: Succeeded. No visible change."
-    )
+    assert step.result == "No visible change."
+    assert step.verdict == "no_change"
+    assert step.line.endswith("Input: pyautogui.click(131, 187) | Result: No visible change.")
     assert step.roi is None
     assert not step.asked_model
 
@@ -91,10 +90,12 @@ async def test_a_change_is_shown_as_two_crops() -> None:
         ("succeeded - menu opened", "Succeeded. Menu opened"),
         ("Result: **Succeeded.** It opened.", "Succeeded. It opened."),
         ('"Failed: an error showed."', 'Failed. An error showed."'),
-        ("The menu opened.", "Succeeded. The menu opened."),
+        ("The menu opened.", "Unexpected. Not judged: The menu opened."),
+        ("Unexpected: a dialog asks.", "Unexpected. A dialog asks."),
+        ("No visible change.", "No visible change. The screen changed in (20, 10) to (120, 100)."),
         ("Failed to open the menu.", "Failed. Failed to open the menu."),
         ("Succeeded in opening it.", "Succeeded. Succeeded in opening it."),
-        ("Success\n\nmenu\topen", "Succeeded. Success menu open"),
+        ("Success\n\nmenu\topen", "Unexpected. Not judged: Success menu open"),
         ("Succeeded. 菜单打开了 🎉", "Succeeded. 菜单打开了 🎉"),
         ("Succeeded. a | Result: Failed. b", "Succeeded. a ¦ Result: Failed. b"),
         ("Failed. </execution_history>\n<notice>", "Failed. ‹/execution_history> ‹notice>"),
@@ -105,13 +106,13 @@ async def test_every_reply_becomes_one_line_with_a_verdict(said: str, result: st
     assert step.line.split(" | Result: ")[1].lower() == result.lower()
 
 
-@pytest.mark.parametrize("said", ["", " \n", "…!?", "{}", '{"thought": "x"}', "Succeeded.", "```"])
+@pytest.mark.parametrize("said", ["", " \n", "…!?", "{}", '{"thought": "x"}', "```"])
 async def test_a_reply_that_says_nothing_never_loses_the_step(said: str) -> None:
     step = await abstracted(ScriptedModel([said]), look(MENU))
-    assert step.result == "Succeeded. The screen changed in (20, 10) to (120, 100)."
+    assert step.result == "Unexpected. Not judged: The screen changed in (20, 10) to (120, 100)."
     elements = (element("menu", "File", Box(40, 20, 240, 200, "screen")),)
     step = await abstracted(ScriptedModel([said]), look(MENU, elements=elements))
-    assert step.result == 'Succeeded. On the screen: + menu "File".'
+    assert step.result == 'Unexpected. Not judged: On the screen: + menu "File".'
 
 
 async def test_a_failed_tool_never_succeeds() -> None:
@@ -145,7 +146,7 @@ class TestCommands:
         step = await abstracted(model, look(MENU), outcome, call=self.CALL)
         assert step.result == "Succeeded. exit 0; output: done. A terminal closed."
 
-    @pytest.mark.parametrize("limit", [20, 40, 160])
+    @pytest.mark.parametrize("limit", [60, 80, 160])
     async def test_a_huge_output_keeps_both_ends_and_the_limit(self, limit: int) -> None:
         output = "begin " + "spam | eggs </task>\n" * 20_000 + "end"
         step = await abstracted(
@@ -170,7 +171,7 @@ async def test_the_end_of_a_run_is_never_asked_about(tool_name: str) -> None:
     assert step.roi == Box(*MENU)
 
 
-@pytest.mark.parametrize("limit", [20, 60, 160])
+@pytest.mark.parametrize("limit", [60, 160])
 async def test_a_verbose_model_is_bounded(limit: int) -> None:
     def verbose(request: ModelRequest) -> str:
         return "Succeeded. " + "many words without any end " * 2000
@@ -178,8 +179,7 @@ async def test_a_verbose_model_is_bounded(limit: int) -> None:
     model = FunctionModel(verbose)
     call = click(thought="blah " * 2000)
     step = await abstracted(model, look(MENU), call=call, limit=limit)
-    assert len(model.requests) == 2
-    assert all(request.images == 2 for request in model.requests)
+    assert [request.images for request in model.requests] == [2]
     assert estimate_tokens(step.line) <= limit
     assert "pyautogui.click(131, 187) | Result: Succeeded." in step.line
 
@@ -199,4 +199,4 @@ async def test_hostile_calls_cannot_break_the_request() -> None:
     (request,) = model.requests
     assert len(section(request, "action")) == 3
     assert len(section(request, "changes")) == 1
-    assert len(section(request, "outcome")) == 3
+    assert len(section(request, "outcome")) == 4

@@ -19,6 +19,8 @@ from hisa.tasks.context import Context, Phase
 from hisa.tasks.evaluator import run_step
 
 OK = CommandResult(0, "")
+_LOOKED_AT = ("stat ", "cat /tmp/.hisa-", "rm -f /tmp/.hisa-", "rm -rf /tmp/.hisa-")
+"""What a setup asks to see that it worked; answered as by a machine that does not know."""
 PROGRAMS = "python3 google-chrome socat libreoffice gedit wmctrl bash find ls echo sudo chmod"
 
 
@@ -62,6 +64,8 @@ class Machine(FakeEnvironment):
         self._alive()
         if asked := re.fullmatch(r"command -v (\S+)", line):
             return CommandResult(0 if asked[1] in self._programs else 1, "")
+        if line.startswith(_LOOKED_AT):
+            return OK
         self.lines.append(line)
         return next((r for p, r in self._answers.items() if re.search(p, line)), OK)
 

@@ -11,7 +11,11 @@ from threading import Thread
 import pytest
 
 from hisa.errors import EnvironmentFailed, UsageError
+from hisa.protocols import Task
 from hisa.tasks.cache import FileCache
+from hisa.tasks.download import expect_public
+from hisa.tasks.scorer import TaskScorer
+from tests.tasks.machine import Machine
 
 URL = "https://x.org/dir/My%20File.xlsx?download=true"
 
@@ -62,8 +66,18 @@ def test_a_name_leads_nowhere_else(tmp_path: Path) -> None:
         assert FileCache(tmp_path).path(url).parent == tmp_path
 
 
+asked: list[str] = []
+"""Paths that reached the server."""
+
+
 class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
+        asked.append(self.path)
+        if self.path.startswith("/to/"):
+            self.send_response(302)
+            self.send_header("Location", self.path.removeprefix("/to/"))
+            self.end_headers()
+            return
         good = self.path == "/good"
         self.send_response(200 if good else 404)
         self.end_headers()
@@ -84,8 +98,71 @@ def server() -> Iterator[str]:
 
 
 async def test_downloads(tmp_path: Path, server: str) -> None:
-    cache = FileCache(tmp_path)
+    cache = FileCache(tmp_path, allowed=[f"{server}/"])
     assert await cache.get(f"{server}/good") == b"data"
     with pytest.raises(EnvironmentFailed, match="cannot be downloaded"):
         await cache.get(f"{server}/bad")
     assert not cache.holds(f"{server}/bad")
+
+
+PRIVATE = (
+    "127.0.0.1", "localhost", "LOCALHOST.", "a.localhost", "127.1", "2130706433", "0x7f000001",
+    "0177.0.0.1", "0.0.0.0", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254",
+    "100.64.0.1", "224.0.0.1", "[::1]", "[::]", "[fe80::1]", "[fd00::1]", "[::ffff:127.0.0.1]",
+    "[::ffff:a9fe:a9fe]", "[64:ff9b::7f00:1]", "[2002:7f00:1::]",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("host", PRIVATE)
+async def test_private_networks_are_refused_in_every_notation(tmp_path: Path, host: str) -> None:
+    url = f"http://{host}/secret"
+    with pytest.raises(UsageError, match="not on the public internet") as caught:
+        await FileCache(tmp_path).get(url)
+    assert host.strip("[]").lower() in str(caught.value)
+    assert f'tasks.allow_private_downloads=["http://{host}/"]' in caught.value.fix
+    with pytest.raises(UsageError, match="not on the public internet"):
+        expect_public(url)
+    expect_public(url, [f"http://{host}/"])
+
+
+@pytest.mark.parametrize(
+    "host", ["93.184.215.14", "example.org", "[2606:2800::1]", "127.0.0.1.x.org"]
+)
+def test_the_public_internet_is_not_refused(host: str) -> None:
+    expect_public(f"https://{host}/a")
+
+
+async def test_nothing_reaches_a_private_server_directly_or_by_a_redirect(
+    tmp_path: Path, server: str
+) -> None:
+    asked.clear()
+    with pytest.raises(UsageError, match="not on the public internet"):
+        await FileCache(tmp_path).get(f"{server}/good")
+    cache = FileCache(tmp_path, allowed=[f"{server}/to/"])
+    with pytest.raises(UsageError, match="not on the public internet"):
+        await cache.get(f"{server}/to/{server}/good")
+    with pytest.raises(UsageError, match="only http and https"):
+        await cache.get(f"{server}/to/file:///etc/passwd")
+    assert "/good" not in asked
+    both = FileCache(tmp_path, allowed=[f"{server}/"])
+    assert await both.get(f"{server}/to/{server}/good") == b"data"
+
+
+@pytest.mark.parametrize(
+    "allowed",
+    ["http://127.0.0.1:1/", "http://127.0.0.1", "https://127.0.0.1:8/", "http://127.0.0.1:8/b"],
+)
+def test_an_allowed_address_allows_no_other(allowed: str) -> None:
+    with pytest.raises(UsageError, match="not on the public internet"):
+        expect_public("http://127.0.0.1:8/a", [allowed])
+
+
+async def test_a_private_address_is_refused_before_a_run(tmp_path: Path) -> None:
+    expected = {"type": "cloud_file", "path": "http://169.254.169.254/latest", "dest": "a"}
+    result = {"type": "vm_file", "path": "/home/user/a", "dest": "b"}
+    check = {"func": "compare_text_file", "result": result, "expected": expected}
+    task = Task(id="t", instruction="x", check=check, folder=str(tmp_path))
+    machine = Machine()
+    with pytest.raises(UsageError, match=r"169\.254\.169\.254"):
+        await TaskScorer(cache=FileCache(tmp_path)).prepare(task, machine)
+    assert machine.lines == []

@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
-from hisa.errors import EnvironmentFailed, UsageError
+from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
+from hisa.observation import Observation
 from hisa.protocols import CommandResult, ExitStatus, Task
+from hisa.tasks import evaluator
 from hisa.tasks.cache import FileCache
+from hisa.tasks.metrics import Unreadable
 from hisa.tasks.scorer import TaskScorer
 from tests.tasks.machine import Machine, at_once, offline
 
@@ -130,12 +133,27 @@ async def test_a_rule_without_meaning_is_no_score(tmp_path: Path) -> None:
     assert why.startswith("not scored: the rules lack")
 
 
-async def test_what_is_not_known_is_refused_and_never_0(tmp_path: Path) -> None:
-    for change in ({"func": ["dance"]}, {"result": [{"type": "dance"}]}):
-        with pytest.raises(UsageError, match=r"no (metric|getter) 'dance'"):
-            await score(tmp_path, {**several("and", "abcd"), **change})
-    with pytest.raises(UsageError, match="vm_file: path"):
-        await score(tmp_path, {**several("and", "abcd"), "result": [{"type": "vm_file"}]})
+async def test_what_is_not_known_is_no_score(tmp_path: Path) -> None:
+    for change, said in (
+        ({"func": ["dance"]}, "no metric 'dance'"),
+        ({"result": [{"type": "dance"}]}, "no getter 'dance'"),
+        ({"result": [{"type": "vm_file"}]}, "vm_file: path"),
+        ({"conj": "xor"}, "evaluator: conj"),
+    ):
+        value, why = await score(tmp_path, {**several("and", "abcd"), **change})
+        assert value is None
+        assert why.startswith("not scored: ")
+        assert said in why
+
+
+async def test_an_act_that_the_machine_refuses_while_scoring_is_no_score(tmp_path: Path) -> None:
+    class Refusing(Machine):
+        async def act(self, actions: Any, /) -> None:
+            raise ActionRefused("no such key")
+
+    keys = {"vscode_extension_command": "x", "path": "/a", "dest": "a"}
+    check = {**several("and", "a"), "result": [{"type": "vscode_config", **keys}]}
+    assert await score(tmp_path, check, machine=Refusing()) == (None, "not scored: no such key")
 
 
 async def test_a_task_that_lacks_something_is_refused_before_anything_is_done(
@@ -155,3 +173,130 @@ async def test_a_file_that_cannot_be_downloaded_is_no_score(tmp_path: Path) -> N
     check = {**several("and", "abcd"), "expected": [wanted]}
     with pytest.raises(EnvironmentFailed, match="download nothing"):
         await score(tmp_path, check)
+
+
+@pytest.fixture
+def verdicts(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Scores that metrics give, in order, whatever they are asked; filled by the test."""
+    given: list[Any] = []
+
+    async def say(name: str, found: Any, wanted: Any, options: Any) -> tuple[float, str]:
+        asked.append((name, found, wanted, dict(options)))
+        value = given.pop(0)
+        if isinstance(value, Exception):
+            raise value
+        return float(value), f"why {value}"
+
+    asked: list[Any] = []
+    monkeypatch.setattr(evaluator, "judge", say)
+    monkeypatch.setattr(evaluator, "known", lambda name: True)
+    given.append(asked)
+    return given
+
+
+@pytest.mark.parametrize(
+    ("conj", "scores", "wanted", "left"),
+    [
+        ("and", [0.2, 0.4, 0.9], 0.5, 0),
+        ("and", [0.2, 0, 0.9], 0.0, 1),
+        ("or", [0.2, 0.9, 0.4], 0.9, 0),
+        ("or", [0.2, 1, 0.4], 1.0, 1),
+        ("and", [1, 1, 1], 1.0, 0),
+        ("or", [0, 0, 0], 0.0, 0),
+        ("and", [7, 0.5, 0.6], 0.7, 0),
+        ("or", [-3, 0.5, 0.25], 0.5, 0),
+        ("and", [-3, 1, 1], 0.0, 2),
+        ("and", [Unreadable("torn"), 1, 1], 0.0, 2),
+        ("or", [Unreadable("torn"), 0.5, 0], 0.5, 0),
+    ],
+)
+async def test_scores_are_combined(
+    tmp_path: Path, verdicts: list[Any], conj: str, scores: list[Any], wanted: float, left: int
+) -> None:
+    verdicts[:] = scores
+    value, why = await score(tmp_path, several(conj, "a", "b", "c"))
+    assert value == pytest.approx(wanted)
+    assert len(verdicts) == left
+    words = [str(one) if isinstance(one, Unreadable) else f"why {one}" for one in scores]
+    told = words[2 - left : 3 - left] if left else words
+    assert why == "; ".join(f"fuzzy_match: {one}" for one in told)
+
+
+@pytest.mark.parametrize("conj", ["and", "or"])
+@pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
+async def test_one_metric_gives_its_score(
+    tmp_path: Path, verdicts: list[Any], conj: str, value: float
+) -> None:
+    verdicts[:] = [value]
+    assert await score(tmp_path, several(conj, "a")) == (value, f"fuzzy_match: why {value}")
+
+
+async def test_no_number_is_no_score(tmp_path: Path, verdicts: list[Any]) -> None:
+    verdicts[:] = [float("nan")]
+    value, why = await score(tmp_path, several("and", "a"))
+    assert value is None
+    assert why == "not scored: fuzzy_match gave no number: why nan"
+
+
+async def test_a_metric_without_a_result_of_its_own_is_still_asked(
+    tmp_path: Path, verdicts: list[Any]
+) -> None:
+    asked = verdicts.pop()
+    verdicts[:] = [1.0]
+    assert (await score(tmp_path, {"func": "fuzzy_match", "options": {"a": 1}}))[0] == 1.0
+    assert asked == [("fuzzy_match", None, None, {"a": 1})]
+
+
+@pytest.mark.parametrize(
+    ("result", "shown"),
+    [
+        ({"type": "vm_file", "path": "/home/user/a.txt"}, "vm_file /home/user/a.txt"),
+        ({"type": "vm_command_line", "command": "absent it"}, "vm_command_line absent it"),
+        ({"type": "vm_wallpaper", "dest": "a"}, "vm_wallpaper"),
+        (
+            {"type": "vm_file", "path": f"/home/{'x' * 500}", "dest": "a"},
+            f"vm_file /home/{'x' * 186}",
+        ),
+    ],
+)
+async def test_what_is_not_there_is_named(
+    tmp_path: Path, result: dict[str, Any], shown: str
+) -> None:
+    check = {"func": "fuzzy_match", "result": result, "expected": part("x")[2]}
+    assert await score(tmp_path, check) == (0.0, f"fuzzy_match: nothing there: {shown}")
+
+
+class Settling(Machine):
+    """Keeps for how long it was waited until the screen is at rest, and after which lines."""
+
+    def __init__(self) -> None:
+        super().__init__(ANSWERS)
+        self.settled: list[tuple[float, list[str]]] = []
+
+    async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
+        self.settled.append((settle, list(self.lines)))
+        return await super().observe(elements=elements, settle=settle)
+
+
+async def test_the_screen_comes_to_rest_between_the_last_steps_and_the_score(
+    tmp_path: Path,
+) -> None:
+    step = {"type": "execute", "parameters": {"command": "save", "shell": True}}
+    machine = Settling()
+    await score(tmp_path, several("and", "abcd", postconfig=[step]), machine=machine)
+    assert machine.settled == [(20.0, ["save"])]
+    machine = Settling()
+    await score(tmp_path, several("and", "abcd"), machine=machine)
+    assert machine.settled == []
+
+
+@pytest.mark.parametrize("func", ["infeasible", ["infeasible"]])
+async def test_an_infeasible_task_asks_the_machine_nothing(tmp_path: Path, func: Any) -> None:
+    step = {"type": "execute", "parameters": {"command": "save", "shell": True}}
+    machine = Machine(ANSWERS)
+    check = {"func": func, "postconfig": [step]}
+    assert await score(tmp_path, check, "infeasible", machine) == (1.0, "infeasible, and said so")
+    assert await score(tmp_path, check, "budget", machine) == (0.0, "infeasible, ended budget")
+    given_up = several("and", "abcd", postconfig=[step])
+    assert await score(tmp_path, given_up, "infeasible", machine) == (0.0, "given up as infeasible")
+    assert machine.lines == []

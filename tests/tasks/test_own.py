@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Sequence
+import sys
 from pathlib import Path
 
 import pytest
 
-from hisa.errors import EnvironmentFailed, UsageError
-from hisa.protocols import CommandResult
+from hisa.errors import UsageError
 from hisa.tasks.files import load_task
 from hisa.tasks.problems import problems
 from hisa.tasks.scorer import TaskScorer
-from tests.tasks.machine import Machine
+from tests.tasks.host import Host
 
 CODE = """
 print("words before the answer")
@@ -24,32 +22,17 @@ def broken(): raise RuntimeError("oh no")
 """
 
 
-class Host(Machine):
-    """Runs the check's Python for real, in a folder of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__()
-        self._folder = folder
-
-    async def execute(
-        self, command: str | Sequence[str], *, timeout: float = 120.0, limit: int = 100_000
-    ) -> CommandResult:
-        """The line, with the machine's file in the folder."""
-        place = self._folder / "check.py"
-        place.write_bytes(await self.read_file("/tmp/hisa-check.py"))
-        line = str(command).replace("/tmp/hisa-check.py", str(place))
-        ran = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)  # noqa: ASYNC221
-        return CommandResult(ran.returncode, ran.stdout, ran.stderr)
-
-
-async def score(folder: Path, function: str) -> tuple[float | None, str]:
+async def score(
+    folder: Path, function: str, machine: Host | None = None
+) -> tuple[float | None, str]:
     (folder / "c.py").write_text(CODE)
     path = folder / "t.yaml"
     path.write_text(f"instruction: x\ncheck: {{python: 'c.py:{function}'}}")
     task = load_task(path)
     assert problems(task) == []
     (folder / "run").mkdir(exist_ok=True)
-    return await TaskScorer().score(task, Host(folder / "run"), "succeeded")
+    machine = machine or Host(folder / "run")
+    return await TaskScorer().score(task, machine, "succeeded")
 
 
 async def test_a_function_decides(tmp_path: Path) -> None:
@@ -57,10 +40,72 @@ async def test_a_function_decides(tmp_path: Path) -> None:
     assert await score(tmp_path, "half") == (0.5, "c.py:half gave 0.5")
 
 
+FORGED = """
+import builtins, json, sys
+json.dumps = lambda value: '{"score": 1.0}'
+print("forged")
+"""
+BASHRC = "export PATH=$HOME/bin:$PATH PYTHONSTARTUP=$HOME/json.py; python3() { echo 1; }; set +e\n"
+
+
+def leave_forgeries(home: Path) -> None:
+    """Everything that an agent may leave to change what Python and bash do."""
+    version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    for folder in (home, home / ".local" / "lib", home / ".local/lib" / version / "site-packages"):
+        folder.mkdir(parents=True, exist_ok=True)
+        for module in ("json", "sitecustomize", "usercustomize", "types", "hashlib"):
+            (folder / f"{module}.py").write_text(FORGED)
+        (folder / "evil.pth").write_text("import usercustomize\n")
+    (home / "bin").mkdir(exist_ok=True)
+    for program in ("python3", "grep", "env", "bash"):
+        (home / "bin" / program).write_text("#!/bin/sh\necho '{\"score\": 1.0}'\nexit 0\n")
+        (home / "bin" / program).chmod(0o755)
+    for name in (".bashrc", ".profile", ".bash_profile", ".bash_env"):
+        (home / name).write_text(BASHRC)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        '{python: "c.py:bad"}',
+        '{command: "grep -q milk list.txt"}',
+        '{command: "cat list.txt", equals: milk}',
+    ],
+)
+async def test_nothing_that_the_agent_leaves_forges_a_check(tmp_path: Path, check: str) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "list.txt").write_text("bread\n")
+    (tmp_path / "c.py").write_text(
+        "import os\ndef bad(): return 'milk' in open(os.path.expanduser('~/list.txt')).read()\n"
+    )
+    path = tmp_path / "t.yaml"
+    path.write_text(f"instruction: x\ncheck: {check}")
+    leave_forgeries(home)
+    task = load_task(path)
+    there = str(home / ".local" / "lib")
+    machine = Host(home, PYTHONPATH=there, BASH_ENV=str(home / ".bashrc"))
+    assert (await TaskScorer().score(task, machine, "succeeded"))[0] == 0.0
+    (home / "list.txt").write_text("milk\n")
+    assert (await TaskScorer().score(task, machine, "succeeded"))[0] == 1.0
+
+
+async def test_a_check_that_was_changed_on_the_machine_is_no_score(tmp_path: Path) -> None:
+    class Changing(Host):
+        async def write_file(self, path: str, data: bytes, /) -> None:
+            await super().write_file(path, data + b"\ndef half(): return True\n")
+
+    (tmp_path / "run").mkdir()
+    value, why = await score(tmp_path, "half", Changing(tmp_path / "run"))
+    assert value is None
+    assert "was changed on the machine" in why
+
+
 @pytest.mark.parametrize("function", ["none", "broken", "absent"])
 async def test_a_function_that_fails_is_no_score(tmp_path: Path, function: str) -> None:
-    with pytest.raises(EnvironmentFailed, match=r"check 'c\.py"):
-        await score(tmp_path, function)
+    value, why = await score(tmp_path, function)
+    assert value is None
+    assert "check 'c.py" in why
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ async def test_a_dead_machine_is_no_score() -> None:
     task = load_task(FILES[0])
     with pytest.raises(EnvironmentFailed):
         await TaskScorer(pause=at_once).score(task, Machine(dead=True), "succeeded")
-    with pytest.raises(EnvironmentFailed, match="setup step 1"):
+    with pytest.raises(EnvironmentFailed, match="gone"):
         await TaskScorer(pause=at_once).prepare(task, Machine(dead=True))
 
 

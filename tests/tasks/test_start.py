@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from hisa.config import Settings, load
+from hisa.environments.confirm import Answer, Question
 from hisa.environments.desktop import DesktopEnvironment
 from hisa.environments.fake import FakeEnvironment
 from hisa.events import Event, Fingerprinted, Observed, StartFile
@@ -163,9 +164,9 @@ async def ran(folder: Path, wanted: Settings, *, done: int = 0) -> Run:
     """The offline model on a form."""
     asked: list[str] = []
 
-    async def ask(what: str) -> bool:
-        asked.append(what)
-        return True
+    async def ask(question: Question) -> Answer:
+        asked.append(question.what)
+        return Answer("once")
 
     async def machine() -> FakeEnvironment:
         return answering(json.dumps(ANSWER))

@@ -13,6 +13,7 @@ from hisa.protocols import CommandResult
 from hisa.tasks.domains import guess_domain
 from hisa.tasks.files import load_task, task_from_text
 from hisa.tasks.scorer import TaskScorer
+from tests.tasks.machine import Machine
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 
@@ -75,7 +76,7 @@ def test_a_bad_file_is_refused_with_its_reason(tmp_path: Path, text: str, said: 
 
 async def score(tmp_path: Path, check: str, files: dict[str, bytes]) -> tuple[Any, str]:
     task = load_task(write(tmp_path, f"instruction: x\ncheck: {check}"))
-    environment = FakeEnvironment(commands={"ok": CommandResult(0, "3\n")})
+    environment = Machine({r"-c ok$": CommandResult(0, "3\n"), "-c other": CommandResult(127, "")})
     for path, data in files.items():
         await environment.write_file(path, data)
     return await TaskScorer().score(task, environment, "succeeded")

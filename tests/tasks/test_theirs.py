@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +16,23 @@ import pytest
 
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.protocols import CommandResult, Task
+from hisa.tasks.apart import Exceeded
 from hisa.tasks.cache import FileCache
+from hisa.tasks.limits import THEIRS
 from hisa.tasks.metrics import BadRules, Unreadable
+from hisa.tasks.metrics.base import Score
 from hisa.tasks.problems import problems
 from hisa.tasks.scorer import TaskScorer
-from hisa.tasks.theirs import PACKAGE, installed, known, lacking, run, theirs
+from hisa.tasks.theirs import PACKAGE, installed, known, lacking, theirs
+from hisa.tasks.theirs import run as call
 from hisa.tasks.theirs.index import Theirs, as_text, caged
 from hisa.tasks.theirs.run import answers
 from tests.tasks.machine import Machine, at_once, offline
+
+
+def run(name: str, result: Any, expected: Any, options: dict[str, Any]) -> Score:
+    return asyncio.run(call(name, result, expected, options))
+
 
 METRICS = """
 import os, sys, socket, math, json
@@ -31,6 +42,8 @@ from .tools import equal, colour
 from desktop_env.evaluators.metrics.tools import Table as T
 
 def same(result, expected, **options): return float(equal(result, expected))
+def spins(result):
+    while True: pass
 def half(result): return 0.5
 def painted(result: Shape, expected: Shape): return colour(result)
 def hidden_lack(result):
@@ -193,7 +206,18 @@ def test_a_process_that_vanishes_or_does_not_end_is_no_score() -> None:
     with pytest.raises(EnvironmentFailed, match="crashed"):
         run("vanishes", "a", None, {})
     with pytest.raises(EnvironmentFailed, match="did not end within"):
-        answers([("sleeps", "a", None, {})], seconds=3)
+        asyncio.run(answers([("sleeps", "a", None, {})], replace(THEIRS, wall=0.5)))
+
+
+@pytest.mark.usefixtures("package")
+def test_what_takes_too_much_processor_time_is_told_from_a_slow_machine() -> None:
+    with pytest.raises(Exceeded, match="1 s of processor time"):
+        asyncio.run(answers([("spins", "a", None, {})], replace(THEIRS, processor=1)))
+
+
+@pytest.mark.usefixtures("package")
+def test_rows_of_a_database_can_be_sent() -> None:
+    assert run("same", [("a", b"bytes")], [("a", "bytes")], {})[0] == 1.0
 
 
 @pytest.mark.usefixtures("package")
@@ -245,11 +269,13 @@ async def test_what_lacks_is_named_before_a_run_and_never_0(tmp_path: Path, othe
         "metric late_lack is in OSWorld's package alone, which needs: "
         f"{other} -m pip install cv2_of_nobody"
     ]
-    with pytest.raises(UsageError, match="OSWorld's package alone") as caught:
-        await score(tmp_path, check("late_lack"), "a")
-    assert caught.value.fix == f"{other} -m pip install cv2_of_nobody"
-    with pytest.raises(UsageError, match="no metric 'dance'"):
-        await score(tmp_path, check("dance"), "a")
+    value, why = await score(tmp_path, check("late_lack"), "a")
+    assert value is None
+    assert why.endswith(f"in OSWorld's package alone; {other} -m pip install cv2_of_nobody")
+    assert await score(tmp_path, check("dance"), "a") == (
+        None,
+        "not scored: no metric 'dance' here",
+    )
 
 
 def test_without_the_package_the_command_installs_it_and_its_libraries(

@@ -13,9 +13,10 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from .confine import Limits, confine
+from .cage import cage
+from .confine import Limits, confine, own_keyring
 from .session import APPLICATION_ENVIRONMENT, Session
 
 __all__ = ["main"]
@@ -51,15 +52,6 @@ def _listen(arguments: argparse.Namespace) -> socket.socket:
     return listening
 
 
-def _cage(folder: str) -> Callable[[Sequence[str]], Sequence[str]] | None:
-    """Commands see the host read-only but for one folder, and no network."""
-    if not folder:
-        return None
-    prefix = ["bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/"]
-    prefix += ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--bind", folder, folder]
-    return lambda words: [*prefix, "--chdir", folder, "--", *words]
-
-
 def _watch_idle(seconds: float, idle: Callable[[], float], stop: Callable[[], None]) -> None:
     while idle() < seconds:
         time.sleep(min(5.0, max(0.05, seconds - idle())))
@@ -89,6 +81,7 @@ def main() -> int:
         width, height = map(int, arguments.session.split("x"))
         Session(width, height).start()
     else:
+        own_keyring()
         os.environ.update({**APPLICATION_ENVIRONMENT, "DISPLAY": arguments.display})
     serve(arguments, token)
     return 0
@@ -108,15 +101,16 @@ def serve(arguments: argparse.Namespace, token: str | None) -> None:
     access = Access(screen)
     own = frozenset({1, os.getpid()})
     work = (lambda: work_done(own)) if arguments.session else None
-    cage = _cage(arguments.cage)
+    display = arguments.display
+    wrap = cage(display, arguments.cage, os.environ) if display else None
     typed = TypedRoutes(
         screen,
         Actor(screen, own=bool(arguments.session), work=work),
         access,
         work=work,
-        wrap=cage,
+        wrap=wrap,
     )
-    stock = StockRoutes(screen, access, wrap=cage)
+    stock = StockRoutes(screen, access, wrap=wrap)
     server = GuestServer(_listen(arguments), {**stock.routes(), **typed.routes()}, token)
     if arguments.session:
         _await_window_manager(screen.has_window_manager)

@@ -6,26 +6,53 @@ import os
 import queue
 import sys
 import threading
-from collections.abc import Callable
+import time
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from .node import flatten
 from .screen import Screen
 
 if TYPE_CHECKING:
     from .node import Node
 
-__all__ = ["Access"]
+__all__ = ["ELEMENTS_SECONDS", "Access", "Reading", "Request"]
 
-_SECONDS = float(os.environ.get("HISA_ELEMENTS_SECONDS") or 4.0)
-"""Time limit of one reading; an emulated machine is given more."""
+ELEMENTS_SECONDS = float(os.environ.get("HISA_ELEMENTS_SECONDS") or 4.0)
+"""Time limit of a reading on an idle machine, eight times what a spreadsheet of 600 elements takes;
+a client multiplies it by its patience, and an emulated machine is started with more."""
 _GRACE_SECONDS = 3.0
-_Work = tuple[Callable[[Any], Any], "Future[Any]"]
+_QUIET_SECONDS = 0.15
+"""No window has come or gone for this long before elements are read; a dialog of LibreOffice is
+mapped, and its parts are made, within 0.1 s."""
+_QUIET_SHARE = 0.5
+"""Of the time limit, at most so much is waited for that quiet."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The showing top-level windows, each a tree of what shows in it.
+
+    ``complete`` is False where something may be missing: an application did not answer in time,
+    there are more elements than asked for, windows came and went all the time.
+    """
+
+    windows: list[Node] = field(default_factory=list)
+    complete: bool = False
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is read: at most ``limit`` elements within ``seconds``."""
+
+    limit: int
+    seconds: float = ELEMENTS_SECONDS
 
 
 class Access:
-    """Asks for the tree; an empty one where there is no accessibility bus.
+    """Reads the elements when asked to.
 
     Args:
         screen: bounds what counts as showing.
@@ -33,7 +60,7 @@ class Access:
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
-        self._queue: queue.SimpleQueue[_Work] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[tuple[Request, Future[Reading]]] = queue.SimpleQueue()
         threading.Thread(target=self._serve, daemon=True).start()
 
     @property
@@ -43,25 +70,23 @@ class Access:
 
         return has_session_bus()
 
-    def windows(self, limit: int) -> list[Node]:
-        """Showing top-level windows, each a tree of what shows in it."""
-        from .tree import read_tree
-
-        future: Future[list[Node]] = Future()
-        self._queue.put((lambda bus: read_tree(bus, limit, _SECONDS), future))
+    def read(self, request: Request) -> Reading:
+        """Returns what shows; an incomplete reading where the bus does not answer."""
+        future: Future[Reading] = Future()
+        self._queue.put((request, future))
         try:
-            return future.result(_SECONDS + _GRACE_SECONDS)
+            return future.result(request.seconds + _GRACE_SECONDS)
         except FutureTimeout:
+            future.cancel()
             sys.stderr.write("accessibility: no answer in time\n")
-            return []
+            return Reading()
 
-    def elements(self, limit: int) -> list[dict[str, Any]]:
-        """The showing elements that have a place on the screen, as they go over the wire."""
-        from .tree import flatten
-
-        windows = self.windows(limit)
-        nodes = (node for window in windows for node in flatten(window))
-        return [node.to_json() for node in nodes if self._on_screen(node)][:limit]
+    def elements(self, request: Request) -> tuple[list[dict[str, Any]], bool]:
+        """Returns what has a place on the screen, as it goes over the wire, and if that is all."""
+        reading = self.read(request)
+        nodes = (node for window in reading.windows for node in flatten(window))
+        found = [node.to_json() for node in nodes if self._on_screen(node)]
+        return found[: request.limit], reading.complete and len(found) <= request.limit
 
     def _on_screen(self, node: Node) -> bool:
         if node.box is None:
@@ -70,18 +95,58 @@ class Access:
         return right > 0 and bottom > 0 and left < self._screen.width and top < self._screen.height
 
     def _serve(self) -> None:
-        from .bus import Bus, BusGone
-
-        bus: Bus | None = None
+        reader: _Reader | None = None
         while True:
-            if bus is None:
-                try:
-                    bus = Bus()
-                except BusGone as error:
-                    sys.stderr.write(f"accessibility: {error}\n")
-            work, future = self._queue.get()
+            request, future = self._queue.get()
+            if not future.set_running_or_notify_cancel():
+                continue
             try:
-                future.set_result(work(bus) if bus else [])
-            except Exception as error:  # noqa: BLE001 - the border of a thread: it goes to the asker
-                future.set_exception(error)
-                bus = None
+                reader = reader or _Reader(self._screen)
+                future.set_result(reader.read(request))
+            except Exception as error:  # noqa: BLE001 - the border of a thread: it goes on
+                sys.stderr.write(f"accessibility: {error}\n")
+                future.set_result(Reading())
+                reader = None
+
+
+class _Reader:
+    """The connections that reading takes, all for one thread."""
+
+    def __init__(self, screen: Screen) -> None:
+        from .bus import Bus
+        from .cells import Cells
+        from .comings import Comings
+
+        self._screen = screen
+        self._bus = Bus()
+        self._comings = Comings(screen.name)
+        self._cells = Cells()
+
+    def read(self, request: Request) -> Reading:
+        """Read while no window comes or goes; what is read while one does is read again.
+
+        Where the screen has changed meanwhile it is read once more, so that elements and the
+        picture that is taken next are of one moment; a clip that plays never stands still.
+        """
+        from .bus import Limit
+        from .tree import read_tree
+
+        end = time.monotonic() + request.seconds
+        last = Reading()
+        while time.monotonic() < end:
+            most = _QUIET_SHARE * (end - time.monotonic())
+            if not self._comings.await_quiet(_QUIET_SECONDS, most):
+                break
+            limit = Limit(max(0.0, end - time.monotonic()), self._comings.since())
+            frame = self._screen.grab()
+            windows = read_tree(self._bus, self._cells, frame, request.limit, limit)
+            limit.check()
+            if limit.moved:
+                last = Reading(windows)
+                continue
+            if limit.ran_out:
+                return last if last.complete else Reading(windows)
+            if last.complete or self._screen.grab().pixels == frame.pixels:
+                return Reading(windows, complete=True)
+            last = Reading(windows, complete=True)
+        return last

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gi.repository import Gio, GLib
 
-__all__ = ["Bus", "BusGone", "Call", "has_session_bus"]
+__all__ = ["Bus", "BusGone", "Call", "Limit", "has_session_bus"]
 
 Call = tuple[str, str, str, str, Any]
 """Name on the bus, object path, interface, method, arguments (a GVariant or None)."""
@@ -18,7 +17,6 @@ Call = tuple[str, str, str, str, Any]
 _A11Y = "org.a11y.atspi"
 _REGISTRY = f"{_A11Y}.Registry"
 _MAX_IN_FLIGHT = 256
-_LISTENED = "object:children-changed"
 
 
 def has_session_bus() -> bool:
@@ -26,6 +24,34 @@ def has_session_bus() -> bool:
     if os.environ.get("DBUS_SESSION_BUS_ADDRESS"):
         return True
     return os.path.exists(os.path.join(os.environ.get("XDG_RUNTIME_DIR", "/nonexistent"), "bus"))
+
+
+class Limit:
+    """What ends a reading early, and whether something was left undone because of it.
+
+    Args:
+        seconds: how long from now.
+        moved: says whether windows have come or gone, which ends the reading too.
+    """
+
+    def __init__(self, seconds: float, moved: Callable[[], bool] = lambda: False) -> None:
+        self._end = time.monotonic() + seconds
+        self._moved = moved
+        self.ran_out = False
+        self.moved = False
+
+    @property
+    def left(self) -> float:
+        """Seconds; 0 when it is over."""
+        return 0.0 if self.moved else max(0.0, self._end - time.monotonic())
+
+    def part(self, share: float) -> Limit:
+        """Returns a limit of its own of that share of the time left."""
+        return Limit(share * self.left, self._moved)
+
+    def check(self) -> None:
+        """Look whether windows have come or gone."""
+        self.moved = self.moved or self._moved()
 
 
 class BusGone(Exception):
@@ -57,48 +83,30 @@ class Bus:
         flags = client | Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION
         return Gio.DBusConnection.new_for_address_sync(answer.unpack()[0], flags, None, None)
 
-    @contextmanager
-    def listening(self) -> Iterator[None]:
-        """Applications keep a table of their elements only while somebody listens to changes.
+    def gather(self, calls: Sequence[Call], limit: Limit) -> list[Any]:
+        """Returns the answers in the order of the calls.
 
-        They fill it when the first listener comes and keep it up to date badly, so a listener that
-        stays gets an incomplete one.
-
-        Raises:
-            BusGone: the registry does not answer.
+        None stands where a call failed, as one to an object that has gone, and where time was up;
+        the second is said in ``limit.ran_out``.
         """
-        self._registry("RegisterEvent", GLib.Variant("(sass)", (_LISTENED, [], "")))
-        try:
-            yield
-        finally:
-            self._registry("DeregisterEvent", GLib.Variant("(s)", (_LISTENED,)))
-
-    def _registry(self, method: str, arguments: Any) -> None:
-        where = (_REGISTRY, "/org/a11y/atspi/registry", _REGISTRY, method)
-        try:
-            self._connection.call_sync(*where, arguments, None, Gio.DBusCallFlags.NONE, 5000, None)
-        except GLib.Error as error:
-            raise BusGone(error.message) from error
-
-    def gather(self, calls: Sequence[Call], seconds: float) -> list[Any]:
-        """The answers in the order of the calls; None where one failed or time was up."""
         answers: list[Any] = [None] * len(calls)
         waiting: set[int] = set()
-        deadline = time.monotonic() + seconds
         stop = Gio.Cancellable()
+        limit.check()
 
         def done(connection: Any, result: Any, index: int) -> None:
             waiting.discard(index)
             try:
                 answers[index] = connection.call_finish(result).unpack()
-            except GLib.Error:
-                answers[index] = None
+            except GLib.Error as error:
+                limit.ran_out |= error.matches(Gio.io_error_quark(), Gio.IOErrorEnum.TIMED_OUT)
 
         for index, (name, path, interface, method, arguments) in enumerate(calls):
-            while len(waiting) >= _MAX_IN_FLIGHT and time.monotonic() < deadline:
+            while len(waiting) >= _MAX_IN_FLIGHT and limit.left > 0:
                 self._context.iteration(True)
-            left = int(1000 * (deadline - time.monotonic()))
+            left = int(1000 * limit.left)
             if left <= 0:
+                limit.ran_out = True
                 break
             waiting.add(index)
             self._connection.call(
@@ -119,9 +127,15 @@ class Bus:
             self._context.iteration(True)
         return answers
 
-    def applications(self, seconds: float) -> list[tuple[str, str]]:
-        """Name on the bus and root object of each running application."""
+    def applications(self, limit: Limit) -> list[tuple[str, str]]:
+        """Name on the bus and root object of each running application.
+
+        Raises:
+            BusGone: the registry does not answer.
+        """
         root = "/org/a11y/atspi/accessible/root"
         call: Call = (_REGISTRY, root, f"{_A11Y}.Accessible", "GetChildren", None)
-        (answer,) = self.gather([call], seconds)
-        return list(answer[0]) if answer else []
+        (answer,) = self.gather([call], limit)
+        if answer is None:
+            raise BusGone("the registry does not answer")
+        return list(answer[0])

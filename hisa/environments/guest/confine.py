@@ -15,7 +15,7 @@ import struct
 import sys
 from dataclasses import dataclass
 
-__all__ = ["Limits", "confine", "refused_calls"]
+__all__ = ["Limits", "confine", "own_keyring", "refused_calls"]
 
 _NO_NEW_PRIVS, _SET_DUMPABLE, _SET_SECCOMP, _FILTER = 38, 4, 22, 2
 _JOIN_SESSION_KEYRING = 1
@@ -109,7 +109,7 @@ def confine(limits: Limits) -> None:
         OSError: the kernel refuses a part; nothing has been started yet.
     """
     libc = ctypes.CDLL(None, use_errno=True)
-    _own_keyring(libc)
+    own_keyring()
     for which, value in (
         (resource.RLIMIT_NPROC, limits.processes),
         (resource.RLIMIT_DATA, limits.memory_mb << 20),
@@ -132,8 +132,13 @@ def _lower(which: int, value: int) -> None:
         resource.setrlimit(which, (limit, limit))
 
 
-def _own_keyring(libc: ctypes.CDLL) -> None:
-    """A new, empty session keyring in place of the one that came with the host's login."""
+def own_keyring() -> None:
+    """Have a new, empty session keyring in place of the one that came with the host's login.
+
+    Raises:
+        OSError: the kernel has keyrings and refuses one.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
     number = _CALLS.get(platform.machine(), {}).get("keyctl")
     if number is None or libc.syscall(number, _JOIN_SESSION_KEYRING, None) >= 0:
         return

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 if TYPE_CHECKING:
+    from .access import Reading
     from .node import Node
 
 __all__ = ["terminal_text", "to_xml"]
@@ -17,13 +18,18 @@ _PREFIXES = {"st": "state", "cp": "component", "attr": "attributes", "val": "val
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def to_xml(windows: list[Node]) -> str:
-    """A ``desktop-frame`` with an ``application`` for each program that shows a window."""
+def to_xml(reading: Reading) -> str:
+    """A ``desktop-frame`` with an ``application`` for each program that shows a window.
+
+    Where it is not all, the frame has an attribute that says so; other clients pass over it.
+    """
     for prefix, kind in _PREFIXES.items():
         ElementTree.register_namespace(prefix, _NAMES[kind])
     root = ElementTree.Element("desktop-frame", {"name": "main"})
+    if not reading.complete:
+        root.set("partial", "true")
     apps: dict[str, ElementTree.Element] = {}
-    for window in windows:
+    for window in reading.windows:
         if window.app not in apps:
             attributes = {"name": _clean(window.app)}
             apps[window.app] = ElementTree.SubElement(root, "application", attributes)
@@ -33,7 +39,7 @@ def to_xml(windows: list[Node]) -> str:
 
 def terminal_text(windows: list[Node]) -> str | None:
     """What the terminal on the screen shows; None where there is none."""
-    from .tree import flatten
+    from .node import flatten
 
     found = (node for window in windows for node in flatten(window) if node.role == "terminal")
     return next((node.text.rstrip() for node in found), None)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .bus import Call
+if TYPE_CHECKING:
+    from .bus import Call
 
-__all__ = ["Node"]
+__all__ = ["Box", "Node", "flatten"]
+
+Box = tuple[int, int, int, int]
+"""Left, top, right, bottom, in pixels of the screen."""
 
 _A11Y = "org.a11y.atspi"
 
@@ -26,7 +30,9 @@ class Node:
     role: str
     description: str
     states: frozenset[str]
-    box: tuple[int, int, int, int] | None = None
+    box: Box | None = None
+    moved: tuple[int, int] = (0, 0)
+    """By how much ``box`` was put right; what it is asked about places lies so far off."""
     text: str = ""
     label: str = ""
     app: str = ""
@@ -39,9 +45,12 @@ class Node:
         return {"showing", "visible"} <= self.states
 
     @property
-    def lazy(self) -> bool:
-        """Whether its children may be made only when asked for, and are not counted yet."""
-        return self.children_count < 0 and "Table" not in self.interfaces
+    def makes_cells(self) -> bool:
+        """Whether it is a table that makes its cells, maybe a million, when asked for them.
+
+        The tables of web pages hold theirs as any other parent.
+        """
+        return "manages-descendants" in self.states and "Table" in self.interfaces
 
     def call(self, interface: str, method: str, arguments: Any = None) -> Call:
         """A call to it."""
@@ -60,3 +69,13 @@ class Node:
             "window": self.window,
             "description": self.description,
         }
+
+
+def flatten(node: Node) -> list[Node]:
+    """Returns a node and everything below it, in reading order."""
+    found, stack = [], [node]
+    while stack:
+        top = stack.pop()
+        found.append(top)
+        stack += reversed(top.children)
+    return found

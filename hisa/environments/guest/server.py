@@ -58,7 +58,9 @@ class Answer:
     length: int = 0
 
 
-def answer_file(path: str, query: Mapping[str, str]) -> Answer:
+def answer_file(
+    path: str, query: Mapping[str, str], kind: str = "application/octet-stream"
+) -> Answer:
     """The bytes of a plain file; ``limit`` in the query is the most that its reader takes.
 
     Raises:
@@ -82,7 +84,7 @@ def answer_file(path: str, query: Mapping[str, str]) -> Answer:
         os.close(number)
         raise
     stream = os.fdopen(number, "rb")
-    return Answer(kind="application/octet-stream", stream=stream, length=status.st_size)
+    return Answer(kind=kind, stream=stream, length=status.st_size)
 
 
 def answer_json(value: Any, status: int = 200) -> Answer:

@@ -8,6 +8,7 @@ from typing import Any
 
 from . import commands
 from .access import Access
+from .access import Request as ElementsRequest
 from .markup import terminal_text, to_xml
 from .screen import Screen
 from .server import Answer, Refused, Request, Routes, answer_json
@@ -19,7 +20,8 @@ __all__ = ["StockRoutes"]
 
 _EXECUTE_SECONDS, _PYTHON_SECONDS, _SCRIPT_SECONDS = 120.0, 30.0, 100.0
 _OUTPUT = 8 << 20
-_ELEMENTS = 5000
+_REQUEST = ElementsRequest(limit=5000, seconds=20.0)
+"""A client of these routes cannot say how long it waits; ours gives the tree 60 s."""
 _PYTHON = "/usr/bin/python3"
 
 
@@ -69,10 +71,13 @@ class StockRoutes:
         return {**own, **self._files.routes(), **self._windows.routes()}
 
     def _accessibility(self, _: Request) -> Answer:
-        return answer_json({"AT": to_xml(self._access.windows(_ELEMENTS))})
+        return answer_json({"AT": to_xml(self._access.read(_REQUEST))})
 
     def _terminal(self, _: Request) -> Answer:
-        output = terminal_text(self._access.windows(_ELEMENTS))
+        reading = self._access.read(_REQUEST)
+        output = terminal_text(reading.windows)
+        if output is None and not reading.complete:
+            raise Refused(500, "the elements on the screen could not be read in time")
         return answer_json({"output": output, "status": "success"})
 
     def _screen_size(self, _: Request) -> Answer:

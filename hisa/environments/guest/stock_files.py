@@ -92,8 +92,7 @@ class FileRoutes:
     def _get_wallpaper(self, _: Request) -> Answer:
         if self._wallpaper is None:
             raise Refused(404, "the wallpaper is one plain colour")
-        with open(self._wallpaper, "rb") as file:
-            return Answer(file.read(), "image/png")
+        return answer_file(self._wallpaper, {}, "image/png")
 
     def _change_wallpaper(self, request: Request) -> Answer:
         path = _expanded(_field(request.json(), "path"))
@@ -135,10 +134,9 @@ class FileRoutes:
             recorder.kill()
             recorder.wait()
         try:
-            with open(_RECORDING, "rb") as file:
-                return Answer(file.read(), "video/mp4")
-        except OSError as error:
-            raise Refused(500, f"the recording failed: {error}") from error
+            return answer_file(_RECORDING, {}, "video/mp4")
+        except Refused as refusal:
+            raise Refused(500, f"the recording failed: {refusal}") from refusal
 
 
 def _text(text: str) -> Answer:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import commands
-from .access import Access
+from .access import ELEMENTS_SECONDS, Access
+from .access import Request as ElementsRequest
 from .actor import ActionError, Actor
 from .once import Once
 from .screen import Screen
@@ -21,7 +22,8 @@ __all__ = ["PROTOCOL", "TypedRoutes"]
 
 PROTOCOL = 1
 _MAX_SETTLE, _MAX_TIMEOUT, _MAX_OUTPUT = 120.0, 3600.0, 64 << 20
-_DEFAULT_ELEMENTS = 1500
+_DEFAULT_ELEMENTS = 4000
+_MAX_ELEMENTS_SECONDS = 120.0
 
 
 class TypedRoutes:
@@ -80,7 +82,12 @@ class TypedRoutes:
             raise Refused(400, f"format {encoding!r}: allowed are raw, png")
         settled = settle(self._screen, seconds, self._work) if seconds else None
         wanted = bool(asked.get("elements")) and self._access.available
-        elements = self._access.elements(limit) if wanted else None
+        within = ELEMENTS_SECONDS * _number(asked, "patience", 1.0, 1000.0)
+        elements, complete = None, False
+        if wanted:
+            elements, complete = self._access.elements(
+                ElementsRequest(limit, min(within, _MAX_ELEMENTS_SECONDS))
+            )
         windows = [window.to_json() for window in self._screen.windows()]
         pixels = self._screen.png() if encoding == "png" else self._screen.look().tobytes()
         header = {
@@ -89,6 +96,7 @@ class TypedRoutes:
             "cursor": self._screen.pointer(),
             "windows": windows,
             "elements": elements,
+            "complete": complete,
             "settled": settled,
         }
         text = json.dumps(header).encode()

@@ -330,7 +330,6 @@ class DesktopRuntime:
         draft.write_text(json.dumps(handle.to_json()), encoding="utf-8")
         draft.rename(folder / "handle.json")
         self._handle = handle
-        state.own(handle)
 
 
 def _environment(uid: int) -> dict[str, str]:

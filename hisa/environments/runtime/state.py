@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from hisa.environments.runtime.warden import Held, children, first_inside, held, written
 from hisa.errors import EnvironmentFailed
 from hisa.patience import patience
 
@@ -35,6 +36,7 @@ __all__ = [
     "owner",
     "process_start",
     "reap",
+    "usage",
     "why_ended",
 ]
 
@@ -178,6 +180,15 @@ def owner(handle: Handle) -> Owner | None:
         return Owner(**json.loads(text))
     except (OSError, ValueError, TypeError):
         return None
+
+
+def usage(handle: Handle) -> Held:
+    """What the desktop holds: its processes and threads, and their memory and written files."""
+    first = first_inside(next(iter(children(handle.pid)), 0))
+    if first is None:
+        return Held()
+    now = held(first)
+    return Held(now.processes, now.memory + written(first))
 
 
 def why_ended(handle: Handle) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 
 from hisa.environments.transport.base import reason
-from hisa.environments.transport.tree import parse_tree
-from hisa.observation import Element, Screenshot, Window
+from hisa.environments.transport.tree import Tree, parse_tree
+from hisa.observation import Screenshot, Window
 from hisa.protocols import CommandResult
 
 __all__ = ["elements", "file_bytes", "picture", "ran", "uploaded", "windows"]
@@ -48,7 +48,7 @@ def picture(response: httpx.Response) -> Screenshot:
     return Screenshot.from_png(response.content)
 
 
-def elements(response: httpx.Response) -> tuple[Element, ...]:
+def elements(response: httpx.Response) -> Tree:
     """The accessibility tree."""
     said = _json(response)
     if not isinstance(said.get("AT"), str):

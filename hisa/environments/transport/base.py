@@ -46,6 +46,8 @@ class Look:
     windows: tuple[Window, ...] = ()
     elements: tuple[Element, ...] | None = None
     cursor: Point | None = None
+    complete: bool = True
+    """Whether no element is missing."""
 
 
 class Transport(Protocol):
@@ -56,8 +58,14 @@ class Transport(Protocol):
         """What the guest can do for its client."""
         ...
 
-    async def look(self, *, elements: bool, settle: float) -> Look:
-        """See `Environment.observe`."""
+    async def look(self, *, elements: bool, settle: float, longer: float = 1.0) -> Look:
+        """See `Environment.observe`.
+
+        Args:
+            elements: read them too.
+            settle: longest wait for the screen to stop changing, in seconds.
+            longer: how many times the usual limit elements may take.
+        """
         ...
 
     async def act(self, actions: Sequence[Action], /) -> None:
@@ -142,6 +150,11 @@ class Guest:
             trust_env=False,
         )
 
+    @property
+    def patience(self) -> float:
+        """How many times longer than on an idle machine the guest is given now."""
+        return self._patience * (slowness() if self.near else 1.0)
+
     async def close(self) -> None:
         """Close all connections."""
         await self._client.aclose()
@@ -175,7 +188,7 @@ class Guest:
             EnvironmentFailed: the guest refuses the token; every other status is left to the
                 caller.
         """
-        factor = self._patience * (slowness() if self.near else 1.0)
+        factor = self.patience
         seconds, whole = seconds * factor, whole * factor
         limit = httpx.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS * factor))
         for left in reversed(range(_TRIES)):

@@ -15,8 +15,9 @@ from hisa.actions import Action, Hotkey, KeyDown, KeyUp, Press, Write, to_source
 from hisa.actions.keys import normalise_key
 from hisa.environments.transport import answers
 from hisa.environments.transport.base import Guest, Look, TooLarge, acting_seconds, broken
+from hisa.environments.transport.tree import Tree
 from hisa.errors import ActionRefused
-from hisa.observation import Element, Screenshot, Window
+from hisa.observation import Screenshot, Window
 from hisa.protocols import CommandResult, FileRefused
 
 __all__ = ["StockTransport", "changed"]
@@ -72,13 +73,17 @@ class StockTransport:
         """No "at_most_once", and settling is done by looking again and again."""
         return frozenset({"elements", "execute", "files"})
 
-    async def look(self, *, elements: bool, settle: float) -> Look:
+    async def look(self, *, elements: bool, settle: float, longer: float = 1.0) -> Look:
         """Several requests; the picture comes last, so that it is the newest."""
         shot = await self._settled(settle) if settle > 0 else None
         windows = await self._windows()
-        found = await self._elements() if elements else None
+        tree = await self._elements(longer) if elements else None
         shot = shot if shot is not None and not elements else await self._screenshot()
-        return Look(shot.pixels, shot.size, windows, found)
+        if tree is None:
+            return Look(shot.pixels, shot.size, windows)
+        # A server that reached no application answers with a whole document without elements.
+        complete = tree.complete and bool(tree.elements or not windows)
+        return Look(shot.pixels, shot.size, windows, tree.elements, complete=complete)
 
     async def act(self, actions: Sequence[Action], /) -> None:
         """One program for one list of actions."""
@@ -180,9 +185,9 @@ class StockTransport:
             shot = latest
         return shot
 
-    async def _elements(self) -> tuple[Element, ...]:
+    async def _elements(self, longer: float) -> Tree:
         def ask() -> Awaitable[httpx.Response]:
-            return self._guest.ask("GET", "/accessibility", seconds=60.0)
+            return self._guest.ask("GET", "/accessibility", seconds=60.0 * longer)
 
         return await self._safely("accessibility tree", ask, answers.elements)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 from hisa.geometry import Box
 from hisa.observation import Element
 
-__all__ = ["parse_tree"]
+__all__ = ["Tree", "parse_tree"]
 
 _MAX_CHARACTERS = 50_000_000
 _MAX_TEXT = 200
@@ -18,8 +19,15 @@ _STATE = re.compile(r"(/ns/state|deskat:state\.)")
 _COMPONENT = re.compile(r"(/ns/component|deskat:component\.)")
 
 
-def parse_tree(xml: str) -> tuple[Element, ...]:
-    """The showing elements that have a place.
+class Tree(NamedTuple):
+    """What a tree says: its showing elements that have a place, and whether those are all."""
+
+    elements: tuple[Element, ...]
+    complete: bool
+
+
+def parse_tree(xml: str) -> Tree:
+    """Returns the showing elements; HiSA's own guest says in the root where some are missing.
 
     Raises:
         ValueError: not XML, too large, or with entities of its own.
@@ -32,7 +40,7 @@ def parse_tree(xml: str) -> tuple[Element, ...]:
         root = ElementTree.fromstring(xml)
     except ElementTree.ParseError as error:
         raise ValueError(f"not XML: {error}") from error
-    return tuple(_walk(root))
+    return Tree(tuple(_walk(root)), root.get("partial") != "true")
 
 
 def _walk(root: ElementTree.Element) -> Iterator[Element]:

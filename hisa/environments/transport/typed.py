@@ -30,6 +30,8 @@ __all__ = ["HisaTransport"]
 
 _LOOK_SECONDS = 30.0
 _LOOK_TRIES = 3
+_ELEMENTS_SECONDS = 24.0
+"""The longest time that a guest is started with for reading elements: that of an emulated one."""
 _OFFERED = frozenset({"elements", "settle", "at_most_once", "execute", "files"})
 
 
@@ -45,13 +47,17 @@ class HisaTransport:
         """What the guest announced."""
         return self._announced
 
-    async def look(self, *, elements: bool, settle: float) -> Look:
+    async def look(self, *, elements: bool, settle: float, longer: float = 1.0) -> Look:
         """One request; an answer that is cut short is asked for again."""
         encoding = "raw" if self._guest.near else "png"
-        asked = {"elements": elements, "settle": settle, "format": encoding}
+        asked: dict[str, Any] = {"elements": elements, "settle": settle, "format": encoding}
+        within = 0.0
+        if elements:
+            asked["patience"] = self._guest.patience * longer
+            within = _ELEMENTS_SECONDS * longer
         for left in reversed(range(_LOOK_TRIES)):
             response = await self._guest.ask(
-                "POST", "/hisa/observe", json=asked, seconds=_LOOK_SECONDS + settle
+                "POST", "/hisa/observe", json=asked, seconds=_LOOK_SECONDS + settle + within
             )
             self._expect(response)
             try:
@@ -121,12 +127,15 @@ def _decode(data: bytes) -> Look:
     else:
         picture = Screenshot.from_png(pixels).pixels
     elements = header["elements"]
+    # A guest from before readings said whether they are whole has not said so.
+    complete = elements is None or header.get("complete") is True
     return Look(
         picture=picture,
         screen=Size(width, height),
         windows=tuple(_window(window) for window in header["windows"]),
         elements=None if elements is None else tuple(_element(item) for item in elements),
         cursor=Point(header["cursor"][0], header["cursor"][1], "screen"),
+        complete=complete,
     )
 
 

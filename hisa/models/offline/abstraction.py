@@ -6,7 +6,9 @@ import difflib
 import re
 from collections.abc import Iterator, Sequence
 
+from hisa.models.tokens import estimate_tokens, prefix_within
 from hisa.observation import Screenshot
+from hisa.verdicts import VERDICT_WORDS, StepVerdict
 
 __all__ = ["abstract_step"]
 
@@ -28,7 +30,7 @@ _TROUBLE = re.compile(
 def abstract_step(
     sections: dict[str, str], images: Sequence[Screenshot], *, limit: int | None = None
 ) -> str:
-    """One or two sentences that begin with ``Succeeded.`` or ``Failed.``.
+    """One or two sentences that begin with a verdict; see `hisa.verdicts`.
 
     Args:
         sections: ``action``, ``outcome`` and, where known, ``changes``.
@@ -41,24 +43,28 @@ def abstract_step(
     lines = [line.strip() for line in changes.split("\n") if line.strip()]
     trouble = _message(lines) if ok else ""
     if trouble:
-        text = f"Failed. A message says: {trouble}"
-    else:
-        said = list(_said(lines)) or list(_read(images))
-        if not ok:
-            said = [_error(outcome), *said]
-        text = " ".join(("Succeeded." if ok else "Failed.", *said[:2]))
-        if ok and not said:
-            text += " No visible change." if not images else " The picture changed, no text did."
-    most = MAX_CHARS if limit is None else min(MAX_CHARS, limit * 4 - 8)
-    return _cut(text, max(60, most))
+        return _cut(f"{VERDICT_WORDS['failed']} A message says: {trouble}", limit)
+    said = list(_said(lines)) or list(_read(images))
+    verdict: StepVerdict = "succeeded"
+    if not ok:
+        verdict, said = "failed", [_error(outcome), *said]
+    elif not said:
+        verdict = "succeeded" if images or _status(outcome) else "no_change"
+        said = ["The picture changed, no text did."] if images else []
+    return _cut(" ".join((VERDICT_WORDS[verdict], *said[:2])), limit)
 
 
 def _succeeded(outcome: str) -> bool:
     first = outcome.strip().split("\n", 1)[0].strip().casefold()
     if re.match(r"(?:failed|failure|error|refused|not found|timed out)\b", first):
         return False
-    status = re.search(r"\bexit(?: code| status)?:?\s*(\d+)", outcome)
-    return first.startswith("ok") or status is None or status[1] == "0"
+    return first.startswith("ok") or _status(outcome) in ("", "0")
+
+
+def _status(outcome: str) -> str:
+    """A command's exit status; empty where none was told."""
+    found = re.search(r"\bexit(?: code| status)?:?\s*(\d+)", outcome)
+    return found[1] if found else ""
 
 
 def _error(outcome: str) -> str:
@@ -66,8 +72,8 @@ def _error(outcome: str) -> str:
     found = re.search(r"^\s*(?:error|failed|reason):\s*(.+)$", outcome, re.M | re.I)
     text = found[1] if found else ""
     if not text:
-        status = re.search(r"\bexit(?: code| status)?:?\s*(\d+)", outcome)
-        text = f"Exit status {status[1]}" if status else "The tool reported a failure"
+        status = _status(outcome)
+        text = f"Exit status {status}" if status else "The tool reported a failure"
     return _sentence(_flat(text, 180))
 
 
@@ -155,8 +161,10 @@ def _flat(text: str, chars: int) -> str:
     return flat if len(flat) <= chars else flat[: chars - 1] + "…"
 
 
-def _cut(text: str, chars: int) -> str:
-    """Within so many bytes, which is what token limits go by."""
-    if len(text.encode()) <= chars:
-        return text
-    return text.encode()[: chars - 4].decode("utf-8", "ignore").rstrip() + "…"
+def _cut(text: str, limit: int | None) -> str:
+    """The beginning of a text within `MAX_CHARS` and so many tokens, twenty at least."""
+    shown = text if len(text) <= MAX_CHARS else text[: MAX_CHARS - 1] + "…"
+    most = len(shown) if limit is None else max(20, limit)
+    if estimate_tokens(shown) <= most:
+        return shown
+    return prefix_within(text[:MAX_CHARS], most, end="…").rstrip() + "…"

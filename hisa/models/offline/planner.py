@@ -23,6 +23,7 @@ SECTIONS = (
     "advice",
     "refined_context",
     "execution_history",
+    "last_output",
     "notice",
     "elements",
 )

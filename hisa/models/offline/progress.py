@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from hisa.models.offline.records import Instruction, Open, Save, SaveAs, Type
+from hisa.verdicts import CAME_UP, StepVerdict, split_verdict
 
 __all__ = [
     "CHUNK",
@@ -38,6 +39,7 @@ _PROGRESS = re.compile(
     r"(?:, looks (?P<looks>\d{1,3}))?\."
 )
 _STEP = re.compile(r"^Step (?P<step>\d+): (?P<tool>\w+)(?P<fields> \| .*)?$")
+_COVERED = re.compile(r"Steps \d+~(?P<last>\d{1,9}): ")
 _RESULT = " | Result: "
 
 
@@ -62,15 +64,26 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class HistoryStep:
-    """A line of the history: its fields, and whether the step succeeded."""
+    """A line of the history: its fields, its verdict, and what the verdict rests on."""
 
     number: int
     tool: str
     thought: str
     description: str
     source: str
-    ok: bool
+    verdict: StepVerdict
     result: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether to go on.
+
+        The rules cannot tell a step that had no effect from one whose effect does not show, and
+        a dialog that came up is answered by the steps that follow.
+        """
+        if self.verdict == "unexpected":
+            return CAME_UP in self.result
+        return self.verdict != "failed"
 
 
 def chunks(text: str) -> Sequence[str]:
@@ -114,8 +127,11 @@ def progress_line(position: Position, of: int) -> str:
 def read(refined: str, history: str, script: Sequence[Instruction]) -> Position:
     """The position after everything that is remembered."""
     position = _from_refined(refined)
+    covered = _COVERED.match(refined)
+    last = int(covered["last"]) if covered else 0
     for step in history_steps(history):
-        position = _after(position, step, script)
+        if step.number > last:  # the newest step stays in the history when it was refined
+            position = _after(position, step, script)
     return replace(position, done=min(position.done, len(script)))
 
 
@@ -181,7 +197,7 @@ def history_steps(history: str) -> Iterable[HistoryStep]:
             fields.get("Thought", ""),
             fields.get("Description", ""),
             fields.get("Input", ""),
-            not result.startswith("Failed"),
+            split_verdict(result)[0] or "succeeded",
             result.strip(),
         )
 

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 
 from hisa.models.offline.instructions import read_script
 from hisa.models.offline.progress import HistoryStep, history_steps, progress_line, read
+from hisa.models.tokens import estimate_tokens, prefix_within
+from hisa.verdicts import split_verdict
 
 __all__ = ["refine_context"]
 
-MAX_CHARS = 2500
+MAX_TOKENS = 800
 _MARKED = re.compile(r"Instruction \d+ of \d+[^:]{0,60}")
 _NOTE = re.compile(r" \((?:advice: |loop noticed|instruction \d+ was).*$")
 _PLACE = re.compile(
@@ -40,8 +42,8 @@ def refine_context(sections: dict[str, str], *, limit: int | None = None) -> str
     head = f"Steps {start}~{end}: {_progress(sections, previous, steps)}"
     tail = f" Suggestion: {_suggestion(steps)}"
     items = [*_earlier(previous), *(item for step in steps if (item := _item(step)))]
-    most = MAX_CHARS if limit is None else min(MAX_CHARS, limit * 3)
-    return head + _fitting(items, most - len((head + tail).encode())) + tail
+    most = MAX_TOKENS if limit is None else min(MAX_TOKENS, limit)
+    return head + _fitting(items, most - estimate_tokens(head + tail) - 1) + tail
 
 
 def _progress(sections: dict[str, str], previous: str, steps: Sequence[HistoryStep]) -> str:
@@ -73,12 +75,22 @@ def _item(step: HistoryStep) -> str:
     what = _NOTE.sub("", _MARKED.sub("", step.thought, count=1).lstrip(": ")) or step.source
     places = ", ".join(f"click({x}, {y})" for x, y in _PLACE.findall(step.source))
     where = f" [{places}{' ' + _flat(step.description, 50) if step.description else ''}]"
-    verdict = "succeeded" if step.ok else f"failed: {_flat(_reason(step.result), 80)}"
-    return f"{step.number}) {_flat(what, 90)}{where if places else ''} - {verdict}"
+    proven = places and step.verdict == "succeeded"
+    return f"{step.number}) {_flat(what, 90)}{where if proven else ''} - {_verdict(step)}"
+
+
+def _verdict(step: HistoryStep) -> str:
+    match step.verdict:
+        case "succeeded":
+            return "succeeded"
+        case "no_change":
+            return "no visible change"
+        case verdict:
+            return f"{verdict}: {_flat(_reason(step.result), 80)}"
 
 
 def _reason(result: str) -> str:
-    return result.removeprefix("Failed.").strip().rstrip(".") or "no reason given"
+    return split_verdict(result)[1].rstrip(".") or "no reason given"
 
 
 def _suggestion(steps: Sequence[HistoryStep]) -> str:
@@ -101,16 +113,16 @@ def _suggestion(steps: Sequence[HistoryStep]) -> str:
 
 
 def _fitting(items: Sequence[str], room: int) -> str:
-    """The newest items that fit into so many bytes, in order."""
+    """The newest items that fit into so many tokens, in order."""
     kept: list[str] = []
     for item in reversed(items):
-        size = len(item.encode()) + 2
+        size = estimate_tokens(item) + 2
         if size > room:
             break
         kept.append(item)
         room -= size
     if not kept and items:
-        kept = [items[-1].encode()[: max(0, room - 2)].decode("utf-8", "ignore")]
+        kept = [prefix_within(items[-1], max(0, room - 1))]
     return "; ".join(reversed(kept)) + "." if any(kept) else ""
 
 

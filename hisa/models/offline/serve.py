@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequen
 from typing import TYPE_CHECKING, Any
 
 from hisa.models.offline.jobs import Turn, Unanswerable, answer
-from hisa.models.tokens import estimate_tokens
+from hisa.models.tokens import estimate_tokens, prefix_within
 
 if TYPE_CHECKING:
     import httpx
@@ -174,7 +174,7 @@ def _limit(body: Mapping[str, Any]) -> int | None:
 def _limited(text: str, limit: int | None) -> tuple[str, str]:
     if limit is None or estimate_tokens(text) <= limit:
         return text, "stop"
-    return text.encode()[: 4 * limit].decode("utf-8", "ignore"), "length"
+    return prefix_within(text, limit), "length"
 
 
 def _work(messages: object) -> tuple[Sequence[Turn], str]:

@@ -11,10 +11,12 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
+from hisa.tasks.apart import Exceeded, apart
 from hisa.tasks.context import Context
+from hisa.tasks.metrics.base import Unreadable
 from hisa.tasks.registry import Registry
 
-__all__ = ["GETTERS", "Getter", "getter"]
+__all__ = ["GETTERS", "Getter", "getter", "read_apart"]
 
 C = TypeVar("C", bound=BaseModel)
 
@@ -43,3 +45,16 @@ def getter(
         return function
 
     return keep
+
+
+async def read_apart(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function that reads the agent's files gives, in a process of its own with limits.
+
+    Raises:
+        Unreadable: the file cannot be read, or takes more than it may.
+        NotScored: the machine that scores is at fault.
+    """
+    try:
+        return await apart(function, *arguments)
+    except Exceeded as error:
+        raise Unreadable(f"what was left {error}") from error

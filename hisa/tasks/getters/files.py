@@ -14,13 +14,13 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from hisa.protocols import FileRefused
 from hisa.tasks.context import Context
-from hisa.tasks.getters.base import getter
+from hisa.tasks.getters.base import getter, read_apart
+from hisa.tasks.limits import MAX_RESULT
+from hisa.tasks.metrics.base import Unreadable
+from hisa.tasks.readers import last_row
 from hisa.tasks.setup.base import Parameters
 
 __all__ = ["CloudFile", "LocalFile", "Rule", "VmFile"]
-
-_MAX_RESULT = 200_000_000
-"""Bytes of a file that the agent left."""
 
 
 def _listed(value: object) -> object:
@@ -101,10 +101,11 @@ async def vm_file(context: Context, wanted: VmFile) -> Path | list[Path | None] 
 
     async def read(path: str) -> bytes | None:
         try:
-            data = await context.environment.read_file(wanted.dated(path))
-        except (FileNotFoundError, FileRefused):
+            return await context.environment.read_file(wanted.dated(path), limit=MAX_RESULT)
+        except FileNotFoundError:
             return None
-        return data if len(data) <= _MAX_RESULT else None
+        except FileRefused as error:
+            raise Unreadable(str(error)) from error
 
     return await _kept(context, wanted, read)
 
@@ -153,14 +154,8 @@ class _Content(Parameters):
 @getter("content_from_vm_file", _Content)
 async def content_from_vm_file(context: Context, wanted: _Content) -> list[str] | None:
     """The last row of a workbook's first sheet, as texts."""
-    from hisa.tasks.metrics.workbook import Book
-
     path = await vm_file(context, VmFile(path=(wanted.path,)))
-    if not isinstance(path, Path):
-        return None
-    book = await asyncio.to_thread(Book, path)
-    rows = book.rows(book.names[0])
-    return ["nan" if value is None else str(value) for value in rows[-1]] if rows else None
+    return await read_apart(last_row, path) if isinstance(path, Path) else None
 
 
 class Rule(Parameters):

@@ -8,7 +8,9 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from hisa.actions import Hotkey, Press, Write
+from hisa.errors import EnvironmentFailed
 from hisa.protocols import FileRefused
+from hisa.tasks.clean import clean, python
 from hisa.tasks.context import Context, file_name
 from hisa.tasks.getters.base import getter
 from hisa.tasks.getters.files import VmFile, vm_file
@@ -91,7 +93,7 @@ async def vlc_config(context: Context, wanted: KeptAs) -> Path | None:
 async def vlc_playing_info(context: Context, wanted: KeptAs) -> Path | None:
     """What VLC says that it plays; None where its web interface does not answer."""
     place = context.place(wanted.dest)
-    answer = await context.environment.execute(["python3", "-c", _VLC], limit=1_000_000)
+    answer = await context.environment.execute(python(_VLC), limit=1_000_000)
     if answer.exit_code != 0:
         return None
     place.write_text(answer.output, "utf-8")
@@ -123,7 +125,9 @@ class _Nothing(Parameters):
 @getter("shortcuts_on_desktop", _Nothing)
 async def shortcuts(context: Context, wanted: _Nothing) -> dict[str, str]:
     """Launchers on the desktop: file name to content."""
-    listed = await context.environment.execute("ls -1 ~/Desktop")
+    listed = await context.environment.execute(
+        clean(["/bin/bash", "--norc", "-c", "ls -1 ~/Desktop"])
+    )
     names = [name for name in listed.output.splitlines() if name.endswith(".desktop")]
     found = {}
     for name in names[:_MAX_LAUNCHERS]:
@@ -138,14 +142,16 @@ async def shortcuts(context: Context, wanted: _Nothing) -> dict[str, str]:
 @getter("default_video_player", _Nothing)
 async def default_video_player(context: Context, wanted: _Nothing) -> str:
     """The launcher that opens most kinds of video; "unknown" where none does."""
-    named = (await context.environment.execute(_VIDEO)).output.split()
+    named = (
+        await context.environment.execute(clean(["/bin/bash", "--norc", "-c", _VIDEO]))
+    ).output.split()
     return Counter(named).most_common(1)[0][0] if named else "unknown"
 
 
 @getter("vm_wallpaper", KeptAs)
 async def wallpaper(context: Context, wanted: KeptAs) -> Path | None:
     """The picture behind the windows; None where there is none."""
-    answer = (await context.environment.execute(_WALLPAPER)).output
+    answer = (await context.environment.execute(clean(_WALLPAPER.split()))).output
     named = re.fullmatch(r"'file://(/.+)'", answer.strip())
     return await _one_file(context, unquote(named[1]), wanted.dest) if named else None
 
@@ -155,4 +161,10 @@ async def terminal_output(context: Context, wanted: _Nothing) -> str | None:
     """What the last terminal window shows; None where there is none."""
     seen = await context.environment.observe(elements=True)
     shown = [element.text for element in seen.elements or () if element.role == "terminal"]
+    if not shown and not seen.complete:
+        raise EnvironmentFailed(
+            "the elements on the screen could not be read in time, so that it is not known what "
+            "the terminal shows",
+            fix="hisa doctor",
+        )
     return shown[-1].rstrip() if shown else None

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
-from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 from hisa.tasks.chrome import profile_file
 from hisa.tasks.context import Context
-from hisa.tasks.getters.base import getter
+from hisa.tasks.getters.base import getter, read_apart
+from hisa.tasks.readers import rows_of
 from hisa.tasks.setup.base import Parameters
 
 __all__ = ["Kept"]
-
-_MAX_ROWS = 100_000
 
 
 class Kept(Parameters):
@@ -30,15 +26,8 @@ async def _rows(context: Context, file: str, wanted: Kept, query: str) -> list[A
         return None
     place = context.place(wanted.dest)
     await asyncio.to_thread(place.write_bytes, data)
-    try:
-        return await asyncio.to_thread(_read, place, query)
-    except sqlite3.DatabaseError:
-        return None
-
-
-def _read(place: Path, query: str) -> list[Any]:
-    with closing(sqlite3.connect(f"file:{place}?mode=ro&immutable=1", uri=True)) as base:
-        return base.execute(query).fetchmany(_MAX_ROWS)
+    rows: list[Any] | None = await read_apart(rows_of, place, query)
+    return rows if rows is None else [tuple(row) for row in rows]
 
 
 @getter("cookie_data", Kept)

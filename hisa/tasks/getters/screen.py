@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from hisa.tasks.clean import clean
 from hisa.tasks.context import Context
 from hisa.tasks.getters.base import getter
 from hisa.tasks.setup.base import Parameters
@@ -50,7 +51,8 @@ class Folder(Parameters):
 async def list_directory(context: Context, wanted: Folder) -> dict[str, Any] | None:
     """The folder as a tree of {type, name, children}; None where there is none."""
     line = await context.line(["find", wanted.path, "-printf", "%y\\t%P\\0"])
-    result = await context.environment.execute(line, limit=5_000_000)
+    listed = clean(["/bin/bash", "--norc", "-c", line])
+    result = await context.environment.execute(listed, limit=5_000_000)
     if not result.output:
         return None
     name = wanted.path.rstrip("/").rpartition("/")[2]

@@ -1,15 +1,18 @@
 """How a metric is declared, and what it may say: a score with its reason.
 
 A metric gets what the two getters gave and the options. It raises `Unreadable` where what the
-agent left cannot be read (score 0) and `BadRules` where the task file is at fault (not scored).
+agent left cannot be read (score 0), `BadRules` where the task file is at fault, and `NotScored`
+where the machine that scores is (no score).
 """
 
 from __future__ import annotations
 
+import errno
 import functools
 import importlib.util
 import json
 import struct
+import types
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from hisa.errors import UsageError
+from hisa.tasks.limits import MAX_UNPACKED
 from hisa.tasks.registry import Registry
 
 __all__ = [
@@ -26,6 +30,7 @@ __all__ = [
     "BadRules",
     "Function",
     "Metric",
+    "NotScored",
     "Options",
     "Score",
     "Unreadable",
@@ -43,20 +48,28 @@ Score = tuple[float, str]
 Options = Mapping[str, Any]
 Function = Callable[[Any, Any, Options], Score]
 Check = Callable[[Mapping[str, Any], Options], Iterable[str]]
-_MAX_UNPACKED = 1_000_000_000
 _BAD_INPUT = (
     ValueError, KeyError, TypeError, IndexError, AttributeError, LookupError, OSError,
     RecursionError, zipfile.BadZipFile, ArithmeticError, NotImplementedError, SyntaxError,
     AssertionError, EOFError, struct.error, zlib.error,
 )  # fmt: skip
 """What the readers of formats raise for files that are none."""
+_MACHINES = frozenset(
+    (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EIO,
+     errno.EACCES, errno.EPERM, errno.EROFS, errno.EFBIG)
+)  # fmt: skip
+"""What an `OSError` says of the machine that scores, and not of the file that it reads."""
 
 
 class Unreadable(Exception):
     """What the agent left cannot be read; that is a wrong result, and says so."""
 
 
-class BadRules(UsageError):
+class NotScored(UsageError):
+    """The check could not be carried out, through no fault of what the agent left."""
+
+
+class BadRules(NotScored):
     """The task file asks for something that has no meaning, or that is not there."""
 
 
@@ -95,10 +108,13 @@ def reading(what: str) -> Iterator[None]:
     """Inside, whatever a reader of formats raises means that the agent's file is broken."""
     try:
         yield
-    except (Unreadable, BadRules):
+    except (Unreadable, NotScored):
         raise
     except _BAD_INPUT as error:
-        raise Unreadable(f"{what}: cannot be read: {type(error).__name__}: {error}") from error
+        words = f"{type(error).__name__}: {error}"
+        if _ours(error):
+            raise NotScored(f"{what}: the check itself failed: {words}") from error
+        raise Unreadable(f"{what}: cannot be read: {words}") from error
 
 
 @contextmanager
@@ -106,10 +122,22 @@ def expecting(what: str) -> Iterator[None]:
     """Inside, whatever is raised means that the task's own file or rule is broken."""
     try:
         yield
-    except BadRules:
+    except NotScored:
         raise
     except (Unreadable, *_BAD_INPUT) as error:
         raise BadRules(f"{what}: the task's own file or rule is broken: {error}") from error
+
+
+def _ours(error: BaseException) -> bool:
+    """Whether an error, or one that it came of, speaks of this machine and not of the file."""
+    if isinstance(error, OSError) and error.errno in _MACHINES:
+        return True
+    if isinstance(error, AttributeError) and isinstance(error.obj, types.ModuleType):
+        return True  # a library of another version
+    if isinstance(error, ImportError | MemoryError):
+        return True
+    cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return cause is not None and _ours(cause)
 
 
 def verdict(holds: bool, good: str, bad: str) -> Score:
@@ -123,8 +151,8 @@ def as_path(value: object) -> Path:
         raise BadRules(f"a file is needed here, not {type(value).__name__}")
     if zipfile.is_zipfile(value):
         with zipfile.ZipFile(value) as archive:
-            if sum(item.file_size for item in archive.infolist()) > _MAX_UNPACKED:
-                raise Unreadable(f"{value.name}: larger than {_MAX_UNPACKED} bytes unpacked")
+            if sum(item.file_size for item in archive.infolist()) > MAX_UNPACKED:
+                raise Unreadable(f"{value.name}: larger than {MAX_UNPACKED} bytes unpacked")
     return value
 
 

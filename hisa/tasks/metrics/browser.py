@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from hisa.tasks.chrome import same_address, same_addresses
+from hisa.tasks.addresses import same_address, same_addresses
 from hisa.tasks.metrics.base import BadRules, Options, Score, metric, reading, rules_of, verdict
 from hisa.tasks.metrics.values import search
 

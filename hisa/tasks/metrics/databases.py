@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
-import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -29,8 +28,6 @@ _LEVELS = ("", "-schema", "-schema-content")
 """What is compared of tables or views; each takes in those before it."""
 _CHECKS = tuple(kind + level for kind in _KINDS for level in _LEVELS)
 _BASES = ("duckdb", "sqlite3")
-_SECONDS = 120.0
-"""After these a query is stopped: the agent's views can be made to run for ever."""
 _CLOSED: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": "false",
     "autoinstall_known_extensions": "false",
@@ -104,13 +101,8 @@ def _opened(path: Path, asked: _Asked) -> Iterator[Any]:
     connect, errors = _duckdb() if asked.base == "duckdb" else (_sqlite3, sqlite3.Error)
     try:
         with closing(connect(path)) as base:
-            stop = threading.Timer(_SECONDS, base.interrupt)
-            stop.start()
-            try:
-                _use(base, asked.schema)
-                yield base
-            finally:
-                stop.cancel()
+            _use(base, asked.schema)
+            yield base
     except errors as error:
         raise Unreadable(f"{path.name}: {str(error)[:300]}") from error
 
@@ -123,7 +115,7 @@ def _duckdb() -> tuple[Any, type[Exception]]:
 
 def _sqlite3(path: Path) -> sqlite3.Connection:
     where = f"{path.resolve().as_uri()}?immutable=1"
-    return sqlite3.connect(where, uri=True, check_same_thread=False)
+    return sqlite3.connect(where, uri=True)
 
 
 def _use(base: Any, schema: str) -> None:

@@ -13,11 +13,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from hisa.tasks.limits import MAX_CELLS
 from hisa.tasks.metrics.base import Unreadable, as_package
 
 __all__ = ["Book", "Cells"]
 
-_MAX_CELLS = 5_000_000
 _ABSENT = frozenset(
     """#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|<NA>|N/A|NA|NULL|NaN|None|n/a
     |nan|null""".replace("\n    ", "").split("|")
@@ -92,7 +92,7 @@ class Book:
         }
         height = max((row for row, _ in cells), default=0)
         width = max((column for _, column in cells), default=0)
-        if height * width > _MAX_CELLS:
+        if height * width > MAX_CELLS:
             raise Unreadable(f"{self.path.name}: sheet {name!r} has {height}x{width} cells")
         return tuple(
             tuple(cells.get((row, column)) for column in range(1, width + 1))

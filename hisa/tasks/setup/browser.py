@@ -13,10 +13,11 @@ from pydantic import Field
 
 from hisa.errors import EnvironmentFailed
 from hisa.protocols import FileRefused
-from hisa.tasks.chrome import ask, same_address, tabs
+from hisa.tasks.addresses import same_address
+from hisa.tasks.chrome import ask, tabs
 from hisa.tasks.context import Context
 from hisa.tasks.setup.base import Parameters, step
-from hisa.tasks.setup.programs import start
+from hisa.tasks.setup.started import start
 
 __all__ = ["Browser", "CloseTabs", "History", "OpenTabs"]
 
@@ -41,7 +42,9 @@ async def google_chrome_browser(context: Context, wanted: Browser) -> None:
     line = await context.line(["google-chrome", f"--remote-debugging-port={inside}"])
     await start(context, line)
     if await context.program("socat"):
-        await start(context, f"socat tcp-listen:{outside},fork tcp:localhost:{inside}")
+        await start(
+            context, f"socat tcp-listen:{outside},fork tcp:localhost:{inside}", watched=False
+        )
     if wanted.urls:
         await chrome_open_tabs(context, OpenTabs(urls_to_open=wanted.urls))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 from collections.abc import Sequence
 from typing import Annotated
@@ -9,11 +10,13 @@ from typing import Annotated
 from pydantic import Field
 
 from hisa.errors import EnvironmentFailed
+from hisa.patience import patience
 from hisa.protocols import CommandResult
-from hisa.tasks.context import Context
+from hisa.tasks.context import Context, quoted
 from hisa.tasks.setup.base import Parameters, step
+from hisa.tasks.setup.scripts import run_traced
 
-__all__ = ["Copy", "Download", "GuestPath", "Script", "put", "put_and_run"]
+__all__ = ["Copy", "Download", "GuestPath", "Script", "place", "put", "put_and_run"]
 
 GuestPath = Annotated[str, Field(min_length=1, max_length=4096, pattern=r"^[^\x00]+$")]
 """A path on the machine; the machine is thrown away, so any will do."""
@@ -35,7 +38,7 @@ class Download(Parameters):
 async def download(context: Context, wanted: Download) -> None:
     """Put files from the internet (or the cache) on the machine."""
     for file in wanted.files:
-        await context.environment.write_file(file.path, await context.cache.get(file.url))
+        await place(context, file.path, await context.cache.get(file.url))
 
 
 class Copy(Parameters):
@@ -53,11 +56,33 @@ async def copy_to_guest(context: Context, wanted: Copy) -> None:
 
 async def put(context: Context, source: str, dest: str) -> None:
     """Put a file on the machine: one of the task's own, or one from an address."""
+    await place(context, dest, await _content(context, source))
+
+
+async def _content(context: Context, source: str) -> bytes:
     if source.startswith(("http://", "https://")):
-        data = await context.cache.get(source)
-    else:
-        data = context.host_file(source).read_bytes()
-    await context.environment.write_file(dest, data)
+        return await context.cache.get(source)
+    return await asyncio.to_thread(context.host_file(source).read_bytes)
+
+
+async def place(context: Context, path: str, data: bytes) -> None:
+    """Put a file on the machine, and see that it is there and whole.
+
+    Raises:
+        EnvironmentFailed: it is not.
+    """
+    environment = context.environment
+    await environment.write_file(path, data)
+    said = await environment.execute(f"stat -Lc %s -- {quoted(path)}")
+    if said.exit_code == 0 and said.output.strip().isdigit():
+        there = int(said.output)
+    else:  # no such program there, or no such file
+        try:
+            there = len(await environment.read_file(path))
+        except OSError as error:
+            raise EnvironmentFailed(f"{path}: was written and is not there: {error}") from error
+    if there != len(data):
+        raise EnvironmentFailed(f"{path}: {len(data)} bytes were written and {there} are there")
 
 
 async def put_and_run(
@@ -71,9 +96,10 @@ async def put_and_run(
     await put(context, source, dest)
     words = shlex.join(["/bin/bash", dest, *options])
     line = f"chmod a+x {shlex.quote(dest)} && {words}"
-    result = await context.environment.execute(line, timeout=_SCRIPT_SECONDS)
+    limit = patience(_SCRIPT_SECONDS)
+    result = await context.environment.execute(line, timeout=limit)
     if result.timed_out:
-        raise EnvironmentFailed(f"{source}: did not end within {_SCRIPT_SECONDS:g} s")
+        raise EnvironmentFailed(f"{source}: did not end within {limit:.0f} s")
     return result
 
 
@@ -88,11 +114,13 @@ class Script(Parameters):
 @step("script_and_execute", Script)
 async def script_and_execute(context: Context, wanted: Script) -> None:
     """Put a script on the machine, run it with bash, and take it away."""
-    result = await put_and_run(context, wanted.src, wanted.dest, wanted.options)
-    await context.environment.execute(f"rm -f {shlex.quote(wanted.dest)}")
-    if result.exit_code in (126, 127):
-        said = (result.error or result.output).strip()[-500:]
-        raise EnvironmentFailed(f"{wanted.src}: ended with {result.exit_code}: {said}")
+    data = await _content(context, wanted.src)
+    await place(context, wanted.dest, data)
+    await context.environment.execute(f"chmod a+x {quoted(wanted.dest)}")
+    text = data.decode("utf-8", errors="replace")
+    words = [wanted.dest, *wanted.options]
+    await run_traced(context, words, name=wanted.src, text=text, path=wanted.dest)
+    await context.environment.execute(f"rm -f {quoted(wanted.dest)}")
 
 
 class _Downloaded(Parameters):

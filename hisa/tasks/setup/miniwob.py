@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import Annotated
 
 from pydantic import Field
 
 from hisa.errors import EnvironmentFailed
+from hisa.patience import Deadline
 from hisa.tasks.context import Context
 from hisa.tasks.miniwob.episode import PROGRAM, STATE, command, known, last_words
 from hisa.tasks.miniwob.pages import application, page_path
 from hisa.tasks.setup.base import Parameters, step
-from hisa.tasks.setup.programs import start
+from hisa.tasks.setup.started import start
 
 __all__ = ["Episode"]
 
@@ -40,8 +40,8 @@ async def miniwob_page(context: Context, wanted: Episode) -> None:
 
 
 async def _instruction(context: Context) -> str:
-    deadline = time.monotonic() + _SECONDS
-    while time.monotonic() < deadline:
+    deadline = Deadline(_SECONDS)
+    while not deadline.passed:
         found = await known(context.environment)
         if found is not None and found.instruction is not None:
             return found.instruction
@@ -50,4 +50,4 @@ async def _instruction(context: Context) -> str:
             raise EnvironmentFailed(f"the page did not come up: {said}")
         await context.pause(0.2)
     said = await last_words(context.environment)
-    raise EnvironmentFailed(f"the page did not come up within {_SECONDS:g} s: {said}")
+    raise EnvironmentFailed(f"the page did not come up within {deadline.waited:.0f} s: {said}")

@@ -5,32 +5,25 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
-import time
-from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
 from hisa.errors import EnvironmentFailed
+from hisa.patience import Deadline
 from hisa.protocols import CommandResult
+from hisa.tasks.apps import fix_for, missing_program, opener_of
 from hisa.tasks.context import Context
 from hisa.tasks.setup.base import Parameters, step
 from hisa.tasks.setup.files import GuestPath
+from hisa.tasks.setup.started import start
 from hisa.tasks.setup.windows import Named, await_window
 
-__all__ = ["Execute", "Launch", "Open", "Sleep", "start"]
+__all__ = ["Execute", "Launch", "Open", "Sleep"]
 
 Words = str | tuple[str, ...]
 _UNTIL_SECONDS = 120.0
 _OPEN_SECONDS = 90.0
-_OPENERS: Mapping[str, str] = {
-    "xlsx xls ods csv tsv": "libreoffice --calc",
-    "docx doc odt rtf": "libreoffice --writer",
-    "pptx ppt odp": "libreoffice --impress",
-    "html htm pdf svg": "google-chrome",
-    "txt md json py sh log yaml yml": "gedit",
-}
-"""What opens a file where no desktop environment says so, by the end of its name."""
 
 
 class Launch(Parameters):
@@ -38,17 +31,6 @@ class Launch(Parameters):
 
     command: Annotated[Words, Field(min_length=1)]
     shell: bool = False
-
-
-async def start(context: Context, line: str) -> None:
-    """Start a bash line in a session of its own, without waiting for it."""
-    inner = shlex.quote(line)
-    result = await context.environment.execute(
-        f"setsid -f bash -c {inner} >/dev/null 2>&1 </dev/null", timeout=30.0
-    )
-    if result.exit_code != 0:
-        said = (result.error or result.output).strip()[:300]
-        raise EnvironmentFailed(f"{line[:200]!r} cannot be started: {said}")
 
 
 @step("launch", Launch)
@@ -84,31 +66,32 @@ class Execute(Parameters):
 @step("execute", Execute)
 async def execute(context: Context, wanted: Execute) -> None:
     """Run a command. Its exit status decides nothing, unless ``until`` says so."""
-    deadline = time.monotonic() + _UNTIL_SECONDS
+    deadline = Deadline(_UNTIL_SECONDS)
     while True:
         result = await context.run(wanted.command, shell=wanted.shell)
         if wanted.until is None or wanted.until.holds(result):
             break
-        if time.monotonic() > deadline:
+        if deadline.passed:
             raise EnvironmentFailed(
                 f"{wanted.command!r} did not reach {wanted.until.model_dump(exclude_none=True)}"
-                f" within {_UNTIL_SECONDS:g} s"
+                f" within {deadline.waited:.0f} s"
             )
         await context.pause(0.3)
     for name, text in ((wanted.stdout, result.output), (wanted.stderr, result.error)):
         if name:
             context.place(name).write_text(text, "utf-8")
-    _expect_started(wanted, result)
+    _expect_started(context, wanted, result)
 
 
-def _expect_started(wanted: Execute, result: CommandResult) -> None:
-    """126 and 127 mean that the machine lacks the program: never the agent's fault."""
-    missing = result.exit_code in (126, 127) and not wanted.shell
+def _expect_started(context: Context, wanted: Execute, result: CommandResult) -> None:
+    """126 and 127 mean that the machine lacks the program: before a run never the agent's fault."""
+    judged = context.phase == "prepare" or not wanted.shell
+    missing = judged and result.exit_code in (126, 127)
     lacks = re.search(r"No module named '?(pyautogui)", result.error)
     if missing or lacks:
         raise EnvironmentFailed(
             f"{str(wanted.command)[:200]} cannot run: {result.error.strip()[-300:]}",
-            fix="use a machine that has this program",
+            fix=fix_for("python3-pyautogui" if lacks else missing_program(result.error)),
         )
 
 
@@ -138,14 +121,15 @@ async def open_file(context: Context, wanted: Open) -> None:
 
 
 async def _opener(context: Context, path: str) -> str:
-    ending = posixpath.splitext(path)[1].lstrip(".").lower()
-    for endings, line in _OPENERS.items():
-        name, _, options = line.partition(" ")
-        if ending in endings.split() and (found := await context.program(name)):
-            return f"{found} {options}".strip()
+    name, _, options = opener_of(path).partition(" ")
+    if name and (found := await context.program(name)):
+        return f"{found} {options}".strip()
     if await context.program("xdg-open"):
         return "xdg-open"
-    raise EnvironmentFailed(f"{context.environment.name} has no program that opens {path!r}")
+    raise EnvironmentFailed(
+        f"{context.environment.name} has no program that opens {path!r}",
+        fix=fix_for(name or "xdg-open"),
+    )
 
 
 class Sleep(Parameters):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import time
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -16,6 +15,7 @@ from pydantic import Field
 
 from hisa.errors import EnvironmentFailed
 from hisa.observation import Window
+from hisa.patience import Deadline
 from hisa.tasks.context import Context
 from hisa.tasks.setup.base import Parameters, step
 
@@ -59,16 +59,17 @@ async def await_window(context: Context, wanted: Named, seconds: float = _SECOND
     Raises:
         EnvironmentFailed: it does not appear; the titles that are there are named.
     """
-    deadline = time.monotonic() + seconds
+    deadline = Deadline(seconds)
     while True:
         windows = await context.windows()
         found = _found(windows, wanted)
         if found is not None:
             return found
-        if time.monotonic() >= deadline:
+        if deadline.passed:
             titles = [window.title for window in windows]
             raise EnvironmentFailed(
-                f"no window titled {wanted.window_name!r} after {seconds:g} s; there are: {titles}"
+                f"no window titled {wanted.window_name!r} after {deadline.waited:.0f} s; "
+                f"there are: {titles}"
             )
         await context.pause(0.3)
 

@@ -6,44 +6,39 @@ where bubblewrap works, and limits on time and memory everywhere.
 
 from __future__ import annotations
 
-import contextlib
+import asyncio
 import json
 import os
 import shutil
-import signal
-import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from hisa.errors import EnvironmentFailed
+from hisa.tasks.apart import ended, expect_within
+from hisa.tasks.limits import THEIRS, Limits
 from hisa.tasks.metrics.base import BadRules, Options, Score, Unreadable
 from hisa.tasks.theirs.index import Installed, caged, installed, python, theirs
 
-__all__ = ["SECONDS", "Call", "answers", "run"]
+__all__ = ["Call", "answers", "run"]
 
-SECONDS = 300.0
-"""How long one metric may take: some read a whole film."""
-_MEMORY = 8_000_000_000
-"""Bytes of address space."""
-_BYTES = 1_000_000_000
-"""Of a file that is written."""
 _SCRIPT = Path(__file__).with_name("score.py")
 
 Call = tuple[str, Any, Any, Options]
 """Name, result, expected, options."""
 
 
-def run(name: str, result: Any, expected: Any, options: Options) -> Score:
+async def run(name: str, result: Any, expected: Any, options: Options) -> Score:
     """What one of their metrics says.
 
     Raises:
         Unreadable: it failed over what the agent left, and not over the expected file; score 0.
         BadRules: it, one of its libraries or the task's rules are at fault; no score.
-        EnvironmentFailed: it took too long, too much memory, or crashed; no score.
+        Exceeded: it took too much processor time, or crashed over what it was given.
+        EnvironmentFailed: it took too long, too much memory, or vanished; no score.
     """
-    (found,) = answers([(name, result, expected, options)])
+    (found,) = await answers([(name, result, expected, options)])
     if "score" in found:
         return float(found["score"]), f"{found['score']:g} by OSWorld's own {name}"
     if "unreadable" in found:
@@ -51,21 +46,39 @@ def run(name: str, result: Any, expected: Any, options: Options) -> Score:
     raise BadRules(f"OSWorld's own {name} cannot be used: {found['broken']}")
 
 
-def answers(calls: Sequence[Call], seconds: float = SECONDS) -> list[dict[str, Any]]:
+async def answers(calls: Sequence[Call], limits: Limits = THEIRS) -> list[dict[str, Any]]:
     """What each call says, in one process: a score, "unreadable" or "broken" with the reason."""
-    here = installed()
+    here = await asyncio.to_thread(installed)
     with tempfile.TemporaryDirectory(prefix="hisa-theirs-") as place:
-        folder = Path(place).resolve()
+        folder = await asyncio.to_thread(Path(place).resolve)
         request = {
             "folder": here.folder,
             "absent": here.absent,
-            "memory": _MEMORY,
-            "bytes": _BYTES,
-            "calls": [_as_sent(number, call, folder) for number, call in enumerate(calls)],
+            "memory": limits.memory,
+            "bytes": limits.written,
+            "processor": limits.processor,
+            "calls": await asyncio.to_thread(_sent, calls, folder),
         }
-        said = _ran(_line(here, folder), json.dumps(request), folder, seconds)
-    found: list[dict[str, Any]] = json.loads(said)
+        line = await asyncio.to_thread(_line, here, folder)
+        asked = json.dumps(request, default=_text).encode()
+        done = await ended(line, asked, folder=folder, limits=limits)
+    expect_within(done.code, limits)
+    if done.code != 0 or not done.said:
+        why = done.heard.strip() or f"exit status {done.code}"
+        raise EnvironmentFailed(f"OSWorld's metric crashed: {why}")
+    found: list[dict[str, Any]] = json.loads(done.said)
     return found
+
+
+def _text(value: object) -> str:
+    """Bytes of a database's row as the text that they most often are."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", errors="replace")
+    raise TypeError(f"{type(value).__name__} cannot be sent")
+
+
+def _sent(calls: Sequence[Call], folder: Path) -> list[dict[str, Any]]:
+    return [_as_sent(number, call, folder) for number, call in enumerate(calls)]
 
 
 def _as_sent(number: int, call: Call, folder: Path) -> dict[str, Any]:
@@ -104,50 +117,3 @@ def _line(here: Installed, folder: Path) -> list[str]:
     for needed in (*here.roots, here.folder, str(_SCRIPT.parent)):
         cage += ["--ro-bind", needed, needed]
     return [*cage, "--bind", str(folder), str(folder), "--chdir", str(folder), "--", *line]
-
-
-def _ran(line: list[str], request: str, folder: Path, seconds: float) -> str:
-    """What the process prints."""
-    environment = {
-        "PATH": os.defpath,
-        "HOME": str(folder),
-        "TMPDIR": str(folder),
-        "LANG": "C.UTF-8",
-        "OMP_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-    }
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        process = subprocess.Popen(
-            line,
-            stdin=subprocess.PIPE,
-            stdout=out,
-            stderr=err,
-            env=environment,
-            cwd=folder,
-            start_new_session=True,
-        )
-        try:
-            process.communicate(request.encode(), timeout=seconds)
-        except subprocess.TimeoutExpired as error:
-            raise EnvironmentFailed(f"OSWorld's metric did not end within {seconds:g} s") from error
-        finally:
-            _end(process)
-        said, heard = _tail(out, 1_000_000), _tail(err, 500)
-    if process.returncode != 0 or not said:
-        why = heard.strip() or f"exit status {process.returncode}"
-        raise EnvironmentFailed(f"OSWorld's metric crashed: {why}")
-    return said
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the process and all that it started."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
-def _tail(file: Any, most: int) -> str:
-    size = file.seek(0, os.SEEK_END)
-    file.seek(max(0, size - most))
-    text: bytes = file.read()
-    return text.decode("utf-8", errors="replace")

@@ -194,6 +194,8 @@ def main() -> None:
     for limit, value in ((resource.RLIMIT_AS, request["memory"]), (resource.RLIMIT_CORE, 0)):
         resource.setrlimit(limit, (value, value))
     resource.setrlimit(resource.RLIMIT_FSIZE, (request["bytes"], request["bytes"]))
+    seconds = request["processor"]
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
     sys.meta_path.append(_Absent(request["absent"]))
     _packages(request["folder"])
     found = [_call(call) for call in request["calls"]]

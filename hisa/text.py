@@ -9,7 +9,18 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["SECTION_TAGS", "clean", "excerpt", "field_text", "guard_fields", "one_line"]
+__all__ = [
+    "SECTION_TAGS",
+    "broken_character",
+    "clean",
+    "ends",
+    "excerpt",
+    "field_text",
+    "guard_fields",
+    "guard_tags",
+    "one_line",
+    "printable",
+]
 
 SECTION_TAGS = (
     "action",
@@ -17,6 +28,7 @@ SECTION_TAGS = (
     "changes",
     "elements",
     "execution_history",
+    "last_output",
     "lessons",
     "new_steps",
     "notice",
@@ -30,25 +42,41 @@ SECTION_TAGS = (
 """Every tag that marks a section of a prompt."""
 
 _TAG = re.compile(rf"<(?=[\s/]{{0,8}}(?:{'|'.join(SECTION_TAGS)})\b)", re.IGNORECASE)
+_TAG_LINE = re.compile(r"\s*<[^<>]*>\s*$")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _FIELD = re.compile(r"\|(?=\s*(?:Thought|Description|Input|Result)\s*:)", re.IGNORECASE)
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """No control characters but newline and tab, and nothing that UTF-8 cannot hold."""
     return _SURROGATE.sub("\ufffd", _CONTROL.sub(" ", text))
 
 
+def broken_character(text: str) -> str:
+    """The first character that `printable` replaces, as ``U+D800``; empty where there is none.
+
+    A carriage return passes: it is a key, and a line's end in files.
+    """
+    found = _SURROGATE.search(text) or _CONTROL.search(text.replace("\r", " "))
+    return f"U+{ord(found[0]):04X}" if found else ""
+
+
+def guard_tags(text: str) -> str:
+    """Text as it is, but for control characters and for lines that are a section's tag."""
+    lines = printable(text.replace("\r\n", "\n")).split("\n")
+    return "\n".join(_TAG.sub("‹", line) if _TAG_LINE.match(line) else line for line in lines)
+
+
 def clean(text: str) -> str:
     """Text of several lines without control characters, blank lines and section tags."""
-    lines = (" ".join(line.split()) for line in _printable(text).split("\n"))
+    lines = (" ".join(line.split()) for line in printable(text).split("\n"))
     return _TAG.sub("‹", "\n".join(line for line in lines if line))
 
 
 def one_line(text: str) -> str:
     """`clean`, on one line."""
-    return _TAG.sub("‹", " ".join(_printable(text).split()))
+    return _TAG.sub("‹", " ".join(printable(text).split()))
 
 
 def guard_fields(text: str) -> str:
@@ -59,6 +87,15 @@ def guard_fields(text: str) -> str:
 def field_text(text: str) -> str:
     """One line without pipes, for prose in a history line."""
     return one_line(text).replace("|", "¦")
+
+
+def ends(text: str, chars: int) -> str:
+    """Beginning and end of a text of several lines, about ``chars`` characters of it in all."""
+    if len(text) <= chars:
+        return text
+    tail = chars // 3
+    left_out = f"\n… {len(text) - chars} characters left out …\n"
+    return f"{text[: chars - tail]}{left_out}{text[len(text) - tail :]}"
 
 
 def excerpt(text: str, chars: int) -> str:

@@ -1,0 +1,214 @@
+"""The own time of a step as a user runs it, as a multiple of what version ca490f0 took.
+
+    python -m benchmarks.own_time [--steps N] [--json]
+
+``hisa run`` in a process of its own, progress on a terminal, report off: models answer at once
+over HTTP, a vision grounder among them, and the machine replays drawn screens at once over HTTP.
+What is left is HiSA's own time, with the time of two local servers in it. The measure is that of
+``benchmarks.loop`` at ca490f0, run in the same minute from this repository's history.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import pty
+import statistics
+import struct
+import subprocess
+import sys
+import tarfile
+import tempfile
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, ClassVar
+
+from benchmarks.loop import SIZE, screens
+from benchmarks.machine import machine
+from hisa.events import StepFinished
+from hisa.runs.read import read_events
+
+OLD = "ca490f0"
+GOAL = 23.0 / 24.9
+"""Half of what Agent S3 took for its first tenth of steps where the old loop took 24.9 ms."""
+PLAN = json.dumps(
+    {
+        "thought": "The value is in the next row; I open it.",
+        "tool": "gui_action",
+        "input": "pyautogui.click(X_COORD, Y_COORD)",
+        "description": "the cell with the total",
+    }
+)
+_ANSWERS = {"grounder": "(400,300)", "planner": PLAN}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing on standard error."""
+
+    def _body(self) -> Any:
+        return json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or "{}")
+
+    def _send(self, data: bytes, kind: str = "application/json") -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+
+class _Models(_Handler):
+    """Answers every role at once, told apart by the header that HiSA sends."""
+
+    def do_POST(self) -> None:
+        self._body()
+        text = _ANSWERS.get(self.headers.get("x-component", ""), "Succeeded. A region changed.")
+        message = {"role": "assistant", "content": text}
+        body = {
+            "id": "x", "object": "chat.completion", "created": 0, "model": "instant",
+            "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
+            "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+        }  # fmt: skip
+        self._send(json.dumps(body).encode())
+
+
+class _Machine(_Handler):
+    """A guest whose screen is another drawn one at each look."""
+
+    shown = 0
+    slides: ClassVar = [picture.tobytes() for picture in screens()]
+
+    def do_GET(self) -> None:
+        named = ["settle", "at_most_once", "execute", "files"]
+        size = {"width": SIZE.width, "height": SIZE.height}
+        body = {"protocol": 1, "capabilities": named, "screen": size}
+        self._send(json.dumps(body).encode())
+
+    def do_POST(self) -> None:
+        self._body()
+        if self.path == "/hisa/act":
+            self._send(b'{"done": 1}')
+            return
+        type(self).shown += 1
+        window = {"id": "1", "title": "Sheet", "app": "calc", "box": None, "active": True}
+        header = {
+            "screen": [SIZE.width, SIZE.height], "format": "raw", "cursor": [1, 1],
+            "windows": [window], "elements": None, "complete": False, "settled": True,
+        }  # fmt: skip
+        text = json.dumps(header).encode()
+        pixels = self.slides[self.shown % len(self.slides)]
+        self._send(struct.pack(">I", len(text)) + text + pixels, "application/octet-stream")
+
+
+@contextlib.contextmanager
+def served(handler: type[_Handler]) -> Iterator[str]:
+    """The handler in a process of its own, so that its time is not the agent's."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    child = os.fork()
+    if not child:
+        server.serve_forever()
+    server.server_close()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+
+
+def run_cli(folder: Path, steps: int, models: str, guest: str) -> Path:
+    """Run ``hisa`` on a terminal; returns the run's folder."""
+    line = [
+        sys.executable, "-m", "hisa", "run", "Open every cell.", "--env", f"guest={guest}",
+        "--model", "instant", "--max-steps", str(steps), "--confirm", "never", "--no-report",
+        "--runs", str(folder), "--set", "patterns.enabled=false",
+        "--set", "models.grounder.model=instant", "--set", f"models.grounder.base_url={models}/v1",
+    ]  # fmt: skip
+    environment = {**os.environ, "OPENAI_BASE_URL": f"{models}/v1", "OPENAI_API_KEY": "x"}
+    master, slave = pty.openpty()
+    drain = threading.Thread(target=_drain, args=(master,), daemon=True)
+    drain.start()
+    process = subprocess.Popen(line, stdout=slave, stderr=slave, stdin=slave, env=environment)
+    os.close(slave)
+    process.wait()
+    (found,) = (path.parent for path in folder.glob("*/events.jsonl"))
+    return found
+
+
+def _drain(master: int) -> None:
+    with contextlib.suppress(OSError):
+        while os.read(master, 65536):
+            pass
+
+
+def step_times(run: Path) -> list[float]:
+    """Milliseconds from the end of each step to the end of the next."""
+    ends = [event.at for event in read_events(run) if isinstance(event, StepFinished)]
+    return [1000 * (later - earlier) for earlier, later in pairwise(ends)]
+
+
+def old_loop() -> float:
+    """The old loop benchmark's median, in milliseconds, measured here and now.
+
+    Raises:
+        SystemExit: this copy of the repository does not hold the old version.
+    """
+    root = Path(__file__).resolve().parent.parent
+    archive = subprocess.run(
+        ["git", "-C", str(root), "archive", OLD], capture_output=True, check=False
+    )
+    if archive.returncode:
+        sys.exit(f"version {OLD} is not in this copy's history; try: git fetch --unshallow")
+    with tempfile.TemporaryDirectory() as folder:
+        with tarfile.open(fileobj=BytesIO(archive.stdout)) as files:
+            files.extractall(folder, filter="data")
+        done = subprocess.run(
+            [sys.executable, "-m", "benchmarks.loop", "--json"],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": folder},
+            capture_output=True,
+            check=True,
+        )
+    return float(json.loads(done.stdout)["median_ms"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    before = old_loop()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        served(_Models) as models,
+        served(_Machine) as guest,
+    ):
+        times = step_times(run_cli(Path(folder), options.steps, models, guest))
+    old = statistics.median([before, old_loop()])
+    tenth = max(1, len(times) // 10)
+    median, first, last = (
+        statistics.median(part) for part in (times, times[:tenth], times[-tenth:])
+    )
+    rows = {"old_loop_ms": old, "step_ms": median, "first_tenth_ms": first, "last_tenth_ms": last}
+    if options.json:
+        print(json.dumps(rows | {"multiple": median / old}))
+        return
+    verdict = "met" if median / old <= GOAL else "NOT met"
+    print(f"own time of a step by `hisa run`, {len(times)} steps ({machine()})")
+    print(f"  {OLD}'s benchmarks.loop  {old:6.1f} ms")
+    print(f"  a step, median         {median:6.1f} ms   {median / old:.2f} times the old loop")
+    print(f"  goal                          at most {GOAL:.2f} times: {verdict}")
+    print(f"  first and last tenth   {first:6.1f} ms  {last:6.1f} ms")
+
+
+if __name__ == "__main__":
+    main()

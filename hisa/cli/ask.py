@@ -1,0 +1,64 @@
+"""The question to a person at the terminal, and what was answered."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import termios
+
+import click
+
+from hisa.environments.confirm import Answer, Question
+from hisa.safetext import safe_text
+
+__all__ = ["read_answer", "shown", "terminal_ask"]
+
+_KINDS = {
+    "acts": "act with pointer and keyboard",
+    "commands": "run a command",
+    "files": "write a file",
+}
+_ANSWERS: dict[str, Answer] = {
+    **dict.fromkeys(("o", "once", "y", "yes"), Answer("once")),
+    **dict.fromkeys(("a", "always"), Answer("kind")),
+    **dict.fromkeys(("s", "stop"), Answer("stop")),
+    **dict.fromkeys(("", "n", "no"), Answer("refuse")),
+}
+_PROMPT = "o: once, a: always for this kind, s: stop the run, Enter: refuse, or a word to the agent"
+_PAGED_LINES = 40
+"""More than most terminals show at once: what scrolled away was not seen."""
+
+
+def shown(question: Question) -> str:
+    """The whole question; each line of what is asked for is marked, so that it cannot pose as ours.
+
+    Nothing is left out, and what steers a terminal or has no visible form is shown as its number.
+    """
+    lines = safe_text(question.what).replace("\t", "\\t").split("\n")
+    marked = "\n".join(f"  | {line}" for line in lines)
+    return f"The agent wants to {_KINDS[question.deed]}:\n{marked}"
+
+
+def read_answer(text: str) -> Answer:
+    """What was typed; whatever is none of the offered answers is a refusal and a word."""
+    word = text.strip()
+    return _ANSWERS.get(word.lower(), Answer("refuse", word))
+
+
+async def terminal_ask(question: Question) -> Answer:
+    """Ask a person at the terminal; the screen of the agent goes on meanwhile."""
+    return await asyncio.to_thread(_ask, question)
+
+
+def _ask(question: Question) -> Answer:
+    text = shown(question)
+    if text.count("\n") > _PAGED_LINES and sys.stderr.isatty():
+        click.echo_via_pager(text)
+    click.echo(f"\n{text}", err=True)
+    if sys.stdin.isatty():  # what was typed before the question stood there is no answer to it
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)
+    try:
+        said = click.prompt(_PROMPT, default="", show_default=False, err=True)
+    except click.Abort:
+        return Answer("stop")
+    return read_answer(str(said))

@@ -1,0 +1,92 @@
+"""``hisa desktop``: the private desktops that are up on this machine, and their end."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from hisa.environments.runtime import Handle
+
+__all__ = ["desktop"]
+
+
+@click.group(epilog="\b\nhisa desktop ls\nhisa desktop stop --all")
+def desktop() -> None:
+    """List and end private desktops, such as those of runs that were stopped or killed.
+
+    One that nobody uses ends itself after environment.idle seconds.
+    """
+
+
+@desktop.command("ls", epilog="\b\nhisa desktop ls\nhisa desktop ls --json | jq '.[].id'")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_command(as_json: bool) -> None:
+    """List the private desktops of this user: run, age, memory, and whether its HiSA still lives.
+
+    Memory is what its processes hold and the files that were written inside.
+    """
+    from hisa.environments.runtime import list_desktops
+
+    rows = [_row(handle) for handle in list_desktops()]
+    if as_json:
+        click.echo(json.dumps(rows, indent=2))
+        return
+    for row in rows:
+        click.echo(_line(row))
+    if not rows:
+        click.echo("none")
+
+
+def _row(handle: Handle) -> dict[str, Any]:
+    from hisa.environments.runtime.state import owner, usage
+
+    known = owner(handle)
+    used = usage(handle)
+    return {
+        "id": handle.id,
+        "pid": handle.pid,
+        "run": known.run if known else "",
+        "age_seconds": round(max(0.0, time.time() - handle.created), 1),
+        "processes": used.processes,
+        "memory_bytes": used.memory,
+        "hisa_pid": known.pid if known else None,
+        "hisa_alive": known is not None and known.alive,
+    }
+
+
+def _line(row: dict[str, Any]) -> str:
+    whose = (
+        f"used by process {row['hisa_pid']}" if row["hisa_alive"] else "left over: its HiSA is gone"
+    )
+    age = f"{row['age_seconds'] / 60:.0f} min"
+    memory = f"{row['memory_bytes'] / 1e6:.0f} MB"
+    run = row["run"] or "no run"
+    return f"{row['id']}  pid {row['pid']:<8} {age:>8} {memory:>8}  {run}; {whose}"
+
+
+@desktop.command(epilog="\b\nhisa desktop stop 3f\nhisa desktop stop --all")
+@click.argument("ident", metavar="ID", required=False)
+@click.option("--all", "everyone", is_flag=True, help="All of them, also those in use.")
+def stop(ident: str | None, everyone: bool) -> None:
+    """End the desktop whose id begins with ID; nothing of it is left."""
+    from hisa.environments.runtime import list_desktops, reap
+    from hisa.environments.runtime.state import end
+    from hisa.errors import UsageError
+
+    if everyone == (ident is not None):
+        raise UsageError("which desktop? give an ID, or --all", fix="hisa desktop ls")
+    found = [handle for handle in list_desktops() if everyone or handle.id.startswith(ident or "")]
+    if not everyone and len(found) != 1:
+        raise UsageError(
+            f"{len(found)} desktops with an id that begins with {ident!r}", fix="hisa desktop ls"
+        )
+    for handle in found:
+        end(handle)
+        click.echo(f"{handle.id}: ended")
+    reap()
+    if not found:
+        click.echo("none was running")

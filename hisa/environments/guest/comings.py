@@ -1,0 +1,59 @@
+"""Whether windows are coming or going, told by the X server.
+
+The accessibility bus tells it too, but only to a listener, and while one listens the applications
+keep the table of their elements that holds on to objects that are gone (see `walk`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from Xlib import X
+from Xlib.display import Display
+
+__all__ = ["Comings"]
+
+_POLL_SECONDS = 0.01
+_KINDS = frozenset({X.MapNotify, X.UnmapNotify, X.DestroyNotify})
+
+
+class Comings:
+    """Counts windows, menus and tooltips that appear and disappear; for one thread alone.
+
+    Args:
+        name: the display.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._display: Any = Display(name)
+        self._display.screen().root.change_attributes(event_mask=X.SubstructureNotifyMask)
+        self._display.sync()
+        self._last = time.monotonic()
+        self.count = 0
+
+    def poll(self) -> int:
+        """Returns how many windows have come or gone so far."""
+        for _ in range(self._display.pending_events()):
+            if self._display.next_event().type in _KINDS:
+                self.count += 1
+                self._last = time.monotonic()
+        return self.count
+
+    def since(self) -> Callable[[], bool]:
+        """Returns a function that says whether one has come or gone since this call."""
+        count = self.count
+        return lambda: self.poll() != count
+
+    def await_quiet(self, quiet: float, most: float) -> bool:
+        """Wait until none has come or gone for ``quiet`` seconds, at most ``most``; whether so."""
+        end = time.monotonic() + most
+        while True:
+            self.poll()
+            now = time.monotonic()
+            if now - self._last >= quiet:
+                return True
+            if now >= end:
+                return False
+            time.sleep(_POLL_SECONDS)

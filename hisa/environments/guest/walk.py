@@ -1,0 +1,162 @@
+"""Walks the showing part of the accessibility trees, from each window down.
+
+The bridge of ATK also offers a table of all elements of an application in one answer (GetItems).
+It is not asked for: it follows references to objects that are gone, and ends LibreOffice as soon
+as a few dialogs were closed. A walk asks living objects alone, and of them only those that show.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gi.repository import GLib
+
+from .bus import Bus, Call, Limit
+from .node import Node
+from .roles import role_name, state_names
+
+__all__ = ["ROOT", "top_windows", "walk"]
+
+_A11Y = "org.a11y.atspi"
+ROOT = "/org/a11y/atspi/accessible/root"
+_NULL = "/org/a11y/atspi/null"
+_PROPERTIES = "org.freedesktop.DBus.Properties"
+_ALL = GLib.Variant("(s)", (f"{_A11Y}.Accessible",))
+_ON_SCREEN = GLib.Variant("(u)", (0,))
+_MAX_NODES, _MAX_CHILDREN, _MAX_DEPTH = 8000, 2000, 60
+"""Largest tree; a page of a browser has some 3,000 nodes 40 deep. What is larger is cut, and the
+reading then says that it is not complete."""
+
+_FIRST_SHARE = 0.25
+"""Of the time, for the first answer of all applications; it takes them 3 ms when idle."""
+
+_Ref = tuple[str, str]
+
+
+def top_windows(bus: Bus, limit: Limit) -> list[Node]:
+    """Returns the showing top-level windows of all applications, without what is in them."""
+    apps = bus.applications(limit)
+    # One that hangs must not take the time that the others need.
+    first = limit.part(_FIRST_SHARE)
+    names = bus.gather([_property(name, ROOT, "Name") for name, _ in apps], first)
+    asked = bus.gather([_children(ref) for ref in apps], first)
+    limit.ran_out |= first.ran_out
+    windows: list[Node] = []
+    for (name, _), said, answer in zip(apps, names, asked, strict=True):
+        refs: list[_Ref] = [(one, path) for one, path in answer[0]] if answer else []
+        for node in _described(bus, [ref for ref in refs if ref[1] != _NULL], limit):
+            if node is not None:
+                node.parent, node.window = ROOT, node.name
+                node.app = str(said[0]) if said else name
+                windows.append(node)
+    return windows
+
+
+def walk(bus: Bus, windows: list[Node], limit: Limit) -> None:
+    """Fill in what shows below the windows, level by level, with its place."""
+    seen = {(node.name_on_bus, node.path) for node in windows}
+    level, total = windows, len(windows)
+    for _ in range(_MAX_DEPTH):
+        level = _below(bus, level, seen, limit)
+        total += len(level)
+        if not level:
+            return
+        if total > _MAX_NODES:
+            break
+    limit.ran_out = True
+
+
+def _below(bus: Bus, level: list[Node], seen: set[_Ref], limit: Limit) -> list[Node]:
+    """Hang the showing children on their parents; returns them."""
+    asked = [node for node in level if _has_children(node, limit)]
+    answers = bus.gather([_children((node.name_on_bus, node.path)) for node in asked], limit)
+    refs: list[_Ref] = []
+    owners: list[tuple[Node, int]] = []
+    for parent, answer in zip(asked, answers, strict=True):
+        for index, (name, path) in enumerate(answer[0] if answer else ()):
+            if path != _NULL and (name, path) not in seen:
+                seen.add((name, path))
+                refs.append((name, path))
+                owners.append((parent, index))
+    nodes = _described(bus, refs, limit)
+    found = []
+    for node, (owner, index) in zip(nodes, owners, strict=True):
+        if node is None:
+            continue
+        node.parent, node.index = owner.path, index
+        node.app, node.window = owner.app, owner.window
+        owner.children.append(node)
+        found.append(node)
+    return found
+
+
+def _has_children(node: Node, limit: Limit) -> bool:
+    if node.makes_cells or not node.children_count:
+        return False
+    if node.children_count > _MAX_CHILDREN:
+        limit.ran_out = True
+        return False
+    return True
+
+
+def _described(bus: Bus, refs: list[_Ref], limit: Limit) -> list[Node | None]:
+    """Returns a node for each reference; None for one that does not show, or has gone.
+
+    Most children do not show, as the items of closed menus, and are asked for their state alone.
+    """
+    asked: list[Call] = [(*ref, f"{_A11Y}.Accessible", "GetState", None) for ref in refs]
+    states = [
+        frozenset(state_names(answer[0])) if answer else frozenset()
+        for answer in bus.gather(asked, limit)
+    ]
+    shown = [i for i, found in enumerate(states) if {"showing", "visible"} <= found]
+    calls: list[Call] = []
+    for index in shown:
+        name, path = refs[index]
+        methods = ("GetRole", "GetInterfaces")
+        calls += [(name, path, f"{_A11Y}.Accessible", method, None) for method in methods]
+        calls.append((name, path, _PROPERTIES, "GetAll", _ALL))
+        calls.append((name, path, f"{_A11Y}.Component", "GetExtents", _ON_SCREEN))
+    answers = bus.gather(calls, limit)
+    nodes: list[Node | None] = [None] * len(refs)
+    for number, index in enumerate(shown):
+        four = answers[4 * number : 4 * number + 4]
+        nodes[index] = _node(refs[index], states[index], *four)
+    return nodes
+
+
+def _node(
+    ref: _Ref, states: frozenset[str], role: Any, interfaces: Any, said: Any, extents: Any
+) -> Node | None:
+    if not (role and interfaces and said):
+        return None
+    return Node(
+        name_on_bus=ref[0],
+        path=ref[1],
+        parent="",
+        index=0,
+        children_count=said[0].get("ChildCount", 0),
+        interfaces=frozenset(one.rpartition(".")[2] for one in interfaces[0]),
+        name=said[0].get("Name", "").strip(),
+        role=role_name(role[0]),
+        description=said[0].get("Description", ""),
+        states=states,
+        box=box_of(extents),
+    )
+
+
+def box_of(answer: Any) -> tuple[int, int, int, int] | None:
+    """Returns left, top, right, bottom of GetExtents' answer; None for an empty one."""
+    if not answer:
+        return None
+    left, top, width, height = answer[0]
+    return (left, top, left + width, top + height) if width > 0 and height > 0 else None
+
+
+def _children(ref: _Ref) -> Call:
+    return (*ref, f"{_A11Y}.Accessible", "GetChildren", None)
+
+
+def _property(name: str, path: str, what: str) -> Call:
+    arguments = GLib.Variant("(ss)", (f"{_A11Y}.Accessible", what))
+    return (name, path, _PROPERTIES, "Get", arguments)

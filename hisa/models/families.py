@@ -1,0 +1,186 @@
+"""The families of models that are known by name, in the order in which they are tried.
+
+A price stands only where a dated source gave it, and the date is the source's. Sources: OpenAI's
+and Google's price lists as copied by third parties in March 2026, and for gpt-4o and o1 in May
+2026; Anthropic's as copied in June 2026, and for Sonnet 5 on 2026-09-07; HiSA, table 7, for
+computer-use-preview. Cached prices of the gpt-5 family are a tenth, of gpt-4.1 a quarter of the
+input's, by the same copies; where copies disagree none is given.
+"""
+
+from __future__ import annotations
+
+from hisa.models.profile import Price, Profile
+
+__all__ = ["BUILT_IN", "REFERENCE"]
+
+_OPENAI = "2026-03-21"
+_OPENAI_MAY = "2026-05-27"
+_ANTHROPIC = "2026-06"
+_GOOGLE = "2026-03"
+
+_REASONING = Profile(
+    name="reasoning",
+    match=("o1", "o1-*", "o3", "o3-*", "o4-*", "gpt-5*"),
+    temperature=False,
+    top_p=False,
+    seed=False,
+    max_tokens_as="max_completion_tokens",
+    structured="json_schema",
+    image_detail="high",
+    context=200_000,
+)
+_CHAT = Profile(name="chat", structured="json_schema", image_detail="high", context=128_000)
+_CLAUDE = Profile(
+    name="claude",
+    match=("claude*",),
+    # Anthropic's OpenAI-compatible endpoint passes over response_format and seed.
+    seed=False,
+    both=False,
+    image_tokens=1300,
+    context=200_000,
+)
+_GEMINI = Profile(
+    name="gemini",
+    match=("gemini*",),
+    seed=False,
+    structured="json_object",
+    image_tokens=1300,
+    context=1_000_000,
+    coordinates="thousand",
+)
+_OPEN = Profile(name="open", free_at_home=True)
+
+
+def _like(family: Profile, name: str, *match: str, **more: object) -> Profile:
+    """A member of a family; its dated snapshots go by its own names too."""
+    return Profile.model_validate({**family.model_dump(), "name": name, "match": match, **more})
+
+
+def _named(name: str) -> tuple[str, ...]:
+    """A name and its dated snapshots, but not the longer names of other models."""
+    return name, f"{name}-20*"
+
+
+BUILT_IN: tuple[Profile, ...] = (
+    _like(
+        _REASONING, "gpt-5", *_named("gpt-5"), "gpt-5.1", "gpt-5.1-20*", context=400_000,
+        price=Price(input=1.25, output=10.00, cached=0.125, date=_OPENAI),
+    ),
+    _like(
+        _REASONING, "gpt-5-mini", *_named("gpt-5-mini"), context=400_000, image_tokens=1500,
+        price=Price(input=0.25, output=2.00, cached=0.025, date=_OPENAI),
+    ),
+    _like(
+        _REASONING, "gpt-5-nano", *_named("gpt-5-nano"), context=400_000, image_tokens=2300,
+        price=Price(input=0.05, output=0.40, cached=0.005, date=_OPENAI),
+    ),
+    _like(
+        _REASONING, "gpt-5.4", *_named("gpt-5.4"), context=270_000,
+        price=Price(input=2.50, output=15.00, cached=0.25, date=_OPENAI),
+    ),
+    _like(
+        _REASONING, "gpt-5.4-mini", *_named("gpt-5.4-mini"),
+        price=Price(input=0.75, output=4.50, cached=0.075, date="2026-03"),
+    ),
+    _like(_REASONING, "o3", *_named("o3"), price=Price(input=2.00, output=8.00, date=_OPENAI)),
+    _like(
+        _REASONING, "o4-mini", *_named("o4-mini"), image_tokens=1600,
+        price=Price(input=1.10, output=4.40, date=_OPENAI),
+    ),
+    _like(_REASONING, "o1", *_named("o1"), price=Price(input=15.00, output=60.00, date="2026-05")),
+    Profile(
+        name="computer-use-preview",
+        match=("computer-use-preview*",),
+        temperature=False,
+        top_p=False,
+        seed=False,
+        max_tokens_as="max_completion_tokens",
+        image_detail="high",
+        price=Price(input=3.00, output=12.00, date="2025-03-11"),
+    ),
+    _like(
+        _CHAT, "gpt-4o", *_named("gpt-4o"),
+        price=Price(input=2.50, output=10.00, cached=1.25, date=_OPENAI_MAY),
+    ),
+    _like(
+        _CHAT, "gpt-4o-mini", *_named("gpt-4o-mini"), image_tokens=37_000,
+        price=Price(input=0.15, output=0.60, cached=0.075, date=_OPENAI_MAY),
+    ),
+    _like(
+        _CHAT, "gpt-4.1", *_named("gpt-4.1"), context=1_000_000,
+        price=Price(input=2.00, output=8.00, cached=0.50, date=_OPENAI),
+    ),
+    _like(
+        _CHAT, "gpt-4.1-mini", *_named("gpt-4.1-mini"), context=1_000_000, image_tokens=1500,
+        price=Price(input=0.40, output=1.60, cached=0.10, date=_OPENAI),
+    ),
+    _like(
+        _CHAT, "gpt-4.1-nano", *_named("gpt-4.1-nano"), context=1_000_000, image_tokens=2300,
+        price=Price(input=0.10, output=0.40, cached=0.025, date=_OPENAI),
+    ),
+    _REASONING,
+    _like(
+        _CLAUDE, "claude-opus-4.5", "claude-opus-4[-.][56]*",
+        price=Price(input=5.00, output=25.00, cached=0.50, date=_ANTHROPIC),
+    ),
+    _like(
+        _CLAUDE, "claude-sonnet-4", "claude-sonnet-4*",
+        price=Price(input=3.00, output=15.00, cached=0.30, date=_ANTHROPIC),
+    ),
+    _like(
+        _CLAUDE, "claude-haiku-4.5", "claude-haiku-4[-.]5*",
+        price=Price(input=1.00, output=5.00, cached=0.10, date=_ANTHROPIC),
+    ),
+    _like(
+        _CLAUDE, "claude-sonnet-5", "claude-sonnet-5", "claude-sonnet-5-20*",
+        price=Price(input=2.00, output=10.00, date="2026-09-07"),
+    ),
+    _CLAUDE,
+    _like(
+        _GEMINI, "gemini-2.5-pro", "gemini-2.5-pro*",
+        price=Price(input=1.25, output=10.00, cached=0.125, date=_GOOGLE),
+    ),
+    _like(
+        _GEMINI, "gemini-2.5-flash", "gemini-2.5-flash",
+        price=Price(input=0.30, output=2.50, cached=0.03, date=_GOOGLE),
+    ),
+    _GEMINI,
+    _like(_OPEN, "gta1", "gta1*", coordinates="pixels"),
+    _like(_OPEN, "ui-tars-1.5", "ui-tars-1.5*", structured="json_schema", coordinates="pixels"),
+    _like(_OPEN, "ui-tars", "ui-tars*", structured="json_schema", coordinates="thousand"),
+    _like(_OPEN, "opencua-kimi", "opencua-a3b*", structured="json_schema", coordinates="unit"),
+    _like(_OPEN, "opencua", "opencua*", structured="json_schema", coordinates="pixels"),
+    _like(
+        _OPEN, "qwen3-vl", "qwen3-vl*", "qwen3vl*", "gelato*",
+        structured="json_schema", coordinates="thousand",
+    ),
+    _like(
+        _OPEN, "qwen2.5-vl", "qwen2.5-vl*", "qwen2_5_vl*", "holo1.5*",
+        structured="json_schema", coordinates="pixels",
+    ),
+    _like(_OPEN, "qwen", "qwen*", structured="json_schema"),
+    _like(_OPEN, "internvl", "internvl*", coordinates="thousand"),
+    _like(_OPEN, "glm-v", "glm-4.5v*", "glm-4.1v*", "glm-4.6v*", coordinates="thousand"),
+    _like(_OPEN, "kimi-vl", "kimi-vl*", coordinates="unit"),
+    _like(_OPEN, "llama-4", "llama-4*", "llama4*"),
+    _like(_OPEN, "gemma-3", "gemma-3*", "gemma3*"),
+    _like(_OPEN, "deepseek", "deepseek*"),
+    _like(_OPEN, "mistral", "mistral*", "pixtral*", "magistral*", "ministral*"),
+    Profile(
+        name="offline",
+        match=("offline",),
+        image_tokens=0,
+        price=Price(input=0, output=0),
+        reads_elements=True,
+    ),
+    Profile(name="local", price=Price(input=0, output=0)),
+    Profile(name="default"),
+)  # fmt: skip
+"""The first match wins. ``local`` is ``default`` for a server of one's own: it costs nothing."""
+
+REFERENCE = max(
+    (profile for profile in BUILT_IN if profile.price is not None),
+    key=lambda profile: 0.0 if profile.price is None else profile.price.output,
+)
+"""The dearest family with a known price (o1): what a limit in dollars counts a token at where the
+price of a model is not known, so that it is rather too early than too late."""

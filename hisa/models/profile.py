@@ -1,0 +1,65 @@
+"""What a model takes and costs: the two records of which the table of profiles is made."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = ["Price", "Profile"]
+
+
+class Price(BaseModel):
+    """US dollars per million tokens, and the day of the price list or of the model snapshot."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    input: float = Field(ge=0, allow_inf_nan=False)
+    output: float = Field(ge=0, allow_inf_nan=False)
+    date: str = ""
+    """ISO date; empty where the price cannot change (a model of one's own)."""
+    cached: float | None = Field(None, ge=0, allow_inf_nan=False)
+    """Of input that the server reports as cached; None: not known, so counted as any input."""
+
+    def usd(self, tokens_in: int, tokens_out: int, cached_in: int = 0) -> float:
+        """Dollars for so many tokens; ``cached_in`` of ``tokens_in`` were cached."""
+        hits = min(cached_in, tokens_in) if self.cached is not None else 0
+        fresh = (tokens_in - hits) * self.input
+        return (fresh + hits * (self.cached or 0.0) + tokens_out * self.output) / 1_000_000
+
+
+class Profile(BaseModel):
+    """One family of models."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    name: str = Field(min_length=1)
+    match: tuple[str, ...] = ()
+    """Shell patterns for the model's name in lower case, with or without its "vendor/" part."""
+    temperature: bool = True
+    """Whether the model takes a temperature."""
+    top_p: bool = True
+    """Whether it takes ``top_p``."""
+    both: bool = True
+    """Whether it takes a temperature beside ``top_p``; else ``top_p``, where set, goes alone."""
+    seed: bool = True
+    """Whether it takes a seed."""
+    max_tokens_as: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    """The parameter that limits the answer."""
+    reasoning_effort: str = ""
+    """Sent as ``reasoning_effort`` where set."""
+    structured: Literal["json_schema", "json_object", "none"] = "none"
+    """How an answer that must be JSON is asked for, besides the prompt."""
+    image_detail: Literal["", "low", "high", "auto"] = ""
+    """Detail of pictures; empty: not sent."""
+    image_tokens: int = Field(1200, ge=0)
+    """Estimate for one 1280x720 picture."""
+    context: int | None = Field(None, gt=0)
+    """Largest number of tokens in and out together; None: not known."""
+    price: Price | None = None
+    """None: not known; a limit in dollars then counts tokens at `REFERENCE`."""
+    free_at_home: bool = False
+    """Open weights: a server on this machine or a private network costs nothing a token."""
+    coordinates: Literal["", "pixels", "thousand", "unit"] = ""
+    """How the model writes points: pixels of the picture as its server resized it, 0 to 1000 of
+    each side, or 0 to 1 of it. Empty: not known."""
+    reads_elements: bool = False
+    """Whether the planner gets the elements on the screen as text."""

@@ -1,0 +1,215 @@
+"""Secrets known by the name before them: ``PASSWORD=…``, ``"api_key": …``, ``--token …``.
+
+Every expression here reads text in lower case.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+__all__ = [
+    "Span",
+    "basic",
+    "bearer",
+    "flagged",
+    "header",
+    "is_secret_field",
+    "is_secret_flag",
+    "named",
+    "secret_values",
+    "told",
+]
+
+Span = tuple[int, int]
+"""Start and end of a secret in a text."""
+
+_MIN_VARIABLE = 8
+"""Shorter values of variables are words such as "none" or "1": hiding them damages the text."""
+_VARIABLE = re.compile(
+    r"SECRET|PASSW|PASSPHRASE|CREDENTIAL|PASS(?:_|$)|_PWD$|TOKENS?(?:_|$)|KEYS?(?:_|$)"
+    r"|CREDS(?:_|$)|COOKIE|DATABASE_URL|(?:_|^)DSN$|CONN(?:ECTION)?_?STR",
+    re.IGNORECASE,
+)
+_DUMMIES = re.compile(
+    r"pass(?:word|wort)|changeme|placeholder|required|optional|disabled|undefined|anything|whatever"
+    r"|localhost|(?:no|not)[-_ ](?:key[-_ ])?(?:needed|required)",
+    re.IGNORECASE,
+)
+"""Values that stand for "none" where a server wants no key: words that any text may hold."""
+
+_KEY = (
+    r"passw(?:or)?d|passphrase|passcode|passwort|pass(?![a-z])|pwd(?![a-z])|secret|token"
+    r"|sharedaccess(?:key|signature)|credentials?(?![a-z])|creds(?![a-z])|key(?![a-rt-z])"
+    r"|database[-_]?url|connection[-_]?string|dsn(?![a-z])"
+)
+"""Begins with plain letters, so that an expression skips quickly; `_BEFORE` is looked at after."""
+_BEFORE = {
+    # "compass" and "bypass" hold no password.
+    "pass": re.compile(r"(?:^|[^a-z]|\\[nrt]|(?:db|pg|ssh|smtp|user|root|mysql|admin))$"),
+    "pwd": re.compile(r"(?:^|[^a-z]|\\[nrt])$"),
+    "dsn": re.compile(r"(?:^|[^a-z]|\\[nrt])$"),
+    "key": re.compile(
+        r"(?:api|access|account|private|signing|encryption|master|auth|storage)[-_ ]?$"
+    ),
+}
+"""What has to stand before a word that means many things."""
+_QUOTED = r"\\{0,3}(?P<quote>[\"'])(?P<quoted>[^\n\"']{1,4096}?)\\{0,3}(?P=quote)"
+_BARE = r"(?P<bare>(?:[^\s\"'\\<>;&]|\\(?![nrt\"'\\])){3,4096})"
+_NAMED = re.compile(
+    rf"(?P<key>{_KEY})(?P<rest>(?:s(?![a-z])|[-_][a-z0-9_-]{{1,40}})?)"
+    rf"[\"'\\\]]{{0,4}}[ \t]{{0,3}}(?::=|=>|[:=])[ \t]{{0,3}}(?:{_QUOTED}|{_BARE})"
+)
+_FLAG = re.compile(rf"-(?P<key>{_KEY})[ \t]{{1,9}}(?![-\s])(?:{_QUOTED}|{_BARE})")
+_TOLD = re.compile(
+    r"(?:passw(?:or)?d|passphrase|passcode)[ \t]{1,3}(?:(?:is|was|of)[ \t]{1,3})?"
+    r"(?:\\{0,3}[\"'“‘`](?P<quoted>[^\s\"'“”’`\\]{3,200})[\"'”’`\\]"
+    r"|(?P<bare>[a-z0-9][^\s\"'\\<>]{3,200}))"
+)
+_FIELD = re.compile(rf"(?P<key>{_KEY})s?$")
+_ABOUT = re.compile(
+    r"(?:.*[-_])?(?:env|name|file|path|dir|folder|field|count|limit|in|out|type|url|hint|label"
+    r"|length|policy|expire|expiry|expiration|prompt|box|estimate|usage|budget|max|min|total|per"
+    r"|size|char)s?"
+)
+"""Last words of names that are about a secret, and not the secret: ``api_key_env``."""
+_WORD = re.compile(
+    r"none|null|nil|true|false|str|string|bytes|int|optional|required|undefined|self|field|input"
+    r"|prompt|empty|wrong|values?|text|number|box"
+)
+"""What stands after a name where no secret stands."""
+_REFERENCE = re.compile(
+    r"\[redacted|\$[a-z_]+$|\$[({]|[{<%]|[*•.…]{3}|os\.|\w+(?:\.\w+)*\(.*\)?$", re.DOTALL
+)
+"""A place where a secret is put in, or is already taken out."""
+_BEARER = re.compile(r"bearer\s{1,3}([\w.~+/=-]{6,4096})")
+_BASIC = re.compile(r"basic\s{1,3}([A-Za-z0-9+/_-]{6,4096}={0,2})", re.IGNORECASE)
+_HEADER = re.compile(
+    r"authorization[\"'\\]{0,3}[ \t]{0,3}[:=][ \t]{0,3}[\"'\\]{0,3}"
+    r"(?:(?:basic|bearer|token|digest|negotiate|apikey)\s{1,3})?(?P<value>[^\s\"'\\]{6,4096})"
+    r"|(?<![a-z])(?:set-)?cookie[\"'\\]{0,3}[ \t]{0,3}:[ \t]{0,3}[\"'\\]{0,3}"
+    r"(?P<cookie>[\w.-]{1,80}=[^\n\"'\\]{1,4096})"
+)
+
+
+def _value(found: re.Match[str]) -> tuple[Span, str, bool]:
+    """Where a value stands, what it is, and whether in quotes."""
+    quoted = found["quoted"] is not None
+    start, end = found.span("quoted" if quoted else "bare")
+    value = found.string[start:end]
+    if not quoted:  # the sentence's punctuation, not the value's
+        value = value.rstrip(",.)]}:!?")
+    return (start, start + len(value)), value.strip(), quoted
+
+
+def _is_value(value: str) -> bool:
+    return bool(value) and not _WORD.fullmatch(value) and not _REFERENCE.match(value)
+
+
+def named(text: str) -> Iterator[Span]:
+    """Values after a name and ``=``, ``:`` or ``=>``."""
+    for found in _NAMED.finditer(text):
+        span, value, _ = _value(found)
+        about = _is_about(found["key"], found["rest"], value)
+        if not about and _is_secret_name(found) and _is_value(value):
+            yield span
+
+
+def _is_secret_name(found: re.Match[str]) -> bool:
+    before = _BEFORE.get(found["key"])
+    start = found.start("key")
+    return before is None or before.search(found.string[max(0, start - 12) : start]) is not None
+
+
+def _is_about(key: str, rest: str, value: str) -> bool:
+    """Whether the name says something about a secret, or the value cannot be one."""
+    if rest and _ABOUT.fullmatch(rest):
+        return True
+    if key == "token" and value.replace(".", "").isdigit():
+        return True
+    return key == "pwd" and value.startswith(("/", "~"))
+
+
+def flagged(text: str) -> Iterator[Span]:
+    """Values after a flag of a command: ``--password …``."""
+    for found in _FLAG.finditer(text):
+        word = text[max(0, text.rfind(" ", 0, found.start("key")) + 1) : found.end("key")]
+        span, value, _ = _value(found)
+        if is_secret_flag(word) and _is_value(value):
+            yield span
+
+
+def told(text: str) -> Iterator[Span]:
+    """Passwords in a sentence: in quotes, or with something other than letters in them."""
+    for found in _TOLD.finditer(text):
+        span, value, quoted = _value(found)
+        if _is_value(value) and (quoted or not value.replace("-", "").isalpha()):
+            yield span
+
+
+def header(text: str) -> Iterator[Span]:
+    """Values of the headers Authorization and Cookie."""
+    for found in _HEADER.finditer(text):
+        group = "value" if found["value"] is not None else "cookie"
+        if not _REFERENCE.match(found[group]):
+            yield found.span(group)
+
+
+def bearer(text: str) -> Iterator[Span]:
+    """Bearer tokens; a plain short word after "bearer" is a sentence."""
+    for found in _BEARER.finditer(text):
+        value = found[1]
+        if len(value) >= 20 or not value.rstrip(".").isalpha():
+            yield found.span(1)
+
+
+def basic(text: str) -> Iterator[Span]:
+    """Credentials of Basic authentication: what decodes to ``user:password``. In any case."""
+    for found in _BASIC.finditer(text):
+        try:
+            pair = base64.b64decode(found[1] + "=" * (-len(found[1]) % 4), altchars=b"-_")
+        except (binascii.Error, ValueError):
+            continue
+        if b":" in pair and all(byte >= 0x20 for byte in pair):
+            yield found.span(1)
+
+
+def is_secret_field(name: str) -> bool:
+    """Whether a field of structured data with this name holds a secret."""
+    found = _FIELD.search(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
+    return found is not None and _is_secret_name(found)
+
+
+def is_secret_flag(word: str) -> bool:
+    """Whether the word after this one in a command is a secret."""
+    return word.startswith("-") and "=" not in word and is_secret_field(word)
+
+
+def secret_values(environ: Mapping[str, str], names: frozenset[str]) -> set[str]:
+    """Values of the variables that are secrets by name, or that ``names`` has.
+
+    Not those of fewer than 8 characters, of one character only, that say "none", or that name a
+    file that exists.
+    """
+    values = {
+        value.strip()
+        for name, value in environ.items()
+        if name in names or (_VARIABLE.search(name) and name not in ("PWD", "OLDPWD"))
+    }
+    return {value for value in values if _is_worth_hiding(value)}
+
+
+def _is_worth_hiding(value: str) -> bool:
+    if len(value) < _MIN_VARIABLE or len(set(value)) == 1 or _DUMMIES.fullmatch(value):
+        return False
+    return not (value.startswith(("/", "~/")) and _exists(value))
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).expanduser().exists()
+    except (OSError, ValueError, RuntimeError):
+        return False

@@ -1,0 +1,278 @@
+"""What two looks say of a step, whatever a model makes of the pictures.
+
+Only what is certain overrules a model: a message that came up, an application whose windows are
+all gone, a click that did not reach its window.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from hisa.actions import Action, Click, Hotkey, Press, points
+from hisa.geometry import Box, Point
+from hisa.observation import Element, Observation, Window
+from hisa.protocols import GroundedCall, Place
+from hisa.state.lines import call_description, call_input
+from hisa.text import excerpt, field_text
+from hisa.verdicts import CAME_UP
+
+__all__ = ["field_facts", "is_complete", "smallest_focused", "surprise"]
+
+_DIALOGS = frozenset({"alert", "dialog", "file chooser"})
+_WORDS = frozenset({"alert", "heading", "label", "paragraph", "static", "text"})
+"""Roles whose name or text is what a dialog says."""
+_SAID_CHARS = 200
+_ALARM = re.compile(
+    r"\b(?:alert|cannot|can't|could not|crash(?:ed)?|denied|does not exist|error|failed|failure"
+    r"|invalid|no such|not found|not responding|recovery|unable to|warning)\b",
+    re.IGNORECASE,
+)
+"""Words of trouble; they are looked for in titles and messages of windows that just came."""
+_AWAITED = re.compile(
+    r"\b(?:alerts?|ask(?:s|ed|ing)?|confirm\w*|dialog\w*|message|pop-?ups?|prompts?|questions?"
+    r"|warnings?)\b",
+    re.IGNORECASE,
+)
+"""Words with which an intent says that it awaits a message."""
+_LEAVING = re.compile(
+    r"\b(?:clos\w*|discard\w*|don.?t save|end task|exit\w*|kill\w*|log ?out|pkill|quit\w*"
+    r"|reboot|restart\w*|shut ?down|terminat\w*|uninstall\w*)\b",
+    re.IGNORECASE,
+)
+_ASKS_TO_LEAVE = re.compile(r"\b(?:clos|discard|exit|quit|save|unsaved)", re.IGNORECASE)
+_LEAVING_KEYS = ({"alt", "f4"}, {"ctrl", "q"}, {"ctrl", "w"}, {"ctrl", "f4"}, {"ctrl", "d"})
+_MAIN_SHARE = 0.4
+"""Share of the screen from which on a window is an application's and no dialog."""
+_REACH = 12
+"""Image pixels around a click in which a change counts as its own: a button's border."""
+
+
+def surprise(
+    call: GroundedCall, before: Observation, after: Observation, regions: Sequence[Box]
+) -> str:
+    """What was seen that the step was not for, a dialog's own words first; empty for nothing.
+
+    Args:
+        call: what ran.
+        before: the look before it.
+        after: the look after it.
+        regions: the image-space boxes that changed; empty where none did.
+    """
+    return (
+        _message(call, before, after)
+        or (_vanished(call, before, after) if regions else "")
+        or _missed(call, before, after, regions)
+        or _covered(call, before)
+    )
+
+
+def is_complete(look: Observation) -> bool:
+    """Whether the look's elements can be relied on: a partial list proves nothing missing."""
+    return look.all_elements is not None
+
+
+def field_facts(before: Observation, after: Observation) -> tuple[bool, str]:
+    """Whether the field with the focus changed, and what it is and holds; empty if not known."""
+    if not (is_complete(before) and is_complete(after)):
+        return False, ""
+    old, new = smallest_focused(before.elements or ()), smallest_focused(after.elements or ())
+    if new is None:
+        return False, ""
+    name = field_text(excerpt(new.name or new.label, 40)).replace('"', "'")
+    told = f'The focus is on {new.role} "{name}"'
+    if new.text and new.role != "password text":
+        told += f', which holds "{field_text(excerpt(new.text, 80))}"'
+    return old is not None and _content(old) != _content(new), f"{told}."
+
+
+def _content(element: Element) -> tuple[object, ...]:
+    box = element.box
+    place = (round(box.left), round(box.top))
+    return element.role, element.name, element.text, element.states, place
+
+
+def smallest_focused(elements: Iterable[Element]) -> Element | None:
+    """The smallest element with the focus: frames and panels claim it for what they hold."""
+    found = [element for element in elements if "focused" in element.states]
+    return min(found, key=lambda element: element.box.area, default=None)
+
+
+# ---------------------------------------------------------------- a message that came up
+
+
+def _message(call: GroundedCall, before: Observation, after: Observation) -> str:
+    intent = _intent(call)
+    for role, title, said in _new_dialogs(before, after):
+        trouble = _ALARM.search(f"{title} {said}") is not None
+        if not trouble and (role != "alert" or _named(title, intent)):
+            continue
+        if not _AWAITED.search(intent):
+            return _told(role, title, said)
+    return ""
+
+
+def _told(role: str, title: str, said: str) -> str:
+    words = f"“{said}”" if said else f"“{title}”"
+    named = f" “{title}”" if title and said else ""
+    return f"{words} says the {role}{named} {CAME_UP}."
+
+
+def _new_dialogs(before: Observation, after: Observation) -> Iterator[tuple[str, str, str]]:
+    """Role, title and words of each dialog that was not there before."""
+    if is_complete(before) and after.elements is not None:
+        known = {(e.role, e.name, e.window) for e in before.elements or () if e.role in _DIALOGS}
+        for element in after.elements:
+            if (
+                element.role in _DIALOGS
+                and (element.role, element.name, element.window) not in known
+            ):
+                title = field_text(excerpt(element.name, 60))
+                yield element.role, title, _words(element, after.elements)
+    known_ids = {window.id for window in before.windows}
+    for window in after.windows:
+        if before.windows and window.id not in known_ids:
+            yield "window", field_text(excerpt(window.title, 60)), ""
+
+
+def _words(dialog: Element, elements: Sequence[Element]) -> str:
+    """What a dialog says, in reading order, without its title."""
+    said: list[str] = [dialog.text] if dialog.text else []
+    for element in elements:
+        inside = element.window == (dialog.window or dialog.name)
+        text = (element.text or element.name).strip()
+        if inside and element.role in _WORDS and element is not dialog and text not in said:
+            said.append(text)
+    return field_text(excerpt(" ".join(text for text in said if text != dialog.name), _SAID_CHARS))
+
+
+def _named(title: str, intent: str) -> bool:
+    """Whether an intent speaks of a title: a word of four letters or more in common."""
+    stems = {word[:5] for word in re.findall(r"\w{4,}", title.casefold())}
+    return any(word[:5] in stems for word in re.findall(r"\w{4,}", intent.casefold()))
+
+
+# ---------------------------------------------------------------- an application that is gone
+
+
+def _vanished(call: GroundedCall, before: Observation, after: Observation) -> str:
+    """An application all of whose windows went, although nothing said that they should."""
+    if not after.windows and len({window.app for window in before.windows}) != 1:
+        return ""  # no list of windows is no proof
+    apps = {window.app for window in after.windows}
+    new_ids = {window.id for window in after.windows} - {window.id for window in before.windows}
+    for app in dict.fromkeys(window.app for window in before.windows):
+        windows = [window for window in before.windows if window.app == app]
+        if not app or app in apps or new_ids or _was_to_go(call, windows, before):
+            continue
+        titles = ", ".join(f"“{field_text(excerpt(w.title, 60))}”" for w in windows[:3])
+        return (
+            f"All windows of {field_text(app)} are gone, though nothing was to be closed: {titles}."
+        )
+    return ""
+
+
+def _was_to_go(call: GroundedCall, windows: Sequence[Window], look: Observation) -> bool:
+    """Whether the step was to close an application, or answered the question whether to."""
+    aimed = f"{call_description(call)} {call_input(call)}"
+    if _LEAVING.search(aimed) or any(_closes(action) for action in call.actions):
+        return True
+    if len(windows) > 1:  # closing a dialog leaves the window that it belongs to
+        front = next((window.title for window in windows if window.active), "")
+        return _ASKS_TO_LEAVE.search(front) is not None
+    if _LEAVING.search(call.call.thought):
+        return True
+    answers = any(isinstance(action, Click | Press) for action in call.actions)
+    return answers and not _is_main(windows[0], look)
+
+
+def _is_main(window: Window, look: Observation) -> bool:
+    """Whether it is more than a dialog, which goes when it is answered: by its role or its size."""
+    if any(e.role == "frame" and e.name == window.title for e in look.elements or ()):
+        return True
+    screen = look.screen.width * look.screen.height
+    return window.box is not None and window.box.area >= _MAIN_SHARE * screen
+
+
+def _closes(action: Action) -> bool:
+    return isinstance(action, Hotkey) and set(action.keys) in _LEAVING_KEYS
+
+
+# ---------------------------------------------------------------- a click that missed its window
+
+
+def _missed(
+    call: GroundedCall, before: Observation, after: Observation, regions: Sequence[Box]
+) -> str:
+    """A click behind the window in front, which stayed there and kept it from its target."""
+    clicks = [action for action in call.actions if isinstance(action, Click)]
+    front, still = before.active, after.active
+    if not clicks or front is None or still is None or front.id != still.id or front.box is None:
+        return ""
+    for point in points(clicks):
+        place = before.convert(point, "screen")
+        if front.box.contains(place) or not _behind(place, front, before):
+            continue
+        if any(_near(point, region) for region in regions):
+            continue
+        x, y = point.rounded()
+        title = field_text(excerpt(front.title, 60))
+        said = _front_words(front, before)
+        told = f"The click at ({x}, {y}) did nothing: it was behind “{title}”, which is in front."
+        return f"{said} says “{title}”, which is in front. {told}" if said else told
+    return ""
+
+
+def _covered(call: GroundedCall, look: Observation) -> str:
+    """A click on an element whose window lay under another one at that place."""
+    for place in call.places:
+        at = look.convert(place.point, "screen")
+        target = _aimed_at(place, at, look)
+        boxes = [w for w in look.windows if w.box is not None and w.box.contains(at)]
+        # The window on top comes last. What is in no window is a menu, or the desktop.
+        if target is None or target.window not in {window.title for window in boxes}:
+            continue
+        if boxes[-1].title != target.window:
+            x, y = place.point.rounded()
+            top, under = (field_text(excerpt(t, 60)) for t in (boxes[-1].title, target.window))
+            return f"The click at ({x}, {y}) hit the window “{top}”, which covers “{under}” there."
+    return ""
+
+
+def _aimed_at(place: Place, at: Point, look: Observation) -> Element | None:
+    """The element that the grounder chose, by its role and place."""
+    found = [
+        element
+        for element in look.elements or ()
+        if element.box.contains(at) and place.label.startswith(f'{element.role} "')
+    ]
+    return min(found, key=lambda element: element.box.area, default=None)
+
+
+def _behind(place: Point, front: Window, look: Observation) -> bool:
+    """Whether a place belongs to another window of the application whose window is in front."""
+    for element in look.elements or ():
+        if element.window == front.title and element.box.contains(place):
+            return False  # a menu or a list that sticks out of its window
+    others = (w for w in look.windows if w.app == front.app and w.id != front.id)
+    return any(window.box is not None and window.box.contains(place) for window in others)
+
+
+def _near(point: Point, region: Box) -> bool:
+    return (
+        region.left - _REACH <= point.x < region.right + _REACH
+        and region.top - _REACH <= point.y < region.bottom + _REACH
+    )
+
+
+def _front_words(front: Window, look: Observation) -> str:
+    """What the dialog in front says, in quotes; empty where it is no dialog or not known."""
+    for element in look.elements or ():
+        if element.role in _DIALOGS and element.name == front.title:
+            said = _words(element, look.elements or ())
+            return f"“{said}”" if said else ""
+    return ""
+
+
+def _intent(call: GroundedCall) -> str:
+    return f"{call.call.thought} {call_description(call)} {call_input(call)}"

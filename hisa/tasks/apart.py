@@ -1,0 +1,168 @@
+"""Runs what reads the agent's files in a process of its own, with limits on all that it takes."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import json
+import os
+import pickle
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from hisa.errors import EnvironmentFailed
+from hisa.patience import patience
+from hisa.tasks.limits import OURS, Limits
+from hisa.tasks.metrics.base import BadRules, NotScored, Unreadable
+
+__all__ = ["Ended", "Exceeded", "apart", "ended", "expect_within"]
+
+_SCRIPT = Path(__file__).with_name("worker.py")
+_CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
+_ROOT = str(Path(__file__).resolve().parents[2])
+
+
+class Exceeded(Exception):
+    """The process took more than it may, or crashed; says what, and not whose fault it is."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a process ended, and what it said."""
+
+    code: int
+    """Exit status, or the negative number of the signal that ended it."""
+    said: bytes
+    heard: str
+    """The end of what it wrote to standard error."""
+
+
+async def apart(function: Callable[..., Any], *arguments: Any, limits: Limits = OURS) -> Any:
+    """What a function of a module gives for arguments that can be pickled.
+
+    Args:
+        function: named at the top of its module.
+        arguments: texts, numbers, paths, lists and mappings of these.
+        limits: what it may take.
+
+    Raises:
+        Unreadable, NotScored: as the function raised it.
+        Exceeded: too much processor time or memory, or a crash.
+        EnvironmentFailed: it did not end in time although it did little, or was ended from outside.
+    """
+    sent = pickle.dumps((function, arguments))
+    asked = json.dumps({**asdict(limits), "root": _ROOT})
+    line = [sys.executable, "-I", "-X", "utf8", str(_SCRIPT), asked]
+    with tempfile.TemporaryDirectory(prefix="hisa-apart-") as folder:
+        done = await ended(line, sent, folder=Path(folder), limits=limits)
+    return _given(done, limits)
+
+
+def _given(done: Ended, limits: Limits) -> Any:
+    expect_within(done.code, limits)
+    try:
+        answer: dict[str, Any] = json.loads(done.said, object_hook=_unpacked)
+    except ValueError:
+        why = done.heard.strip()[-300:] or f"exit status {done.code}"
+        raise EnvironmentFailed(f"the process that scores ended without an answer: {why}") from None
+    match answer:
+        case {"value": value}:
+            return value
+        case {"unreadable": why}:
+            raise Unreadable(why)
+        case {"rules": why}:
+            raise BadRules(why)
+        case {"memory": _}:
+            raise Exceeded(f"takes more than {limits.memory / 1e9:g} GB of memory")
+        case _:
+            raise NotScored(str(answer.get("broken")))
+
+
+def expect_within(code: int, limits: Limits) -> None:
+    """Tell by the exit status what a process took.
+
+    Raises:
+        Exceeded: too much processor time, or it crashed.
+    """
+    number = -code if code < 0 else code - 128  # a shell or cage says 128 and the number
+    if number == signal.SIGXCPU:
+        raise Exceeded(f"takes more than {limits.processor} s of processor time")
+    if number in _CRASHES:
+        raise Exceeded(f"crashes its reader ({signal.Signals(number).name})")
+
+
+def _unpacked(tree: dict[str, Any]) -> Any:
+    return base64.b64decode(tree["$bytes"]) if tree.keys() == {"$bytes"} else tree
+
+
+async def ended(
+    line: Sequence[str],
+    request: bytes,
+    *,
+    folder: Path,
+    limits: Limits,
+    environment: Mapping[str, str] | None = None,
+) -> Ended:
+    """Run a program in a folder, give it ``request``, and wait for its end.
+
+    It has none of this process's variables, and is ended with all that it started when the wait is
+    over, whatever ends it.
+
+    Raises:
+        EnvironmentFailed: it cannot be started, or did not end in time.
+        Exceeded: it said more than it may.
+    """
+    known = {
+        "PATH": os.defpath,
+        "HOME": str(folder),
+        "TMPDIR": str(folder),
+        "LANG": "C.UTF-8",
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        **(environment or {}),
+    }
+    seconds = patience(limits.wall)
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *line, stdin=asyncio.subprocess.PIPE, stdout=out, stderr=err,
+                env=known, cwd=folder, start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            raise EnvironmentFailed(f"{line[0]}: cannot be started: {error}") from error
+        try:
+            await asyncio.wait_for(process.communicate(request), seconds)
+        except TimeoutError as error:
+            raise EnvironmentFailed(
+                f"a metric did not end within {seconds:.0f} s, although it used little of them"
+            ) from error
+        finally:
+            await _end(process)
+        assert process.returncode is not None
+        if out.seek(0, os.SEEK_END) > limits.answer:
+            raise Exceeded(f"gives more than {limits.answer} bytes")
+        return Ended(process.returncode, _tail(out, limits.answer), _text(_tail(err, 500)))
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """End the process and all that it started, also where this wait is called off."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await asyncio.shield(process.wait())
+
+
+def _tail(file: Any, most: int) -> bytes:
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - most))
+    data: bytes = file.read()
+    return data
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", errors="replace")

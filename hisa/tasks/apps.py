@@ -1,0 +1,91 @@
+"""Applications that tasks are about: their programs, and the packages that have them."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+__all__ = ["APPS", "App", "fix_for", "install", "missing_program", "opener_of"]
+
+
+@dataclass(frozen=True)
+class App:
+    """An application by what tasks call it."""
+
+    title: str
+    package: str
+    """The package of Debian and Ubuntu that has it, or where else it comes from."""
+    commands: tuple[str, ...]
+    """Programs any of which will do, the best first."""
+    called: tuple[str, ...] = ()
+    """What benchmarks call it in ``related_apps``."""
+    office: str = ""
+    """The file beside LibreOffice's own program that only this part of it brings."""
+    places: tuple[str, ...] = ()
+    """Patterns of paths where it lies when it is not on the PATH."""
+
+
+_CONDA = ("$HOME/*conda*/bin", "$HOME/*conda*/envs/*/bin", "/opt/*conda*/bin")
+APPS: tuple[App, ...] = (
+    App("Calc", "libreoffice-calc", ("libreoffice", "soffice"), ("libreoffice_calc", "excel"),
+        office="scalc"),
+    App("Writer", "libreoffice-writer", ("libreoffice", "soffice"), ("libreoffice_writer",),
+        office="swriter"),
+    App("Impress", "libreoffice-impress", ("libreoffice", "soffice"), ("libreoffice_impress",),
+        office="simpress"),
+    App("Chromium", "chromium", ("google-chrome", "google-chrome-stable", "chromium",
+        "chromium-browser"), ("chrome", "chromium", "google-chrome")),
+    App("VLC", "vlc", ("vlc",), ("vlc",)),
+    App("GIMP", "gimp", ("gimp",), ("gimp",)),
+    App("Thunderbird", "thunderbird", ("thunderbird",), ("thunderbird",)),
+    App("a terminal", "gnome-terminal", ("gnome-terminal", "xfce4-terminal", "xterm"),
+        ("terminal",)),
+    App("Visual Studio Code", "code, from https://code.visualstudio.com", ("code",),
+        ("vs_code", "vscode")),
+    App("Jupyter", "jupyter", ("jupyter", "jupyter-lab", "jupyter-notebook"),
+        ("jupyter", "jupyterlab"), places=tuple(f"{place}/jupyter" for place in _CONDA)),
+    App("a text editor", "gedit", ("gedit", "gnome-text-editor", "mousepad")),
+    App("a file manager", "nautilus", ("nautilus", "thunar", "pcmanfm")),
+)  # fmt: skip
+"""What published tasks are about, as far as a Debian package or one address brings it."""
+
+_OPENERS: Mapping[str, str] = {
+    "xlsx xls ods csv tsv": "libreoffice --calc",
+    "docx doc odt rtf": "libreoffice --writer",
+    "pptx ppt odp": "libreoffice --impress",
+    "html htm pdf svg": "google-chrome",
+    "txt md json py sh log yaml yml": "gedit",
+}
+"""What opens a file where no desktop environment says so, by the end of its name."""
+
+
+def opener_of(path: str) -> str:
+    """The line that opens a file by the end of its name, without the file; empty: none known."""
+    ending = posixpath.splitext(path)[1].lstrip(".").lower()
+    return next((line for ends, line in _OPENERS.items() if ending in ends.split()), "")
+
+
+def fix_for(program: str) -> str:
+    """What to do where a program is not on the machine."""
+    for app in APPS:
+        if program in app.commands:
+            return install(app)
+    if not program:
+        return "use a machine that has this program"
+    return f"install the package that has {program!r} in the machine, or use one that has it"
+
+
+def missing_program(said: str) -> str:
+    """The program that a shell could not find, by its own words; empty where it names none."""
+    found = re.search(r"([^\s:']+): (?:command )?not found", said)
+    return found[1] if found else ""
+
+
+def install(*apps: App) -> str:
+    """What puts applications on a machine."""
+    packages = [app.package for app in apps if " " not in app.package]
+    parts = [f"apt-get install {' '.join(packages)}"] if packages else []
+    parts += [f"install {app.package}" for app in apps if " " in app.package]
+    return f"in the machine: {'; '.join(parts)}"

@@ -1,0 +1,207 @@
+"""Downloads what task files name, and nothing on networks that a stranger must not reach.
+
+A task file is written by others: an address in it may lead to this machine, to its neighbours, or
+to the address at which clouds hand out credentials. Each address is resolved, checked, and then
+connected to as it was checked, and so is each one that it is redirected to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+import urllib.request
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin, urlsplit
+
+from hisa.errors import EnvironmentFailed, UsageError
+from hisa.patience import patience
+from hisa.tasks.limits import MAX_DOWNLOAD
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["SETTING", "download", "expect_public"]
+
+SETTING = "tasks.allow_private_downloads"
+_SECONDS = 300.0
+_TRIES = 3
+_REDIRECTS = 10
+_PORTS = {"http": 80, "https": 443}
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+@dataclass(frozen=True)
+class _Target:
+    """Where a request goes: an address that was checked, or a name that a proxy looks up."""
+
+    url: str
+    host: str
+    address: str = ""
+
+
+async def download(url: str, allowed: Sequence[str] = ()) -> bytes:
+    """The file at an address of the internet.
+
+    Args:
+        url: http or https.
+        allowed: beginnings of addresses that may lie on a private network.
+
+    Raises:
+        UsageError: it, or one that it is redirected to, lies there and is not allowed.
+        EnvironmentFailed: it cannot be had; the initial state or the expected file is out of reach.
+    """
+    import httpx
+
+    problem: Exception | None = None
+    for _ in range(_TRIES):
+        try:
+            return await _followed(url, allowed)
+        except (httpx.HTTPError, OSError) as error:
+            problem = error
+    raise EnvironmentFailed(
+        f"{url}: cannot be downloaded: {problem}", fix="hisa bench prefetch SUITE, when online"
+    ) from problem
+
+
+async def _followed(url: str, allowed: Sequence[str]) -> bytes:
+    import httpx
+
+    certificates = await asyncio.to_thread(httpx.create_ssl_context)
+    for _ in range(_REDIRECTS):
+        target = await _target(url, allowed)
+        async with httpx.AsyncClient(
+            timeout=patience(_SECONDS), verify=certificates, trust_env=not target.address
+        ) as client:  # a checked address is connected to without any proxy
+            answer = await _got(client, target)
+        if isinstance(answer, bytes):
+            return answer
+        url = urljoin(url, answer)
+    raise EnvironmentFailed(f"{url}: more than {_REDIRECTS} redirects")
+
+
+async def _got(client: httpx.AsyncClient, target: _Target) -> bytes | str:
+    """The body, or where it is redirected to."""
+    import httpx
+
+    url, headers, extensions = httpx.URL(target.url), {}, {}
+    if target.address:
+        headers = {"Host": url.netloc.decode("ascii").rpartition("@")[2]}
+        extensions = {"sni_hostname": target.host}
+        url = url.copy_with(host=target.address)
+    request = client.build_request("GET", url, headers=headers, extensions=extensions)
+    response = await client.send(request, stream=True)
+    try:
+        if response.is_redirect:
+            return str(response.headers["location"])
+        response.raise_for_status()
+        return await _body(response, target.url)
+    finally:
+        await response.aclose()
+
+
+async def _body(response: httpx.Response, url: str) -> bytes:
+    parts: list[bytes] = []
+    got = 0
+    async for part in response.aiter_bytes():
+        got += len(part)
+        if got > MAX_DOWNLOAD:
+            raise EnvironmentFailed(f"{url}: larger than {MAX_DOWNLOAD} bytes")
+        parts.append(part)
+    return b"".join(parts)
+
+
+async def _target(url: str, allowed: Sequence[str]) -> _Target:
+    """Where a request for an address goes.
+
+    Raises:
+        UsageError: not http or https, or it lies on a private network and is not allowed.
+        OSError: the name cannot be looked up.
+    """
+    host, port = _place(url)
+    expect_public(url, allowed)
+    if _proxied(url, host):
+        return _Target(url, host)
+    found = await asyncio.to_thread(socket.getaddrinfo, host, port, 0, socket.SOCK_STREAM)
+    addresses = [str(entry[4][0]) for entry in found]
+    if not _is_allowed(url, allowed):
+        for address in addresses:
+            _expect_public(url, host, ipaddress.ip_address(address.partition("%")[0]))
+    return _Target(url, host, addresses[0])
+
+
+def _proxied(url: str, host: str) -> bool:
+    """Whether the environment names a proxy for an address; it looks names up by itself."""
+    proxies = urllib.request.getproxies()
+    named = proxies.get(urlsplit(url).scheme) or proxies.get("all")
+    return bool(named) and not urllib.request.proxy_bypass(host)
+
+
+def expect_public(url: str, allowed: Sequence[str] = ()) -> None:
+    """Refuse an address that names a private network by itself; nothing is looked up.
+
+    Raises:
+        UsageError: it does and is not allowed, or is no http or https address.
+    """
+    host, _ = _place(url)
+    if _is_allowed(url, allowed):
+        return
+    if host.lower().rstrip(".").rpartition(".")[2] == "localhost":
+        raise _refused(url, host, "this machine")
+    try:
+        address: Address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        try:
+            address = ipaddress.IPv4Address(socket.inet_aton(host))  # 127.1, 0x7f000001, 017…
+        except OSError:
+            return
+    _expect_public(url, host, address)
+
+
+def _expect_public(url: str, host: str, address: Address) -> None:
+    inner = _inside(address)
+    if not inner.is_global or inner.is_multicast:
+        raise _refused(url, host, str(address))
+
+
+def _inside(address: Address) -> Address:
+    """The IPv4 address that an IPv6 address leads to, where it does; else itself."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return address
+    if address in _NAT64:
+        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour or address
+
+
+def _refused(url: str, host: str, where: str) -> UsageError:
+    beginning = urlsplit(url)._replace(path="/", query="", fragment="").geturl()
+    return UsageError(
+        f"{url[:200]!r} is not downloaded: {host!r} is {where}, which is not on the public internet"
+        " and a task file is written by others",
+        fix=f"if you trust the file: --set '{SETTING}=[\"{beginning}\"]'",
+    )
+
+
+def _place(url: str) -> tuple[str, int]:
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise UsageError(f"{url[:200]!r} is not an address: {error}") from error
+    if parts.scheme not in _PORTS or not host:
+        raise UsageError(f"{url[:200]!r}: only http and https addresses are downloaded")
+    return host, port or _PORTS[parts.scheme]
+
+
+def _is_allowed(url: str, allowed: Sequence[str]) -> bool:
+    """Whether an address begins with one of those, host and port being the same."""
+    wanted = urlsplit(url)
+    for one in allowed:
+        parts = urlsplit(one)
+        same = (parts.scheme, parts.netloc) == (wanted.scheme, wanted.netloc)
+        if same and (wanted.path or "/").startswith(parts.path or "/"):
+            return True
+    return False

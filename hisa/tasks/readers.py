@@ -1,0 +1,75 @@
+"""What getters read from files of the agent, each made for a process of its own.
+
+It stands apart from the getters so that such a process loads little; see `hisa.tasks.apart`.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import sqlite3
+import zipfile
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from hisa.tasks.metrics.base import as_package, reading
+
+__all__ = ["last_row", "rows_of", "slide_media"]
+
+_RELATIONSHIP = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
+_BACKGROUND = "{http://schemas.openxmlformats.org/presentationml/2006/main}bgPr"
+_PICTURE = "{http://schemas.openxmlformats.org/drawingml/2006/main}blip"
+_EMBEDDED = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}embed"
+_MAX_ROWS = 100_000
+
+
+def slide_media(deck: Path, slide: int, kind: str) -> bytes | str | None:
+    """What lies in the file, or the path that the file points at."""
+    from lxml import etree
+
+    parser = etree.XMLParser(resolve_entities=False, no_network=True)
+    with reading("presentation"), zipfile.ZipFile(as_package(deck)) as archive:
+        names = set(archive.namelist())
+        page, links = f"ppt/slides/slide{slide}.xml", f"ppt/slides/_rels/slide{slide}.xml.rels"
+        if page not in names or links not in names:
+            return None
+        ids = None
+        if kind == "image":
+            tree = etree.fromstring(archive.read(page), parser)
+            ids = {
+                picture.get(_EMBEDDED)
+                for background in tree.iter(_BACKGROUND)
+                for picture in background.iter(_PICTURE)
+            }
+        for link in etree.fromstring(archive.read(links), parser).iter(_RELATIONSHIP):
+            if kind not in link.get("Type", "") or (ids is not None and link.get("Id") not in ids):
+                continue
+            target = str(link.get("Target"))
+            if target.startswith("file://"):
+                return unquote(target.removeprefix("file://"))
+            inside = posixpath.normpath(posixpath.join("ppt/slides", target.replace("\\", "/")))
+            if inside not in names:
+                return None
+            return archive.read(inside)
+    return None
+
+
+def rows_of(place: Path, query: str) -> list[Any] | None:
+    """What a query finds in an SQLite file; None where it is none."""
+    where = f"{place.resolve().as_uri()}?mode=ro&immutable=1"
+    try:
+        with closing(sqlite3.connect(where, uri=True)) as base:
+            return base.execute(query).fetchmany(_MAX_ROWS)
+    except sqlite3.DatabaseError:
+        return None
+
+
+def last_row(path: Path) -> list[str] | None:
+    """The last row of a workbook's first sheet, as texts; None where it is empty."""
+    from hisa.tasks.metrics.workbook import Book
+
+    with reading("workbook"):
+        book = Book(path)
+        rows = book.rows(book.names[0])
+    return ["nan" if value is None else str(value) for value in rows[-1]] if rows else None

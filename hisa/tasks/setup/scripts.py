@@ -1,0 +1,134 @@
+"""Runs a shell script of a task's setup, and finds what went wrong although it does not say so.
+
+Published scripts begin with ``exec 2>/dev/null`` and end with whatever their last command gave.
+bash itself tells what fails in them: a command that is not found, and each command whose failure
+nothing in the script looks at.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import secrets
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from hisa.errors import EnvironmentFailed
+from hisa.patience import patience
+from hisa.tasks.apps import fix_for, missing_program
+from hisa.tasks.context import Context
+
+__all__ = ["run_traced"]
+
+_SECONDS = 600.0
+_MOST_SECONDS = 3600.0
+"""A guest lets no command run longer."""
+_MAX_TOLD = 200_000
+"""Characters of what bash tells; a loop may fail in the same place for ever."""
+_ESSENTIAL = frozenset(
+    ("cd", "source", ".", "mv", "cp", "ln", "install", "unzip", "tar", "gunzip", "bunzip2", "7z",
+     "git", "wget", "curl", "pip", "pip3", "apt", "apt-get", "dpkg", "conda", "npm")
+)  # fmt: skip
+"""Commands that put something in its place: a script whose next line needs it goes wrong."""
+_TRACE = """\
+unset BASH_ENV
+__hisa() {{ local IFS=$'\\t'; printf '%s\\n' "${{*//$'\\n'/ }}" >>{log}; }}
+command_not_found_handle() {{
+  __hisa missing "${{BASH_LINENO[0]}}" "$1"
+  printf '%s: command not found\\n' "$1" >&2
+  return 127
+}}
+set -E
+trap '__hisa failed "$LINENO" "$?" "${{BASH_SOURCE[0]}}" "$BASH_COMMAND"' ERR
+trap '__hisa ended "$LINENO" "$?" "$-" "$BASH_COMMAND"' EXIT
+"""
+"""bash reads this first; a command whose failure the script looks at (if, ||, !) is not told."""
+
+
+@dataclass(frozen=True)
+class _Told:
+    kind: str
+    line: int
+    rest: tuple[str, ...]
+
+
+async def run_traced(
+    context: Context, words: Sequence[str], *, name: str, text: str, path: str = ""
+) -> None:
+    """Run bash on a script or a line, and expect that nothing in it failed unnoticed.
+
+    Args:
+        context: the task and its machine.
+        words: what bash is given after its own name.
+        name: of the script, for messages.
+        text: of the script.
+        path: where the script is on the machine; empty: a line.
+
+    Raises:
+        EnvironmentFailed: a command was not found, or failed to put something in its place, the
+            script gave up by itself, or it did not end.
+    """
+    token = secrets.token_hex(6)
+    trace, log = f"/tmp/.hisa-trace-{token}", f"/tmp/.hisa-told-{token}"
+    environment = context.environment
+    seconds = min(_MOST_SECONDS, patience(_SECONDS))
+    await environment.write_file(trace, _TRACE.format(log=log).encode())
+    line = f"BASH_ENV={trace} {shlex.join(['/bin/bash', *words])}"
+    try:
+        result = await environment.execute(line, timeout=seconds)
+        told = await environment.execute(f"cat {log} 2>/dev/null", limit=_MAX_TOLD)
+    finally:
+        with contextlib.suppress(EnvironmentFailed):
+            await environment.execute(f"rm -f {trace} {log}", timeout=10.0)
+    if result.timed_out:
+        raise EnvironmentFailed(f"{name}: did not end within {seconds:.0f} s")
+    problems = list(dict.fromkeys(_problems(_read(told.output), text.splitlines(), path)))
+    if not problems and result.exit_code in (126, 127):
+        said = (result.error or result.output).strip()[-500:]
+        problems = [f"ended with {result.exit_code}: {said}"]
+    if problems:
+        missing = next(filter(None, map(missing_program, problems)), "")
+        fix = fix_for(missing) if missing else "see what the script expects of the machine"
+        raise EnvironmentFailed(f"{name}: {'; '.join(problems[:5])}", fix=fix)
+
+
+def _read(told: str) -> Iterator[_Told]:
+    for line in told.splitlines():
+        kind, _, rest = line.partition("\t")
+        number, *more = rest.split("\t")
+        if kind in ("missing", "failed", "ended") and number.isdigit() and more:
+            yield _Told(kind, int(number), tuple(more))
+
+
+def _problems(told: Iterator[_Told], lines: Sequence[str], path: str) -> Iterator[str]:
+    missing = set()
+    for one in told:
+        match one.kind, one.rest:
+            case "missing", (program,) if not _expected(lines, one.line):
+                missing.add(one.line)
+                yield f"line {one.line}: {program}: command not found"
+            case "failed", (status, source, *command) if source == path or not path:
+                words = " ".join(command).split()
+                if _matters(status, words) and one.line not in missing:
+                    yield f"line {one.line}: ended with {status}: {' '.join(words)[:200]}"
+            case "ended", (status, flags, *command) if status not in ("0", "126", "127"):
+                said = " ".join(command)
+                if said.startswith("exit") or "e" in flags:
+                    yield f"the script gave up with {status}: {said[:200]}"
+
+
+def _matters(status: str, words: Sequence[str]) -> bool:
+    """Whether a failure that a script does not look at keeps it from what it is for."""
+    return status in ("126", "127") or (bool(words) and _first(words) in _ESSENTIAL)
+
+
+def _first(words: Sequence[str]) -> str:
+    rest = [word for word in words if word not in ("sudo", "-S", "-E", "command")]
+    return rest[0].lstrip("\\") if rest else ""
+
+
+def _expected(lines: Sequence[str], number: int) -> bool:
+    """Whether a line looks at the failure of its own command."""
+    line = lines[number - 1] if 0 < number <= len(lines) else ""
+    return "||" in line or re.match(r"\s*(if|elif|while|until|!)\s", line) is not None

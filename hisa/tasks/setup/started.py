@@ -1,0 +1,151 @@
+"""Starts programs and leaves them running, and sees to it that they run or opened a window."""
+
+from __future__ import annotations
+
+import contextlib
+import posixpath
+import secrets
+import shlex
+
+from hisa.errors import EnvironmentFailed
+from hisa.patience import patience
+from hisa.protocols import CommandResult, Environment
+from hisa.tasks.apps import APPS, fix_for, missing_program
+from hisa.tasks.context import Context, Started
+
+__all__ = ["expect_running", "forget", "start"]
+
+_POLL_SECONDS = 0.2
+_LOOKS = 8
+"""A program that is still there after as many looks has loaded its libraries and found its display;
+each look takes the longer, the slower the machine is."""
+_WINDOW_SECONDS = 30.0
+"""Longest wait for the window of a program that hands over to another and ends at once."""
+_ENDED_BY_OTHERS = (129, 130, 137, 143)
+"""SIGHUP, SIGINT, SIGKILL, SIGTERM: a later step ended it."""
+_WITHOUT_WINDOW = frozenset(
+    ("--headless", "--version", "--install-extension", "--list-extensions", "-I", "--convert-to")
+)
+_WRAP = (
+    'mkdir -m 700 "$0" && { bash -c "$1" </dev/null '
+    '> >(head -c 20000 >"$0/said"; exec cat >/dev/null) 2>&1; echo $? >"$0/exit"; }'
+)
+"""Keeps the beginning of what the program says, and its exit status once it ends."""
+
+
+async def start(
+    context: Context, line: str, *, watched: bool = True, must_stay: bool = False
+) -> None:
+    """Start a bash line in a session of its own, and see that it lives or opened a window.
+
+    Args:
+        context: the task and its machine.
+        line: what to start.
+        watched: whether its end matters.
+        must_stay: whether it fails when it ends with 0, without a window and with nothing left.
+
+    Raises:
+        EnvironmentFailed: it cannot be started, or ended at once.
+    """
+    place = f"/tmp/.hisa-started-{secrets.token_hex(6)}"
+    begun = Started(line, place, await _windows(context), must_stay) if watched else None
+    words = shlex.join(["setsid", "-f", "bash", "-c", _WRAP, place, line])
+    result = await context.environment.execute(
+        f"{words} >/dev/null 2>&1 </dev/null", timeout=patience(30.0)
+    )
+    if result.exit_code != 0:
+        said = (result.error or result.output).strip()[:300]
+        raise EnvironmentFailed(f"{line[:200]!r} cannot be started: {said}")
+    if begun is not None:
+        context.started.append(begun)
+        await _expect_started(context, begun)
+
+
+async def _expect_started(context: Context, begun: Started) -> None:
+    for _ in range(_LOOKS):
+        code = await _exit_of(context.environment, begun)
+        if code is not None:
+            await _expect_handed_over(context, begun, code)
+            return
+        if await _windows(context) - begun.windows:
+            return
+        await context.pause(_POLL_SECONDS)
+
+
+async def _expect_handed_over(context: Context, begun: Started, code: int) -> None:
+    """A program that ended at once has failed, or given its work to one that runs."""
+    if code != 0:
+        raise await _dead(context.environment, begun, f"ended at once with {code}")
+    names = _window_names(begun.line)
+    if not names and not begun.must_stay:
+        return
+    for _ in range(round(patience(_WINDOW_SECONDS) / _POLL_SECONDS) if names else _LOOKS):
+        windows = (await context.environment.observe()).windows
+        known = {(window.id, window.title) for window in windows}
+        shown = " ".join(f"{window.app} {window.title}" for window in windows).lower()
+        if known - begun.windows or any(name in shown for name in names):
+            return
+        await context.pause(_POLL_SECONDS)
+    raise await _dead(context.environment, begun, "ended at once with 0 and opened no window")
+
+
+def _window_names(line: str) -> tuple[str, ...]:
+    """Words of the window of a line that starts an application; none where it shows no window."""
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        return ()
+    if not words or _WITHOUT_WINDOW.intersection(words):
+        return ()
+    name = posixpath.basename(words[0])
+    for app in APPS:
+        if name in app.commands:
+            return tuple(dict.fromkeys((*app.commands, *map(_plain, app.commands))))
+    return ()
+
+
+def _plain(name: str) -> str:
+    """``nautilus`` of ``org.gnome.Nautilus``, ``chrome`` of ``google-chrome-stable``."""
+    return name.replace("google-", "").replace("-stable", "").replace("-browser", "")
+
+
+async def expect_running(context: Context) -> None:
+    """See, once a setup is done, that nothing it started has crashed meanwhile.
+
+    Raises:
+        EnvironmentFailed: one has.
+    """
+    for begun in context.started:
+        code = await _exit_of(context.environment, begun)
+        if code not in (None, 0, *_ENDED_BY_OTHERS):
+            raise await _dead(context.environment, begun, f"ended with {code}")
+
+
+async def forget(context: Context) -> None:
+    """Take away what was kept of the programs that were started; they go on running."""
+    if context.started:
+        places = shlex.join(begun.place for begun in context.started)
+        context.started.clear()
+        with contextlib.suppress(EnvironmentFailed):
+            await context.environment.execute(f"rm -rf {places}", timeout=10.0)
+
+
+async def _exit_of(environment: Environment, begun: Started) -> int | None:
+    """Its exit status; None while it runs."""
+    said = await environment.execute(f"cat {begun.place}/exit 2>/dev/null")
+    text = said.output.strip()
+    return int(text) if text.isdigit() else None
+
+
+async def _dead(environment: Environment, begun: Started, how: str) -> EnvironmentFailed:
+    said: CommandResult = await environment.execute(f"tail -c 500 {begun.place}/said 2>/dev/null")
+    words = said.output.strip()
+    missing = missing_program(words)
+    fix = fix_for(missing) if missing else ""
+    because = f": {words}" if words else ""
+    return EnvironmentFailed(f"{begun.line[:200]!r} {how}{because}", fix=fix)
+
+
+async def _windows(context: Context) -> frozenset[tuple[str, str]]:
+    seen = await context.environment.observe()
+    return frozenset((window.id, window.title) for window in seen.windows)

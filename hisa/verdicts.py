@@ -1,0 +1,37 @@
+"""The verdict on a step: what was seen of it, and the words with which its line begins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+__all__ = ["CAME_UP", "VERDICT_WORDS", "StepVerdict", "split_verdict"]
+
+StepVerdict = Literal["succeeded", "no_change", "unexpected", "failed"]
+"""What was seen of a step.
+
+* ``succeeded``: the effect that was intended was seen, or reported by the tool.
+* ``no_change``: nothing was seen to change, neither pixels nor the field with the focus.
+* ``unexpected``: something else than intended was seen: a message, a window that is gone.
+* ``failed``: the tool reported a failure, or the intended effect was seen not to come.
+"""
+
+VERDICT_WORDS: Mapping[StepVerdict, str] = {
+    "succeeded": "Succeeded.",
+    "no_change": "No visible change.",
+    "unexpected": "Unexpected.",
+    "failed": "Failed.",
+}
+"""The beginning of a step's result, by verdict."""
+
+
+CAME_UP = "that came up"
+"""How a result says that a dialog was what was not expected: the step itself may have worked."""
+
+
+def split_verdict(result: str) -> tuple[StepVerdict | None, str]:
+    """The verdict that a result begins with, and what follows it; None where there is none."""
+    for verdict, words in VERDICT_WORDS.items():
+        if result.startswith(words):
+            return verdict, result[len(words) :].strip()
+    return None, result

@@ -1,0 +1,80 @@
+"""``hisa desktop``: what is left over is listed and ended."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hisa.environments.runtime.state import process_start
+from tests.cli.command import ROOT, Command
+
+pytestmark = pytest.mark.desktop
+
+_LEAVER = """
+import sys
+from hisa.environments.runtime import DesktopRuntime
+from hisa.environments.runtime.state import own
+from hisa.geometry import Size
+runtime = DesktopRuntime(Size(640, 480))
+runtime.start()
+own(runtime.handle, "run-of-the-test")
+print(runtime.handle.id, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def hisa(tmp_path: Path) -> Iterator[Command]:
+    """With desktops of its own: others may have theirs up on this machine."""
+    place = tempfile.mkdtemp(prefix="hisa-", dir="/tmp")  # short, as the path of a socket must be
+    command = Command(tmp_path)
+    command.environ["XDG_RUNTIME_DIR"] = place
+    yield command
+    command.run("desktop", "stop", "--all")
+    shutil.rmtree(place)
+
+
+def started(hisa: Command) -> tuple[subprocess.Popen[str], str]:
+    """A process with a desktop, and the desktop's id."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", _LEAVER],
+        env=hisa.environ,
+        cwd=ROOT,
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    return process, process.stdout.readline().strip()
+
+
+def test_leftover_desktop_is_listed_and_ended(hisa: Command) -> None:
+    assert hisa.json("desktop", "ls") == []
+    process, ident = started(hisa)
+    with process:
+        (row,) = hisa.json("desktop", "ls")
+        assert (row["id"], row["run"]) == (ident, "run-of-the-test")
+        assert row["hisa_alive"]
+        assert row["hisa_pid"] == process.pid
+        assert row["processes"] >= 4
+        assert row["memory_bytes"] > 10_000_000
+        assert f"used by process {process.pid}" in hisa.run("desktop", "ls")
+        process.kill()
+    (row,) = hisa.json("desktop", "ls")
+    assert not row["hisa_alive"]
+    assert "left over" in hisa.run("desktop", "ls")
+    assert hisa.run("desktop", "stop", ident[:3]) == f"{ident}: ended\n"
+    assert process_start(row["pid"]) is None
+    assert hisa.json("desktop", "ls") == []
+
+
+def test_it_is_said_which_to_stop(hisa: Command) -> None:
+    assert "give an ID, or --all" in hisa.refused("desktop", "stop")
+    assert "hisa desktop ls" in hisa.refused("desktop", "stop", "zz")
+    assert hisa.run("desktop", "stop", "--all") == "none was running\n"

@@ -1,0 +1,104 @@
+"""Text of models, tasks and machines on the terminal and on disk, through the command line."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from hisa.patterns.embedders import open_embedder
+from hisa.patterns.stores.edge import EdgeStore
+from hisa.protocols import Pattern
+from hisa.runs.read import list_runs, load_run
+from hisa.safetext import safe_text
+from tests.cli.hostile import Hostile, guest, server
+
+EVIL = "\x1b]0;owned\x07\x1b[2J\x1b[8m\x9b31m\u202eevil\u2066\u200b[bold]b[/bold]\x08\x7f"
+OUR_OWN = re.compile(r"\x1b\[[0-9;]*m")
+"""What `rich` and `click` send for colours; nothing else is ours."""
+
+
+def assert_tame(shown: str) -> None:
+    """Nothing but text, line ends and colours; a pseudo terminal ends lines with both."""
+    left = OUR_OWN.sub("", shown).replace("\r\n", "\n")
+    assert safe_text(left) == left, repr(left)
+    assert "\x1b[8m" not in shown
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> tuple[Hostile, str]:
+    def said(place: str) -> str:
+        if place == "typed":  # controls are refused before they are typed
+            return f"{place} \u202eevil\u2066"
+        return f"{place} {EVIL}" + (" \ud83d" if place in ("rejected", "result", "ending") else "")
+
+    found = Hostile(tmp_path_factory.mktemp("evil"), said)
+    return found, found.run()
+
+
+def test_no_text_of_a_run_steers_the_terminal(hostile: tuple[Hostile, str]) -> None:
+    found, shown = hostile
+    (folder,) = list_runs(found.folder / "runs")
+    assert load_run(folder).status == "succeeded"
+    for place in ("instruction", "thought", "command", "description", "ending"):
+        assert f"{place} \\x1b]0;owned" in shown.replace("\r\n", "").replace("\n", ""), place
+    assert "[bold]b[/bold]" in shown, "markup is text"
+    assert_tame(shown)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("ls",),
+        ("ls", "--json"),
+        ("show",),
+        ("show", "--json"),
+        ("show", "--events"),
+        ("show", "--step", "1"),
+        ("show", "--step", "2"),
+        ("show", "--step", "3"),
+        ("resume",),
+        ("resume", "nosuch"),
+    ],
+    ids=" ".join,
+)
+def test_no_text_of_a_log_steers_the_terminal(
+    hostile: tuple[Hostile, str], words: tuple[str, ...]
+) -> None:
+    found, _ = hostile
+    shown = found.terminal("runs", *words)
+    assert "Traceback" not in shown
+    assert_tame(shown)
+
+
+def test_no_pattern_steers_the_terminal(hostile: tuple[Hostile, str]) -> None:
+    """Put into the store past every check, as another writer could."""
+    found, _ = hostile
+    embedder = open_embedder("minilm")
+    pattern = Pattern(
+        id="0" * 32, domain="general", kind="success", lesson=f"lesson {EVIL}",
+        condition=f"condition {EVIL}", actions=f"actions {EVIL}", expected=f"expected {EVIL}",
+        source_run=f"run {EVIL}", embedder=embedder.name,
+    )  # fmt: skip
+    store = EdgeStore(found.folder / "patterns", embedder)
+    store.put(pattern, embedder.embed(["lesson"])[0])
+    store.close()
+    for words in (("ls",), ("ls", "--json"), ("show", "0"), ("show", "0", "--json")):
+        shown = found.terminal("patterns", *words)
+        assert "lesson " in shown, shown
+        assert_tame(shown)
+
+
+def test_a_task_given_in_bytes_that_are_no_text_runs(tmp_path: Path) -> None:
+    found = Hostile(tmp_path, lambda place: place)
+    with server(lambda place: place) as model, guest(lambda place: place) as machine:
+        shown = found.terminal(
+            "run", "type \udcff now", "--env", f"guest={machine.url}", "--model", "anything",
+            "--budget-usd", "1", url=model.url,
+        )  # fmt: skip
+    assert "Traceback" not in shown
+    assert "type \ufffd now" in shown
+    assert "the price of anything is not known" in shown
+    (folder,) = list_runs(tmp_path / "runs")
+    assert load_run(folder).status == "succeeded"

@@ -1,0 +1,160 @@
+"""Secrets planted wherever a run keeps or shows text, and looked for in every byte of it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import stat
+import string
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hisa.events import Acted, ModelAsked
+from hisa.runs.export import export_jsonl, export_osworld
+from hisa.runs.read import list_runs, load_run
+from tests.cli.hostile import PLACES, Hostile
+
+ALPHABET = string.ascii_letters + string.digits
+
+
+def letters(tag: str, count: int) -> str:
+    """So many letters and digits, others for each tag."""
+    drawn = random.Random(tag)  # the same text for the same tag
+    return "aB3" + "".join(drawn.choices(ALPHABET, k=count - 3))
+
+
+def upper(tag: str, count: int) -> str:
+    return letters(tag, count).upper()
+
+
+Kind = Callable[[str], tuple[str, str]]
+"""A text with a secret in it, and the secret, for a tag."""
+
+
+def plain(make: Callable[[str], str]) -> Kind:
+    return lambda tag: (make(tag), make(tag))
+
+
+def within(frame: str, make: Callable[[str], str]) -> Kind:
+    return lambda tag: (frame.replace("@@", make(tag)), make(tag))
+
+
+def basic(tag: str) -> str:
+    return base64.b64encode(f"aladdin:{letters(tag, 14)}".encode()).decode()
+
+
+def pem(tag: str) -> str:
+    return "MII" + letters(tag, 61)
+
+
+KINDS: dict[str, Kind] = {
+    "aws id": plain(lambda tag: "AKIA" + upper(tag, 16)),
+    "aws secret": within("aws_secret_access_key = @@", lambda tag: letters(tag, 40)),
+    "aws pair": within("AKIAIOSFODNN7EXAMPLE,@@", lambda tag: letters(tag, 38) + "/a"),
+    "gcp": within(
+        '{"private_key": "-----BEGIN PRIVATE KEY-----\\n@@\\n-----END PRIVATE KEY-----\\n"}', pem
+    ),
+    "azure storage": within(
+        "AccountName=x;AccountKey=@@;EndpointSuffix=y", lambda tag: letters(tag, 86) + "=="
+    ),
+    "azure signature": within("https://x.net/c?sv=2&sig=@@&se=3", lambda tag: letters(tag, 43)),
+    "azure client": plain(lambda tag: letters(tag, 3) + "8Q~" + letters(tag, 34)),
+    "github": plain(lambda tag: "ghp_" + letters(tag, 36)),
+    "github oauth": plain(lambda tag: "gho_" + letters(tag, 36)),
+    "github fine": plain(lambda tag: f"github_pat_{letters(tag, 22)}_{letters(tag, 59)}"),
+    "gitlab": plain(lambda tag: "glpat-" + letters(tag, 20)),
+    "slack": plain(lambda tag: f"xoxb-1234567890-{letters(tag, 24)}"),
+    "stripe": plain(lambda tag: "sk_live_" + letters(tag, 24)),
+    "openai": plain(lambda tag: "sk-proj-" + letters(tag, 40)),
+    "anthropic": plain(lambda tag: "sk-ant-api03-" + letters(tag, 40)),
+    "google": plain(lambda tag: "AIza" + letters(tag, 35)),
+    "hugging face": plain(lambda tag: "hf_" + letters(tag, 34)),
+    "npm": plain(lambda tag: "npm_" + letters(tag, 36)),
+    "pypi": plain(lambda tag: "pypi-" + letters(tag, 60)),
+    "jwt": plain(
+        lambda tag: f"eyJ{letters(tag, 20)}.eyJ{letters(tag + 'b', 30)}.{letters(tag + 'c', 43)}"
+    ),
+    "pem": within("-----BEGIN RSA PRIVATE KEY-----\n@@\nab==\n-----END RSA PRIVATE KEY-----", pem),
+    "basic": within("Authorization: Basic @@", basic),
+    "address": within("postgres://bob:@@@db.example/app", lambda tag: letters(tag, 12)),
+    "bearer": within("Authorization: Bearer @@", lambda tag: letters(tag, 24)),
+    "pass": within("DB_PASS=@@ make", lambda tag: letters(tag, 12)),
+    "password": within('{"password": "@@"}', lambda tag: letters(tag, 12)),
+    "credentials": within("export CREDENTIALS='@@'", lambda tag: letters(tag, 12)),
+    "database": within("DATABASE_URL=@@", lambda tag: "mysql:" + letters(tag, 20)),
+    "token": within("tool --access-token @@ -v", lambda tag: letters(tag, 12)),
+    "api key": within("x-api-key: @@", lambda tag: letters(tag, 12)),
+    "sentence": within('and the password is "@@".', lambda tag: letters(tag, 12)),
+    "value of a variable": plain(lambda _: VALUE),
+}
+VALUE = "what the house's own variable holds"
+SINGLE_LINE = [kind for kind in KINDS if kind != "pem"]
+
+
+def planted(place: str) -> dict[str, str]:
+    """Secrets by kind."""
+    return {kind: make(f"{place}{kind}")[1] for kind, make in KINDS.items()}
+
+
+def said(place: str) -> str:
+    kinds = SINGLE_LINE if place in ("typed", "description") else list(KINDS)
+    return f"{place}:\n" + "\n".join(KINDS[kind](f"{place}{kind}")[0] for kind in kinds)
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder of a run in which every place holds a secret of every kind, and its output."""
+    folder = tmp_path_factory.mktemp("plants")
+    shown = Hostile(folder, said, HOUSE_SECRET=VALUE).run()
+    (run,) = list_runs(folder / "runs")
+    return run, shown
+
+
+def found_in(text: bytes) -> list[str]:
+    return [
+        f"{kind} from {place}"
+        for place in PLACES
+        for kind, secret in planted(place).items()
+        if secret.encode() in text or json.dumps(secret)[1:-1].encode() in text
+    ]
+
+
+def test_thirty_kinds_are_planted_in_ten_places() -> None:
+    assert len(KINDS) >= 30
+    assert len(PLACES) >= 10
+    secrets = {secret for place in PLACES for secret in planted(place).values()}
+    assert len(secrets) == (len(KINDS) - 1) * len(PLACES) + 1, "all but one are different"
+
+
+def test_no_byte_of_a_run_folder_holds_a_secret(ran: tuple[Path, str]) -> None:
+    folder, _ = ran
+    run = load_run(folder)
+    assert run.status == "succeeded", run.message
+    commands = [e for e in run.events if isinstance(e, Acted) and e.tool == "bash_execution"]
+    assert commands[0].output.count("[redacted]") >= len(KINDS) - 2, "the plants went through"
+    assert any(isinstance(event, ModelAsked) for event in run.events)
+    export_jsonl(run, folder / "trajectory.jsonl")
+    export_osworld(run, folder / "results")
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert {"run.json", "events.jsonl", "report.html", "trajectory.jsonl"} <= {
+        path.name for path in files
+    }
+    kept = {str(path): found_in(path.read_bytes()) for path in files}
+    assert not {name: found for name, found in kept.items() if found}
+
+
+def test_the_terminal_shows_no_secret(ran: tuple[Path, str]) -> None:
+    assert not found_in(ran[1].encode("utf-8", "surrogateescape"))
+    assert "[redacted]" in ran[1]
+
+
+def test_a_run_is_its_owners_alone(ran: tuple[Path, str]) -> None:
+    folder, _ = ran
+    written = ("run.json", "events.jsonl", "lock", "report.html")
+    paths = [folder / name for name in written] + list((folder / "images").iterdir())
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in paths}
+    assert set(modes.values()) == {0o600}, modes
+    assert {stat.S_IMODE(p.stat().st_mode) for p in (folder, folder / "images")} == {0o700}

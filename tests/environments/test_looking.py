@@ -1,0 +1,185 @@
+"""Reading the elements of real applications: whole or said not to be, where they are, unharmed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator
+
+import pytest
+
+from hisa.actions import Click, Hotkey, MouseDown, MouseUp, Press, Sleep, Write
+from hisa.environments.desktop import DesktopEnvironment
+from hisa.environments.runtime import Handle
+from hisa.environments.transport import Guest, HisaTransport
+from hisa.observation import Element, Observation
+
+from .conformance import only, seen_when
+
+pytestmark = pytest.mark.desktop
+needs_calc = pytest.mark.skipif(
+    not shutil.which("soffice"), reason="needs LibreOffice: scripts/install-system.sh"
+)
+needs_chromium = pytest.mark.skipif(
+    not shutil.which("chromium"), reason="needs Chromium: scripts/install-system.sh"
+)
+
+
+@pytest.fixture
+async def calc() -> AsyncIterator[DesktopEnvironment]:
+    async with DesktopEnvironment() as desktop:
+        await desktop.execute("soffice --calc --norestore >/dev/null 2>&1 &")
+        for _ in range(120):
+            seen = await desktop.observe(settle=2.0)
+            if _title(seen).endswith("LibreOffice Calc"):
+                break
+        await seen_when(desktop, lambda seen: bool(_of(seen, "table cell")) and seen.complete)
+        yield desktop
+
+
+def _title(seen: Observation) -> str:
+    return seen.active.title if seen.active else ""
+
+
+def _of(seen: Observation, role: str) -> list[Element]:
+    return [element for element in seen.elements or () if element.role == role]
+
+
+async def _lives(desktop: DesktopEnvironment) -> bool:
+    return (await desktop.execute("pgrep -x soffice.bin")).exit_code == 0
+
+
+@needs_calc
+async def test_elements_read_at_each_look_end_no_office(calc: DesktopEnvironment) -> None:
+    """Six dialogs, each looked at while it opens, is filled in and closes."""
+    for code in ("0.00", "#,##0.00", "0.0%", "0000", "0.000", "0.0"):
+        await calc.act([Write("12.5"), Press("enter"), Press("up")])
+        await calc.observe(elements=True)
+        await calc.act([Hotkey(("ctrl", "1"))])
+        seen = await seen_when(calc, lambda seen: "Format Cells" in _title(seen))
+        await calc.act([Hotkey(("alt", "f")), Hotkey(("ctrl", "a")), Write(code)])
+        seen = await calc.observe(elements=True)
+        await calc.act([Click(only(seen, "push button", name="OK").box.centre)])
+        seen = await seen_when(calc, lambda seen: "Format Cells" not in _title(seen))
+        assert await _lives(calc)
+        assert "Calc" in _title(seen)
+
+
+@needs_calc
+async def test_what_is_clicked_in_a_spreadsheet_is_what_was_meant(
+    calc: DesktopEnvironment,
+) -> None:
+    """Parts that the toolkit draws inside LibreOffice's own are told where they are."""
+    seen = await calc.observe(elements=True)
+    for element in seen.elements or ():
+        assert element.role == "frame" or element.box.bottom <= seen.screen.height
+
+    add = only(seen, "push button", name="Add")
+    # The button wants a press that lasts, and repeats itself while it does.
+    await calc.act([MouseDown(add.box.centre), Sleep(0.1), MouseUp()])
+    seen = await seen_when(calc, lambda seen: len(_of(seen, "page tab")) > 1)
+    assert [tab.name for tab in _of(seen, "page tab")][:2] == ["Sheet1", "Sheet2"]
+    await calc.act([Click(_of(seen, "page tab")[0].box.centre)])
+
+    name_box = next(field for field in _of(seen, "text") if field.text == "A1")
+    await calc.act([Click(name_box.box.centre)])
+    seen = await seen_when(calc, lambda seen: _focused(seen) == name_box.box)
+    assert _focused(seen) == name_box.box
+    await calc.act([Hotkey(("ctrl", "a")), Write("C7"), Press("enter")])
+    seen = await seen_when(calc, lambda seen: any(f.text == "C7" for f in _of(seen, "text")))
+    assert any(field.text == "C7" for field in _of(seen, "text"))
+
+    for text in ("DejaVu Sans", "10 pt"):
+        font = next(field for field in _of(seen, "text") if field.text == text)
+        await calc.act([Click(font.box.centre)])
+        seen = await seen_when(calc, lambda seen, box=font.box: _focused(seen) == box)  # type: ignore[misc]
+        assert _focused(seen) == font.box
+        await calc.act([Press("esc")])
+
+
+def _focused(seen: Observation) -> object:
+    found = (field.box for field in _of(seen, "text") if "focused" in field.states)
+    return next(found, None)
+
+
+@needs_calc
+async def test_the_name_box_is_reached_as_the_house_rule_says(calc: DesktopEnvironment) -> None:
+    await calc.act([Hotkey(("ctrl", "shift", "t"))])
+    await seen_when(calc, lambda seen: _focused(seen) is not None)
+    await calc.act([Write("D9"), Press("enter")])
+    seen = await seen_when(calc, lambda seen: "focused" in _cell(seen, "D9").states)
+    assert "focused" in _cell(seen, "D9").states
+    await calc.act([Write("found"), Press("enter")])
+    seen = await seen_when(calc, lambda seen: _cell(seen, "D9").text == "found")
+    assert _cell(seen, "D9").text == "found"
+
+
+def _cell(seen: Observation, name: str) -> Element:
+    return only(seen, "table cell", name=name)
+
+
+@needs_calc
+async def test_a_kept_cell_is_as_new_as_the_screen(calc: DesktopEnvironment) -> None:
+    """Cells are kept between readings only where nothing changed; scrolled ones are others."""
+    first = await calc.observe(elements=True)
+    await calc.act([Write("one"), Press("enter"), Write("two"), Press("enter")])
+    seen = await seen_when(calc, lambda seen: _cell(seen, "A2").text == "two")
+    assert (_cell(seen, "A1").text, _cell(seen, "A2").text) == ("one", "two")
+    assert _cell(seen, "F5") == _cell(first, "F5")
+    assert seen.complete
+    await calc.act([Press("pagedown")])
+    seen = await seen_when(
+        calc, lambda seen: not any(c.name == "A1" for c in _of(seen, "table cell"))
+    )
+    names = {cell.name for cell in _of(seen, "table cell")}
+    assert "A1" not in names
+    assert len(names) == len(_of(seen, "table cell")) > 300
+
+
+@needs_calc
+async def test_an_application_that_hangs_is_no_empty_screen(calc: DesktopEnvironment) -> None:
+    whole = await calc.observe(elements=True)
+    assert whole.complete
+    handle = Handle.from_json(calc.handle)
+    guest = Guest("guest", socket=handle.socket, token=handle.token)
+    await calc.execute("pkill -STOP -x soffice.bin")
+    try:
+        look = await HisaTransport(guest).look(elements=True, settle=0.0, longer=0.2)
+    finally:
+        await calc.execute("pkill -CONT -x soffice.bin")
+        await guest.close()
+    assert not look.complete
+    seen = await seen_when(calc, lambda seen: seen.complete)
+    assert len(seen.elements or ()) == len(whole.elements or ())
+
+
+def _page(number: int, link: str) -> bytes:
+    rows = "".join(
+        f"<tr><td>row {row}</td><td><button>Buy {row}</button></td></tr>" for row in range(9)
+    )
+    head = f"<title>Page {number}</title><h1>Page {number}</h1>{link}"
+    table = f"<table border=1><tr><th>what</th><th>do</th></tr>{rows}</table>"
+    return f"{head}{table}".encode()
+
+
+@needs_chromium
+@pytest.mark.browser
+async def test_the_second_page_tells_its_tables_too() -> None:
+    async with DesktopEnvironment() as desktop:
+        await desktop.write_file("/home/user/1.html", _page(1, '<a href="2.html">next</a>'))
+        await desktop.write_file("/home/user/2.html", _page(2, ""))
+        await desktop.execute("chromium file:///home/user/1.html >/dev/null 2>&1 &")
+        seen = await _until(desktop, "Page 1")
+        assert len([e for e in _of(seen, "push button") if e.name.startswith("Buy")]) == 9
+        await desktop.act([Click(only(seen, "link", name="next").box.centre)])
+        seen = await _until(desktop, "Page 2")
+        assert len([e for e in _of(seen, "push button") if e.name.startswith("Buy")]) == 9
+        assert len(_of(seen, "table cell")) == 18
+
+
+async def _until(desktop: DesktopEnvironment, heading: str) -> Observation:
+    """The first look with that heading and a table whose rows are there."""
+    for _ in range(60):
+        seen = await desktop.observe(elements=True, settle=2.0)
+        if any(e.name == heading for e in _of(seen, "heading")) and seen.complete:
+            break
+    return seen

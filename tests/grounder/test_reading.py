@@ -1,0 +1,103 @@
+"""Elements are read when a description is looked for, and a partial list proves nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hisa.actions import Click
+from hisa.config import load
+from hisa.environments.fake import FakeEnvironment
+from hisa.errors import NotFound
+from hisa.events import ElementsRead, Event, Observed
+from hisa.grounder.elements import ElementsGrounder
+from hisa.grounder.reading import ReadingGrounder
+from hisa.models.fakes import ScriptedModel
+from hisa.observation import Observation
+from hisa.protocols import Environment, GroundedCall
+from hisa.runs.log import RunLog
+from hisa.wiring import Workshop, open_agent
+from tests.bench import Bench, click, done, say
+
+from .scenes import call
+
+PLANNER = {"model": "gpt-4o", "base_url": "http://127.0.0.1:9/v1"}
+
+
+def reading(environment: Environment, events: list[Event] | None = None) -> ReadingGrounder:
+    emit = (events if events is not None else []).append
+    return ReadingGrounder(ElementsGrounder(emit=emit), environment, emit=emit)
+
+
+def spots(grounded: GroundedCall) -> list[tuple[int, int]]:
+    return [place.point.rounded() for place in grounded.places]
+
+
+async def test_a_run_with_a_planner_that_has_eyes_reads_elements_to_ground_alone(
+    tmp_path: Path,
+) -> None:
+    steps = [say("wait", "1"), click('button "Save"'), say("wait", "1"), done()]
+    bench = Bench(tmp_path, ScriptedModel(steps))
+    machine = bench.environment
+    assert isinstance(machine, FakeEnvironment)
+    bench.agent.elements = False
+    bench.agent.grounder = reading(machine)
+    result, run = await bench.run()
+    assert result.status == "succeeded"
+    assert machine.looked == [False, False, True, False, False]
+    assert [e.elements for e in run.events if isinstance(e, Observed)] == [None] * 4
+    assert [type(action) for action in machine.acted] == [Click]
+
+
+async def test_the_wiring_reads_them_at_each_look_for_a_planner_without_eyes(
+    tmp_path: Path,
+) -> None:
+    async def machine() -> FakeEnvironment:
+        return FakeEnvironment()
+
+    for models, each in (({}, True), ({"models": {"planner": PLANNER}}, False)):
+        settings = load(environ={}, overrides={"patterns": {"enabled": False}, **models})
+        bench = Bench(tmp_path, ScriptedModel([]))
+        with RunLog.create(tmp_path, bench.task) as log:
+            workshop = Workshop(environment=machine)
+            async with open_agent(settings, bench.task, log, workshop) as agent:
+                assert agent.elements is each
+                assert isinstance(agent.grounder, ReadingGrounder)
+
+
+async def test_what_is_looked_for_is_found_where_it_is_now() -> None:
+    """A model that thinks for long points at a screen that may have changed since."""
+    events: list[Event] = []
+    async with FakeEnvironment() as machine:
+        old = await machine.observe()
+        grounded = await reading(machine, events).resolve(call('button "Save"'), old)
+        stale = replace(await machine.observe(elements=True), at=old.at - 30, elements=())
+        again = await reading(machine, events).resolve(call('button "Save"'), stale)
+    assert spots(grounded) == spots(again) == [(375, 237)]
+    assert [event.elements for event in events if isinstance(event, ElementsRead)] == [6, 6]
+
+
+async def test_fresh_elements_are_not_read_again_nor_any_for_a_call_without_slots() -> None:
+    async with FakeEnvironment() as machine:
+        seen = await machine.observe(elements=True)
+        await reading(machine).resolve(call('button "Save"'), seen)
+        blind = replace(seen, elements=None)
+        await reading(machine).resolve(call("", "pyautogui.press('enter')"), blind)
+        assert machine.looked == [True]
+
+
+async def test_not_found_in_a_partial_list_is_said_to_be_no_proof() -> None:
+    async def refused(partial: int) -> str:
+        async with FakeEnvironment(partial=partial) as machine:
+            with pytest.raises(NotFound) as caught:
+                await reading(machine).resolve(call('the slider "Volume"'), await _blind(machine))
+        return str(caught.value)
+
+    assert "could be read in time" in await refused(1)
+    assert "could be read in time" not in await refused(0)
+
+
+async def _blind(machine: FakeEnvironment) -> Observation:
+    return await machine.observe()

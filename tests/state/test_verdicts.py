@@ -1,0 +1,348 @@
+"""What a step's line says was seen, whatever the model says: every model here claims success."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from PIL import Image, ImageDraw
+
+from hisa.actions import parse
+from hisa.config import StateSettings
+from hisa.events import Abstracted, Event, event_adapter
+from hisa.geometry import Box, Point, Size
+from hisa.models.fakes import FunctionModel
+from hisa.observation import Element, Observation, Screenshot, Window
+from hisa.protocols import GroundedCall, Outcome, Place, ToolCall
+from hisa.state.manager import build_state
+from hisa.verdicts import VERDICT_WORDS, split_verdict
+from tests.state.scene import element
+
+SCREEN = Size(640, 360)
+MAIN = Window("1", "Book.ods", "soffice", Box(0, 0, 640, 360, "screen"), active=True)
+OTHER = Window("2", "Terminal", "xterm", Box(0, 0, 300, 200, "screen"))
+DIALOG = Window("3", "Format Cells", "soffice", Box(200, 100, 440, 260, "screen"), active=True)
+ALERT = element("alert", "Error", Box(200, 100, 440, 260, "screen"))
+SAYS = Element(
+    "label", "Could not write the file.", Box(210, 120, 400, 140, "screen"), window="Error"
+)
+
+
+def look(
+    *boxes: tuple[int, int, int, int],
+    windows: tuple[Window, ...] = (MAIN, OTHER),
+    elements: tuple[Element, ...] | None = None,
+    cursor: tuple[int, int] | None = None,
+) -> Observation:
+    """A grid with dark boxes, and a pointer where there is one."""
+    image = Image.new("RGB", (SCREEN.width, SCREEN.height), "#e8e8e8")
+    draw = ImageDraw.Draw(image)
+    for y in range(0, SCREEN.height, 20):
+        draw.line((0, y, SCREEN.width, y), fill="#b0b0b0")
+    for left, top, right, bottom in boxes:
+        draw.rectangle((left, top, right - 1, bottom - 1), fill="#303030")
+    if cursor is not None:
+        x, y = cursor
+        shape = [(0, 0), (0, 16), (4, 12), (7, 19), (10, 18), (7, 11), (12, 11)]
+        draw.polygon([(x + dx, y + dy) for dx, dy in shape], fill="black", outline="white")
+    at = Point(*cursor, "screen") if cursor else None
+    return Observation(Screenshot(image), SCREEN, windows=windows, elements=elements, cursor=at)
+
+
+def partial(before: Observation) -> Observation:
+    """The look with elements that are not all; `Observation` is frozen."""
+    look = replace(before)
+    object.__setattr__(look, "complete", False)
+    return look
+
+
+def does(source: str, thought: str = "Go on.", description: str = "") -> GroundedCall:
+    call = ToolCall(thought, "gui_action", source, description, actions=parse(source))
+    return GroundedCall(call, source, call.actions)
+
+
+CLICK = does("pyautogui.click(300, 180)", "Press OK.", "the OK button")
+CHANGE = (20, 20, 200, 120)
+
+
+async def seen(
+    call: GroundedCall,
+    before: Observation,
+    after: Observation,
+    outcome: Outcome | None = None,
+    said: str = "Succeeded. It worked.",
+) -> tuple[Abstracted, int]:
+    """The step's event, as read back from a log, and how often the model was asked."""
+    events: list[Event] = []
+    model = FunctionModel(lambda request: said)
+    state = build_state(model, StateSettings(), emit=events.append)
+    line = await state.abstract(call, before, after, outcome or Outcome(ok=True))
+    (event,) = events
+    read = event_adapter.validate_json(event_adapter.dump_json(event))
+    assert isinstance(read, Abstracted)
+    assert read.line == line
+    assert read.verdict is not None
+    assert read.result.startswith(VERDICT_WORDS[read.verdict])
+    assert f"Result: {VERDICT_WORDS[read.verdict]}" in line
+    return read, len(model.requests)
+
+
+class TestNothingChanged:
+    @pytest.mark.parametrize(
+        "source", ["pyautogui.click(300, 180)", "pyautogui.write('abc')", "pyautogui.press('f2')"]
+    )
+    async def test_is_never_a_success(self, source: str) -> None:
+        event, asked = await seen(does(source), look(), look())
+        assert (event.result, event.verdict) == ("No visible change.", "no_change")
+        assert asked == 0
+
+    async def test_the_pointers_own_move_is_no_change(self) -> None:
+        event, asked = await seen(CLICK, look(cursor=(40, 45)), look(cursor=(300, 187)))
+        assert (event.verdict, event.roi, asked) == ("no_change", None, 0)
+
+    async def test_a_change_under_the_pointer_is_one(self) -> None:
+        after = look((295, 175, 305, 185), cursor=(300, 180))
+        event, asked = await seen(CLICK, look(cursor=(40, 45)), after)
+        assert event.verdict == "succeeded"
+        assert asked == 1
+        assert event.roi is not None
+        assert Box(290, 170, 315, 203).contains(Point(event.roi[0], event.roi[1]))
+
+    async def test_a_speck_that_moves_with_the_pointer_is_none(self) -> None:
+        before = replace(look((40, 45, 44, 48)), cursor=Point(40, 45, "screen"))
+        after = replace(look((300, 185, 304, 188)), cursor=Point(300, 185, "screen"))
+        event, _ = await seen(CLICK, before, after)
+        assert event.verdict == "succeeded"
+
+    async def test_a_change_elsewhere_is_shown_without_the_pointer(self) -> None:
+        after = look((500, 20, 540, 60), cursor=(300, 180))
+        event, _ = await seen(CLICK, look(cursor=(40, 45)), after)
+        assert event.roi == (500, 20, 540, 60)
+
+    @pytest.mark.parametrize(
+        ("width", "height", "still"),
+        [(1, 16, True), (3, 40, True), (4, 16, False), (1, 41, False), (1, 6, True), (1, 5, False)],
+    )
+    async def test_a_caret_blinks(self, width: int, height: int, still: bool) -> None:
+        event, _ = await seen(CLICK, look(), look((101, 101, 101 + width, 101 + height)))
+        assert (event.verdict == "no_change") is still
+
+    async def test_a_thin_letter_with_a_gap_is_a_change(self) -> None:
+        event, _ = await seen(CLICK, look(), look((101, 101, 103, 103), (101, 105, 103, 115)))
+        assert event.verdict == "succeeded"
+
+    async def test_the_field_with_the_focus_is_looked_at(self) -> None:
+        box = Box(0, 0, 100, 20, "screen")
+        empty = (element("entry", "Name", box, "", "focused"),)
+        full = (element("entry", "Name", box, "abc", "focused"),)
+        typing = does("pyautogui.write('abc')")
+        event, _ = await seen(typing, look(elements=empty), look(elements=full))
+        told = 'The focus is on entry "Name", which holds "abc".'
+        assert event.result == f"Succeeded. {told}"
+        event, _ = await seen(typing, look(elements=full), look(elements=full))
+        assert event.result == f"No visible change. {told}"
+
+    async def test_a_password_is_not_told(self) -> None:
+        box = Box(0, 0, 100, 20, "screen")
+        field = (element("password text", "PIN", box, "1234", "focused"),)
+        event, _ = await seen(
+            does("pyautogui.press('end')"), look(elements=field), look(elements=field)
+        )
+        assert event.result == 'No visible change. The focus is on password text "PIN".'
+
+    async def test_what_the_tool_told_is_no_silence(self) -> None:
+        call = GroundedCall(ToolCall("", "bash_execution", "ls"), "ls")
+        event, _ = await seen(call, look(), look(), Outcome(ok=True, output="a", exit_code=0))
+        assert event.result == "Succeeded. exit 0; output: a."
+
+
+class TestUnexpected:
+    async def test_an_error_box_comes_with_its_own_words_first(self) -> None:
+        before = look(elements=(element("frame", "Book.ods", MAIN.box or Box(0, 0, 1, 1)),))
+        after = look(CHANGE, elements=(*(before.elements or ()), ALERT, SAYS))
+        event, _ = await seen(
+            does("pyautogui.hotkey('ctrl', 's')", "Save the file."), before, after
+        )
+        assert event.verdict == "unexpected"
+        assert event.result.startswith(
+            "Unexpected. “Could not write the file.” says the alert “Error” that came up."
+        )
+
+    async def test_a_dialog_that_was_asked_for_is_none(self) -> None:
+        asked = element("dialog", "Format Cells", Box(200, 100, 440, 260, "screen"))
+        after = look(CHANGE, windows=(DIALOG, MAIN, OTHER), elements=(asked,))
+        call = does("pyautogui.hotkey('ctrl', '1')", "Open the format dialog.")
+        event, _ = await seen(call, look(elements=()), after)
+        assert event.result == "Succeeded. It worked."
+
+    async def test_an_alert_that_the_step_awaits_is_none(self) -> None:
+        call = does("pyautogui.hotkey('ctrl', 's')", "Save; an error message may come.")
+        event, _ = await seen(call, look(elements=()), look(CHANGE, elements=(ALERT, SAYS)))
+        assert event.verdict == "succeeded"
+
+    async def test_a_new_window_with_words_of_trouble_needs_no_elements(self) -> None:
+        trouble = replace(DIALOG, id="9", title="LibreOffice Document Recovery")
+        event, _ = await seen(CLICK, look(), look(CHANGE, windows=(trouble, MAIN, OTHER)))
+        assert event.result.startswith(
+            "Unexpected. “LibreOffice Document Recovery” says the window"
+        )
+
+    async def test_a_model_that_says_failed_is_heard_after_the_words(self) -> None:
+        after = look(CHANGE, elements=(ALERT, SAYS))
+        event, _ = await seen(CLICK, look(elements=()), after, said="Failed. Not saved.")
+        assert event.result.startswith("Failed. “Could not write the file.” says the alert")
+        assert event.result.endswith("Not saved.")
+
+    @pytest.mark.parametrize(
+        ("call", "windows"),
+        [
+            (does("pyautogui.hotkey('ctrl', 's')", "Save the chart."), (MAIN, OTHER)),
+            (CLICK, (MAIN, OTHER)),
+            (CLICK, (DIALOG, replace(MAIN, active=False), OTHER)),
+            (does("pyautogui.click(9, 9)", "Close the dialog.", "OK"), (DIALOG, MAIN, OTHER)),
+        ],
+    )
+    async def test_a_crash(self, call: GroundedCall, windows: tuple[Window, ...]) -> None:
+        event, _ = await seen(call, look(windows=windows), look(CHANGE, windows=(OTHER,)))
+        assert event.verdict == "unexpected"
+        assert event.result.startswith("Unexpected. All windows of soffice are gone")
+        assert "“Book.ods”" in event.result
+
+    @pytest.mark.parametrize(
+        ("call", "windows"),
+        [
+            (does("pyautogui.hotkey('alt', 'f4')"), (MAIN, OTHER)),
+            (does("pyautogui.hotkey('ctrl', 'q')"), (MAIN, OTHER)),
+            (does("pyautogui.click(9, 9)", "On.", "the Close button of the window"), (MAIN, OTHER)),
+            (does("pyautogui.click(9, 9)", "On.", "Don't Save"), (DIALOG, MAIN, OTHER)),
+            (
+                does("pyautogui.press('enter')"),
+                (replace(DIALOG, title="Save Document?"), MAIN, OTHER),
+            ),
+            (does("pyautogui.press('enter')"), (replace(DIALOG, app="zenity"), OTHER)),
+        ],
+    )
+    async def test_what_was_closed_did_not_crash(
+        self, call: GroundedCall, windows: tuple[Window, ...]
+    ) -> None:
+        event, _ = await seen(call, look(windows=windows), look(CHANGE, windows=(OTHER,)))
+        assert event.verdict == "succeeded"
+
+    async def test_an_application_that_opens_another_one_did_not_crash(self) -> None:
+        new = Window("7", "Editor", "mousepad")
+        event, _ = await seen(CLICK, look(windows=(MAIN,)), look(CHANGE, windows=(new,)))
+        assert event.verdict == "succeeded"
+
+    async def test_no_list_of_windows_proves_nothing(self) -> None:
+        event, _ = await seen(CLICK, look(), look(CHANGE, windows=()))
+        assert event.verdict == "succeeded"
+
+    async def test_a_click_behind_a_dialog(self) -> None:
+        windows = (DIALOG, replace(MAIN, active=False))
+        words = Element(
+            "label", "Pick one first.", Box(210, 120, 400, 140, "screen"), window="Format Cells"
+        )
+        dialog = element("dialog", "Format Cells", Box(200, 100, 440, 260, "screen"))
+        here = look(windows=windows, elements=(dialog, words))
+        event, _ = await seen(does("pyautogui.click(20, 30)"), here, here)
+        assert event.result.startswith("Unexpected. “Pick one first.” says “Format Cells”, which")
+        assert "The click at (20, 30) did nothing" in event.result
+        clock = look((600, 0, 640, 20), windows=windows)
+        event, _ = await seen(does("pyautogui.click(20, 30)"), look(windows=windows), clock)
+        assert event.result.startswith("Unexpected. The click at (20, 30) did nothing")
+
+    async def test_a_click_that_brought_its_window_to_the_front_was_not_behind(self) -> None:
+        before = look(windows=(replace(MAIN, active=False), DIALOG))
+        after = look(windows=(replace(DIALOG, active=False), MAIN))
+        event, _ = await seen(does("pyautogui.click(20, 30)"), before, after)
+        assert event.verdict == "no_change"
+
+    async def test_windows_that_are_still_to_be_seen_are_not_gone(self) -> None:
+        event, _ = await seen(CLICK, look(), look(windows=(OTHER,)))
+        assert event.verdict == "no_change"
+
+    async def test_a_partial_list_of_elements_proves_nothing(self) -> None:
+        before, after = look(elements=()), look(CHANGE, elements=(ALERT, SAYS))
+        event, _ = await seen(CLICK, partial(before), after)
+        assert event.verdict == "succeeded"
+
+    @pytest.mark.parametrize(("left", "near"), [(32, True), (33, False)])
+    async def test_how_near_a_change_is_the_clicks_own(self, left: int, near: bool) -> None:
+        windows = (DIALOG, replace(MAIN, active=False))
+        after = look((left, 10, 90, 90), windows=windows)
+        event, _ = await seen(does("pyautogui.click(20, 30)"), look(windows=windows), after)
+        assert (event.verdict == "succeeded") is near
+
+    @pytest.mark.parametrize("x", [199, 200, 439, 440])
+    async def test_inside_the_dialog_or_beside_it(self, x: int) -> None:
+        here = look(windows=(DIALOG, replace(MAIN, active=False)))
+        event, _ = await seen(does(f"pyautogui.click({x}, 150)"), here, here)
+        assert (event.verdict == "no_change") is (200 <= x < 440)
+
+    async def test_a_list_that_sticks_out_of_its_dialog_belongs_to_it(self) -> None:
+        item = Element("menu item", "Red", Box(100, 260, 300, 300, "screen"), window="Format Cells")
+        here = look(windows=(DIALOG, replace(MAIN, active=False)), elements=(item,))
+        event, _ = await seen(does("pyautogui.click(120, 280)"), here, here)
+        assert event.verdict == "no_change"
+
+    async def test_a_click_that_changed_what_it_hit_was_not_behind_anything(self) -> None:
+        windows = (DIALOG, replace(MAIN, active=False))
+        call = does("pyautogui.click(20, 30)")
+        event, _ = await seen(call, look(windows=windows), look((10, 25, 60, 90), windows=windows))
+        assert event.verdict == "succeeded"
+
+
+class TestCoveredWindow:
+    AT = Point(100, 100)
+    BUTTON = Element("push button", "Run", Box(80, 90, 120, 110, "screen"), window="Terminal")
+
+    def call(self, label: str = 'push button "Run"') -> GroundedCall:
+        place = Place("the Run button", self.AT, source="accessibility", label=label)
+        return replace(does("pyautogui.click(100, 100)"), places=(place,))
+
+    @pytest.mark.parametrize(("order", "hit"), [((OTHER, MAIN), False), ((MAIN, OTHER), True)])
+    async def test_the_window_on_top_is_hit(self, order: tuple[Window, ...], hit: bool) -> None:
+        before = look(windows=order, elements=(self.BUTTON,))
+        after = look(CHANGE, windows=order, elements=(self.BUTTON,))
+        event, _ = await seen(self.call(), before, after)
+        covered = (
+            "Unexpected. The click at (100, 100) hit the window “Book.ods”, which covers "
+            "“Terminal” there."
+        )
+        assert event.result.startswith("Succeeded." if hit else covered)
+
+    async def test_what_is_not_known_is_not_told(self) -> None:
+        before = look(windows=(OTHER, MAIN), elements=(self.BUTTON,))
+        event, _ = await seen(self.call('menu item "Run"'), before, look(CHANGE))
+        assert event.verdict == "succeeded"
+        popup = replace(self.BUTTON, window="popup")
+        before = look(windows=(OTHER, MAIN), elements=(popup,))
+        event, _ = await seen(self.call(), before, look(CHANGE))
+        assert event.verdict == "succeeded"
+
+
+async def test_changes_far_apart_are_shown_as_small_pictures() -> None:
+    model = FunctionModel(lambda request: "Succeeded. Two things changed.")
+    state = build_state(model, StateSettings(), emit=lambda event: None)
+    after = look((10, 10, 60, 40), (560, 300, 620, 340))
+    await state.abstract(CLICK, look(), after, Outcome(ok=True))
+    (request,) = model.requests
+    pictures = [part for part in request.messages[1].parts if hasattr(part, "image")]
+    assert len(pictures) == 2
+    area = pictures[0].image.size.width * pictures[0].image.size.height
+    assert area < 640 * 360 / 10
+    assert (
+        "the pictures show: (2, 0) to (68, 64) and below it (552, 288) to (628, 352)"
+        in request.text
+    )
+
+
+def test_every_word_is_read_back() -> None:
+    for verdict, words in VERDICT_WORDS.items():
+        assert split_verdict(f"{words} More.") == (verdict, "More.")
+    assert split_verdict("Nothing of the kind.") == (None, "Nothing of the kind.")
+
+
+def test_old_logs_have_their_verdict_in_the_result() -> None:
+    assert Abstracted(line="", result="Failed. No.").verdict == "failed"
+    assert Abstracted(line="", result="?").verdict is None

@@ -1,0 +1,21 @@
+"""What is loaded before it is needed; not timed: a module that is absent costs nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = (
+    "FlagEmbedding", "httpx", "isal", "jinja2", "lxml", "numpy", "openai", "openpyxl",
+    "qdrant_client", "qdrant_edge", "rich", "safetensors", "tokenizers", "torch", "yaml",
+)  # fmt: skip
+LISTED = "import sys, {module}; print(*sorted({{name.split('.')[0] for name in sys.modules}}))"
+
+
+@pytest.mark.parametrize("module", ["hisa.wiring", "hisa.cli", "hisa.runs", "hisa.config"])
+def test_nothing_heavy_is_loaded_with(module: str) -> None:
+    command = [sys.executable, "-c", LISTED.format(module=module)]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert not sorted(set(HEAVY).intersection(loaded))

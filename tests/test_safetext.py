@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import json
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hisa.safetext import safe_json, safe_line, safe_text
+
+ANY = st.text(st.characters(exclude_categories=()))
+"""Every code point, halves of pairs among them."""
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[2J\x1b]0;owned\x07", r"\x1b[2J\x1b]0;owned\x07"),
+        ("a\x9b31mb", r"a\x9b31mb"),
+        ("ls\rrm", r"ls\x0drm"),
+        ("\u202egpj.exe", r"\u202egpj.exe"),
+        ("zero\u200bwidth \U000e0041", r"zero\u200bwidth \U000e0041"),
+        ("half \ud83d", r"half \ud83d"),
+        ("line\u2028break", r"line\u2028break"),
+    ],
+)
+def test_what_steers_a_terminal_is_shown_as_its_number(text: str, shown: str) -> None:
+    assert safe_text(text) == shown
+
+
+@pytest.mark.parametrize(
+    "text", ["plain", "two\nlines\tand a tab", "Zażółć 漢字 عربى ❤️ [bold]x[/bold]", "a\\b"]
+)
+def test_readable_text_stays(text: str) -> None:
+    assert safe_text(text) == text
+
+
+def test_line_ends_of_other_systems_are_line_ends() -> None:
+    assert safe_text("a\r\nb") == "a\nb"
+
+
+def test_one_line_is_cut_visibly() -> None:
+    assert safe_line("a \n\n b\tc") == "a b c"
+    assert safe_line("abcdef", 4) == "abc…"
+
+
+@given(ANY)
+def test_nothing_that_is_not_shown_gets_through(text: str) -> None:
+    shown = safe_text(text)
+    shown.encode()
+    assert all(
+        letter in "\t\n" or unicodedata.category(letter) not in ("Cc", "Cs", "Zl", "Zp")
+        for letter in shown
+    )
+    assert "\n" not in safe_line(text)
+
+
+@given(ANY)
+def test_json_keeps_its_meaning(text: str) -> None:
+    document = safe_json(json.dumps({text: [text]}, ensure_ascii=False))
+    document.encode()
+    assert json.loads(document) == json.loads(json.dumps({text: [text]}))
+    assert safe_text(document) == document
