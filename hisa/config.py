@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -190,6 +190,8 @@ class EnvironmentSettings(_Section):
     idle: float = Field(900.0, gt=0)
     """A desktop whose HiSA is gone ends itself after so many seconds."""
     limits: LimitSettings = LimitSettings()
+    share: tuple[str, ...] = ()
+    """Folders of this machine that a private desktop has in ~/shared: DIR (read-only), DIR:rw."""
 
     @property
     def throw_away(self) -> bool:
@@ -273,12 +275,22 @@ def _from_assignments(assignments: Iterable[str]) -> dict[str, Any]:
     return found
 
 
+def _siblings(place: Sequence[int | str]) -> list[str]:
+    """The settings beside which an unknown one was given."""
+    section: type[BaseModel] = Settings
+    for name in place[:-1]:
+        kind = section.model_fields[str(name)].annotation
+        kinds = [kind, *get_args(kind)]
+        section = next(k for k in kinds if isinstance(k, type) and issubclass(k, BaseModel))
+    return list(section.model_fields)
+
+
 def _explain(error: ValidationError) -> str:
     lines = []
     for item in error.errors():
         where = ".".join(str(part) for part in item["loc"])
         if item["type"] == "extra_forbidden":
-            lines.append(f"{where}: no such setting")
+            lines.append(f"{where}: no such setting; there are {', '.join(_siblings(item['loc']))}")
         else:
             lines.append(f"{where} = {item['input']!r}: {item['msg']}")
     return "; ".join(lines)
@@ -312,4 +324,4 @@ def load(
     try:
         return Settings.model_validate(tree)
     except ValidationError as error:
-        raise ConfigError(_explain(error), fix="see hisa.toml.example") from error
+        raise ConfigError(_explain(error), fix="hisa settings") from error

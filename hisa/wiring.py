@@ -37,6 +37,7 @@ from hisa.protocols import (
     Task,
 )
 from hisa.runs.log import RunLog
+from hisa.runs.results import MarkingScorer, Results
 from hisa.state.manager import build_state
 from hisa.tools.registry import ToolRegistry
 
@@ -174,6 +175,9 @@ async def _opened(
         environment = await _environment(settings, workshop, emit, stack)
         if isinstance(environment, DesktopEnvironment):
             environment.belongs_to(log.id)
+            log.amend(desktop=environment.handle)
+        results = Results(task, environment, log)
+        stack.push_async_callback(results.bring_home)
         state = build_state(
             models["state"],
             settings.state,
@@ -184,6 +188,7 @@ async def _opened(
         log.amend(
             environment=environment.name,
             models={role: model.name for role, model in models.items()},
+            settings=settings.model_dump(mode="json"),
         )
         if not log.step and not workshop.events:
             emit(_started(task, log))
@@ -204,7 +209,7 @@ async def _opened(
             state=state,
             tools=tools,
             environment=_asking(settings, environment, workshop.ask, emit),
-            scorer=_scorer(settings, environment, emit),
+            scorer=MarkingScorer(_scorer(settings, environment, emit), results),
             log=_Tee(log, emit),
             max_steps=settings.run.max_steps,
             elements=reads_elements,

@@ -3,6 +3,8 @@
 # --check only says what is missing (exit status 1 if anything is), empty installs.
 
 script=$(basename "$0" .sh)
+# Seconds to wait for another package manager: unattended upgrades hold the locks for minutes.
+lock_seconds=${HISA_LOCK_SECONDS:-600}
 
 fail() {
     echo "$script: $1" >&2
@@ -11,6 +13,36 @@ fail() {
 
 installed() {
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null || true)" = installed ]
+}
+
+# Sets as_root to what has to stand before a command of root's: nothing, or sudo.
+become_root() {
+    as_root=""
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null || fail "not root and no sudo; run this as root"
+        as_root=sudo
+    fi
+}
+
+# Runs apt-get with the arguments; while another program holds a lock that it needs (its own wait
+# knows the packages' lock alone, and not that of the lists) says so and tries again.
+apt_get() {
+    echo "$script: ${as_root:+$as_root }apt-get $*"
+    said=$(mktemp)
+    waited=0
+    until $as_root env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get "$@" 2>"$said"; do
+        if ! grep -q 'Could not get lock\|Unable to lock\|Unable to acquire the dpkg' "$said" ||
+            [ "$waited" -ge "$lock_seconds" ]; then
+            cat "$said" >&2
+            rm -f "$said"
+            fail "apt-get $1 failed"
+        fi
+        echo "$script: another package manager is at work ($(grep -m 1 lock "$said")); waiting, at most $lock_seconds s"
+        sleep 5
+        waited=$((waited + 5))
+    done
+    cat "$said" >&2
+    rm -f "$said"
 }
 
 install_packages() {
@@ -32,15 +64,9 @@ install_packages() {
     echo "$script: missing:$missing"
     [ "$option" != --check ] || exit 1
 
-    as_root=""
-    if [ "$(id -u)" -ne 0 ]; then
-        command -v sudo >/dev/null || fail "not root and no sudo; run this as root"
-        as_root=sudo
-    fi
-    echo "$script: ${as_root:+$as_root }apt-get update"
-    $as_root apt-get update -q
-    echo "$script: ${as_root:+$as_root }apt-get install$missing"
+    become_root
+    apt_get update -q
     # shellcheck disable=SC2086
-    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing
+    apt_get install -q -y --no-install-recommends $missing
     echo "$script: done"
 }

@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,9 +16,8 @@ import pytest
 
 from hisa.cli import cli
 from hisa.config import load
-from hisa.models.faulty import FakeServer
 from hisa.tasks.files import load_task
-from tests.cli.command import ROOT, Command, endless
+from tests.cli.command import ROOT, Command
 from tests.runs.sample import build
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -110,24 +110,76 @@ def test_command_lines_have_real_commands_and_options(line: str) -> None:
     command.make_parser(click.Context(command)).parse_args(list(words))
 
 
+NOT_RUN = re.compile(r"^\*No test runs this: .{10,}\.\*$")
+
+
+def shell_blocks() -> Iterator[tuple[str, str, bool]]:
+    """Name and text of every block of commands, and whether it says why no test runs it."""
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        found = re.finditer(r"^```(console|sh|bash)\n(.*?)^```$", text, re.M | re.S)
+        for number, match in enumerate(found, 1):
+            before = text[: match.start()].rstrip().splitlines()[-1]
+            yield f"{page.name}-{number}", match[2], bool(NOT_RUN.match(before))
+
+
+RUN = [(name, text) for name, text, left in shell_blocks() if not left]
+
+
+def typed(text: str) -> str:
+    """What a person types of a block: all of it, or what stands behind its prompts."""
+    if not re.search(r"^\$ ", text, re.M):
+        return text
+    return "".join(f"{line[2:]}\n" for line in text.splitlines() if line.startswith("$ "))
+
+
 @pytest.mark.desktop
-def test_the_first_commands_of_the_readme_work_in_order(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "text"), RUN, ids=ids(RUN))
+def test_blocks_of_commands_run_as_they_stand(name: str, text: str, tmp_path: Path) -> None:
+    """In a network of its own, where a server of models listens at the address of the pages."""
+    for folder in ("examples", "tests"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "hisa"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m hisa "$@"\n', "utf-8")
+    program.chmod(0o755)
+    environ = {
+        **os.environ,
+        "HOME": str(tmp_path / "home"),
+        "PATH": f"{program.parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+    }
+    line = ["unshare", "--net", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+    if subprocess.run([*line, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no network namespace can be made here")
+    line += [sys.executable, "-m", "tests.stand_in", "bash", "-euo", "pipefail", "-c", typed(text)]
+    done = subprocess.run(
+        line, cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=600, check=False
+    )
+    assert done.returncode == 0, f"{name}\n{done.stdout}\n{done.stderr}"
+
+
+def test_most_of_the_readme_is_run() -> None:
+    assert len([name for name, _ in RUN if name.startswith("README")]) >= 3
+
+
+@pytest.mark.desktop
+def test_the_python_sample_of_the_readme_is_resumed_after_a_kill(tmp_path: Path) -> None:
     hisa = Command(tmp_path)
-    first = next(blocks(ROOT / "README.md", "console"))
-    lines = [line.removeprefix("$ ") for line in first.splitlines() if line.startswith("$ hisa")]
-    assert len(lines) >= 4
-    for line in lines:
-        hisa.run(*shlex.split(line, comments=True)[1:])
+    script = tmp_path / "sample.py"
+    script.write_text(next(blocks(ROOT / "README.md", "python")), "utf-8")
+    process = subprocess.Popen([sys.executable, str(script)], cwd=tmp_path, env=hisa.environ)
+    deadline = time.monotonic() + 120
+    while not any(b"step_finished" in log.read_bytes() for log in logs(tmp_path)):
+        assert time.monotonic() < deadline, "the sample does not get to its first step"
+        assert process.poll() is None, "the sample ended before it could be killed"
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    result = hisa.json("runs", "resume")
+    assert result["status"] == "succeeded"
+    assert result["steps"] >= 2
 
 
-@pytest.mark.desktop
-def test_the_readme_works_with_a_server_of_ones_own(tmp_path: Path) -> None:
-    _, second, *_ = blocks(ROOT / "README.md", "console")
-    line = next(line for line in second.splitlines() if line.startswith("$ hisa run"))
-    words = shlex.split(line.removeprefix("$ "))[1:]
-    words = [word for word in words if word not in ("--budget-usd", "1")]
-    words[words.index("--max-steps") + 1] = "3"
-    with FakeServer(then=endless) as server:
-        hisa = Command(tmp_path, url=server.url)
-        result = hisa.json(*words, code=1)
-    assert (result["status"], result["steps"]) == ("max_steps", 3)
+def logs(folder: Path) -> list[Path]:
+    return list(folder.glob("runs/*/events.jsonl"))

@@ -18,6 +18,8 @@ _COMMANDS = {
     "tools": ("hisa.cli.tools:tools", "List and show the tools a planner may call."),
     "vm": ("hisa.cli.vm:vm", "Build, start, freeze and end virtual machines."),
     "desktop": ("hisa.cli.desktops:desktop", "List and end private desktops."),
+    "install": ("hisa.cli.install:install", "Install a part that need not be here."),
+    "settings": ("hisa.cli.settings:show_settings", "Print every setting as it is here."),
     "doctor": ("hisa.cli.doctor:doctor", "Say what works here, and the command that fixes it."),
 }
 
@@ -64,7 +66,7 @@ def cli(ctx: click.Context, config: str | None, assignments: tuple[str, ...]) ->
     """Agents that operate a computer through its screen.
 
     \b
-    hisa run "Open the text editor. Type \"hello\". Save the file as \"hi.txt\"."
+    hisa run 'Open the text editor. Type "hello". Save the file as "hi.txt".'
     hisa run task.yaml --model gpt-5 --budget-usd 1
     hisa runs report
     hisa doctor

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Literal
 
 from hisa.agent import Result
@@ -37,14 +39,26 @@ class Desk:
     def __init__(self, open: Callable[[], Awaitable[Environment]]) -> None:  # noqa: A002 - a verb
         self._open = open
         self._environment: Environment | None = None
+        self._opening: asyncio.Task[Environment] | None = None
+
+    async def begin(self) -> None:
+        """Begin to open it already now; it comes up while the rest of the run is loaded."""
+        self._opening = asyncio.create_task(self._begun())
+        await asyncio.sleep(0)  # up to where it waits for other processes
+
+    async def _begun(self) -> Environment:
+        return await self._open()
 
     async def environment(self) -> Environment:
         """Open it."""
-        self._environment = await self._open()
+        self._environment = await (self._opening or self._open())
         return self._environment
 
     async def leave(self, result: Result | None) -> None:
         """End the desktop, or leave it up where the run can go on in it."""
+        if self._environment is None and self._opening is not None:
+            with suppress(EnvironmentFailed):  # nobody asked for it, so nobody is told
+                self._environment = await self._opening
         environment = self._environment
         if isinstance(environment, DesktopEnvironment) and result and result.status in _LEFT_UP:
             await environment.detach()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
+import shutil
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +23,22 @@ from hisa.cli.desktop import Desk, opened
 from hisa.cli.progress import Progress
 from hisa.conclusion import is_learned_from
 from hisa.config import Settings
-from hisa.errors import OperatorError, UsageError
+from hisa.environments.open import open_environment
+from hisa.errors import ConfigError, OperatorError, StoreError, UsageError
+from hisa.models.open import must_resolve
 from hisa.protocols import Task
 from hisa.redact import redact
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
 from hisa.runs.report import write_report
 from hisa.safetext import safe_text
+from hisa.tasks.scorer import must_be_possible
 from hisa.wiring import Workshop, open_agent
 
 __all__ = ["Answer", "at_desk", "episode", "exit_code"]
+
+
+_MADE_SHOWN = 5
 
 
 def exit_code(result: Result) -> int:
@@ -97,6 +106,7 @@ async def at_desk(
     """
     try:
         try:
+            await desk.begin()
             return await guarded(settings, task, answer.log, workshop, on_result=answer.give)
         finally:
             await desk.leave(answer.result)
@@ -113,9 +123,36 @@ async def at_desk(
         raise
 
 
+def must_be_possible_here(settings: Settings, task: Task) -> None:
+    """Refuse what can be seen to be wrong without starting a machine or a run.
+
+    Raises:
+        UsageError: an unknown environment, or a task that lacks something.
+        ConfigError: a setting of the environment or of a model that cannot be read.
+        ModelUnavailable: a key is missing.
+    """
+    open_environment(settings.environment)
+    must_be_possible(task)
+    must_resolve(settings)
+
+
+@contextmanager
+def unless_refused(log: RunLog) -> Iterator[None]:
+    """Remove the folder of a run that ended by wrong usage before its first step."""
+    try:
+        yield
+    except (UsageError, ConfigError, StoreError):
+        if log.manifest.totals.steps == 0:
+            shutil.rmtree(log.folder, ignore_errors=True)
+            with suppress(OSError):
+                log.folder.parent.rmdir()  # only where it is empty
+        raise
+
+
 def episode(settings: Settings, task: Task, *, as_json: bool, report: bool) -> int:
     """Run a task in a new run folder; the exit code comes back."""
     must_have_person(settings)
+    must_be_possible_here(settings, task)
     console = Console(stderr=as_json, quiet=as_json, highlight=False, soft_wrap=True)
     progress = Progress(console, settings.run.max_steps)
     with RunLog.create(
@@ -128,8 +165,25 @@ def episode(settings: Settings, task: Task, *, as_json: bool, report: bool) -> i
         answer = Answer(log, console, progress, as_json=as_json, report=report)
         desk = Desk(lambda: opened(settings, log, progress))
         workshop = Workshop(environment=desk.environment, ask=terminal_ask, listeners=[progress])
-        asyncio.run(at_desk(settings, task, desk=desk, workshop=workshop, answer=answer))
+        with unless_refused(log):
+            asyncio.run(at_desk(settings, task, desk=desk, workshop=workshop, answer=answer))
     return answer.close()
+
+
+def told_results(log: RunLog) -> Iterator[tuple[str, str]]:
+    """What the run made, what was brought home, and what was not, as lines with their labels."""
+    results = log.manifest.results
+    fetched = {file.path for file in results.fetched}
+    lost = [path for path in results.made if path not in fetched]
+    for file in results.fetched:
+        yield "home", f"{log.folder / file.place} ({file.size} bytes)"
+    for reason in results.missed:
+        yield "MISSED", reason
+    if lost:
+        shown = ", ".join(lost[:_MADE_SHOWN])
+        more = len(lost) - _MADE_SHOWN
+        yield "made", shown + (f" and {more}{'+' * results.more} more" if more > 0 else "")
+        yield "", f"on its machine alone; --fetch {shlex.quote(lost[0])} would have kept it"
 
 
 def shown(text: str, style: str = "") -> Text:
@@ -192,6 +246,8 @@ class Answer:
         if self._as_json:
             click.echo(json.dumps(self._summary(self.result, page)))
         else:
+            for label, value in told_results(self.log):
+                self._line(label, value)
             self._line("report", str(page or ""))
         return exit_code(self.result)
 
@@ -209,7 +265,7 @@ class Answer:
             self._console.print(shown(f"  {label:<8} {value}", style))
 
     def _summary(self, result: Result, page: Path | None) -> dict[str, Any]:
-        spent = self._progress.spent
+        spent, results = self._progress.spent, self.log.manifest.results
         return {
             "run": result.run_id,
             "status": result.status,
@@ -225,6 +281,9 @@ class Answer:
             "usd": round(spent.usd, 6),
             "unpriced_calls": spent.unpriced,
             "folder": str(self.log.folder),
+            "made": results.made,
+            "fetched": [str(self.log.folder / file.place) for file in results.fetched],
+            "missed": results.missed,
             "report": None if page is None else str(page),
         }
 

@@ -32,7 +32,7 @@ def _tell(line: str) -> None:
 @click.group(
     epilog=_examples(
         "hisa vm build minimal",
-        'hisa run --env vm:minimal "Open the text editor. Type \\"hello\\"."',
+        "hisa run --env vm:minimal 'Open the text editor. Type \"hello\".'",
         "hisa vm start minimal",
     )
 )
@@ -60,7 +60,8 @@ def build(settings: Settings, profile: str) -> None:
     image = building.build(recipe(profile), _tell)
     size = Size(settings.environment.width, settings.environment.height)
     template = ready(image, size, _tell)
-    click.echo(f"{profile}: ready ({template.shape.accel}); try: hisa run --env vm:{profile} …")
+    click.echo(f"{profile}: ready ({template.shape.accel})")
+    click.echo(f"  try: hisa run --env vm:{profile} 'Open the text editor.'")
 
 
 @vm.command("ls", epilog=_examples("hisa vm ls", "hisa vm ls --json | jq .machines"))
@@ -123,7 +124,8 @@ def _say_where(runtime: VmRuntime, as_json: bool) -> None:
         click.echo(json.dumps(told, indent=2))
         return
     click.echo(f"{machine.folder.name}: {runtime.name} at {url}")
-    click.echo(f'  HISA_GUEST_TOKEN=$(cat {token}) hisa run --env guest={url} "…"')
+    example = f"hisa run --env guest={url} 'Open the text editor.'"
+    click.echo(f"  HISA_GUEST_TOKEN=$(cat {token}) {example}")
 
 
 @vm.command(epilog=_examples("hisa vm stop 3f"))
@@ -137,7 +139,11 @@ def stop(ident: str) -> None:
     click.echo(f"{folder.name}: ended")
 
 
-@vm.command(epilog=_examples("hisa vm snapshot 3f with-data", "hisa run --env vm:with-data …"))
+@vm.command(
+    epilog=_examples(
+        "hisa vm snapshot 3f with-data", "hisa run --env vm:with-data 'Open the text editor.'"
+    )
+)
 @click.argument("ident", metavar="ID")
 @click.argument("name")
 def snapshot(ident: str, name: str) -> None:

@@ -18,7 +18,7 @@ __all__ = ["GuestEnvironment"]
 _LONGER = 3.0
 """Times the usual limit for elements that did not come whole; the machine was busier than it was
 measured to be."""
-_LIMITS = "--set environment.limits.NAME=…, see docs/environments.md"
+_LIMITS = "--set environment.limits.NAME=…; hisa settings lists them"
 
 
 class GuestEnvironment:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hisa.config import LimitSettings
 from hisa.environments.client import GuestEnvironment
 from hisa.environments.runtime import DesktopRuntime
 from hisa.environments.runtime.state import own
+from hisa.environments.share import Share
 from hisa.environments.transport import Guest, connect
 from hisa.geometry import Size
 from hisa.observation import DEFAULT_IMAGE_LIMIT
@@ -26,6 +27,7 @@ class DesktopEnvironment(GuestEnvironment):
         idle: the desktop ends itself after so many seconds without a request.
         stock: talk to it by the stock OSWorld routes alone.
         limits: how much it may take.
+        shares: folders of this machine that it has.
     """
 
     def __init__(
@@ -36,8 +38,10 @@ class DesktopEnvironment(GuestEnvironment):
         idle: float = 900.0,
         stock: bool = False,
         limits: LimitSettings | None = None,
+        shares: Sequence[Share] = (),
     ) -> None:
         super().__init__(image_limit)
+        self._shares = tuple(shares)
         self._limits = limits
         self._run = ""
         self._size = size
@@ -77,7 +81,9 @@ class DesktopEnvironment(GuestEnvironment):
 
     def _started(self) -> DesktopRuntime:
         if self._runtime is None:
-            self._runtime = DesktopRuntime(self._size, idle=self._idle, limits=self._limits)
+            self._runtime = DesktopRuntime(
+                self._size, idle=self._idle, limits=self._limits, shares=self._shares
+            )
         return self._runtime
 
     def belongs_to(self, run: str) -> None:

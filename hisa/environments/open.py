@@ -35,6 +35,11 @@ def open_environment(
     Raises:
         UsageError: an unknown kind; the allowed ones are named.
     """
+    if settings.share and settings.kind != "desktop":
+        raise UsageError(
+            f"environment {settings.kind!r} cannot share a folder; only a private desktop can",
+            fix="--env desktop; or a task file whose setup copies files in, and --fetch",
+        )
     environment = _opened(settings, image_limit, note)
     environment.file_limit = settings.limits.file_mb << 20
     return environment
@@ -52,10 +57,15 @@ def _opened(
     match kind, value:
         case "desktop", "":
             from hisa.environments.desktop import DesktopEnvironment
+            from hisa.environments.share import parse_shares
 
             size = Size(settings.width, settings.height)
             return DesktopEnvironment(
-                size, image_limit=image_limit, idle=settings.idle, limits=settings.limits
+                size,
+                image_limit=image_limit,
+                idle=settings.idle,
+                limits=settings.limits,
+                shares=parse_shares(settings.share),
             )
         case "display", text if text:
             from hisa.environments.display import DisplayEnvironment

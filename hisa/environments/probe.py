@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from hisa.environments.obstacles import SNAP_FREE_BROWSER, is_snap, why_refused
 from hisa.environments.runtime import namespaces
+from hisa.parts import install_command
 
 __all__ = ["Probe", "probe"]
 
-_FIX = "scripts/install-system.sh"
+_FIX = install_command("system")
 _SYSTEM_PYTHON = "/usr/bin/python3"
 _MODULES = ("Xlib", "gi", "PIL")
 _PROGRAMS = (
@@ -21,18 +23,18 @@ _PROGRAMS = (
     ("session bus", ("dbus-daemon",), True),
     ("clipboard", ("xclip",), False),
     ("text recognition", ("tesseract",), False),
-    ("browser", ("chromium", "chromium-browser", "google-chrome"), False),
+    ("browser", ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser"), False),
     ("browser driver", ("chromedriver",), False),
     ("spreadsheet", ("localc", "libreoffice"), False),
     ("text editor", ("mousepad",), False),
     ("screen recording", ("ffmpeg",), False),
+    ("bubblewrap", ("bwrap",), False),
 )
 _LAUNCHERS = ("/usr/libexec/at-spi-bus-launcher", "/usr/lib/at-spi2-core/at-spi-bus-launcher")
 _ISOLATION = {
     "root": "namespaces as root, over a throw-away overlay",
     "user": "a user namespace, over a throw-away overlay",
     "bubblewrap": "bubblewrap: the system is read-only, home and /tmp are thrown away",
-    "none": "neither namespaces nor bubblewrap work",
 }
 
 
@@ -54,9 +56,13 @@ def probe() -> list[Probe]:
 
 def _programs() -> Iterator[Probe]:
     for name, commands, needed in _PROGRAMS:
-        found = next((path for path in map(shutil.which, commands) if path), None)
+        there = [path for path in map(shutil.which, commands) if path]
+        found = next((path for path in there if not is_snap(path)), None)
         detail = found or f"no {' or '.join(commands)}"
-        fix = "" if found else ("apt-get install ffmpeg" if "ffmpeg" in commands else _FIX)
+        fix = "" if found else ("sudo apt-get install ffmpeg" if "ffmpeg" in commands else _FIX)
+        if there and found is None:
+            detail = f"{there[0]} is a stub for a snap, which does not run inside a desktop"
+            fix = SNAP_FREE_BROWSER if "browser" in name else _FIX
         yield Probe(name, found is not None, detail, fix, needed)
 
 
@@ -87,10 +93,12 @@ def _modules() -> Probe:
 
 def _isolation() -> Probe:
     kind = namespaces.which()
-    fix = "" if kind != "none" else "run as root, or apt-get install bubblewrap"
     refused = "; ".join(f"{way}: {why}" for way, why in namespaces.refusals().items())
-    detail = f"{_ISOLATION[kind]} ({refused})" if refused else _ISOLATION[kind]
-    return Probe("isolation", kind != "none", detail, fix)
+    said = f" ({refused})" if refused else ""
+    if kind != "none":
+        return Probe("isolation", True, f"{_ISOLATION[kind]}{said}")
+    refusal = why_refused()
+    return Probe("isolation", False, f"{refusal.reason}{said}", refusal.fix)
 
 
 def _overlay() -> Probe:

@@ -25,7 +25,7 @@ from hisa.models.retry import RetryingModel
 from hisa.protocols import Model, Role
 from hisa.redact import redact
 
-__all__ = ["OFFLINE_NAME", "Models", "open_models"]
+__all__ = ["OFFLINE_NAME", "Models", "must_resolve", "open_models"]
 
 OFFLINE_NAME = "offline (rules, no LLM)"
 """How the offline model is named in every output."""
@@ -73,6 +73,19 @@ def _chosen(settings: Settings) -> dict[Role, ModelSettings]:
     if judge is not None:
         chosen["judge"] = judge
     return chosen
+
+
+def must_resolve(settings: Settings, environ: Mapping[str, str] | None = None) -> None:
+    """Refuse what `open_models` would refuse, without loading a client: that takes half a second.
+
+    Raises:
+        ConfigError: an unknown profile or a bad address.
+        ModelUnavailable: a public server and no key.
+    """
+    for wanted in _chosen(settings).values():
+        find(wanted.model, wanted.profile)
+        if wanted.model != "offline":
+            resolve(wanted, os.environ if environ is None else environ)
 
 
 def _client(

@@ -41,7 +41,7 @@ from hisa.events import (
 from hisa.protocols import Task
 from hisa.redact import Redactor
 from hisa.runs.encode import encode
-from hisa.runs.manifest import Manifest, TaskRecord, Totals, versions
+from hisa.runs.manifest import Manifest, ResultsRecord, TaskRecord, Totals, versions
 from hisa.runs.private import FILE_MODE, FOLDER_MODE, write_private
 from hisa.runs.read import EVENTS, IMAGES, LOCK, MANIFEST, read_events, read_manifest
 
@@ -197,14 +197,23 @@ class RunLog:
         environment: str | None = None,
         models: Mapping[str, str] | None = None,
         desktop: Mapping[str, Any] | None = None,
+        results: ResultsRecord | None = None,
+        settings: Mapping[str, Any] | None = None,
     ) -> None:
-        """Write what became known after the start, such as the handle of the desktop."""
+        """Write what became known after the start, such as the handle of the desktop.
+
+        Settings are taken where the run was begun without any: a resumed run keeps its own.
+        """
+        if settings is not None and not self.manifest.settings:
+            self.manifest.settings = dict(settings)
         if environment is not None:
             self.manifest.environment = environment
         if models is not None:
             self.manifest.models = dict(models)
         if desktop is not None:
             self.manifest.desktop = dict(desktop)
+        if results is not None:
+            self.manifest.results = results
         self._write_manifest()
 
     def close(self) -> None:

@@ -35,6 +35,7 @@ class TaskRecord(_Record):
     setup: list[dict[str, Any]] = []
     check: dict[str, Any] | None = None
     folder: str = ""
+    results: list[str] = []
 
     @classmethod
     def of(cls, task: Task) -> TaskRecord:
@@ -46,6 +47,7 @@ class TaskRecord(_Record):
             setup=[dict(step) for step in task.setup],
             check=None if task.check is None else dict(task.check),
             folder=task.folder,
+            results=list(task.results),
         )
 
     def task(self) -> Task:
@@ -57,7 +59,32 @@ class TaskRecord(_Record):
             setup=tuple(self.setup),
             check=self.check,
             folder=self.folder,
+            results=tuple(self.results),
         )
+
+
+class FetchedFile(_Record):
+    """A file that was brought home."""
+
+    path: str
+    """Where it was on the machine, as it can be printed."""
+    place: str
+    """Where it is in the run folder."""
+    size: int
+
+
+class ResultsRecord(_Record):
+    """What the run made on its machine."""
+
+    since: int | None = None
+    """The machine's time when the run began, in nanoseconds since 1970."""
+    made: list[str] = []
+    """Files of its home folder that were made or changed since, as they can be printed."""
+    more: bool = False
+    """Whether there are more than are listed."""
+    fetched: list[FetchedFile] = []
+    missed: list[str] = []
+    """What was asked for and not brought home, each with its reason."""
 
 
 class Totals(_Record):
@@ -120,6 +147,7 @@ class Manifest(_Record):
     desktop: dict[str, Any] = {}
     """What is needed to attach to the desktop again."""
     resumed: int = 0
+    results: ResultsRecord = ResultsRecord()
     score_state: ScoreState = "unscored"
     """What ``score`` is; of a run by an older HiSA, "unscored" where it has none."""
     score_detail: str = ""

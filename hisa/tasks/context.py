@@ -25,8 +25,8 @@ Phase = Literal["prepare", "score"]
 
 _OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "google-chrome": ("google-chrome-stable", "chromium", "chromium-browser"),
-    "chromium": ("chromium-browser", "google-chrome"),
-    "chromium-browser": ("chromium", "google-chrome"),
+    "chromium": ("google-chrome", "google-chrome-stable", "chromium-browser"),
+    "chromium-browser": ("chromium", "google-chrome", "google-chrome-stable"),
     "python": ("python3",),
     "gedit": ("gnome-text-editor", "mousepad"),
     "nautilus": ("thunar", "pcmanfm"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from hisa.parts import install_command
+
 __all__ = ["TASKS_EXTRA"]
 
-TASKS_EXTRA = "pip install 'hisa-agent[tasks]'"
+TASKS_EXTRA = install_command("tasks")
 """Adds the readers of workbooks, documents, presentations, notebooks and databases."""

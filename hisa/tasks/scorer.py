@@ -33,7 +33,18 @@ from hisa.tasks.needs import expect_apps
 from hisa.tasks.problems import problems, urls
 from hisa.tasks.setup.started import expect_running, forget
 
-__all__ = ["TaskScorer"]
+__all__ = ["TaskScorer", "must_be_possible"]
+
+
+def must_be_possible(task: Task) -> None:
+    """Refuse a task that lacks something, before anything is done for it.
+
+    Raises:
+        UsageError: all that is missing or wrong.
+    """
+    if lacking := problems(task):
+        fix = TASKS_EXTRA if any(TASKS_EXTRA in one for one in lacking) else ""
+        raise UsageError(f"task {task.id!r} cannot be run here: {'; '.join(lacking)}", fix=fix)
 
 
 class TaskScorer:
@@ -66,9 +77,7 @@ class TaskScorer:
             UsageError: something that the task needs is not here; nothing was done yet.
             EnvironmentFailed: the initial state cannot be reached.
         """
-        if lacking := problems(task):
-            fix = TASKS_EXTRA if any(TASKS_EXTRA in one for one in lacking) else ""
-            raise UsageError(f"task {task.id!r} cannot be run here: {'; '.join(lacking)}", fix=fix)
+        must_be_possible(task)
         for url in urls(task):
             if not self._cache.holds(url):
                 expect_public(url, self._cache.allowed)

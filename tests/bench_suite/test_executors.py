@@ -20,7 +20,7 @@ from tests.bench_suite.forms import job
 RAY = pytest.param(
     "ray",
     marks=[
-        pytest.mark.skipif(find_spec("ray") is None, reason="needs Ray: pip install 'hisa[ray]'"),
+        pytest.mark.skipif(find_spec("ray") is None, reason="needs Ray: hisa install ray"),
         # Ray's own modules warn and leave pipes to its processes open.
         pytest.mark.filterwarnings("ignore"),
     ],

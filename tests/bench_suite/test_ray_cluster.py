@@ -15,7 +15,7 @@ from tests.bench_suite.forms import write_task
 from tests.bench_suite.test_cli import FIXED, await_that, hisa, lines
 
 pytestmark = [
-    pytest.mark.skipif(find_spec("ray") is None, reason="needs Ray: pip install 'hisa[ray]'"),
+    pytest.mark.skipif(find_spec("ray") is None, reason="needs Ray: hisa install ray"),
     # Ray's own modules warn and leave pipes to its processes open.
     pytest.mark.filterwarnings("ignore"),
 ]

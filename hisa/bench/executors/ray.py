@@ -16,6 +16,7 @@ from typing import Any
 from hisa.bench.executors.base import WorkerLost
 from hisa.bench.jobs import Job, JobDone, Message, message_adapter, perform
 from hisa.errors import EnvironmentFailed, UsageError
+from hisa.parts import install_command
 
 __all__ = ["RayExecutor", "RayWorker"]
 
@@ -139,7 +140,7 @@ def _ray() -> Any:
     try:
         return importlib.import_module("ray")
     except ImportError as error:
-        raise UsageError("the Ray executor needs Ray", fix="pip install 'hisa[ray]'") from error
+        raise UsageError("the Ray executor needs Ray", fix=install_command("ray")) from error
 
 
 async def _within(reference: Any, seconds: float) -> str:

@@ -36,7 +36,7 @@ def check_command(what: str, template: str) -> list[str]:
     try:
         words = shlex.split(template)
     except ValueError as error:
-        raise ConfigError(f"{setting}: {error}", fix="see docs/environments.md") from error
+        raise ConfigError(f"{setting}: {error}", fix="close the quotes, as for a shell") from error
     for variable, name in _PLACEHOLDER.findall(template):
         if variable and name not in os.environ:
             raise ConfigError(f"{setting}: no variable {name!r} is set", fix=f"export {name}=…")

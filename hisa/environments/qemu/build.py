@@ -16,6 +16,7 @@ from hisa.environments.qemu import store
 from hisa.environments.qemu.process import end_all, start
 from hisa.environments.qemu.recipe import DISK_SCRIPT, Recipe
 from hisa.errors import EnvironmentFailed
+from hisa.parts import install_command
 
 __all__ = ["Image", "build", "find_image", "image_folder", "missing_programs"]
 
@@ -23,7 +24,7 @@ Progress = Callable[[str], None]
 """Is told what happens, one line each time."""
 
 _PROGRAMS = ("mmdebstrap", "mkfs.ext4", "qemu-img", "qemu-system-x86_64")
-_FIX = "scripts/install-vm.sh"
+_FIX = install_command("vm")
 _TELLING = ("I: ", "Get:", "Unpacking ", "Setting up ", "update-initramfs")
 
 

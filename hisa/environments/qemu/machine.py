@@ -19,11 +19,12 @@ from hisa.environments.qemu.process import end_all, start
 from hisa.environments.qemu.qmp import Qmp
 from hisa.environments.runtime.state import process_start
 from hisa.errors import EnvironmentFailed
+from hisa.parts import install_command
 from hisa.patience import Deadline, patience
 
 __all__ = ["Machine", "Shape", "qemu_version", "run_tool"]
 
-_FIX = "scripts/install-vm.sh, then `hisa vm build minimal`"
+_FIX = f"{install_command('vm')}, then `hisa vm build minimal`"
 _KERNEL_LINE = (
     "root=/dev/vda rw console=ttyS0 quiet no_timer_check panic=-1 mitigations=off net.ifnames=0 "
     "audit=0 systemd.show_status=false rd.systemd.show_status=false"

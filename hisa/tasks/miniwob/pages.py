@@ -13,11 +13,10 @@ import zipfile
 from pathlib import Path
 
 from hisa.errors import UsageError
+from hisa.parts import install_command
 
-__all__ = ["FIX", "application", "left_out", "page_path", "tasks"]
+__all__ = ["application", "left_out", "page_path", "tasks"]
 
-FIX = "pip install --no-deps miniwob==1.1.0"
-"""Brings the pages without what drives them elsewhere."""
 _HERE = Path(__file__).parent
 _REGISTERED = re.compile(r"""id=["']miniwob/([A-Za-z0-9.-]+)-v\d+["']""")
 
@@ -31,7 +30,7 @@ def _package() -> Path:
     spec = importlib.util.find_spec("miniwob")
     places = list(spec.submodule_search_locations or ()) if spec is not None else []
     if not places or not (Path(places[0]) / "html" / "core" / "core.js").is_file():
-        raise UsageError("the pages of MiniWoB++ are not installed", fix=FIX)
+        raise UsageError("the pages of MiniWoB++ are not installed", fix=install_command("miniwob"))
     return Path(places[0])
 
 
@@ -44,7 +43,9 @@ def tasks() -> tuple[str, ...]:
     text = (_package() / "registration.py").read_text(encoding="utf-8")
     found = sorted(set(_REGISTERED.findall(text)))
     if not found:
-        raise UsageError(f"{_package()}: registers no tasks that can be read", fix=FIX)
+        raise UsageError(
+            f"{_package()}: registers no tasks that can be read", fix=install_command("miniwob")
+        )
     return tuple(found)
 
 

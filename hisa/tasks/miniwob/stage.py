@@ -31,7 +31,7 @@ from typing import Any
 
 __all__ = ["BROWSERS", "Stage", "main"]
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+BROWSERS = ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser")
 """Programs that can show a page; the first that is there is taken."""
 _FLAGS = (
     "--kiosk",

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from hisa.errors import UsageError
+from hisa.parts import OSWORLD
 
 __all__ = ["PACKAGE", "Installed", "Theirs", "installed", "known", "lacking", "python", "theirs"]
 
-PACKAGE = "desktop-env==1.0.2"
+PACKAGE = OSWORLD
 """The release that `known` lists."""
 _VARIABLE = "HISA_OSWORLD_PYTHON"
 _DISTRIBUTIONS: Mapping[str, str] = {
@@ -134,10 +135,9 @@ def lacking(name: str) -> str:
         commands.append(f"--no-deps {PACKAGE}")
     if libraries := _libraries(metric, here):
         commands.append(" ".join(f"'{each}'" if "<" in each else each for each in libraries))
-    pip = f"{python()} -m pip" if os.environ.get(_VARIABLE) else "pip"
-    found = [f"{pip} install {command}" for command in commands]
+    found = [f"{python()} -m pip install {command}" for command in commands]
     if metric.runs_code and not caged():
-        found.append("apt-get install bubblewrap")
+        found.append("sudo apt-get install bubblewrap")
     return " && ".join(found)
 
 

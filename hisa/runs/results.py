@@ -1,0 +1,206 @@
+"""What a run made on its machine: listed at its end, and brought home where it was asked for.
+
+    runs/<id>/files/Documents/hi.txt           from the home folder of the machine's user
+    runs/<id>/files/outside-home/etc/hosts     from anywhere else
+
+A machine is hostile: names are made safe, sizes are limited, and nothing of this ends a run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import inspect
+import json
+import os
+from pathlib import Path, PurePosixPath
+
+from pydantic import BaseModel, Field, ValidationError
+
+from hisa.errors import EnvironmentFailed
+from hisa.patience import patience
+from hisa.protocols import Environment, ExitStatus, Scorer, Scoring, Task
+from hisa.runs import listing
+from hisa.runs.log import RunLog
+from hisa.runs.manifest import FetchedFile, ResultsRecord
+
+__all__ = ["FILES", "MAX_FILE", "MAX_TOTAL", "MarkingScorer", "Results"]
+
+FILES = "files"
+"""The folder inside a run folder."""
+MAX_FILE = 100_000_000
+"""Bytes of one file that is brought home: documents and recordings fit, disk images do not."""
+MAX_TOTAL = 500_000_000
+"""Bytes of all of them."""
+_SECONDS = 20.0
+"""For one command that reads names; a home folder of 1000 folders takes under a second."""
+_ANSWER_CHARACTERS = 2_000_000
+_MAX_NAME = 150
+"""Bytes of one part of a path here; file systems take 255."""
+
+
+class _File(BaseModel):
+    path: str = Field(max_length=4096)
+    size: int = Field(ge=0)
+    text: bool
+
+
+class _Files(BaseModel):
+    files: tuple[_File, ...] = Field(max_length=listing.MAX_FILES)
+    more: bool
+
+
+class _Answer(BaseModel):
+    """What `hisa.runs.listing` prints; a machine may print anything."""
+
+    home: str
+    made: _Files
+    wanted: dict[str, _Files]
+
+
+class Results:
+    """The files of one run; `mark` before its first step, `bring_home` after its last.
+
+    Args:
+        task: names what is brought home.
+        environment: the machine itself, without anybody who is asked before a command.
+        log: the run, whose folder takes the files and whose manifest names them.
+    """
+
+    def __init__(self, task: Task, environment: Environment, log: RunLog) -> None:
+        self._patterns = task.results
+        self._environment = environment
+        self._log = log
+
+    async def mark(self) -> None:
+        """Note the machine's time: what is made there later was made by the run.
+
+        A machine that somebody keeps is not listed: its files are there afterwards.
+        """
+        if "throw_away" not in self._environment.capabilities:
+            return
+        done = await self._environment.execute("date +%s%N", timeout=patience(_SECONDS))
+        said = done.output.strip()
+        if done.exit_code == 0 and said.isdecimal():
+            self._log.amend(results=ResultsRecord(since=int(said)))
+
+    async def bring_home(self) -> None:
+        """List what was made and fetch what was asked for; what is missing is written down."""
+        since = self._log.manifest.results.since
+        if since is None and not self._patterns:
+            return
+        record = ResultsRecord(since=since)
+        try:
+            answer = await self._listed(since)
+            record.made = [_shown(file.path) for file in answer.made.files]
+            record.more = answer.made.more
+            await self._fetch_all(answer, record)
+        except (EnvironmentFailed, OSError) as error:
+            record.missed += [f"{_shown(each)}: {error}" for each in self._patterns]
+        self._log.amend(results=record)
+
+    async def _listed(self, since: int | None) -> _Answer:
+        script = inspect.getsource(listing)
+        line = ["python3", "-c", script, json.dumps([since, list(self._patterns)])]
+        done = await self._environment.execute(
+            line, timeout=patience(_SECONDS), limit=_ANSWER_CHARACTERS
+        )
+        try:
+            return _Answer.model_validate_json(done.output)
+        except ValidationError as error:
+            why = "took too long" if done.timed_out else (done.error or done.output)[-200:].strip()
+            raise EnvironmentFailed(f"the machine cannot list its files: {_shown(why)}") from error
+
+    async def _fetch_all(self, answer: _Answer, record: ResultsRecord) -> None:
+        left = MAX_TOTAL
+        known: set[str] = set()
+        for pattern in self._patterns:
+            found = answer.wanted.get(pattern)
+            if found is None or not found.files:
+                record.missed.append(f"{_shown(pattern)}: not there")
+                continue
+            if found.more:
+                record.missed.append(f"{_shown(pattern)}: only {len(found.files)} of its files")
+            for file in found.files:
+                if file.path in known:
+                    continue
+                known.add(file.path)
+                left -= await self._fetch(file, answer.home, record, left=left)
+
+    async def _fetch(self, file: _File, home: str, record: ResultsRecord, *, left: int) -> int:
+        """Bring one file home; how many bytes it has, 0 where it was left."""
+        name, limit = _shown(file.path), min(left, MAX_FILE)
+        if not file.text:
+            record.missed.append(f"{name}: its name is no text")
+            return 0
+        if file.size > limit:
+            record.missed.append(f"{name}: {file.size} bytes, and {limit} are left to bring home")
+            return 0
+        try:
+            data = await self._environment.read_file(file.path, limit=limit)
+            place = _place(file.path, home)
+            await asyncio.to_thread(_write, self._log.folder / place, data)
+        except OSError as error:  # also a name that cannot be sent, or is longer than disks take
+            record.missed.append(f"{name}: {error.strerror or error}")
+            return 0
+        record.fetched.append(FetchedFile(path=name, place=str(place), size=len(data)))
+        return len(data)
+
+
+class MarkingScorer:
+    """Another scorer, after whose preparation the time is marked.
+
+    Args:
+        inner: prepares and scores.
+        results: of the run.
+    """
+
+    def __init__(self, inner: Scorer, results: Results) -> None:
+        self._inner = inner
+        self._results = results
+
+    async def prepare(self, task: Task, environment: Environment) -> Task:
+        """See `hisa.protocols.Scorer.prepare`."""
+        prepared = await self._inner.prepare(task, environment)
+        await self._results.mark()
+        return prepared
+
+    async def score(self, task: Task, environment: Environment, status: ExitStatus) -> Scoring:
+        """See `hisa.protocols.Scorer.score`."""
+        return await self._inner.score(task, environment, status)
+
+
+def _place(path: str, home: str) -> Path:
+    """Where a file of the machine lies in the run folder; never outside of it."""
+    pure, base = PurePosixPath(path), PurePosixPath(home)
+    inside = pure.is_relative_to(base)
+    parts = pure.relative_to(base).parts if inside else ("outside-home", *pure.parts)
+    kept = [_safe(part) for part in parts if part not in ("/", "//", "..", ".", "")]
+    return Path(FILES, *kept) if kept else Path(FILES, "unnamed")
+
+
+def _safe(part: str) -> str:
+    """One name as a disk and a terminal take it; a changed one keeps a hash of what it was."""
+    shown = _shown(part).replace("\\", "_")
+    if shown == part and len(part.encode()) <= _MAX_NAME:
+        return part
+    digest = hashlib.sha256(part.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    cut = shown.encode()[: _MAX_NAME - 9].decode("utf-8", "ignore")
+    return f"{cut}-{digest}"
+
+
+def _shown(text: str) -> str:
+    """A name of the machine as it can be printed."""
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii")
+        for letter in text
+    )
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Put a file there as a whole, readable by this user alone."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}"[:_MAX_NAME])
+    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(data)
+    os.replace(draft, path)

@@ -1,0 +1,110 @@
+"""What a user of Ubuntu 24.04 sees: namespaces refused both ways, and a browser that is a stub.
+
+No such system is at hand: its switch, its refusals and its stub are played here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hisa.environments.obstacles import is_snap, why_refused
+
+DENIED = "#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n"
+STUB = """#!/bin/sh
+if ! [ -x /snap/bin/chromium ]; then
+    echo "Command '$0' requires the chromium snap to be installed." >&2
+    echo "Please install it with: snap install chromium" >&2
+    exit 1
+fi
+exec /snap/bin/chromium "$@"
+"""
+SWITCH = "apparmor_restrict_unprivileged_userns"
+
+
+def program(folder: Path, name: str, text: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    path.write_text(text, "utf-8")
+    path.chmod(0o755)
+    return path
+
+
+def on_ubuntu(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """HiSA where the kernel's switch is on, both ways are refused, and the browser is a stub."""
+    for name in ("unshare", "bwrap"):
+        program(folder, name, DENIED)
+    program(folder, "chromium-browser", STUB)
+    script = (
+        "mount -t tmpfs tmpfs /proc/sys/kernel || exit 77\n"
+        f"echo 1 >/proc/sys/kernel/{SWITCH}\n"
+        'PATH=$1; shift; exec "$@"\n'
+    )
+    line = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+    line += ["/bin/sh", "-c", script, "sh", str(folder), sys.executable, "-m", "hisa", *arguments]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=120, check=False)
+    if done.returncode == 77 or "unshare failed" in done.stderr:
+        pytest.skip(f"no namespace in which the switch can be played: {done.stderr.strip()}")
+    return done
+
+
+def test_doctor_explains_the_switch_and_the_stub_with_their_commands(tmp_path: Path) -> None:
+    done = on_ubuntu(tmp_path / "bin", "doctor", "--json")
+    assert done.returncode == 3, done.stderr
+    found: dict[str, dict[str, Any]] = {f["name"]: f for f in json.loads(done.stdout)}
+    isolation = found["isolation"]
+    assert not isolation["ok"]
+    assert f"kernel.{SWITCH}=1" in isolation["detail"]
+    assert "hisa install system" in isolation["fix"]
+    assert "apparmor_parser -r /etc/apparmor.d/bwrap-userns-restrict" in isolation["fix"]
+    assert "sysctl -w" in isolation["fix"]
+    browser = found["browser"]
+    assert not browser["ok"]
+    assert "stub for a snap" in browser["detail"]
+    assert "ppa:xtradeb/apps" in browser["fix"]
+
+
+def test_a_run_there_says_the_same(tmp_path: Path) -> None:
+    words = ["run", 'Open the text editor. Type "hello".', "--runs", str(tmp_path / "runs")]
+    done = on_ubuntu(tmp_path / "bin", *words)
+    assert done.returncode == 3
+    assert f"kernel.{SWITCH}=1" in done.stderr
+    assert "try: hisa install system" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("switch", "value", "said"),
+    [
+        (f"sys/kernel/{SWITCH}", "1\n", "AppArmor"),
+        ("sys/kernel/unprivileged_userns_clone", "0\n", "kernel.unprivileged_userns_clone=0"),
+        ("sys/user/max_user_namespaces", "0\n", "user.max_user_namespaces=0"),
+        (f"sys/kernel/{SWITCH}", "0\n", "neither"),
+        ("sys/kernel/other", "1\n", "neither"),
+    ],
+)
+def test_the_reason_is_read_from_the_kernel(
+    switch: str, value: str, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / switch).parent.mkdir(parents=True)
+    (tmp_path / switch).write_text(value, "ascii")
+    refusal = why_refused(tmp_path)
+    assert said in refusal.reason
+    assert refusal.fix
+
+
+def test_a_stub_for_a_snap_is_no_program(tmp_path: Path) -> None:
+    assert is_snap(str(program(tmp_path, "chromium-browser", STUB)))
+    assert is_snap("/snap/bin/chromium")
+    wrapper = '#!/bin/sh\nexec /usr/lib/chromium/chromium "$@"\n'
+    assert not is_snap(str(program(tmp_path, "chromium", wrapper)))
+    assert not is_snap("/bin/sh")
+    assert not is_snap("/nowhere")
+    link = tmp_path / "firefox"
+    link.symlink_to("/usr/bin/snap")
+    assert is_snap(str(link))

@@ -1,0 +1,169 @@
+"""What a run made on a real desktop comes home, whatever its names, sizes and endings."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import stat
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from hisa.environments.desktop import DesktopEnvironment
+from hisa.protocols import Task
+from hisa.runs import results
+from hisa.runs.log import RunLog
+from hisa.runs.manifest import ResultsRecord, TaskRecord
+from hisa.runs.results import Results
+from tests.cli.command import Command
+
+pytestmark = pytest.mark.desktop
+TASK = 'Open the text editor. Type "hello". Save the file as "hi.txt".'
+
+
+@pytest.fixture
+async def desktop() -> AsyncIterator[DesktopEnvironment]:
+    async with DesktopEnvironment() as environment:
+        yield environment
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[RunLog]:
+    with RunLog.create(tmp_path / "runs", Task(id="t", instruction="x")) as log:
+        yield log
+
+
+async def brought(
+    desktop: DesktopEnvironment, log: RunLog, command: str, *patterns: str
+) -> ResultsRecord:
+    """What is written down after a run that did nothing but one command."""
+    task = Task(id="t", instruction="x", results=patterns)
+    found = Results(task, desktop, log)
+    await desktop.execute("echo before >~/before.txt")
+    await found.mark()
+    await asyncio.sleep(0.05)  # a file system's clock ticks every 4 to 10 ms
+    done = await desktop.execute(command)
+    assert done.exit_code == 0, done.error
+    await found.bring_home()
+    written = json.loads((log.folder / "run.json").read_text("utf-8"))["results"]
+    return ResultsRecord.model_validate(written)
+
+
+async def test_files_folders_and_patterns_come_home(
+    desktop: DesktopEnvironment, log: RunLog
+) -> None:
+    record = await brought(
+        desktop,
+        log,
+        "mkdir -p ~/out/sub ~/.cache/x; echo a >~/out/a.txt; echo b >~/out/sub/b.txt; "
+        "echo c >~/c.csv; echo hidden >~/.cache/x/y; echo again >>~/before.txt",
+        "~/out", "*.csv", "/etc/hostname", "~/none.txt",
+    )  # fmt: skip
+    home = "/home/user"
+    made = [f"{home}/before.txt", f"{home}/c.csv", f"{home}/out/a.txt", f"{home}/out/sub/b.txt"]
+    assert record.made == made
+    places = {file.place: (log.folder / file.place).read_text("utf-8") for file in record.fetched}
+    assert places == {
+        "files/out/a.txt": "a\n",
+        "files/out/sub/b.txt": "b\n",
+        "files/c.csv": "c\n",
+        "files/outside-home/etc/hostname": "desktop\n",
+    }
+    assert record.missed == ["~/none.txt: not there"]
+    for file in record.fetched:
+        assert stat.S_IMODE((log.folder / file.place).stat().st_mode) == 0o600
+
+
+async def test_what_was_there_before_the_run_is_not_listed(
+    desktop: DesktopEnvironment, log: RunLog
+) -> None:
+    record = await brought(desktop, log, "echo new >~/new.txt")
+    assert record.made == ["/home/user/new.txt"]
+
+
+async def test_hostile_names_stay_inside_and_can_be_printed(
+    desktop: DesktopEnvironment, log: RunLog, tmp_path: Path
+) -> None:
+    made = r"""
+import os
+os.makedirs(os.path.expanduser("~/out"))
+os.chdir(os.path.expanduser("~/out"))
+for name in (b"a\x1b[31mred", b"new\nline", b"..hidden", b"back\\slash", b"x" * 250, b"\xff\xfe"):
+    open(name, "w").write("x")
+os.symlink("/etc", "etc")
+os.symlink("/etc/passwd", "link")
+os.mkfifo("pipe")
+"""
+    record = await brought(
+        desktop, log, f"python3 -c '{made}'", "~/out", "~/out/*", "../../etc/hostname"
+    )
+    folder = (log.folder / results.FILES).resolve()
+    for file in record.fetched:
+        path = log.folder / file.place
+        assert path.resolve().is_relative_to(folder)
+        assert path.is_file()
+        assert not path.is_symlink()
+    printed = json.dumps([record.made, [f.path for f in record.fetched], record.missed])
+    assert "\\u001b" not in printed
+    assert os.listdir(tmp_path) == ["runs"]
+    names = {Path(file.place).name for file in record.fetched}
+    assert {"..hidden", "link"} <= names
+    assert any(name.startswith("a_x1b[31mred-") for name in names)
+    assert [line for line in record.missed if "is no text" in line]
+    assert not any("pipe" in name for name in names)
+
+
+async def test_sizes_are_limited_and_what_is_left_is_said(
+    desktop: DesktopEnvironment, log: RunLog
+) -> None:
+    record = await brought(desktop, log, "truncate -s 100G ~/big; echo x >~/x", "big", "x")
+    assert [file.place for file in record.fetched] == ["files/x"]
+    (missed,) = record.missed
+    assert missed.startswith("/home/user/big: 107374182400 bytes")
+
+
+async def test_a_dead_machine_is_said_and_ends_nothing(
+    desktop: DesktopEnvironment, log: RunLog
+) -> None:
+    task = Task(id="t", instruction="x", results=("~/a.txt", "~/b.txt"))
+    found = Results(task, desktop, log)
+    await found.mark()
+    os.kill(desktop.handle["pid"], 9)
+    await found.bring_home()
+    missed = log.manifest.results.missed
+    assert [line.partition(":")[0] for line in missed] == ["~/a.txt", "~/b.txt"]
+
+
+def test_a_resumed_run_still_knows_what_to_bring_home() -> None:
+    task = Task(id="t", instruction="x", results=("~/a.txt",))
+    assert TaskRecord.of(task).task() == task
+
+
+def test_a_run_tells_what_it_made_and_brings_home_what_was_asked_for(tmp_path: Path) -> None:
+    hisa = Command(tmp_path)
+    said = hisa.run("run", TASK)
+    assert "made    /home/user/hi.txt" in said
+    assert "--fetch /home/user/hi.txt" in said
+    told = hisa.json("run", TASK, "--fetch", "~/*.txt", "--fetch", "~/gone")
+    (place,) = told["fetched"]
+    assert Path(place).read_text("utf-8") == "hello"
+    assert Path(place).is_relative_to(told["folder"])
+    assert told["made"] == ["/home/user/hi.txt"]
+    assert told["missed"] == ["~/gone: not there"]
+
+
+def test_the_results_of_a_task_file_come_home(tmp_path: Path) -> None:
+    hisa = Command(tmp_path)
+    task = tmp_path / "my task.yaml"
+    task.write_text(f"instruction: {json.dumps(TASK)}\nresults: [~/hi.txt]\n", "utf-8")
+    told = hisa.json("run", str(task))
+    assert [Path(place).name for place in told["fetched"]] == ["hi.txt"]
+
+
+def test_a_run_that_does_not_succeed_brings_home_too(tmp_path: Path) -> None:
+    hisa = Command(tmp_path)
+    told = hisa.json("run", TASK, "--max-steps", "1", "--fetch", "/etc/hostname", code=1)
+    assert told["status"] == "max_steps"
+    assert [Path(place).read_text("utf-8") for place in told["fetched"]] == ["desktop\n"]

@@ -1,0 +1,158 @@
+"""The scripts that install system packages, with the programs they call played by others."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SWITCH = "proc/sys/kernel/apparmor_restrict_unprivileged_userns"
+EXTRA = "usr/share/apparmor/extra-profiles/bwrap-userns-restrict"
+PROFILE = "etc/apparmor.d/bwrap-userns-restrict"
+TOOLS = ["basename", "cat", "cp", "dirname", "env", "grep", "mkdir", "mktemp", "rm", "sh", "touch"]
+LOCKED = "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 7 (apt-get)"
+
+
+class System:
+    """A machine on which ``apt-get`` and what it brings are scripts that write down their calls."""
+
+    def __init__(self, folder: Path, *, name: str = "ubuntu", restricted: bool = True) -> None:
+        self.folder = folder
+        self.calls = folder / "calls"
+        (folder / "bin").mkdir(parents=True)
+        self.put("etc/os-release", f"ID={name}\n")
+        self.put(SWITCH, "1\n" if restricted else "0\n")
+        (folder / "etc/apparmor.d").mkdir()
+        for tool in TOOLS:
+            (folder / "bin" / tool).symlink_to(str(shutil.which(tool)))
+        self.play("dpkg-query", "printf installed")
+        self.play("sleep", "")
+        self.play("id", "echo 1000")
+        self.play("sudo", 'exec "$@"')
+        self.play("apparmor_parser", f"touch {folder}/loaded")
+        refused = "echo 'bwrap: setting up uid map: Permission denied' >&2; exit 1"
+        self.play("bwrap", f"[ -e {folder}/loaded ] || {{ {refused}; }}")
+
+    def put(self, path: str, text: str) -> None:
+        """A file of the machine."""
+        place = self.folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, "utf-8")
+
+    def play(self, name: str, body: str) -> None:
+        """A program that writes its call down and does this."""
+        path = self.folder / "bin" / name
+        path.write_text(f'#!/bin/sh\necho "{name} $*" >>"{self.calls}"\n{body}\n', "utf-8")
+        path.chmod(0o755)
+
+    def run(self, *arguments: str, code: int = 0) -> str:
+        """What ``install-system.sh`` says there."""
+        environ = {**os.environ, "HISA_ROOT": str(self.folder)}
+        environ["PATH"] = f"{self.folder}/bin"
+        done = subprocess.run(
+            ["/bin/sh", str(ROOT / "scripts" / "install-system.sh"), *arguments],
+            env=environ, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    def called(self, name: str) -> list[str]:
+        """Calls of a program, in order."""
+        lines = self.calls.read_text("utf-8").splitlines() if self.calls.exists() else []
+        return [line for line in lines if line.split()[0] == name]
+
+
+def test_ubuntus_profile_is_loaded_where_namespaces_are_refused(tmp_path: Path) -> None:
+    system = System(tmp_path / "machine")
+    system.put(EXTRA, "profile bwrap /usr/bin/bwrap {}\n")
+    said = system.run()
+    assert "kernel.apparmor_restrict_unprivileged_userns=1" in said
+    assert "bwrap-userns-restrict" in said
+    assert "bubblewrap can make namespaces now" in said
+    profile = system.folder / PROFILE
+    assert profile.read_text("utf-8") == (system.folder / EXTRA).read_text("utf-8")
+    assert system.called("apparmor_parser") == [f"apparmor_parser -r {profile}"]
+    assert [call.split()[1] for call in system.called("sudo")] == ["cp", "apparmor_parser"]
+
+
+def test_the_package_with_the_profile_is_fetched_where_it_is_not_there(tmp_path: Path) -> None:
+    system = System(tmp_path / "machine")
+    brings = f"mkdir -p {system.folder}/{Path(EXTRA).parent} && echo p >{system.folder}/{EXTRA}"
+    system.play("apt-get", f'case "$*" in *apparmor-profiles*) {brings};; esac')
+    system.run()
+    assert (system.folder / PROFILE).read_text("utf-8") == "p\n"
+
+
+def test_a_profile_that_the_release_brings_is_used_as_it_is(tmp_path: Path) -> None:
+    system = System(tmp_path / "machine")
+    system.put(PROFILE, "theirs\n")
+    system.run()
+    assert (system.folder / PROFILE).read_text("utf-8") == "theirs\n"
+    assert not system.called("apt-get")
+
+
+def test_a_profile_that_does_not_help_is_no_success(tmp_path: Path) -> None:
+    system = System(tmp_path / "machine")
+    system.put(PROFILE, "theirs\n")
+    system.play("apparmor_parser", "")
+    assert "still refused" in system.run(code=2)
+
+
+def test_checking_changes_nothing(tmp_path: Path) -> None:
+    system = System(tmp_path / "machine")
+    assert "AppArmor refuses" in system.run("--check", code=1)
+    assert not system.called("sudo")
+
+
+@pytest.mark.parametrize("name", ["debian", "ubuntu"])
+def test_where_nothing_is_refused_no_profile_is_touched(name: str, tmp_path: Path) -> None:
+    system = System(tmp_path / "machine", name=name, restricted=False)
+    assert "AppArmor" not in system.run()
+    assert not system.called("sudo")
+
+
+def test_no_stub_for_a_snap_is_installed_and_another_browser_is_named(tmp_path: Path) -> None:
+    system = System(tmp_path / "machine", restricted=False)
+    packages = system.run("--list").split()
+    assert not [name for name in packages if "chromium" in name]
+    system.play("chromium-browser", "exit 1")
+    assert "ppa:xtradeb/apps" in system.run()
+    system.play("google-chrome", "exit 0")
+    assert "ppa:xtradeb/apps" not in system.run()
+    assert "chromium" in System(tmp_path / "other", name="debian").run("--list").split()
+
+
+def test_the_demo_says_how_the_command_gets_on_the_path(tmp_path: Path) -> None:
+    for name, text in (("hisa", "#!/bin/sh\n"), ("activate", "export HISA_IS_HERE=yes\n")):
+        (tmp_path / name).write_text(text, "utf-8")
+        (tmp_path / name).chmod(0o755)
+    environ = {**os.environ, "HISA": str(tmp_path / "hisa")}
+    line = ["bash", str(ROOT / "scripts" / "demo.sh")]
+    said = subprocess.run(line, env=environ, capture_output=True, text=True, check=True).stdout
+    (command,) = [each.strip() for each in said.splitlines() if each.strip().startswith(". ")]
+    done = subprocess.run(["sh", "-c", f"{command} && echo $HISA_IS_HERE"],
+                          capture_output=True, text=True, check=True)  # fmt: skip
+    assert done.stdout == "yes\n"
+
+
+def test_another_package_manager_is_waited_for(tmp_path: Path) -> None:
+    system = System(tmp_path / "machine", name="debian", restricted=False)
+    system.play("dpkg-query", "exit 1")
+    tries = f'n=$(grep -c "^apt-get update" {system.calls}); [ $n -gt 2 ] || [ "$1" != update ]'
+    system.play("apt-get", f"{tries} && exit 0; echo '{LOCKED}' >&2; exit 100")
+    said = system.run()
+    assert said.count("another package manager is at work") == 2
+    assert "waiting" in said
+    assert len(system.called("apt-get")) == 4  # three updates, one install
+
+
+def test_any_other_failure_of_the_package_manager_is_said_at_once(tmp_path: Path) -> None:
+    system = System(tmp_path / "machine", name="debian", restricted=False)
+    system.play("dpkg-query", "exit 1")
+    system.play("apt-get", "echo 'E: Unable to locate package xvfb' >&2; exit 100")
+    assert "Unable to locate package" in system.run(code=2)
+    assert len(system.called("apt-get")) == 1
