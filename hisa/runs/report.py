@@ -143,6 +143,8 @@ def _template() -> jinja2.Template:
         "score": wording.score,
         "score_tone": wording.score_tone,
         "tone": wording.tone,
+        "verdict_tone": wording.verdict_tone,
+        "verdict_words": wording.verdict_words,
         "total_money": wording.total_money,
     }
     return environment.get_template("report.html.j2")

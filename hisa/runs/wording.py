@@ -8,6 +8,7 @@ from hisa.endings import ScoreState
 from hisa.events import Fingerprinted
 from hisa.models.ledger import Totals
 from hisa.safetext import safe_line, safe_text
+from hisa.verdicts import VERDICT_WORDS, StepVerdict
 
 __all__ = [
     "clock",
@@ -22,6 +23,8 @@ __all__ = [
     "start",
     "tone",
     "total_money",
+    "verdict_tone",
+    "verdict_words",
 ]
 
 _TONES = {
@@ -36,6 +39,12 @@ _TONES = {
     "defect": "bad",
     "running": "live",
     "unfinished": "warn",
+}
+_VERDICT_TONES: dict[StepVerdict, str] = {
+    "succeeded": "good",
+    "no_change": "warn",
+    "unexpected": "bad",
+    "failed": "bad",
 }
 _SCORE_STATES: dict[ScoreState, str] = {
     "scored": "scored",
@@ -60,6 +69,16 @@ def score_tone(state: ScoreState, success: bool) -> str:
     if state == "scored":
         return "good" if success else "bad"
     return "bad" if state == "score_failed" else "calm"
+
+
+def verdict_tone(verdict: StepVerdict | None) -> str:
+    """How the verdict on a step is coloured."""
+    return "calm" if verdict is None else _VERDICT_TONES[verdict]
+
+
+def verdict_words(verdict: StepVerdict) -> str:
+    """``succeeded``, ``no visible change``, ``unexpected`` or ``failed``."""
+    return VERDICT_WORDS[verdict].rstrip(".").lower()
 
 
 def count(number: int) -> str:
