@@ -11,7 +11,7 @@ StepVerdict = Literal["succeeded", "no_change", "unexpected", "failed"]
 """What was seen of a step.
 
 * ``succeeded``: the effect that was intended was seen, or reported by the tool.
-* ``no_change``: nothing was seen to change, neither pixels nor the field with the focus.
+* ``no_change``: no pixel changed, nor was the field with the focus seen to change.
 * ``unexpected``: something else than intended was seen: a message, a window that is gone.
 * ``failed``: the tool reported a failure, or the intended effect was seen not to come.
 """
