@@ -144,6 +144,7 @@ def _template() -> jinja2.Template:
         "score_tone": wording.score_tone,
         "tone": wording.tone,
         "total_money": wording.total_money,
+        "verdict_tone": wording.verdict_tone,
     }
     return environment.get_template("report.html.j2")
 

@@ -8,8 +8,10 @@ from hisa.endings import ScoreState
 from hisa.events import Fingerprinted
 from hisa.models.ledger import Totals
 from hisa.safetext import safe_line, safe_text
+from hisa.verdicts import StepVerdict
 
 __all__ = [
+    "STYLES",
     "clock",
     "count",
     "duration",
@@ -22,7 +24,11 @@ __all__ = [
     "start",
     "tone",
     "total_money",
+    "verdict_tone",
 ]
+
+STYLES = {"good": "green", "calm": "default", "warn": "yellow", "bad": "red", "live": "blue"}
+"""How a tone looks in a terminal."""
 
 _TONES = {
     "succeeded": "good",
@@ -48,6 +54,13 @@ _SCORE_STATES: dict[ScoreState, str] = {
 def tone(status: str) -> str:
     """How a status is coloured: good, calm, warn, bad or live."""
     return _TONES.get(status, "calm")
+
+
+def verdict_tone(verdict: StepVerdict | None) -> str:
+    """How a step's result is coloured: bad where it failed, good only where it was seen to work."""
+    if verdict is None:
+        return "calm"
+    return {"succeeded": "good", "failed": "bad"}.get(verdict, "warn")
 
 
 def score(state: ScoreState, value: float | None) -> str:
