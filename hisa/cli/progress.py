@@ -95,8 +95,8 @@ class Progress:
                 self._line("context", f"refined: {event.text}", "dim")
             case Induced():
                 old = f" (replaces {event.superseded})" if event.superseded else ""
-                how = "confirmed" if event.confirmed else "learned"
-                self._line(how, f"{event.kind}: {event.lesson}{old}", "cyan")
+                again = "again, " if event.confirmed else ""
+                self._line("learned", f"{again}{event.kind}: {event.lesson}{old}", "cyan")
             case RunResumed():
                 self._line("resumed", f"desktop {event.desktop} {event.detail}", "cyan")
             case Noted():

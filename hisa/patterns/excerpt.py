@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from hisa.models.tokens import estimate_tokens
-from hisa.verdicts import VERDICT_WORDS, StepVerdict, split_verdict
+from hisa.verdicts import StepVerdict, split_verdict, verdict_words
 
 __all__ = ["STEPS_TOKENS", "excerpt", "step_numbers", "verdict"]
 
@@ -33,10 +33,6 @@ def step_numbers(lines: Sequence[str]) -> dict[int, str]:
 def verdict(line: str) -> StepVerdict | None:
     """How a step ended; None where its line does not tell."""
     return split_verdict(line.rpartition(" | Result: ")[2])[0]
-
-
-def _words(verdict: StepVerdict | None) -> str:
-    return VERDICT_WORDS[verdict].rstrip(".").lower() if verdict else "without a verdict"
 
 
 def _flat(line: str) -> str:
@@ -86,5 +82,6 @@ def _with_gaps(lines: Sequence[str], kept: set[int]) -> list[str]:
                 gap = Counter()
             shown += [line] if place < len(lines) else []
         else:
-            gap[_words(verdict(line))] += 1
+            ended = verdict(line)
+            gap[verdict_words(ended) if ended else "without a verdict"] += 1
     return shown

@@ -122,8 +122,7 @@ def _steps(run: Run, width: int) -> list[Text]:
     rows: list[tuple[str | Text, ...]] = []
     for record in run.steps:
         result = record.abstracted.result if record.abstracted else _state(record)
-        verdict = record.abstracted.verdict if record.abstracted else None
-        style = wording.STYLES[wording.verdict_tone(verdict)]
+        style = wording.STYLES[wording.verdict_tone(record.verdict)]
         rows.append(
             (
                 str(record.number),
@@ -249,7 +248,7 @@ def _step_row(record: StepRecord) -> dict[str, Any]:
         "description": planned.description if planned else "",
         "ok": acted.ok if acted else None,
         "result": record.abstracted.result if record.abstracted else "",
-        "verdict": record.abstracted.verdict if record.abstracted else None,
+        "verdict": record.verdict,
         "roi": record.abstracted.roi if record.abstracted else None,
         "before": record.before.image if record.before else None,
         "after": record.after.image if record.after else None,

@@ -43,6 +43,12 @@ _TONES = {
     "running": "live",
     "unfinished": "warn",
 }
+_VERDICT_TONES: dict[StepVerdict, str] = {
+    "succeeded": "good",
+    "no_change": "warn",
+    "unexpected": "bad",
+    "failed": "bad",
+}
 _SCORE_STATES: dict[ScoreState, str] = {
     "scored": "scored",
     "no_check": "no check",
@@ -56,13 +62,6 @@ def tone(status: str) -> str:
     return _TONES.get(status, "calm")
 
 
-def verdict_tone(verdict: StepVerdict | None) -> str:
-    """How a step's result is coloured: bad where it failed, good only where it was seen to work."""
-    if verdict is None:
-        return "calm"
-    return {"succeeded": "good", "failed": "bad"}.get(verdict, "warn")
-
-
 def score(state: ScoreState, value: float | None) -> str:
     """``score 0.50``; without one ``no check``, ``check failed`` or ``not scored``."""
     return f"score {value:.2f}" if value is not None else _SCORE_STATES[state]
@@ -73,6 +72,11 @@ def score_tone(state: ScoreState, success: bool) -> str:
     if state == "scored":
         return "good" if success else "bad"
     return "bad" if state == "score_failed" else "calm"
+
+
+def verdict_tone(verdict: StepVerdict | None) -> str:
+    """How the verdict on a step is coloured."""
+    return "calm" if verdict is None else _VERDICT_TONES[verdict]
 
 
 def count(number: int) -> str:

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from hisa.cli.progress import Progress
 from hisa.errors import UsageError
-from hisa.events import Abstracted, StepFinished
+from hisa.events import Abstracted, Acted, Planned, StepFinished
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
@@ -107,7 +107,7 @@ def test_the_page_says_what_happened(source: str, words: str) -> None:
 
 @pytest.mark.parametrize(
     ("verdict", "tone"),
-    [("succeeded", "good"), ("no_change", "warn"), ("unexpected", "warn"), ("failed", "bad")],
+    [("succeeded", "good"), ("no_change", "warn"), ("unexpected", "bad"), ("failed", "bad")],
 )
 def test_a_result_is_coloured_by_its_verdict_everywhere(
     tmp_path: Path, verdict: StepVerdict, tone: str
@@ -141,6 +141,29 @@ def test_an_unfinished_run_has_a_page_too(tmp_path: Path) -> None:
     assert "unfinished" in page
     assert "hisa runs resume" in page
     assert "in flight" in page
+
+
+@pytest.mark.parametrize(
+    ("result", "ok", "chip"),
+    [
+        ("Succeeded. The menu is open.", True, 'good">succeeded'),
+        ("No visible change.", True, 'warn">no visible change'),
+        ("Unexpected. A message says: Disk full.", True, 'bad">unexpected'),
+        ("Failed. It did not open.", True, 'bad">failed'),
+        ("Succeeded. The menu is open.", False, 'bad">failed'),
+    ],
+)
+def test_a_step_is_marked_by_what_was_seen_of_it(
+    tmp_path: Path, result: str, ok: bool, chip: str
+) -> None:
+    with RunLog.create(tmp_path, Task("t", "Open the menu.")) as log:
+        log.step = 1
+        log.emit(Planned(thought="On.", tool="gui_action", input="pyautogui.press('f10')"))
+        log.emit(Acted(tool="gui_action", input="pyautogui.press('f10')", ok=ok))
+        log.emit(Abstracted(line=f"Step 1 | Result: {result}", result=result))
+        log.emit(StepFinished())
+    page = render_report(load_run(log.folder))
+    assert re.findall(r'<span class="chip (\w+">[a-z ]+)</span>', page) == [chip]
 
 
 def test_a_run_without_steps_has_a_page_too(tmp_path: Path) -> None:
