@@ -26,14 +26,12 @@ from hisa.events import (
     StepFinished,
 )
 from hisa.models.ledger import Ledger, Totals
+from hisa.runs.wording import STYLES, verdict_tone
 from hisa.safetext import safe_line
-from hisa.verdicts import StepVerdict
 
 __all__ = ["Progress"]
 
 _WIDTH = 400
-_COLOURS: dict[StepVerdict | None, str] = {"succeeded": "green", "failed": "red"}
-"""Colour of a result by its verdict; any other is yellow."""
 
 
 def _flat(value: Any) -> str:
@@ -62,7 +60,7 @@ class Progress:
             case Planned():
                 self._planned(event)
             case Abstracted():
-                self._line("result", event.result, _COLOURS.get(event.verdict, "yellow"))
+                self._line("result", event.result, STYLES[verdict_tone(event.verdict)])
             case ModelCalled():
                 self.count(event)
             case StepFinished():

@@ -26,6 +26,7 @@ from hisa.runs.private import write_private
 from hisa.runs.read import Run
 from hisa.runs.steps import StepRecord
 from hisa.runs.templates import templates
+from hisa.verdicts import verdict_words
 
 if TYPE_CHECKING:
     import jinja2
@@ -143,9 +144,9 @@ def _template() -> jinja2.Template:
         "score": wording.score,
         "score_tone": wording.score_tone,
         "tone": wording.tone,
-        "verdict_tone": wording.verdict_tone,
-        "verdict_words": wording.verdict_words,
         "total_money": wording.total_money,
+        "verdict_tone": wording.verdict_tone,
+        "verdict_words": verdict_words,
     }
     return environment.get_template("report.html.j2")
 

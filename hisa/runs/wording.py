@@ -8,9 +8,10 @@ from hisa.endings import ScoreState
 from hisa.events import Fingerprinted
 from hisa.models.ledger import Totals
 from hisa.safetext import safe_line, safe_text
-from hisa.verdicts import VERDICT_WORDS, StepVerdict
+from hisa.verdicts import StepVerdict
 
 __all__ = [
+    "STYLES",
     "clock",
     "count",
     "duration",
@@ -24,8 +25,10 @@ __all__ = [
     "tone",
     "total_money",
     "verdict_tone",
-    "verdict_words",
 ]
+
+STYLES = {"good": "green", "calm": "default", "warn": "yellow", "bad": "red", "live": "blue"}
+"""How a tone looks in a terminal."""
 
 _TONES = {
     "succeeded": "good",
@@ -74,11 +77,6 @@ def score_tone(state: ScoreState, success: bool) -> str:
 def verdict_tone(verdict: StepVerdict | None) -> str:
     """How the verdict on a step is coloured."""
     return "calm" if verdict is None else _VERDICT_TONES[verdict]
-
-
-def verdict_words(verdict: StepVerdict) -> str:
-    """``succeeded``, ``no visible change``, ``unexpected`` or ``failed``."""
-    return VERDICT_WORDS[verdict].rstrip(".").lower()
 
 
 def count(number: int) -> str:
