@@ -39,6 +39,11 @@ class _Ending:
     message: str = ""
 
 
+def _ending(outcome: Outcome | None) -> _Ending | None:
+    """The end of a run whose last step came to that; None where it goes on."""
+    return _Ending(outcome.ends, outcome.output) if outcome and outcome.ends else None
+
+
 class Agent:
     """Runs tasks on a computer.
 
@@ -214,11 +219,6 @@ class Agent:
         finally:
             seconds = time.monotonic() - started
             self._seconds[name] = self._seconds.get(name, 0.0) + seconds
-
-
-def _ending(outcome: Outcome | None) -> _Ending | None:
-    """The end of a run whose last step came to that; None where it goes on."""
-    return _Ending(outcome.ends, outcome.output) if outcome and outcome.ends else None
 
 
 def _now() -> float:
