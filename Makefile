@@ -30,8 +30,8 @@ format: $(VENV)/.dev  ## put every file into the house format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/.dev  ## print the speed benchmarks as ratios
-	@for each in roi guest patterns loop tokens png importtime; do $(BIN)/python -m benchmarks.$$each || exit 1; echo; done
+bench: $(VENV)/.dev  ## print the benchmarks, with their goals
+	@for each in roi guest patterns loop own_time first_act tokens png importtime "looking looks -n 20"; do $(BIN)/python -m benchmarks.$$each || exit 1; echo; done
 
 fuzz: $(VENV)/.dev  ## feed a million hostile replies to the action parser
 	HISA_FUZZ_CASES=1000000 $(BIN)/python -m pytest tests/test_actions.py -k fuzz

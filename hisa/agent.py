@@ -39,6 +39,11 @@ class _Ending:
     message: str = ""
 
 
+def _ending(outcome: Outcome | None) -> _Ending | None:
+    """The end of a run whose last step came to that; None where it goes on."""
+    return _Ending(outcome.ends, outcome.output) if outcome and outcome.ends else None
+
+
 class Agent:
     """Runs tasks on a computer.
 
@@ -81,6 +86,7 @@ class Agent:
         task: Task,
         *,
         done: int = 0,
+        ended: Outcome | None = None,
         on_result: Callable[[Result], object] = lambda _: None,
     ) -> Result:
         """Run a task to its end and score it, tell the result, then learn from the run.
@@ -89,6 +95,7 @@ class Agent:
             task: what to do.
             done: steps already done, where a run goes on: the desktop and the state are as
                 they were after that step.
+            ended: what the last of them came to, where that ends the run: it is only scored.
             on_result: gets the result before anything is learned, which can take long.
 
         Raises:
@@ -96,16 +103,16 @@ class Agent:
             Exception: a defect, or an `OperatorError` that no exit status stands for; the log
                 has the traceback and an end.
         """
-        result = await self.perform(task, done=done)
+        result = await self.perform(task, done=done, ended=ended)
         on_result(result)
         await self.learn(result)
         return result
 
-    async def perform(self, task: Task, *, done: int = 0) -> Result:
+    async def perform(self, task: Task, *, done: int = 0, ended: Outcome | None = None) -> Result:
         """`run` without learning."""
         self._task = task
         try:
-            ending = await self._episode(done)
+            ending = _ending(ended) or await self._episode(done)
         except asyncio.CancelledError:
             uncancel()
             ending = _Ending("stopped", "stopped by a person")
@@ -135,8 +142,8 @@ class Agent:
         for number in range(done + 1, self.max_steps + 1):
             self.log.step = number
             observation, outcome = await self.step(self._task, observation)
-            if outcome.ends:
-                return _Ending(outcome.ends, outcome.output)
+            if ending := _ending(outcome):
+                return ending
         return _Ending("max_steps", f"{self.max_steps} steps without termination")
 
     async def step(self, task: Task, before: Observation) -> tuple[Observation, Outcome]:

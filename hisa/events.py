@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
-from hisa.endings import ScoreState
+from hisa.endings import ExitStatus, ScoreState
 from hisa.verdicts import StepVerdict, split_verdict
 
 __all__ = [
@@ -322,6 +322,8 @@ class Acted(_Event):
     error: str = ""
     exit_code: int | None = None
     seconds: float = 0.0
+    ends: ExitStatus | None = None
+    """How the run ended, where this was the agent's word that it does."""
 
 
 class Abstracted(_Event):

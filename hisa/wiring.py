@@ -32,6 +32,7 @@ from hisa.protocols import (
     Model,
     ModelReply,
     ModelRequest,
+    Outcome,
     Role,
     Scorer,
     Task,
@@ -60,6 +61,8 @@ class Workshop:
     """Events of complete steps so far, where a run goes on; the state is rebuilt from them."""
     calls: Sequence[ModelCalled] = ()
     """Model calls paid for so far."""
+    ended: Outcome | None = None
+    """What the last step came to, where that ended the run: `Agent.run` takes it."""
 
 
 def emitter(log: RunLog, listeners: Sequence[Listener]) -> Emit:

@@ -37,7 +37,8 @@ from hisa.events import (
 )
 from hisa.models.fakes import FunctionModel, ScriptedModel
 from hisa.observation import Observation
-from hisa.protocols import Advice, Environment, Pattern, PatternHit, Scoring, Taken, Task
+from hisa.protocols import Advice, Environment, Outcome, Pattern, PatternHit, Scoring, Taken, Task
+from hisa.runs.log import RunLog
 from hisa.runs.read import Run, load_run
 from hisa.runs.resume import resume_point
 from tests.bench import Bench, click, done, say
@@ -341,6 +342,30 @@ async def test_a_person_who_stops_scoring_leaves_no_score(tmp_path: Path) -> Non
     assert (result.status, result.score_state) == ("stopped", "unscored")
     assert (run.status, run.score_state, ends(run)) == ("stopped", "unscored", ["stopped"])
     assert (memory.induced, memory.credited) == ([], [])
+
+
+async def test_a_run_that_was_stopped_at_its_score_is_only_scored_when_it_goes_on(
+    tmp_path: Path,
+) -> None:
+    environment = Slow()
+    bench = Bench(tmp_path, ScriptedModel(ADA), environment=environment)
+    bench.task = WON
+    work = asyncio.create_task(bench.run())
+    await environment.reading.wait()
+    work.cancel()
+    _, run = await work
+    point = resume_point(run)
+    assert (point.step, point.ended) == (3, Outcome(ok=True, output="All done.", ends="succeeded"))
+    environment._stuck = False
+    looked = len(environment.looked)
+    with RunLog.reopen(run.folder) as bench.agent.log:
+        result = await bench.agent.run(bench.task, done=point.step, ended=point.ended)
+    assert (result.status, result.message, result.score) == ("succeeded", "All done.", 1.0)
+    assert result.steps == 3
+    assert len(environment.looked) == looked, "nothing is looked at for a planner"
+    again = load_run(run.folder)
+    assert [record.number for record in again.steps] == [1, 2, 3]
+    assert (again.status, again.score) == ("succeeded", 1.0)
 
 
 async def test_the_desktop_is_settled_after_the_last_act_and_before_it_is_scored(

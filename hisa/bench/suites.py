@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hisa.bench.records import PlannedTask
 from hisa.errors import OperatorError, UsageError
-from hisa.tasks.extras import TASKS_EXTRA
+from hisa.parts import install_command
 from hisa.tasks.files import MINIWOB, load_task
 from hisa.tasks.miniwob import pages
 from hisa.tasks.problems import problems as lacking
@@ -91,8 +91,9 @@ def open_suite(name: str, only: Iterable[str] = ()) -> Suite:
 
 def _fix(suite: Suite, reasons: Iterable[str]) -> str:
     """The command that adds scoring's libraries where one is missing; else what lists the rest."""
-    if any(TASKS_EXTRA in reason for reason in reasons):
-        return TASKS_EXTRA
+    command = install_command("tasks")
+    if any(command in reason for reason in reasons):
+        return command
     return list_command(suite, left_out=True) if suite.problems else f"ls {suite.name[4:]}"
 
 

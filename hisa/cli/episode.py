@@ -77,7 +77,8 @@ async def guarded(
 ) -> Result:
     """Run with Ctrl-C and SIGTERM meaning "stop and keep everything"."""
     async with open_agent(settings, task, log, workshop) as agent:
-        work = asyncio.create_task(agent.run(task, done=log.step, on_result=on_result))
+        run = agent.run(task, done=log.step, ended=workshop.ended, on_result=on_result)
+        work = asyncio.create_task(run)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, work.cancel)

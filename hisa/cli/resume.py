@@ -37,7 +37,8 @@ def resume(
 
     The agent's state is rebuilt from the log. The desktop is found again where it still runs (a
     stopped or killed run leaves it up for 15 minutes); else a fresh one is brought to the same
-    place by replaying what was done, without asking a model.
+    place by replaying what was done, without asking a model. A run whose last step ended it is
+    only scored.
 
     \b
     hisa runs resume
@@ -66,7 +67,8 @@ def resume(
     for event in run.events:
         progress.count(event)
     with RunLog.reopen(run.folder) as log:
-        console.print(f"run {log.id}: going on after step {point.step}")
+        rest = "only to be scored" if point.ended else "going on"
+        console.print(f"run {log.id}: {rest} after step {point.step}")
         answer = Answer(log, console, progress, as_json=as_json, report=True)
         _go_on(earlier, answer, point, progress)
     return answer.close()
@@ -119,5 +121,6 @@ def _go_on(settings: Settings, answer: Answer, point: ResumePoint, listener: Lis
         listeners=[listener],
         events=point.events,
         calls=point.calls,
+        ended=point.ended,
     )
     asyncio.run(at_desk(settings, point.task, desk=desk, workshop=workshop, answer=answer))

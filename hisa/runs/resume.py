@@ -8,7 +8,7 @@ from typing import Any
 
 from hisa.errors import UsageError
 from hisa.events import Acted, Event, ModelCalled, RunResumed, StepFinished
-from hisa.protocols import Task
+from hisa.protocols import Outcome, Task
 from hisa.redact import REDACTED, holds_redacted
 from hisa.runs.encode import is_cut
 from hisa.runs.read import Run
@@ -56,6 +56,8 @@ class ResumePoint:
     calls: tuple[ModelCalled, ...]
     desktop: Mapping[str, Any]
     in_flight: StepRecord | None = None
+    ended: Outcome | None = None
+    """What the last complete step came to, where that ended the run: it has only to be scored."""
 
 
 def resume_point(run: Run) -> ResumePoint:
@@ -72,6 +74,7 @@ def resume_point(run: Run) -> ResumePoint:
         calls=tuple(e for e in run.events if isinstance(e, ModelCalled)),
         desktop=run.manifest.desktop,
         in_flight=in_flight,
+        ended=_ended(records),
     )
 
 
@@ -101,6 +104,14 @@ def without_secrets(point: ResumePoint) -> None:
 def _in_flight(records: tuple[StepRecord, ...]) -> StepRecord | None:
     last = records[-1] if records else None
     return None if last is None or last.finished or last.interrupted else last
+
+
+def _ended(records: tuple[StepRecord, ...]) -> Outcome | None:
+    last = next((record for record in reversed(records) if record.finished is not None), None)
+    acted = None if last is None else last.acted
+    if acted is None or acted.ends is None:
+        return None
+    return Outcome(ok=acted.ok, output=acted.output, ends=acted.ends)
 
 
 def _settled(events: tuple[Event, ...], dropped: set[int]) -> tuple[Event, ...]:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from hisa.errors import CheckFailed, UsageError
+from hisa.parts import install_command
 from hisa.tasks.apart import Exceeded, apart
-from hisa.tasks.extras import TASKS_EXTRA
 from hisa.tasks.limits import OURS, Limits
 from hisa.tasks.metrics import METRICS, call
 from hisa.tasks.metrics.base import BadRules, Options, Score, Unreadable
@@ -27,7 +27,9 @@ def known(name: str) -> bool:
     metric = METRICS.get(name)
     if metric is not None:
         if libraries := metric.missing():
-            raise UsageError(f"metric {name} needs {', '.join(libraries)}", fix=TASKS_EXTRA)
+            raise UsageError(
+                f"metric {name} needs {', '.join(libraries)}", fix=install_command("tasks")
+            )
         return True
     if theirs(name) is None:
         raise UsageError(f"no metric {name!r} here")

@@ -8,10 +8,10 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from hisa.errors import UsageError
+from hisa.parts import install_command
 from hisa.protocols import Task
 from hisa.tasks.benchmark import Evaluator, Part, RawStep, evaluator_of, explain
 from hisa.tasks.context import file_name, host_file
-from hisa.tasks.extras import TASKS_EXTRA
 from hisa.tasks.getters import GETTERS
 from hisa.tasks.metrics import METRICS
 from hisa.tasks.own import Check, SetupStep
@@ -111,7 +111,8 @@ def _part(task: Task, part: Part) -> Iterator[str]:
         yield from _their_metric(part.func)
     else:
         if libraries := metric.missing():
-            yield f"metric {part.func} needs {', '.join(libraries)}: {TASKS_EXTRA}"
+            command = install_command("tasks")
+            yield f"metric {part.func} needs {', '.join(libraries)}: {command}"
         if metric.check is not None:
             yield from metric.check(part.expected or {}, part.options)
     if part.result is None:

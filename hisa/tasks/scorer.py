@@ -20,6 +20,7 @@ from hisa.errors import (
     UsageError,
 )
 from hisa.events import Emit, Instructed
+from hisa.parts import install_command
 from hisa.protocols import Environment, ExitStatus, Scoring, Task
 from hisa.tasks import own
 from hisa.tasks.benchmark import RawStep, explain
@@ -27,7 +28,6 @@ from hisa.tasks.cache import FileCache
 from hisa.tasks.context import Context, Phase
 from hisa.tasks.download import expect_public
 from hisa.tasks.evaluator import evaluate, run_step
-from hisa.tasks.extras import TASKS_EXTRA
 from hisa.tasks.metrics import Unreadable
 from hisa.tasks.needs import expect_apps
 from hisa.tasks.problems import problems, urls
@@ -43,7 +43,8 @@ def must_be_possible(task: Task) -> None:
         UsageError: all that is missing or wrong.
     """
     if lacking := problems(task):
-        fix = TASKS_EXTRA if any(TASKS_EXTRA in one for one in lacking) else ""
+        command = install_command("tasks")
+        fix = command if any(command in one for one in lacking) else ""
         raise UsageError(f"task {task.id!r} cannot be run here: {'; '.join(lacking)}", fix=fix)
 
 

@@ -100,6 +100,7 @@ class ToolRegistry:
                 error=outcome.error,
                 exit_code=outcome.exit_code,
                 seconds=outcome.seconds,
+                ends=outcome.ends,
             )
         )
         return outcome

@@ -22,7 +22,7 @@ from hisa.environments import stock_guest
 from hisa.environments.fake import FakeEnvironment
 from hisa.environments.stock_guest import StockGuest
 from hisa.errors import ConfigError, EnvironmentFailed, ModelUnavailable
-from hisa.events import Failed, RunFinished
+from hisa.events import Failed, Planned, RunFinished
 from hisa.models.faulty import FakeServer, Fault, Line, Received
 from hisa.observation import Observation
 from hisa.runs.log import RunLog
@@ -51,6 +51,22 @@ def test_a_guest_that_dies_while_it_is_scored_is_a_broken_machine(tmp_path: Path
     assert run.last_step == 4, "the agent was through"
     (failed,) = [event for event in run.events if isinstance(event, Failed)]
     assert failed.where == "scoring"
+
+
+def test_a_run_that_ended_and_was_not_scored_is_only_scored_when_it_goes_on(
+    tmp_path: Path,
+) -> None:
+    faults = {"/file": [stock_guest.Fault("reset", stays=True)]}
+    with StockGuest(faults) as guest:
+        _, run = run_form(tmp_path, guest, code=3)
+        guest._faults.clear()
+        command = hisa(tmp_path)
+        said = command.run("runs", "resume", run.id)
+        assert "only to be scored after step 4" in said
+    again = load_run(run.folder)
+    assert (again.status, again.score, again.last_step) == ("succeeded", 1.0, 4)
+    planned = [event for event in again.events if isinstance(event, Planned)]
+    assert len(planned) == 4
 
 
 LEARNING = "# Pattern induction"

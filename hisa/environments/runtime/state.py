@@ -23,7 +23,7 @@ from typing import Any
 
 from hisa.environments.runtime.warden import Held, children, first_inside, held, written
 from hisa.errors import EnvironmentFailed
-from hisa.patience import patience
+from hisa.patience import Deadline
 
 __all__ = [
     "Handle",
@@ -139,8 +139,8 @@ def end(handle: Handle, *, seconds: float = 5.0) -> None:
     for number in (signal.SIGTERM, signal.SIGKILL):
         if is_alive(handle):
             _send(handle.pid, number)
-        deadline = time.monotonic() + patience(seconds)
-        while is_alive(handle) and time.monotonic() < deadline:
+        deadline = Deadline(seconds)
+        while is_alive(handle) and not deadline.passed:
             time.sleep(0.005)
     shutil.rmtree(handle.folder, ignore_errors=True)
 
