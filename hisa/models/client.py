@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import ssl
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -200,10 +199,11 @@ def _open_client(endpoint: Endpoint) -> httpx.AsyncClient:
     """A client that never retries by itself: retries are visible events."""
     import httpx
 
-    # Reading the certificates takes a tenth of a second. Without them every TLS server is refused.
-    plain = endpoint.url.startswith("http://")
-    return httpx.AsyncClient(
-        # A proxy of the environment is for the outside, never for a server next door.
-        trust_env=not endpoint.local,
-        verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain and endpoint.local else True,
-    )
+    from hisa.nearby import NearbyTransport
+
+    # A proxy of the environment is for the outside, never for a server next door.
+    if not endpoint.local:
+        return httpx.AsyncClient()
+    if endpoint.url.startswith("http://"):
+        return httpx.AsyncClient(transport=NearbyTransport(), trust_env=False)
+    return httpx.AsyncClient(trust_env=False)
