@@ -72,7 +72,10 @@ class OpenAIModel:
         Raises:
             TryFailed: with its kind; the text of an empty answer is empty and no failure here.
         """
-        body = await asyncio.to_thread(self._body, request)
+        if all(image.is_quick for image in request.pictures):
+            body = self._body(request)
+        else:
+            body = await asyncio.to_thread(self._body, request)
         raw = await self._send(body, request)
         try:
             answer = read_answer(raw)
