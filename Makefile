@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-vm check format bench fuzz system clean
+.PHONY: help demo test test-vm check format bench fuzz mutation system clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,11 +36,14 @@ bench: $(VENV)/.dev  ## print the speed benchmarks as ratios
 fuzz: $(VENV)/.dev  ## feed a million hostile replies to the action parser
 	HISA_FUZZ_CASES=1000000 $(BIN)/python -m pytest tests/test_actions.py -k fuzz
 
+mutation: $(VENV)/.mutation  ## change the code in 400 small ways, count what the tests notice (N=0: all)
+	nice -n 5 $(BIN)/python scripts/mutation.py --sample $(or $(N),400)
+
 system:  ## install the system packages (asks for sudo where needed)
 	@bash scripts/install-system.sh
 
 clean:  ## remove what the other targets made, except runs
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache mutants
 
 $(VENV)/.made: scripts/install-system.sh scripts/packages.sh
 	@bash scripts/install-system.sh
@@ -56,4 +59,8 @@ $(VENV)/.core: $(VENV)/.made pyproject.toml
 $(VENV)/.dev: $(VENV)/.core
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	$(BIN)/hisa install --alone osworld miniwob
+	@touch $@
+
+$(VENV)/.mutation: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,mutation]'
 	@touch $@

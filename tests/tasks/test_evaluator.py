@@ -260,7 +260,7 @@ async def test_no_number_is_no_score(tmp_path: Path, verdicts: list[Any]) -> Non
     verdicts[:] = [float("nan")]
     value, why = await score(tmp_path, several("and", "a"))
     assert value is None
-    assert why == "not scored: fuzzy_match gave no number: why nan"
+    assert why == "fuzzy_match gave no number: why nan"
 
 
 async def test_a_metric_without_a_result_of_its_own_is_still_asked(

@@ -64,7 +64,8 @@ class Transport(Protocol):
 
         Args:
             elements: read them too.
-            settle: longest wait for the screen to stop changing, in seconds.
+            settle: longest wait for the screen to stop changing, in seconds on an idle machine; it
+                is stretched by the guest's patience.
             longer: how many times the usual limit elements may take.
         """
         ...
@@ -76,7 +77,7 @@ class Transport(Protocol):
     async def execute(
         self, command: str | Sequence[str], *, timeout: float, limit: int
     ) -> CommandResult:
-        """See `Environment.execute`."""
+        """See `Environment.execute`; a limit beyond the guest's longest becomes that."""
         ...
 
     async def read_file(self, path: str, /, *, limit: int) -> bytes:
