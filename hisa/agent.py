@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hisa.conclusion import Conclusion, uncancel, write_end
 from hisa.errors import ActionRefused, InvalidReply, LogFailed, NotFound
 from hisa.events import Acted, Observed, Recorder, StepFinished
-from hisa.observation import Observation
+from hisa.observation import Observation, Screenshot
 from hisa.protocols import (
     Environment,
     ExitStatus,
@@ -193,7 +193,7 @@ class Agent:
         started = time.monotonic()
         observation = await self.environment.observe(elements=self.elements, settle=self.settle)
         seconds = time.monotonic() - started
-        png = await asyncio.to_thread(lambda: observation.screenshot.png)
+        png = await asyncio.to_thread(_encoded, observation.screenshot)
         active = observation.active
         self.log.emit(
             Observed(
@@ -219,6 +219,11 @@ class Agent:
         finally:
             seconds = time.monotonic() - started
             self._seconds[name] = self._seconds.get(name, 0.0) + seconds
+
+
+def _encoded(picture: Screenshot) -> bytes:
+    """The picture's PNG; its name is known afterwards too, to whoever else writes it down."""
+    return picture.png if picture.sha256 else b""
 
 
 def _now() -> float:

@@ -58,7 +58,7 @@ EVENT_VERSION = 1
 
 
 class _Event(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
     v: int = EVENT_VERSION
     at: float = Field(default_factory=time.time)
     """Seconds since 1970."""
@@ -103,7 +103,7 @@ class Noted(_Event):
 class PatternUse(BaseModel):
     """A pattern that was retrieved, with its cosine similarity."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
     id: str
     kind: str
     lesson: str
@@ -145,7 +145,7 @@ class Observed(_Event):
 class StartFile(BaseModel):
     """A file that was there when a task began; ``size`` in bytes."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
     path: str
     size: int
     sha256: str = ""
@@ -181,7 +181,7 @@ class Said(BaseModel):
     ``text`` is left out where the same turn was logged before in this run: ``sha256`` finds it.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
     role: str
     sha256: str
     text: str | None = None
@@ -255,7 +255,7 @@ class Planned(_Event):
 class PlaceFound(BaseModel):
     """A placeholder and where it was found, in image pixels."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
     description: str
     x: float
     y: float
@@ -471,7 +471,7 @@ Event = Annotated[
     Field(discriminator="type"),
 ]
 
-event_adapter: TypeAdapter[Event] = TypeAdapter(Event)
+event_adapter: TypeAdapter[Event] = TypeAdapter(Event, config=ConfigDict(defer_build=True))
 """Reads one event from JSON; raises `pydantic.ValidationError` on an unknown type."""
 
 

@@ -19,6 +19,10 @@ DEFAULT_IMAGE_LIMIT = Size(1280, 720)
 """Size of the image that models see (HiSA, section 4.3)."""
 
 
+_QUICK = 1 << 16
+"""Pixels that are encoded in a fraction of a millisecond."""
+
+
 class Screenshot:
     """An RGB picture of the screen; encoded and hashed once, when first asked for.
 
@@ -60,9 +64,10 @@ class Screenshot:
         return hashlib.sha256(self.png).hexdigest()
 
     @property
-    def is_named(self) -> bool:
-        """Whether ``sha256`` is known, so that asking for it takes no time."""
-        return "sha256" in self.__dict__
+    def is_quick(self) -> bool:
+        """Whether ``png`` and ``sha256`` are there, or come faster than a thread would begin."""
+        known = "sha256" in self.__dict__
+        return known or self.pixels.width * self.pixels.height <= _QUICK
 
     def crop(self, box: Box) -> Screenshot:
         """The part inside an image-space or screen-space box given in this picture's pixels."""

@@ -119,7 +119,12 @@ class ModelRequest:
     @property
     def images(self) -> int:
         """Number of pictures."""
-        return sum(isinstance(p, ImagePart) for m in self.messages for p in m.parts)
+        return len(self.pictures)
+
+    @property
+    def pictures(self) -> list[Screenshot]:
+        """All pictures, in order."""
+        return [p.image for m in self.messages for p in m.parts if isinstance(p, ImagePart)]
 
     @property
     def text(self) -> str:

@@ -11,8 +11,6 @@ from hisa.agent import Agent
 from hisa.conclusion import write_end
 from hisa.config import Settings
 from hisa.environments.confirm import Ask, ConfirmedEnvironment
-from hisa.environments.desktop import DesktopEnvironment
-from hisa.environments.open import open_environment
 from hisa.errors import ConfigError, LogFailed, UsageError
 from hisa.events import Emit, Event, ModelCalled, Noted, RunFinished, RunStarted
 from hisa.geometry import Size
@@ -167,6 +165,8 @@ def _end_of_opening(log: RunLog) -> Iterator[None]:
 async def _opened(
     settings: Settings, task: Task, log: RunLog, workshop: Workshop | None
 ) -> AsyncIterator[Agent]:
+    from hisa.environments.desktop import DesktopEnvironment  # every transport hangs on it
+
     workshop = workshop or Workshop()
     emit = emitter(log, workshop.listeners)
     ledger = Ledger.from_events(workshop.calls)
@@ -236,6 +236,8 @@ async def _environment(
 ) -> Environment:
     if workshop.environment is not None:
         return await workshop.environment()
+    from hisa.environments.open import open_environment
+
     environment = open_environment(settings.environment, image_limit(settings), noting(emit))
     return await stack.enter_async_context(environment)
 

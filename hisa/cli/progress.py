@@ -115,19 +115,25 @@ class Progress:
             self._line("advice", line, "cyan")
 
     def _planned(self, event: Planned) -> None:
-        self._console.print()
-        title = Text(f"step {event.step} of at most {self._max_steps}", style="bold")
-        self._console.print(title)
-        self._line("thought", event.thought)
-        self._line("action", f"{event.tool}  {_flat(event.input)}", "bold")
+        lines = [
+            Text(),
+            Text(f"step {event.step} of at most {self._max_steps}", style="bold"),
+            _labelled("thought", event.thought),
+            _labelled("action", f"{event.tool}  {_flat(event.input)}", "bold"),
+        ]
         if event.description:
-            self._line("target", event.description)
+            lines.append(_labelled("target", event.description))
+        self._console.print(Text("\n").join(lines))  # each printing costs as much as its lines
 
     def count(self, event: Event) -> None:
         """Add a model call to the totals; other events are passed over."""
         self._ledger.add(event)
 
     def _line(self, label: str, value: str, style: str = "") -> None:
-        text = Text(f"  {safe_line(label, 40):<9}", style="dim")
-        text.append(_flat(value), style=style)
-        self._console.print(text)
+        self._console.print(_labelled(label, value, style))
+
+
+def _labelled(label: str, value: str, style: str = "") -> Text:
+    text = Text(f"  {safe_line(label, 40):<9}", style="dim")
+    text.append(_flat(value), style=style)
+    return text

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from hisa.actions import Action
-from hisa.environments.transport import Guest, Look, Transport
+from hisa.environments.transport import Guest, Transport
 from hisa.errors import EnvironmentFailed
-from hisa.geometry import Size
+from hisa.geometry import Size, fit_within
 from hisa.observation import DEFAULT_IMAGE_LIMIT, Observation, Screenshot
 from hisa.protocols import FILE_LIMIT, CommandResult
 
@@ -59,7 +59,9 @@ class GuestEnvironment:
             look = await self._transport.look(elements=elements, settle=settle)
             if elements and not look.complete:
                 look = await self._transport.look(elements=True, settle=settle, longer=_LONGER)
-        screenshot = await asyncio.to_thread(self._fitted, look)
+        screenshot = Screenshot(look.picture)
+        if fit_within(screenshot.size, self._image_limit) != screenshot.size:
+            screenshot = await asyncio.to_thread(screenshot.fitted, self._image_limit)
         return Observation(
             screenshot=screenshot,
             screen=look.screen,
@@ -84,9 +86,6 @@ class GuestEnvironment:
     def _ended(self) -> str:
         """Why the machine was ended from outside; empty where it was not, or nobody knows."""
         return ""
-
-    def _fitted(self, look: Look) -> Screenshot:
-        return Screenshot(look.picture).fitted(self._image_limit)
 
     async def act(self, actions: Sequence[Action], /) -> None:
         """Do the actions, in order, at most once."""

@@ -9,7 +9,7 @@ from hisa.events import Emit
 from hisa.geometry import Point, Size, convert
 from hisa.grounder.common import resolve
 from hisa.grounder.formats import GroundingFormat
-from hisa.observation import Observation
+from hisa.observation import Observation, Screenshot
 from hisa.protocols import GroundedCall, Message, Model, ModelRequest, Place, TextPart, ToolCall
 
 __all__ = ["VisionGrounder"]
@@ -40,7 +40,7 @@ class VisionGrounder:
 
     async def _locate(self, description: str, observation: Observation) -> Place:
         shown, messages = await asyncio.to_thread(
-            self._format.prepare, observation.screenshot, description
+            self._prepared, observation.screenshot, description
         )
         try:
             point = await self._ask(messages, shown)
@@ -51,6 +51,15 @@ class VisionGrounder:
             Point(point.x, point.y, "screen"), "image", screen=shown, image=observation.image
         )
         return Place(description, place, None, self._model.name)
+
+    def _prepared(
+        self, screenshot: Screenshot, description: str
+    ) -> tuple[Size, tuple[Message, ...]]:
+        """The messages, with their pictures encoded: one trip to a thread for all of it."""
+        shown, messages = self._format.prepare(screenshot, description)
+        for picture in ModelRequest("grounder", messages).pictures:
+            picture.sha256  # noqa: B018
+        return shown, messages
 
     async def _ask(self, messages: tuple[Message, ...], size: Size) -> Point:
         """The answer; one that cannot be read is told so and asked for again, once."""

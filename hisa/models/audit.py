@@ -42,7 +42,7 @@ class AuditedModel:
     async def _said(self, message: Message) -> Said:
         text = "\n".join(part.text for part in message.parts if isinstance(part, TextPart))
         pictures = [part.image for part in message.parts if isinstance(part, ImagePart)]
-        if all(image.is_named for image in pictures):  # as the log's own are: no thread for that
+        if all(image.is_quick for image in pictures):  # as the log's own are: no thread for that
             images = tuple(image.sha256 for image in pictures)
         else:
             images = await asyncio.to_thread(lambda: tuple(image.sha256 for image in pictures))

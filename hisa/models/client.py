@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -19,7 +21,6 @@ from hisa.redact import redact
 
 if TYPE_CHECKING:
     import httpx
-    import openai
 
 __all__ = ["OpenAIModel"]
 
@@ -58,11 +59,12 @@ class OpenAIModel:
         self._settings = settings
         self._endpoint = endpoint
         self._wall = wall
-        self._client = _open_client(endpoint, http_client)
+        self._client = http_client or _open_client(endpoint)
+        self._headers = _headers(endpoint)
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._client.close()
+        await self._client.aclose()
 
     async def complete(self, request: ModelRequest, /) -> ModelReply:
         """One try.
@@ -70,7 +72,10 @@ class OpenAIModel:
         Raises:
             TryFailed: with its kind; the text of an empty answer is empty and no failure here.
         """
-        body = await asyncio.to_thread(encode, request, self.profile, self._settings)
+        if all(image.is_quick for image in request.pictures):
+            body = self._body(request)
+        else:
+            body = await asyncio.to_thread(self._body, request)
         raw = await self._send(body, request)
         try:
             answer = read_answer(raw)
@@ -79,48 +84,53 @@ class OpenAIModel:
             raise TryFailed(str(error), kind, status=error.status, fix=self._look()) from None
         return self._reply(request, answer)
 
-    async def _send(self, body: dict[str, Any], request: ModelRequest) -> bytes:
+    def _body(self, request: ModelRequest) -> bytes:
+        body = encode(request, self.profile, self._settings)
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(
+            "utf-8", "replace"
+        )
+
+    async def _send(self, body: bytes, request: ModelRequest) -> bytes:
         import httpx
-        import openai
 
         limit = self._settings.timeout
         headers = {"X-Component": request.role, "X-Step": str(request.step)}
         try:
             # The library's own limit is on each read: a server that drips would never reach it.
-            # Its typed method walks the whole body against its types first, for milliseconds.
             async with asyncio.timeout(limit):
                 response = await self._client.post(
-                    "/chat/completions",
-                    cast_to=httpx.Response,
-                    body=body,
-                    options={"headers": headers, "timeout": limit},
+                    f"{self._endpoint.url}/chat/completions",
+                    content=body,
+                    headers=self._headers | headers,
+                    timeout=limit,
+                    follow_redirects=True,
                 )
-            return response.content
-        except (TimeoutError, openai.APITimeoutError):
+        except (TimeoutError, httpx.TimeoutException):
             raise TryFailed(
                 f"no answer from {self._where()} within {limit:g} s",
                 "timeout",
                 fix=f"--set models.{self._section}.timeout={2 * limit:g}",
             ) from None
-        except openai.APIStatusError as error:
-            raise self._by_status(error) from error
-        except openai.APIConnectionError as error:
-            cause = error.__cause__ or error
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise TryFailed(
-                f"the connection to {self._where()} failed: {cause}", "connection", fix=self._look()
+                f"the connection to {self._where()} failed: {error}", "connection", fix=self._look()
             ) from error
+        if not response.is_success:
+            raise self._by_status(response)
+        return response.content
 
-    def _by_status(self, error: openai.APIStatusError) -> TryFailed:
-        status = error.status_code
+    def _by_status(self, response: httpx.Response) -> TryFailed:
+        status = response.status_code
         kind = _kind(status)
+        said = _error_body(response)
         # A spent account answers 429 as well, but waiting does not fill it.
-        if error.code == "insufficient_quota":
+        if isinstance(said, dict) and said.get("code") == "insufficient_quota":
             kind = "refused"
         return TryFailed(
-            f"{self._where()} answered {status}: {_said(error)}",
+            f"{self._where()} answered {status}: {_said(said, response.text)}",
             kind,
             status=status,
-            retry_after=retry_after(error.response.headers.get("retry-after"), self._wall()),
+            retry_after=retry_after(response.headers.get("retry-after"), self._wall()),
             fix=self._fix(status),
         )
 
@@ -162,21 +172,41 @@ def _kind(status: int) -> FailureKind:
     return "server" if status >= 500 else "refused"
 
 
-def _said(error: openai.APIStatusError) -> str:
+def _error_body(response: httpx.Response) -> Any:
+    """What the server's error object holds; None where the answer is not JSON."""
+    try:
+        body = json.loads(response.content)
+    except (ValueError, RecursionError):
+        return None
+    return body.get("error", body) if isinstance(body, dict) else body
+
+
+def _said(body: Any, text: str) -> str:
     """The server's message on one line, cut to 500 characters."""
-    body = error.body
     said = body.get("message") or body.get("detail") if isinstance(body, dict) else None
-    return " ".join(str(said or body or error.response.text or "(no text)").split())[:500]
+    return " ".join(str(said or body or text or "(no text)").split())[:500]
 
 
-def _open_client(endpoint: Endpoint, http_client: httpx.AsyncClient | None) -> openai.AsyncOpenAI:
+_ACCOUNT = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
+
+
+def _headers(endpoint: Endpoint) -> dict[str, str]:
+    """The key, and for a public server the account that the environment names."""
+    headers = {"Authorization": f"Bearer {endpoint.api_key}", "Content-Type": "application/json"}
+    if not endpoint.local:
+        headers |= {name: os.environ[key] for name, key in _ACCOUNT.items() if os.environ.get(key)}
+    return headers
+
+
+def _open_client(endpoint: Endpoint) -> httpx.AsyncClient:
     """A client that never retries by itself: retries are visible events."""
-    import openai
+    import httpx
 
-    transport: Any = http_client
-    if transport is None:
-        # A proxy of the environment is for the outside, never for a server next door.
-        transport = openai.DefaultAsyncHttpxClient(trust_env=not endpoint.local)
-    return openai.AsyncOpenAI(
-        api_key=endpoint.api_key, base_url=endpoint.url, max_retries=0, http_client=transport
-    )
+    from hisa.nearby import NearbyTransport
+
+    # A proxy of the environment is for the outside, never for a server next door.
+    if not endpoint.local:
+        return httpx.AsyncClient()
+    if endpoint.url.startswith("http://"):
+        return httpx.AsyncClient(transport=NearbyTransport(), trust_env=False)
+    return httpx.AsyncClient(trust_env=False)

@@ -50,6 +50,8 @@ __all__ = ["RunLog", "new_id"]
 _REWRITE = 1.0
 """Seconds between two writings of the manifest for finished steps alone. Replacing a file makes the
 file system write it out, some milliseconds each; the events hold the truth in the meantime."""
+_AT_ONCE = 1 << 18
+"""Bytes of a picture that are written before a thread for them would have begun."""
 _LOCK_TRIES = 5
 _LOCK_PAUSE = 0.02
 """Readers hold the lock for an instant to see whether a run is alive; a writer tries again."""
@@ -189,6 +191,8 @@ class RunLog:
 
     async def save(self, png: bytes, /) -> str:
         """Keep a picture under its hash; one that is there already is not written again."""
+        if len(png) <= _AT_ONCE:
+            return self._save(png)
         return await asyncio.to_thread(self._save, png)
 
     def amend(

@@ -23,7 +23,7 @@ MANIFEST_VERSION = 1
 
 
 class _Record(BaseModel):
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", defer_build=True)
 
 
 class TaskRecord(_Record):

@@ -35,7 +35,7 @@ _DOMAINS: Mapping[str, str] = {
 
 
 class _Open(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
 
 
 def _empty_is_none(value: object) -> object:

@@ -41,7 +41,7 @@ __all__ = ["Check", "OwnFile", "SetupStep", "check", "set_up"]
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class WriteFile(_Strict):

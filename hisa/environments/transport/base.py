@@ -13,6 +13,7 @@ from PIL import Image
 from hisa.actions import Action, Drag, Move, Sleep, Write
 from hisa.errors import EnvironmentFailed
 from hisa.geometry import Point, Size
+from hisa.nearby import NearbyTransport
 from hisa.observation import Element, Window
 from hisa.patience import slowness
 from hisa.protocols import CommandResult
@@ -142,7 +143,8 @@ class Guest:
         self._patience = patience
         self.near = bool(socket) or httpx.URL(url).host in {"127.0.0.1", "localhost", "::1"}
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        transport = httpx.AsyncHTTPTransport(uds=socket) if socket else None
+        plain = socket or (self.near and httpx.URL(url).scheme == "http")
+        transport = NearbyTransport(socket) if plain else None
         self._client = httpx.AsyncClient(
             base_url=url or "http://guest",
             headers=headers,

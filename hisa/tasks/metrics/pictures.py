@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
 from PIL import Image, UnidentifiedImageError
 
 from hisa.tasks.metrics.base import (
@@ -22,6 +20,13 @@ from hisa.tasks.metrics.base import (
     verdict,
 )
 
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    _Pixels = npt.NDArray[np.uint8]
+    _Counts = npt.NDArray[np.float64]
+
 __all__: list[str] = []
 
 _FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
@@ -29,12 +34,12 @@ _FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
 _MAX_PIXELS = 50_000_000
 _ALIKE = 0.91
 """Least correlation of two histograms of charts of Metabase, which come in any size."""
-_Pixels = npt.NDArray[np.uint8]
-_Counts = npt.NDArray[np.float64]
 
 
 def _pixels(path: Path, mode: str = "RGB") -> _Pixels:
     """Rows, columns, channels."""
+    import numpy as np
+
     try:
         with Image.open(path, formats=_FORMATS) as file:
             if file.width * file.height > _MAX_PIXELS:
@@ -47,6 +52,8 @@ def _pixels(path: Path, mode: str = "RGB") -> _Pixels:
 @metric("compare_image_list")
 def compare_image_list(result: Any, expected: Any, options: Options) -> Score:
     """Each picture has the size and the pixels of the expected one in its place."""
+    import numpy as np
+
     wanted = expected if isinstance(expected, list) else [expected]
     found = result if isinstance(result, list) else [result]
     if len(found) != len(wanted):
@@ -75,18 +82,24 @@ def compare_metabase_images(found: _Pixels, wanted: _Pixels, options: Options) -
 @both_files(_pixels)
 def compare_jupyterlab_images(found: _Pixels, wanted: _Pixels, options: Options) -> Score:
     """The green of two pictures is spread in exactly the same way."""
+    import numpy as np
+
     one, other = (_counts(part) for part in _as_wide(found, wanted))
     return verdict(np.array_equal(one, other), "the same", "other shares of some brightness")
 
 
 def _counts(pixels: _Pixels) -> _Counts:
     """How often each of the 256 values of green occurs, between 0 and 1."""
+    import numpy as np
+
     counts = np.bincount(pixels[:, :, 1].ravel(), minlength=256).astype(np.float64)
     spread = counts.max() - counts.min()
     return (counts - counts.min()) / spread if spread else counts
 
 
 def _correlation(one: _Counts, other: _Counts) -> float:
+    import numpy as np
+
     if np.array_equal(one, other):
         return 1.0
     if not one.std() or not other.std():
@@ -106,6 +119,8 @@ def _narrowed(pixels: _Pixels, width: int) -> _Pixels:
 
     Pillow's own filters take in every pixel that falls away, which mixes more colours.
     """
+    import numpy as np
+
     if pixels.shape[1] == width:
         return pixels
     height = max(1, pixels.shape[0] * width // pixels.shape[1])
@@ -114,6 +129,8 @@ def _narrowed(pixels: _Pixels, width: int) -> _Pixels:
 
 def _sampled(pixels: npt.NDArray[Any], length: int, axis: int) -> npt.NDArray[Any]:
     """``length`` rows (axis 0) or columns (axis 1), each mixed from its two neighbours."""
+    import numpy as np
+
     last = pixels.shape[axis] - 1
     place = ((np.arange(length) + 0.5) * (last + 1) / length - 0.5).clip(0, last)
     before = np.floor(place).astype(np.intp)

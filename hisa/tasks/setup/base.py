@@ -17,7 +17,7 @@ __all__ = ["SETUP", "Parameters", "Step", "step"]
 class Parameters(BaseModel):
     """Parameters of a step or getter; keys that a benchmark adds later are let through."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
 
 
 P = TypeVar("P", bound=BaseModel)
