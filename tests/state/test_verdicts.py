@@ -180,6 +180,18 @@ class TestUnexpected:
         event, _ = await seen(call, look(elements=()), look(CHANGE, elements=(ALERT, SAYS)))
         assert event.verdict == "succeeded"
 
+    @pytest.mark.parametrize(
+        ("thought", "verdict"),
+        [("Set the margins.", "succeeded"), ("Print the page.", "unexpected")],
+    )
+    async def test_an_alert_without_trouble_is_expected_where_the_step_names_it(
+        self, thought: str, verdict: str
+    ) -> None:
+        alert = element("alert", "Margins", Box(200, 100, 440, 260, "screen"))
+        call = does("pyautogui.hotkey('ctrl', 'm')", thought)
+        event, _ = await seen(call, look(elements=()), look(CHANGE, elements=(alert,)))
+        assert event.verdict == verdict
+
     async def test_a_new_window_with_words_of_trouble_needs_no_elements(self) -> None:
         trouble = replace(DIALOG, id="9", title="LibreOffice Document Recovery")
         event, _ = await seen(CLICK, look(), look(CHANGE, windows=(trouble, MAIN, OTHER)))
