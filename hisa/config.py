@@ -186,7 +186,8 @@ class EnvironmentSettings(_Section):
     width: int = Field(1280, ge=320)
     height: int = Field(720, ge=240)
     settle: float = Field(3.0, ge=0)
-    """Longest wait, in seconds, for the screen to stop changing after an act."""
+    """Longest wait, in seconds, for the screen to stop changing after an act; longer on a busy
+    machine."""
     idle: float = Field(900.0, gt=0)
     """A desktop whose HiSA is gone ends itself after so many seconds."""
     limits: LimitSettings = LimitSettings()

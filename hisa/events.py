@@ -267,7 +267,7 @@ class PlaceFound(BaseModel):
 
 
 class ElementsRead(_Event):
-    """The elements on the screen were read, to find a description among them."""
+    """The elements were read, to ground a description or to check a step that changed no pixel."""
 
     type: Literal["elements_read"] = "elements_read"
     elements: int | None = None

@@ -16,6 +16,7 @@ from hisa.observation import Observation, Screenshot
 from hisa.verdicts import StepVerdict
 
 __all__ = [
+    "COMMAND_LIMIT",
     "FILE_LIMIT",
     "Advice",
     "CommandResult",
@@ -229,6 +230,8 @@ class CommandResult:
     timed_out: bool = False
 
 
+COMMAND_LIMIT = 3600.0
+"""Seconds that a command may take at most, however far its limit is stretched."""
 FILE_LIMIT = 128 << 20
 """Bytes of the largest file that is read from an environment by default."""
 
@@ -266,6 +269,8 @@ class Environment(Protocol):
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
         """Look. With ``settle`` > 0 wait at most so many seconds for the screen to stop changing.
 
+        The seconds are those of an idle machine; a busy one is given longer.
+
         Elements are read only where asked for: picture, windows and elements are of one moment,
         and `Observation.complete` says whether an element may be missing.
 
@@ -287,6 +292,8 @@ class Environment(Protocol):
         self, command: str | Sequence[str], *, timeout: float = 120.0, limit: int = 100_000
     ) -> CommandResult:
         """Run a command (a string goes to bash) as the desktop's user; time-out in seconds.
+
+        A time-out beyond `COMMAND_LIMIT` becomes that.
 
         Raises:
             EnvironmentFailed: the machine does not answer.

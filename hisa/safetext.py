@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["encodable", "safe_json", "safe_line", "safe_text"]
+__all__ = ["encodable", "safe_json", "safe_line", "safe_name", "safe_text"]
 
 _UNSAFE = re.compile(
     "["
@@ -66,6 +66,11 @@ def safe_line(text: str, /, limit: int | None = None) -> str:
     """
     line = safe_text(" ".join(text.split()))
     return line if limit is None or len(line) <= limit else line[: limit - 1] + "…"
+
+
+def safe_name(name: str, /) -> str:
+    """A file's name on one line, every blank of it kept: tab and line break are shown too."""
+    return _UNSAFE.sub(_number, name).replace("\t", "\\x09").replace("\n", "\\x0a")
 
 
 def safe_json(document: str, /) -> str:

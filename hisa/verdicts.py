@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-__all__ = ["CAME_UP", "VERDICT_WORDS", "StepVerdict", "split_verdict"]
+__all__ = ["CAME_UP", "VERDICT_WORDS", "StepVerdict", "split_verdict", "verdict_words"]
 
 StepVerdict = Literal["succeeded", "no_change", "unexpected", "failed"]
 """What was seen of a step.
 
 * ``succeeded``: the effect that was intended was seen, or reported by the tool.
-* ``no_change``: nothing was seen to change, neither pixels nor the field with the focus.
+* ``no_change``: no pixel changed, nor was the field with the focus seen to change.
 * ``unexpected``: something else than intended was seen: a message, a window that is gone.
 * ``failed``: the tool reported a failure, or the intended effect was seen not to come.
 """
@@ -27,6 +27,11 @@ VERDICT_WORDS: Mapping[StepVerdict, str] = {
 
 CAME_UP = "that came up"
 """How a result says that a dialog was what was not expected: the step itself may have worked."""
+
+
+def verdict_words(verdict: StepVerdict) -> str:
+    """``succeeded``, ``no visible change``, ``unexpected`` or ``failed``."""
+    return VERDICT_WORDS[verdict].rstrip(".").lower()
 
 
 def split_verdict(result: str) -> tuple[StepVerdict | None, str]:

@@ -18,7 +18,7 @@ from hisa.events import Emit, Event, ModelCalled, Noted, RunFinished, RunStarted
 from hisa.geometry import Size
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import open_format
-from hisa.grounder.reading import ReadingGrounder
+from hisa.grounder.reading import ElementsReader, ReadingGrounder
 from hisa.grounder.vision import VisionGrounder
 from hisa.models.budget import Budget
 from hisa.models.ledger import Ledger
@@ -76,7 +76,7 @@ def emitter(log: RunLog, listeners: Sequence[Listener]) -> Emit:
 def _grounder(
     settings: Settings,
     models: Mapping[Role, Model],
-    environment: Environment,
+    reader: ElementsReader,
     emit: Emit,
     *,
     coordinates: str = "",
@@ -94,7 +94,7 @@ def _grounder(
         form = open_format(settings.grounder.format, coordinates)
         return VisionGrounder(model, form, emit=emit)
     finder = ElementsGrounder(emit=emit, min_score=settings.grounder.min_score)
-    return ReadingGrounder(finder, environment, emit=emit)
+    return ReadingGrounder(finder, reader)
 
 
 def _must_ask(settings: Settings, environment: Environment) -> bool:
@@ -178,11 +178,13 @@ async def _opened(
             log.amend(desktop=environment.handle)
         results = Results(task, environment, log)
         stack.push_async_callback(results.bring_home)
+        reader = ElementsReader(environment, emit=emit)
         state = build_state(
             models["state"],
             settings.state,
             emit=emit,
             memory=_memory(settings, models["state"], emit, stack),
+            inspect=reader.inspect,
         )
         state.restore(workshop.events)
         log.amend(
@@ -195,7 +197,7 @@ async def _opened(
         tools = ToolRegistry(emit=emit)
         seer = opened.profiles.get("grounder")
         coordinates = "" if seer is None else seer.coordinates
-        grounder = _grounder(settings, models, environment, emit, coordinates=coordinates)
+        grounder = _grounder(settings, models, reader, emit, coordinates=coordinates)
         reads_elements = opened.profiles["planner"].reads_elements
         yield Agent(
             planner=GlobalPlanner(

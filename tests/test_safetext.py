@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hisa.safetext import safe_json, safe_line, safe_text
+from hisa.safetext import safe_json, safe_line, safe_name, safe_text
 
 ANY = st.text(st.characters(exclude_categories=()))
 """Every code point, halves of pairs among them."""
@@ -38,6 +38,13 @@ def test_readable_text_stays(text: str) -> None:
 
 def test_line_ends_of_other_systems_are_line_ends() -> None:
     assert safe_text("a\r\nb") == "a\nb"
+
+
+def test_a_name_is_one_line_with_every_blank_of_it() -> None:
+    assert safe_name("two  blanks\n\tand\x1b[31m \udcff.txt") == (
+        r"two  blanks\x0a\x09and\x1b[31m \udcff.txt"
+    )
+    assert safe_name("a\u00a0b 漢.txt") == "a\u00a0b 漢.txt"
 
 
 def test_one_line_is_cut_visibly() -> None:

@@ -26,14 +26,12 @@ from hisa.events import (
     StepFinished,
 )
 from hisa.models.ledger import Ledger, Totals
+from hisa.runs.wording import STYLES, verdict_tone
 from hisa.safetext import safe_line
-from hisa.verdicts import StepVerdict
 
 __all__ = ["Progress"]
 
 _WIDTH = 400
-_COLOURS: dict[StepVerdict | None, str] = {"succeeded": "green", "failed": "red"}
-"""Colour of a result by its verdict; any other is yellow."""
 
 
 def _flat(value: Any) -> str:
@@ -62,7 +60,7 @@ class Progress:
             case Planned():
                 self._planned(event)
             case Abstracted():
-                self._line("result", event.result, _COLOURS.get(event.verdict, "yellow"))
+                self._line("result", event.result, STYLES[verdict_tone(event.verdict)])
             case ModelCalled():
                 self.count(event)
             case StepFinished():
@@ -97,8 +95,8 @@ class Progress:
                 self._line("context", f"refined: {event.text}", "dim")
             case Induced():
                 old = f" (replaces {event.superseded})" if event.superseded else ""
-                how = "confirmed" if event.confirmed else "learned"
-                self._line(how, f"{event.kind}: {event.lesson}{old}", "cyan")
+                again = "again, " if event.confirmed else ""
+                self._line("learned", f"{again}{event.kind}: {event.lesson}{old}", "cyan")
             case RunResumed():
                 self._line("resumed", f"desktop {event.desktop} {event.detail}", "cyan")
             case Noted():

@@ -61,6 +61,7 @@ class StockGuest(ThreadingHTTPServer):
 
     Args:
         faults: by path, what befalls its requests in order; None and what comes after: nothing.
+            Those of "act" befall PyAutoGUI programs, by whatever path they come.
         run: runs commands; see `StockDesktop`.
         port: 0: a free one.
 
@@ -118,14 +119,19 @@ class StockGuest(ThreadingHTTPServer):
                 self.desktop.restore()
                 return Reply(b"{}"), None
             self.asked.append(asked.path)
-            script = self._faults.get(asked.path, [])
-            fault = script.pop(0) if script else None
-            if fault is not None and fault.stays:
-                self._staying = fault
-            fault = self._staying or fault
+            fault = self._next(asked.path)
             if fault is not None and fault.answer is not None:
                 return fault.answer, None
-            return self.desktop.answer(asked), fault
+            acts = len(self.desktop.sources)
+            reply = self.desktop.answer(asked)
+            return reply, self._next("act") or fault if len(self.desktop.sources) > acts else fault
+
+    def _next(self, kind: str) -> Fault | None:
+        script = self._faults.get(kind, [])
+        fault = script.pop(0) if script else None
+        if fault is not None and fault.stays:
+            self._staying = fault
+        return self._staying or fault
 
 
 class _Handler(BaseHTTPRequestHandler):

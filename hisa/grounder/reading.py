@@ -1,18 +1,69 @@
-"""Reads the elements for the moment in which a description is looked for, and only then."""
+"""Reads the elements when something has to be known of them, and only then."""
 
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 from hisa.actions import slots
 from hisa.events import ElementsRead, Emit
 from hisa.observation import Observation
 from hisa.protocols import Environment, GroundedCall, Grounder, ToolCall
 
-__all__ = ["ReadingGrounder"]
+__all__ = ["ElementsReader", "ReadingGrounder"]
 
 _FRESH_SECONDS = 1.0
 """Elements older than this are read again: a model may have thought for long in between."""
+
+
+class ElementsReader:
+    """Takes looks with elements, and keeps the newest.
+
+    Args:
+        environment: is looked at.
+        emit: gets `hisa.events.ElementsRead`.
+    """
+
+    def __init__(self, environment: Environment, *, emit: Emit) -> None:
+        self._environment = environment
+        self._emit = emit
+        self._newest: Observation | None = None
+
+    async def read(self) -> Observation:
+        """A look with elements.
+
+        Raises:
+            EnvironmentFailed: the machine does not answer.
+        """
+        started = time.monotonic()
+        seen = self._newest = await self._environment.observe(elements=True)
+        self._emit(
+            ElementsRead(
+                elements=None if seen.elements is None else len(seen.elements),
+                complete=seen.complete,
+                seconds=time.monotonic() - started,
+            )
+        )
+        return seen
+
+    async def inspect(
+        self, before: Observation, after: Observation
+    ) -> tuple[Observation, Observation]:
+        """The looks around a step with elements: those of now, and those read before it acted.
+
+        Elements that were read between the two looks, to ground the step or to inspect the one
+        before, are those that it found.
+
+        Raises:
+            EnvironmentFailed: the machine does not answer.
+        """
+        if after.elements is not None or "elements" not in self._environment.capabilities:
+            return before, after
+        found = self._newest
+        if before.elements is None and found is not None and before.at <= found.at <= after.at:
+            before = replace(before, elements=found.elements, complete=found.complete)
+        now = await self.read()
+        return before, replace(after, elements=now.elements, complete=now.complete)
 
 
 class ReadingGrounder:
@@ -23,14 +74,12 @@ class ReadingGrounder:
 
     Args:
         inner: finds descriptions among elements.
-        environment: is looked at.
-        emit: gets `hisa.events.ElementsRead`.
+        reader: takes the look.
     """
 
-    def __init__(self, inner: Grounder, environment: Environment, *, emit: Emit) -> None:
+    def __init__(self, inner: Grounder, reader: ElementsReader) -> None:
         self._inner = inner
-        self._environment = environment
-        self._emit = emit
+        self._reader = reader
 
     async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
         """Fill the slots of a call; a call without slots comes back as it is.
@@ -42,20 +91,8 @@ class ReadingGrounder:
         """
         if not slots(call.actions):
             return await self._inner.resolve(call, observation)
-        seen = observation if _is_fresh(observation) else await self._read()
+        seen = observation if _is_fresh(observation) else await self._reader.read()
         return await self._inner.resolve(call, seen)
-
-    async def _read(self) -> Observation:
-        started = time.monotonic()
-        seen = await self._environment.observe(elements=True)
-        self._emit(
-            ElementsRead(
-                elements=None if seen.elements is None else len(seen.elements),
-                complete=seen.complete,
-                seconds=time.monotonic() - started,
-            )
-        )
-        return seen
 
 
 def _is_fresh(observation: Observation) -> bool:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from hisa.models.tokens import estimate_tokens
+from hisa.verdicts import StepVerdict, split_verdict, verdict_words
 
 __all__ = ["STEPS_TOKENS", "excerpt", "step_numbers", "verdict"]
 
@@ -21,7 +22,6 @@ _LINE_TOKENS = 400
 """Longest line; a step's own limit is lower unless raised by a setting."""
 _FIRST, _LAST = 5, 10
 _STEP = re.compile(r"\AStep (\d+):")
-_VERDICT = re.compile(r"(Succeeded|No visible change|Unexpected|Failed)\.")
 
 
 def step_numbers(lines: Sequence[str]) -> dict[int, str]:
@@ -30,10 +30,9 @@ def step_numbers(lines: Sequence[str]) -> dict[int, str]:
     return {int(match[1][:9]): line for match, line in found if match}
 
 
-def verdict(line: str) -> str:
-    """How a step ended: the words its result begins with, in lower case."""
-    found = _VERDICT.match(line.rpartition(" | Result: ")[2])
-    return found[1].lower() if found else "without a verdict"
+def verdict(line: str) -> StepVerdict | None:
+    """How a step ended; None where its line does not tell."""
+    return split_verdict(line.rpartition(" | Result: ")[2])[0]
 
 
 def _flat(line: str) -> str:
@@ -83,5 +82,6 @@ def _with_gaps(lines: Sequence[str], kept: set[int]) -> list[str]:
                 gap = Counter()
             shown += [line] if place < len(lines) else []
         else:
-            gap[verdict(line)] += 1
+            ended = verdict(line)
+            gap[verdict_words(ended) if ended else "without a verdict"] += 1
     return shown

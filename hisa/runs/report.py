@@ -26,6 +26,7 @@ from hisa.runs.private import write_private
 from hisa.runs.read import Run
 from hisa.runs.steps import StepRecord
 from hisa.runs.templates import templates
+from hisa.verdicts import verdict_words
 
 if TYPE_CHECKING:
     import jinja2
@@ -144,6 +145,8 @@ def _template() -> jinja2.Template:
         "score_tone": wording.score_tone,
         "tone": wording.tone,
         "total_money": wording.total_money,
+        "verdict_tone": wording.verdict_tone,
+        "verdict_words": verdict_words,
     }
     return environment.get_template("report.html.j2")
 

@@ -23,6 +23,7 @@ from hisa.protocols import Environment, ExitStatus, Scorer, Scoring, Task
 from hisa.runs import listing
 from hisa.runs.log import RunLog
 from hisa.runs.manifest import FetchedFile, ResultsRecord
+from hisa.safetext import safe_name
 
 __all__ = ["FILES", "MAX_FILE", "MAX_TOTAL", "MarkingScorer", "Results"]
 
@@ -92,11 +93,11 @@ class Results:
         record = ResultsRecord(since=since)
         try:
             answer = await self._listed(since)
-            record.made = [_shown(file.path) for file in answer.made.files]
+            record.made = [safe_name(file.path) for file in answer.made.files]
             record.more = answer.made.more
             await self._fetch_all(answer, record)
         except (EnvironmentFailed, OSError) as error:
-            record.missed += [f"{_shown(each)}: {error}" for each in self._patterns]
+            record.missed += [f"{safe_name(each)}: {error}" for each in self._patterns]
         self._log.amend(results=record)
 
     async def _listed(self, since: int | None) -> _Answer:
@@ -109,7 +110,9 @@ class Results:
             return _Answer.model_validate_json(done.output)
         except ValidationError as error:
             why = "took too long" if done.timed_out else (done.error or done.output)[-200:].strip()
-            raise EnvironmentFailed(f"the machine cannot list its files: {_shown(why)}") from error
+            raise EnvironmentFailed(
+                f"the machine cannot list its files: {safe_name(why)}"
+            ) from error
 
     async def _fetch_all(self, answer: _Answer, record: ResultsRecord) -> None:
         left = MAX_TOTAL
@@ -117,10 +120,10 @@ class Results:
         for pattern in self._patterns:
             found = answer.wanted.get(pattern)
             if found is None or not found.files:
-                record.missed.append(f"{_shown(pattern)}: not there")
+                record.missed.append(f"{safe_name(pattern)}: not there")
                 continue
             if found.more:
-                record.missed.append(f"{_shown(pattern)}: only {len(found.files)} of its files")
+                record.missed.append(f"{safe_name(pattern)}: only {len(found.files)} of its files")
             for file in found.files:
                 if file.path in known:
                     continue
@@ -129,7 +132,7 @@ class Results:
 
     async def _fetch(self, file: _File, home: str, record: ResultsRecord, *, left: int) -> int:
         """Bring one file home; how many bytes it has, 0 where it was left."""
-        name, limit = _shown(file.path), min(left, MAX_FILE)
+        name, limit = safe_name(file.path), min(left, MAX_FILE)
         if not file.text:
             record.missed.append(f"{name}: its name is no text")
             return 0
@@ -181,20 +184,12 @@ def _place(path: str, home: str) -> Path:
 
 def _safe(part: str) -> str:
     """One name as a disk and a terminal take it; a changed one keeps a hash of what it was."""
-    shown = _shown(part).replace("\\", "_")
+    shown = safe_name(part).replace("\\", "_")
     if shown == part and len(part.encode()) <= _MAX_NAME:
         return part
     digest = hashlib.sha256(part.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     cut = shown.encode()[: _MAX_NAME - 9].decode("utf-8", "ignore")
     return f"{cut}-{digest}"
-
-
-def _shown(text: str) -> str:
-    """A name of the machine as it can be printed."""
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii")
-        for letter in text
-    )
 
 
 def _write(path: Path, data: bytes) -> None:

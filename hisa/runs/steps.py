@@ -25,6 +25,7 @@ from hisa.events import (
     RunResumed,
     StepFinished,
 )
+from hisa.verdicts import StepVerdict
 
 __all__ = ["StepRecord", "group"]
 
@@ -63,6 +64,13 @@ class StepRecord:
         if self.finished is not None and self.finished.seconds:
             return sum(self.finished.seconds.values())
         return self.events[-1].at - self.events[0].at if self.events else 0.0
+
+    @property
+    def verdict(self) -> StepVerdict | None:
+        """What was seen of it; None where it was not looked at."""
+        if self.failures or (self.acted is not None and not self.acted.ok):
+            return "failed"
+        return self.abstracted.verdict if self.abstracted is not None else None
 
     @property
     def planner_tokens(self) -> int:

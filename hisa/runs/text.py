@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["run_json", "run_table", "step_json", "step_text", "summary"]
 
-_STYLES = {"good": "green", "calm": "default", "warn": "yellow", "bad": "red", "live": "blue"}
-
 
 def run_table(rows: list[tuple[Manifest, str]], width: int) -> list[Text]:
     """Manifests and their statuses as a table of so many characters' width."""
@@ -28,7 +26,7 @@ def run_table(rows: list[tuple[Manifest, str]], width: int) -> list[Text]:
     cells: list[tuple[str | Text, ...]] = [
         (
             manifest.id,
-            Text(status, _STYLES[wording.tone(status)]),
+            Text(status, wording.STYLES[wording.tone(status)]),
             _score(manifest),
             str(manifest.totals.steps),
             wording.count(manifest.totals.tokens),
@@ -82,7 +80,7 @@ def summary(run: Run, width: int) -> Iterator[Text]:
     from rich.text import Text
 
     yield Text(printable(run.manifest.task.instruction), "bold")
-    status = Text(run.status, _STYLES[wording.tone(run.status)])
+    status = Text(run.status, wording.STYLES[wording.tone(run.status)])
     if run.ended or run.score is not None:
         status.append(f", {wording.score(run.score_state, run.score)}", "default")
     if run.message:
@@ -124,8 +122,7 @@ def _steps(run: Run, width: int) -> list[Text]:
     rows: list[tuple[str | Text, ...]] = []
     for record in run.steps:
         result = record.abstracted.result if record.abstracted else _state(record)
-        failed = record.abstracted is not None and record.abstracted.verdict == "failed"
-        style = "red" if failed else "default"
+        style = wording.STYLES[wording.verdict_tone(record.verdict)]
         rows.append(
             (
                 str(record.number),
@@ -251,7 +248,7 @@ def _step_row(record: StepRecord) -> dict[str, Any]:
         "description": planned.description if planned else "",
         "ok": acted.ok if acted else None,
         "result": record.abstracted.result if record.abstracted else "",
-        "verdict": record.abstracted.verdict if record.abstracted else None,
+        "verdict": record.verdict,
         "roi": record.abstracted.roi if record.abstracted else None,
         "before": record.before.image if record.before else None,
         "after": record.after.image if record.after else None,

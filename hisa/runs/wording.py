@@ -8,8 +8,10 @@ from hisa.endings import ScoreState
 from hisa.events import Fingerprinted
 from hisa.models.ledger import Totals
 from hisa.safetext import safe_line, safe_text
+from hisa.verdicts import StepVerdict
 
 __all__ = [
+    "STYLES",
     "clock",
     "count",
     "duration",
@@ -22,7 +24,11 @@ __all__ = [
     "start",
     "tone",
     "total_money",
+    "verdict_tone",
 ]
+
+STYLES = {"good": "green", "calm": "default", "warn": "yellow", "bad": "red", "live": "blue"}
+"""How a tone looks in a terminal."""
 
 _TONES = {
     "succeeded": "good",
@@ -36,6 +42,12 @@ _TONES = {
     "defect": "bad",
     "running": "live",
     "unfinished": "warn",
+}
+_VERDICT_TONES: dict[StepVerdict, str] = {
+    "succeeded": "good",
+    "no_change": "warn",
+    "unexpected": "bad",
+    "failed": "bad",
 }
 _SCORE_STATES: dict[ScoreState, str] = {
     "scored": "scored",
@@ -60,6 +72,11 @@ def score_tone(state: ScoreState, success: bool) -> str:
     if state == "scored":
         return "good" if success else "bad"
     return "bad" if state == "score_failed" else "calm"
+
+
+def verdict_tone(verdict: StepVerdict | None) -> str:
+    """How the verdict on a step is coloured."""
+    return "calm" if verdict is None else _VERDICT_TONES[verdict]
 
 
 def count(number: int) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from hisa.actions import Action, Click, Hotkey, Press, points
+from hisa.actions import Action, Click, Hotkey, Press, Write, points
 from hisa.geometry import Box, Point
 from hisa.observation import Element, Observation, Window
 from hisa.protocols import GroundedCall, Place
@@ -72,18 +72,31 @@ def is_complete(look: Observation) -> bool:
     return look.all_elements is not None
 
 
-def field_facts(before: Observation, after: Observation) -> tuple[bool, str]:
-    """Whether the field with the focus changed, and what it is and holds; empty if not known."""
-    if not (is_complete(before) and is_complete(after)):
-        return False, ""
-    old, new = smallest_focused(before.elements or ()), smallest_focused(after.elements or ())
+def field_facts(call: GroundedCall, before: Observation, after: Observation) -> tuple[bool, str]:
+    """Whether the field with the focus changed, and what it is and holds; empty if not known.
+
+    Only where the elements are known before and after can it have changed.
+    """
+    old = smallest_focused(before.all_elements or ())
+    new = smallest_focused(after.all_elements or ())
     if new is None:
         return False, ""
     name = field_text(excerpt(new.name or new.label, 40)).replace('"', "'")
     told = f'The focus is on {new.role} "{name}"'
     if new.text and new.role != "password text":
         told += f', which holds "{field_text(excerpt(new.text, 80))}"'
-    return old is not None and _content(old) != _content(new), f"{told}."
+    return old is not None and _is_effect(call, old, new), f"{told}."
+
+
+def _is_effect(call: GroundedCall, old: Element, new: Element) -> bool:
+    """Whether what the focus is on now is more than what it was on, and the step's own doing.
+
+    Where the focus moved, what was typed has to be in the field that has it now.
+    """
+    if _content(old) == _content(new):
+        return False
+    typed = "".join(action.text for action in call.actions if isinstance(action, Write)).strip()
+    return (old.role, old.box) == (new.role, new.box) or typed in new.text
 
 
 def _content(element: Element) -> tuple[object, ...]:

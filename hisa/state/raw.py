@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hisa.observation import Observation
 from hisa.protocols import GroundedCall, Outcome
+from hisa.state.inspection import Inspect, closer
 from hisa.state.lines import history_line
 from hisa.state.roi import whole_pair
 from hisa.state.steps import AbstractedStep, judge
@@ -17,7 +18,14 @@ RAW_TOKENS = 4000
 
 
 class RawLog:
-    """Writes down what a tool reported, and asks no model; see `hisa.state.steps.Abstractor`."""
+    """Writes down what a tool reported, and asks no model; see `hisa.state.steps.Abstractor`.
+
+    Args:
+        inspect: as for `hisa.state.steps.StepAbstractor`.
+    """
+
+    def __init__(self, *, inspect: Inspect | None = None) -> None:
+        self._inspect = inspect
 
     async def abstract(
         self,
@@ -29,6 +37,8 @@ class RawLog:
         """See `Abstractor`."""
         before, after = looks
         pair = whole_pair(before, after)
+        if pair is None:
+            looks = await closer(self._inspect, call, looks, outcome)
         seen = judge(call, looks, outcome, pair)
         told = [VERDICT_WORDS[seen.verdict], seen.surprise]
         if outcome.exit_code is not None:

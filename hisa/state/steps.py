@@ -25,6 +25,7 @@ from hisa.protocols import (
 from hisa.state.bounds import answer_within, cut_at_sentence, excerpt_within, words_of
 from hisa.state.changes import describe_changes
 from hisa.state.facts import field_facts, surprise
+from hisa.state.inspection import Inspect, closer
 from hisa.state.lines import call_description, call_input, history_line
 from hisa.state.roi import RoiPair, roi_pair
 from hisa.text import ends, excerpt, field_text
@@ -83,6 +84,7 @@ class Abstractor(Protocol):
 
         Raises:
             ModelUnavailable, BudgetExceeded: from the model.
+            EnvironmentFailed: the machine does not answer a closer look.
         """
         ...
 
@@ -97,12 +99,16 @@ class StepAbstractor:
         model: the state role's model.
         tokens: hard limit of a step's whole line.
         pair: the pictures it is shown; None from it means that nothing changed.
+        inspect: gives elements to the looks where nothing changed; None: they stay as they are.
     """
 
-    def __init__(self, model: Model, tokens: int, *, pair: Pair = roi_pair) -> None:
+    def __init__(
+        self, model: Model, tokens: int, *, pair: Pair = roi_pair, inspect: Inspect | None = None
+    ) -> None:
         self._model = model
         self._tokens = tokens
         self._pair = pair
+        self._inspect = inspect
         self._result_tokens = tokens * 3 // 5
 
     async def abstract(
@@ -116,6 +122,8 @@ class StepAbstractor:
         before, after = looks
         pair = self._pair(before, after)
         roi = pair.box if pair else None
+        if pair is None:
+            looks = await closer(self._inspect, call, looks, outcome)
         asked = outcome.ends is None and (pair is not None or _unexplained(outcome))
         changes: tuple[str, ...] = ()
         said = ""
@@ -197,7 +205,7 @@ def judge(
     if found:
         return Judged("failed" if word == "failed" else "unexpected", found, body)
     if pair is None:
-        return _without_change(looks, outcome)
+        return _without_change(call, looks, outcome)
     if word == "no_change" and _told(outcome):
         word = "succeeded"
     if word is None:
@@ -205,9 +213,11 @@ def judge(
     return Judged(word, "", body)
 
 
-def _without_change(looks: tuple[Observation, Observation], outcome: Outcome) -> Judged:
+def _without_change(
+    call: GroundedCall, looks: tuple[Observation, Observation], outcome: Outcome
+) -> Judged:
     """A step that changed no pixel: seen in the field with the focus, told by the tool, or none."""
-    changed, field = field_facts(*looks)
+    changed, field = field_facts(call, *looks)
     if changed:
         return Judged("succeeded", "", field)
     return Judged("succeeded", "", "") if _told(outcome) else Judged("no_change", "", field)

@@ -229,7 +229,7 @@ async def _python(context: Context, name: str) -> tuple[float, str]:
     await context.environment.execute(f"rm -f {path}")
     if result.exit_code in (126, 127):
         said = result.error.strip()[-300:]
-        raise EnvironmentFailed(f"check {name!r} needs Python on the machine: {said}")
+        raise NotScored(f"check {name!r} needs Python on the machine: {said}")
     if result.timed_out:
         raise NotScored(f"check {name!r} did not end within {seconds:.0f} s")
     if result.exit_code != 0:

@@ -67,8 +67,7 @@ def test_a_look_that_fails_is_repeated_and_the_run_succeeds(tmp_path: Path) -> N
 def test_an_act_whose_answer_is_lost_ends_the_run_and_scores_nothing(
     tmp_path: Path, kind: Any
 ) -> None:
-    """The first look asks /execute for the windows once; the second request is the first act."""
-    with StockGuest({"/execute": [None, Fault(kind)]}) as guest:
+    with StockGuest({"act": [Fault(kind)]}) as guest:
         result, run = run_form(tmp_path, guest, code=3)
         acted = guest.desktop.form.acted
         assert [action.kind for action in acted] == ["click"]
@@ -89,8 +88,7 @@ def test_a_machine_that_is_not_reverted_is_noted_and_is_somebodys(tmp_path: Path
 
 
 def test_resuming_reverts_and_does_again_what_was_done(tmp_path: Path) -> None:
-    looks_and_acts = [None, None, None]
-    with StockGuest({"/execute": [*looks_and_acts, Fault("reset", stays=True)]}) as guest:
+    with StockGuest({"act": [None, Fault("reset", stays=True)]}) as guest:
         result, _ = run_form(tmp_path, guest, code=3)
         assert result["steps"] >= 1
         gone_on = hisa(tmp_path).json("runs", "resume", result["run"])

@@ -29,8 +29,8 @@ def assert_tame(shown: str) -> None:
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> tuple[Hostile, str]:
     def said(place: str) -> str:
-        if place == "typed":  # controls are refused before they are typed
-            return f"{place} \u202eevil\u2066"
+        if place in ("typed", "command"):  # what steers is refused before it is typed or run
+            return f"{place} [bold]b[/bold]"
         return f"{place} {EVIL}" + (" \ud83d" if place in ("rejected", "result", "ending") else "")
 
     found = Hostile(tmp_path_factory.mktemp("evil"), said)
@@ -41,8 +41,11 @@ def test_no_text_of_a_run_steers_the_terminal(hostile: tuple[Hostile, str]) -> N
     found, shown = hostile
     (folder,) = list_runs(found.folder / "runs")
     assert load_run(folder).status == "succeeded"
-    for place in ("instruction", "thought", "command", "description", "ending"):
-        assert f"{place} \\x1b]0;owned" in shown.replace("\r\n", "").replace("\n", ""), place
+    flat = shown.replace("\r\n", "").replace("\n", "")
+    assert "instruction \\x1b]0;owned" in flat
+    assert "command [bold]b[/bold]" in flat
+    for place in ("thought", "description"):  # prose of a reply is cleaned where it comes in
+        assert f"{place} ]0;owned" in " ".join(flat.split()), place
     assert "[bold]b[/bold]" in shown, "markup is text"
     assert_tame(shown)
 

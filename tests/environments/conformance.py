@@ -90,6 +90,12 @@ class Conformance:
         assert seen.screen.width >= seen.image.width
         assert seen.elements is None
 
+    async def test_a_limit_that_a_load_stretched_far_is_taken(
+        self, environment: Environment
+    ) -> None:
+        seen = await environment.observe(settle=10_000.0)
+        assert seen.image == seen.screenshot.size
+
     async def test_elements_come_only_when_asked_for(self, environment: Environment) -> None:
         seen = await environment.observe(elements=True)
         assert (seen.elements is not None) == ("elements" in environment.capabilities)
@@ -169,6 +175,12 @@ class CommandConformance:
         done = await environment.execute("echo started; sleep 600", timeout=1.0)
         assert done.timed_out
         assert done.exit_code == 124
+
+    async def test_a_time_limit_that_a_load_stretched_far_is_taken(
+        self, environment: Environment
+    ) -> None:
+        done = await environment.execute("echo here", timeout=10_000.0)
+        assert (done.exit_code, done.output.strip()) == (0, "here")
 
     async def test_output_limit(self, environment: Environment) -> None:
         done = await environment.execute("yes hisa | head -c 3000000", limit=1000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,24 +12,27 @@ from hisa.actions import Click
 from hisa.config import load
 from hisa.environments.fake import FakeEnvironment
 from hisa.errors import NotFound
-from hisa.events import ElementsRead, Event, Observed
+from hisa.events import Abstracted, ElementsRead, Event, Observed
 from hisa.grounder.elements import ElementsGrounder
-from hisa.grounder.reading import ReadingGrounder
+from hisa.grounder.reading import ElementsReader, ReadingGrounder
 from hisa.models.fakes import ScriptedModel
 from hisa.observation import Observation
-from hisa.protocols import Environment, GroundedCall
+from hisa.planner.planner import GlobalPlanner
+from hisa.protocols import Environment, GroundedCall, Task
 from hisa.runs.log import RunLog
+from hisa.runs.read import load_run
 from hisa.wiring import Workshop, open_agent
 from tests.bench import Bench, click, done, say
 
 from .scenes import call
 
+OFFLINE = {"model": "offline"}
 PLANNER = {"model": "gpt-4o", "base_url": "http://127.0.0.1:9/v1"}
 
 
 def reading(environment: Environment, events: list[Event] | None = None) -> ReadingGrounder:
     emit = (events if events is not None else []).append
-    return ReadingGrounder(ElementsGrounder(emit=emit), environment, emit=emit)
+    return ReadingGrounder(ElementsGrounder(emit=emit), ElementsReader(environment, emit=emit))
 
 
 def spots(grounded: GroundedCall) -> list[tuple[int, int]]:
@@ -97,6 +101,63 @@ async def test_not_found_in_a_partial_list_is_said_to_be_no_proof() -> None:
 
     assert "could be read in time" in await refused(1)
     assert "could be read in time" not in await refused(0)
+
+
+async def results(folder: Path, machine: FakeEnvironment, *replies: str) -> list[str]:
+    """What a run with a planner that has eyes says of its steps, on the parts that a user gets."""
+
+    async def given() -> FakeEnvironment:
+        return machine
+
+    overrides = {"patterns": {"enabled": False}, "models": {"planner": PLANNER, "state": OFFLINE}}
+    settings = load(environ={}, overrides=overrides)
+    task = Task("form", "Fill the form in.")
+    with RunLog.create(folder, task) as log:
+        async with open_agent(settings, task, log, Workshop(environment=given)) as agent:
+            model = ScriptedModel([*replies, done()])
+            agent.stale = math.inf  # a busy machine looks as often as an idle one
+            agent.planner = GlobalPlanner(model, agent.tools, emit=log.emit)
+            assert (await agent.perform(task)).status == "succeeded"
+    return [e.result for e in load_run(log.folder).events if isinstance(e, Abstracted)]
+
+
+class TestAStepWithoutAVisibleChange:
+    """The form shows the last 40 letters of its field: more of the same letter changes no pixel."""
+
+    FULL = click("the field labelled Name", f"pyautogui.write('{'a' * 40}')")
+
+    async def test_is_checked_against_the_field_with_the_focus(self, tmp_path: Path) -> None:
+        machine = FakeEnvironment()
+        more = say("gui_action", "pyautogui.write('aaa')")
+        said = await results(tmp_path, machine, self.FULL, more, more)
+        # What the field held before is known from the second time on.
+        assert said[1].startswith('No visible change. The focus is on text "Name:", which holds')
+        assert said[2].startswith('Succeeded. The focus is on text "Name:", which holds')
+        assert len(machine.text) == 46
+        assert machine.looked == [False, True, False, False, True, False, True]
+
+    async def test_elements_read_to_ground_it_are_those_before_it(self, tmp_path: Path) -> None:
+        machine = FakeEnvironment()
+        again = click("the field labelled Name", "pyautogui.write('aaa')")
+        said = await results(tmp_path, machine, self.FULL, again)
+        assert said[1].startswith("Succeeded. The focus is on text")
+
+    async def test_keys_that_did_nothing_are_no_success(self, tmp_path: Path) -> None:
+        keys = say("gui_action", "pyautogui.press('f5')")
+        said = await results(tmp_path, FakeEnvironment(), self.FULL, keys, keys)
+        assert [text.partition(" The focus")[0] for text in said[1:3]] == ["No visible change."] * 2
+
+    async def test_a_partial_list_proves_nothing(self, tmp_path: Path) -> None:
+        machine = FakeEnvironment(partial=99)
+        said = await results(tmp_path, machine, say("gui_action", "pyautogui.press('f5')"))
+        assert said[0] == "No visible change."
+
+    async def test_clicks_on_mere_pixels_and_waits_read_none(self, tmp_path: Path) -> None:
+        machine = FakeEnvironment()
+        at = say("gui_action", "pyautogui.click(700, 500)")
+        said = await results(tmp_path, machine, at, at, say("wait", "1"))
+        assert said[1] == "No visible change."
+        assert not any(machine.looked)
 
 
 async def _blind(machine: FakeEnvironment) -> Observation:

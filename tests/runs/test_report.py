@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import re
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from hisa.cli.progress import Progress
 from hisa.errors import UsageError
+from hisa.events import Abstracted, Acted, Planned, StepFinished
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
 from hisa.runs.report import render_report, write_report
+from hisa.runs.text import summary
+from hisa.runs.wording import STYLES
+from hisa.verdicts import VERDICT_WORDS, StepVerdict
 from tests.runs.sample import TASK, build
 
 VOID = {"meta", "link", "input", "img", "br", "hr"}
@@ -98,6 +105,30 @@ def test_the_page_says_what_happened(source: str, words: str) -> None:
     assert words in Page(source).text
 
 
+@pytest.mark.parametrize(
+    ("verdict", "tone"),
+    [("succeeded", "good"), ("no_change", "warn"), ("unexpected", "bad"), ("failed", "bad")],
+)
+def test_a_result_is_coloured_by_its_verdict_everywhere(
+    tmp_path: Path, verdict: StepVerdict, tone: str
+) -> None:
+    result = f"{VERDICT_WORDS[verdict]} A long sentence."
+    event = Abstracted(line=f"Step 1: wait | Result: {result}", result=result, verdict=verdict)
+    with RunLog.create(tmp_path, Task("t", "Look.")) as log:
+        log.step = 1
+        log.emit(event)
+        log.emit(StepFinished())
+    run = load_run(log.folder)
+    assert f'<p class="result {tone}">' in render_report(run)
+    (line,) = [line for line in summary(run, 100) if "A long sentence" in line.plain]
+    assert STYLES[tone] in {str(span.style) for span in line.spans}
+    shown = io.StringIO()
+    console = Console(file=shown, force_terminal=True, color_system="standard", width=100)
+    Progress(console, 5)(event)
+    codes = {"good": ";32m", "warn": ";33m", "bad": ";31m"}
+    assert f"{codes[tone]}{result}" in shown.getvalue()
+
+
 def test_each_picture_travels_once(source: str) -> None:
     stored = re.findall(r'<image id="(i\d+)"[^>]*href="(data:[^"]+)"', source)
     assert len(stored) == len({data for _, data in stored}) == 7
@@ -110,6 +141,29 @@ def test_an_unfinished_run_has_a_page_too(tmp_path: Path) -> None:
     assert "unfinished" in page
     assert "hisa runs resume" in page
     assert "in flight" in page
+
+
+@pytest.mark.parametrize(
+    ("result", "ok", "chip"),
+    [
+        ("Succeeded. The menu is open.", True, 'good">succeeded'),
+        ("No visible change.", True, 'warn">no visible change'),
+        ("Unexpected. A message says: Disk full.", True, 'bad">unexpected'),
+        ("Failed. It did not open.", True, 'bad">failed'),
+        ("Succeeded. The menu is open.", False, 'bad">failed'),
+    ],
+)
+def test_a_step_is_marked_by_what_was_seen_of_it(
+    tmp_path: Path, result: str, ok: bool, chip: str
+) -> None:
+    with RunLog.create(tmp_path, Task("t", "Open the menu.")) as log:
+        log.step = 1
+        log.emit(Planned(thought="On.", tool="gui_action", input="pyautogui.press('f10')"))
+        log.emit(Acted(tool="gui_action", input="pyautogui.press('f10')", ok=ok))
+        log.emit(Abstracted(line=f"Step 1 | Result: {result}", result=result))
+        log.emit(StepFinished())
+    page = render_report(load_run(log.folder))
+    assert re.findall(r'<span class="chip (\w+">[a-z ]+)</span>', page) == [chip]
 
 
 def test_a_run_without_steps_has_a_page_too(tmp_path: Path) -> None:

@@ -63,7 +63,8 @@ class Transport(Protocol):
 
         Args:
             elements: read them too.
-            settle: longest wait for the screen to stop changing, in seconds.
+            settle: longest wait for the screen to stop changing, in seconds on an idle machine; it
+                is stretched by the guest's patience.
             longer: how many times the usual limit elements may take.
         """
         ...
@@ -75,7 +76,7 @@ class Transport(Protocol):
     async def execute(
         self, command: str | Sequence[str], *, timeout: float, limit: int
     ) -> CommandResult:
-        """See `Environment.execute`."""
+        """See `Environment.execute`; a limit beyond the guest's longest becomes that."""
         ...
 
     async def read_file(self, path: str, /, *, limit: int) -> bytes:

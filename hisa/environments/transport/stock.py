@@ -75,7 +75,7 @@ class StockTransport:
 
     async def look(self, *, elements: bool, settle: float, longer: float = 1.0) -> Look:
         """Several requests; the picture comes last, so that it is the newest."""
-        shot = await self._settled(settle) if settle > 0 else None
+        shot = await self._settled(settle * self._guest.patience) if settle > 0 else None
         windows = await self._windows()
         tree = await self._elements(longer) if elements else None
         shot = shot if shot is not None and not elements else await self._screenshot()

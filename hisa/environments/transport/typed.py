@@ -24,7 +24,7 @@ from hisa.environments.transport.base import (
 from hisa.errors import ActionRefused
 from hisa.geometry import Box, Point, Size
 from hisa.observation import Element, Screenshot, Window
-from hisa.protocols import CommandResult, FileRefused
+from hisa.protocols import COMMAND_LIMIT, CommandResult, FileRefused
 
 __all__ = ["HisaTransport"]
 
@@ -32,6 +32,8 @@ _LOOK_SECONDS = 30.0
 _LOOK_TRIES = 3
 _ELEMENTS_SECONDS = 24.0
 """The longest time that a guest is started with for reading elements: that of an emulated one."""
+_MOST_SETTLE = 120.0
+"""Seconds; a guest refuses more, and limits stretch with the load."""
 _OFFERED = frozenset({"elements", "settle", "at_most_once", "execute", "files"})
 
 
@@ -50,6 +52,7 @@ class HisaTransport:
     async def look(self, *, elements: bool, settle: float, longer: float = 1.0) -> Look:
         """One request; an answer that is cut short is asked for again."""
         encoding = "raw" if self._guest.near else "png"
+        settle = min(settle * self._guest.patience, _MOST_SETTLE)
         asked: dict[str, Any] = {"elements": elements, "settle": settle, "format": encoding}
         within = 0.0
         if elements:
@@ -80,6 +83,7 @@ class HisaTransport:
         self, command: str | Sequence[str], *, timeout: float, limit: int
     ) -> CommandResult:
         """One request under one id; the guest keeps both limits."""
+        timeout = min(timeout, COMMAND_LIMIT)
         words = command if isinstance(command, str) else list(command)
         asked = {"id": uuid.uuid4().hex, "command": words, "timeout": timeout, "limit": limit}
         response = await self._guest.ask(

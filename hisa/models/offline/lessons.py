@@ -16,6 +16,7 @@ from hisa.models.offline.instructions import read_script
 from hisa.models.offline.progress import HistoryStep, history_steps
 from hisa.models.offline.records import Open
 from hisa.models.tokens import estimate_tokens
+from hisa.verdicts import split_verdict
 
 __all__ = ["MAX_ADVICE", "MAX_PATTERNS", "induce_patterns", "synthesise_advice"]
 
@@ -79,7 +80,7 @@ def induce_patterns(sections: dict[str, str]) -> str:
 
 
 def _succeeded(step: HistoryStep) -> bool:
-    return step.result.startswith("Succeeded.")
+    return split_verdict(step.result)[0] == "succeeded"
 
 
 def _turns(steps: Sequence[HistoryStep], sort: str) -> Iterator[_Turn]:

@@ -16,14 +16,13 @@ from dataclasses import dataclass
 
 from hisa.errors import EnvironmentFailed
 from hisa.patience import patience
+from hisa.protocols import COMMAND_LIMIT
 from hisa.tasks.apps import fix_for, missing_program
 from hisa.tasks.context import Context
 
 __all__ = ["run_traced"]
 
 _SECONDS = 600.0
-_MOST_SECONDS = 3600.0
-"""A guest lets no command run longer."""
 _MAX_TOLD = 200_000
 """Characters of what bash tells; a loop may fail in the same place for ever."""
 _ESSENTIAL = frozenset(
@@ -72,7 +71,7 @@ async def run_traced(
     token = secrets.token_hex(6)
     trace, log = f"/tmp/.hisa-trace-{token}", f"/tmp/.hisa-told-{token}"
     environment = context.environment
-    seconds = min(_MOST_SECONDS, patience(_SECONDS))
+    seconds = min(COMMAND_LIMIT, patience(_SECONDS))
     await environment.write_file(trace, _TRACE.format(log=log).encode())
     line = f"BASH_ENV={trace} {shlex.join(['/bin/bash', *words])}"
     try:
