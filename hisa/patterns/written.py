@@ -23,12 +23,12 @@ _KINDS: dict[str, Literal["success", "failure"]] = {"success": "success", "failu
 def written(
     lesson: str,
     *,
-    domain: str = "general",
-    kind: str = "success",
-    condition: str = "",
-    actions: str = "",
-    expected: str = "",
-    scope: str = "family",
+    domain: str,
+    kind: str,
+    condition: str,
+    actions: str,
+    expected: str,
+    scope: str,
 ) -> Pattern:
     """A new pattern of these texts.
 

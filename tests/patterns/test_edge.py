@@ -240,6 +240,15 @@ def test_no_damage_reads_as_fewer_patterns_and_every_one_is_repaired(
     assert len(list(tmp_path.glob("damaged-shard-*"))) == len(list(tmp_path.glob("*shard-*"))) - 1
 
 
+def test_without_journal_a_damaged_index_gives_what_it_still_holds(tmp_path: Path) -> None:
+    before = filled(tmp_path).list()
+    drop("meta.json")(tmp_path)
+    (tmp_path / "patterns.jsonl").unlink()
+    checked = EdgeStore(tmp_path, WORDS).check()
+    assert {one.id for one in checked.patterns} == {one.id for one in before}
+    assert checked.problems
+
+
 def test_a_lost_journal_is_said_and_made_anew(tmp_path: Path) -> None:
     store = filled(tmp_path)
     store.delete("p0")

@@ -33,9 +33,11 @@ def test_own_rules_come_before_general_ones_each_once(tmp_path: Path) -> None:
 def test_a_file_may_name_several_domains(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("domains: calc, excel\n\n- Rule.\n")
     (tmp_path / "b.yaml").write_text("domains: [jupyter]\nrules: ['Other: rule.']\n")
+    (tmp_path / "c.yml").write_text("rules: ['Third rule.']\n")
     sops = load_sops(tmp_path)
     assert rules_for(sops, "excel") == ("Rule.",)
     assert rules_for(sops, "jupyter") == ("Other: rule.",)
+    assert rules_for(sops, "c") == ("Third rule.",)
     assert rules_for(sops, "a") == ()
 
 

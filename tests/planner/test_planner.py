@@ -127,6 +127,15 @@ async def test_three_bad_replies_are_the_end_and_corrections_stay_bounded() -> N
     )
 
 
+def test_an_element_is_told_with_what_it_holds_and_how_it_stands() -> None:
+    box = Box(0, 0, 10, 20, "screen")
+    states = frozenset({"focused", "checked"})
+    bold = Element("check box", "Bold", box, text="on", label="Style", states=states)
+    line = list(element_lines(replace(observation(), elements=(bold,))))[-1]
+    told = '- check box "Bold" text="on" label="Style" states=checked,focused at '
+    assert line.startswith(told)
+
+
 async def test_the_active_window_is_told_first_and_containers_without_a_name_are_not() -> None:
     box = Box(0, 0, 10, 10, "screen")
     cells = [Element("table cell", f"A{n}", box, window="Sheet") for n in range(400)]

@@ -85,3 +85,9 @@ async def test_an_unavailable_model_comes_through() -> None:
     model = ScriptedModel([ModelUnavailable("gone")])
     with pytest.raises(ModelUnavailable):
         await ask_within(model, request(), 20)
+
+
+def test_no_blank_stands_before_the_ellipsis() -> None:
+    text = "first  second  third  fourth  fifth  sixth  seventh"
+    for tokens in range(1, estimate_tokens(text)):
+        assert " …" not in cut_at_word(text, tokens)

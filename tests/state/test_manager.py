@@ -31,6 +31,7 @@ from hisa.protocols import (
     StateView,
     Taken,
     Task,
+    ToolCall,
 )
 from hisa.state.manager import HierarchicalState, build_state
 from hisa.state.steps import AbstractedStep
@@ -180,6 +181,18 @@ async def test_a_loop_is_told_once_it_is_one_and_forgotten_when_left() -> None:
     assert loop.action == "gui_action pyautogui.click(131, 187)"
     await run.step(click(1, 1), changed=True)
     assert run.state.view().notice == ""
+
+
+async def test_drags_that_were_not_found_differ_by_where_they_were_to_end() -> None:
+    run = Driver(terse)
+    for place in ("the bin", "the desk", "the bin"):
+        source = "pyautogui.click(X_COORD, Y_COORD)"
+        call = ToolCall("", "gui_action", source, "the file", place)
+        await run.step(GroundedCall(call, source), changed=False)
+    assert run.state.view().notice == ""
+    again = Driver(terse)
+    again.state.restore(run.events)
+    assert again.state.view().notice == ""
 
 
 async def test_induction_reads_every_line_and_nothing_else() -> None:

@@ -180,6 +180,18 @@ class TestUnexpected:
         event, _ = await seen(call, look(elements=()), look(CHANGE, elements=(ALERT, SAYS)))
         assert event.verdict == "succeeded"
 
+    @pytest.mark.parametrize(
+        ("thought", "verdict"),
+        [("Set the margins.", "succeeded"), ("Print the page.", "unexpected")],
+    )
+    async def test_an_alert_without_trouble_is_expected_where_the_step_names_it(
+        self, thought: str, verdict: str
+    ) -> None:
+        alert = element("alert", "Margins", Box(200, 100, 440, 260, "screen"))
+        call = does("pyautogui.hotkey('ctrl', 'm')", thought)
+        event, _ = await seen(call, look(elements=()), look(CHANGE, elements=(alert,)))
+        assert event.verdict == verdict
+
     async def test_a_new_window_with_words_of_trouble_needs_no_elements(self) -> None:
         trouble = replace(DIALOG, id="9", title="LibreOffice Document Recovery")
         event, _ = await seen(CLICK, look(), look(CHANGE, windows=(trouble, MAIN, OTHER)))
@@ -228,6 +240,19 @@ class TestUnexpected:
         event, _ = await seen(call, look(windows=windows), look(CHANGE, windows=(OTHER,)))
         assert event.verdict == "succeeded"
 
+    @pytest.mark.parametrize(
+        ("role", "verdict"), [("frame", "unexpected"), ("dialog", "succeeded")]
+    )
+    async def test_a_small_window_that_goes_is_a_crash_unless_it_is_a_dialog(
+        self, role: str, verdict: str
+    ) -> None:
+        box = Box(0, 0, 100, 50, "screen")
+        small = replace(MAIN, box=box)
+        before = look(windows=(small, OTHER), elements=(element(role, small.title, box),))
+        call = does("pyautogui.press('enter')")
+        event, _ = await seen(call, before, look(CHANGE, windows=(OTHER,)))
+        assert event.verdict == verdict
+
     async def test_an_application_that_opens_another_one_did_not_crash(self) -> None:
         new = Window("7", "Editor", "mousepad")
         event, _ = await seen(CLICK, look(windows=(MAIN,)), look(CHANGE, windows=(new,)))
@@ -266,10 +291,24 @@ class TestUnexpected:
         event, _ = await seen(CLICK, partial(before), after)
         assert event.verdict == "succeeded"
 
-    @pytest.mark.parametrize(("left", "near"), [(32, True), (33, False)])
-    async def test_how_near_a_change_is_the_clicks_own(self, left: int, near: bool) -> None:
+    @pytest.mark.parametrize(
+        ("change", "near"),
+        [
+            ((32, 10, 90, 90), True),
+            ((33, 10, 90, 90), False),
+            ((1, 10, 9, 90), True),
+            ((1, 10, 8, 90), False),
+            ((10, 42, 90, 99), True),
+            ((10, 43, 90, 99), False),
+            ((10, 1, 90, 19), True),
+            ((10, 1, 90, 18), False),
+        ],
+    )
+    async def test_how_near_a_change_is_the_clicks_own(
+        self, change: tuple[int, int, int, int], near: bool
+    ) -> None:
         windows = (DIALOG, replace(MAIN, active=False))
-        after = look((left, 10, 90, 90), windows=windows)
+        after = look(change, windows=windows)
         event, _ = await seen(does("pyautogui.click(20, 30)"), look(windows=windows), after)
         assert (event.verdict == "succeeded") is near
 
@@ -319,6 +358,43 @@ class TestCoveredWindow:
         before = look(windows=(OTHER, MAIN), elements=(popup,))
         event, _ = await seen(self.call(), before, look(CHANGE))
         assert event.verdict == "succeeded"
+
+
+class TestRawLog:
+    """Lines without a model hold the same verdicts, and what the tool told."""
+
+    async def raw(self, call: GroundedCall, after: Observation, outcome: Outcome) -> Abstracted:
+        events: list[Event] = []
+        settings = StateSettings(steps="raw")
+        state = build_state(FunctionModel(lambda request: ""), settings, emit=events.append)
+        line = await state.abstract(call, look(), after, outcome)
+        (event,) = events
+        assert isinstance(event, Abstracted)
+        assert event.line == line
+        assert not event.asked_model
+        return event
+
+    async def test_a_change_that_nobody_judged_is_told_as_that(self) -> None:
+        event = await self.raw(CLICK, look(CHANGE), Outcome(ok=True))
+        assert (event.verdict, event.roi) == ("unexpected", CHANGE)
+        told = "Unexpected. Not judged: The screen changed in (20, 20) to (200, 120)."
+        assert event.result == told
+
+    async def test_a_step_that_changed_nothing(self) -> None:
+        event = await self.raw(CLICK, look(), Outcome(ok=True))
+        assert (event.verdict, event.roi) == ("no_change", None)
+        assert event.result.startswith("No visible change.")
+
+    async def test_a_tool_that_failed_is_told_with_all_it_said(self) -> None:
+        call = GroundedCall(ToolCall("", "bash_execution", "ls"), "ls")
+        outcome = Outcome(ok=False, output="a b", error="no such file", exit_code=2)
+        event = await self.raw(call, look(), outcome)
+        assert event.verdict == "failed"
+        assert event.result == "Failed. exit 2 a b no such file"
+
+    async def test_a_crash(self) -> None:
+        event = await self.raw(CLICK, look(CHANGE, windows=(OTHER,)), Outcome(ok=True))
+        assert event.result.startswith("Unexpected. All windows of soffice are gone")
 
 
 async def test_changes_far_apart_are_shown_as_small_pictures() -> None:
