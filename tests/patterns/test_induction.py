@@ -57,7 +57,16 @@ async def test_the_request_holds_task_and_steps_and_nothing_of_a_score() -> None
         "Step 4: gui_action | Input: d | Result: Failed. Grey.\n</steps>"
     )
     assert request.role == "state"
+    assert [message.role for message in request.messages] == ["system", "user"]
+    assert request.schema is not None
+    assert list(request.schema["properties"]) == ["patterns"]
     assert request.images == 0
+
+
+async def test_what_is_wrong_with_a_reply_is_named_by_its_place() -> None:
+    model = ScriptedModel([reply(GOOD | {"steps": "all"})] * 2)
+    with pytest.raises(InvalidReply, match=r"^patterns\.0\.steps: "):
+        await induce(model, TASK, run_id="r1", lines=LINES)
 
 
 async def test_without_steps_nothing_is_asked() -> None:

@@ -91,3 +91,9 @@ def test_no_blank_stands_before_the_ellipsis() -> None:
     text = "first  second  third  fourth  fifth  sixth  seventh"
     for tokens in range(1, estimate_tokens(text)):
         assert " …" not in cut_at_word(text, tokens)
+
+
+def test_a_line_end_is_a_place_to_cut_too() -> None:
+    text = "one two three four\n" + "y" * 200
+    room = estimate_tokens("one two three four\nyyy…")
+    assert cut_at_word(text, room) == "one two three four…"

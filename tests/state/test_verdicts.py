@@ -155,6 +155,21 @@ class TestNothingChanged:
         event, _ = await seen(call, look(), look(), Outcome(ok=True, output="a", exit_code=0))
         assert event.result == "Succeeded. exit 0; output: a."
 
+    @pytest.mark.parametrize(
+        ("outcome", "verdict"),
+        [
+            (Outcome(ok=True, exit_code=0), "succeeded"),
+            (Outcome(ok=True, output="a"), "succeeded"),
+            (Outcome(ok=True, output=" "), "no_change"),
+        ],
+    )
+    async def test_a_status_or_an_output_alone_is_a_report(
+        self, outcome: Outcome, verdict: str
+    ) -> None:
+        call = GroundedCall(ToolCall("", "a_plug_in", "ls"), "ls")
+        event, _ = await seen(call, look(), look(), outcome)
+        assert event.verdict == verdict
+
 
 class TestUnexpected:
     async def test_an_error_box_comes_with_its_own_words_first(self) -> None:
