@@ -12,6 +12,7 @@ from hisa.environments.desktop import DesktopEnvironment
 from hisa.environments.runtime import Handle
 from hisa.environments.transport import Guest, HisaTransport
 from hisa.observation import Element, Observation
+from hisa.patience import patience
 
 from .conformance import only, seen_when
 
@@ -79,6 +80,8 @@ async def test_what_is_clicked_in_a_spreadsheet_is_what_was_meant(
     seen = await seen_when(calc, lambda seen: len(_of(seen, "page tab")) > 1)
     assert [tab.name for tab in _of(seen, "page tab")][:2] == ["Sheet1", "Sheet2"]
     await calc.act([Click(_of(seen, "page tab")[0].box.centre)])
+    # The sheet takes the focus a moment after the click, as a run's look after each act awaits.
+    seen = await calc.observe(elements=True, settle=patience(5.0))
 
     name_box = next(field for field in _of(seen, "text") if field.text == "A1")
     await calc.act([Click(name_box.box.centre)])
@@ -94,6 +97,7 @@ async def test_what_is_clicked_in_a_spreadsheet_is_what_was_meant(
         seen = await seen_when(calc, lambda seen, box=font.box: _focused(seen) == box)  # type: ignore[misc]
         assert _focused(seen) == font.box
         await calc.act([Press("esc")])
+        await calc.observe(settle=patience(5.0))
 
 
 def _focused(seen: Observation) -> object:
