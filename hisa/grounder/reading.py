@@ -82,7 +82,7 @@ class ReadingGrounder:
         self._reader = reader
 
     async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
-        """Fill the slots of a call; a call without slots comes back as it is.
+        """Fill the slots of a call; returns a call without slots unchanged.
 
         Raises:
             NotFound: not among the elements, or cannot tell because some could not be read.

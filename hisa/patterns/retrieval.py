@@ -1,4 +1,4 @@
-"""Which patterns a task is told of, by their scope.
+"""Selects the patterns for a task, by their scope.
 
 - ``family``: one of its conditions is near the task.
 - ``page``: the same, or the task names the page.
