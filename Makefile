@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-vm check format bench fuzz mutation system clean
+.PHONY: help demo test test-again test-vm check format bench fuzz mutation system clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -14,6 +14,9 @@ demo: $(VENV)/.core  ## install what is needed and run two related tasks on a re
 
 test: $(VENV)/.dev  ## install what is needed and run the whole test suite
 	$(BIN)/python -m pytest
+
+test-again: $(VENV)/.dev  ## run once more the tests that failed last, where they were at most three
+	@$(BIN)/python scripts/test_again.py
 
 test-vm: $(VENV)/.dev  ## install QEMU, build a virtual machine and run the tests that start some
 	@sh scripts/install-vm.sh

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -156,3 +157,29 @@ def test_any_other_failure_of_the_package_manager_is_said_at_once(tmp_path: Path
     system.play("apt-get", "echo 'E: Unable to locate package xvfb' >&2; exit 100")
     assert "Unable to locate package" in system.run(code=2)
     assert len(system.called("apt-get")) == 1
+
+
+@pytest.mark.parametrize(
+    ("tests", "code", "said"),
+    [
+        ("def test_a(): assert SEEN", 0, "Failed once, passed the second time."),
+        ("def test_a(): assert 0", 1, "Failed twice: broken."),
+        ("import pytest\n@pytest.mark.parametrize('n', range(4))\ndef test_a(n): assert 0", 1,
+         "4 tests failed; only 1 to 3 are run again"),
+    ],
+)  # fmt: skip
+def test_few_failures_are_run_again_and_named(
+    tmp_path: Path, tests: str, code: int, said: str
+) -> None:
+    seen = "import pathlib\nSEEN = pathlib.Path('seen').exists()\npathlib.Path('seen').touch()\n"
+    (tmp_path / "test_it.py").write_text(seen + tests)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, *words], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+
+    assert run("-m", "pytest").returncode == 1
+    again = run(str(ROOT / "scripts" / "test_again.py"))
+    assert (again.returncode, said in again.stdout) == (code, True), again.stdout

@@ -74,7 +74,7 @@ async def test_a_program_that_crashes_while_the_setup_goes_on_is_found(tmp_path:
     late = launched("sh", "-c", "echo Form >~/windows; sleep 0.5; exit 7")
     with pytest.raises(EnvironmentFailed, match=r"setup of task 't': .* ended with 7"):
         await prepare(tmp_path, late, {"run": "sleep 2"})
-    ended = launched("sh", "-c", "echo One >>~/windows; kill $$; sleep 9")
+    ended = launched("sh", "-c", "(sleep 0.3; echo One >>~/windows) & kill $$")
     with pytest.raises(EnvironmentFailed, match="ended at once with 143"):
         await prepare(tmp_path, ended)
     stays = launched("sh", "-c", "echo Two >>~/windows; exec sleep 77")

@@ -1,0 +1,36 @@
+"""Runs once more the tests that failed last, where they were few, and names them.
+
+Tests on real desktops share two cores with everything else that the machine does; what fails
+twice is broken, what passes the second time is named so that somebody mends the test.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+MOST = 3
+FAILED = Path(".pytest_cache/v/cache/lastfailed")
+
+
+def main() -> int:
+    """Returns the exit status: 0 only when each of them passes now."""
+    try:
+        names = sorted(json.loads(FAILED.read_text()))
+    except (OSError, ValueError):
+        print("nothing says which tests failed; run: make test")
+        return 1
+    if not 0 < len(names) <= MOST:
+        print(f"{len(names)} tests failed; only 1 to {MOST} are run again")
+        return 1
+    print("\nFailed once, run again:", *names, sep="\n  ", flush=True)
+    status = subprocess.run([sys.executable, "-m", "pytest", *names], check=False).returncode
+    print("\nFailed twice: broken." if status else "\nFailed once, passed the second time.", *names,
+          sep="\n  ")  # fmt: skip
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
