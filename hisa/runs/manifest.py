@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import sys
 from pathlib import Path
@@ -15,7 +14,7 @@ from hisa.endings import ScoreState
 from hisa.events import Event, ModelCalled, RunFinished, RunResumed, StepFinished
 from hisa.models.ledger import Totals as RoleTotals
 from hisa.protocols import Task
-from hisa.runs.private import write_private
+from hisa.storage import replace_file
 
 __all__ = ["MANIFEST_VERSION", "Manifest", "TaskRecord", "Totals", "versions"]
 
@@ -171,13 +170,7 @@ class Manifest(_Record):
 
     def write(self, path: Path) -> None:
         """Replace the file as a whole: a reader sees the old one or the new one."""
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-        try:
-            write_private(temporary, self.model_dump_json(indent=1).encode())
-            os.replace(temporary, path)
-        except OSError:
-            temporary.unlink(missing_ok=True)
-            raise
+        replace_file(path, self.model_dump_json(indent=1).encode())
 
 
 def versions() -> dict[str, str]:
