@@ -11,11 +11,11 @@ import pytest
 
 import hisa.agent
 from hisa.agent import Agent
-from hisa.environments.fake import FakeEnvironment
 from hisa.errors import BudgetExceeded, ModelUnavailable
 from hisa.events import Acted, Failed, GroundingFailed, PlanRejected, Refined, StepFinished
-from hisa.models.fakes import FunctionModel, ScriptedModel
 from hisa.protocols import ModelRequest, Task
+from hisa.testing.form import FakeEnvironment
+from hisa.testing.scripted import FunctionModel, ScriptedModel
 from tests.bench import Bench, click, done, say
 
 

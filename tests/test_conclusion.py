@@ -14,7 +14,6 @@ from hisa.agent import Result
 from hisa.cli.episode import exit_code
 from hisa.config import StateSettings
 from hisa.endings import ExitStatus, is_success
-from hisa.environments.fake import FakeEnvironment
 from hisa.environments.transport.base import Unanswered
 from hisa.errors import (
     BudgetExceeded,
@@ -35,12 +34,13 @@ from hisa.events import (
     RunFinished,
     StepFinished,
 )
-from hisa.models.fakes import FunctionModel, ScriptedModel
 from hisa.observation import Observation
 from hisa.protocols import Advice, Environment, Outcome, Pattern, PatternHit, Scoring, Taken, Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import Run, load_run
 from hisa.runs.resume import resume_point
+from hisa.testing.form import FakeEnvironment
+from hisa.testing.scripted import FunctionModel, ScriptedModel
 from tests.bench import Bench, click, done, say
 
 ADA = [click("the field labelled Name", "pyautogui.write('Ada')"), click("Save"), done()]
