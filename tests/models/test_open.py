@@ -13,6 +13,7 @@ from hisa.models.budget import Budget
 from hisa.models.faulty import FakeServer, Fault
 from hisa.models.ledger import Ledger
 from hisa.models.open import OFFLINE_NAME, Models, open_models
+from hisa.offline.serve import http_client
 from hisa.protocols import ModelReply, Usage
 from tests.models.support import Clock, Events, Waits, ask
 
@@ -35,6 +36,7 @@ def _open(
         events or Events(),
         budget or Budget(),
         ledger or Ledger(),
+        offline=http_client,
         environ={"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "key-of-the-house"},
         sleep=waits or Waits(),
     )
@@ -165,7 +167,14 @@ def test_what_cannot_work_is_said_at_once(planner: dict[str, Any], message: str)
 
 def test_a_public_server_without_a_key() -> None:
     with pytest.raises(ModelUnavailable, match="OPENAI_API_KEY"):
-        open_models(_settings(planner={"model": "gpt-5"}), Events(), Budget(), Ledger(), environ={})
+        open_models(
+            _settings(planner={"model": "gpt-5"}),
+            Events(),
+            Budget(),
+            Ledger(),
+            offline=http_client,
+            environ={},
+        )
 
 
 async def test_dollars_without_a_price_are_told_once_and_run() -> None:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hisa.models.offline.instructions import MAX_INSTRUCTIONS, read_script
-from hisa.models.offline.quotes import mask
-from hisa.models.offline.records import (
+from hisa.offline.instructions import MAX_INSTRUCTIONS, read_script
+from hisa.offline.quotes import mask
+from hisa.offline.records import (
     Click,
     Close,
     Drag,

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hisa.models.offline.quotes import Masked
-from hisa.models.offline.records import Click, Drag, Instruction, Press, Target, Tick, Type
-from hisa.models.offline.sheets import (
+from hisa.offline.quotes import Masked
+from hisa.offline.records import Click, Drag, Instruction, Press, Target, Tick, Type
+from hisa.offline.sheets import (
     EDIT,
     colour,
     is_input_line,
@@ -16,7 +16,7 @@ from hisa.models.offline.sheets import (
     new_sheet,
     read_range,
 )
-from hisa.models.offline.targets import read_target
+from hisa.offline.targets import read_target
 
 __all__ = [
     "read_adding",

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from hisa.models.offline.apps import find_app
-from hisa.models.offline.clauses import NO_NOUN, VERBS
-from hisa.models.offline.filenames import looks_like_file, read_saving
-from hisa.models.offline.keynames import read_number, read_presses
-from hisa.models.offline.pointing_verbs import (
+from hisa.offline.apps import find_app
+from hisa.offline.clauses import NO_NOUN, VERBS
+from hisa.offline.filenames import looks_like_file, read_saving
+from hisa.offline.keynames import read_number, read_presses
+from hisa.offline.pointing_verbs import (
     MEANS,
     PURPOSE,
     checking,
@@ -19,8 +19,8 @@ from hisa.models.offline.pointing_verbs import (
     read_selecting,
     read_using,
 )
-from hisa.models.offline.quotes import Masked
-from hisa.models.offline.records import (
+from hisa.offline.quotes import Masked
+from hisa.offline.records import (
     Click,
     Close,
     GoTo,
@@ -32,8 +32,8 @@ from hisa.models.offline.records import (
     Target,
     Wait,
 )
-from hisa.models.offline.remarks import without_asides
-from hisa.models.offline.sheet_verbs import (
+from hisa.offline.remarks import without_asides
+from hisa.offline.sheet_verbs import (
     read_adding,
     read_colouring,
     read_dragging,
@@ -43,9 +43,9 @@ from hisa.models.offline.sheet_verbs import (
     read_moving,
     read_sheet_click,
 )
-from hisa.models.offline.sheets import is_sheet, read_range, select
-from hisa.models.offline.targets import is_context, read_target
-from hisa.models.offline.typing_verbs import read_clearing, read_setting, read_typing
+from hisa.offline.sheets import is_sheet, read_range, select
+from hisa.offline.targets import is_context, read_target
+from hisa.offline.typing_verbs import read_clearing, read_setting, read_typing
 
 __all__ = ["read_clause"]
 

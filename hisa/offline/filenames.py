@@ -5,8 +5,8 @@ from __future__ import annotations
 import posixpath
 import re
 
-from hisa.models.offline.quotes import Masked
-from hisa.models.offline.records import Save, SaveAs
+from hisa.offline.quotes import Masked
+from hisa.offline.records import Save, SaveAs
 
 __all__ = ["looks_like_file", "read_saving"]
 

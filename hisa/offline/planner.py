@@ -6,15 +6,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from hisa.models.offline.advice import Advice, read_advice
-from hisa.models.offline.decisions import MAX_TRIES, GiveUp, Move, Situation, most_tries
-from hisa.models.offline.instructions import MAX_INSTRUCTIONS, Script, read_script
-from hisa.models.offline.moves import next_move
-from hisa.models.offline.pointing import missing
-from hisa.models.offline.progress import Position, mark, parts_of, read
-from hisa.models.offline.records import Click, Drag, Instruction, Tick, Type, phrase
-from hisa.models.offline.screen import Screen, read_screen
-from hisa.models.offline.sections import read_sections
+from hisa.offline.advice import Advice, read_advice
+from hisa.offline.decisions import MAX_TRIES, GiveUp, Move, Situation, most_tries
+from hisa.offline.instructions import MAX_INSTRUCTIONS, Script, read_script
+from hisa.offline.moves import next_move
+from hisa.offline.pointing import missing
+from hisa.offline.progress import Position, mark, parts_of, read
+from hisa.offline.records import Click, Drag, Instruction, Tick, Type, phrase
+from hisa.offline.screen import Screen, read_screen
+from hisa.offline.sections import read_sections
 
 __all__ = ["NAME", "plan"]
 

@@ -11,11 +11,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from hisa.models.offline.apps import find_app
-from hisa.models.offline.instructions import read_script
-from hisa.models.offline.progress import HistoryStep, history_steps
-from hisa.models.offline.records import Open
 from hisa.models.tokens import estimate_tokens
+from hisa.offline.apps import find_app
+from hisa.offline.instructions import read_script
+from hisa.offline.progress import HistoryStep, history_steps
+from hisa.offline.records import Open
 from hisa.verdicts import split_verdict
 
 __all__ = ["MAX_ADVICE", "MAX_PATTERNS", "induce_patterns", "synthesise_advice"]

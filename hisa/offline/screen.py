@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from hisa.models.offline.records import Target
+from hisa.offline.records import Target
 
 __all__ = ["PAGES", "Item", "Screen", "read_screen"]
 

@@ -13,8 +13,8 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hisa.models.offline.jobs import Turn, Unanswerable, answer
 from hisa.models.tokens import estimate_tokens, prefix_within
+from hisa.offline.jobs import Turn, Unanswerable, answer
 
 if TYPE_CHECKING:
     import httpx

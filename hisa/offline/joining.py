@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from hisa.models.offline.pointing import MENUS
-from hisa.models.offline.records import Click, Drag, GoTo, Instruction, Press, Target, Type
-from hisa.models.offline.sheets import EDIT, fill, is_cell
+from hisa.offline.pointing import MENUS
+from hisa.offline.records import Click, Drag, GoTo, Instruction, Press, Target, Type
+from hisa.offline.sheets import EDIT, fill, is_cell
 
 __all__ = ["join"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from hisa.models.offline.records import Click, Drag, GoTo, Instruction, Press, Target
+from hisa.offline.records import Click, Drag, GoTo, Instruction, Press, Target
 
 __all__ = [
     "EDIT",

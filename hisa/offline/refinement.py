@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from hisa.models.offline.instructions import read_script
-from hisa.models.offline.progress import HistoryStep, history_steps, progress_line, read
 from hisa.models.tokens import estimate_tokens, prefix_within
+from hisa.offline.instructions import read_script
+from hisa.offline.progress import HistoryStep, history_steps, progress_line, read
 from hisa.verdicts import split_verdict
 
 __all__ = ["refine_context"]

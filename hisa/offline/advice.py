@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from hisa.models.offline.records import Click, GoTo, Instruction, Open, Run, Save, SaveAs, Type
+from hisa.offline.records import Click, GoTo, Instruction, Open, Run, Save, SaveAs, Type
 
 __all__ = ["Advice", "read_advice"]
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import groupby
 
-from hisa.models.offline.clauses import Clause, split_clauses
-from hisa.models.offline.joining import join
-from hisa.models.offline.quotes import Masked, mask
-from hisa.models.offline.records import Instruction
-from hisa.models.offline.remarks import announces_steps, is_idle
-from hisa.models.offline.verbs import read_clause
+from hisa.offline.clauses import Clause, split_clauses
+from hisa.offline.joining import join
+from hisa.offline.quotes import Masked, mask
+from hisa.offline.records import Instruction
+from hisa.offline.remarks import announces_steps, is_idle
+from hisa.offline.verbs import read_clause
 
 __all__ = ["MAX_INSTRUCTIONS", "Script", "read_script"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hisa.models.offline.instructions import read_script
-from hisa.models.offline.records import (
+from hisa.offline.instructions import read_script
+from hisa.offline.records import (
     Click,
     Drag,
     GoTo,
@@ -20,7 +20,7 @@ from hisa.models.offline.records import (
     Tick,
     Type,
 )
-from tests.models.offline.talk import line, planned
+from tests.offline.talk import line, planned
 
 EXCEL = Path("tests/data/spider2v/evaluation_examples/examples/excel")
 SHEET_MENU = Click(Target("Sheet", "menu"))

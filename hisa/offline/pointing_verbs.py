@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from hisa.models.offline.keynames import read_number, read_presses
-from hisa.models.offline.quotes import Masked
-from hisa.models.offline.records import Click, Instruction, Press, Scroll, Target, Tick
-from hisa.models.offline.sheet_verbs import read_sheet_click
-from hisa.models.offline.sheets import is_cell, read_range, select
-from hisa.models.offline.targets import is_context, read_path, read_target
+from hisa.offline.keynames import read_number, read_presses
+from hisa.offline.quotes import Masked
+from hisa.offline.records import Click, Instruction, Press, Scroll, Target, Tick
+from hisa.offline.sheet_verbs import read_sheet_click
+from hisa.offline.sheets import is_cell, read_range, select
+from hisa.offline.targets import is_context, read_path, read_target
 
 __all__ = [
     "MEANS",

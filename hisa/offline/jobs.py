@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hisa.models.offline.abstraction import abstract_step
-from hisa.models.offline.lessons import induce_patterns, synthesise_advice
-from hisa.models.offline.planner import plan
-from hisa.models.offline.refinement import refine_context
-from hisa.models.offline.sections import read_sections
 from hisa.observation import Screenshot
+from hisa.offline.abstraction import abstract_step
+from hisa.offline.lessons import induce_patterns, synthesise_advice
+from hisa.offline.planner import plan
+from hisa.offline.refinement import refine_context
+from hisa.offline.sections import read_sections
 
 __all__ = ["JOBS", "Turn", "Unanswerable", "answer"]
 

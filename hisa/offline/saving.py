@@ -10,9 +10,9 @@ from __future__ import annotations
 import posixpath
 import re
 
-from hisa.models.offline.decisions import Decision, GiveUp, Move, Situation, wait_move
-from hisa.models.offline.records import Save, SaveAs, Target
-from hisa.models.offline.screen import Item, Screen
+from hisa.offline.decisions import Decision, GiveUp, Move, Situation, wait_move
+from hisa.offline.records import Save, SaveAs, Target
+from hisa.offline.screen import Item, Screen
 
 __all__ = ["save_move"]
 

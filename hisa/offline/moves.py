@@ -6,11 +6,11 @@ import shlex
 from dataclasses import replace
 from typing import assert_never
 
-from hisa.models.offline.apps import find_app, launch_command, open_command
-from hisa.models.offline.decisions import Decision, GiveUp, Move, Situation, wait_move
-from hisa.models.offline.pointing import Pointed, missing, point, unlisted
-from hisa.models.offline.progress import chunks
-from hisa.models.offline.records import (
+from hisa.offline.apps import find_app, launch_command, open_command
+from hisa.offline.decisions import Decision, GiveUp, Move, Situation, wait_move
+from hisa.offline.pointing import Pointed, missing, point, unlisted
+from hisa.offline.progress import chunks
+from hisa.offline.records import (
     Click,
     Close,
     Drag,
@@ -28,8 +28,8 @@ from hisa.models.offline.records import (
     Type,
     Wait,
 )
-from hisa.models.offline.saving import save_move
-from hisa.models.offline.screen import PAGES, Item, Screen
+from hisa.offline.saving import save_move
+from hisa.offline.screen import PAGES, Item, Screen
 
 __all__ = ["next_move"]
 

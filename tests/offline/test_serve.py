@@ -18,15 +18,15 @@ from hisa.events import Event, Grounded, Planned
 from hisa.grounder.elements import ElementsGrounder
 from hisa.models.budget import Budget
 from hisa.models.ledger import Ledger
-from hisa.models.offline.serve import BASE_URL, MODEL, http_client
 from hisa.models.open import open_models
 from hisa.models.tokens import estimate_tokens
 from hisa.observation import Observation
+from hisa.offline.serve import BASE_URL, MODEL, http_client
 from hisa.planner.planner import GlobalPlanner
 from hisa.protocols import StateView, Task
 from hisa.state.manager import build_state
 from hisa.tools.registry import ToolRegistry
-from tests.models.offline.talk import PLANNER, sections
+from tests.offline.talk import PLANNER, sections
 
 MESSAGES: list[Any] = [
     {"role": "system", "content": PLANNER},
@@ -155,7 +155,9 @@ class Run:
         settings = Settings()
         task = Task("t", text)
         async with (
-            open_models(settings, self.emit, Budget(), Ledger(), environ={}) as models,
+            open_models(
+                settings, self.emit, Budget(), Ledger(), offline=http_client, environ={}
+            ) as models,
             self.environment,
         ):
             tools = ToolRegistry(emit=self.emit)

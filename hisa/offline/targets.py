@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from hisa.models.offline.quotes import Masked
-from hisa.models.offline.records import Target
-from hisa.models.offline.sheets import is_cell, is_sheet
+from hisa.offline.quotes import Masked
+from hisa.offline.records import Target
+from hisa.offline.sheets import is_cell, is_sheet
 
 __all__ = ["KINDS", "is_context", "read_path", "read_target"]
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hisa.models.offline.jobs import Turn, Unanswerable, answer
+from hisa.offline.jobs import Turn, Unanswerable, answer
 from hisa.planner.reply import parse_reply
-from tests.models.offline.talk import PLANNER, asked, line, planned, sections
+from tests.offline.talk import PLANNER, asked, line, planned, sections
 
 KEYS = {"thought", "tool", "input", "description", "description_2"}
 EDITOR = (

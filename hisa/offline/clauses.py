@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hisa.models.offline.quotes import Masked
-from hisa.models.offline.remarks import is_remark
+from hisa.offline.quotes import Masked
+from hisa.offline.remarks import is_remark
 
 __all__ = ["MAX_CLAUSE", "NO_NOUN", "VERBS", "Clause", "split_clauses"]
 

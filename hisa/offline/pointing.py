@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from hisa.models.offline.records import Target
-from hisa.models.offline.screen import Screen
+from hisa.offline.records import Target
+from hisa.offline.screen import Screen
 
 __all__ = ["MENUS", "Pointed", "missing", "point", "unlisted"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from hisa.models.offline.advice import Advice
-from hisa.models.offline.progress import Position
-from hisa.models.offline.records import Instruction, Run
-from hisa.models.offline.screen import Screen
+from hisa.offline.advice import Advice
+from hisa.offline.progress import Position
+from hisa.offline.records import Instruction, Run
+from hisa.offline.screen import Screen
 
 __all__ = ["MAX_TRIES", "Decision", "GiveUp", "Move", "Situation", "most_tries", "wait_move"]
 

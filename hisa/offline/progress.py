@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from hisa.models.offline.records import Instruction, Open, Save, SaveAs, Type
+from hisa.offline.records import Instruction, Open, Save, SaveAs, Type
 from hisa.verdicts import CAME_UP, StepVerdict, split_verdict
 
 __all__ = [

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 
 from hisa import ocr
-from hisa.models.offline.jobs import Turn, Unanswerable, answer
 from hisa.models.tokens import estimate_tokens
+from hisa.offline.jobs import Turn, Unanswerable, answer
 from hisa.verdicts import split_verdict
-from tests.models.offline.talk import asked, line, planned, sections
+from tests.offline.talk import asked, line, planned, sections
 
 ABSTRACT, REFINE = "# Step abstraction", "# Context refinement"
 INDUCE, SYNTHESISE = "# Pattern induction", "# Pattern synthesis"

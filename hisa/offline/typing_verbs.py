@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hisa.models.offline.quotes import Masked
-from hisa.models.offline.records import Press, Target, Type
-from hisa.models.offline.sheets import EDIT, cells_of, is_cell, is_input_line
-from hisa.models.offline.targets import is_context, read_target
+from hisa.offline.quotes import Masked
+from hisa.offline.records import Press, Target, Type
+from hisa.offline.sheets import EDIT, cells_of, is_cell, is_input_line
+from hisa.offline.targets import is_context, read_target
 
 __all__ = ["read_clearing", "read_setting", "read_typing"]
 
