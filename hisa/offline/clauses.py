@@ -7,21 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hisa.offline.quotes import Masked
-from hisa.offline.remarks import is_remark
+from hisa.offline.verbs import VERBS
 
-__all__ = ["MAX_CLAUSE", "NO_NOUN", "VERBS", "Clause", "split_clauses"]
+__all__ = ["Clause", "split_clauses"]
 
-VERBS = (
-    "double[- ]?click|triple[- ]?click|right[- ]?click|left[- ]?click|middle[- ]?click|click|tap"
-    "|open|launch|start|run|execute|select|choose|pick|type|enter|write|input|insert|put|fill"
-    "|set|press|hit|push|use|scroll|drag|wait|pause|save|close|quit|exit|uncheck|untick|check|tick"
-    "|enable|disable|focus|go|switch|clear|replace|expand|collapse|move|hold|release|ensure"
-    "|add|create|append|change|make|bold|copy|paste"
-)
-"""The verbs an instruction may begin with, as a pattern."""
-
-NO_NOUN = "(?! (?:box|field|line|area))"
-"""After a verb: it is none in "the input box"."""
 MAX_CLAUSE = 5000
 """Characters, quoted strings not counted; a longer clause is no instruction."""
 _MARKER = re.compile(
@@ -38,27 +27,29 @@ _THEN = re.compile(
     re.I,
 )
 _AND_VERB = re.compile(rf"(?:,\s*(?:and\s+)?|\s+and\s+)(?=(?:{VERBS})\b(?!-))")
-_TOGETHER = re.compile(r"\b(?:press|click|hold)\s+and\s+(?=drag\b)", re.I)
-"""One act in two verbs."""
 _FILLER = re.compile(
     r"(?:please|kindly|now|first(?:ly)?|second(?:ly)?|third(?:ly)?|then|next|finally|lastly"
-    r"|after that|afterwards|and|also|again|just|simply|start by|begin by"
-    r"|(?:i|we)(?:'d| would) like you to|(?:i|we) (?:want|need) you to|you (?:should|must|need to)"
-    r"|(?:can|could|would) you(?: please)?|to begin(?: with)?|once more|in the end|at the end"
-    r"|make sure to|let's|go ahead and|(?:same )?as (?:the )?(?:former|before|above)(?: one)?"
+    r"|after that|afterwards|and|also|again|just|simply|(?:i|we)(?:'d| would) like you to"
+    r"|(?:i|we) (?:want|need) you to|you (?:should|must|need to)"
+    r"|(?:can|could|would) you(?: please)?|to begin(?: with)?|in the end|at the end|make sure to|let's|go ahead and"
     rf"|(?:we|you|i)(?=\s+(?:{VERBS})\b))\b[,:]?(?:\s+|$)",
     re.I,
 )
+_REMARK = re.compile(
+    r"(?:(?:now|then|so|here|next)\b,?\s+)?(?:you (?:can|could|may|might|will|should (?:now )?see)"
+    rf"|(?:it|this|that|there|these|those|(?:we|they)(?!\s+(?:{VERBS})\b)))\b",
+    re.I,
+)
+"""A sentence that tells something: "You will see a list"."""
 _CONDITION = re.compile(
     rf"(?:when|once|after|as soon as|if|before|to|in order to)\b[^,]{{1,200}},\s*(?=(?:{VERBS})\b)",
     re.I,
 )
 _PLACE = re.compile(
     r"\s*(?:(?:then|and|now|next|please),?\s+)?(?:in|inside|into|on|from|under|at|for)\b"
-    rf"(?!.*\s(?-i:{VERBS})\b{NO_NOUN})",
+    rf"(?!.*,\s(?:{VERBS})\b)",
     re.I,
 )
-_DOER = re.compile(rf"^(?:\w+,?\s+)?(?:we|you|i)\s+(?=(?:{VERBS})\b)", re.I)
 _STARTS = re.compile(rf"\s*(?:{_FILLER.pattern})*(?:{VERBS})\b", re.I)
 
 
@@ -82,11 +73,11 @@ def split_clauses(masked: Masked) -> Iterator[Clause]:
     for body, numbered in _items(masked.text):
         items += numbered
         for sentence in _SENTENCE.split(body):
-            yield from _sentence(_TOGETHER.sub("", sentence), items if numbered else 0)
+            yield from _sentence(sentence, items if numbered else 0)
 
 
 def _sentence(text: str, item: int) -> Iterator[Clause]:
-    if is_remark(_without_doer(text.strip())):
+    if _REMARK.match(text.strip()):
         yield Clause(text.strip(), item, remark=True)
         return
     for part in _THEN.split(text):
@@ -94,11 +85,6 @@ def _sentence(text: str, item: int) -> Iterator[Clause]:
             bare = _bare(clause) if len(clause) <= MAX_CLAUSE else f"… {clause[:200]}"
             if bare:
                 yield Clause(bare, item)
-
-
-def _without_doer(sentence: str) -> str:
-    """Without the doer: "now we click OK" asks for something, "now we see it" does not."""
-    return _DOER.sub("", sentence, count=1)
 
 
 def _clauses(part: str) -> Iterator[str]:

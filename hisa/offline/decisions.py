@@ -9,9 +9,10 @@ from hisa.offline.progress import Position
 from hisa.offline.records import Instruction, Run
 from hisa.offline.screen import Screen
 
-__all__ = ["MAX_TRIES", "Decision", "GiveUp", "Move", "Situation", "most_tries", "wait_move"]
+__all__ = ["CLICK", "Decision", "GiveUp", "Move", "Situation", "most_tries", "wait_move"]
 
-MAX_TRIES = 3
+CLICK = "pyautogui.click(X_COORD, Y_COORD)"
+_MAX_TRIES = 3
 """Failed tries of one part after which the task is given up."""
 
 
@@ -61,7 +62,7 @@ Decision = Move | GiveUp | None
 
 def most_tries(instruction: Instruction) -> int:
     """How often an instruction is tried; a command that failed may have done half its work."""
-    return 1 if isinstance(instruction, Run) else MAX_TRIES
+    return 1 if isinstance(instruction, Run) else _MAX_TRIES
 
 
 def wait_move(says: str, seconds: float = 1.0) -> Move:

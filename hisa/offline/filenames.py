@@ -6,61 +6,27 @@ import posixpath
 import re
 
 from hisa.offline.quotes import Masked
-from hisa.offline.records import Save, SaveAs
+from hisa.offline.records import Save
 
 __all__ = ["looks_like_file", "read_saving"]
 
 _VALUE = rf"(?P<value>{Masked.SLOT}|[^\s,]+)"
-_PIECE = re.compile(
-    r"\b(?P<how>as|under|named|called|in|into|inside|to|at)\b\s+"
-    r"(?:(?:the|a|an|my)\s+)?(?:(?:file\s+)?(?:name|path)\s+|file\s+(?:named\s+|called\s+)?"
-    rf"|(?:folder|directory|location)\s+)?{_VALUE}(?P<after>\s+(?:folder|directory))?",
+_NAME = re.compile(
+    rf"\b(?:as|under|named|called)\s+(?:(?:the|a|an)\s+)?(?:(?:file\s+)?name\s+|file\s+)?{_VALUE}",
+    re.I,
+)
+_FOLDER = re.compile(
+    r"\b(?:in|into|inside|to|at)\s+(?:(?:the|my)\s+)?(?P<before>(?:folder|directory)\s+)?"
+    rf"{_VALUE}(?P<after>\s+(?:folder|directory))?",
     re.I,
 )
 _SAME = re.compile(
-    r"|it|this|that|(?:the|your|all|my)?\s*(?:file|document|changes?|work|spreadsheet|workbook|text"
-    r"|sheet|presentation|again|and|progress)(?:\s+(?:changes?|again|now))?",
+    r"|it|this|that|(?:(?:the|your|all|my)\s+)?(?:file|document|changes?|work|spreadsheet|workbook"
+    r"|text|sheet|presentation|again|progress)",
     re.I,
 )
 _FILE = re.compile(r"(?:~|\.{1,2})?/\S.*|[a-z][a-z0-9+.-]*://\S+|[^\s/]+\.[A-Za-z][A-Za-z0-9]{0,5}")
-_FORMAT = re.compile(
-    r"(?:it|(?:the\s+)?(?:file|document|spreadsheet|workbook|sheet|presentation))\s+"
-    r"(?:using|in|with|as)\s+(?:the\s+|an?\s+)?(?P<format>.+?)\s+(?:file\s+)?format",
-    re.I,
-)
-_ENDINGS = (
-    ("excel 97", ".xls"),
-    ("xlsx", ".xlsx"),
-    ("excel", ".xlsx"),
-    ("csv", ".csv"),
-    ("ods", ".ods"),
-    ("odf", ".ods"),
-    ("docx", ".docx"),
-    ("word", ".docx"),
-    ("powerpoint", ".pptx"),
-)
-"""What a format's name holds, and the ending of its files."""
-_HOME_FOLDERS = frozenset(["documents", "desktop", "downloads", "pictures", "music", "videos"])
-_WORDS = frozenset(
-    [
-        "csv",
-        "pdf",
-        "txt",
-        "text",
-        "ods",
-        "odt",
-        "xlsx",
-        "docx",
-        "html",
-        "format",
-        "a",
-        "an",
-        "the",
-        "new",
-        "plain",
-        "usual",
-    ]
-)
+_HOME_FOLDERS = frozenset({"documents", "desktop", "downloads", "pictures", "music", "videos"})
 
 
 def looks_like_file(text: str) -> bool:
@@ -68,44 +34,31 @@ def looks_like_file(text: str) -> bool:
     return _FILE.fullmatch(text.strip()) is not None
 
 
-def read_saving(rest: str, masked: Masked) -> Save | SaveAs | None:
+def read_saving(rest: str, masked: Masked) -> Save | None:
     """What "save …" asks for: a new name, the old one, or nothing that can be read."""
-    name = folder = ""
-    for piece in _PIECE.finditer(rest):
-        quoted = masked.is_quoted(piece["value"])
-        value = masked.plain(piece["value"])
-        if not quoted:
-            value = value.rstrip(".,;:!?")
-            if value.lower() in _WORDS:
-                continue
-        if _is_folder(piece, value, quoted=quoted, named=bool(name)):
-            folder = folder or value
-        elif not name and (
-            quoted or looks_like_file(value) or piece["how"].lower() in ("as", "named", "called")
-        ):
-            name = value
-    if not name and (first := masked.first(rest)) is not None and first != folder:
-        name = first
+    named = _NAME.search(rest)
+    name = _value(named, masked)
+    folder = ""
+    for found in _FOLDER.finditer(rest[: named.start()] + rest[named.end() :] if named else rest):
+        value = _value(found, masked)
+        told = found["before"] or found["after"] or value.lower() in _HOME_FOLDERS
+        if told or value.startswith(("/", "~")):
+            folder = value
+            break
+    if not name and (quoted := masked.first(rest)) not in (None, folder):
+        name = quoted or ""
     if name:
-        return SaveAs(_joined(folder, name))
-    if folder and looks_like_file(folder) and "." in posixpath.basename(folder):
-        return SaveAs(folder)
-    if form := _FORMAT.fullmatch(masked.plain(rest).strip(" .")):
-        ending = next((end for name, end in _ENDINGS if name in form["format"].lower()), "")
-        return Save(ending) if ending else None
+        return Save(_joined(folder, name))
+    if "." in posixpath.basename(folder):
+        return Save(folder)
     return Save() if _SAME.fullmatch(masked.plain(rest).strip(" .")) else None
 
 
-def _is_folder(piece: re.Match[str], value: str, *, quoted: bool, named: bool) -> bool:
-    """After "as" stands a name; elsewhere a folder is one by its look or by the word."""
-    how = piece["how"].lower()
-    if how in ("as", "named", "called", "under"):
-        return False
-    if piece["after"] or re.search(r"\b(?:folder|directory)\b", piece.group(), re.I):
-        return True
-    if value.endswith("/") or value.lower() in _HOME_FOLDERS:
-        return True
-    return value.startswith(("/", "~")) and ("." not in posixpath.basename(value) or named)
+def _value(found: re.Match[str] | None, masked: Masked) -> str:
+    if found is None:
+        return ""
+    value = masked.value(found["value"])
+    return value if masked.is_quoted(found["value"]) else value.rstrip(".,;:!?")
 
 
 def _joined(folder: str, name: str) -> str:

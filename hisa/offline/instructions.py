@@ -1,6 +1,5 @@
 """Instructions in plain English, read into typed records.
 
-What is read: open, click, type, press, select, tick, scroll, drag, wait, save, run, close, go to.
 A sentence without a known verb is no instruction.
 """
 
@@ -12,10 +11,8 @@ from functools import lru_cache
 from itertools import groupby
 
 from hisa.offline.clauses import Clause, split_clauses
-from hisa.offline.joining import join
 from hisa.offline.quotes import Masked, mask
 from hisa.offline.records import Instruction
-from hisa.offline.remarks import announces_steps, is_idle
 from hisa.offline.verbs import read_clause
 
 __all__ = ["MAX_INSTRUCTIONS", "Script", "read_script"]
@@ -44,8 +41,6 @@ class _Draft:
     instructions: list[Instruction] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
-    goal: int = 0
-    """How many instructions only told the goal of the list that follows."""
 
     def set_aside(self, text: str, *, step: bool) -> None:
         kept = self.unread if step else self.ignored
@@ -62,8 +57,7 @@ def read_script(task: str) -> Script:
         _read_item(draft, tuple(clauses), masked)
         if len(draft.instructions) > MAX_INSTRUCTIONS:
             break
-    steps = draft.instructions[draft.goal :] or draft.instructions
-    return Script(tuple(join(steps)), tuple(draft.unread), tuple(draft.ignored))
+    return Script(tuple(draft.instructions), tuple(draft.unread), tuple(draft.ignored))
 
 
 def _read_item(draft: _Draft, clauses: Sequence[Clause], masked: Masked) -> None:
@@ -72,14 +66,12 @@ def _read_item(draft: _Draft, clauses: Sequence[Clause], masked: Masked) -> None
     remarks = []
     for clause in clauses:
         text = masked.plain(clause.text)
-        if not clause.item and announces_steps(text):
-            draft.goal = len(draft.instructions)
         if clause.remark:
             remarks.append(text)
         elif found := read_clause(clause.text, masked):
             draft.instructions.extend(found)
-        elif not is_idle(clause.text):
+        else:
             draft.set_aside(text, step=clause.item > 0)
-    said = len(draft.instructions) > before or any(is_idle(clause.text) for clause in clauses)
+    said = len(draft.instructions) > before
     for text in remarks:
         draft.set_aside(text, step=clauses[0].item > 0 and not said)

@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from hisa.offline.advice import Advice, read_advice
-from hisa.offline.decisions import MAX_TRIES, GiveUp, Move, Situation, most_tries
+from hisa.offline.decisions import GiveUp, Move, Situation, most_tries
 from hisa.offline.instructions import MAX_INSTRUCTIONS, Script, read_script
 from hisa.offline.moves import next_move
-from hisa.offline.pointing import missing
 from hisa.offline.progress import Position, mark, parts_of, read
-from hisa.offline.records import Click, Drag, Instruction, Tick, Type, phrase
-from hisa.offline.screen import Screen, read_screen
+from hisa.offline.records import Instruction, phrase
+from hisa.offline.screen import read_screen
 from hisa.offline.sections import read_sections
 
 __all__ = ["NAME", "plan"]
@@ -78,7 +77,7 @@ def _next(script: Script, sections: Mapping[str, str]) -> dict[str, str]:
     while position.done < len(steps):
         instruction = steps[position.done]
         if position.failures >= most_tries(instruction):
-            return _given_up(instruction, position, screen, len(steps))
+            return _given_up(instruction, position, len(steps))
         following = steps[position.done + 1] if position.done + 1 < len(steps) else None
         now = Situation(position, screen, advice, following, looping)
         match next_move(instruction, now):
@@ -121,19 +120,11 @@ def _call(
     return reply
 
 
-def _given_up(
-    instruction: Instruction, position: Position, screen: Screen, of: int
-) -> dict[str, str]:
+def _given_up(instruction: Instruction, position: Position, of: int) -> dict[str, str]:
     where = f"instruction {position.done + 1} of {of} ({_flat(phrase(instruction), 120)})"
     told = f" The last try: {_flat(position.reason, 200)}" if position.reason else ""
-    match instruction:
-        case Click(target) | Tick(target) | Drag(target):
-            why = missing(target, screen, f"in {MAX_TRIES} tries")
-        case Type(_, target) if target is not None:
-            why = missing(target, screen, f"in {MAX_TRIES} tries")
-        case _:
-            tries = most_tries(instruction)
-            why = f"it failed {tries} times" if tries > 1 else "it failed"
+    tries = most_tries(instruction)
+    why = f"it failed {tries} times" if tries > 1 else "it failed"
     return _infeasible(f"{where}: {why}.{told}")
 
 

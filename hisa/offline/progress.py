@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from hisa.offline.records import Instruction, Open, Save, SaveAs, Type
+from hisa.offline.records import Instruction, Open, Save, Type
 from hisa.verdicts import CAME_UP, StepVerdict, split_verdict
 
 __all__ = [
@@ -94,10 +94,10 @@ def chunks(text: str) -> Sequence[str]:
 def parts_of(instruction: Instruction) -> int:
     """How many parts an instruction has."""
     match instruction:
-        case Open() | Save():
+        case Save(path):
+            return 5 if path else 2
+        case Open():
             return 2
-        case SaveAs():
-            return 5
         case Type(text):
             return len(chunks(text))
         case _:

@@ -10,8 +10,6 @@ __all__ = ["Masked", "mask"]
 _OPEN, _CLOSE = "\ue000", "\ue001"
 _CLOSERS = {
     "```": "```",
-    "``": "``",
-    '\\"': '\\"',
     '"': '"',
     "“": "”",
     "„": "“”",
@@ -20,7 +18,7 @@ _CLOSERS = {
     "‘": "’",
     "'": "'",
 }
-_OPENER = re.compile(r"```|``|\\\"|[\"“„«`‘']")
+_OPENER = re.compile(r"```|[\"“„«`‘']")
 _FENCE_LANGUAGE = re.compile(r"(?:bash|sh|shell|console|text)?[ \t]*\n")
 _SLOT = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
 _BLANKS = re.compile(r"[^\S\n]+")
@@ -44,13 +42,17 @@ class Masked:
         found = _SLOT.search(part)
         return self.quoted[int(found[1])] if found else None
 
-    def all(self, part: str) -> list[str]:
-        """Every quoted string of a part of the text, in order."""
-        return [self.quoted[int(number)] for number in _SLOT.findall(part)]
+    def words(self, part: str) -> str:
+        """A part with its quoted strings put back, each in quotation marks."""
+        return _SLOT.sub(lambda slot: _requoted(self.quoted[int(slot[1])]), part).strip()
 
     def plain(self, part: str) -> str:
         """A part with its quoted strings put back, without quotation marks."""
         return _SLOT.sub(lambda slot: self.quoted[int(slot[1])], part).strip()
+
+    def value(self, part: str) -> str:
+        """What a part says: a quoted string verbatim, else its words."""
+        return (self.first(part) or "") if self.is_quoted(part) else self.plain(part)
 
     def is_quoted(self, part: str) -> bool:
         """Whether the part is one quoted string and nothing else."""
@@ -82,6 +84,10 @@ def mask(text: str) -> Masked:
     pieces.append(_clean(text[position:]))
     masked.text = "".join(pieces)
     return masked
+
+
+def _requoted(text: str) -> str:
+    return f"“{text}”" if '"' in text else f'"{text}"'
 
 
 def _clean(text: str) -> str:
