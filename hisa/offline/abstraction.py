@@ -12,19 +12,18 @@ from hisa.verdicts import VERDICT_WORDS, StepVerdict
 
 __all__ = ["abstract_step"]
 
-MAX_CHARS = 300
+_MAX_CHARS = 300
+_MIN_TOKENS = 20
+"""What a verdict and a few words take, whatever limit is asked for."""
 _WINDOWS = frozenset({"window", "dialog", "alert", "file chooser", "frame", "notification"})
 _STATES = frozenset({"checked", "selected", "expanded", "pressed"})
 _ROLE_LINE = re.compile(r'[+-] (?P<role>[^"]{1,40}?) "(?P<name>.*?)"(?: text="(?P<text>.*)")?')
 _CHANGE_LINE = re.compile(
     r'~ (?P<role>[^"]{1,40}?) "(?P<name>.*?)": "(?P<old>.*?)" -> "(?P<new>.*)"'
 )
-_FRONT_LINE = re.compile(r"window: (?P<old>.*) -> (?P<new>.*)")
-_TROUBLE = re.compile(
-    r"\b(?:error|could not|cannot|can't|unable to|failed|denied|not found|no such|does not exist"
-    r"|invalid)\b",
-    re.I,
-)
+_FAILED = re.compile(r"(?:failed|failure|error|refused|not found|timed out)\b", re.I)
+_STATUS = re.compile(r"\bexit(?: code| status)?:?\s*(\d+)")
+_ERROR = re.compile(r"^\s*(?:error|failed|reason):\s*(.+)$", re.M | re.I)
 
 
 def abstract_step(
@@ -37,70 +36,41 @@ def abstract_step(
         images: the changed part before and after; read only where ``changes`` is absent.
         limit: most tokens of the answer.
     """
-    outcome = sections.get("outcome", "")
-    ok = _succeeded(outcome)
-    changes = sections.get("changes", "")
-    lines = [line.strip() for line in changes.split("\n") if line.strip()]
-    trouble = _message(lines) if ok else ""
-    if trouble:
-        return _cut(f"{VERDICT_WORDS['failed']} A message says: {trouble}", limit)
+    outcome = sections.get("outcome", "").strip()
+    lines = [line.strip() for line in sections.get("changes", "").split("\n") if line.strip()]
     said = list(_said(lines)) or list(_read(images))
+    status = _STATUS.search(outcome)
     verdict: StepVerdict = "succeeded"
-    if not ok:
+    if _FAILED.match(outcome) or (status and status[1] != "0"):
         verdict, said = "failed", [_error(outcome), *said]
-    elif not said:
-        verdict = "succeeded" if images or _status(outcome) else "no_change"
-        said = ["The picture changed, no text did."] if images else []
+    elif not said and images:
+        said = ["The picture changed, no text did."]
+    elif not said and not status:
+        verdict = "no_change"
     return _cut(" ".join((VERDICT_WORDS[verdict], *said[:2])), limit)
-
-
-def _succeeded(outcome: str) -> bool:
-    first = outcome.strip().split("\n", 1)[0].strip().casefold()
-    if re.match(r"(?:failed|failure|error|refused|not found|timed out)\b", first):
-        return False
-    return first.startswith("ok") or _status(outcome) in ("", "0")
-
-
-def _status(outcome: str) -> str:
-    """A command's exit status; empty where none was told."""
-    found = re.search(r"\bexit(?: code| status)?:?\s*(\d+)", outcome)
-    return found[1] if found else ""
 
 
 def _error(outcome: str) -> str:
     """What the tool said of its failure."""
-    found = re.search(r"^\s*(?:error|failed|reason):\s*(.+)$", outcome, re.M | re.I)
-    text = found[1] if found else ""
-    if not text:
-        status = _status(outcome)
-        text = f"Exit status {status}" if status else "The tool reported a failure"
-    return _sentence(_flat(text, 180))
-
-
-def _message(lines: Sequence[str]) -> str:
-    """The words of an error dialog that appeared; empty where none did."""
-    added = [found for line in lines if line.startswith("+") and (found := _ROLE_LINE.match(line))]
-    if not any(found["role"] in ("alert", "dialog", "notification") for found in added):
-        return ""
-    for found in added:
-        text = found["text"] or found["name"]
-        if found["role"] in ("alert", "label", "dialog", "notification") and _TROUBLE.search(text):
-            return _sentence(f"“{_flat(text, 200)}”")
-    return ""
+    if found := _ERROR.search(outcome):
+        text = _flat(found[1], 180)
+        return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+    status = _STATUS.search(outcome)
+    return f"Exit status {status[1]}." if status else "The tool reported a failure."
 
 
 def _said(lines: Sequence[str]) -> Iterator[str]:
     """Sentences, the most telling first: windows, values, what came, what went, the focus."""
     added, gone = _roles(lines, "+"), _roles(lines, "-")
     opened = [pair for pair in added if pair[0] in _WINDOWS]
+    front = next((line for line in lines if line.startswith("window:")), "")
     if opened:
         role, name = next((pair for pair in opened if pair[1]), opened[0])
         yield f"{role.capitalize()} “{name}” appeared." if name else f"A {role} appeared."
-    elif front := next(filter(None, map(_FRONT_LINE.match, lines)), None):
-        yield f"The window in front is now “{_flat(front['new'], 80)}”."
-    values = [found for line in lines if (found := _CHANGE_LINE.match(line))]
-    if values:
-        yield "; ".join(_value(found) for found in values[:2]) + "."
+    elif front:
+        yield f"The window in front is now “{_flat(front.rpartition(' -> ')[2], 80)}”."
+    if values := [_value(found) for line in lines if (found := _CHANGE_LINE.match(line))]:
+        yield "; ".join(values[:2]) + "."
     if shown := [pair for pair in added if pair[0] not in _WINDOWS and pair[1]]:
         yield f"New on the screen: {_listed(shown)}."
     if closed := [pair for pair in gone if pair[0] in _WINDOWS and pair[1]]:
@@ -134,11 +104,9 @@ def _listed(pairs: Sequence[tuple[str, str]]) -> str:
 
 def _read(images: Sequence[Screenshot]) -> Iterator[str]:
     """The words that came and went, read from the two pictures."""
-    if len(images) != 2:
-        return
     from hisa import ocr
 
-    if not ocr.available():
+    if len(images) != 2 or not ocr.available():
         return
     try:
         before, after = ([line.text for line in ocr.read_text(image)] for image in images)
@@ -152,19 +120,14 @@ def _read(images: Sequence[Screenshot]) -> Iterator[str]:
         yield f"Text gone: {', '.join(f'“{_flat(text, 60)}”' for text in went[:2])}."
 
 
-def _sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
-
-
 def _flat(text: str, chars: int) -> str:
     flat = " ".join(text.split()).replace("|", "/")
     return flat if len(flat) <= chars else flat[: chars - 1] + "…"
 
 
 def _cut(text: str, limit: int | None) -> str:
-    """The beginning of a text within `MAX_CHARS` and so many tokens, twenty at least."""
-    shown = text if len(text) <= MAX_CHARS else text[: MAX_CHARS - 1] + "…"
-    most = len(shown) if limit is None else max(20, limit)
-    if estimate_tokens(shown) <= most:
-        return shown
-    return prefix_within(text[:MAX_CHARS], most, end="…").rstrip() + "…"
+    """The beginning of a text within its limits."""
+    text = text if len(text) <= _MAX_CHARS else text[: _MAX_CHARS - 1] + "…"
+    if limit is None or estimate_tokens(text) <= max(_MIN_TOKENS, limit):
+        return text
+    return prefix_within(text, max(_MIN_TOKENS, limit), end="…").rstrip() + "…"

@@ -35,7 +35,9 @@ class Advice:
 
     def menu_before(self, entry: str) -> str:
         """The menu that a lesson says to open before an entry of that name, or ""."""
-        return next((menu for menu, name in self._menus() if name.casefold() == entry), "")
+        return next(
+            (menu for menu, name in self._menus() if name.casefold() == entry.casefold()), ""
+        )
 
     def warns_of_shortcut(self) -> bool:
         """Whether a lesson on saving says that the keyboard shortcut is the wrong way."""
@@ -65,7 +67,7 @@ def _warns(line: str) -> bool:
 
 
 def _names(line: str, entry: str) -> Iterator[bool]:
-    return (name.casefold() == entry for _, name in _BEFORE.findall(line))
+    return (name.casefold() == entry.casefold() for _, name in _BEFORE.findall(line))
 
 
 def read_advice(text: str) -> Advice:

@@ -17,7 +17,7 @@ _CHROMIUM = (
     "--force-renderer-accessibility",
 )
 _OFFICE = ("--norestore", "--nologo")
-_SUITE = ("libreoffice", "soffice")
+_SUITE = "libreoffice, soffice"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,77 +37,55 @@ class App:
     known: bool = True
 
 
+def _app(sort: str, names: str, *, windows: str, programs: str, flags: tuple[str, ...] = ()) -> App:
+    named, shown, started = (tuple(text.split(", ")) for text in (names, windows, programs))
+    return App(named, shown, started, sort, flags)
+
+
+def _office(sort: str, part: str, names: str) -> App:
+    windows = f"libreoffice {part}, libreoffice-{part}"
+    names = f"libreoffice {part}, {part}, {sort}, {names}"
+    return _app(sort, names, windows=windows, programs=_SUITE, flags=(f"--{part}", *_OFFICE))
+
+
 _APPS = (
-    App(
-        ("text editor", "editor", "notepad", "plain text editor", "simple text editor"),
-        ("mousepad", "gedit", "text editor", "xed", "kate", "leafpad", "featherpad", "l3afpad"),
-        ("mousepad", "gedit", "gnome-text-editor", "xed", "kate", "featherpad", "leafpad"),
+    _app(
         "text editor",
+        "text editor, editor, notepad, plain text editor, simple text editor",
+        windows="mousepad, gedit, text editor, xed, kate, leafpad, featherpad, l3afpad",
+        programs="mousepad, gedit, gnome-text-editor, xed, kate, featherpad, leafpad",
     ),
-    App(("mousepad",), ("mousepad",), ("mousepad",), "text editor"),
-    App(("gedit",), ("gedit",), ("gedit",), "text editor"),
-    App(
-        (
-            "libreoffice calc",
-            "calc",
-            "spreadsheet",
-            "spreadsheet program",
-            "spreadsheet application",
-            "spreadsheet editor",
-            "office calc",
-            "openoffice calc",
-        ),
-        ("libreoffice calc", "libreoffice-calc"),
-        _SUITE,
-        "spreadsheet",
-        ("--calc", *_OFFICE),
-    ),
-    App(
-        ("libreoffice writer", "writer", "word processor"),
-        ("libreoffice writer", "libreoffice-writer"),
-        _SUITE,
-        "word processor",
-        ("--writer", *_OFFICE),
-    ),
-    App(
-        ("libreoffice impress", "impress", "presentation program"),
-        ("libreoffice impress", "libreoffice-impress"),
-        _SUITE,
-        "presentation program",
-        ("--impress", *_OFFICE),
-    ),
-    App(
-        ("libreoffice",),
-        ("libreoffice",),
-        _SUITE,
-        "office suite",
-        _OFFICE,
-    ),
-    App(
-        ("terminal", "terminal emulator", "command line", "console", "gnome terminal", "shell"),
-        ("terminal", "xterm", "konsole", "rxvt", "kitty", "alacritty"),
-        ("gnome-terminal", "xfce4-terminal", "konsole", "x-terminal-emulator", "xterm"),
+    _app("text editor", "mousepad", windows="mousepad", programs="mousepad"),
+    _app("text editor", "gedit", windows="gedit", programs="gedit"),
+    _office("spreadsheet", "calc", "spreadsheet program, spreadsheet application, office calc"),
+    _office("word processor", "writer", "word processing program"),
+    _office("presentation program", "impress", "presentation application"),
+    _app("office suite", "libreoffice", windows="libreoffice", programs=_SUITE, flags=_OFFICE),
+    _app(
         "terminal",
+        "terminal, terminal emulator, command line, console, gnome terminal, shell",
+        windows="terminal, xterm, konsole, rxvt, kitty, alacritty",
+        programs="gnome-terminal, xfce4-terminal, konsole, x-terminal-emulator, xterm",
     ),
-    App(
-        ("browser", "web browser", "internet browser", "chromium", "chrome", "google chrome"),
-        ("chromium", "chrome", "firefox"),
-        ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser"),
+    _app(
         "browser",
-        _CHROMIUM,
+        "browser, web browser, internet browser, chromium, chrome, google chrome",
+        windows="chromium, chrome, firefox",
+        programs="chromium, google-chrome, google-chrome-stable, chromium-browser",
+        flags=_CHROMIUM,
     ),
-    App(("firefox", "mozilla firefox"), ("firefox",), ("firefox", "firefox-esr"), "browser"),
-    App(
-        ("file manager", "files", "file browser", "nautilus", "thunar"),
-        ("files", "thunar", "nautilus", "pcmanfm", "dolphin", "nemo"),
-        ("thunar", "nautilus", "pcmanfm", "nemo", "dolphin"),
+    _app("browser", "firefox, mozilla firefox", windows="firefox", programs="firefox, firefox-esr"),
+    _app(
         "file manager",
+        "file manager, files, file browser, nautilus, thunar",
+        windows="files, thunar, nautilus, pcmanfm, dolphin, nemo",
+        programs="thunar, nautilus, pcmanfm, nemo, dolphin",
     ),
-    App(
-        ("calculator",),
-        ("calculator", "galculator", "kcalc", "xcalc"),
-        ("gnome-calculator", "galculator", "kcalc", "mate-calc", "xcalc"),
+    _app(
         "calculator",
+        "calculator",
+        windows="calculator, galculator, kcalc, xcalc",
+        programs="gnome-calculator, galculator, kcalc, mate-calc, xcalc",
     ),
 )
 _BY_NAME = {name: app for app in _APPS for name in app.names}

@@ -31,7 +31,8 @@ _FILLER = re.compile(
     r"(?:please|kindly|now|first(?:ly)?|second(?:ly)?|third(?:ly)?|then|next|finally|lastly"
     r"|after that|afterwards|and|also|again|just|simply|(?:i|we)(?:'d| would) like you to"
     r"|(?:i|we) (?:want|need) you to|you (?:should|must|need to)"
-    r"|(?:can|could|would) you(?: please)?|to begin(?: with)?|in the end|at the end|make sure to|let's|go ahead and"
+    r"|(?:can|could|would) you(?: please)?|to begin(?: with)?|in the end|at the end"
+    r"|make sure to|let's|go ahead and"
     rf"|(?:we|you|i)(?=\s+(?:{VERBS})\b))\b[,:]?(?:\s+|$)",
     re.I,
 )

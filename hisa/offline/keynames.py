@@ -11,21 +11,9 @@ from hisa.offline.records import Press
 __all__ = ["read_number", "read_presses"]
 
 MAX_TIMES = 200
-_NUMBERS = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-]
+_COUNTED = "zero one two three four five six seven eight nine ten eleven twelve"
+_NUMBERS = {word: number for number, word in enumerate(_COUNTED.split())}
+_NUMBERS |= {"once": 1, "twice": 2, "thrice": 3}
 _TIMES = re.compile(
     rf"\s+(?:(once|twice|thrice)|(\d{{1,4}}|{'|'.join(_NUMBERS)})\s*(?:times|x))$", re.I
 )
@@ -37,11 +25,9 @@ _SYMBOLS = {"plus": "+", "minus": "-", "comma": ",", "period": ".", "slash": "/"
 def read_number(word: str) -> int | None:
     """A count from digits or a word up to twelve."""
     lower = word.lower()
-    if lower in ("once", "twice", "thrice"):
-        return ("once", "twice", "thrice").index(lower) + 1
     if lower.isascii() and lower.isdigit():
         return min(int(lower[:6]), MAX_TIMES)
-    return _NUMBERS.index(lower) if lower in _NUMBERS else None
+    return _NUMBERS.get(lower)
 
 
 def read_presses(text: str) -> tuple[Press, ...]:

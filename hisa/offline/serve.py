@@ -1,4 +1,4 @@
-"""The offline model behind the OpenAI protocol, in process: a bare ASGI app without a socket.
+"""The offline model behind the OpenAI protocol, in process: a transport without a socket.
 
 Stateless: everything it knows is in the request, so a run can go on in another process.
 """
@@ -10,34 +10,27 @@ import base64
 import binascii
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import httpx
 
 from hisa.models.tokens import estimate_tokens, prefix_within
 from hisa.offline.jobs import Turn, Unanswerable, answer
 
-if TYPE_CHECKING:
-    import httpx
-
-__all__ = ["BASE_URL", "MODEL", "app", "http_client"]
+__all__ = ["BASE_URL", "MODEL", "http_client"]
 
 BASE_URL = "http://offline/v1"
 MODEL = "offline"
 OWNER = "hisa: offline rule follower, not a language model"
-MAX_BODY = 64 * 1024 * 1024
-"""Bytes of a request."""
 _ROLES = frozenset({"system", "developer", "user", "assistant"})
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 class _Refused(Exception):
     """A request that gets an error body."""
 
     def __init__(
-        self, status: int, message: str, *, param: str | None = None, code: str = ""
+        self, status: int, message: str, *, param: str | None = None, code: str | None = None
     ) -> None:
         super().__init__(message)
         self.status, self.param, self.code = status, param, code
@@ -45,67 +38,45 @@ class _Refused(Exception):
     @property
     def body(self) -> dict[str, Any]:
         """As the OpenAI protocol has it."""
-        error = {
-            "message": str(self),
-            "type": "invalid_request_error",
-            "param": self.param,
-            "code": self.code or None,
-        }
+        kind = "invalid_request_error"
+        error = {"message": str(self), "type": kind, "param": self.param, "code": self.code}
         return {"error": error}
+
+
+class _Transport(httpx.AsyncBaseTransport):
+    """Serves ``POST /v1/chat/completions`` and ``GET /v1/models``."""
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """The answer, or the error body of what cannot be answered."""
+        try:
+            body = await _respond(request.method, request.url.path, await request.aread())
+        except _Refused as refused:
+            return httpx.Response(refused.status, json=refused.body)
+        return httpx.Response(200, json=body)
 
 
 def http_client() -> httpx.AsyncClient:
     """A client whose only server is the offline model, at ``http://offline/v1``."""
-    import httpx
-
-    return httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url=BASE_URL)
+    return httpx.AsyncClient(transport=_Transport(), base_url=BASE_URL)
 
 
-async def app(scope: Scope, receive: Receive, send: Send) -> None:
-    """The ASGI app: ``POST /v1/chat/completions`` and ``GET /v1/models``."""
-    if scope["type"] != "http":
-        raise ValueError(f"scope {scope['type']!r}: only http is served")
-    try:
-        status, body = 200, await _respond(scope, receive)
-    except _Refused as refused:
-        status, body = refused.status, refused.body
-    payload = json.dumps(body).encode()
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(payload)).encode()),
-    ]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": payload})
-
-
-async def _respond(scope: Scope, receive: Receive) -> dict[str, Any]:
-    match (scope["method"], scope["path"].rstrip("/")):
+async def _respond(method: str, path: str, content: bytes) -> dict[str, Any]:
+    match (method, path.rstrip("/")):
         case ("GET", "/v1/models"):
             entry = {"id": MODEL, "object": "model", "created": 0, "owned_by": OWNER}
             return {"object": "list", "data": [entry]}
         case ("POST", "/v1/chat/completions"):
-            return await _complete(await _body(receive))
+            return await _complete(_decoded(content))
         case (_, "/v1/models" | "/v1/chat/completions"):
-            raise _Refused(405, f"method {scope['method']} is not allowed here")
-        case (method, path):
-            raise _Refused(
-                404, f"no route {method} {path}; served: /v1/chat/completions, /v1/models"
-            )
+            raise _Refused(405, f"method {method} is not allowed here")
+        case _:
+            served = "served: /v1/chat/completions, /v1/models"
+            raise _Refused(404, f"no route {method} {path}; {served}")
 
 
-async def _body(receive: Receive) -> Mapping[str, Any]:
-    chunks: list[bytes] = []
-    size = 0
-    more = True
-    while more:
-        message = await receive()
-        chunks.append(message.get("body", b""))
-        size += len(chunks[-1])
-        if size > MAX_BODY:
-            raise _Refused(413, f"the request is larger than {MAX_BODY} bytes")
-        more = message.get("more_body", False)
+def _decoded(content: bytes) -> Mapping[str, Any]:
     try:
-        body = json.loads(b"".join(chunks))
+        body = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise _Refused(400, f"the body is not valid JSON: {error}") from error
     if not isinstance(body, dict):
@@ -118,20 +89,17 @@ async def _complete(body: Mapping[str, Any]) -> dict[str, Any]:
     limit = _limit(body)
     turns, text = await asyncio.to_thread(_work, body.get("messages"))
     tokens_in = sum(estimate_tokens(turn.text) for turn in turns)
-    text, finish = _limited(text, limit)
+    finish = "stop"
+    if limit is not None and estimate_tokens(text) > limit:
+        text, finish = prefix_within(text, limit), "length"
     tokens_out = estimate_tokens(text)
+    message = {"role": "assistant", "content": text}
     return {
         "id": f"chatcmpl-{_fingerprint(body)}",
         "object": "chat.completion",
         "created": 0,
         "model": MODEL,
-        "choices": [
-            {
-                "index": 0,
-                "message": {"role": "assistant", "content": text},
-                "finish_reason": finish,
-            }
-        ],
+        "choices": [{"index": 0, "message": message, "finish_reason": finish}],
         "usage": {
             "prompt_tokens": tokens_in,
             "completion_tokens": tokens_out,
@@ -148,12 +116,8 @@ def _fingerprint(body: Mapping[str, Any]) -> str:
 def _check_parameters(body: Mapping[str, Any]) -> None:
     model = body.get("model")
     if model != MODEL:
-        raise _Refused(
-            404,
-            f"the model {str(model)[:80]!r} does not exist here; there is {MODEL!r}",
-            param="model",
-            code="model_not_found",
-        )
+        message = f"the model {str(model)[:80]!r} does not exist here; there is {MODEL!r}"
+        raise _Refused(404, message, param="model", code="model_not_found")
     if body.get("stream"):
         raise _Refused(400, "streaming is not supported; leave 'stream' out", param="stream")
     if body.get("n") not in (None, 1):
@@ -171,25 +135,15 @@ def _limit(body: Mapping[str, Any]) -> int | None:
     return None
 
 
-def _limited(text: str, limit: int | None) -> tuple[str, str]:
-    if limit is None or estimate_tokens(text) <= limit:
-        return text, "stop"
-    return prefix_within(text, limit), "length"
-
-
 def _work(messages: object) -> tuple[Sequence[Turn], str]:
     """Decode and answer; takes CPU time, so it runs in a thread."""
-    turns = _turns(messages)
+    if not isinstance(messages, list) or not messages:
+        raise _Refused(400, "'messages' must be a list of messages, not empty", param="messages")
+    turns = [_turn(message, f"messages[{number}]") for number, message in enumerate(messages)]
     try:
         return turns, answer(turns)
     except Unanswerable as error:
         raise _Refused(400, str(error), param="messages", code="unsupported_job") from error
-
-
-def _turns(messages: object) -> Sequence[Turn]:
-    if not isinstance(messages, list) or not messages:
-        raise _Refused(400, "'messages' must be a list of messages, not empty", param="messages")
-    return [_turn(message, f"messages[{number}]") for number, message in enumerate(messages)]
 
 
 def _turn(message: object, where: str) -> Turn:
