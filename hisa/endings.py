@@ -47,6 +47,8 @@ class Scoring:
     state: ScoreState
     value: float | None = None
     detail: str = ""
+    judged_by: str = ""
+    """Whose metrics were asked: "OSWorld's own …", "ours …"; empty: no metric of a benchmark."""
 
 
 def is_success(status: str, score_state: ScoreState, score: float | None) -> bool:
@@ -73,6 +75,8 @@ class Result:
     score_state: ScoreState = "unscored"
     score_detail: str = ""
     """One line why the score is what it is, or why there is none."""
+    judged_by: str = ""
+    """See `Scoring`."""
 
     @property
     def success(self) -> bool:

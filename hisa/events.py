@@ -409,6 +409,8 @@ class Evaluated(_Event):
     score: float | None
     detail: str = ""
     score_state: ScoreState = "no_check"
+    judged_by: str = ""
+    """Whose metrics were asked; see `hisa.endings.Scoring`."""
 
     @model_validator(mode="before")
     @classmethod

@@ -35,6 +35,7 @@ class TaskRecord(_Record):
     check: dict[str, Any] | None = None
     folder: str = ""
     results: list[str] = []
+    benchmark: str = ""
 
     @classmethod
     def of(cls, task: Task) -> TaskRecord:
@@ -47,6 +48,7 @@ class TaskRecord(_Record):
             check=None if task.check is None else dict(task.check),
             folder=task.folder,
             results=list(task.results),
+            benchmark=task.benchmark,
         )
 
     def task(self) -> Task:
@@ -59,6 +61,7 @@ class TaskRecord(_Record):
             check=self.check,
             folder=self.folder,
             results=tuple(self.results),
+            benchmark=self.benchmark,
         )
 
 
