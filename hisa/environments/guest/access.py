@@ -10,13 +10,14 @@ import time
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .node import flatten
+from .bus import Bus, Limit, has_session_bus
+from .cells import Cells
+from .comings import Comings
+from .node import Node, flatten
 from .screen import Screen
-
-if TYPE_CHECKING:
-    from .node import Node
+from .tree import read_tree
 
 __all__ = ["ELEMENTS_SECONDS", "Access", "Reading", "Request"]
 
@@ -61,13 +62,11 @@ class Access:
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
         self._queue: queue.SimpleQueue[tuple[Request, Future[Reading]]] = queue.SimpleQueue()
-        threading.Thread(target=self._serve, daemon=True).start()
+        threading.Thread(target=self._serve, args=(_Reader(screen),), daemon=True).start()
 
     @property
     def available(self) -> bool:
         """Whether there is a bus to ask."""
-        from .bus import has_session_bus
-
         return has_session_bus()
 
     def read(self, request: Request) -> Reading:
@@ -94,8 +93,8 @@ class Access:
         left, top, right, bottom = node.box
         return right > 0 and bottom > 0 and left < self._screen.width and top < self._screen.height
 
-    def _serve(self) -> None:
-        reader: _Reader | None = None
+    def _serve(self, first: _Reader) -> None:
+        reader: _Reader | None = first
         while True:
             request, future = self._queue.get()
             if not future.set_running_or_notify_cancel():
@@ -110,16 +109,16 @@ class Access:
 
 
 class _Reader:
-    """The connections that reading takes, all for one thread."""
+    """The connections that reading takes, all for one thread.
+
+    The one to the X server is opened at once, so that it knows how long no window has come or gone
+    when the first reading is asked for; the one to the bus, which may not be up yet, when needed.
+    """
 
     def __init__(self, screen: Screen) -> None:
-        from .bus import Bus
-        from .cells import Cells
-        from .comings import Comings
-
         self._screen = screen
-        self._bus = Bus()
         self._comings = Comings(screen.name)
+        self._bus: Bus | None = None
         self._cells = Cells()
 
     def read(self, request: Request) -> Reading:
@@ -128,9 +127,7 @@ class _Reader:
         Where the screen has changed meanwhile it is read once more, so that elements and the
         picture that is taken next are of one moment; a clip that plays never stands still.
         """
-        from .bus import Limit
-        from .tree import read_tree
-
+        bus = self._bus = self._bus or Bus()
         end = time.monotonic() + request.seconds
         last = Reading()
         while time.monotonic() < end:
@@ -139,7 +136,7 @@ class _Reader:
                 break
             limit = Limit(max(0.0, end - time.monotonic()), self._comings.since())
             frame = self._screen.grab()
-            windows = read_tree(self._bus, self._cells, frame, request.limit, limit)
+            windows = read_tree(bus, self._cells, frame, request.limit, limit)
             limit.check()
             if limit.moved:
                 last = Reading(windows)
