@@ -18,9 +18,9 @@ _SECONDS = 1.0
 _SPARE_SECONDS = 60.0
 """The search looks back so much further than asked for, because it starts later."""
 
-_SEARCH = r"""cd && date +%s.%N && {{ timeout {limit:.1f} find . -mindepth 1 -name '.*' -prune -o \
+_SEARCH = r"""cd && {{ timeout {limit:.1f} find . -mindepth 1 -name '.*' -prune -o \
 -type f \( -newermt '{back} seconds ago' -printf '\0%T@ %p\0' -o -printf - \) 2>/dev/null
-printf '\0end %d' $?; }} | head -c {most}"""
+printf '\0end %d' $?; }} | head -c {most}; printf '\0'; date +%s.%N"""
 
 
 @dataclass(frozen=True)
@@ -67,16 +67,17 @@ class WrittenFiles:
         done = await self._environment.execute(command, timeout=limit + patience(5.0))
         if done.exit_code != 0 or done.timed_out:
             return NOTHING_KNOWN
+        # The machine read its clock before it answered: how long before, a few milliseconds, is
+        # not known, and a file written so shortly before `began` counts too.
         return _read(done.output, time.time() - began)
 
 
 def _read(printed: str, ago: float) -> Written:
-    """What the search found of files not older than so many seconds."""
-    head, _, rest = printed.partition("\n")
+    """Returns what the search found of files not older than so many seconds at its end."""
+    *parts, end, last = ["", *printed.split("\0")]  # the end mark, or a record that was cut off
     found: list[tuple[float, str]] = []
     try:
-        now = float(head)
-        *parts, last = rest.split("\0")
+        now = float(last)
         for part in parts:
             if part.strip("-"):
                 when, _, path = part.partition(" ")
@@ -85,4 +86,4 @@ def _read(printed: str, ago: float) -> Written:
         return NOTHING_KNOWN
     newest = sorted((pair for pair in found if now - pair[0] <= ago), reverse=True)
     paths = tuple(f"~/{path.removeprefix('./')}" for _, path in newest)
-    return Written(paths, complete=last == "end 0")
+    return Written(paths, complete=end == "end 0")
