@@ -61,6 +61,7 @@ class Access:
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
+        self._asked, self._asking = os.pipe()
         self._queue: queue.SimpleQueue[tuple[Request, Future[Reading]]] = queue.SimpleQueue()
         threading.Thread(target=self._serve, args=(_Reader(screen),), daemon=True).start()
 
@@ -73,6 +74,7 @@ class Access:
         """Returns what shows; an incomplete reading where the bus does not answer."""
         future: Future[Reading] = Future()
         self._queue.put((request, future))
+        os.write(self._asking, b"\0")
         try:
             return future.result(request.seconds + _GRACE_SECONDS)
         except FutureTimeout:
@@ -96,6 +98,8 @@ class Access:
     def _serve(self, first: _Reader) -> None:
         reader: _Reader | None = first
         while True:
+            reader = self._idle(reader)
+            os.read(self._asked, 1)
             request, future = self._queue.get()
             if not future.set_running_or_notify_cancel():
                 continue
@@ -105,14 +109,28 @@ class Access:
             except Exception as error:  # noqa: BLE001 - the border of a thread: it goes on
                 sys.stderr.write(f"accessibility: {error}\n")
                 future.set_result(Reading())
+                if reader is not None:
+                    reader.close()
                 reader = None
+
+    def _idle(self, reader: _Reader | None) -> _Reader | None:
+        """Wait for a request; returns the reader, or None where it has to be made anew."""
+        if reader is None:
+            return None
+        try:
+            reader.watch(self._asked)
+        except Exception as error:  # noqa: BLE001 - the border of a thread: it goes on
+            sys.stderr.write(f"accessibility: {error}\n")
+            reader.close()
+            return None
+        return reader
 
 
 class _Reader:
     """The connections that reading takes, all for one thread.
 
-    The one to the X server is opened at once, so that it knows how long no window has come or gone
-    when the first reading is asked for; the one to the bus, which may not be up yet, when needed.
+    The one to the X server is opened at once, so that it is known how long no window has come or
+    gone when a reading is asked for; the one to the bus, which may not be up yet, when needed.
     """
 
     def __init__(self, screen: Screen) -> None:
@@ -120,6 +138,16 @@ class _Reader:
         self._comings = Comings(screen.name)
         self._bus: Bus | None = None
         self._cells = Cells()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._comings.close()
+        if self._bus is not None:
+            self._bus.close()
+
+    def watch(self, asked: int) -> None:
+        """Note when windows come and go until something is asked for on that descriptor."""
+        self._comings.watch(asked)
 
     def read(self, request: Request) -> Reading:
         """Read while no window comes or goes; what is read while one does is read again.

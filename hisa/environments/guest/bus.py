@@ -80,6 +80,10 @@ class Bus:
         except DBusError as error:
             raise BusGone(str(error)) from error
 
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
     def gather(self, calls: Sequence[Call], limit: Limit) -> list[Any]:
         """Returns the answers in the order of the calls.
 
