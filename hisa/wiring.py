@@ -38,7 +38,9 @@ from hisa.protocols import (
 )
 from hisa.runs.log import RunLog
 from hisa.runs.results import MarkingScorer, Results
+from hisa.state.inspection import CloserLook
 from hisa.state.manager import build_state
+from hisa.state.written import WrittenFiles
 from hisa.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
@@ -194,7 +196,7 @@ async def _opened(
             settings.state,
             emit=emit,
             memory=_memory(settings, models["state"], emit, stack),
-            inspect=reader.inspect,
+            closer=CloserLook(reader.inspect, WrittenFiles(environment).since),
         )
         state.restore(workshop.events)
         log.amend(
