@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from hisa import __version__
-from hisa.endings import ScoreState
+from hisa.endings import Ending, ScoreState, with_score_state
 from hisa.events import Event, ModelCalled, RunFinished, RunResumed, StepFinished
 from hisa.models.ledger import Totals as RoleTotals
 from hisa.protocols import Task
@@ -141,7 +141,7 @@ class Manifest(_Record):
     environment: str = ""
     started_at: float
     finished_at: float | None = None
-    exit_status: str | None = None
+    exit_status: Ending | None = None
     """None while the run is at work, and for good where it was killed."""
     message: str = ""
     score: float | None = None
@@ -158,9 +158,7 @@ class Manifest(_Record):
     @model_validator(mode="before")
     @classmethod
     def _older(cls, data: Any) -> Any:
-        if isinstance(data, dict) and "score_state" not in data and data.get("score") is not None:
-            return {**data, "score_state": "scored"}
-        return data
+        return with_score_state(data)
 
     def finish(self, event: RunFinished) -> None:
         """Take over how the run ended."""

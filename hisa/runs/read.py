@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from hisa.endings import ScoreState, Scoring, is_success
+from hisa.endings import RunStatus, ScoreState, Scoring, is_success
 from hisa.errors import UsageError
 from hisa.events import (
     Evaluated,
@@ -100,8 +100,8 @@ class Run:
         return self.manifest.id
 
     @property
-    def status(self) -> str:
-        """How it ended; "running" while a process writes it, "unfinished" where it was killed."""
+    def status(self) -> RunStatus:
+        """How it ended, or why it has no end."""
         ended = self._ended
         if ended is not None:
             return ended.exit_status
