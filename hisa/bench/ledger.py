@@ -151,7 +151,7 @@ def read_plan(folder: Path) -> Plan:
     except OSError as error:
         raise UsageError(
             f"{str(folder)!r} is not a bench folder: {PLAN}: {error.strerror}",
-            fix=f"hisa bench run own:examples --out {folder}",
+            fix=f"hisa bench run own:DIR --out {folder}",
         ) from error
     except ValidationError as error:
         message = error.errors()[0]["msg"]
