@@ -9,7 +9,6 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import httpx
 from PIL import Image
 
 from hisa.actions import Action, to_json
@@ -23,6 +22,7 @@ from hisa.environments.transport.base import (
 )
 from hisa.errors import ActionRefused
 from hisa.geometry import Box, Point, Size
+from hisa.nearby import HttpAnswer
 from hisa.observation import Element, Screenshot, Window
 from hisa.protocols import COMMAND_LIMIT, CommandResult, FileRefused
 
@@ -109,7 +109,7 @@ class HisaTransport:
         if response.status_code in (403, 413):
             raise FileRefused(reason(response))
         self._expect(response)
-        return response.content
+        return bytes(response.content)
 
     async def write_file(self, path: str, data: bytes, /) -> None:
         """The file appears whole or not at all."""
@@ -118,12 +118,12 @@ class HisaTransport:
         )
         self._expect(response)
 
-    def _expect(self, response: httpx.Response) -> None:
+    def _expect(self, response: HttpAnswer) -> None:
         if response.status_code != 200:
             raise broken(self._guest.where, reason(response))
 
 
-def _decode(data: bytes) -> Look:
+def _decode(data: bytes | bytearray) -> Look:
     (length,) = struct.unpack(">I", data[:4])
     header = json.loads(data[4 : 4 + length])
     width, height = header["screen"]
