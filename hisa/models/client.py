@@ -7,7 +7,10 @@ import json
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+
+from pydantic_core import PydanticSerializationError, to_json
 
 from hisa.config import ModelSettings
 from hisa.models.encode import encode
@@ -91,6 +94,8 @@ class OpenAIModel:
 
     def _body(self, request: ModelRequest) -> bytes:
         body = encode(request, self.profile, self._settings)
+        with suppress(PydanticSerializationError):
+            return to_json(body)  # a picture is long, and this reads it once
         return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(
             "utf-8", "replace"
         )

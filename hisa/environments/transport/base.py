@@ -9,13 +9,12 @@ from json import dumps
 from typing import Any, Protocol
 
 import httpx
-from PIL import Image
 
 from hisa.actions import Action, Drag, Move, Sleep, Write
 from hisa.errors import EnvironmentFailed
 from hisa.geometry import Point, Size
 from hisa.nearby import Address, HttpAnswer, NearbyTransport
-from hisa.observation import Element, Window
+from hisa.observation import Element, Screenshot, Window
 from hisa.patience import slowness
 from hisa.protocols import CommandResult
 
@@ -42,7 +41,7 @@ _REFUSAL_BYTES = 1 << 16
 class Look:
     """One look at the machine, in screen space and at full size."""
 
-    picture: Image.Image
+    picture: Screenshot
     screen: Size
     windows: tuple[Window, ...] = ()
     elements: tuple[Element, ...] | None = None

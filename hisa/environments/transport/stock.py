@@ -80,10 +80,10 @@ class StockTransport:
         tree = await self._elements(longer) if elements else None
         shot = shot if shot is not None and not elements else await self._screenshot()
         if tree is None:
-            return Look(shot.pixels, shot.size, windows)
+            return Look(shot, shot.size, windows)
         # A server that reached no application answers with a whole document without elements.
         complete = tree.complete and bool(tree.elements or not windows)
-        return Look(shot.pixels, shot.size, windows, tree.elements, complete=complete)
+        return Look(shot, shot.size, windows, tree.elements, complete=complete)
 
     async def act(self, actions: Sequence[Action], /) -> None:
         """One program for one list of actions."""

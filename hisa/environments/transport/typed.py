@@ -9,8 +9,6 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from PIL import Image
-
 from hisa.actions import Action, to_json
 from hisa.environments.transport.base import (
     Guest,
@@ -64,7 +62,7 @@ class HisaTransport:
             )
             self._expect(response)
             try:
-                if encoding == "raw" and not elements:  # a copy of the pixels: a millisecond
+                if encoding == "raw" and not elements:  # nothing is copied
                     return _decode(response.content)
                 return await asyncio.to_thread(_decode, response.content)
             except (ValueError, KeyError, TypeError, struct.error) as error:
@@ -129,9 +127,9 @@ def _decode(data: bytes | bytearray) -> Look:
     width, height = header["screen"]
     pixels = memoryview(data)[4 + length :]
     if header["format"] == "raw":
-        picture = Image.frombytes("RGB", (width, height), pixels)
+        picture = Screenshot.from_rgb(Size(width, height), pixels)
     else:
-        picture = Screenshot.from_png(bytes(pixels)).pixels
+        picture = Screenshot.from_png(bytes(pixels))
     elements = header["elements"]
     # A guest from before readings said whether they are whole has not said so.
     complete = elements is None or header.get("complete") is True
