@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from hisa.environments.stock_guest import Fault, StockGuest
 
+from hisa.testing.stock_guest import Fault, StockGuest
 from tests.bench_suite.test_guests import FIXED, hisa
 from tests.cli.command import Command
 
