@@ -11,7 +11,7 @@ from hisa.errors import CheckFailed, UsageError
 from hisa.parts import install_command
 from hisa.tasks.apart import Exceeded, apart
 from hisa.tasks.limits import OURS, Limits
-from hisa.tasks.metrics import METRICS, call
+from hisa.tasks.metrics import call, find_metric
 from hisa.tasks.metrics.base import BadRules, Options, Score, Unreadable
 from hisa.tasks.theirs import lacking, run, theirs
 
@@ -24,7 +24,7 @@ def known(name: str) -> bool:
     Raises:
         UsageError: there is none, or a library of it is not here.
     """
-    metric = METRICS.get(name)
+    metric = find_metric(name)
     if metric is not None:
         if libraries := metric.missing():
             raise UsageError(

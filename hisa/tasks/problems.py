@@ -7,13 +7,13 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from hisa.errors import UsageError
+from hisa.errors import PluginFailed, UsageError
 from hisa.parts import install_command
 from hisa.protocols import Task
 from hisa.tasks.benchmark import Evaluator, Part, RawStep, evaluator_of, explain
 from hisa.tasks.context import file_name, host_file
 from hisa.tasks.getters import GETTERS
-from hisa.tasks.metrics import METRICS
+from hisa.tasks.metrics import find_metric
 from hisa.tasks.own import Check, SetupStep
 from hisa.tasks.setup import SETUP
 from hisa.tasks.theirs import lacking, theirs
@@ -106,7 +106,11 @@ def _evaluator_problems(task: Task, evaluator: Evaluator) -> Iterator[str]:
 
 
 def _part(task: Task, part: Part) -> Iterator[str]:
-    metric = METRICS.get(part.func)
+    try:
+        metric = find_metric(part.func)
+    except PluginFailed as error:
+        yield str(error)
+        return
     if metric is None:
         yield from _their_metric(part.func)
     else:

@@ -24,6 +24,7 @@ from hisa.tasks.metrics.base import (
     Options,
     Score,
     Unreadable,
+    find_metric,
 )
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "data",
     "databases",
     "docs",
+    "find_metric",
     "miniwob",
     "notebooks",
     "pictures",
@@ -48,7 +50,7 @@ __all__ = [
 
 def call(name: str, result: Any, expected: Any, options: Options) -> Score:
     """What the metric of a name says; made for a process of its own, see `hisa.tasks.apart`."""
-    known = METRICS.get(name)
+    known = find_metric(name)
     if known is None:
         raise BadRules(f"no metric {name!r} here")
     return known.run(result, expected, options)
