@@ -29,8 +29,9 @@ from hisa.geometry import Point, Size
 from hisa.grounder.formats import GTA1Format, open_format
 from hisa.models.budget import Budget
 from hisa.models.ledger import Ledger
-from hisa.models.open import OFFLINE_NAME, must_resolve, open_models
+from hisa.models.open import OFFLINE_NAME, Models, must_resolve, open_models
 from hisa.observation import Screenshot
+from hisa.offline.serve import http_client
 from hisa.plugins import DOORS, offered
 from hisa.protocols import Task
 from hisa.runs import RunLog, load_run, resume_point
@@ -48,6 +49,14 @@ pytestmark = pytest.mark.usefixtures("outside")
 
 def planner(name: str) -> Settings:
     return Settings(models={"planner": ModelSettings(model=name)})
+
+
+def models_of(
+    settings: Settings, events: Events | None = None, ledger: Ledger | None = None
+) -> Models:
+    return open_models(
+        settings, events or Events(), Budget(), ledger or Ledger(), offline=http_client, environ={}
+    )
 
 
 def hisa(folder: Path, outside: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -185,7 +194,7 @@ def test_a_task_with_a_metric_that_cannot_be_loaded_is_refused_before_it_runs() 
 async def test_a_model_is_found_and_has_ledger_and_log_around_it() -> None:
     must_resolve(planner("modest"), environ={})
     events, ledger = Events(), Ledger()
-    opened = open_models(planner("modest"), events, Budget(), ledger, environ={})
+    opened = models_of(planner("modest"), events, ledger)
     async with opened as models:
         assert models["planner"].name == "modest"
         assert "beyond me" in (await models["planner"].complete(ask())).text
@@ -194,7 +203,7 @@ async def test_a_model_is_found_and_has_ledger_and_log_around_it() -> None:
 
 def test_a_model_that_fails_is_named() -> None:
     with pytest.raises(PluginFailed, match=r"'broken_model' of package 'hisa-example-tools'.*ne"):
-        open_models(planner("broken_model"), Events(), Budget(), Ledger(), environ={})
+        models_of(planner("broken_model"))
 
 
 # ---------------------------------------------------------------- all of them
@@ -204,7 +213,7 @@ async def test_no_package_takes_the_name_of_a_part_of_hisa() -> None:
     assert isinstance(open_format("gta1"), GTA1Format)
     assert isinstance(open_environment(EnvironmentSettings()), DesktopEnvironment)
     assert find_metric("exact_match") is METRICS.get("exact_match")
-    async with open_models(Settings(), Events(), Budget(), Ledger()) as models:
+    async with models_of(Settings()) as models:
         assert models["planner"].name == OFFLINE_NAME
 
 

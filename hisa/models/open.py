@@ -11,7 +11,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from types import TracebackType
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from hisa import plugins
 from hisa.config import ModelSettings, Settings
@@ -27,10 +27,16 @@ from hisa.models.retry import RetryingModel
 from hisa.protocols import Model, Role
 from hisa.redact import redact
 
+if TYPE_CHECKING:
+    import httpx
+
 __all__ = ["OFFLINE_NAME", "Models", "must_resolve", "open_models"]
 
 OFFLINE_NAME = "offline (rules, no LLM)"
 """How the offline model is named in every output."""
+
+InProcess = Callable[[], "httpx.AsyncClient"]
+"""Opens a client whose only server runs in this process, under the client's base address."""
 
 
 @runtime_checkable
@@ -102,7 +108,12 @@ def _added(settings: ModelSettings) -> bool:
 
 
 def _client(
-    settings: ModelSettings, profile: Profile, *, section: Role, environ: Mapping[str, str]
+    settings: ModelSettings,
+    profile: Profile,
+    *,
+    section: Role,
+    environ: Mapping[str, str],
+    offline: InProcess,
 ) -> Model:
     if settings.model != "offline" and _added(settings):
         added: Model = plugins.make("models", settings.model, settings)
@@ -110,12 +121,9 @@ def _client(
     if settings.model != "offline":
         endpoint = resolve(settings, environ)
         return OpenAIModel(settings, endpoint, profile=profile, section=section)
-    from hisa.models.offline.serve import http_client
-
-    endpoint = Endpoint("http://offline/v1")
-    return OpenAIModel(
-        settings, endpoint, profile=profile, name=OFFLINE_NAME, http_client=http_client()
-    )
+    client = offline()
+    endpoint = Endpoint(str(client.base_url).rstrip("/"))
+    return OpenAIModel(settings, endpoint, profile=profile, name=OFFLINE_NAME, http_client=client)
 
 
 def open_models(
@@ -124,6 +132,7 @@ def open_models(
     budget: Budget,
     ledger: Ledger,
     *,
+    offline: InProcess,
     own: Mapping[Role, Model] | None = None,
     environ: Mapping[str, str] | None = None,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -141,6 +150,7 @@ def open_models(
         ledger: what was spent so far in this run.
         own: models that take the place of the settings' ones; ``state`` follows ``planner`` here
             too. They are not closed.
+        offline: opens the offline model, where the settings name it.
         environ: variables with address and keys; None: the process's own.
         sleep: waits between tries.
 
@@ -166,7 +176,9 @@ def open_models(
         if wanted not in stacks:
             section: Role = role if getattr(settings.models, role) else "planner"
             profile = _at_home(find(wanted.model, wanted.profile), wanted, opener.environ)
-            client = _client(wanted, profile, section=section, environ=opener.environ)
+            client = _client(
+                wanted, profile, section=section, environ=opener.environ, offline=offline
+            )
             models.own(client)
             if not _added(wanted):
                 opener.tell_not_sent(section, wanted, profile)

@@ -8,7 +8,7 @@ from hisa.actions import Click, Move, Write
 from hisa.config import EnvironmentSettings
 from hisa.environments.confirm import Answer, ConfirmedEnvironment, Question
 from hisa.environments.open import open_environment
-from hisa.environments.probe import probe
+from hisa.environments.runtime.probe import probe
 from hisa.errors import ActionRefused, UsageError
 from hisa.events import Confirmed, Event
 from hisa.geometry import Point
