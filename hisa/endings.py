@@ -62,6 +62,8 @@ class Scoring:
     state: ScoreState
     value: float | None = None
     detail: str = ""
+    judged_by: str = ""
+    """Whose metrics were asked: "OSWorld's own …", "ours …"; empty: no metric of a benchmark."""
 
 
 def with_score_state(data: Any) -> Any:
@@ -99,6 +101,8 @@ class Result:
     score_state: ScoreState = "unscored"
     score_detail: str = ""
     """One line why the score is what it is, or why there is none."""
+    judged_by: str = ""
+    """See `Scoring`."""
 
     @property
     def success(self) -> bool:

@@ -402,6 +402,8 @@ class Evaluated(_Event):
     score: float | None
     detail: str = ""
     score_state: ScoreState = "unscored"
+    judged_by: str = ""
+    """Whose metrics were asked; see `hisa.endings.Scoring`."""
 
     @model_validator(mode="before")
     @classmethod

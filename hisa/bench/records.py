@@ -90,6 +90,8 @@ class AttemptFinished(_Record):
     seconds: float = 0.0
     score_state: ScoreState = "unscored"
     score_detail: str = ""
+    judged_by: str = ""
+    """Whose metrics were asked; see `hisa.endings.Scoring`."""
 
     @model_validator(mode="before")
     @classmethod

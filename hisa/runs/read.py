@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,6 +26,7 @@ from hisa.events import (
 )
 from hisa.runs.manifest import Manifest, Totals
 from hisa.runs.steps import StepRecord, group
+from hisa.storage import is_locked
 
 __all__ = [
     "EventReader",
@@ -288,17 +287,7 @@ def load_run(name: str | Path, root: Path | None = None) -> Run:
 
 def is_running(folder: Path) -> bool:
     """Whether a living process writes the run."""
-    try:
-        descriptor = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
+    return is_locked(folder / LOCK)
 
 
 def _near(name: str, folders: list[Path]) -> list[str]:

@@ -101,6 +101,7 @@ def fill(
     status: str,
     score: float | None,
     begin: Sequence[Begin] = (),
+    judged_by: str = "",
 ) -> None:
     """Write an attempt that ended."""
     number = ledger.next_try(slot)
@@ -111,7 +112,7 @@ def fill(
     ended = {"run": run, "status": status, "score": score, "steps": steps, "message": "said so"}
     if score is None and status == "succeeded":
         ended["score_state"] = "no_check"
-    ledger.write(AttemptFinished.model_validate({**key, **ended}))
+    ledger.write(AttemptFinished.model_validate({**key, **ended, "judged_by": judged_by}))
 
 
 def lose(ledger: AttemptLedger, slot: Slot) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from hisa.environments.stock_guest import Fault, StockGuest
+from hisa.testing.stock_guest import GuestFault, StockGuest
 from tests.bench_suite.test_guests import FIXED, hisa
 from tests.cli.command import Command
 
@@ -60,7 +60,7 @@ def older(folder: Path) -> None:
 def test_every_kind_of_end_is_told_apart_in_all_that_a_bench_says(tmp_path: Path) -> None:
     command, out = hisa(tmp_path), tmp_path / "bench"
     tasks = suite(tmp_path / "tasks")
-    dies = Fault("reset", stays=True)  # the guest has no Python, so the third reads no file
+    dies = GuestFault("reset", stays=True)  # the guest has no Python, so the third reads no file
     with StockGuest({"/file": [None, None, *[dies] * 30]}) as guest:
         sums = bench(command, out, tasks, guest.url)
         again = bench(command, out, tasks, guest.url)
