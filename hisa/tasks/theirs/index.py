@@ -16,7 +16,10 @@ from typing import Any
 from hisa.errors import UsageError
 from hisa.parts import OSWORLD, as_root
 
-__all__ = ["PACKAGE", "Installed", "Theirs", "installed", "known", "lacking", "python", "theirs"]
+__all__ = [
+    "PACKAGE", "Installed", "Theirs", "absent", "caged", "installed", "known", "lacking", "python",
+    "theirs",
+]  # fmt: skip
 
 PACKAGE = OSWORLD
 """The release that `known` lists."""
@@ -139,6 +142,14 @@ def lacking(name: str) -> str:
     if metric.runs_code and not caged():
         found.append(as_root("apt-get install bubblewrap"))
     return " && ".join(found)
+
+
+def absent(name: str) -> list[str]:
+    """What one of the installed package's metrics needs and is not here; empty: nothing."""
+    metric, here = theirs(name), installed()
+    if metric is None:
+        return []
+    return _libraries(metric, here) + ["bubblewrap"] * (metric.runs_code and not caged())
 
 
 def _libraries(metric: Theirs, here: Installed) -> list[str]:
