@@ -100,6 +100,16 @@ def test_every_try_points_in_another_way_and_then_it_gives_up_with_the_last_reas
     assert 'push button "Send"' in missing[-1]["input"]
 
 
+def test_of_equals_the_first_is_taken_when_the_grounder_cannot_tell() -> None:
+    twice = 'windows: W\n- push button "Go" at (40, 50)\n- push button "Go" at (90, 50)'
+    shown = walk('Click the "Go" button', [twice], ["Failed. 2 elements fit equally well."])
+    assert [reply["input"] for reply in shown[1:2]] == ["pyautogui.click(40, 50)"]
+    named = walk(
+        'Click the button in the box labeled "Stop"', ["windows: W"], ["Failed.", "", "Failed."]
+    )
+    assert named[2]["description"] == '"Stop"'
+
+
 def test_a_failed_command_is_not_run_again() -> None:
     replies = walk("Run `false`", results=["Failed. exit 1."])
     assert [reply["tool"] for reply in replies] == ["bash_execution", "infeasible"]
