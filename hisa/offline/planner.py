@@ -91,7 +91,7 @@ def _next(script: Script, sections: Mapping[str, str]) -> dict[str, str]:
             case None:
                 if not position.parts:
                     skipped.append(f"instruction {position.done + 1} was already met")
-                position = position.next_instruction()
+                position = Position(position.done + 1)
     return _finished(script)
 
 

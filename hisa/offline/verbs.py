@@ -100,8 +100,8 @@ def _scrolling(rest: str, masked: Masked) -> Found:
         return (Scroll("up", _WHOLE),)
     if re.search(r"\bthe\s+(?:very\s+)?(?:bottom|end)\b", rest, re.I):
         return (Scroll("down", _WHOLE),)
-    ways = (word for word in re.findall(r"up|left|right", rest.lower()))
-    return (Scroll(next(ways, "down"), clicks),)
+    ways = re.findall(r"\b(?:up|left|right)", rest.lower())
+    return (Scroll(next(iter(ways), "down"), clicks),)
 
 
 # ---------------------------------------------------------------- keys
