@@ -13,7 +13,6 @@ import pytest
 from PIL import Image
 
 from hisa.config import Settings
-from hisa.environments.fake import FakeEnvironment
 from hisa.events import Event, Grounded, Planned
 from hisa.grounder.elements import ElementsGrounder
 from hisa.models.budget import Budget
@@ -25,6 +24,7 @@ from hisa.offline.serve import BASE_URL, MODEL, http_client
 from hisa.planner.planner import GlobalPlanner
 from hisa.protocols import StateView, Task
 from hisa.state.manager import build_state
+from hisa.testing.form import FakeEnvironment
 from hisa.tools.registry import ToolRegistry
 from tests.offline.talk import PLANNER, sections
 

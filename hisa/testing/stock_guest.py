@@ -2,12 +2,12 @@
 
 In a test::
 
-    with StockGuest({"/execute": [None, Fault("after")]}) as guest:
+    with StockGuest({"/execute": [None, GuestFault("after")]}) as guest:
         ...  # guest.url, guest.asked, guest.desktop
 
 As a process, which prints its address and serves until it is told to stop::
 
-    python -m hisa.environments.stock_guest --port 5000
+    python -m hisa.testing.stock_guest --port 5000
 
 ``POST /fake/restore`` is what its provider can do: everything as at the start.
 """
@@ -26,12 +26,12 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal, assert_never
 
-from hisa.environments.stock_desktop import Asked, Reply, StockDesktop, page
 from hisa.protocols import CommandResult
+from hisa.testing.stock_desktop import Asked, Reply, StockDesktop, page
 
-__all__ = ["Fault", "FaultKind", "StockGuest", "main"]
+__all__ = ["GuestFault", "GuestFaultKind", "StockGuest", "main"]
 
-FaultKind = Literal[
+GuestFaultKind = Literal[
     "answer",  # ``answer`` instead of anything done
     "after",  # done, and then an error page with status 500
     "hang",  # done, and no answer
@@ -48,10 +48,10 @@ _RESTORE = "/fake/restore"
 
 
 @dataclass(frozen=True)
-class Fault:
+class GuestFault:
     """One bad answer; with ``stays`` to everything from then on, until the guest is restored."""
 
-    kind: FaultKind
+    kind: GuestFaultKind
     answer: Reply | None = None
     stays: bool = False
 
@@ -73,7 +73,7 @@ class StockGuest(ThreadingHTTPServer):
 
     def __init__(
         self,
-        faults: Mapping[str, Sequence[Fault | None]] | None = None,
+        faults: Mapping[str, Sequence[GuestFault | None]] | None = None,
         *,
         run: Callable[[Sequence[str]], CommandResult] | None = None,
         port: int = 0,
@@ -84,7 +84,7 @@ class StockGuest(ThreadingHTTPServer):
         self.restored = 0
         self.stopping = threading.Event()
         self._faults = {path: list(script) for path, script in (faults or {}).items()}
-        self._staying: Fault | None = None
+        self._staying: GuestFault | None = None
         self._lock = threading.Lock()
 
     @property
@@ -110,7 +110,7 @@ class StockGuest(ThreadingHTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that went away is what the faults are for: nothing to report."""
 
-    def done(self, asked: Asked) -> tuple[Reply, Fault | None]:
+    def done(self, asked: Asked) -> tuple[Reply, GuestFault | None]:
         """The good answer, and what becomes of it."""
         with self._lock:
             if asked.path == _RESTORE:
@@ -126,7 +126,7 @@ class StockGuest(ThreadingHTTPServer):
             reply = self.desktop.answer(asked)
             return reply, self._next("act") or fault if len(self.desktop.sources) > acts else fault
 
-    def _next(self, kind: str) -> Fault | None:
+    def _next(self, kind: str) -> GuestFault | None:
         script = self._faults.get(kind, [])
         fault = script.pop(0) if script else None
         if fault is not None and fault.stays:
@@ -196,7 +196,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 def main(arguments: list[str] | None = None) -> None:
     """Serve until SIGTERM or Ctrl-C; the address is printed first."""
-    parser = argparse.ArgumentParser(prog="python -m hisa.environments.stock_guest")
+    parser = argparse.ArgumentParser(prog="python -m hisa.testing.stock_guest")
     parser.add_argument("--port", type=int, default=0, help="0: a free one")
     options = parser.parse_args(arguments)
     # Blocked before any thread starts, so that sigwait alone gets them.

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from hisa.errors import ModelUnavailable, ScriptExhausted
-from hisa.models.fakes import FunctionModel, ScriptedModel
 from hisa.protocols import ModelReply, ModelRequest
+from hisa.testing.scripted import FunctionModel, ScriptedModel
 from tests.models.support import ask
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from hisa.environments.obstacles import SNAP_FREE_BROWSER, is_snap, why_refused
 from hisa.environments.runtime import namespaces
-from hisa.parts import install_command
+from hisa.parts import as_root, install_command
 
-__all__ = ["Probe", "probe"]
+__all__ = ["Probe", "lacking", "probe"]
 
 _FIX = install_command("system")
 _SYSTEM_PYTHON = "/usr/bin/python3"
@@ -54,12 +54,18 @@ def probe() -> list[Probe]:
     return [*_programs(), _accessibility(), _modules(), _isolation(), _overlay()]
 
 
+def lacking() -> list[Probe]:
+    """What no private desktop starts without and is not here, but for the guest's libraries."""
+    seen = (*_programs(), _accessibility(), _isolation())
+    return [each for each in seen if each.needed and not each.ok]
+
+
 def _programs() -> Iterator[Probe]:
     for name, commands, needed in _PROGRAMS:
         there = [path for path in map(shutil.which, commands) if path]
         found = next((path for path in there if not is_snap(path)), None)
         detail = found or f"no {' or '.join(commands)}"
-        fix = "" if found else ("sudo apt-get install ffmpeg" if "ffmpeg" in commands else _FIX)
+        fix = "" if found else (as_root("apt-get install ffmpeg") if "ffmpeg" in commands else _FIX)
         if there and found is None:
             detail = f"{there[0]} is a stub for a snap, which does not run inside a desktop"
             fix = SNAP_FREE_BROWSER if "browser" in name else _FIX
@@ -107,4 +113,6 @@ def _overlay() -> Probe:
     except OSError:
         known = False
     detail = "the kernel has overlays" if known else "no overlays: the system is read-only inside"
-    return Probe("overlay", known, detail, "" if known else "modprobe overlay", needed=False)
+    return Probe(
+        "overlay", known, detail, "" if known else as_root("modprobe overlay"), needed=False
+    )

@@ -7,7 +7,7 @@ In a test::
 
 As a process, which prints its address on the first line and serves until it is told to stop::
 
-    python -m hisa.models.faulty --script faults.jsonl --mode never-terminate --log requests.jsonl
+    python -m hisa.testing.model_server --script faults.jsonl --mode never-terminate
 
 A line of the script is one answer: ``{"text": "…"}``, ``{"json": {…}}`` (sent as text) or
 ``{"fault": "status", "status": 500}``. With ``"role": "planner"`` it is kept for that role.
@@ -31,9 +31,9 @@ from typing import Any, Literal, assert_never
 from pydantic import BaseModel, ConfigDict, Field
 
 from hisa.errors import UsageError
-from hisa.models.canned import never_terminate
 from hisa.models.tokens import estimate_tokens
 from hisa.protocols import ModelReply
+from hisa.testing.never_ending import never_terminate
 
 __all__ = ["FakeServer", "Fault", "FaultKind", "Line", "Received", "main", "read_script"]
 
@@ -408,7 +408,7 @@ def _line(text: str, where: str) -> Line:
         return _Entry.model_validate_json(text).line()
     except ValueError as error:
         raise UsageError(
-            f"{where}: not an answer: {error}", fix="see the docstring of hisa.models.faulty"
+            f"{where}: not an answer: {error}", fix="see the docstring of hisa.testing.model_server"
         ) from error
 
 
@@ -431,7 +431,9 @@ def read_script(path: Path) -> list[Line]:
 
 def main(arguments: list[str] | None = None) -> None:
     """Serve until SIGTERM or Ctrl-C; the address is printed first."""
-    parser = argparse.ArgumentParser(prog="python -m hisa.models.faulty", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m hisa.testing.model_server", description=__doc__
+    )
     parser.add_argument("--port", type=int, default=0, help="0: a free one")
     parser.add_argument("--script", type=Path, help="JSON Lines, one answer each")
     parser.add_argument(

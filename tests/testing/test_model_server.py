@@ -14,8 +14,8 @@ import httpx
 import pytest
 
 from hisa.errors import UsageError
-from hisa.models.canned import never_terminate
-from hisa.models.faulty import FakeServer, Fault, Line, read_script
+from hisa.testing.model_server import FakeServer, Fault, Line, read_script
+from hisa.testing.never_ending import never_terminate
 from tests.models.support import ask, client
 
 
@@ -101,7 +101,7 @@ def test_an_answer_for_every_job() -> None:
 
 @contextmanager
 def _process(*arguments: str) -> Iterator[str]:
-    command = [sys.executable, "-m", "hisa.models.faulty", *arguments]
+    command = [sys.executable, "-m", "hisa.testing.model_server", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

@@ -1,14 +1,28 @@
-"""Models without a network: one follows a script, one asks a function."""
+"""Models without a network: one follows a script, one asks a function; and what they may say."""
 
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Awaitable, Callable, Iterable
 
 from hisa.errors import ScriptExhausted
 from hisa.protocols import ModelReply, ModelRequest
 
-__all__ = ["FunctionModel", "ScriptedModel"]
+__all__ = ["FunctionModel", "ScriptedModel", "tool_call"]
+
+
+def tool_call(tool: str, value: object, description: str = "", *, thought: str = "Go on.") -> str:
+    """Returns a planner's reply, as a model would write it.
+
+    Args:
+        tool: a tool's name, such as "gui_action" or "termination".
+        value: its input; with X_COORD, Y_COORD where a place has to be found.
+        description: of that place.
+        thought: why.
+    """
+    reply = {"thought": thought, "tool": tool, "input": value}
+    return json.dumps({**reply, "description": description} if description else reply)
 
 
 def _reply(answer: str | ModelReply, name: str) -> ModelReply:

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from hisa.errors import DeveloperError, ModelUnavailable, ScriptExhausted
-from hisa.models.cassette import CassetteMismatch, RecordingModel, ReplayModel
-from hisa.models.fakes import ScriptedModel
 from hisa.protocols import ModelReply, ModelRequest, Usage
+from hisa.testing.cassette import CassetteMismatch, RecordingModel, ReplayModel
+from hisa.testing.scripted import ScriptedModel
 from tests.models.support import SCHEMA, ask, picture
 
 _REPLY = ModelReply("ja \u2028 是\n", Usage(3, 4), finish="length", model="m")

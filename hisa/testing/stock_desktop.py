@@ -20,11 +20,11 @@ from urllib.parse import parse_qs
 from xml.etree import ElementTree
 
 from hisa.actions import Action, Hotkey, Write, parse, to_space
-from hisa.environments.fake import FakeEnvironment
 from hisa.errors import ActionRefused
 from hisa.geometry import Size
 from hisa.observation import Element
 from hisa.protocols import CommandResult
+from hisa.testing.form import FakeEnvironment
 
 __all__ = ["Asked", "Reply", "StockDesktop", "page"]
 

@@ -14,16 +14,16 @@ import pytest
 from hisa.actions import Action, Click, Drag, Hotkey, Move, Press, Scroll, Write
 from hisa.config import RemoteSettings
 from hisa.environments.remote import RemoteEnvironment
-from hisa.environments.stock_guest import Fault, FaultKind, StockGuest
 from hisa.errors import EnvironmentFailed
 from hisa.protocols import CommandResult, Environment
+from hisa.testing.stock_guest import GuestFault, GuestFaultKind, StockGuest
 from tests.environments.conformance import CommandConformance, Conformance, at, only
 from tests.environments.stock import REVERT
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 
-SILENT: tuple[FaultKind, ...] = ("hang", "drip")
-LOUD: tuple[FaultKind, ...] = (
+SILENT: tuple[GuestFaultKind, ...] = ("hang", "drip")
+LOUD: tuple[GuestFaultKind, ...] = (
     "after",
     "cut_off",
     "cut_connection",
@@ -171,7 +171,7 @@ SAFE: list[tuple[str, Call]] = [
 ]
 
 
-def _harmless(path: str, kind: FaultKind) -> bool:
+def _harmless(path: str, kind: GuestFaultKind) -> bool:
     """An upload is answered in words, and half of a file that came whole is a file."""
     return (path, kind) in {
         ("/setup/upload", "cut_off"),
@@ -181,8 +181,8 @@ def _harmless(path: str, kind: FaultKind) -> bool:
     }
 
 
-async def _recovers(path: str, call: Call, kind: FaultKind, provider: RemoteSettings) -> None:
-    with StockGuest({path: [Fault(kind)]}) as guest:
+async def _recovers(path: str, call: Call, kind: GuestFaultKind, provider: RemoteSettings) -> None:
+    with StockGuest({path: [GuestFault(kind)]}) as guest:
         async with RemoteEnvironment(guest.url, provider) as environment:
             await guest.desktop.form.write_file("/home/user/x", b"whole")
             answer = await call(environment)
@@ -197,7 +197,7 @@ async def _recovers(path: str, call: Call, kind: FaultKind, provider: RemoteSett
 @pytest.mark.parametrize("kind", LOUD)
 @pytest.mark.parametrize(("path", "call"), SAFE)
 async def test_what_may_be_repeated_is_asked_for_again(
-    path: str, call: Call, kind: FaultKind
+    path: str, call: Call, kind: GuestFaultKind
 ) -> None:
     await _recovers(path, call, kind, RemoteSettings())
 
@@ -214,14 +214,16 @@ async def test_what_may_be_repeated_is_asked_for_again(
     ],
 )
 async def test_what_gives_no_answer_in_time_is_asked_again(
-    path: str, call: Call, kind: FaultKind, seconds: float
+    path: str, call: Call, kind: GuestFaultKind, seconds: float
 ) -> None:
     await _recovers(path, call, kind, hasty(seconds))
 
 
 @pytest.mark.parametrize("kind", [*LOUD, *SILENT])
 @pytest.mark.parametrize("call", [_act, _command])
-async def test_what_may_have_been_done_is_never_done_twice(call: Call, kind: FaultKind) -> None:
+async def test_what_may_have_been_done_is_never_done_twice(
+    call: Call, kind: GuestFaultKind
+) -> None:
     ran: list[Sequence[str]] = []
 
     def run(words: Sequence[str]) -> CommandResult:
@@ -229,7 +231,7 @@ async def test_what_may_have_been_done_is_never_done_twice(call: Call, kind: Fau
         return CommandResult(0, "")
 
     provider = hasty(90.0 if call is _act else 50.0) if kind in SILENT else RemoteSettings()
-    with StockGuest({"/execute": [Fault(kind)]}, run=run) as guest:
+    with StockGuest({"/execute": [GuestFault(kind)]}, run=run) as guest:
         async with RemoteEnvironment(guest.url, provider) as environment:
             with pytest.raises(EnvironmentFailed, match="/execute"):
                 await call(environment)
@@ -242,8 +244,8 @@ async def test_what_may_have_been_done_is_never_done_twice(call: Call, kind: Fau
 
 
 @pytest.mark.parametrize("kind", LOUD)
-async def test_a_machine_that_stays_broken_is_told_with_the_reason(kind: FaultKind) -> None:
-    with StockGuest({"/screenshot": [Fault(kind, stays=True)]}) as guest:
+async def test_a_machine_that_stays_broken_is_told_with_the_reason(kind: GuestFaultKind) -> None:
+    with StockGuest({"/screenshot": [GuestFault(kind, stays=True)]}) as guest:
         async with RemoteEnvironment(guest.url) as environment:
             with pytest.raises(EnvironmentFailed, match=guest.url) as caught:
                 await environment.observe()

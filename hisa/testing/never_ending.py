@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 
+from hisa.testing.scripted import tool_call
+
 __all__ = ["never_terminate"]
 
 _KEYS = ("down", "up", "left", "right", "home", "end", "pagedown", "pageup")
@@ -13,13 +15,8 @@ _KEYS = ("down", "up", "left", "right", "home", "end", "pagedown", "pageup")
 
 def _plan(step: int) -> str:
     key = _KEYS[step % len(_KEYS)]
-    return json.dumps(
-        {
-            "thought": f"The task is not done yet, so I press {key} and look at the screen again.",
-            "tool": "gui_action",
-            "input": f"pyautogui.press('{key}')",
-        }
-    )
+    thought = f"The task is not done yet, so I press {key} and look at the screen again."
+    return tool_call("gui_action", f"pyautogui.press('{key}')", thought=thought)
 
 
 def _refined(user: str) -> str:

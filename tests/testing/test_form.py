@@ -6,9 +6,9 @@ from pathlib import PurePosixPath
 import pytest
 
 from hisa.actions import Click, Hotkey, Press, Write
-from hisa.environments.fake import FakeEnvironment
 from hisa.errors import EnvironmentFailed
 from hisa.protocols import CommandResult, Environment
+from hisa.testing.form import FakeEnvironment
 from tests.environments.conformance import UNICODE, Conformance, only
 
 
