@@ -115,8 +115,6 @@ def _call(
     reply = {"thought": thought, "tool": move.tool, "input": move.input}
     if move.description:
         reply["description"] = move.description
-    if move.description_2:
-        reply["description_2"] = move.description_2
     return reply
 
 

@@ -13,7 +13,7 @@ from hisa.offline.jobs import Turn, Unanswerable, answer
 from hisa.planner.reply import parse_reply
 from tests.offline.talk import PLANNER, asked, line, planned, sections
 
-KEYS = {"thought", "tool", "input", "description", "description_2"}
+KEYS = {"thought", "tool", "input", "description"}
 EDITOR = (
     "window: Untitled 1 - Mousepad (mousepad)\nwindows: Untitled 1 - Mousepad\n"
     '- menu "File" states=showing,sensitive at (20, 30)\n'
