@@ -51,7 +51,9 @@ _SECONDS = re.compile(
 _MAX_WAIT = 600.0
 """Seconds."""
 _TICKED = frozenset({"check box", "list item", "menu item", "push button", "radio button"})
-_TIMES = re.compile(r"\b(\d{1,4}|once|twice|[a-z]{3,6})(?:\s*(?:times?|clicks?|lines?|x))\b", re.I)
+_TIMES = re.compile(
+    r"\b(once|twice|(?:\d{1,4}|[a-z]{3,6})(?=\s*(?:times?|clicks?|lines?)\b))", re.I
+)
 _WHOLE = 100
 """Clicks of the wheel that reach the end of any page."""
 

@@ -96,6 +96,7 @@ SENTENCES: list[tuple[str, list[Instruction]]] = [
     ("In the Name field, press Enter", [Press(("enter",))]),
     ("Scroll down", [Scroll("down")]),
     ("scroll up 3 times", [Scroll("up", 3)]),
+    ("Scroll down once", [Scroll("down", 1)]),
     ("scroll to the bottom", [Scroll("down", 100)]),
     ("Wait 3 seconds", [Wait(3.0)]),
     ("wait for two minutes", [Wait(120.0)]),
