@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -177,3 +178,9 @@ async def test_what_the_agent_gave_up_is_0(
 async def test_what_broke_is_no_score(state: dict[str, Any], reason: str) -> None:
     with pytest.raises(EnvironmentFailed, match=reason):
         await scored(**state)
+
+
+def test_the_stage_needs_nothing_but_python() -> None:
+    program = Path(pages.__file__).with_name("stage.py")
+    command = [sys.executable, "-I", "-S", str(program), "--help"]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
