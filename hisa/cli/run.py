@@ -61,7 +61,7 @@ def read_task(text: str, *, domain: str, seed: int) -> Task:
         UsageError: no such file or page, or not a task.
     """
     from hisa.errors import UsageError
-    from hisa.tasks.files import MINIWOB, load_task, task_from_text
+    from hisa.tasks.taskfile import MINIWOB, load_task, task_from_text
 
     if text == "-":
         return task_from_text(sys.stdin.read(), domain=domain)

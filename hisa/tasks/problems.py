@@ -10,19 +10,18 @@ from pydantic import BaseModel, ValidationError
 from hisa.errors import UsageError
 from hisa.protocols import Task
 from hisa.tasks.benchmark import Evaluator, Part, RawStep, evaluator_of, explain
-from hisa.tasks.context import file_name, host_file
 from hisa.tasks.getters import GETTERS
 from hisa.tasks.judge import chosen
 from hisa.tasks.metrics import METRICS
 from hisa.tasks.own import Check, SetupStep
 from hisa.tasks.setup import SETUP
+from hisa.tasks.task_context import file_name, host_file
 
 __all__ = ["problems", "urls"]
 
 _HOST_FILES = {
     "copyfile_from_host_to_guest": "src",
     "script_and_execute": "src",
-    "upload_and_execute": "path",
     "vm_script_output": "src",
     "validate_correct_url": "src",
     "local_file": "path",
@@ -70,7 +69,7 @@ def _step(task: Task, raw: Mapping[str, Any] | RawStep) -> Iterator[str]:
     if known is None:
         yield f"no setup step {step.type!r} here"
         return
-    yield from _fits(f"setup step {step.type}", known.parameters, step.parameters)
+    yield from _fits(f"setup step {step.type}", known.model, step.parameters)
     yield from _needed_file(task, step.type, step.parameters)
 
 
@@ -126,7 +125,7 @@ def _getter(task: Task, config: Mapping[str, Any] | None) -> Iterator[str]:
     if known is None:
         yield f"no getter {name!r} here"
         return
-    yield from _fits(f"getter {name}", known.config, config)
+    yield from _fits(f"getter {name}", known.model, config)
     if name in ("vm_file", "cloud_file", "local_file", "cache_file", "dbt_profiles"):
         yield from _names(name, config)
     yield from _needed_file(task, name, config)
@@ -182,8 +181,6 @@ def _collect(tree: Any, found: list[str]) -> None:
             given = [parameters.get(_DOWNLOADS.get(str(kind), ""))]
             if kind == "download" and isinstance(parameters.get("files"), list):
                 given += [f.get("url") for f in parameters["files"] if isinstance(f, Mapping)]
-            if kind == "download_and_execute":
-                given.append(parameters.get("url"))
             for value in given:
                 for url in value if isinstance(value, list) else [value]:
                     if isinstance(url, str) and url.startswith(("http://", "https://")):

@@ -28,7 +28,7 @@ from hisa.observation import Observation
 from hisa.runs.log import RunLog
 from hisa.runs.read import Run, list_runs, load_run
 from hisa.runs.resume import resume_point
-from hisa.tasks.files import load_task
+from hisa.tasks.taskfile import load_task
 from hisa.wiring import Workshop, open_agent
 from tests.bench_suite.forms import settings, write_task
 from tests.bench_suite.test_guests import hisa, run_form

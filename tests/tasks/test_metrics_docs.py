@@ -96,10 +96,6 @@ def run(**style: Any) -> Change:
     return change
 
 
-def equation(made: Any) -> None:
-    made.paragraphs[-1].runs[0]._r.append(OxmlElement("w:object"))
-
-
 def page_break(made: Any) -> None:
     made.paragraphs[-1].add_run().add_break(WD_BREAK.PAGE)
 

@@ -16,9 +16,9 @@ from hisa.errors import EnvironmentFailed
 from hisa.models.fakes import FunctionModel
 from hisa.observation import Element
 from hisa.protocols import ModelRequest, Task
-from hisa.tasks.files import load_task
-from hisa.tasks.miniwob.episode import Known, known
+from hisa.tasks.miniwob.outcome import Known, known
 from hisa.tasks.scorer import TaskScorer
+from hisa.tasks.taskfile import load_task
 from tests.bench import Bench, click, done
 from tests.tasks.pages import needs_pages
 

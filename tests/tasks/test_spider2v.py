@@ -9,11 +9,11 @@ import pytest
 
 from hisa.errors import EnvironmentFailed
 from hisa.protocols import Task
-from hisa.tasks.context import host_file
 from hisa.tasks.coverage import coverage, load_folder
-from hisa.tasks.files import load_task
 from hisa.tasks.problems import problems
 from hisa.tasks.scorer import TaskScorer
+from hisa.tasks.task_context import host_file
+from hisa.tasks.taskfile import load_task
 from tests.tasks.machine import Machine, at_once
 
 DATA = Path(__file__).parent.parent / "data" / "spider2v"
