@@ -155,36 +155,28 @@ def _own_check_problems(task: Task) -> Iterator[str]:
 
 def urls(task: Task) -> list[str]:
     """The addresses that a task downloads from, each once, for fetching them before."""
-    found: list[str] = []
-    _collect(list(task.setup), found)
-    if task.check is not None:
-        _collect(task.check, found)
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(_addresses([*task.setup, task.check])))
 
 
-_DOWNLOADS = {
+_FETCHED = {
     "cloud_file": "path",
-    "vm_script_output": "src",
-    "validate_correct_url": "src",
+    "download": "files",
     "script_and_execute": "src",
+    "validate_correct_url": "src",
+    "vm_script_output": "src",
 }
+"""Steps and getters that may take a file from an address, and under which key they name it."""
 
 
-def _collect(tree: Any, found: list[str]) -> None:
-    if isinstance(tree, list | tuple):
-        for item in tree:
-            _collect(item, found)
-    elif isinstance(tree, Mapping):
-        kind = tree.get("type")
-        parameters = tree.get("parameters", tree)
-        if isinstance(parameters, Mapping):
-            given = [parameters.get(_DOWNLOADS.get(str(kind), ""))]
-            if kind == "download" and isinstance(parameters.get("files"), list):
-                given += [f.get("url") for f in parameters["files"] if isinstance(f, Mapping)]
-            for value in given:
-                for url in value if isinstance(value, list) else [value]:
-                    if isinstance(url, str) and url.startswith(("http://", "https://")):
-                        found.append(url)
-        for value in tree.values():
-            if isinstance(value, list | Mapping):
-                _collect(value, found)
+def _addresses(tree: Any) -> Iterator[str]:
+    if isinstance(tree, Mapping):
+        given = tree.get("parameters", tree)
+        key = _FETCHED.get(str(tree.get("type")), "")
+        named = given.get(key) if isinstance(given, Mapping) else None
+        for one in named if isinstance(named, list) else [named]:
+            url = one.get("url") if isinstance(one, Mapping) else one
+            if isinstance(url, str) and url.startswith(("http://", "https://")):
+                yield url
+        tree = list(tree.values())
+    for below in tree if isinstance(tree, list | tuple) else ():
+        yield from _addresses(below)

@@ -11,7 +11,6 @@ from typing import Any
 import docx
 import pytest
 from docx.enum.text import WD_ALIGN_PARAGRAPH, WD_BREAK
-from docx.oxml import OxmlElement
 from docx.shared import Inches, Pt
 from PIL import Image
 
