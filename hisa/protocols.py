@@ -225,6 +225,8 @@ class Outcome:
     ends: ExitStatus | None = None
     points: tuple[Point, ...] = ()
     seconds: float = 0.0
+    began: float = 0.0
+    """When, in seconds since the epoch; 0 where nobody noted it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hisa.errors import UsageError
-from hisa.parts import OSWORLD
+from hisa.parts import OSWORLD, as_root
 
 __all__ = [
     "PACKAGE", "Installed", "Theirs", "absent", "caged", "installed", "known", "lacking", "python",
@@ -140,7 +140,7 @@ def lacking(name: str) -> str:
         commands.append(" ".join(f"'{each}'" if "<" in each else each for each in libraries))
     found = [f"{python()} -m pip install {command}" for command in commands]
     if metric.runs_code and not caged():
-        found.append("sudo apt-get install bubblewrap")
+        found.append(as_root("apt-get install bubblewrap"))
     return " && ".join(found)
 
 
