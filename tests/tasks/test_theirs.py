@@ -30,8 +30,8 @@ from hisa.tasks.start import take
 from hisa.tasks.taskfile import load_task
 from hisa.tasks.theirs import PACKAGE, installed, known, lacking, theirs
 from hisa.tasks.theirs import run as call
-from hisa.tasks.theirs.ask import answers
 from hisa.tasks.theirs.index import Theirs, as_text, caged
+from hisa.tasks.theirs.sandboxed import answers
 from tests.tasks.machine import Machine, at_once, offline
 
 
