@@ -19,11 +19,11 @@ import pytest
 
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.protocols import CommandResult
-from hisa.tasks.files import load_task
-from hisa.tasks.miniwob import pages
-from hisa.tasks.miniwob.episode import STATE, outcome
+from hisa.tasks.miniwob import package as pages
+from hisa.tasks.miniwob.outcome import STATE, outcome
 from hisa.tasks.miniwob.stage import Stage
 from hisa.tasks.problems import problems
+from hisa.tasks.taskfile import load_task
 from tests.tasks.machine import Machine
 from tests.tasks.pages import needs_pages
 
