@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -163,6 +164,16 @@ async def test_what_the_agent_gave_up_is_0(
     found = await scored(**state)
     assert found[0] == reward
     assert reason in found[1]
+
+
+async def test_a_click_that_a_busy_browser_handles_late_still_counts() -> None:
+    machine = Machine()
+    await machine.write_file(STATE, json.dumps({"pid": 8, "instruction": "Do it."}).encode())
+    asked = asyncio.create_task(outcome(machine))
+    await asyncio.sleep(0.2)
+    assert not asked.done()
+    await machine.write_file(STATE, json.dumps({"pid": 8, "reward": 1}).encode())
+    assert await asked == (1.0, "reward 1")
 
 
 @pytest.mark.parametrize(
