@@ -15,7 +15,7 @@ from typing import Any
 from .bus import Bus, Limit, has_session_bus
 from .cells import Cells
 from .comings import Comings
-from .node import Node, flatten
+from .node import Box, Node, flatten
 from .screen import Screen
 from .tree import read_tree
 
@@ -188,8 +188,20 @@ class _Reader:
 
         An application shows its first window before it tells of it, a busy one seconds before.
         """
-        told = {window.name for window in windows}
         shown = [window for window in self._screen.windows() if not window.hidden]
         self._came = {w.id: self._came.get(w.id, self._comings.last) for w in shown}
+        names = {window.title.strip() for window in shown} & {window.name for window in windows}
+        others = [window.box for window in windows if window.name not in names and window.box]
         now = time.monotonic()
-        return any(w.title.strip() not in told and now - self._came[w.id] < seconds for w in shown)
+        return any(
+            now - self._came[window.id] < seconds
+            and window.title.strip() not in names
+            and not any(_overlap(window.box, box) for box in others)
+            for window in shown
+        )
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    """Whether two boxes have a pixel in common."""
+    left, top, right, bottom = other
+    return one[0] < right and left < one[2] and one[1] < bottom and top < one[3]
