@@ -47,6 +47,8 @@ _ASKS_TO_LEAVE = re.compile(r"\b(?:clos|discard|exit|quit|save|unsaved)", re.IGN
 _LEAVING_KEYS = ({"alt", "f4"}, {"ctrl", "q"}, {"ctrl", "w"}, {"ctrl", "f4"}, {"ctrl", "d"})
 _MAIN_SHARE = 0.4
 """Share of the screen from which on a window is an application's and no dialog."""
+_POINTER = 24
+"""Image pixels within which a pointer is drawn around its hot spot; an arrow is 24 high."""
 _FILLED_SHARE = 0.6
 """Of the larger of two boxes; the shadow around a dialog of 400 x 200 takes a third of its box."""
 _CLIENT_BITS = 21
@@ -280,7 +282,7 @@ def _missed(
         place = before.convert(point, "screen")
         if front.box.contains(place) or not _behind(place, front, before):
             continue
-        if any(_near(point, region) for region in regions):
+        if any(_near(point, region) and not _is_pointer(point, region) for region in regions):
             continue
         x, y = point.rounded()
         title = field_text(excerpt(front.title, 60))
@@ -329,6 +331,14 @@ def _near(point: Point, region: Box) -> bool:
     return (
         region.left - _REACH <= point.x < region.right + _REACH
         and region.top - _REACH <= point.y < region.bottom + _REACH
+    )
+
+
+def _is_pointer(point: Point, region: Box) -> bool:
+    """Whether a change may be the pointer alone, which takes another shape over a text."""
+    return all(
+        abs(x - point.x) <= _POINTER and abs(y - point.y) <= _POINTER
+        for x, y in ((region.left, region.top), (region.right, region.bottom))
     )
 
 
