@@ -55,16 +55,7 @@ class ModelFacingError(HisaError):
 
 
 class InvalidReply(ModelFacingError):
-    """A reply that does not fit its schema.
-
-    Args:
-        message: what is wrong, with the value and what is allowed.
-        reply: the reply as it came.
-    """
-
-    def __init__(self, message: str, reply: str = "") -> None:
-        super().__init__(message)
-        self.reply = reply
+    """A reply that does not fit its schema: what is wrong, with the value and what is allowed."""
 
 
 class ActionRefused(ModelFacingError):

@@ -32,7 +32,7 @@ CAME_UP = "that came up"
 
 def verdict_words(verdict: StepVerdict) -> str:
     """``succeeded``, ``no visible change``, ``unexpected`` or ``failed``."""
-    return VERDICT_WORDS[verdict].rstrip(".").lower()
+    return VERDICT_WORDS[verdict].removesuffix(".").lower()
 
 
 def split_verdict(result: str) -> tuple[StepVerdict | None, str]:

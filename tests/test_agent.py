@@ -5,17 +5,28 @@ from __future__ import annotations
 import ast
 import asyncio
 import inspect
+import math
 from pathlib import Path
 
 import pytest
 
 import hisa.agent
-from hisa.agent import Agent
-from hisa.environments.fake import FakeEnvironment
-from hisa.errors import BudgetExceeded, ModelUnavailable
-from hisa.events import Acted, Failed, GroundingFailed, PlanRejected, Refined, StepFinished
-from hisa.models.fakes import FunctionModel, ScriptedModel
+from hisa.agent import Agent, Result
+from hisa.errors import BudgetExceeded, EnvironmentFailed, ModelUnavailable, UsageError
+from hisa.events import (
+    Acted,
+    Failed,
+    GroundingFailed,
+    Observed,
+    PlanRejected,
+    Refined,
+    StepFinished,
+)
+from hisa.observation import Observation
 from hisa.protocols import ModelRequest, Task
+from hisa.runs.read import Run, load_run
+from hisa.testing.form import FakeEnvironment
+from hisa.testing.scripted import FunctionModel, ScriptedModel
 from tests.bench import Bench, click, done, say
 
 
@@ -38,6 +49,250 @@ async def test_a_form_is_filled_saved_and_the_run_succeeds(tmp_path: Path) -> No
     acted = [event for event in run.events if isinstance(event, Acted)]
     assert acted[0].points == ((400.0, 136.0),)
     assert all(run.image(step.before.image) for step in run.steps if step.before)
+
+
+LOOK: dict[str, object] = {
+    "type": "observed",
+    "width": 1280,
+    "height": 720,
+    "screen_width": 1280,
+    "screen_height": 720,
+    "window": "Form",
+    "windows": ("Form",),
+    "elements": 6,
+}
+
+
+def told(run: Run) -> list[dict[str, object]]:
+    """All that a log says but times, names of pictures and what has its default."""
+    left_out = {"v", "at", "image", "seconds", "traceback"}
+    events = (event.model_dump(exclude=left_out, exclude_defaults=True) for event in run.events)
+    return [{"type": event.type, **said} for event, said in zip(run.events, events, strict=True)]
+
+
+async def test_a_log_tells_a_run_from_its_first_look_to_its_end(tmp_path: Path) -> None:
+    source = "pyautogui.click(X_COORD, Y_COORD); pyautogui.write('Ada')"
+    ran = "pyautogui.click(400, 136)\npyautogui.write('Ada')"
+    replies = [
+        click("the field labelled Name", "pyautogui.write('Ada')"),
+        say("gui_action", "pyautogui.press('printscreen')", thought="Away."),
+        *["x", "y", "z"],
+        done("Saved."),
+    ]
+    result, run = await Bench(tmp_path, ScriptedModel(replies)).run()
+    refused = "unknown key 'printscreen'; a key is one character or a name as 'enter'"
+    unusable = "no usable reply: no JSON object in it"
+    assert told(run) == [
+        LOOK,
+        {
+            "type": "planned",
+            "step": 1,
+            "thought": "Go on.",
+            "tool": "gui_action",
+            "input": source,
+            "description": "the field labelled Name",
+        },
+        {
+            "type": "grounded",
+            "step": 1,
+            "places": (
+                {
+                    "description": "the field labelled Name",
+                    "x": 400.0,
+                    "y": 136.0,
+                    "score": 1.0,
+                    "source": "accessibility",
+                    "label": 'text "Name:"',
+                },
+            ),
+            "input": ran,
+        },
+        {
+            "type": "acted",
+            "step": 1,
+            "tool": "gui_action",
+            "input": ran,
+            "points": ((400.0, 136.0),),
+            "ok": True,
+        },
+        {**LOOK, "step": 1},
+        {
+            "type": "abstracted",
+            "step": 1,
+            "line": "Step 1: gui_action | Thought: Go on. | Description: the field labelled Name | "
+            "Input: pyautogui.click(400, 136); pyautogui.write('Ada') | "
+            "Result: Succeeded. The form changed.",
+            "result": "Succeeded. The form changed.",
+            "roi": (220, 120, 580, 152),
+            "asked_model": True,
+            "verdict": "succeeded",
+        },
+        {"type": "step_finished", "step": 1},
+        {
+            "type": "planned",
+            "step": 2,
+            "thought": "Away.",
+            "tool": "gui_action",
+            "input": "pyautogui.press('printscreen')",
+        },
+        {
+            "type": "acted",
+            "step": 2,
+            "tool": "gui_action",
+            "input": "pyautogui.press('printscreen')",
+            "ok": False,
+            "error": refused,
+        },
+        {**LOOK, "step": 2},
+        {
+            "type": "abstracted",
+            "step": 2,
+            "line": "Step 2: gui_action | Thought: Away. | Input: pyautogui.press('printscreen') | "
+            f"Result: Failed. {refused}.",
+            "result": f"Failed. {refused}.",
+            "verdict": "failed",
+        },
+        {"type": "step_finished", "step": 2},
+        *(
+            {
+                "type": "plan_rejected",
+                "step": 3,
+                "attempt": attempt,
+                "error": "no JSON object in it",
+                "reply": reply,
+            }
+            for attempt, reply in enumerate("xyz", 1)
+        ),
+        {
+            "type": "acted",
+            "step": 3,
+            "tool": "none",
+            "input": "",
+            "ok": False,
+            "error": unusable,
+        },
+        {**LOOK, "step": 3},
+        {
+            "type": "abstracted",
+            "step": 3,
+            "line": f"Step 3: none | Result: Failed. {unusable}.",
+            "result": f"Failed. {unusable}.",
+            "verdict": "failed",
+        },
+        {"type": "step_finished", "step": 3},
+        {
+            "type": "planned",
+            "step": 4,
+            "thought": "Go on.",
+            "tool": "termination",
+            "input": "Saved.",
+        },
+        {
+            "type": "acted",
+            "step": 4,
+            "tool": "termination",
+            "input": "Saved.",
+            "ok": True,
+            "output": "Saved.",
+            "ends": "succeeded",
+        },
+        {
+            "type": "abstracted",
+            "step": 4,
+            "line": "Step 4: termination | Thought: Go on. | Input: Saved. | "
+            "Result: Succeeded. output: Saved.",
+            "result": "Succeeded. output: Saved.",
+            "verdict": "succeeded",
+        },
+        {"type": "step_finished", "step": 4},
+        {"type": "evaluated", "step": 4, "score": None, "detail": "the task has no check"},
+        {
+            "type": "run_finished",
+            "step": 4,
+            "exit_status": "succeeded",
+            "message": "Saved.",
+            "score_state": "no_check",
+            "score_detail": "the task has no check",
+        },
+        {"type": "learned", "step": 4},
+    ]
+    assert result == Result(
+        run.id,
+        "succeeded",
+        "Saved.",
+        steps=4,
+        score_state="no_check",
+        score_detail="the task has no check",
+    )
+    pictures = [event.image for event in run.events if isinstance(event, Observed)]
+    assert all(run.image(name) for name in pictures)
+    parts = [[*event.seconds] for event in run.events if isinstance(event, StepFinished)]
+    seen = ["observe", "abstract", "refine"]
+    assert parts == [
+        ["plan", "ground", "act", *seen],
+        ["plan", "ground", "act", *seen],
+        ["plan", *seen],
+        ["plan", "ground", "act", "abstract"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "where", "status", "message"),
+    [
+        (EnvironmentFailed("gone"), "environment", "environment_error", "gone"),
+        (UsageError("no such task"), "refused", "refused", "no such task"),
+        (KeyError("A1"), "hisa", "defect", "KeyError: 'A1'"),
+    ],
+)
+async def test_the_log_says_what_ended_a_run_and_where_it_broke(
+    tmp_path: Path, error: Exception, where: str, status: str, message: str
+) -> None:
+    bench = Bench(tmp_path, ScriptedModel([error]))
+    if status == "environment_error":
+        assert (await bench.agent.run(bench.task)).message == message
+    else:
+        with pytest.raises(type(error)):
+            await bench.agent.run(bench.task)
+    run = load_run(bench.log.folder)
+    kind = type(error).__name__
+    failed = {"type": "failed", "step": 1, "where": where, "kind": kind, "message": str(error)}
+    end = {"exit_status": status, "message": message, "score_detail": message}
+    learned = [{"type": "learned", "step": 1}] if status == "environment_error" else []
+    assert told(run) == [LOOK, failed, {"type": "run_finished", "step": 1, **end}, *learned]
+    (written,) = [event for event in run.events if isinstance(event, Failed)]
+    assert written.traceback.startswith("Traceback (most recent call last):\n  File ")
+    assert written.traceback.endswith(f"{kind}: {error}\n")
+
+
+class Waiting(FakeEnvironment):
+    """A form that keeps what each look asked for; every look takes as long as it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[tuple[bool, float]] = []
+
+    async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
+        self.asked.append((elements, settle))
+        return await super().observe(elements=elements, settle=settle)
+
+
+@pytest.mark.parametrize(("elements", "settle"), [(True, 3.0), (False, 0.5)])
+@pytest.mark.parametrize(("stale", "looks"), [(math.inf, 2), (-1.0, 4)])
+async def test_a_look_asks_for_what_the_agent_was_made_with_and_is_taken_again_when_old(
+    tmp_path: Path, elements: bool, settle: float, stale: float, looks: int
+) -> None:
+    environment = Waiting()
+    bench = Bench(tmp_path, ScriptedModel([click("OK"), done()]), environment=environment)
+    bench.agent.elements, bench.agent.settle, bench.agent.stale = elements, settle, stale
+    await bench.agent.run(bench.task)
+    looked = [look for look in environment.asked if look[1]]
+    assert looked == [(elements, settle)] * looks
+
+
+def test_what_is_not_chosen_is_as_in_the_paper_or_measured() -> None:
+    chosen = inspect.signature(Agent).parameters
+    defaults = {name: chosen[name].default for name in ("max_steps", "elements", "settle", "stale")}
+    assert defaults == {"max_steps": 50, "elements": True, "settle": 3.0, "stale": 1.0}
 
 
 async def test_every_planner_request_is_bounded_for_500_steps(tmp_path: Path) -> None:

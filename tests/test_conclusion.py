@@ -14,7 +14,6 @@ from hisa.agent import Result
 from hisa.cli.episode import exit_code
 from hisa.config import StateSettings
 from hisa.endings import ExitStatus, is_success
-from hisa.environments.fake import FakeEnvironment
 from hisa.environments.transport.base import Unanswered
 from hisa.errors import (
     BudgetExceeded,
@@ -35,12 +34,14 @@ from hisa.events import (
     RunFinished,
     StepFinished,
 )
-from hisa.models.fakes import FunctionModel, ScriptedModel
 from hisa.observation import Observation
 from hisa.protocols import Advice, Environment, Outcome, Pattern, PatternHit, Scoring, Taken, Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import Run, load_run
 from hisa.runs.resume import resume_point
+from hisa.tasks.judge import judged_by
+from hisa.testing.form import FakeEnvironment
+from hisa.testing.scripted import FunctionModel, ScriptedModel
 from tests.bench import Bench, click, done, say
 
 ADA = [click("the field labelled Name", "pyautogui.write('Ada')"), click("Save"), done()]
@@ -130,6 +131,20 @@ async def test_a_won_run_keeps_its_score_when_learning_fails(
     assert memory.credited == [True], "one lesson that fails does not cost the other"
 
 
+async def test_who_judged_is_written_down_and_told(tmp_path: Path) -> None:
+    words = {"type": "rule", "rules": "yes"}
+    check = {
+        "func": "exact_match",
+        "result": words,
+        "expected": {**words, "rules": {"expected": "yes"}},
+    }
+    bench = Bench(tmp_path, ScriptedModel(ADA))
+    bench.task = Task("t", "x", check=check, benchmark="osworld")
+    result, run = await bench.run()
+    assert result.score == 1.0
+    assert one(run, Evaluated).judged_by == result.judged_by == judged_by(bench.task) != ""
+
+
 async def test_the_end_is_on_disk_and_told_before_anything_is_learned(tmp_path: Path) -> None:
     memory = Lessons()
     bench = Bench(tmp_path, ScriptedModel(ADA), memory=memory)
@@ -154,7 +169,8 @@ async def test_a_person_who_does_not_wait_for_learning_keeps_the_result(tmp_path
     work.cancel()
     result, run = await work
     assert (result.status, result.score, run.status) == ("succeeded", 1.0, "succeeded")
-    assert one(run, Noted).where == "learning"
+    noted = one(run, Noted)
+    assert (noted.where, noted.text) == ("learning", "stopped by a person")
     assert memory.credited == []
 
 
@@ -271,9 +287,13 @@ async def test_the_kinds_of_no_score_are_told_apart_wherever_they_are_told(
     assert run.scoring.detail == result.score_detail != ""
     uses: dict[str, list[bool | None]] = {"scored": [success], "unscored": []}
     assert memory.credited == uses.get(state, [None])
-    assert [event.score_state for event in run.events if isinstance(event, Evaluated)] == (
-        [] if state == "unscored" else [state]
+    told = (result.score, result.score_state, result.score_detail)
+    evaluated = [event for event in run.events if isinstance(event, Evaluated)]
+    assert [(event.score, event.score_state, event.detail) for event in evaluated] == (
+        [] if state == "unscored" else [told]
     )
+    end = one(run, RunFinished)
+    assert (end.score, end.score_state, end.score_detail) == told
 
 
 async def test_a_defect_in_a_check_is_kept_with_its_traceback(tmp_path: Path) -> None:
@@ -290,9 +310,13 @@ async def test_a_machine_that_dies_while_it_is_scored_ends_the_run_and_scores_no
 ) -> None:
     result, run = await judged(tmp_path, lost)
     assert (result.status, result.score, run.status) == ("environment_error", None, result.status)
-    assert "could not be scored (succeeded)" in result.message
+    assert result.message == result.score_detail == f"could not be scored (succeeded): {lost}"
     assert ends(run) == ["environment_error"]
-    assert one(run, Failed).where == "scoring"
+    failed = one(run, Failed)
+    assert (failed.where, failed.kind) == ("scoring", type(lost).__name__)
+    assert failed.message == str(lost)
+    end = one(run, RunFinished)
+    assert (end.message, end.score_detail, end.score) == (result.message, result.message, None)
 
 
 def test_success_is_a_whole_score_or_where_nothing_checks_a_claim() -> None:
@@ -340,6 +364,8 @@ async def test_a_person_who_stops_scoring_leaves_no_score(tmp_path: Path) -> Non
     work.cancel()
     result, run = await work
     assert (result.status, result.score_state) == ("stopped", "unscored")
+    told = "stopped by a person while it was scored (succeeded)"
+    assert (result.message, result.score_detail) == (told, told)
     assert (run.status, run.score_state, ends(run)) == ("stopped", "unscored", ["stopped"])
     assert (memory.induced, memory.credited) == ([], [])
 
@@ -452,6 +478,7 @@ async def test_a_person_can_stop_a_run_in_every_phase(
     work.cancel()
     result, run = await work
     assert (result.status, result.score_state, judge.asked) == ("stopped", "unscored", [])
+    assert result.message == result.score_detail == "stopped by a person"
     assert (ends(run), run.last_step) == (["stopped"], steps)
     assert not [event for event in run.events if isinstance(event, Failed)]
 

@@ -60,17 +60,17 @@ def _parsed(text: str) -> _Reply:
         InvalidReply: with what is wrong and what is allowed.
     """
     if len(text) > _REPLY_CHARS:
-        raise InvalidReply(f"{len(text)} characters; at most {_REPLY_CHARS}", text)
+        raise InvalidReply(f"{len(text)} characters; at most {_REPLY_CHARS}")
     fenced = _FENCE.match(text)
     try:
         return _Reply.model_validate_json(fenced.group(1) if fenced else text)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "the answer"
-        raise InvalidReply(f"{where}: {first['msg']}", text) from error
+        raise InvalidReply(f"{where}: {first['msg']}") from error
 
 
-def _seen(reply: _Reply, lines: dict[int, str], text: str) -> _Reply:
+def _seen(reply: _Reply, lines: dict[int, str]) -> _Reply:
     """The reply, where every lesson rests on steps that bear it out.
 
     Raises:
@@ -80,18 +80,17 @@ def _seen(reply: _Reply, lines: dict[int, str], text: str) -> _Reply:
         known = [number for number in item.steps if number in lines]
         if len(known) < len(item.steps):
             shown = ", ".join(str(number) for number in item.steps if number not in lines)
-            raise InvalidReply(f"patterns.{place}.steps: no step {shown} is shown", text)
+            raise InvalidReply(f"patterns.{place}.steps: no step {shown} is shown")
         worked = [number for number in known if verdict(lines[number]) == "succeeded"]
         if item.type == "success" and len(worked) < len(known):
             bad = next(number for number in known if number not in worked)
             raise InvalidReply(
                 f"patterns.{place}: a lesson of success rests on step {bad}, which is not one that "
-                '"Succeeded."; leave the lesson out or make it one of failure',
-                text,
+                '"Succeeded."; leave the lesson out or make it one of failure'
             )
         if item.type == "failure" and len(worked) == len(known):
             raise InvalidReply(
-                f"patterns.{place}: a lesson of failure names no step that went wrong", text
+                f"patterns.{place}: a lesson of failure names no step that went wrong"
             )
     return reply
 
@@ -110,13 +109,13 @@ def _request(task: Task, lines: Sequence[str]) -> ModelRequest:
     )
 
 
-def _corrected(request: ModelRequest, error: InvalidReply) -> ModelRequest:
+def _corrected(request: ModelRequest, text: str, error: InvalidReply) -> ModelRequest:
     demand = (
         f"That answer could not be used: {error}. Answer again with the one JSON object that the "
         "instructions describe and nothing around it."
     )
     turns = (
-        Message("assistant", (TextPart(error.reply[:2000]),)),
+        Message("assistant", (TextPart(text[:2000]),)),
         Message("user", (TextPart(demand),)),
     )
     return replace(request, messages=(*request.messages, *turns))
@@ -126,9 +125,9 @@ async def _ask(model: Model, request: ModelRequest, lines: dict[int, str]) -> _R
     """A usable reply; asked for twice at most, where what is sound of the second is kept."""
     text = (await model.complete(request)).text
     try:
-        return _seen(_parsed(text), lines, text)
+        return _seen(_parsed(text), lines)
     except InvalidReply as error:
-        text = (await model.complete(_corrected(request, error))).text
+        text = (await model.complete(_corrected(request, text, error))).text
     reply = _parsed(text)
     sound = [item for item in reply.patterns if _sound(item, lines)]
     return reply.model_copy(update={"patterns": sound})
@@ -136,7 +135,7 @@ async def _ask(model: Model, request: ModelRequest, lines: dict[int, str]) -> _R
 
 def _sound(item: _Lesson, lines: dict[int, str]) -> bool:
     try:
-        _seen(_Reply(patterns=[item]), lines, "")
+        _seen(_Reply(patterns=[item]), lines)
     except InvalidReply:
         return False
     return True

@@ -105,9 +105,7 @@ class GlobalPlanner:
 
     def _read(self, reply: ModelReply) -> ToolCall:
         if reply.finish == "length":
-            raise InvalidReply(
-                f"the reply was cut off at {self._max_tokens} tokens; be shorter", reply.text
-            )
+            raise InvalidReply(f"the reply was cut off at {self._max_tokens} tokens; be shorter")
         call = parse_reply(reply.text)
         self._toolbox.check(call)
         return call

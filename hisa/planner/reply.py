@@ -25,7 +25,7 @@ _MAX_STARTS = 64
 
 
 class _Reply(BaseModel):
-    model_config = ConfigDict(extra="forbid", str_strip_whitespace=False)
+    model_config = ConfigDict(extra="forbid")
     thought: str = Field(max_length=8000)
     tool: str = Field(min_length=1, max_length=100)
     input: str | dict[str, Any]
@@ -78,13 +78,13 @@ def _find_object(text: str) -> dict[str, Any]:
         start = text.find("{", end)
     if first is not None:
         return first
-    raise InvalidReply(problem, text)
+    raise InvalidReply(problem)
 
 
 def _explain(error: ValidationError) -> str:
     parts = []
     for item in error.errors():
-        key = str(item["loc"][0]) if item["loc"] else "reply"
+        key = str(item["loc"][0])
         match item["type"]:
             case "extra_forbidden":
                 allowed = ", ".join(_Reply.model_fields)
@@ -96,25 +96,25 @@ def _explain(error: ValidationError) -> str:
     return "; ".join(dict.fromkeys(parts))
 
 
-def _gui_actions(reply: _Reply, text: str) -> tuple[Action, ...]:
+def _gui_actions(reply: _Reply) -> tuple[Action, ...]:
     if not isinstance(reply.input, str):
-        raise InvalidReply("'input' of gui_action must be a string of PyAutoGUI source", text)
+        raise InvalidReply("'input' of gui_action must be a string of PyAutoGUI source")
     try:
         actions = parse(reply.input)
     except ActionRefused as error:
-        raise InvalidReply(f"'input' refused: {error}", text) from error
+        raise InvalidReply(f"'input' refused: {error}") from error
     needed = slots(actions)
     if 1 in needed and not reply.description:
-        raise InvalidReply("X_COORD, Y_COORD need a 'description' of the element", text)
+        raise InvalidReply("X_COORD, Y_COORD need a 'description' of the element")
     if 2 in needed and not reply.description_2:
-        raise InvalidReply("X_COORD_2, Y_COORD_2 need a 'description_2' of the element", text)
+        raise InvalidReply("X_COORD_2, Y_COORD_2 need a 'description_2' of the element")
     return actions
 
 
 _PROSE = frozenset({"thought", "description", "description_2"})
 
 
-def _whole_characters(found: dict[str, Any], text: str) -> dict[str, Any]:
+def _whole_characters(found: dict[str, Any]) -> dict[str, Any]:
     """The object without what no screen or file can hold; JSON can write halves of characters.
 
     Prose is cleaned. Anything that would be executed is refused, not changed.
@@ -126,8 +126,7 @@ def _whole_characters(found: dict[str, Any], text: str) -> dict[str, Any]:
         elif wrong := next(filter(None, map(broken_character, _strings([key, value]))), ""):
             raise InvalidReply(
                 f"{printable(key)[:40]!r} holds the character {wrong}: half of a character, a "
-                "control character or a mark that turns the reading order; leave it out",
-                text,
+                "control character or a mark that turns the reading order; leave it out"
             )
         else:
             checked[key] = value
@@ -160,17 +159,17 @@ def parse_reply(text: str) -> ToolCall:
         InvalidReply: what is wrong and what is allowed.
     """
     if not text.strip():
-        raise InvalidReply("the reply is empty", text)
+        raise InvalidReply("the reply is empty")
     if len(text) > MAX_REPLY:
-        raise InvalidReply(f"the reply is {len(text)} characters; at most {MAX_REPLY}", text[:2000])
-    found = _whole_characters(_find_object(printable(text)), text)
+        raise InvalidReply(f"the reply is {len(text)} characters; at most {MAX_REPLY}")
+    found = _whole_characters(_find_object(printable(text)))
     if isinstance(found.get("input"), int | float) and not isinstance(found["input"], bool):
         found["input"] = str(found["input"])
     try:
         reply = _Reply.model_validate(found)
     except ValidationError as error:
-        raise InvalidReply(_explain(error), text) from error
-    actions = _gui_actions(reply, text) if reply.tool == "gui_action" else ()
+        raise InvalidReply(_explain(error)) from error
+    actions = _gui_actions(reply) if reply.tool == "gui_action" else ()
     return ToolCall(
         thought=reply.thought,
         tool=reply.tool,

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hisa.errors import InvalidReply
-from hisa.models.fakes import ScriptedModel
 from hisa.models.tokens import estimate_tokens
 from hisa.patterns.excerpt import excerpt
 from hisa.patterns.induction import induce
 from hisa.patterns.text import LESSON_CHARS
 from hisa.protocols import Task
+from hisa.testing.scripted import ScriptedModel
 
 TASK = Task("t", "Sort the list", domain="calc")
 LINES = (

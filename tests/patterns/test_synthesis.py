@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hisa.models.fakes import ScriptedModel
 from hisa.models.tokens import estimate_tokens
 from hisa.patterns.synthesis import BULLETS, Told, bounded, synthesise
 from hisa.protocols import PatternHit
+from hisa.testing.scripted import ScriptedModel
 from tests.patterns.conformance import pattern
 
 HITS = (

@@ -11,17 +11,21 @@ from PIL import Image
 from hisa.errors import InvalidReply
 from hisa.events import Event, Planned, PlanRejected
 from hisa.geometry import Box, Size
-from hisa.models.fakes import ScriptedModel
 from hisa.observation import Element, Observation, Screenshot, Window
 from hisa.planner.planner import GlobalPlanner
+from hisa.planner.reply import REPLY_SCHEMA
 from hisa.planner.view import element_lines
-from hisa.protocols import ImagePart, ModelReply, StateView, Task
+from hisa.prompts import render
+from hisa.protocols import ImagePart, Message, ModelReply, StateView, Task, TextPart
+from hisa.testing.scripted import ScriptedModel
 from hisa.tools.base import Tool
 from hisa.tools.builtin import bash_execution, gui_action, termination, wait
 from hisa.tools.registry import ToolRegistry
+from tests.undated import undated
 
 TASK = Task("t", 'Write "hello" into the field')
 GOOD = json.dumps({"thought": "x", "tool": "bash_execution", "input": "ls"})
+CALLED = Planned(thought="x", tool="bash_execution", input="ls")
 VIEW = StateView(
     step=7,
     advice="- MUST save",
@@ -40,6 +44,23 @@ def observation() -> Observation:
     )
 
 
+STATE = """<task>
+Write "hello" into the field
+</task>
+<advice>
+- MUST save
+</advice>
+<refined_context>
+Steps 1~5: opened it.
+</refined_context>
+<execution_history>
+Step 6: wait | Result: Succeeded.
+</execution_history>
+<notice>
+You repeat yourself.
+</notice>"""
+
+
 class Bench:
     def __init__(self, *replies: str | ModelReply, reads_elements: bool = False) -> None:
         self.events: list[Event] = []
@@ -55,17 +76,31 @@ class Bench:
 
 async def test_the_request_is_the_bounded_state_and_one_image() -> None:
     bench = Bench(GOOD)
-    call = await bench.planner.plan(TASK, observation(), VIEW)
+    look = observation()
+    call = await bench.planner.plan(TASK, look, VIEW)
     assert call.input == "ls"
     request = bench.model.requests[0]
     assert (request.role, request.step, request.images, request.temperature) == ("planner", 7, 1, 0)
     system, user = request.messages
     assert system.parts[0].text.startswith("# Global planner")  # type: ignore[union-attr]
-    text = user.parts[0].text  # type: ignore[union-attr]
-    for part in (TASK.instruction, *VIEW.steps, VIEW.advice, VIEW.refined, VIEW.notice):
-        assert part in text
-    assert "<elements>" not in text
-    assert isinstance(bench.events[-1], Planned)
+    assert user == Message("user", (TextPart(STATE), ImagePart(look.screenshot)))
+    assert (request.schema, request.max_tokens) == (REPLY_SCHEMA, 4096)
+    assert undated(*bench.events) == undated(CALLED)
+
+
+async def test_a_call_is_written_down_with_both_its_descriptions() -> None:
+    source = "pyautogui.moveTo(X_COORD, Y_COORD); pyautogui.dragTo(X_COORD_2, Y_COORD_2)"
+    call = {
+        "thought": "Drag it.",
+        "tool": "gui_action",
+        "input": source,
+        "description": "the row",
+        "description_2": "the bin",
+    }
+    bench = Bench(json.dumps(call))
+    made = await bench.planner.plan(TASK, observation(), VIEW)
+    assert undated(*bench.events) == undated(Planned.model_validate(call))
+    assert (made.description, made.description_2) == ("the row", "the bin")
 
 
 async def test_every_tool_is_described_to_the_model() -> None:
@@ -81,9 +116,26 @@ async def test_every_tool_is_described_to_the_model() -> None:
 async def test_elements_are_told_in_image_pixels_where_the_profile_reads_them() -> None:
     bench = Bench(GOOD, reads_elements=True)
     await bench.planner.plan(TASK, observation(), VIEW)
-    text = bench.model.requests[0].text
-    assert "window: Untitled (mousepad)" in text
-    assert '- push button "Save" at (60, 105)' in text
+    told = """<elements>
+window: Untitled (mousepad)
+windows: Untitled
+- push button "Save" at (60, 105)
+</elements>"""
+    assert bench.model.requests[0].messages[1].parts[0] == TextPart(f"{STATE}\n{told}")
+
+
+def test_a_look_that_lacks_elements_or_a_window_says_so() -> None:
+    bare = replace(observation(), windows=(), elements=None, complete=False)
+    assert list(element_lines(bare)) == [
+        "windows: ",
+        "(Not all elements could be read in time: what is not listed may be there.)",
+    ]
+
+
+def test_long_names_are_cut_at_120_characters() -> None:
+    windows = tuple(Window(str(n), "w" * size, "app") for n, size in enumerate((120, 121)))
+    told = list(element_lines(replace(observation(), windows=windows, elements=())))
+    assert told == [f"windows: {'w' * 120}; {'w' * 119}…"]
 
 
 @pytest.mark.parametrize(
@@ -103,24 +155,40 @@ async def test_a_bad_reply_is_recorded_and_corrected(bad: str, said: str) -> Non
     rejected = [event for event in bench.events if isinstance(event, PlanRejected)]
     assert len(rejected) == 1
     assert said in rejected[0].error
-    second = bench.model.requests[1]
-    assert second.images == 1
-    assert rejected[0].error in second.text
+    assert (rejected[0].attempt, rejected[0].reply) == (1, bad)
+    first, second = bench.model.requests
+    told = render("format_correction", error=rejected[0].error, reply=bad)
+    assert second == replace(first, messages=first.messages + correction(bad or "(nothing)", told))
+
+
+def correction(reply: str, told: str) -> tuple[Message, ...]:
+    return Message("assistant", (TextPart(reply),)), Message("user", (TextPart(told),))
 
 
 async def test_a_reply_cut_off_by_the_server_is_rejected() -> None:
     bench = Bench(ModelReply(GOOD, finish="length"), GOOD)
     await bench.planner.plan(TASK, observation(), VIEW)
-    assert [type(event) for event in bench.events] == [PlanRejected, Planned]
+    told = "the reply was cut off at 4096 tokens; be shorter"
+    rejected = PlanRejected(attempt=1, error=told, reply=GOOD)
+    assert undated(*bench.events) == undated(rejected, CALLED)
 
 
 async def test_three_bad_replies_are_the_end_and_corrections_stay_bounded() -> None:
     bench = Bench("a" * 50_000, "b" * 50_000, "c" * 50_000)
     with pytest.raises(InvalidReply):
         await bench.planner.plan(TASK, observation(), VIEW)
-    assert sum(isinstance(event, PlanRejected) for event in bench.events) == 3
+    told = "no JSON object in it"
+    assert undated(*bench.events) == undated(
+        *(
+            PlanRejected(attempt=number, error=told, reply=letter * 2000)
+            for number, letter in enumerate("abc", 1)
+        )
+    )
     sizes = [len(request.text) for request in bench.model.requests]
     assert sizes[2] == sizes[1]
+    assert bench.model.requests[2].messages[2:] == correction(
+        "b" * 2000, render("format_correction", error=told, reply="b" * 2000)
+    )
     assert all(
         sum(isinstance(p, ImagePart) for m in r.messages for p in m.parts) == 1
         for r in bench.model.requests
@@ -131,9 +199,12 @@ def test_an_element_is_told_with_what_it_holds_and_how_it_stands() -> None:
     box = Box(0, 0, 10, 20, "screen")
     states = frozenset({"focused", "checked"})
     bold = Element("check box", "Bold", box, text="on", label="Style", states=states)
-    line = list(element_lines(replace(observation(), elements=(bold,))))[-1]
-    told = '- check box "Bold" text="on" label="Style" states=checked,focused at '
-    assert line.startswith(told)
+    same = Element("check box", "Bold", box, text="Bold")
+    lines = list(element_lines(replace(observation(), elements=(bold, same))))
+    assert lines[2:] == [
+        '- check box "Bold" text="on" label="Style" states=checked,focused at (2, 5)',
+        '- check box "Bold" at (2, 5)',
+    ]
 
 
 async def test_the_active_window_is_told_first_and_containers_without_a_name_are_not() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from hisa.actions import Click, Slot, Write
-from hisa.errors import InvalidReply
+from hisa.actions import Click, Slot, Write, parse
+from hisa.errors import ActionRefused, InvalidReply
 from hisa.planner.reply import parse_reply
+from hisa.protocols import ToolCall
 
 GOOD = {"thought": "t", "tool": "bash_execution", "input": "ls"}
 
@@ -43,31 +45,111 @@ def test_gui_source_is_parsed_and_keeps_its_slots() -> None:
     assert call.actions == (Click(Slot(1)), Write("ü"))
 
 
+UNION = "'input': Input should be a valid string; 'input': Input should be a valid dictionary"
+BRACE = "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"
+MARKS = "control character or a mark that turns the reading order; leave it out"
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "empty"),
-        ("  \n", "empty"),
-        ("I would click the button.", "no JSON"),
-        (reply()[:-4], "JSON"),
-        (reply(extra=1), "unknown key 'extra'"),
-        ('{"tool": "wait"}', "'thought' is missing"),
-        (reply(thought=3), "thought"),
-        (reply(input=["a"]), "input"),
-        (reply(input=True), "input"),
-        ('{"thought": "t", "tool": "wait", "input": NaN}', "not valid JSON"),
-        ("{" * 100_000, "JSON"),
-        ('{"a":' * 30_000, "JSON"),
-        ("[" * 5000 + "{}", "missing"),
-        (reply(tool="gui_action", input="import os"), "refused"),
-        (reply(tool="gui_action", input="pyautogui.click(X_COORD, Y_COORD)"), "description"),
-        (reply(tool="gui_action", input={"x": 1}), "string"),
-        ("x" * 300_000, "characters"),
+        ("", "the reply is empty"),
+        ("  \n", "the reply is empty"),
+        ("I would click the button.", "no JSON object in it"),
+        ("[" * 5000, "no JSON object in it"),
+        ("{oh}", f"not valid JSON: {BRACE}"),
+        ('{"thought": "t", "tool": "wait", "input": NaN}', "not valid JSON: NaN is not JSON"),
+        ("{" * 100_000, f"not valid JSON: {BRACE.replace('2 (char 1)', '65 (char 64)')}"),
+        ('{"a":' * 30_000, "JSON nested too deeply"),
+        ("x" * 300_000, "the reply is 300000 characters; at most 200000"),
+        (
+            reply(extra=1),
+            "unknown key 'extra'; allowed: thought, tool, input, description, description_2",
+        ),
+        ('{"tool": "wait"}', "key 'thought' is missing; key 'input' is missing"),
+        (
+            "[" * 5000 + "{}",
+            "key 'thought' is missing; key 'tool' is missing; key 'input' is missing",
+        ),
+        (reply(thought=3), "'thought': Input should be a valid string"),
+        (reply(thought="x" * 8001), "'thought': String should have at most 8000 characters"),
+        (reply(tool=""), "'tool': String should have at least 1 character"),
+        (reply(tool="x" * 101), "'tool': String should have at most 100 characters"),
+        (
+            reply(description="x" * 2001),
+            "'description': String should have at most 2000 characters",
+        ),
+        (
+            reply(description_2="x" * 2001),
+            "'description_2': String should have at most 2000 characters",
+        ),
+        (reply(input=["a"]), UNION),
+        (reply(input=True), UNION),
+        (reply(input="a\0"), f"'input' holds the character U+0000: half of a character, a {MARKS}"),
+        (
+            reply(input={"rows": [{"x\ud800": 1}]}),
+            f"'input' holds the character U+D800: half of a character, a {MARKS}",
+        ),
+        (
+            reply(**{"k" * 50 + "\x1b": 1}),
+            f"'{'k' * 40}' holds the character U+001B: half of a character, a {MARKS}",
+        ),
+        (
+            reply(tool="gui_action", input={"x": 1}),
+            "'input' of gui_action must be a string of PyAutoGUI source",
+        ),
+        (
+            reply(tool="gui_action", input="pyautogui.click(X_COORD, Y_COORD)"),
+            "X_COORD, Y_COORD need a 'description' of the element",
+        ),
+        (
+            reply(
+                tool="gui_action", input="pyautogui.dragTo(X_COORD_2, Y_COORD_2)", description="a"
+            ),
+            "X_COORD_2, Y_COORD_2 need a 'description_2' of the element",
+        ),
     ],
 )
-def test_what_does_not_fit_is_named(text: str, said: str) -> None:
-    with pytest.raises(InvalidReply, match=said):
+def test_the_model_is_told_what_does_not_fit_and_what_is_allowed(text: str, said: str) -> None:
+    with pytest.raises(InvalidReply) as caught:
         parse_reply(text)
+    assert str(caught.value) == said
+
+
+def test_a_refused_action_is_explained_as_the_actions_explain_it() -> None:
+    with pytest.raises(ActionRefused) as refused:
+        parse("import os")
+    with pytest.raises(InvalidReply) as caught:
+        parse_reply(reply(tool="gui_action", input="import os"))
+    assert str(caught.value) == f"'input' refused: {refused.value}"
+
+
+def test_every_field_reaches_the_call_and_what_is_longest_allowed_fits() -> None:
+    longest: dict[str, Any] = {
+        "thought": "t" * 8000,
+        "tool": "w" * 100,
+        "input": {"a": ["b", {"c": None}]},
+        "description": "d" * 2000,
+        "description_2": "e" * 2000,
+    }
+    assert parse_reply(json.dumps(longest)) == ToolCall(**longest)
+
+
+@pytest.mark.parametrize(("braces", "found"), [(63, True), (64, False)])
+def test_64_braces_are_tried(braces: int, found: bool) -> None:
+    text = "{ " * braces + reply()
+    if found:
+        assert parse_reply(text).input == "ls"
+    else:
+        with pytest.raises(InvalidReply, match="not valid JSON"):
+            parse_reply(text)
+
+
+def test_the_first_object_with_a_tool_counts() -> None:
+    other = reply(input="second")
+    assert parse_reply(f'{{"a": 1}} {{"b": {{"tool": 1}}}} {reply()} {other}').input == "ls"
+    with pytest.raises(InvalidReply, match="unknown key 'a'"):
+        parse_reply('{"a": 1} {"b": 2}')
 
 
 def test_a_number_as_input_is_its_text() -> None:

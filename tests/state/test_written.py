@@ -8,11 +8,11 @@ import pytest
 
 from hisa.config import StateSettings
 from hisa.events import Abstracted, Event
-from hisa.models.fakes import FunctionModel
 from hisa.protocols import GroundedCall, Outcome, ToolCall
 from hisa.state.inspection import CloserLook
 from hisa.state.manager import build_state
 from hisa.state.written import Written
+from hisa.testing.scripted import FunctionModel
 from tests.state.test_verdicts import does, look
 
 SAVE = does("pyautogui.hotkey('ctrl', 's')")
