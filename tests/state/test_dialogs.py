@@ -9,11 +9,11 @@ import pytest
 from hisa.config import StateSettings
 from hisa.events import Abstracted, Event
 from hisa.geometry import Box
-from hisa.models.fakes import FunctionModel
 from hisa.observation import Element, Observation, Window
 from hisa.protocols import GroundedCall, Outcome
 from hisa.state.inspection import CloserLook, Looks
 from hisa.state.manager import build_state
+from hisa.testing.scripted import FunctionModel
 from tests.state.scene import element
 from tests.state.test_verdicts import CHANGE, does, look
 
