@@ -1,9 +1,9 @@
 """What reading the elements costs, whether it is whole, and whether LibreOffice lives through it.
 
-``looks``: a spreadsheet is looked at with its elements, first just after it was opened (printed
-is the first look that was complete) and then again and again while other processes want the processor; printed are the times and, against the
-largest number of elements, how many looks were empty or partial and how many of those said that
-they were complete (the goal: none).
+``looks``: a spreadsheet is looked at with its elements, first just after it was opened and then
+again and again while other processes want the processor. Printed are the times, of the first
+complete look and of the later ones, and, against the largest number of elements, how many looks
+were empty or partial and how many of those said that they were complete (the goal: none).
 
 ``crash``: sessions in which the elements are read at every look: number formats set in Format
 Cells (``--script format``), and a chart made and saved (``--script chart``).
