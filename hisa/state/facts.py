@@ -18,7 +18,7 @@ from hisa.state.written import Written
 from hisa.text import excerpt, field_text
 from hisa.verdicts import CAME_UP
 
-__all__ = ["field_facts", "is_complete", "smallest_focused", "surprise", "written_facts"]
+__all__ = ["came_up", "field_facts", "is_complete", "smallest_focused", "surprise", "written_facts"]
 
 _DIALOGS = frozenset({"alert", "dialog", "file chooser"})
 _WORDS = frozenset({"alert", "heading", "label", "paragraph", "static", "text"})
@@ -47,6 +47,12 @@ _ASKS_TO_LEAVE = re.compile(r"\b(?:clos|discard|exit|quit|save|unsaved)", re.IGN
 _LEAVING_KEYS = ({"alt", "f4"}, {"ctrl", "q"}, {"ctrl", "w"}, {"ctrl", "f4"}, {"ctrl", "d"})
 _MAIN_SHARE = 0.4
 """Share of the screen from which on a window is an application's and no dialog."""
+_POINTER = 24
+"""Image pixels within which a pointer is drawn around its hot spot; an arrow is 24 high."""
+_FILLED_SHARE = 0.6
+"""Of the larger of two boxes; the shadow around a dialog of 400 x 200 takes a third of its box."""
+_CLIENT_BITS = 21
+"""Low bits of a window's number in X that its program chooses; those above are the program's."""
 _REACH = 12
 """Image pixels around a click in which a change counts as its own: a button's border."""
 
@@ -133,12 +139,21 @@ def smallest_focused(elements: Iterable[Element]) -> Element | None:
 def _message(call: GroundedCall, before: Observation, after: Observation) -> str:
     intent = _intent(call)
     for role, title, said in _new_dialogs(before, after):
-        trouble = _ALARM.search(f"{title} {said}") is not None
-        if not trouble and (role != "alert" or _named(title, intent)):
+        named = _named(title, intent)
+        trouble = _ALARM.search(title if named and role != "alert" else f"{title} {said}")
+        if not trouble and (role != "alert" or named):
             continue
         if not _AWAITED.search(intent):
             return _told(role, title, said)
     return ""
+
+
+def came_up(before: Observation, after: Observation) -> list[Window]:
+    """The windows that were not there before and are no more than a dialog, by their size."""
+    if not before.windows:
+        return []
+    known = {window.id for window in before.windows}
+    return [w for w in after.windows if w.id not in known and not _is_main(w, after)]
 
 
 def _told(role: str, title: str, said: str) -> str:
@@ -149,19 +164,31 @@ def _told(role: str, title: str, said: str) -> str:
 
 def _new_dialogs(before: Observation, after: Observation) -> Iterator[tuple[str, str, str]]:
     """Role, title and words of each dialog that was not there before."""
-    if is_complete(before) and after.elements is not None:
-        known = {(e.role, e.name, e.window) for e in before.elements or () if e.role in _DIALOGS}
-        for element in after.elements:
-            if (
-                element.role in _DIALOGS
-                and (element.role, element.name, element.window) not in known
-            ):
-                title = field_text(excerpt(element.name, 60))
-                yield element.role, title, _words(element, after.elements)
+    known = {(e.role, e.name, e.window) for e in before.elements or () if e.role in _DIALOGS}
+    windows = came_up(before, after)
+    for element in after.elements or ():
+        if element.role not in _DIALOGS:
+            continue
+        if is_complete(before):
+            new = (element.role, element.name, element.window) not in known
+        else:  # what was there before is not known, but which windows were is
+            new = any(_fills(element.box, window) for window in windows)
+        if new:
+            title = field_text(excerpt(element.name, 60))
+            yield element.role, title, _words(element, after.elements or ())
     known_ids = {window.id for window in before.windows}
     for window in after.windows:
         if before.windows and window.id not in known_ids:
             yield "window", field_text(excerpt(window.title, 60)), ""
+
+
+def _fills(box: Box, window: Window) -> bool:
+    """Whether a box is about that of a window; a toolkit may count its shadow or its title."""
+    if window.box is None:
+        return False
+    common = box.intersection(window.box)
+    shared = common.area if common else 0.0
+    return shared >= _FILLED_SHARE * max(box.area, window.box.area)
 
 
 def _words(dialog: Element, elements: Sequence[Element]) -> str:
@@ -188,17 +215,30 @@ def _vanished(call: GroundedCall, before: Observation, after: Observation) -> st
     """An application all of whose windows went, although nothing said that they should."""
     if not after.windows and len({window.app for window in before.windows}) != 1:
         return ""  # no list of windows is no proof
-    apps = {window.app for window in after.windows}
     new_ids = {window.id for window in after.windows} - {window.id for window in before.windows}
     for app in dict.fromkeys(window.app for window in before.windows):
         windows = [window for window in before.windows if window.app == app]
-        if not app or app in apps or new_ids or _was_to_go(call, windows, before):
+        left = any(_same_program(one, other) for one in windows for other in after.windows)
+        if not app or left or new_ids or _was_to_go(call, windows, before):
             continue
         titles = ", ".join(f"“{field_text(excerpt(w.title, 60))}”" for w in windows[:3])
         return (
             f"All windows of {field_text(app)} are gone, though nothing was to be closed: {titles}."
         )
     return ""
+
+
+def _same_program(one: Window, other: Window) -> bool:
+    """Whether two windows are of one program; the dialogs of some are called otherwise."""
+    return one.app == other.app or (_client(one) == _client(other) != 0)
+
+
+def _client(window: Window) -> int:
+    """The number that X gave the program of a window; 0 where its id is none of X."""
+    try:
+        return int(window.id, 16) >> _CLIENT_BITS
+    except ValueError:
+        return 0
 
 
 def _was_to_go(call: GroundedCall, windows: Sequence[Window], look: Observation) -> bool:
@@ -242,7 +282,7 @@ def _missed(
         place = before.convert(point, "screen")
         if front.box.contains(place) or not _behind(place, front, before):
             continue
-        if any(_near(point, region) for region in regions):
+        if any(_near(point, region) and not _is_pointer(point, region) for region in regions):
             continue
         x, y = point.rounded()
         title = field_text(excerpt(front.title, 60))
@@ -283,7 +323,7 @@ def _behind(place: Point, front: Window, look: Observation) -> bool:
     for element in look.elements or ():
         if element.window == front.title and element.box.contains(place):
             return False  # a menu or a list that sticks out of its window
-    others = (w for w in look.windows if w.app == front.app and w.id != front.id)
+    others = (w for w in look.windows if w.id != front.id and _same_program(w, front))
     return any(window.box is not None and window.box.contains(place) for window in others)
 
 
@@ -291,6 +331,14 @@ def _near(point: Point, region: Box) -> bool:
     return (
         region.left - _REACH <= point.x < region.right + _REACH
         and region.top - _REACH <= point.y < region.bottom + _REACH
+    )
+
+
+def _is_pointer(point: Point, region: Box) -> bool:
+    """Whether a change may be the pointer alone, which takes another shape over a text."""
+    return all(
+        abs(x - point.x) <= _POINTER and abs(y - point.y) <= _POINTER
+        for x, y in ((region.left, region.top), (region.right, region.bottom))
     )
 
 

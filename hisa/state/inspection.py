@@ -1,4 +1,4 @@
-"""A closer look at a step that changed nothing on the screen, before it is called anything."""
+"""A closer look at a step before it is called anything: at elements, dialogs and files."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hisa.actions import Hotkey, Press, Write
 from hisa.observation import Observation
 from hisa.protocols import GroundedCall, Outcome
+from hisa.state.facts import came_up
 from hisa.state.written import NOTHING_KNOWN, Written, WrittenSince
 
 __all__ = ["CloserLook", "Inspect", "Inspected", "Looks"]
@@ -39,17 +40,26 @@ class CloserLook:
         self._inspect = inspect
         self._written = written
 
-    async def take(self, call: GroundedCall, looks: Looks, outcome: Outcome) -> Inspected:
-        """Returns what is known of a step without a visible change.
+    async def take(
+        self, call: GroundedCall, looks: Looks, outcome: Outcome, *, changed: bool
+    ) -> Inspected:
+        """Returns what is known of a step.
 
-        Elements can tell more where something was typed or pressed, because the field with the
-        focus holds it, and where a described element was aimed at. A click on mere pixels has
-        nothing to be compared. A file can be written by any of them.
+        Where a dialog came up, its words are read: they may say that the step failed. Of a step
+        that ``changed`` the screen nothing more has to be known.
+
+        Without a change, elements can tell more where something was typed or pressed, because the
+        field with the focus holds it, and where a described element was aimed at. A click on mere
+        pixels has nothing to be compared. A file can be written by any of them.
 
         Raises:
             EnvironmentFailed: the machine does not answer.
         """
         if not outcome.ok or outcome.ends:
+            return Inspected(looks)
+        if changed:
+            if self._inspect is not None and came_up(*looks):
+                looks = await self._inspect(*looks)
             return Inspected(looks)
         written = NOTHING_KNOWN
         if self._written is not None and call.actions:

@@ -270,7 +270,7 @@ def build_state(
         settings: limits and the refinement interval.
         emit: gets the state's events.
         memory: level 3; None: off.
-        closer: looks closer where a step changed nothing on the screen; None: nobody does.
+        closer: looks closer where a step changed nothing, or a dialog came up; None: nobody does.
     """
     abstractor: Abstractor = RawLog(closer=closer)
     if settings.steps == "abstracted":

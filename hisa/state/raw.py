@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hisa.observation import Observation
 from hisa.protocols import GroundedCall, Outcome
-from hisa.state.inspection import CloserLook, Inspected
+from hisa.state.inspection import CloserLook
 from hisa.state.lines import history_line
 from hisa.state.roi import whole_pair
 from hisa.state.steps import AbstractedStep, judge
@@ -37,9 +37,8 @@ class RawLog:
         """See `Abstractor`."""
         before, after = looks
         pair = whole_pair(before, after)
-        inspected = Inspected(looks)
-        if pair is None:
-            inspected = await self._closer.take(call, looks, outcome)
+        changed = pair is not None
+        inspected = await self._closer.take(call, looks, outcome, changed=changed)
         seen = judge(call, inspected, outcome, pair)
         told = [VERDICT_WORDS[seen.verdict], seen.surprise]
         if outcome.exit_code is not None:

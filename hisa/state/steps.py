@@ -99,7 +99,7 @@ class StepAbstractor:
         model: the state role's model.
         tokens: hard limit of a step's whole line.
         pair: the pictures it is shown; None from it means that nothing changed.
-        closer: looks closer where nothing changed.
+        closer: looks closer where nothing changed, or a dialog came up.
     """
 
     def __init__(
@@ -122,9 +122,8 @@ class StepAbstractor:
         before, after = looks
         pair = self._pair(before, after)
         roi = pair.box if pair else None
-        inspected = Inspected(looks)
-        if pair is None:
-            inspected = await self._closer.take(call, looks, outcome)
+        changed = pair is not None
+        inspected = await self._closer.take(call, looks, outcome, changed=changed)
         asked = outcome.ends is None and (pair is not None or _unexplained(outcome))
         changes: tuple[str, ...] = ()
         said = ""

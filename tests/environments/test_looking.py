@@ -156,6 +156,34 @@ async def test_an_application_that_hangs_is_no_empty_screen(calc: DesktopEnviron
     assert len(seen.elements or ()) == len(whole.elements or ())
 
 
+MUTE = """
+from Xlib.display import Display
+display = Display()
+screen = display.screen()
+window = screen.root.create_window(0, 0, 200, 100, 0, screen.root_depth)
+window.set_wm_name("Mute")
+window.map()
+display.sync()
+while True:
+    display.next_event()
+"""
+
+
+async def test_a_window_that_just_came_and_tells_nothing_may_still_tell() -> None:
+    """As an office that starts does: its window shows before the bus knows of it."""
+    async with DesktopEnvironment() as desktop:
+        assert (await desktop.observe(elements=True)).complete
+        await desktop.write_file("/home/user/mute.py", MUTE.encode())
+        await desktop.execute("/usr/bin/python3 ~/mute.py >/dev/null 2>&1 &")
+        looks: list[Observation] = []
+        while not (looks and looks[-1].windows and looks[-1].complete):
+            looks.append(await desktop.observe(elements=True))
+        shown = [look for look in looks if look.windows]
+        assert [window.title for window in shown[0].windows] == ["Mute"]
+        assert not shown[0].complete
+        assert shown[-1].elements == ()
+
+
 def _page(number: int, link: str) -> bytes:
     rows = "".join(
         f"<tr><td>row {row}</td><td><button>Buy {row}</button></td></tr>" for row in range(9)

@@ -15,7 +15,7 @@ from typing import Any
 from .bus import Bus, Limit, has_session_bus
 from .cells import Cells
 from .comings import Comings
-from .node import Node, flatten
+from .node import Box, Node, flatten
 from .screen import Screen
 from .tree import read_tree
 
@@ -30,14 +30,18 @@ _QUIET_SECONDS = 0.15
 mapped, and its parts are made, within 0.1 s."""
 _QUIET_SHARE = 0.5
 """Of the time limit, at most so much is waited for that quiet."""
+_UNTOLD_SHARE = 0.25
+"""Of the time limit, so long a window may be there before its application tells of it: 1 s on an
+idle machine, where LibreOffice takes 0.1 s; at load 13 it took 4 s, and had 8."""
 
 
 @dataclass(frozen=True)
 class Reading:
     """The showing top-level windows, each a tree of what shows in it.
 
-    ``complete`` is False where something may be missing: an application did not answer in time,
-    there are more elements than asked for, windows came and went all the time.
+    ``complete`` is False where something may be missing: an application did not answer in time, or
+    has not told yet of a window that just came, there are more elements than asked for, windows
+    came and went all the time.
     """
 
     windows: list[Node] = field(default_factory=list)
@@ -138,6 +142,7 @@ class _Reader:
         self._comings = Comings(screen.name)
         self._bus: Bus | None = None
         self._cells = Cells()
+        self._came: dict[int, float] = {}
 
     def close(self) -> None:
         """Close the connections."""
@@ -171,7 +176,32 @@ class _Reader:
                 continue
             if limit.ran_out:
                 return last if last.complete else Reading(windows)
+            if self._awaits(windows, _UNTOLD_SHARE * request.seconds):
+                return Reading(windows)
             if last.complete or self._screen.grab().pixels == frame.pixels:
                 return Reading(windows, complete=True)
             last = Reading(windows, complete=True)
         return last
+
+    def _awaits(self, windows: list[Node], seconds: float) -> bool:
+        """Whether a window that came within so many seconds is not among those that were told.
+
+        An application shows its first window before it tells of it, a busy one seconds before.
+        """
+        shown = [window for window in self._screen.windows() if not window.hidden]
+        self._came = {w.id: self._came.get(w.id, self._comings.last) for w in shown}
+        names = {window.title.strip() for window in shown} & {window.name for window in windows}
+        others = [window.box for window in windows if window.name not in names and window.box]
+        now = time.monotonic()
+        return any(
+            now - self._came[window.id] < seconds
+            and window.title.strip() not in names
+            and not any(_overlap(window.box, box) for box in others)
+            for window in shown
+        )
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    """Whether two boxes have a pixel in common."""
+    left, top, right, bottom = other
+    return one[0] < right and left < one[2] and one[1] < bottom and top < one[3]

@@ -33,7 +33,8 @@ class Comings:
         self._display: Any = Display(name)
         self._display.screen().root.change_attributes(event_mask=X.SubstructureNotifyMask)
         self._display.sync()
-        self._last = time.monotonic()
+        self.last = time.monotonic()
+        """When one last came or went."""
         self.count = 0
 
     def close(self) -> None:
@@ -56,7 +57,7 @@ class Comings:
         for _ in range(self._display.pending_events()):
             if self._display.next_event().type in _KINDS:
                 self.count += 1
-                self._last = time.monotonic()
+                self.last = time.monotonic()
         return self.count
 
     def since(self) -> Callable[[], bool]:
@@ -70,7 +71,7 @@ class Comings:
         while True:
             self.poll()
             now = time.monotonic()
-            if now - self._last >= quiet:
+            if now - self.last >= quiet:
                 return True
             if now >= end:
                 return False

@@ -16,7 +16,7 @@ __all__ = ["Probe", "lacking", "probe"]
 
 _FIX = install_command("system")
 _SYSTEM_PYTHON = "/usr/bin/python3"
-_MODULES = ("Xlib", "gi", "PIL")
+_MODULES = ("Xlib", "PIL")
 _PROGRAMS = (
     ("X server", ("Xvfb",), True),
     ("window manager", ("openbox",), True),

@@ -1,0 +1,130 @@
+"""Dialogs that come up, whose words are read, and whose windows are whose."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from hisa.config import StateSettings
+from hisa.events import Abstracted, Event
+from hisa.geometry import Box
+from hisa.observation import Element, Observation, Window
+from hisa.protocols import GroundedCall, Outcome
+from hisa.state.inspection import CloserLook, Looks
+from hisa.state.manager import build_state
+from hisa.testing.scripted import FunctionModel
+from tests.state.scene import element
+from tests.state.test_verdicts import CHANGE, does, look
+
+MAIN = Window("0x120009d", "Book", "calc", Box(0, 0, 640, 360, "screen"), active=True)
+BEHIND = replace(MAIN, active=False)
+PLACE = Box(200, 100, 440, 260, "screen")
+DIALOG = Window("0x1200ccb", "", "Soffice", PLACE, active=True)
+"""As LibreOffice's: of another class than its documents, and without a title."""
+STRANGER = replace(DIALOG, id="0x1400ccb")
+SAYS = Element("label", "The formula has an error.", PLACE, window="Question")
+KEYS = does("pyautogui.press('enter')", "Enter the formula.")
+CLICK = does("pyautogui.click(100, 300)", "Select the cell.")
+
+
+async def seen(
+    call: GroundedCall,
+    before: Observation,
+    after: Observation,
+    *elements: Element,
+    steps: str = "abstracted",
+) -> tuple[Abstracted, int]:
+    """The step's event, and how often elements were read; the model claims success."""
+    read: list[Observation] = []
+
+    async def inspect(before: Observation, after: Observation) -> Looks:
+        read.append(after)
+        return before, replace(after, elements=elements)
+
+    events: list[Event] = []
+    model = FunctionModel(lambda request: "Succeeded. It worked.")
+    settings = StateSettings.model_validate({"steps": steps})
+    state = build_state(model, settings, emit=events.append, closer=CloserLook(inspect))
+    await state.abstract(call, before, after, Outcome(ok=True))
+    (event,) = events
+    assert isinstance(event, Abstracted)
+    return event, len(read)
+
+
+@pytest.mark.parametrize("steps", ["abstracted", "raw"])
+@pytest.mark.parametrize("role", ["alert", "dialog"])
+async def test_the_words_of_a_dialog_that_came_up_are_read(role: str, steps: str) -> None:
+    # A toolkit counts the shadow of its dialogs in, or leaves the title out.
+    for box in (PLACE, Box(190, 90, 450, 270, "screen"), Box(200, 120, 440, 260, "screen")):
+        elements = (element(role, "Question", box), SAYS)
+        after = look(CHANGE, windows=(BEHIND, DIALOG))
+        event, read = await seen(KEYS, look(windows=(MAIN,)), after, *elements, steps=steps)
+        assert event.result.startswith(
+            f"Unexpected. “The formula has an error.” says the {role} “Question” that came up."
+        )
+        assert read == 1
+
+
+async def test_a_dialog_elsewhere_is_not_the_one_that_came_up() -> None:
+    """What was there before is not known, where the elements were not read then."""
+    panel = element("dialog", "Side bar", Box(0, 0, 100, 360, "screen"))
+    says = replace(SAYS, window="Side bar")
+    after = look(CHANGE, windows=(BEHIND, DIALOG))
+    event, _ = await seen(KEYS, look(windows=(MAIN,)), after, panel, says)
+    assert event.verdict == "succeeded"
+
+
+async def test_a_dialog_that_the_step_names_may_have_any_words() -> None:
+    validity = element("dialog", "Validity", PLACE)
+    says = replace(SAYS, name="Show error message", window="Validity")
+    after = look(CHANGE, windows=(BEHIND, DIALOG))
+    opens = does("pyautogui.click(300, 180)", "Click on Validity.")
+    event, _ = await seen(opens, look(windows=(MAIN,)), after, validity, says)
+    assert event.verdict == "succeeded"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ((MAIN,), (MAIN,)),
+        ((BEHIND, DIALOG), (MAIN,)),
+        ((), (MAIN, DIALOG)),
+        ((MAIN,), (BEHIND, replace(MAIN, id="0x9"))),
+    ],
+)
+async def test_nothing_is_read_where_no_dialog_came(
+    before: tuple[Window, ...], after: tuple[Window, ...]
+) -> None:
+    """A window as large as an application's is what was started."""
+    _, read = await seen(KEYS, look(windows=before), look(CHANGE, windows=after), SAYS)
+    assert read == 0
+
+
+@pytest.mark.parametrize(("front", "verdict"), [(DIALOG, "unexpected"), (STRANGER, "no_change")])
+async def test_a_click_behind_a_dialog_of_another_class(front: Window, verdict: str) -> None:
+    dialog = replace(front, title="Format Cells")
+    windows = (BEHIND, dialog)
+    event, _ = await seen(CLICK, look(windows=windows), look(windows=windows))
+    assert event.verdict == verdict
+    behind = "it was behind “Format Cells”, which is in front" in event.result
+    assert behind is (verdict == "unexpected")
+
+
+@pytest.mark.parametrize(("size", "behind"), [(24, True), (25, False)])
+async def test_a_pointer_of_another_shape_is_no_effect_of_a_click(size: int, behind: bool) -> None:
+    """Over a text it becomes a bar: that the pixels there changed proves nothing."""
+    windows = (BEHIND, replace(DIALOG, title="Format Cells"))
+    shape = (96, 300 - size, 104, 300 + size)
+    event, _ = await seen(CLICK, look(windows=windows), look(shape, windows=windows))
+    assert (event.verdict == "unexpected") is behind
+
+
+@pytest.mark.parametrize(("gone", "verdict"), [(DIALOG, "succeeded"), (STRANGER, "unexpected")])
+async def test_a_dialog_that_went_is_no_application_that_is_gone(
+    gone: Window, verdict: str
+) -> None:
+    keys = does("pyautogui.hotkey('alt', 'o')", "Go on.")
+    before = look(windows=(BEHIND, replace(gone, title="Format Cells")))
+    event, _ = await seen(keys, before, look(CHANGE, windows=(MAIN,)))
+    assert event.verdict == verdict
