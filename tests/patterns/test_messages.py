@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -107,7 +108,7 @@ def test_damaged_or_missing_vectors_are_named_with_what_helps() -> None:
     assert dense([1, 2.5]) == [[1.0, 2.5]]
     assert dense([[1], [2]]) == [[1.0], [2.0]]
     check_vectors([[1.0, 2.0]], 2)
-    said = {
+    said: dict[str, Callable[[], object]] = {
         "a pattern without a vector could never be found": lambda: check_vectors([], 2),
         "a vector of 1 numbers; this store holds 2": lambda: check_vectors([[1.0, 2.0], [1.0]], 2),
         "a vector of 2 numbers has length 0.0, wanted above 0": lambda: unit([0.0, 0.0]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -124,7 +125,7 @@ def test_a_refused_action_is_explained_as_the_actions_explain_it() -> None:
 
 
 def test_every_field_reaches_the_call_and_what_is_longest_allowed_fits() -> None:
-    longest = {
+    longest: dict[str, Any] = {
         "thought": "t" * 8000,
         "tool": "w" * 100,
         "input": {"a": ["b", {"c": None}]},
