@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-again test-vm check format bench fuzz mutation system clean
+.PHONY: help demo test test-again test-vm check format bench docs coverage house constraints release fuzz mutation system clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,23 @@ format: $(VENV)/.dev  ## put every file into the house format
 bench: $(VENV)/.dev  ## print the benchmarks, with their goals
 	@for each in roi guest patterns loop own_time first_act tokens png importtime "looking looks -n 20"; do $(BIN)/python -m benchmarks.$$each || exit 1; echo; done
 
+docs: $(VENV)/.docs  ## build the documentation site into build/docs, links checked
+	$(BIN)/mkdocs build --strict --quiet --site-dir build/docs
+	@echo "open build/docs/index.html"
+
+coverage: $(VENV)/.dev  ## print which lines the tests that start no desktop reach, by file
+	$(BIN)/coverage run --source hisa -m pytest -q -m "not desktop and not browser"
+	$(BIN)/coverage report --skip-covered --sort=cover
+
+house: $(VENV)/.dev  ## list file names used twice and docstrings told backwards
+	@$(BIN)/python scripts/house.py
+
+constraints: $(VENV)/.dev  ## write down the versions of everything that the tests ran with
+	@sh scripts/constraints.sh $(BIN)/python
+
+release: $(VENV)/.dev  ## check, build and try the wheel of this version; V=1.2.3 sets it
+	@sh scripts/release.sh $(BIN)/python $(V)
+
 fuzz: $(VENV)/.dev  ## feed a million hostile replies to the action parser
 	HISA_FUZZ_CASES=1000000 $(BIN)/python -m pytest tests/test_actions.py -k fuzz
 
@@ -62,6 +79,10 @@ $(VENV)/.core: $(VENV)/.made pyproject.toml
 $(VENV)/.dev: $(VENV)/.core
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	$(BIN)/hisa install --alone osworld miniwob
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
 $(VENV)/.mutation: $(VENV)/.dev

@@ -1,8 +1,9 @@
 """What reading the elements costs, whether it is whole, and whether LibreOffice lives through it.
 
-``looks``: a spreadsheet is looked at with its elements again and again while other processes want
-the processor; printed are the times and, against the elements of an idle look, how many looks were
-empty or partial and how many of those said that they were complete (the goal: none).
+``looks``: a spreadsheet is looked at with its elements, first just after it was opened and then
+again and again while other processes want the processor; printed are the times and, against the
+elements of the first look, how many looks were empty or partial and how many of those said that
+they were complete (the goal: none).
 
 ``crash``: sessions in which the elements are read at every look: number formats set in Format
 Cells (``--script format``), and a chart made and saved (``--script chart``).
@@ -196,7 +197,9 @@ async def _looks(times: int, processes: int) -> dict[str, Any]:
     async with DesktopEnvironment(SIZE) as environment:
         office = Office(environment)
         await office.start(CALC)
+        started = time.perf_counter()
         known = len((await environment.observe(elements=True)).elements or ())
+        first = time.perf_counter() - started
         taken, empty, partial, false = [], 0, 0, 0
         with load(processes):
             for number in range(times):
@@ -212,13 +215,14 @@ async def _looks(times: int, processes: int) -> dict[str, Any]:
     return {
         "looks": times,
         "elements": known,
+        "first_seconds": round(first, 3),
         "median_seconds": round(statistics.median(taken), 3),
         "longest_seconds": round(max(taken), 3),
         "goal_seconds": GOAL_SECONDS,
         "empty": empty,
         "partial": partial,
         "partial_said_to_be_complete": false,
-        "met": not false and (processes > 0 or statistics.median(taken) < GOAL_SECONDS),
+        "met": not false and (processes > 0 or max(first, statistics.median(taken)) < GOAL_SECONDS),
     }
 
 

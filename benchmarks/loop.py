@@ -25,7 +25,6 @@ from benchmarks.machine import machine
 from hisa.actions import Action
 from hisa.agent import Agent
 from hisa.config import ModelSettings, StateSettings
-from hisa.environments.fake import FakeEnvironment
 from hisa.events import StepFinished
 from hisa.geometry import Size
 from hisa.grounder.elements import ElementsGrounder
@@ -41,6 +40,7 @@ from hisa.runs.log import RunLog
 from hisa.runs.read import read_events
 from hisa.state.manager import build_state
 from hisa.tasks.scorer import TaskScorer
+from hisa.testing.form import FakeEnvironment
 from hisa.tools.registry import ToolRegistry
 
 STEPS = 60

@@ -24,8 +24,6 @@ from typing import Any
 import numpy as np
 
 from hisa.config import load
-from hisa.models.fakes import FunctionModel
-from hisa.patterns.embedders.fake import WordEmbedder
 from hisa.patterns.embedders.minilm import MiniLM
 from hisa.patterns.open import open_memory
 from hisa.patterns.stores.base import Item, VectorStore, point_id
@@ -34,6 +32,8 @@ from hisa.patterns.stores.server import ServerStore
 from hisa.patterns.text import clauses, generalised, query_texts
 from hisa.patterns.vectors import cosine
 from hisa.protocols import ModelRequest, Pattern, Taken, Task
+from hisa.testing.scripted import FunctionModel
+from hisa.testing.word_embedder import WordEmbedder
 
 DOMAINS = ("calc", "text_editor", "browser", "terminal")
 DIMENSION = 1024

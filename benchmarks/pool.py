@@ -34,9 +34,9 @@ from hisa.bench.schedule import Bench, Progress
 from hisa.bench.suites import open_suite
 from hisa.bench.summary import summarise
 from hisa.config import Settings, load
-from hisa.environments.fake import FakeEnvironment
 from hisa.observation import Observation
 from hisa.protocols import Environment, Task
+from hisa.testing.form import FakeEnvironment
 
 LOOK_SECONDS = 0.25
 """What a look at a simulated screen takes."""

@@ -36,10 +36,8 @@ from benchmarks.tokens_vocabularies import vocabularies
 from hisa.actions import Action
 from hisa.agent import Agent
 from hisa.config import StateSettings
-from hisa.environments.fake import FakeEnvironment
 from hisa.geometry import Point, Size
 from hisa.grounder.elements import ElementsGrounder
-from hisa.models.fakes import FunctionModel
 from hisa.models.tokens import estimate_tokens
 from hisa.observation import Observation, Screenshot
 from hisa.planner.planner import GlobalPlanner
@@ -47,6 +45,8 @@ from hisa.protocols import CommandResult, ImagePart, ModelRequest, Task, TextPar
 from hisa.runs.log import RunLog
 from hisa.state.manager import build_state
 from hisa.tasks.scorer import TaskScorer
+from hisa.testing.form import FakeEnvironment
+from hisa.testing.scripted import FunctionModel
 from hisa.tools.registry import ToolRegistry
 
 GOAL = 450_000

@@ -1,4 +1,41 @@
-"""HiSA: agents that operate a computer through its screen."""
+"""HiSA: agents that operate a computer through its screen.
+
+::
+
+    import hisa
+
+    result = hisa.run_sync('Open the text editor. Type "hello".')
+    print(result.status, result.score, result.folder)
+
+The names below are loaded when they are first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hisa.lazy import lazy
+
+if TYPE_CHECKING:
+    from hisa.agent import Agent
+    from hisa.api import RunResult, run, run_sync
+    from hisa.config import Settings
+    from hisa.protocols import Task
+    from hisa.runs.read import load_run
 
 __version__ = "0.1.0"
-__all__ = ["__version__"]
+__all__ = ["Agent", "RunResult", "Settings", "Task", "__version__", "load_run", "run", "run_sync"]
+
+if not TYPE_CHECKING:  # a checker knows the names above, and no others
+    __getattr__ = lazy(
+        __name__,
+        {
+            "Agent": "hisa.agent",
+            "RunResult": "hisa.api",
+            "Settings": "hisa.config",
+            "Task": "hisa.protocols",
+            "load_run": "hisa.runs.read",
+            "run": "hisa.api",
+            "run_sync": "hisa.api",
+        },
+    )

@@ -59,6 +59,7 @@ class Conclusion:
             steps=self.log.step,
             score_state=scoring.state,
             score_detail=scoring.detail,
+            judged_by=scoring.judged_by,
         )
 
     async def _score(
@@ -83,7 +84,12 @@ class Conclusion:
             write_failure(self.log, "scoring", error)
             scoring = Scoring("score_failed", detail=_words(error))
         self.log.emit(
-            Evaluated(score=scoring.value, detail=scoring.detail, score_state=scoring.state)
+            Evaluated(
+                score=scoring.value,
+                detail=scoring.detail,
+                score_state=scoring.state,
+                judged_by=scoring.judged_by,
+            )
         )
         return status, message, scoring
 

@@ -7,7 +7,7 @@ the records and tables of a bench, and what is printed.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from hisa.errors import (
     BudgetExceeded,
@@ -18,7 +18,17 @@ from hisa.errors import (
     OperatorError,
 )
 
-__all__ = ["Ending", "ExitStatus", "Result", "ScoreState", "Scoring", "ending_of", "is_success"]
+__all__ = [
+    "Ending",
+    "ExitStatus",
+    "Result",
+    "RunStatus",
+    "ScoreState",
+    "Scoring",
+    "ending_of",
+    "is_success",
+    "with_score_state",
+]
 
 ExitStatus = Literal[
     "succeeded",
@@ -35,9 +45,14 @@ Ending = ExitStatus | Literal["refused", "defect"]
 """What a log says at its end: an exit status, or the error that the caller of the run was given:
 "refused" (the task or a setting cannot be used) or "defect" (an error in HiSA or in a plug-in)."""
 
+RunStatus = Ending | Literal["running", "unfinished"]
+"""An ending, or why there is none yet: "running" while a process writes the log, "unfinished" where
+it was killed."""
+
 ScoreState = Literal["scored", "no_check", "score_failed", "unscored"]
 """"scored": there is a score; "no_check": the task has no check; "score_failed": the check could
-not be carried out; "unscored": nobody scored, because the run was stopped or the machine broke."""
+not be carried out; "unscored": nobody scored, because the run was stopped or the machine broke,
+or an older HiSA left no score and did not say why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +62,22 @@ class Scoring:
     state: ScoreState
     value: float | None = None
     detail: str = ""
+    judged_by: str = ""
+    """Whose metrics were asked: "OSWorld's own …", "ours …"; empty: no metric of a benchmark."""
 
 
-def is_success(status: str, score_state: ScoreState, score: float | None) -> bool:
+def with_score_state(data: Any) -> Any:
+    """Fields of a record whose writer did not know ``score_state``, with one.
+
+    Such a writer left the score out where the task had no check, where the check or the machine
+    broke, and where learning did: nobody can tell these apart, so the record is "unscored".
+    """
+    if not isinstance(data, dict) or "score_state" in data:
+        return data
+    return {**data, "score_state": "unscored" if data.get("score") is None else "scored"}
+
+
+def is_success(status: RunStatus, score_state: ScoreState, score: float | None) -> bool:
     """Whether a run did its task: wholly by its check, so partial credit is none.
 
     Without a check it is the agent's own word, "succeeded"; who prints that says that it is a
@@ -73,6 +101,8 @@ class Result:
     score_state: ScoreState = "unscored"
     score_detail: str = ""
     """One line why the score is what it is, or why there is none."""
+    judged_by: str = ""
+    """See `Scoring`."""
 
     @property
     def success(self) -> bool:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
-from hisa.endings import ExitStatus, ScoreState
+from hisa.endings import Ending, ExitStatus, ScoreState, with_score_state
 from hisa.verdicts import StepVerdict, split_verdict
 
 __all__ = [
@@ -395,33 +395,27 @@ class Failed(_Event):
     traceback: str = ""
 
 
-def _with_score_state(data: Any, without: ScoreState) -> Any:
-    """Fields of an event whose writer did not know ``score_state``."""
-    if not isinstance(data, dict) or "score_state" in data:
-        return data
-    return {**data, "score_state": without if data.get("score") is None else "scored"}
-
-
 class Evaluated(_Event):
     """The task's check was asked."""
 
     type: Literal["evaluated"] = "evaluated"
     score: float | None
     detail: str = ""
-    score_state: ScoreState = "no_check"
+    score_state: ScoreState = "unscored"
+    judged_by: str = ""
+    """Whose metrics were asked; see `hisa.endings.Scoring`."""
 
     @model_validator(mode="before")
     @classmethod
     def _older(cls, data: Any) -> Any:
-        return _with_score_state(data, "no_check")
+        return with_score_state(data)
 
 
 class RunFinished(_Event):
     """A run ended; it can be learned from after that."""
 
     type: Literal["run_finished"] = "run_finished"
-    exit_status: str
-    """One of `hisa.endings.Ending`."""
+    exit_status: Ending
     message: str = ""
     score: float | None = None
     score_state: ScoreState = "unscored"
@@ -431,7 +425,7 @@ class RunFinished(_Event):
     @model_validator(mode="before")
     @classmethod
     def _older(cls, data: Any) -> Any:
-        return _with_score_state(data, "unscored")
+        return with_score_state(data)
 
 
 class Learned(_Event):

@@ -1,28 +1,86 @@
 """HTTP to servers next door: plain, kept open, and in few wake-ups of the event loop.
 
 A look at a guest of this machine is megabytes; httpx's own transport takes them in pieces of 64
-KiB, each through five layers. This one takes what is there. The framing is h11's, as in httpx.
+KiB, each through five layers. This one takes what is there, and `NearbyTransport.exchange` reads
+an answer of known length into its place. The framing is httptools', Node's parser.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 import select
 import socket
-from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator
+from collections import defaultdict, deque
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
-import h11
+import httptools
 import httpx
 
-__all__ = ["NearbyTransport"]
+__all__ = ["Address", "HttpAnswer", "NearbyTransport"]
 
 _PIECE = 1 << 20
 """Bytes that are taken at once, at most."""
 _IDLE = 8
 """Connections to one server that are kept."""
+_HEAD = 1 << 16
+"""Bytes of an answer's head, at most; httpx's transports take twice as many."""
+_IN_PLACE = range(1 << 16, 1 << 26)
+"""Lengths of bodies that memory is set aside for: a shorter one comes in one piece, and no server
+makes this process set aside more by saying a number."""
+_FIELD = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+: [^\0\r\n]*")
+
+Fields = Iterable[tuple[bytes, bytes]]
+
+
+class Address:
+    """Where a request goes; taken apart once.
+
+    Args:
+        url: of a server next door.
+
+    Raises:
+        httpx.UnsupportedProtocol: it is not an http address.
+    """
+
+    def __init__(self, url: str | httpx.URL) -> None:
+        url = httpx.URL(url)
+        if url.scheme != "http":
+            raise httpx.UnsupportedProtocol(f"{url.scheme}: only http goes this way")
+        self.place = (url.host, url.port or 80)
+        self.target = url.raw_path
+        self.host = (b"Host", url.netloc)
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """A whole answer; ``headers`` by their names in lower case."""
+
+    status_code: int
+    headers: dict[str, str]
+    content: bytes | bytearray
+
+    @classmethod
+    def of(cls, response: httpx.Response) -> HttpAnswer:
+        """What httpx read."""
+        return cls(response.status_code, dict(response.headers), response.content)
+
+    @property
+    def text(self) -> str:
+        """The body as UTF-8; what is none becomes U+FFFD."""
+        return self.content.decode("utf-8", "replace")
+
+    def json(self) -> Any:
+        """The body's value.
+
+        Raises:
+            ValueError: it is not JSON.
+        """
+        return json.loads(self.content)
 
 
 class NearbyTransport(httpx.AsyncBaseTransport):
@@ -40,22 +98,63 @@ class NearbyTransport(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request; the answer's body is read from its stream."""
-        if request.url.scheme != "http":
-            raise httpx.UnsupportedProtocol(f"{request.url.scheme}: only http goes this way")
-        place = (request.url.host, request.url.port or 80)
+        address = Address(request.url)
         limits = request.extensions.get("timeout", {})
-        connection = self._kept(place) or await self._connected(place, limits)
+        connection = await self._connection(address, limits.get("connect"))
         try:
-            head = await connection.ask(request, limits)
+            with suppress(httpx.WriteError):  # a server may refuse before it has read everything
+                async with _within(limits.get("write"), httpx.WriteTimeout):
+                    head = _head(request.method, address, request.headers.raw)
+                    assert isinstance(request.stream, httpx.AsyncByteStream)
+                    await connection.send(head, _framed(request.stream, request.headers))
+            answer = await connection.head(limits.get("read"))
         except BaseException:
             connection.close()
             raise
         return httpx.Response(
-            head.status_code,
-            headers=list(head.headers),
-            stream=_Body(self, place, connection, limits.get("read")),
-            extensions={"http_version": b"HTTP/1.1", "reason_phrase": bytes(head.reason)},
+            answer.status,
+            headers=answer.headers,
+            stream=_Body(self, address.place, connection, limits.get("read")),
+            extensions={"http_version": b"HTTP/1.1", "reason_phrase": answer.reason},
         )
+
+    async def exchange(
+        self,
+        method: str,
+        address: Address,
+        *,
+        headers: Fields = (),
+        body: bytes = b"",
+        connect: float | None = None,
+    ) -> HttpAnswer:
+        """Send a request and read the whole answer, without a limit of time but that to connect.
+
+        Redirects are answers like others.
+
+        Args:
+            method: HTTP method, not HEAD.
+            address: where to.
+            headers: besides Host and Content-Length.
+            body: what is sent.
+            connect: seconds.
+
+        Raises:
+            httpx.TransportError: as httpx's transports.
+        """
+        connection = await self._connection(address, connect)
+        try:
+            fields = [address.host, *headers, (b"Content-Length", b"%d" % len(body))]
+            with suppress(httpx.WriteError):
+                await connection.send(_head(method, address, fields), body)
+            answer = await connection.head(None)
+            content = await connection.whole()
+        except BaseException:
+            connection.close()
+            raise
+        self.take_back(address.place, connection)
+        named = ((name.lower().decode("latin-1"), value) for name, value in answer.headers)
+        found = {name: value.decode("latin-1") for name, value in named}
+        return HttpAnswer(answer.status, found, content)
 
     async def aclose(self) -> None:
         """Close the connections that wait for use."""
@@ -65,10 +164,13 @@ class NearbyTransport(httpx.AsyncBaseTransport):
 
     def take_back(self, place: tuple[str, int], connection: _Connection) -> None:
         """Keep a connection whose answer was read, where both sides go on with it."""
-        if len(self._idle[place]) < _IDLE and connection.reset():
+        if len(self._idle[place]) < _IDLE and connection.can_go_on:
             self._idle[place].append(connection)
         else:
             connection.close()
+
+    async def _connection(self, address: Address, seconds: float | None) -> _Connection:
+        return self._kept(address.place) or await self._connected(address.place, seconds)
 
     def _kept(self, place: tuple[str, int]) -> _Connection | None:
         while self._idle[place]:
@@ -78,10 +180,10 @@ class NearbyTransport(httpx.AsyncBaseTransport):
             connection.close()
         return None
 
-    async def _connected(self, place: tuple[str, int], limits: dict[str, Any]) -> _Connection:
+    async def _connected(self, place: tuple[str, int], seconds: float | None) -> _Connection:
         loop = asyncio.get_running_loop()
         with _as(httpx.ConnectError):
-            async with _within(limits.get("connect"), httpx.ConnectTimeout):
+            async with _within(seconds, httpx.ConnectTimeout):
                 if self._uds:
                     return _Connection(await _opened(socket.AF_UNIX, self._uds))
                 found = await loop.getaddrinfo(*place, type=socket.SOCK_STREAM)
@@ -107,59 +209,176 @@ async def _opened(family: int, address: Any) -> socket.socket:
     return opened
 
 
+def _head(method: str, address: Address, fields: Fields) -> bytes:
+    """A request's head.
+
+    Raises:
+        httpx.LocalProtocolError: a field would end before its value does.
+        httpx.UnsupportedProtocol: answers to this method are framed in another way.
+    """
+    if method in ("HEAD", "CONNECT"):
+        raise httpx.UnsupportedProtocol(
+            f"{method}: only requests with ordinary answers go this way"
+        )
+    lines = [b"%s: %s" % field for field in fields]
+    for line in lines:
+        if not _FIELD.fullmatch(line):
+            name = line.partition(b":")[0].decode("latin-1")
+            raise httpx.LocalProtocolError(f"illegal name or value of the header {name!r}")
+    first = b"%s %s HTTP/1.1" % (method.encode("ascii"), address.target)
+    return b"\r\n".join((first, *lines, b"", b""))
+
+
+async def _framed(pieces: AsyncIterable[bytes], headers: httpx.Headers) -> AsyncIterator[bytes]:
+    """A body as its headers announce it: httpx sends one of unknown length in chunks."""
+    chunked = "transfer-encoding" in headers
+    async for piece in pieces:
+        if piece:
+            yield b"%x\r\n%s\r\n" % (len(piece), piece) if chunked else piece
+    if chunked:
+        yield b"0\r\n\r\n"
+
+
+class _Parsed:
+    """What the parser finds of one answer; the methods are the parser's."""
+
+    def __init__(self) -> None:
+        self.parser = httptools.HttpResponseParser(self)
+        self.status = 0
+        self.reason = b""
+        self.headers: list[tuple[bytes, bytes]] = []
+        self.pieces: deque[bytes] = deque()
+        self.has_head = self.is_done = self.goes_on = False
+        self.length: int | None = None
+        self.ends_by_hanging_up = False
+        self.said_too_much = False
+
+    def on_message_begin(self) -> None:
+        if self.is_done:
+            self.said_too_much = True
+
+    def on_status(self, reason: bytes) -> None:
+        self.reason += reason
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.headers.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        self.status = self.parser.get_status_code()
+        if self.status < 200 and self.status != 101:
+            return
+        self.has_head, self.goes_on = True, self.parser.should_keep_alive()
+        known = {name.lower(): value for name, value in self.headers}
+        if b"transfer-encoding" not in known:
+            length = known.get(b"content-length")
+            self.length = None if length is None else int(length)
+        framed = b"content-length" in known or b"transfer-encoding" in known
+        self.ends_by_hanging_up = not framed
+
+    def on_body(self, piece: bytes) -> None:
+        self.pieces.append(piece)
+
+    def on_message_complete(self) -> None:
+        if self.has_head:
+            self.is_done = True
+        else:  # one that only says that the answer will come
+            self.reason, self.headers = b"", []
+
+
 class _Connection:
     """One socket, and where its conversation stands."""
 
     def __init__(self, opened: socket.socket) -> None:
         self._socket = opened
-        self._state = h11.Connection(our_role=h11.CLIENT)
+        self._answer = _Parsed()
+        self._sent = False
 
-    async def ask(self, request: httpx.Request, limits: dict[str, Any]) -> h11.Response:
-        """Send the request; returns the head of the answer."""
-        with suppress(httpx.WriteError):  # a server may refuse before it has read everything
-            async with _within(limits.get("write"), httpx.WriteTimeout):
-                await self._send(request)
-        while True:
-            event = await self.next_event(limits.get("read"))
-            if isinstance(event, h11.Response):
-                return event
-            if not isinstance(event, h11.InformationalResponse):
-                raise httpx.RemoteProtocolError(f"{type(event).__name__} in place of an answer")
-
-    async def _send(self, request: httpx.Request) -> None:
+    async def send(self, head: bytes, body: bytes | AsyncIterator[bytes]) -> None:
+        """Send a request."""
         loop = asyncio.get_running_loop()
-        head = h11.Request(
-            method=request.method, target=request.url.raw_path, headers=request.headers.raw
-        )
+        self._answer, self._sent = _Parsed(), False
         with _as(httpx.WriteError):
-            waiting = self._state.send(head) or b""
-            assert isinstance(request.stream, httpx.AsyncByteStream)
-            async for piece in request.stream:
-                waiting += self._state.send(h11.Data(data=piece)) or b""
-                await loop.sock_sendall(self._socket, waiting)
-                waiting = b""
-            waiting += self._state.send(h11.EndOfMessage()) or b""
-            if waiting:
-                await loop.sock_sendall(self._socket, waiting)
+            if isinstance(body, bytes):
+                await loop.sock_sendall(self._socket, head + body)
+            else:
+                waiting = head
+                async for piece in body:
+                    await loop.sock_sendall(self._socket, waiting + piece)
+                    waiting = b""
+                if waiting:
+                    await loop.sock_sendall(self._socket, waiting)
+        self._sent = True
 
-    async def next_event(self, limit: float | None) -> Any:
-        """What comes next of the answer."""
+    async def head(self, limit: float | None) -> _Parsed:
+        """The answer's head, with what came along of its body."""
+        answer, seen = self._answer, 0
+        while not answer.has_head:
+            seen += await self._more(limit)
+            if seen > _HEAD and not answer.has_head:
+                raise httpx.RemoteProtocolError(f"a head of more than {_HEAD} bytes")
+        if answer.status == 101:
+            raise httpx.RemoteProtocolError("another protocol in place of an answer")
+        return answer
+
+    async def piece(self, limit: float | None) -> bytes:
+        """What comes next of the body; empty at its end."""
+        answer = self._answer
+        while not answer.pieces and not answer.is_done:
+            await self._more(limit)
+        return answer.pieces.popleft() if answer.pieces else b""
+
+    async def whole(self) -> bytes | bytearray:
+        """The body."""
+        answer = self._answer
+        if not answer.is_done and (answer.length or 0) in _IN_PLACE:
+            return await self._in_place(bytearray(answer.length or 0))
+        pieces = []
+        while piece := await self.piece(None):
+            pieces.append(piece)
+        return b"".join(pieces)
+
+    async def _in_place(self, body: bytearray) -> bytearray:
+        """The body of known length, past the parser, which would copy it twice."""
         loop = asyncio.get_running_loop()
+        start = b"".join(self._answer.pieces)
+        body[: len(start)] = start
+        at = len(start)
+        with _as(httpx.ReadError), memoryview(body) as view:
+            while at < len(body):
+                taken = await loop.sock_recv_into(self._socket, view[at:])
+                if not taken:
+                    raise httpx.RemoteProtocolError(f"{at} bytes of {len(body)}, then no more")
+                at += taken
+        self._answer.is_done = True
+        return body
+
+    async def _more(self, limit: float | None) -> int:
+        """Give the parser what comes; returns its length in bytes."""
+        loop = asyncio.get_running_loop()
+        answer = self._answer
         with _as(httpx.ReadError):
-            while (event := self._state.next_event()) is h11.NEED_DATA:
+            if limit is None:
+                data = await loop.sock_recv(self._socket, _PIECE)
+            else:
                 async with _within(limit, httpx.ReadTimeout):
                     data = await loop.sock_recv(self._socket, _PIECE)
-                if not data and self._state.their_state is h11.SEND_RESPONSE:
-                    raise httpx.RemoteProtocolError("the server hung up without an answer")
-                self._state.receive_data(data)
-        return event
+        if not data:
+            answer.goes_on = False
+            if not (answer.has_head and answer.ends_by_hanging_up):
+                raise httpx.RemoteProtocolError("the server hung up without a whole answer")
+            answer.is_done = True
+            return 0
+        try:
+            answer.parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            raise httpx.RemoteProtocolError(f"no HTTP answer: {error}") from error
+        return len(data)
 
-    def reset(self) -> bool:
-        """Make ready for another request; returns whether there can be one."""
-        if self._state.our_state is h11.DONE and self._state.their_state is h11.DONE:
-            self._state.start_next_cycle()
-            return True
-        return False
+    @property
+    def can_go_on(self) -> bool:
+        """Whether both sides are ready for another request."""
+        answer = self._answer
+        return self._sent and answer.is_done and answer.goes_on and not answer.said_too_much
 
     def is_over(self) -> bool:
         """Whether the server has hung up, or says something that nobody asked for."""
@@ -190,8 +409,8 @@ class _Body(httpx.AsyncByteStream):
         connection = self._connection
         if connection is None:
             raise httpx.StreamClosed()
-        while isinstance(event := await connection.next_event(self._limit), h11.Data):
-            yield bytes(event.data)
+        while piece := await connection.piece(self._limit):
+            yield piece
 
     async def aclose(self) -> None:
         connection, self._connection = self._connection, None
@@ -210,12 +429,8 @@ async def _within(seconds: float | None, late: type[httpx.TimeoutException]) -> 
 
 @contextmanager
 def _as(failed: type[httpx.NetworkError]) -> Iterator[None]:
-    """What sockets and h11 raise, as httpx's transports raise it."""
+    """What sockets raise, as httpx's transports raise it."""
     try:
         yield
     except OSError as error:
         raise failed(str(error)) from error
-    except h11.RemoteProtocolError as error:
-        raise httpx.RemoteProtocolError(str(error)) from error
-    except h11.LocalProtocolError as error:
-        raise httpx.LocalProtocolError(str(error)) from error

@@ -11,7 +11,7 @@ from functools import cached_property
 from PIL import Image
 
 from hisa.geometry import Box, Point, Size, Space, convert, convert_box, fit_within
-from hisa.png import encode_png
+from hisa.png import encode_rgb
 
 __all__ = ["DEFAULT_IMAGE_LIMIT", "Element", "Observation", "Screenshot", "Window"]
 
@@ -24,13 +24,14 @@ _QUICK = 1 << 16
 
 
 class Screenshot:
-    """An RGB picture of the screen; encoded and hashed once, when first asked for.
+    """An RGB picture of the screen; decoded, encoded and hashed once, when first asked for.
 
     Treat it as immutable. ``png`` takes milliseconds: call it from a thread inside the loop.
     """
 
     def __init__(self, pixels: Image.Image, png: bytes | None = None) -> None:
         self.pixels = pixels if pixels.mode == "RGB" else pixels.convert("RGB")
+        self.size = Size(*pixels.size)
         if png is not None:
             self.__dict__["png"] = png
 
@@ -48,15 +49,44 @@ class Screenshot:
             raise ValueError(f"not a whole image ({len(data)} bytes): {error}") from error
         return cls(image, data if image.format == "PNG" and image.mode == "RGB" else None)
 
-    @property
-    def size(self) -> Size:
-        """Width and height in pixels."""
-        return Size(*self.pixels.size)
+    @classmethod
+    def from_rgb(cls, size: Size, rows: bytes | memoryview) -> Screenshot:
+        """A picture from its rows; they are not copied, and may not change.
+
+        Args:
+            size: width and height in pixels.
+            rows: red, green and blue of every pixel, a byte each.
+
+        Raises:
+            ValueError: they are not as many as the size says.
+        """
+        if size.width < 1 or size.height < 1 or len(rows) != 3 * size.width * size.height:
+            raise ValueError(f"{len(rows)} bytes are no picture of {size.width}x{size.height}")
+        made = cls.__new__(cls)
+        made.size = size
+        made.__dict__["rgb"] = memoryview(rows)
+        return made
+
+    @cached_property
+    def pixels(self) -> Image.Image:
+        """The picture for Pillow."""
+        return self.band(0, self.size.height)
+
+    @cached_property
+    def rgb(self) -> memoryview:
+        """The rows: red, green and blue of every pixel, a byte each."""
+        return memoryview(self.pixels.tobytes())
+
+    def band(self, top: int, bottom: int) -> Image.Image:
+        """The rows from ``top`` to before ``bottom``, for Pillow."""
+        width = self.size.width
+        part = self.rgb[3 * width * top : 3 * width * bottom]
+        return Image.frombytes("RGB", (width, bottom - top), part)
 
     @cached_property
     def png(self) -> bytes:
         """The picture as PNG, lossless."""
-        return encode_png(self.pixels)
+        return encode_rgb(self.size.width, self.size.height, self.rgb)
 
     @cached_property
     def sha256(self) -> str:
@@ -67,12 +97,25 @@ class Screenshot:
     def is_quick(self) -> bool:
         """Whether ``png`` and ``sha256`` are there, or come faster than a thread would begin."""
         known = "sha256" in self.__dict__
-        return known or self.pixels.width * self.pixels.height <= _QUICK
+        return known or self.size.width * self.size.height <= _QUICK
 
     def crop(self, box: Box) -> Screenshot:
         """The part inside an image-space or screen-space box given in this picture's pixels."""
-        corners = (int(box.left), int(box.top), int(box.right), int(box.bottom))
-        return Screenshot(self.pixels.crop(corners))
+        left, top, right, bottom = map(int, (box.left, box.top, box.right, box.bottom))
+        size = Size(right - left, bottom - top)
+        if left < 0 or top < 0 or right > self.size.width or bottom > self.size.height:
+            return Screenshot(self.pixels.crop((left, top, right, bottom)))
+        starts = range(3 * (top * self.size.width + left), len(self.rgb), 3 * self.size.width)
+        rows = [self.rgb[at : at + 3 * size.width] for at in starts[: size.height]]
+        return Screenshot.from_rgb(size, b"".join(rows))
+
+    def on_black(self, size: Size) -> Screenshot:
+        """This picture in the corner of a larger one, black beside and below it."""
+        row = 3 * self.size.width
+        rows = [self.rgb[at : at + row] for at in range(0, len(self.rgb), row)]
+        beside = bytes(3 * (size.width - self.size.width))
+        below = bytes(3 * size.width * (size.height - self.size.height))
+        return Screenshot.from_rgb(size, beside.join((*rows, b"")) + below)
 
     def fitted(self, limit: Size) -> Screenshot:
         """This picture scaled down to fit ``limit``; itself where it already fits."""

@@ -19,6 +19,7 @@ from PIL import Image
 from hisa.errors import OperatorError
 from hisa.geometry import Box, Size
 from hisa.observation import Screenshot
+from hisa.parts import as_root
 from hisa.patience import patience
 
 __all__ = ["Line", "OcrUnavailable", "Word", "available", "read_text"]
@@ -156,7 +157,7 @@ def _recognise(pixels: Image.Image) -> _Recognised:
         )
     except FileNotFoundError as error:
         raise OcrUnavailable(
-            f"{PROGRAM} is not installed", fix="sudo apt-get install tesseract-ocr"
+            f"{PROGRAM} is not installed", fix=as_root("apt-get install tesseract-ocr")
         ) from error
     except subprocess.TimeoutExpired as error:
         raise OcrUnavailable(f"{PROGRAM} took longer than {limit:.0f} s") from error
@@ -164,7 +165,7 @@ def _recognise(pixels: Image.Image) -> _Recognised:
         said = error.stderr.decode("utf-8", "replace").strip()[-200:]
         raise OcrUnavailable(
             f"{PROGRAM} ended with {error.returncode}: {said}",
-            fix="sudo apt-get install --reinstall tesseract-ocr tesseract-ocr-eng",
+            fix=as_root("apt-get install --reinstall tesseract-ocr tesseract-ocr-eng"),
         ) from error
     return _Recognised(done.stdout.decode("utf-8", "replace"), scale)
 

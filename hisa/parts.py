@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import os
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -23,6 +25,7 @@ __all__ = [
     "PARTS",
     "Part",
     "absent_libraries",
+    "as_root",
     "commands",
     "install_command",
     "missing",
@@ -71,8 +74,18 @@ PARTS: Mapping[str, Part] = {
         extra="tasks",
     ),
     "osworld": Part(
-        "metrics that only OSWorld's own package has",
-        modules=("desktop_env", "bs4", "imagehash", "mutagen", "cv2", "pdfplumber", "skimage"),
+        "OSWorld's own metrics, which judge its tasks where they are there",
+        modules=(
+            "desktop_env",
+            "bs4",
+            "formulas",
+            "imagehash",
+            "mutagen",
+            "cv2",
+            "pdfplumber",
+            "PyPDF2",
+            "skimage",
+        ),
         alone=OSWORLD,
         why_alone="it declares a hundred libraries, and its metrics need few of them",
         extra="osworld",
@@ -99,6 +112,13 @@ def install_command(name: str) -> str:
     if name not in PARTS:
         raise KeyError(f"no part {name!r}")
     return f"hisa install {name}"
+
+
+def as_root(command: str) -> str:
+    """The command line by which whoever runs this has root do ``command``."""
+    if os.geteuid() == 0:
+        return command
+    return f"sudo {command}" if shutil.which("sudo") else f"su -c {shlex.quote(command)}"
 
 
 def missing(name: str) -> tuple[str, ...]:

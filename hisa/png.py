@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from PIL import Image
 
-__all__ = ["encode_png"]
+__all__ = ["encode_png", "encode_rgb"]
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _LEVEL = 1
@@ -22,7 +22,8 @@ _ROWS = 64
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    check = zlib.crc32(data, zlib.crc32(kind))
+    return b"".join((struct.pack(">I", len(data)), kind, data, struct.pack(">I", check)))
 
 
 def encode_png(image: Image.Image) -> bytes:
@@ -33,17 +34,20 @@ def encode_png(image: Image.Image) -> bytes:
     """
     if image.mode != "RGB":
         raise ValueError(f"picture of mode {image.mode!r}; only 'RGB' is encoded")
+    return encode_rgb(image.width, image.height, image.tobytes())
+
+
+def encode_rgb(width: int, height: int, pixels: bytes | memoryview) -> bytes:
+    """Rows of red, green and blue, a byte each, as PNG, lossless."""
     from isal import isal_zlib
 
-    width, height = image.size
-    pixels, row = memoryview(image.tobytes()), 3 * width
+    view, row = memoryview(pixels), 3 * width
+    rows = [view[at : at + row] for at in range(0, len(view), row)]
     packer = isal_zlib.compressobj(_LEVEL)
-    body = []
-    for top in range(0, len(pixels), _ROWS * row):  # in pieces that a processor's cache holds
-        rows = (
-            pixels[at : at + row] for at in range(top, min(top + _ROWS * row, len(pixels)), row)
-        )
-        body.append(packer.compress(b"".join(part for one in rows for part in (b"\0", one))))
+    body = [  # in pieces that a processor's cache holds
+        packer.compress(b"\0" + b"\0".join(rows[top : top + _ROWS]))
+        for top in range(0, height, _ROWS)
+    ]
     body.append(packer.flush())
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     chunks = (_chunk(b"IHDR", header), _chunk(b"IDAT", b"".join(body)), _chunk(b"IEND", b""))

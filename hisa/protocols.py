@@ -75,6 +75,8 @@ class Task:
     """Paths of the machine that are brought home at the end: absolute, or with ``~`` in front."""
     apps: tuple[str, ...] = ()
     """Applications that the task says it is about, in its own words."""
+    benchmark: str = ""
+    """Whose task file it is: "osworld" or "spider2v"; empty: nobody else's."""
 
 
 # ---------------------------------------------------------------- models
@@ -223,6 +225,8 @@ class Outcome:
     ends: ExitStatus | None = None
     points: tuple[Point, ...] = ()
     seconds: float = 0.0
+    began: float = 0.0
+    """When, in seconds since the epoch; 0 where nobody noted it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ StepVerdict = Literal["succeeded", "no_change", "unexpected", "failed"]
 """What was seen of a step.
 
 * ``succeeded``: the effect that was intended was seen, or reported by the tool.
-* ``no_change``: no pixel changed, nor was the field with the focus seen to change.
+* ``no_change``: no pixel changed, no file of the user was seen to be written, nor the field with
+  the focus to change.
 * ``unexpected``: something else than intended was seen: a message, a window that is gone.
 * ``failed``: the tool reported a failure, or the intended effect was seen not to come.
 """

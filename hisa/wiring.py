@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from hisa.agent import Agent
 from hisa.conclusion import write_end
@@ -37,8 +38,13 @@ from hisa.protocols import (
 )
 from hisa.runs.log import RunLog
 from hisa.runs.results import MarkingScorer, Results
+from hisa.state.inspection import CloserLook
 from hisa.state.manager import build_state
+from hisa.state.written import WrittenFiles
 from hisa.tools.registry import ToolRegistry
+
+if TYPE_CHECKING:
+    import httpx
 
 __all__ = ["Listener", "Workshop", "emitter", "image_limit", "noting", "open_agent"]
 
@@ -52,6 +58,8 @@ class Workshop:
     environment: Callable[[], Awaitable[Environment]] | None = None
     """Gives a started one instead of the one in the settings; it is not closed here. Called once
     the models are there, so that a missing key costs no desktop."""
+    models: Mapping[Role, Model] = field(default_factory=dict)
+    """Own models by role, instead of those in the settings; see `open_models`."""
     ask: Ask | None = None
     """Asks a person before an act or a command; None: there is nobody to ask."""
     listeners: Sequence[Listener] = ()
@@ -171,8 +179,9 @@ async def _opened(
     emit = emitter(log, workshop.listeners)
     ledger = Ledger.from_events(workshop.calls)
     async with AsyncExitStack() as stack:
+        budget = _budget(settings, log)
         opened = await stack.enter_async_context(
-            open_models(settings, emit, _budget(settings, log), ledger)
+            open_models(settings, emit, budget, ledger, offline=_offline, own=workshop.models)
         )
         models = {role: _AtStep(model, log) for role, model in opened.items()}
         environment = await _environment(settings, workshop, emit, stack)
@@ -187,7 +196,7 @@ async def _opened(
             settings.state,
             emit=emit,
             memory=_memory(settings, models["state"], emit, stack),
-            inspect=reader.inspect,
+            closer=CloserLook(reader.inspect, WrittenFiles(environment).since),
         )
         state.restore(workshop.events)
         log.amend(
@@ -229,6 +238,12 @@ def _budget(settings: Settings, log: RunLog) -> Budget:
         seconds=settings.run.budget_seconds,
         used_seconds=log.manifest.totals.seconds,
     )
+
+
+def _offline() -> httpx.AsyncClient:
+    from hisa.offline.serve import http_client  # not every run needs its rules
+
+    return http_client()
 
 
 async def _environment(

@@ -19,7 +19,7 @@ installed() {
 become_root() {
     as_root=""
     if [ "$(id -u)" -ne 0 ]; then
-        command -v sudo >/dev/null || fail "not root and no sudo; run this as root"
+        command -v sudo >/dev/null || fail "this needs root, and there is no sudo here; as root: sh $(realpath "$0") $option"
         as_root=sudo
     fi
 }

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 
 from hisa.agent import Agent, Result
 from hisa.config import StateSettings
-from hisa.environments.fake import FakeEnvironment
 from hisa.events import Event
 from hisa.grounder.elements import ElementsGrounder
-from hisa.models.fakes import FunctionModel
 from hisa.planner.planner import GlobalPlanner
 from hisa.protocols import Environment, Model, ModelRequest, Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import Run, load_run
 from hisa.state.manager import Memory, build_state
 from hisa.tasks.scorer import TaskScorer
+from hisa.testing.form import FakeEnvironment
+from hisa.testing.scripted import FunctionModel, tool_call
 from hisa.tools.base import Tool
 from hisa.tools.builtin import bash_execution, gui_action, infeasible, termination, wait
 from hisa.tools.registry import ToolRegistry
@@ -25,10 +24,7 @@ from hisa.tools.registry import ToolRegistry
 BUILT_IN = (gui_action, bash_execution, wait, termination, infeasible)
 
 
-def say(tool: str, value: object, description: str = "", thought: str = "Go on.") -> str:
-    """A planner's reply."""
-    reply = {"thought": thought, "tool": tool, "input": value}
-    return json.dumps({**reply, "description": description} if description else reply)
+say = tool_call
 
 
 def click(description: str, then: str = "") -> str:

@@ -13,8 +13,8 @@ import struct
 import subprocess
 import sys
 
-from hisa.models.canned import never_terminate
-from hisa.models.faulty import FakeServer, Received
+from hisa.testing.model_server import FakeServer, Received
+from hisa.testing.never_ending import never_terminate
 
 PORT = 8000
 

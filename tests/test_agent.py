@@ -12,7 +12,6 @@ import pytest
 
 import hisa.agent
 from hisa.agent import Agent, Result
-from hisa.environments.fake import FakeEnvironment
 from hisa.errors import BudgetExceeded, EnvironmentFailed, ModelUnavailable, UsageError
 from hisa.events import (
     Acted,
@@ -23,10 +22,11 @@ from hisa.events import (
     Refined,
     StepFinished,
 )
-from hisa.models.fakes import FunctionModel, ScriptedModel
 from hisa.observation import Observation
 from hisa.protocols import ModelRequest, Task
 from hisa.runs.read import Run, load_run
+from hisa.testing.form import FakeEnvironment
+from hisa.testing.scripted import FunctionModel, ScriptedModel
 from tests.bench import Bench, click, done, say
 
 

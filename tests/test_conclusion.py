@@ -14,7 +14,6 @@ from hisa.agent import Result
 from hisa.cli.episode import exit_code
 from hisa.config import StateSettings
 from hisa.endings import ExitStatus, is_success
-from hisa.environments.fake import FakeEnvironment
 from hisa.environments.transport.base import Unanswered
 from hisa.errors import (
     BudgetExceeded,
@@ -35,12 +34,14 @@ from hisa.events import (
     RunFinished,
     StepFinished,
 )
-from hisa.models.fakes import FunctionModel, ScriptedModel
 from hisa.observation import Observation
 from hisa.protocols import Advice, Environment, Outcome, Pattern, PatternHit, Scoring, Taken, Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import Run, load_run
 from hisa.runs.resume import resume_point
+from hisa.tasks.judge import judged_by
+from hisa.testing.form import FakeEnvironment
+from hisa.testing.scripted import FunctionModel, ScriptedModel
 from tests.bench import Bench, click, done, say
 
 ADA = [click("the field labelled Name", "pyautogui.write('Ada')"), click("Save"), done()]
@@ -128,6 +129,20 @@ async def test_a_won_run_keeps_its_score_when_learning_fails(
     assert (failed.where, failed.kind) == ("learning", type(error).__name__)
     assert tail(run) == ["evaluated", "run_finished", "failed", "learned"]
     assert memory.credited == [True], "one lesson that fails does not cost the other"
+
+
+async def test_who_judged_is_written_down_and_told(tmp_path: Path) -> None:
+    words = {"type": "rule", "rules": "yes"}
+    check = {
+        "func": "exact_match",
+        "result": words,
+        "expected": {**words, "rules": {"expected": "yes"}},
+    }
+    bench = Bench(tmp_path, ScriptedModel(ADA))
+    bench.task = Task("t", "x", check=check, benchmark="osworld")
+    result, run = await bench.run()
+    assert result.score == 1.0
+    assert one(run, Evaluated).judged_by == result.judged_by == judged_by(bench.task) != ""
 
 
 async def test_the_end_is_on_disk_and_told_before_anything_is_learned(tmp_path: Path) -> None:

@@ -61,12 +61,14 @@ def test_python_blocks_run(text: str, tmp_path: Path) -> None:
     build(tmp_path / "runs")
     script = tmp_path / "block.py"
     script.write_text(text, "utf-8")
-    environ = {**os.environ, "HISA_PATTERNS__PATH": str(tmp_path / "patterns")}
+    own = {"HISA_PATTERNS__PATH": str(tmp_path / "patterns"), "XDG_CACHE_HOME": str(tmp_path)}
+    program = ["-m", "pytest", "-p", "no:cacheprovider"] if "\ndef test_" in text else []
     ran = subprocess.run(
-        [sys.executable, str(script)],
-        cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=180, check=False,
+        [sys.executable, *program, str(script)],
+        cwd=tmp_path, env={**os.environ, **own}, capture_output=True, text=True, timeout=180,
+        check=False,
     )  # fmt: skip
-    assert ran.returncode == 0, ran.stderr
+    assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
 @pytest.mark.parametrize("text", [t for _, t in examples("yaml")], ids=ids(examples("yaml")))

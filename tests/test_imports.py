@@ -14,8 +14,17 @@ HEAVY = (
 LISTED = "import sys, {module}; print(*sorted({{name.split('.')[0] for name in sys.modules}}))"
 
 
+def loaded_with(module: str) -> set[str]:
+    command = [sys.executable, "-c", LISTED.format(module=module)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    return set(ran.stdout.split())
+
+
 @pytest.mark.parametrize("module", ["hisa.wiring", "hisa.cli", "hisa.runs", "hisa.config"])
 def test_nothing_heavy_is_loaded_with(module: str) -> None:
-    command = [sys.executable, "-c", LISTED.format(module=module)]
-    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-    assert not sorted(set(HEAVY).intersection(loaded))
+    assert not sorted(loaded_with(module).intersection(HEAVY))
+
+
+@pytest.mark.parametrize("module", ["hisa", "hisa.testing"])
+def test_a_package_of_names_loads_none_of_them(module: str) -> None:
+    assert not sorted(loaded_with(module).intersection([*HEAVY, "PIL", "click", "pydantic"]))

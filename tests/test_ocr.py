@@ -9,8 +9,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 from hisa import ocr
 from hisa.geometry import Box
-from hisa.models.offline.jobs import Turn, answer
 from hisa.observation import Screenshot
+from hisa.offline.jobs import Turn, answer
 
 SAVE_AS = Path(__file__).parent / "grounder" / "data" / "save_as.png"
 needs_tesseract = pytest.mark.skipif(

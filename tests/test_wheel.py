@@ -19,7 +19,7 @@ from hisa.parts import DISTRIBUTION, PARTS, commands
 
 ROOT = Path(__file__).parent.parent
 OF_THE_REPOSITORY = re.compile(
-    r"\bscripts/|\bhisa\[|hisa\.toml\.example|\bdocs/\w+\.md|\bexamples/\w+\.yaml|\bexamples/$"
+    r"\bscripts/|\bhisa\[|hisa\.toml\.example|\bdocs/\w+\.md|\bexamples/\w+\.yaml|\bexamples/$|\bown:examples"
     r"|\bmake (?:demo|test|check|system)\b|CONTRIBUTING|pip install (?:-U )?'?hisa\b"
 )
 

@@ -94,6 +94,7 @@ class RunEnded(_Message):
     seconds: float = 0.0
     score_state: ScoreState = "unscored"
     score_detail: str = ""
+    judged_by: str = ""
 
 
 class JobDone(_Message):
@@ -186,6 +187,7 @@ class _Teller:
                 steps=result.steps,
                 score_state=result.score_state,
                 score_detail=redact(result.score_detail),
+                judged_by=result.judged_by,
             )
         )
 

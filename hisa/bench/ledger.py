@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +19,7 @@ from hisa.bench.records import (
     record_adapter,
 )
 from hisa.errors import EnvironmentFailed, UsageError
+from hisa.storage import AppendOnlyFile, Lock, replace_file
 
 __all__ = ["MAX_TRIES", "Attempt", "AttemptLedger", "Standing", "read_attempts", "read_plan"]
 
@@ -152,7 +151,7 @@ def read_plan(folder: Path) -> Plan:
     except OSError as error:
         raise UsageError(
             f"{str(folder)!r} is not a bench folder: {PLAN}: {error.strerror}",
-            fix=f"hisa bench run own:examples --out {folder}",
+            fix=f"hisa bench run own:DIR --out {folder}",
         ) from error
     except ValidationError as error:
         message = error.errors()[0]["msg"]
@@ -177,14 +176,12 @@ class AttemptLedger:
         self._lock = _locked(folder)
         try:
             self.plan = _settled(folder, plan)
-            _cut_torn_line(folder / ATTEMPTS)
+            self._file = AppendOnlyFile(folder / ATTEMPTS, mode=0o644)
             self._book = _Book()
             for record in _records(folder / ATTEMPTS):
                 self._book.take(record)
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-            self._file = os.open(folder / ATTEMPTS, flags, 0o644)
         except BaseException:
-            os.close(self._lock)
+            self._lock.release()
             raise
         self._bury()
 
@@ -212,12 +209,9 @@ class AttemptLedger:
             EnvironmentFailed: the disk refuses it.
         """
         line = (record.model_dump_json(by_alias=True) + "\n").encode()
-        end = os.lseek(self._file, 0, os.SEEK_END)
         try:
-            if os.write(self._file, line) != len(line):
-                raise OSError("the disk took only a part of it")
+            self._file.append(line)
         except OSError as error:
-            os.ftruncate(self._file, end)  # another lane may write after it
             raise EnvironmentFailed(
                 f"cannot write {self.folder / ATTEMPTS}: {error.strerror or error}", fix="df -h"
             ) from error
@@ -249,8 +243,8 @@ class AttemptLedger:
 
     def close(self) -> None:
         """Let the next process write."""
-        os.close(self._file)
-        os.close(self._lock)
+        self._file.close()
+        self._lock.release()
 
     def _bury(self) -> None:
         """Attempts in flight when the bench last ended are lost."""
@@ -269,27 +263,14 @@ class AttemptLedger:
         self.write(AttemptLost.model_validate(record))
 
 
-def _locked(folder: Path) -> int:
-    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
+def _locked(folder: Path) -> Lock:
+    lock = Lock.take(folder / "lock")
+    if lock is None:
         raise UsageError(
-            f"another process runs the bench in {str(folder)!r}",
+            f"process {Lock.holder(folder / 'lock')} runs the bench in {str(folder)!r}",
             fix="wait for it, or give another --out",
-        ) from None
-    return descriptor
-
-
-def _cut_torn_line(path: Path) -> None:
-    """Drop a record that was cut off while it was written: it never happened."""
-    if not path.exists():
-        return
-    data = path.read_bytes()
-    whole = data.rfind(b"\n") + 1
-    if whole < len(data):
-        os.truncate(path, whole)
+        )
+    return lock
 
 
 def _settled(folder: Path, plan: Plan) -> Plan:
@@ -310,9 +291,7 @@ def _settled(folder: Path, plan: Plan) -> Plan:
             )
         now = {"repeat": max(begun.repeat, plan.repeat)}
         plan = begun.model_copy(update={**now, "reference": plan.reference or begun.reference})
-    temporary = path.with_name(f".{path.name}.tmp")
-    temporary.write_text(plan.model_dump_json(indent=1), encoding="utf-8")
-    os.replace(temporary, path)
+    replace_file(path, plan.model_dump_json(indent=1).encode(), mode=0o644)
     return plan
 
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from hisa.bench.ledger import RUNS, Attempt
 from hisa.bench.summary import UNUSABLE
-from hisa.endings import ScoreState, is_success
+from hisa.endings import Ending, ScoreState, is_success
 from hisa.errors import UsageError
 from hisa.models.ledger import Totals
 from hisa.runs.read import Run, load_run
@@ -73,7 +73,7 @@ class Measure(BaseModel):
     repeat: int
     domain: str
     run: str
-    status: str
+    status: Ending
     score: float | None = None
     message: str = ""
     usage: Usage | None = None

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
-from hisa.endings import ScoreState
+from hisa.endings import Ending, ScoreState, with_score_state
 
 __all__ = [
     "RECORD_VERSION",
@@ -79,27 +79,25 @@ class AttemptRunning(_Record):
 
 
 class AttemptFinished(_Record):
-    """It came to an end; ``status`` is one of `hisa.endings.Ending`."""
+    """It came to an end."""
 
     type: Literal["finished"] = "finished"
     run: str = ""
-    status: str
+    status: Ending
     score: float | None = None
     message: str = ""
     steps: int = 0
     seconds: float = 0.0
     score_state: ScoreState = "unscored"
     score_detail: str = ""
+    judged_by: str = ""
+    """Whose metrics were asked; see `hisa.endings.Scoring`."""
 
     @model_validator(mode="before")
     @classmethod
     def _older(cls, data: Any) -> Any:
-        """Records of a HiSA that told no ``score_state``."""
-        if not isinstance(data, dict) or "score_state" in data:
-            return data
-        agent_ended = data.get("status") in ("succeeded", "infeasible", "max_steps", "budget")
-        without = "no_check" if agent_ended else "unscored"
-        return {**data, "score_state": without if data.get("score") is None else "scored"}
+        """Records of a HiSA that did not say why there is no score."""
+        return with_score_state(data)
 
 
 class AttemptLost(_Record):

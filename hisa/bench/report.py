@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -147,6 +147,8 @@ class Report(BaseModel):
     tasks: list[TaskRow]
     troubles: list[Trouble]
     starts: StartSums = StartSums()
+    judges: dict[str, int] = {}
+    """How many attempts each judge judged: OSWorld's own metrics or ours."""
     problems: dict[str, str]
     sums: dict[str, Any]
 
@@ -213,9 +215,15 @@ def build_report(
         tasks=_tasks(parts),
         troubles=[trouble for standing in bench.standings for trouble in _troubles(standing)],
         starts=check_starts(Starts(folder, reference), bench.standings),
+        judges=_judges(bench.standings),
         problems=bench.plan.problems,
         sums=summarise(bench.standings).as_dict(),
     )
+
+
+def _judges(standings: Iterable[Standing]) -> dict[str, int]:
+    ended = [each.result.finished for each in standings if each.result is not None]
+    return dict(Counter(each.judged_by for each in ended if each is not None and each.judged_by))
 
 
 def group(name: str, results: Sequence[Measure]) -> Group:

@@ -48,7 +48,9 @@ class Progress:
     @property
     def success(self) -> bool:
         """Whether it ended and did its task."""
-        return self.end is not None and is_success(self.end, self.score_state, self.score)
+        if self.end is None or self.end == "lost":
+            return False
+        return is_success(self.end, self.score_state, self.score)
 
 
 class Bench:

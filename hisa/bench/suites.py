@@ -59,6 +59,11 @@ _DOMAIN: dict[str, Callable[[Path], str]] = {
 }
 """The folder that a benchmark's tables call the domain."""
 
+_SOURCES = {
+    "own": "own:DIR, where DIR holds task files that end in .yaml",
+    "spider2v": "git clone https://github.com/xlang-ai/Spider2-V, then spider2v:Spider2-V",
+    "osworld": "git clone https://github.com/xlang-ai/OSWorld, then osworld:OSWorld",
+}
 SUITES: dict[str, Callable[[Path], Iterable[Path]]] = {
     "own": _own,
     "spider2v": _spider2v,
@@ -129,11 +134,9 @@ def read_suite(name: str) -> Suite:
     folder = Path(place).expanduser()
     if kind not in SUITES or not place:
         allowed = ", ".join(f"{kind}:DIR" for kind in SUITES)
-        raise UsageError(
-            f"suite {name!r}: allowed are {allowed}, miniwob", fix="hisa bench run own:examples"
-        )
+        raise UsageError(f"suite {name!r}: allowed are {allowed}, miniwob", fix=_SOURCES["own"])
     if not folder.is_dir():
-        raise UsageError(f"suite {name!r}: no folder {place!r}", fix="ls")
+        raise UsageError(f"suite {name!r}: no folder {place!r}", fix=_SOURCES[kind])
     return _loaded(f"{kind}:{folder.resolve()}", sorted(SUITES[kind](folder.resolve())))
 
 

@@ -64,6 +64,7 @@ def tables(report: Report) -> list[Table]:
         _buckets(report),
         _components(report),
         _tasks(report),
+        _judges(report),
         _starts(report),
         _troubles(report),
     ]
@@ -202,6 +203,16 @@ def _tasks(report: Report) -> Table:
             )
             for row in report.tasks
         ),
+    )
+
+
+def _judges(report: Report) -> Table:
+    return Table(
+        "Judged by",
+        "Whose metrics gave the scores of a benchmark's tasks. A score of OSWorld's own metrics "
+        "can be held against its published ones.",
+        ("Judge", "Attempts"),
+        tuple((wording.one_line(name, 200), str(count)) for name, count in report.judges.items()),
     )
 
 

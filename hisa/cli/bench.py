@@ -31,7 +31,7 @@ def bench() -> None:
     """Run suites of tasks with many workers, and report on them.
 
     \b
-    hisa bench run own:examples --workers 2 --repeat 3 --out benches/mine
+    hisa bench run own:DIR --workers 2 --repeat 3 --out benches/mine
     hisa bench run spider2v:DIR --env vm:office --model gpt-5 --ablate table5 --out benches/t5
     hisa bench report benches/mine --against benches/other
     hisa bench coverage DIR
@@ -71,12 +71,12 @@ def run_command(
     """Run every task of SUITE: own:DIR, spider2v:DIR, osworld:DIR or miniwob.
 
     \b
-    hisa bench run own:examples --out benches/first
+    hisa bench run own:DIR --out benches/first
     hisa bench run osworld:DIR --env vm:office --workers 4 --repeat 2 --out benches/osworld
     hisa bench run miniwob --workers 2 --repeat 3 --max-steps 12 --out benches/miniwob
     hisa bench run miniwob:click-test,login-user --out benches/two-pages
-    hisa bench run own:examples --ablate table5 --out benches/table5
-    hisa bench run own:examples --ablate full --ablate no-roi+no-patterns --out benches/two
+    hisa bench run own:DIR --ablate table5 --out benches/table5
+    hisa bench run own:DIR --ablate full --ablate no-roi+no-patterns --out benches/two
 
     A repeat has the seed run.seed + its number - 1, by which pages of MiniWoB++ draw what they ask.
 

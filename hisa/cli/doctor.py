@@ -32,8 +32,8 @@ def _plugins() -> Iterator[Finding]:
 
 
 def _machine() -> Iterator[Finding]:
-    from hisa.environments.probe import probe
     from hisa.environments.runtime import list_desktops
+    from hisa.environments.runtime.probe import probe
 
     version = ".".join(str(part) for part in sys.version_info[:3])
     yield Finding("machine", "python", sys.version_info >= (3, 11), True, version)

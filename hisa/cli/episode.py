@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import shlex
-import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +16,14 @@ from rich.console import Console
 from rich.text import Text
 
 from hisa.agent import Result
+from hisa.api import unless_refused
 from hisa.cli.ask import terminal_ask
 from hisa.cli.desktop import Desk, opened
 from hisa.cli.progress import Progress
 from hisa.conclusion import is_learned_from
 from hisa.config import Settings
 from hisa.environments.open import open_environment
-from hisa.errors import ConfigError, OperatorError, StoreError, UsageError
+from hisa.errors import OperatorError, UsageError
 from hisa.models.open import must_resolve
 from hisa.protocols import Task
 from hisa.redact import redact
@@ -135,19 +134,6 @@ def must_be_possible_here(settings: Settings, task: Task) -> None:
     open_environment(settings.environment)
     must_be_possible(task)
     must_resolve(settings)
-
-
-@contextmanager
-def unless_refused(log: RunLog) -> Iterator[None]:
-    """Remove the folder of a run that ended by wrong usage before its first step."""
-    try:
-        yield
-    except (UsageError, ConfigError, StoreError):
-        if log.manifest.totals.steps == 0:
-            shutil.rmtree(log.folder, ignore_errors=True)
-            with suppress(OSError):
-                log.folder.parent.rmdir()  # only where it is empty
-        raise
 
 
 def episode(settings: Settings, task: Task, *, as_json: bool, report: bool) -> int:

@@ -26,7 +26,7 @@ def tasks(suite: str, left_out: bool, as_json: bool) -> None:
     """List the tasks of SUITE that can be run here, or the files that are left out.
 
     \b
-    hisa bench tasks own:examples
+    hisa bench tasks own:DIR
     hisa bench tasks osworld:DIR --left-out
     """
     from hisa.bench.suites import left_out_line, read_suite

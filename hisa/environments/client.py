@@ -10,7 +10,7 @@ from hisa.actions import Action
 from hisa.environments.transport import Guest, Transport
 from hisa.errors import EnvironmentFailed
 from hisa.geometry import Size, fit_within
-from hisa.observation import DEFAULT_IMAGE_LIMIT, Observation, Screenshot
+from hisa.observation import DEFAULT_IMAGE_LIMIT, Observation
 from hisa.protocols import FILE_LIMIT, CommandResult
 
 __all__ = ["GuestEnvironment"]
@@ -59,7 +59,7 @@ class GuestEnvironment:
             look = await self._transport.look(elements=elements, settle=settle)
             if elements and not look.complete:
                 look = await self._transport.look(elements=True, settle=settle, longer=_LONGER)
-        screenshot = Screenshot(look.picture)
+        screenshot = look.picture
         if fit_within(screenshot.size, self._image_limit) != screenshot.size:
             screenshot = await asyncio.to_thread(screenshot.fitted, self._image_limit)
         return Observation(

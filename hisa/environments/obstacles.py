@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from hisa.parts import install_command
+from hisa.parts import as_root, install_command
 
 __all__ = ["SNAP_FREE_BROWSER", "Refusal", "is_snap", "why_refused"]
 
@@ -51,13 +53,16 @@ def why_refused(proc: Path = Path("/proc")) -> Refusal:
         if _value(switch) == "0":
             return Refusal(
                 f"the kernel refuses an ordinary user's namespaces ({name.partition('=')[0]}=0)",
-                f"sudo sysctl -w {name}",
+                as_root(f"sysctl -w {name}"),
             )
-    return Refusal(
-        "neither namespaces nor bubblewrap work",
-        f"{install_command('system')}, or run as root (a container has to allow namespaces: "
-        "docker run --privileged), or use --env display=:N",
-    )
+    return Refusal("neither namespaces nor bubblewrap work", _elsewise())
+
+
+def _elsewise() -> str:
+    ways = [] if shutil.which("bwrap") else [install_command("system")]
+    ways += [] if os.geteuid() == 0 else ["run as root"]
+    ways.append("in a container, allow namespaces: docker run --privileged")
+    return f"{'; or '.join(ways)}; or use --env display=:N"
 
 
 def _value(path: Path) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 from hisa.config import RemoteSettings
 from hisa.environments.client import GuestEnvironment
-from hisa.environments.probe import Probe
 from hisa.environments.provider import (
     Address,
     Lease,
@@ -18,6 +17,7 @@ from hisa.environments.provider import (
     read_addresses,
     until_drawn,
 )
+from hisa.environments.runtime.probe import Probe
 from hisa.environments.transport import Guest, StockTransport, connect
 from hisa.errors import EnvironmentFailed, OperatorError
 from hisa.geometry import Size

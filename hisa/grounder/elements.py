@@ -18,7 +18,7 @@ from hisa.observation import Observation
 from hisa.ocr import OcrUnavailable, read_text
 from hisa.protocols import GroundedCall, Place, ToolCall
 
-__all__ = ["ElementsGrounder"]
+__all__ = ["ElementsGrounder", "choose"]
 
 _AS_A_NAME = 0.9
 """What "the first name field" must score to be the field "first name" and not the first one."""
@@ -61,7 +61,7 @@ class ElementsGrounder:
 
     def _locate_now(self, description: str, observation: Observation) -> Place:
         queries = read_description(description)
-        choice = self._among_elements(queries, observation)
+        choice = choose(queries, observation, self._min_score)
         if choice.chosen is not None:
             return _element_place(description, choice.chosen, observation)
         known = tuple(_named(c, observation) for c in choice.others if c.score >= _WORTH_TELLING)
@@ -73,14 +73,6 @@ class ElementsGrounder:
         reason = f"{choice.reason}; {found.reason}" if observation.elements else found.reason
         read = tuple(_written(r) for r in found.others if r.score >= _WORTH_TELLING)
         raise _not_found(description, reason, known + read, observation)
-
-    def _among_elements(self, queries: tuple[Query, ...], observation: Observation) -> Choice:
-        scene = Scene(observation)
-        for query in queries[:-1]:
-            choice = pick(query, scene, _AS_A_NAME)
-            if choice.chosen is not None:
-                return choice
-        return pick(queries[-1], scene, self._min_score)
 
     def _among_words(self, queries: tuple[Query, ...], observation: Observation) -> Found:
         query = queries[-1]
@@ -98,6 +90,16 @@ class ElementsGrounder:
             if found.reading is not None:
                 return found
         return find_written(query, lines, self._min_score)
+
+
+def choose(queries: tuple[Query, ...], observation: Observation, min_score: float) -> Choice:
+    """The element that a description means; its literal readings have to fit better."""
+    scene = Scene(observation)
+    for query in queries[:-1]:
+        choice = pick(query, scene, _AS_A_NAME)
+        if choice.chosen is not None:
+            return choice
+    return pick(queries[-1], scene, min_score)
 
 
 def _window_box(query: Query, observation: Observation) -> Box | None:

@@ -95,11 +95,6 @@ def _padded(size: Size) -> Size:
     return Size(-(-size.width // PATCH) * PATCH, -(-size.height // PATCH) * PATCH)
 
 
-def _on_a_larger(screenshot: Screenshot, size: Size) -> Image.Image:
-    """Black beside the screenshot: `crop` fills what lies outside with it."""
-    return screenshot.pixels.crop((0, 0, size.width, size.height))
-
-
 _NUMBER = r"([0-9]{1,5}(?:\.[0-9]{1,6})?)"
 _PAIR = re.compile(rf"\(\s*{_NUMBER}\s*,\s*{_NUMBER}\s*\)")
 
@@ -130,7 +125,7 @@ class GTA1Format:
         shown, sent = size, screenshot
         if GTA1_MIN_PIXELS <= padded.width * padded.height <= GTA1_MAX_PIXELS:
             shown, size = screenshot.size, padded
-            sent = screenshot if size == shown else Screenshot(_on_a_larger(screenshot, size))
+            sent = screenshot if size == shown else screenshot.on_black(size)
         else:
             pixels = screenshot.pixels.resize((size.width, size.height), Image.Resampling.BICUBIC)
             sent = Screenshot(pixels)

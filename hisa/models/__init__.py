@@ -1,1 +1,1 @@
-"""Models over the OpenAI protocol: client, profiles, budgets, cassettes, fakes, offline model."""
+"""Models over the OpenAI protocol: client, profiles, budgets."""

@@ -7,7 +7,10 @@ import json
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+
+from pydantic_core import PydanticSerializationError, to_json
 
 from hisa.config import ModelSettings
 from hisa.models.encode import encode
@@ -21,6 +24,8 @@ from hisa.redact import redact
 
 if TYPE_CHECKING:
     import httpx
+
+    from hisa.nearby import Address, HttpAnswer, NearbyTransport
 
 __all__ = ["OpenAIModel"]
 
@@ -59,7 +64,10 @@ class OpenAIModel:
         self._settings = settings
         self._endpoint = endpoint
         self._wall = wall
-        self._client = http_client or _open_client(endpoint)
+        self._url = f"{endpoint.url}/chat/completions"
+        self._address: Address | None = None
+        self._nearby = None if http_client else _open_nearby(endpoint)
+        self._client = http_client or _open_client(endpoint, self._nearby)
         self._headers = _headers(endpoint)
 
     async def aclose(self) -> None:
@@ -86,6 +94,8 @@ class OpenAIModel:
 
     def _body(self, request: ModelRequest) -> bytes:
         body = encode(request, self.profile, self._settings)
+        with suppress(PydanticSerializationError):
+            return to_json(body)  # a picture is long, and this reads it once
         return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(
             "utf-8", "replace"
         )
@@ -98,13 +108,7 @@ class OpenAIModel:
         try:
             # The library's own limit is on each read: a server that drips would never reach it.
             async with asyncio.timeout(limit):
-                response = await self._client.post(
-                    f"{self._endpoint.url}/chat/completions",
-                    content=body,
-                    headers=self._headers | headers,
-                    timeout=limit,
-                    follow_redirects=True,
-                )
+                answer = await self._posted(body, self._headers | headers)
         except (TimeoutError, httpx.TimeoutException):
             raise TryFailed(
                 f"no answer from {self._where()} within {limit:g} s",
@@ -115,11 +119,33 @@ class OpenAIModel:
             raise TryFailed(
                 f"the connection to {self._where()} failed: {error}", "connection", fix=self._look()
             ) from error
-        if not response.is_success:
-            raise self._by_status(response)
-        return response.content
+        if not 200 <= answer.status_code < 300:
+            raise self._by_status(answer)
+        return bytes(answer.content)
 
-    def _by_status(self, response: httpx.Response) -> TryFailed:
+    async def _posted(self, body: bytes, headers: dict[str, str]) -> HttpAnswer:
+        """The answer; that of a server next door comes without a client's machinery."""
+        from hisa.nearby import Address, HttpAnswer
+
+        if self._nearby is not None:
+            self._address = self._address or Address(self._url)
+            plain = headers | {"Accept-Encoding": "identity"}
+            fields = [(name.encode(), value.encode("ascii")) for name, value in plain.items()]
+            answer = await self._nearby.exchange(
+                "POST", self._address, headers=fields, body=body, connect=self._settings.timeout
+            )
+            if not 300 <= answer.status_code < 400:
+                return answer
+        response = await self._client.post(
+            self._url,
+            content=body,
+            headers=headers,
+            timeout=self._settings.timeout,
+            follow_redirects=True,
+        )
+        return HttpAnswer.of(response)
+
+    def _by_status(self, response: HttpAnswer) -> TryFailed:
         status = response.status_code
         kind = _kind(status)
         said = _error_body(response)
@@ -172,7 +198,7 @@ def _kind(status: int) -> FailureKind:
     return "server" if status >= 500 else "refused"
 
 
-def _error_body(response: httpx.Response) -> Any:
+def _error_body(response: HttpAnswer) -> Any:
     """What the server's error object holds; None where the answer is not JSON."""
     try:
         body = json.loads(response.content)
@@ -198,15 +224,17 @@ def _headers(endpoint: Endpoint) -> dict[str, str]:
     return headers
 
 
-def _open_client(endpoint: Endpoint) -> httpx.AsyncClient:
+def _open_client(endpoint: Endpoint, nearby: NearbyTransport | None) -> httpx.AsyncClient:
     """A client that never retries by itself: retries are visible events."""
     import httpx
 
+    # A proxy of the environment is for the outside, never for a server next door.
+    return httpx.AsyncClient(transport=nearby, trust_env=not endpoint.local)
+
+
+def _open_nearby(endpoint: Endpoint) -> NearbyTransport | None:
+    """Plain HTTP to a server next door; a name and password in its address are httpx's to send."""
     from hisa.nearby import NearbyTransport
 
-    # A proxy of the environment is for the outside, never for a server next door.
-    if not endpoint.local:
-        return httpx.AsyncClient()
-    if endpoint.url.startswith("http://"):
-        return httpx.AsyncClient(transport=NearbyTransport(), trust_env=False)
-    return httpx.AsyncClient(trust_env=False)
+    plain = endpoint.url.startswith("http://") and "@" not in endpoint.url
+    return NearbyTransport() if endpoint.local and plain else None

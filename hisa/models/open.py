@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from hisa.config import ModelSettings, Settings
 from hisa.events import Emit, Event, Noted
@@ -25,10 +26,16 @@ from hisa.models.retry import RetryingModel
 from hisa.protocols import Model, Role
 from hisa.redact import redact
 
+if TYPE_CHECKING:
+    import httpx
+
 __all__ = ["OFFLINE_NAME", "Models", "must_resolve", "open_models"]
 
 OFFLINE_NAME = "offline (rules, no LLM)"
 """How the offline model is named in every output."""
+
+InProcess = Callable[[], "httpx.AsyncClient"]
+"""Opens a client whose only server runs in this process, under the client's base address."""
 
 
 class Models(dict[Role, Model]):
@@ -61,12 +68,12 @@ class Models(dict[Role, Model]):
         await self.aclose()
 
 
-def _chosen(settings: Settings) -> dict[Role, ModelSettings]:
-    """Settings by role; the offline planner brings no grounder and no judge."""
+def _chosen(settings: Settings, own: Collection[Role] = ()) -> dict[Role, ModelSettings]:
+    """Settings by role; a planner that is offline or ``own`` brings no grounder and no judge."""
     models = settings.models
     planner = models.planner
     chosen: dict[Role, ModelSettings] = {"planner": planner, "state": models.state or planner}
-    follows = None if planner.model == "offline" else planner
+    follows = None if planner.model == "offline" or "planner" in own else planner
     grounder, judge = models.grounder or follows, models.judge or follows
     if grounder is not None:
         chosen["grounder"] = grounder
@@ -89,17 +96,19 @@ def must_resolve(settings: Settings, environ: Mapping[str, str] | None = None) -
 
 
 def _client(
-    settings: ModelSettings, profile: Profile, *, section: Role, environ: Mapping[str, str]
+    settings: ModelSettings,
+    profile: Profile,
+    *,
+    section: Role,
+    environ: Mapping[str, str],
+    offline: InProcess,
 ) -> OpenAIModel:
     if settings.model != "offline":
         endpoint = resolve(settings, environ)
         return OpenAIModel(settings, endpoint, profile=profile, section=section)
-    from hisa.models.offline.serve import http_client
-
-    endpoint = Endpoint("http://offline/v1")
-    return OpenAIModel(
-        settings, endpoint, profile=profile, name=OFFLINE_NAME, http_client=http_client()
-    )
+    client = offline()
+    endpoint = Endpoint(str(client.base_url).rstrip("/"))
+    return OpenAIModel(settings, endpoint, profile=profile, name=OFFLINE_NAME, http_client=client)
 
 
 def open_models(
@@ -108,6 +117,8 @@ def open_models(
     budget: Budget,
     ledger: Ledger,
     *,
+    offline: InProcess,
+    own: Mapping[Role, Model] | None = None,
     environ: Mapping[str, str] | None = None,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> Models:
@@ -122,6 +133,9 @@ def open_models(
             effect; the ledger is fed here, before it.
         budget: checked before every try.
         ledger: what was spent so far in this run.
+        own: models that take the place of the settings' ones; ``state`` follows ``planner`` here
+            too. They are not closed.
+        offline: opens the offline model, where the settings name it.
         environ: variables with address and keys; None: the process's own.
         sleep: waits between tries.
 
@@ -133,12 +147,22 @@ def open_models(
         emit, budget, ledger, environ=os.environ if environ is None else environ, sleep=sleep
     )
     models = Models()
+    own = dict(own or {})
+    if "planner" in own:
+        own.setdefault("state", own["planner"])
+    for role, model in own.items():
+        profile = find(model.name)
+        models[role], models.profiles[role] = opener.stack(model, ModelSettings(), profile), profile
     stacks: dict[ModelSettings, tuple[Model, Profile]] = {}
-    for role, wanted in _chosen(settings).items():
+    for role, wanted in _chosen(settings, own).items():
+        if role in own:
+            continue
         if wanted not in stacks:
             section: Role = role if getattr(settings.models, role) else "planner"
             profile = _at_home(find(wanted.model, wanted.profile), wanted, opener.environ)
-            client = _client(wanted, profile, section=section, environ=opener.environ)
+            client = _client(
+                wanted, profile, section=section, environ=opener.environ, offline=offline
+            )
             models.own(client)
             opener.tell_not_sent(section, wanted, profile)
             stacks[wanted] = (opener.stack(client, wanted, profile), profile)

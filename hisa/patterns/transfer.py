@@ -9,7 +9,6 @@ is written before every line is checked, and then everything at once.
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -28,6 +27,7 @@ from hisa.protocols import Embedder, Pattern
 
 if TYPE_CHECKING:
     from hisa.patterns.stores.edge import EdgeStore
+from hisa.storage import replace_file
 
 __all__ = ["export_lines", "import_patterns", "reembed", "repair", "write_atomically"]
 
@@ -68,13 +68,15 @@ def write_atomically(file: Path, lines: Iterable[str]) -> int:
     Raises:
         UsageError: the file cannot be written.
     """
-    new, count = file.with_name(f"{file.name}.new"), 0
+    count = 0
+
+    def encoded() -> Iterator[bytes]:
+        nonlocal count
+        for count, line in enumerate(lines, 1):  # noqa: B007 - counted for the caller
+            yield f"{line}\n".encode()
+
     try:
-        with new.open("w", encoding="utf-8") as out:
-            for line in lines:
-                out.write(f"{line}\n")
-                count += 1
-        os.replace(new, file)
+        replace_file(file, encoded(), mode=0o644)
     except OSError as error:
         raise UsageError(
             f"{file}: {error.strerror}", fix="name a file in a folder that you can write"

@@ -65,7 +65,10 @@ SHAPES: tuple[tuple[tuple[str, ...], str], ...] = (
         r"discord(?:app)?\.com/api/webhooks/\d{5,30}/([\w-]{20,200})",
     ),
     ((":aa",), r"(?<!\d)\d{8,10}:AA[\w-]{32,34}(?![\w-])"),  # Telegram
-    (("sk",), _begins("SK") + r"[a-f0-9]{32}(?![A-Za-z0-9])"),  # Twilio
+    (
+        tuple(f"sk{digit}" for digit in "0123456789abcdef"),
+        _begins("SK") + r"[a-f0-9]{32}(?![A-Za-z0-9])",
+    ),  # Twilio
     (
         ("$1$", "$2", "$5$", "$6$", "$y$", "$apr1$", "$argon2"),  # hashes of passwords
         r"\$(?:1|2[abxy]|5|6|y|apr1|argon2(?:id|i|d))\$[./A-Za-z0-9$=,+]{20,400}",

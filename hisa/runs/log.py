@@ -15,9 +15,7 @@ loses at most the event it was writing.
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import hashlib
-import os
 import re
 import secrets
 import shutil
@@ -42,8 +40,8 @@ from hisa.protocols import Task
 from hisa.redact import Redactor
 from hisa.runs.encode import encode
 from hisa.runs.manifest import Manifest, ResultsRecord, TaskRecord, Totals, versions
-from hisa.runs.private import FILE_MODE, FOLDER_MODE, write_private
 from hisa.runs.read import EVENTS, IMAGES, LOCK, MANIFEST, read_events, read_manifest
+from hisa.storage import PRIVATE_FOLDER, AppendOnlyFile, Lock, replace_file
 
 __all__ = ["RunLog", "new_id"]
 
@@ -70,15 +68,13 @@ class RunLog:
     carry 0; the agent sets it. Call `emit` from one thread only.
     """
 
-    def __init__(self, folder: Path, manifest: Manifest, lock: int) -> None:
+    def __init__(self, folder: Path, manifest: Manifest, lock: Lock) -> None:
         self.id = manifest.id
         self.folder = folder
         self.manifest = manifest
         self.step = 0
         self._lock = lock
-        self._fd = os.open(
-            folder / EVENTS, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, FILE_MODE
-        )
+        self._file = AppendOnlyFile(folder / EVENTS)
         self._redactor = Redactor(variables=_key_variables(manifest.settings))
         self._last_at = manifest.started_at
         self._stepped_at = -_REWRITE
@@ -148,7 +144,6 @@ class RunLog:
         manifest = read_manifest(folder)
         lock = _lock(folder)
         _close_to_others(folder)
-        _cut_torn_line(folder / EVENTS)
         log = cls(folder, manifest, lock)
         log._count_again()
         manifest.exit_status = manifest.finished_at = manifest.score = None
@@ -222,14 +217,13 @@ class RunLog:
 
     def close(self) -> None:
         """Release the files; may be called twice."""
-        if self._fd < 0:
+        if self._file.closed:
             return
         if self._behind:
             with suppress(LogFailed):  # the events hold what it would say
                 self._write_manifest()
-        os.close(self._fd)
-        os.close(self._lock)
-        self._fd = self._lock = -1
+        self._file.close()
+        self._lock.release()
 
     def __enter__(self) -> RunLog:
         return self
@@ -238,13 +232,9 @@ class RunLog:
         self.close()
 
     def _append(self, line: bytes) -> None:
-        end = os.lseek(self._fd, 0, os.SEEK_END)
         try:
-            written = os.write(self._fd, line)
-            if written != len(line):
-                raise OSError("the disk took only a part of it")
+            self._file.append(line)
         except OSError as error:
-            os.ftruncate(self._fd, end)
             raise self._refused(EVENTS, error) from error
 
     def _refused(self, name: str, error: OSError) -> LogFailed:
@@ -283,12 +273,9 @@ class RunLog:
         name = hashlib.sha256(png).hexdigest()
         path = self.folder / IMAGES / f"{name}.png"
         if not path.exists():
-            temporary = path.with_name(f".{name}.{secrets.token_hex(4)}.tmp")
             try:
-                write_private(temporary, png)
-                os.replace(temporary, path)
+                replace_file(path, png)
             except OSError as error:
-                temporary.unlink(missing_ok=True)
                 raise self._refused(f"{IMAGES}/{path.name}", error) from error
         return name
 
@@ -299,10 +286,10 @@ def _new_folder(root: Path) -> Path:
         while True:
             folder = root / new_id()
             try:
-                folder.mkdir(mode=FOLDER_MODE)
+                folder.mkdir(mode=PRIVATE_FOLDER)
             except FileExistsError:
                 continue
-            (folder / IMAGES).mkdir(mode=FOLDER_MODE)
+            (folder / IMAGES).mkdir(mode=PRIVATE_FOLDER)
             return folder
     except OSError as error:
         raise UsageError(
@@ -311,21 +298,15 @@ def _new_folder(root: Path) -> Path:
         ) from error
 
 
-def _lock(folder: Path) -> int:
-    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+def _lock(folder: Path) -> Lock:
     for _ in range(_LOCK_TRIES):
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            time.sleep(_LOCK_PAUSE)
-            continue
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
-        return descriptor
-    holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip()
-    os.close(descriptor)
+        lock = Lock.take(folder / LOCK)
+        if lock is not None:
+            return lock
+        time.sleep(_LOCK_PAUSE)
+    holder = Lock.holder(folder / LOCK)
     raise UsageError(
-        f"run {folder.name!r} is being written by a living process (pid {holder or 'unknown'})",
+        f"run {folder.name!r} is being written by a living process (pid {holder})",
         fix=f"wait for it or stop it; to look at it: hisa runs show {folder.name}",
     )
 
@@ -333,7 +314,7 @@ def _lock(folder: Path) -> int:
 def _close_to_others(folder: Path) -> None:
     """A run that an older version left readable for everybody."""
     with suppress(OSError):
-        folder.chmod(FOLDER_MODE)
+        folder.chmod(PRIVATE_FOLDER)
 
 
 def _key_variables(settings: Mapping[str, Any]) -> set[str]:
@@ -342,18 +323,3 @@ def _key_variables(settings: Mapping[str, Any]) -> set[str]:
     roles = [role for role in models.values() if isinstance(role, Mapping)]
     named = {str(role["api_key_env"]) for role in roles if role.get("api_key_env")}
     return named | set(re.findall(r"\{env:(\w+)\}", str(settings.get("environment", ""))))
-
-
-def _cut_torn_line(path: Path) -> None:
-    """Move bytes after the last newline to a file beside the log."""
-    if not path.exists():
-        return
-    with path.open("r+b") as file:
-        content = file.read()
-        whole = content.rfind(b"\n") + 1
-        if whole == len(content):
-            return
-        torn = path.with_name(f"{path.name}.torn")
-        before = torn.read_bytes() if torn.exists() else b""
-        write_private(torn, before + content[whole:] + b"\n")
-        file.truncate(whole)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import sys
 from pathlib import Path
@@ -11,11 +10,11 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from hisa import __version__
-from hisa.endings import ScoreState
+from hisa.endings import Ending, ScoreState, with_score_state
 from hisa.events import Event, ModelCalled, RunFinished, RunResumed, StepFinished
 from hisa.models.ledger import Totals as RoleTotals
 from hisa.protocols import Task
-from hisa.runs.private import write_private
+from hisa.storage import replace_file
 
 __all__ = ["MANIFEST_VERSION", "Manifest", "TaskRecord", "Totals", "versions"]
 
@@ -36,6 +35,7 @@ class TaskRecord(_Record):
     check: dict[str, Any] | None = None
     folder: str = ""
     results: list[str] = []
+    benchmark: str = ""
 
     @classmethod
     def of(cls, task: Task) -> TaskRecord:
@@ -48,6 +48,7 @@ class TaskRecord(_Record):
             check=None if task.check is None else dict(task.check),
             folder=task.folder,
             results=list(task.results),
+            benchmark=task.benchmark,
         )
 
     def task(self) -> Task:
@@ -60,6 +61,7 @@ class TaskRecord(_Record):
             check=self.check,
             folder=self.folder,
             results=tuple(self.results),
+            benchmark=self.benchmark,
         )
 
 
@@ -139,7 +141,7 @@ class Manifest(_Record):
     environment: str = ""
     started_at: float
     finished_at: float | None = None
-    exit_status: str | None = None
+    exit_status: Ending | None = None
     """None while the run is at work, and for good where it was killed."""
     message: str = ""
     score: float | None = None
@@ -156,9 +158,7 @@ class Manifest(_Record):
     @model_validator(mode="before")
     @classmethod
     def _older(cls, data: Any) -> Any:
-        if isinstance(data, dict) and "score_state" not in data and data.get("score") is not None:
-            return {**data, "score_state": "scored"}
-        return data
+        return with_score_state(data)
 
     def finish(self, event: RunFinished) -> None:
         """Take over how the run ended."""
@@ -171,13 +171,7 @@ class Manifest(_Record):
 
     def write(self, path: Path) -> None:
         """Replace the file as a whole: a reader sees the old one or the new one."""
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-        try:
-            write_private(temporary, self.model_dump_json(indent=1).encode())
-            os.replace(temporary, path)
-        except OSError:
-            temporary.unlink(missing_ok=True)
-            raise
+        replace_file(path, self.model_dump_json(indent=1).encode())
 
 
 def versions() -> dict[str, str]:

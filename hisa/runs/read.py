@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +10,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from hisa.endings import ScoreState, Scoring, is_success
+from hisa.endings import RunStatus, ScoreState, Scoring, is_success
 from hisa.errors import UsageError
 from hisa.events import (
     Evaluated,
@@ -28,6 +26,7 @@ from hisa.events import (
 )
 from hisa.runs.manifest import Manifest, Totals
 from hisa.runs.steps import StepRecord, group
+from hisa.storage import is_locked
 
 __all__ = [
     "EventReader",
@@ -101,8 +100,8 @@ class Run:
         return self.manifest.id
 
     @property
-    def status(self) -> str:
-        """How it ended; "running" while a process writes it, "unfinished" where it was killed."""
+    def status(self) -> RunStatus:
+        """How it ended, or why it has no end."""
         ended = self._ended
         if ended is not None:
             return ended.exit_status
@@ -288,17 +287,7 @@ def load_run(name: str | Path, root: Path | None = None) -> Run:
 
 def is_running(folder: Path) -> bool:
     """Whether a living process writes the run."""
-    try:
-        descriptor = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
+    return is_locked(folder / LOCK)
 
 
 def _near(name: str, folders: list[Path]) -> list[str]:

@@ -22,10 +22,10 @@ from hisa.events import Observed
 from hisa.models.ledger import Totals
 from hisa.runs import wording
 from hisa.runs.pictures import Picture, embed
-from hisa.runs.private import write_private
 from hisa.runs.read import Run
 from hisa.runs.steps import StepRecord
 from hisa.runs.templates import templates
+from hisa.storage import replace_file
 from hisa.verdicts import verdict_words
 
 if TYPE_CHECKING:
@@ -79,12 +79,7 @@ def write_report(run: Run, path: Path) -> Path:
         path = path / "report.html"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.tmp")
-        try:
-            write_private(temporary, render_report(run).encode("utf-8", "replace"))
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        replace_file(path, render_report(run).encode("utf-8", "replace"))
     except OSError as error:
         raise UsageError(
             f"cannot write the report to {str(path)!r}: {error.strerror}",

@@ -12,7 +12,6 @@ import asyncio
 import hashlib
 import inspect
 import json
-import os
 from pathlib import Path, PurePosixPath
 
 from pydantic import BaseModel, Field, ValidationError
@@ -24,6 +23,7 @@ from hisa.runs import listing
 from hisa.runs.log import RunLog
 from hisa.runs.manifest import FetchedFile, ResultsRecord
 from hisa.safetext import safe_name
+from hisa.storage import PRIVATE_FOLDER, replace_file
 
 __all__ = ["FILES", "MAX_FILE", "MAX_TOTAL", "MarkingScorer", "Results"]
 
@@ -194,8 +194,5 @@ def _safe(part: str) -> str:
 
 def _write(path: Path, data: bytes) -> None:
     """Put a file there as a whole, readable by this user alone."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}"[:_MAX_NAME])
-    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(data)
-    os.replace(draft, path)
+    path.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+    replace_file(path, data)

@@ -111,7 +111,7 @@ def _facts(run: Run) -> str:
     return one_line(
         f"{run.id} · {totals.steps} steps · {wording.duration(totals.seconds)} · "
         f"{wording.count(totals.tokens)} tokens · {wording.total_money(totals.roles)} · "
-        f"{run.manifest.environment or 'no environment'} · {models}",
+        f"{run.manifest.environment or 'no environment'} · {models or 'no model'}",
         400,
     )
 

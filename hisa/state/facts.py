@@ -14,15 +14,18 @@ from hisa.geometry import Box, Point
 from hisa.observation import Element, Observation, Window
 from hisa.protocols import GroundedCall, Place
 from hisa.state.lines import call_description, call_input
+from hisa.state.written import Written
 from hisa.text import excerpt, field_text
 from hisa.verdicts import CAME_UP
 
-__all__ = ["field_facts", "is_complete", "smallest_focused", "surprise"]
+__all__ = ["field_facts", "is_complete", "smallest_focused", "surprise", "written_facts"]
 
 _DIALOGS = frozenset({"alert", "dialog", "file chooser"})
 _WORDS = frozenset({"alert", "heading", "label", "paragraph", "static", "text"})
 """Roles whose name or text is what a dialog says."""
 _SAID_CHARS = 200
+_NAMED_FILES = 3
+"""A step's line has some 100 tokens for its result; three paths take half of them."""
 _ALARM = re.compile(
     r"\b(?:alert|cannot|can't|could not|crash(?:ed)?|denied|does not exist|error|failed|failure"
     r"|invalid|no such|not found|not responding|recovery|unable to|warning)\b",
@@ -86,6 +89,19 @@ def field_facts(call: GroundedCall, before: Observation, after: Observation) -> 
     if new.text and new.role != "password text":
         told += f', which holds "{field_text(excerpt(new.text, 80))}"'
     return old is not None and _is_effect(call, old, new), f"{told}."
+
+
+def written_facts(written: Written) -> str:
+    """Which files were written, or that none was; empty where that is not known."""
+    names = [field_text(excerpt(path, 80)) for path in written.paths]
+    if not names:
+        return "No file in the home folder was written." if written.complete else ""
+    more = len(names) - _NAMED_FILES
+    if more > 0:
+        return f"The files {', '.join(names[:_NAMED_FILES])} and {more} more were written."
+    if len(names) == 1:
+        return f"The file {names[0]} was written."
+    return f"The files {', '.join(names[:-1])} and {names[-1]} were written."
 
 
 def _is_effect(call: GroundedCall, old: Element, new: Element) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 from hisa.actions import Hotkey, Press, Write
 from hisa.observation import Observation
 from hisa.protocols import GroundedCall, Outcome
+from hisa.state.written import NOTHING_KNOWN, Written, WrittenSince
 
-__all__ = ["Inspect", "Looks", "closer"]
+__all__ = ["CloserLook", "Inspect", "Inspected", "Looks"]
 
 Looks = tuple[Observation, Observation]
 """Before and after a step."""
@@ -17,18 +19,42 @@ Inspect = Callable[[Observation, Observation], Awaitable[Looks]]
 """Gives both looks back with elements, as far as the machine can tell them."""
 
 
-async def closer(
-    inspect: Inspect | None, call: GroundedCall, looks: Looks, outcome: Outcome
-) -> Looks:
-    """The looks of a step without a visible change, with elements where they can tell more.
+@dataclass(frozen=True)
+class Inspected:
+    """What a closer look found: both looks, and the files that were written since the act began."""
 
-    They can where something was typed or pressed, because the field with the focus holds it, and
-    where a described element was aimed at. A click on mere pixels has nothing to be compared.
+    looks: Looks
+    written: Written = NOTHING_KNOWN
 
-    Raises:
-        EnvironmentFailed: the machine does not answer.
+
+class CloserLook:
+    """What can be known of a step beyond the pixels.
+
+    Args:
+        inspect: gives elements to the looks; None: they stay as they are.
+        written: tells which files were written; None: nothing is known of files.
     """
-    typed = any(isinstance(action, Write | Press | Hotkey) for action in call.actions)
-    if inspect is None or not outcome.ok or outcome.ends or not (typed or call.places):
-        return looks
-    return await inspect(*looks)
+
+    def __init__(self, inspect: Inspect | None = None, written: WrittenSince | None = None) -> None:
+        self._inspect = inspect
+        self._written = written
+
+    async def take(self, call: GroundedCall, looks: Looks, outcome: Outcome) -> Inspected:
+        """Returns what is known of a step without a visible change.
+
+        Elements can tell more where something was typed or pressed, because the field with the
+        focus holds it, and where a described element was aimed at. A click on mere pixels has
+        nothing to be compared. A file can be written by any of them.
+
+        Raises:
+            EnvironmentFailed: the machine does not answer.
+        """
+        if not outcome.ok or outcome.ends:
+            return Inspected(looks)
+        written = NOTHING_KNOWN
+        if self._written is not None and call.actions:
+            written = await self._written(outcome.began or looks[0].at)
+        typed = any(isinstance(action, Write | Press | Hotkey) for action in call.actions)
+        if self._inspect is not None and (typed or call.places):
+            looks = await self._inspect(*looks)
+        return Inspected(looks, written)

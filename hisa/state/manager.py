@@ -32,7 +32,7 @@ from hisa.protocols import (
 )
 from hisa.state.bounds import whole_lines
 from hisa.state.context import ContextRefiner, Refiner
-from hisa.state.inspection import Inspect
+from hisa.state.inspection import CloserLook
 from hisa.state.loops import Deed, Loop, LoopDetector, deed_key
 from hisa.state.raw import RawLog
 from hisa.state.roi import roi_pair, whole_pair
@@ -261,7 +261,7 @@ def build_state(
     *,
     emit: Emit,
     memory: Memory | None = None,
-    inspect: Inspect | None = None,
+    closer: CloserLook | None = None,
 ) -> HierarchicalState:
     """The state manager with both model-written levels, or what the settings put in their place.
 
@@ -270,12 +270,12 @@ def build_state(
         settings: limits and the refinement interval.
         emit: gets the state's events.
         memory: level 3; None: off.
-        inspect: reads the elements where a step changed nothing on the screen; None: nobody does.
+        closer: looks closer where a step changed nothing on the screen; None: nobody does.
     """
-    abstractor: Abstractor = RawLog(inspect=inspect)
+    abstractor: Abstractor = RawLog(closer=closer)
     if settings.steps == "abstracted":
         pair = roi_pair if settings.roi else whole_pair
-        abstractor = StepAbstractor(model, settings.step_tokens, pair=pair, inspect=inspect)
+        abstractor = StepAbstractor(model, settings.step_tokens, pair=pair, closer=closer)
     return HierarchicalState(
         abstractor,
         ContextRefiner(model, settings.refined_tokens),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hisa.observation import Observation
 from hisa.protocols import GroundedCall, Outcome
-from hisa.state.inspection import Inspect, closer
+from hisa.state.inspection import CloserLook, Inspected
 from hisa.state.lines import history_line
 from hisa.state.roi import whole_pair
 from hisa.state.steps import AbstractedStep, judge
@@ -21,11 +21,11 @@ class RawLog:
     """Writes down what a tool reported, and asks no model; see `hisa.state.steps.Abstractor`.
 
     Args:
-        inspect: as for `hisa.state.steps.StepAbstractor`.
+        closer: as for `hisa.state.steps.StepAbstractor`.
     """
 
-    def __init__(self, *, inspect: Inspect | None = None) -> None:
-        self._inspect = inspect
+    def __init__(self, *, closer: CloserLook | None = None) -> None:
+        self._closer = closer or CloserLook()
 
     async def abstract(
         self,
@@ -37,9 +37,10 @@ class RawLog:
         """See `Abstractor`."""
         before, after = looks
         pair = whole_pair(before, after)
+        inspected = Inspected(looks)
         if pair is None:
-            looks = await closer(self._inspect, call, looks, outcome)
-        seen = judge(call, looks, outcome, pair)
+            inspected = await self._closer.take(call, looks, outcome)
+        seen = judge(call, inspected, outcome, pair)
         told = [VERDICT_WORDS[seen.verdict], seen.surprise]
         if outcome.exit_code is not None:
             told.append(f"exit {outcome.exit_code}")

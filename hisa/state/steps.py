@@ -24,8 +24,8 @@ from hisa.protocols import (
 )
 from hisa.state.bounds import answer_within, cut_at_sentence, excerpt_within, words_of
 from hisa.state.changes import describe_changes
-from hisa.state.facts import field_facts, surprise
-from hisa.state.inspection import Inspect, closer
+from hisa.state.facts import field_facts, surprise, written_facts
+from hisa.state.inspection import CloserLook, Inspected
 from hisa.state.lines import call_description, call_input, history_line
 from hisa.state.roi import RoiPair, roi_pair
 from hisa.text import ends, excerpt, field_text
@@ -99,16 +99,16 @@ class StepAbstractor:
         model: the state role's model.
         tokens: hard limit of a step's whole line.
         pair: the pictures it is shown; None from it means that nothing changed.
-        inspect: gives elements to the looks where nothing changed; None: they stay as they are.
+        closer: looks closer where nothing changed.
     """
 
     def __init__(
-        self, model: Model, tokens: int, *, pair: Pair = roi_pair, inspect: Inspect | None = None
+        self, model: Model, tokens: int, *, pair: Pair = roi_pair, closer: CloserLook | None = None
     ) -> None:
         self._model = model
         self._tokens = tokens
         self._pair = pair
-        self._inspect = inspect
+        self._closer = closer or CloserLook()
         self._result_tokens = tokens * 3 // 5
 
     async def abstract(
@@ -122,8 +122,9 @@ class StepAbstractor:
         before, after = looks
         pair = self._pair(before, after)
         roi = pair.box if pair else None
+        inspected = Inspected(looks)
         if pair is None:
-            looks = await closer(self._inspect, call, looks, outcome)
+            inspected = await self._closer.take(call, looks, outcome)
         asked = outcome.ends is None and (pair is not None or _unexplained(outcome))
         changes: tuple[str, ...] = ()
         said = ""
@@ -131,7 +132,7 @@ class StepAbstractor:
             changes = describe_changes(before, after, roi) or ()
             request = self._request(step, call, outcome, pair, changes=changes)
             said = await answer_within(self._model, request, self._asked_tokens(outcome))
-        seen = judge(call, looks, outcome, pair, said=said, changes=changes)
+        seen = judge(call, inspected, outcome, pair, said=said, changes=changes)
         result = _result(seen, outcome, self._result_tokens)
         line = history_line(step, call, result, limit=self._tokens)
         return AbstractedStep(line, result, roi, asked, seen.verdict)
@@ -178,7 +179,7 @@ class Judged:
 
 def judge(
     call: GroundedCall,
-    looks: tuple[Observation, Observation],
+    inspected: Inspected,
     outcome: Outcome,
     pair: RoiPair | None,
     *,
@@ -189,7 +190,7 @@ def judge(
 
     Args:
         call: what ran.
-        looks: before and after.
+        inspected: the looks before and after, and what else was found.
         outcome: what the tool reported.
         pair: what changed; None for nothing.
         said: a model's answer; empty where none was asked.
@@ -199,13 +200,13 @@ def judge(
     if outcome.ends is not None:
         return Judged("succeeded", "", "")
     body = body or _own_words(pair, changes)
-    found = surprise(call, *looks, pair.regions if pair else ())
+    found = surprise(call, *inspected.looks, pair.regions if pair else ())
     if not outcome.ok:
         return Judged("failed", found, body)
     if found:
         return Judged("failed" if word == "failed" else "unexpected", found, body)
     if pair is None:
-        return _without_change(call, looks, outcome)
+        return _without_change(call, inspected, outcome)
     if word == "no_change" and _told(outcome):
         word = "succeeded"
     if word is None:
@@ -213,14 +214,16 @@ def judge(
     return Judged(word, "", body)
 
 
-def _without_change(
-    call: GroundedCall, looks: tuple[Observation, Observation], outcome: Outcome
-) -> Judged:
-    """A step that changed no pixel: seen in the field with the focus, told by the tool, or none."""
-    changed, field = field_facts(call, *looks)
-    if changed:
-        return Judged("succeeded", "", field)
-    return Judged("succeeded", "", "") if _told(outcome) else Judged("no_change", "", field)
+def _without_change(call: GroundedCall, inspected: Inspected, outcome: Outcome) -> Judged:
+    """A step that changed no pixel: the focused field, a file or the tool may tell what it did."""
+    changed, field = field_facts(call, *inspected.looks)
+    files = written_facts(inspected.written)
+    if changed or inspected.written.paths:
+        told = (field if changed else "", files if inspected.written.paths else "")
+        return Judged("succeeded", "", " ".join(part for part in told if part))
+    if _told(outcome):
+        return Judged("succeeded", "", "")
+    return Judged("no_change", "", " ".join(part for part in (files, field) if part))
 
 
 def _told(outcome: Outcome) -> bool:

@@ -18,8 +18,20 @@ from hisa.errors import UsageError
 from hisa.protocols import Task
 from hisa.tasks.domains import guess_domain
 
-__all__ = ["Evaluator", "Part", "RawStep", "evaluator_of", "explain", "from_json", "looks_like"]
+__all__ = [
+    "OSWORLD",
+    "SPIDER2V",
+    "Evaluator",
+    "Part",
+    "RawStep",
+    "evaluator_of",
+    "explain",
+    "from_json",
+    "looks_like",
+]
 
+OSWORLD, SPIDER2V = "osworld", "spider2v"
+"""The benchmarks whose task files are read, as `hisa.protocols.Task` names them."""
 MAX_STEPS = 200
 """Setup steps of a task."""
 _DOMAINS: Mapping[str, str] = {
@@ -163,6 +175,7 @@ def from_json(path: Path, tree: Mapping[str, Any]) -> Task:
         check=dict(tree["evaluator"]),
         folder=str(_root(path.resolve())),
         apps=file.related_apps,
+        benchmark=_benchmark(path.resolve(), tree),
     )
 
 
@@ -176,6 +189,11 @@ def evaluator_of(task: Task) -> Evaluator:
         return Evaluator.model_validate(task.check)
     except ValidationError as error:
         raise UsageError(f"task {task.id!r}: evaluator: {explain(error)}") from error
+
+
+def _benchmark(path: Path, tree: Mapping[str, Any]) -> str:
+    """Spider2-V counts the actions of a task, and keeps each in a folder of its own."""
+    return SPIDER2V if "action_number" in tree or path.stem == path.parent.name else OSWORLD
 
 
 def _domain(path: Path, file: _File) -> str:

@@ -11,13 +11,13 @@ import functools
 import hashlib
 import os
 import re
-import tempfile
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from hisa.errors import UsageError
+from hisa.storage import replace_file
 from hisa.tasks.download import download
 
 __all__ = ["FileCache"]
@@ -67,8 +67,8 @@ class FileCache:
         """Keep a file under an address."""
         path = self.path(url)
         self.folder.mkdir(parents=True, exist_ok=True)
-        _write(path, data)
-        _write(_hash_of(path), hashlib.sha256(data).hexdigest().encode())
+        replace_file(path, data)
+        replace_file(_hash_of(path), hashlib.sha256(data).hexdigest().encode())
         return path
 
     async def get(self, url: str) -> bytes:
@@ -95,11 +95,3 @@ class FileCache:
 
 def _hash_of(path: Path) -> Path:
     return path.with_name(path.name + ".sha256")
-
-
-def _write(path: Path, data: bytes) -> None:
-    """All or nothing: another process may read or write the same file."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".part-")
-    with os.fdopen(handle, "wb") as file:
-        file.write(data)
-    os.replace(name, path)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import re
 import socket
 import urllib.request
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.patience import patience
@@ -197,8 +198,13 @@ def _place(url: str) -> tuple[str, int]:
 
 
 def _is_allowed(url: str, allowed: Sequence[str]) -> bool:
-    """Whether an address begins with one of those, host and port being the same."""
+    """Whether an address begins with one of those, host and port being the same.
+
+    One that climbs does not: it leads out of the folder with which it begins.
+    """
     wanted = urlsplit(url)
+    if ".." in re.split(r"[/\\]", unquote(wanted.path)):
+        return False
     for one in allowed:
         parts = urlsplit(one)
         same = (parts.scheme, parts.netloc) == (wanted.scheme, wanted.netloc)

@@ -17,7 +17,7 @@ from hisa.protocols import ExitStatus
 from hisa.tasks.benchmark import Part, RawStep, evaluator_of, explain
 from hisa.tasks.context import Context
 from hisa.tasks.getters import GETTERS
-from hisa.tasks.judge import judge, known
+from hisa.tasks.judge import chosen, judge
 from hisa.tasks.metrics import NotScored, Unreadable
 from hisa.tasks.setup import SETUP
 
@@ -81,13 +81,14 @@ async def _combined(
 
 
 async def _score(context: Context, part: Part) -> tuple[float, str]:
-    known(part.func)  # before anything is asked of the machine
+    benchmark = context.task.benchmark
+    chosen(part.func, benchmark)  # before anything is asked of the machine
     try:
         found = await _got(context, part.result)
         if found is None and part.result is not None:
             return 0.0, f"nothing there: {_shown(part.result)}"
         wanted = await _got(context, part.expected)
-        score, why = await judge(part.func, found, wanted, part.options)
+        score, why = await judge(part.func, found, wanted, part.options, benchmark=benchmark)
     except Unreadable as error:
         return 0.0, str(error)
     if math.isnan(score):

@@ -1,45 +1,104 @@
-"""Asks a metric, ours or OSWorld's, and says whose fault it is where it does not come to an end."""
+"""Chooses whose metric judges, asks it, and says whose fault it is where it does not end.
+
+A task of OSWorld is judged by OSWorld's own metric wherever its package is installed with the
+libraries that the metric needs; every other task, and one of OSWorld elsewhere, by ours.
+"""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hisa.errors import CheckFailed, UsageError
 from hisa.parts import install_command
+from hisa.protocols import Task
 from hisa.tasks.apart import Exceeded, apart
+from hisa.tasks.benchmark import OSWORLD, evaluator_of
 from hisa.tasks.limits import OURS, Limits
 from hisa.tasks.metrics import METRICS, call
 from hisa.tasks.metrics.base import BadRules, Options, Score, Unreadable
-from hisa.tasks.theirs import lacking, run, theirs
+from hisa.tasks.theirs import absent, installed, lacking, run, theirs
 
-__all__ = ["judge", "known"]
+__all__ = ["Judge", "chosen", "judge", "judged_by"]
 
 
-def known(name: str) -> bool:
-    """Whether a metric of that name is ours; False: it is that of OSWorld's package.
+@dataclass(frozen=True)
+class Judge:
+    """Whose metric of a name is asked."""
+
+    theirs: bool
+    """Whether it is that of OSWorld's package."""
+    words: str
+    """The same in words, with the reason where a task of OSWorld is judged by ours."""
+
+
+def chosen(name: str, benchmark: str = "") -> Judge:
+    """Who judges by the metric of a name.
+
+    Args:
+        name: of the metric.
+        benchmark: whose task it is; see `hisa.protocols.Task`.
 
     Raises:
-        UsageError: there is none, or a library of it is not here.
+        UsageError: there is no such metric, or it lacks a library.
     """
     metric = METRICS.get(name)
-    if metric is not None:
-        if libraries := metric.missing():
-            raise UsageError(
-                f"metric {name} needs {', '.join(libraries)}", fix=install_command("tasks")
-            )
-        return True
+    if metric is None or (benchmark == OSWORLD and _works(name)):
+        return _theirs(name)
+    if libraries := metric.missing():
+        raise UsageError(
+            f"metric {name} needs {', '.join(libraries)}", fix=install_command("tasks")
+        )
+    return Judge(False, f"ours{_why_ours(name) if benchmark == OSWORLD else ''}")
+
+
+def _works(name: str) -> bool:
+    return bool(installed().folder) and theirs(name) is not None and not absent(name)
+
+
+def _theirs(name: str) -> Judge:
     if theirs(name) is None:
-        raise UsageError(f"no metric {name!r} here")
+        raise UsageError(f"no metric {name!r} here, nor in OSWorld's package")
     if fix := lacking(name):
         raise UsageError(f"metric {name} is in OSWorld's package alone", fix=fix)
-    return False
+    version = installed().version
+    return Judge(True, f"OSWorld's own{f' (desktop_env {version})' if version else ''}")
+
+
+def _why_ours(name: str) -> str:
+    if not installed().folder:
+        return " (OSWorld's package is not installed)"
+    if theirs(name) is None:
+        return ""
+    return f" (OSWorld's own {name} lacks {', '.join(absent(name))})"
+
+
+def judged_by(task: Task) -> str:
+    """Who judges a task, in words; empty where no metric of a benchmark does.
+
+    Raises:
+        UsageError: a metric is missing, or lacks a library.
+    """
+    if task.check is None or "func" not in task.check:
+        return ""
+    evaluator = evaluator_of(task)
+    if evaluator.infeasible:
+        return ""
+    words = [chosen(part.func, task.benchmark).words for part in evaluator.parts]
+    return "; ".join(dict.fromkeys(words))
 
 
 async def judge(
-    name: str, result: Any, expected: Any, options: Options, *, limits: Limits = OURS
+    name: str,
+    result: Any,
+    expected: Any,
+    options: Options,
+    *,
+    benchmark: str = "",
+    limits: Limits = OURS,
 ) -> Score:
     """What a metric says of what the agent left, in a process of its own with limits.
 
@@ -48,6 +107,7 @@ async def judge(
         result: what the agent left.
         expected: what it is compared with.
         options: of the metric.
+        benchmark: whose task it is.
         limits: of a metric of ours; those of OSWorld's have `hisa.tasks.limits.THEIRS`.
 
     Raises:
@@ -55,7 +115,8 @@ async def judge(
         NotScored: the task, or the machine that scores, is at fault; no score.
         CheckFailed: the process was ended from outside, or did little for too long.
     """
-    ask = functools.partial(apart, call, limits=limits) if known(name) else run
+    ours = functools.partial(apart, call, limits=limits)
+    ask = run if chosen(name, benchmark).theirs else ours
     try:
         score, why = await ask(name, result, expected, options)
         return float(score), str(why)

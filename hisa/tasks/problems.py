@@ -8,15 +8,14 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from hisa.errors import UsageError
-from hisa.parts import install_command
 from hisa.protocols import Task
 from hisa.tasks.benchmark import Evaluator, Part, RawStep, evaluator_of, explain
 from hisa.tasks.context import file_name, host_file
 from hisa.tasks.getters import GETTERS
+from hisa.tasks.judge import chosen
 from hisa.tasks.metrics import METRICS
 from hisa.tasks.own import Check, SetupStep
 from hisa.tasks.setup import SETUP
-from hisa.tasks.theirs import lacking, theirs
 
 __all__ = ["problems", "urls"]
 
@@ -107,25 +106,16 @@ def _evaluator_problems(task: Task, evaluator: Evaluator) -> Iterator[str]:
 
 def _part(task: Task, part: Part) -> Iterator[str]:
     metric = METRICS.get(part.func)
-    if metric is None:
-        yield from _their_metric(part.func)
-    else:
-        if libraries := metric.missing():
-            command = install_command("tasks")
-            yield f"metric {part.func} needs {', '.join(libraries)}: {command}"
-        if metric.check is not None:
+    try:
+        chosen(part.func, task.benchmark)
+        if metric is not None and metric.check is not None:
             yield from metric.check(part.expected or {}, part.options)
+    except UsageError as error:
+        yield f"{error}{f': {error.fix}' if error.fix else ''}"
     if part.result is None:
         yield f"metric {part.func}: the evaluator says not where the result is"
     for config in (part.result, part.expected):
         yield from _getter(task, config)
-
-
-def _their_metric(name: str) -> Iterator[str]:
-    if theirs(name) is None:
-        yield f"no metric {name!r} here, nor in OSWorld's package"
-    elif fix := lacking(name):
-        yield f"metric {name} is in OSWorld's package alone, which needs: {fix}"
 
 
 def _getter(task: Task, config: Mapping[str, Any] | None) -> Iterator[str]:

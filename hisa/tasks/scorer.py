@@ -28,6 +28,7 @@ from hisa.tasks.cache import FileCache
 from hisa.tasks.context import Context, Phase
 from hisa.tasks.download import expect_public
 from hisa.tasks.evaluator import evaluate, run_step
+from hisa.tasks.judge import judged_by
 from hisa.tasks.metrics import Unreadable
 from hisa.tasks.needs import expect_apps
 from hisa.tasks.problems import problems, urls
@@ -101,16 +102,19 @@ class TaskScorer:
         """See `hisa.protocols.Scorer`."""
         if task.check is None:
             return Scoring("no_check", detail="the task has no check")
+        by = ""
         with self._context(task, environment, "score") as context:
             try:
+                by = await asyncio.to_thread(judged_by, task)
                 if "func" in task.check:
                     value, why = await evaluate(context, status)
                 else:
                     value, why = await _own_checks(context, task.check)
             except (UsageError, CheckFailed, ModelFacingError, OSError) as error:
                 fix = getattr(error, "fix", "")
-                return Scoring("score_failed", detail=f"{error}{f'; try: {fix}' if fix else ''}")
-        return Scoring("score_failed" if value is None else "scored", value, why)
+                why = f"{error}{f'; try: {fix}' if fix else ''}"
+                return Scoring("score_failed", detail=why, judged_by=by)
+        return Scoring("score_failed" if value is None else "scored", value, why, by)
 
     @contextmanager
     def _context(self, task: Task, environment: Environment, phase: Phase) -> Iterator[Context]:

@@ -5,6 +5,7 @@ It costs one command, opens nothing, and never ends a run: what the machine cann
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import inspect
 import json
@@ -20,6 +21,7 @@ from hisa.events import Emit, Fingerprinted, StartFile
 from hisa.patience import patience
 from hisa.protocols import Environment, ExitStatus, Scorer, Scoring, Task
 from hisa.tasks import inventory
+from hisa.tasks.judge import judged_by
 
 __all__ = ["FingerprintingScorer", "MadeOf", "named_paths", "take"]
 
@@ -76,6 +78,8 @@ async def take(task: Task, environment: Environment) -> Fingerprinted:
     """The fingerprint of a machine that a task was set up on."""
     started = time.monotonic()
     versions = {"hisa": __version__}
+    if judge := await asyncio.to_thread(judged_by, task):
+        versions["judge"] = judge
     if isinstance(environment, MadeOf):
         versions |= environment.made_of
     known: dict[str, Any] = {"environment": _kind(environment)}

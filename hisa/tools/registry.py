@@ -87,9 +87,9 @@ class ToolRegistry:
         self, call: GroundedCall, observation: Observation, environment: Environment
     ) -> Outcome:
         """Do it; see `hisa.protocols.Toolbox.execute`."""
-        started = time.monotonic()
+        began, started = time.time(), time.monotonic()
         outcome = await self._attempt(ToolContext(call, observation, environment))
-        outcome = replace(outcome, seconds=time.monotonic() - started)
+        outcome = replace(outcome, seconds=time.monotonic() - started, began=began)
         self._emit(
             Acted(
                 tool=call.call.tool,

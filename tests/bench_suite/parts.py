@@ -10,11 +10,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from hisa.config import Settings
-from hisa.environments.fake import FakeEnvironment
 from hisa.environments.transport.base import Unanswered
 from hisa.geometry import Size
 from hisa.observation import DEFAULT_IMAGE_LIMIT, Observation
 from hisa.protocols import Environment, Task
+from hisa.testing.form import FakeEnvironment
 
 
 class _Paced(FakeEnvironment):

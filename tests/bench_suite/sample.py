@@ -101,6 +101,7 @@ def fill(
     status: str,
     score: float | None,
     begin: Sequence[Begin] = (),
+    judged_by: str = "",
 ) -> None:
     """Write an attempt that ended."""
     number = ledger.next_try(slot)
@@ -109,7 +110,9 @@ def fill(
     run = write_run(ledger.runs, slot, steps=steps, status=status, score=score, begin=begin)
     ledger.write(AttemptRunning.model_validate({**key, "run": run}))
     ended = {"run": run, "status": status, "score": score, "steps": steps, "message": "said so"}
-    ledger.write(AttemptFinished.model_validate({**key, **ended}))
+    if score is None and status == "succeeded":
+        ended["score_state"] = "no_check"
+    ledger.write(AttemptFinished.model_validate({**key, **ended, "judged_by": judged_by}))
 
 
 def lose(ledger: AttemptLedger, slot: Slot) -> None:

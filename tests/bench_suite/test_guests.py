@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from hisa.environments.stock_guest import Fault, StockGuest
 from hisa.events import Failed, Noted
 from hisa.runs.read import Run, list_runs, load_run, read_manifest
+from hisa.testing.stock_guest import GuestFault, StockGuest
 from tests.bench_suite.forms import write_task
 from tests.cli.command import ROOT, Command
 from tests.environments.stock import REVERT
@@ -40,19 +40,19 @@ def run_form(folder: Path, guest: StockGuest, *, code: int = 0, **more: Any) -> 
 
 
 def test_a_look_that_fails_is_repeated_and_the_run_succeeds(tmp_path: Path) -> None:
-    faults: dict[str, list[Fault | None]] = {
+    faults: dict[str, list[GuestFault | None]] = {
         "/screenshot": [
             None,
             None,
             None,
             None,
-            Fault("cut_off"),
-            Fault("html"),
+            GuestFault("cut_off"),
+            GuestFault("html"),
             None,
-            Fault("reset"),
+            GuestFault("reset"),
         ],
-        "/accessibility": [None, Fault("after"), None, Fault("wrong_json")],
-        "/file": [Fault("after"), Fault("html")],
+        "/accessibility": [None, GuestFault("after"), None, GuestFault("wrong_json")],
+        "/file": [GuestFault("after"), GuestFault("html")],
     }
     with StockGuest(faults) as guest:
         result, run = run_form(tmp_path, guest)
@@ -67,7 +67,7 @@ def test_a_look_that_fails_is_repeated_and_the_run_succeeds(tmp_path: Path) -> N
 def test_an_act_whose_answer_is_lost_ends_the_run_and_scores_nothing(
     tmp_path: Path, kind: Any
 ) -> None:
-    with StockGuest({"act": [Fault(kind)]}) as guest:
+    with StockGuest({"act": [GuestFault(kind)]}) as guest:
         result, run = run_form(tmp_path, guest, code=3)
         acted = guest.desktop.form.acted
         assert [action.kind for action in acted] == ["click"]
@@ -88,7 +88,7 @@ def test_a_machine_that_is_not_reverted_is_noted_and_is_somebodys(tmp_path: Path
 
 
 def test_resuming_reverts_and_does_again_what_was_done(tmp_path: Path) -> None:
-    with StockGuest({"act": [None, Fault("reset", stays=True)]}) as guest:
+    with StockGuest({"act": [None, GuestFault("reset", stays=True)]}) as guest:
         result, _ = run_form(tmp_path, guest, code=3)
         assert result["steps"] >= 1
         gone_on = hisa(tmp_path).json("runs", "resume", result["run"])
@@ -101,8 +101,8 @@ def test_two_workers_on_two_guests_that_break(tmp_path: Path) -> None:
     for name in names:
         write_task(tmp_path / "tasks", name)
     good = [None] * 6
-    one = StockGuest({"/execute": [*good, Fault("after", stays=True)]})
-    web = Fault("html", stays=True)
+    one = StockGuest({"/execute": [*good, GuestFault("after", stays=True)]})
+    web = GuestFault("html", stays=True)
     other = StockGuest({"/screenshot": [*good, web], "/file": [web]})
     out = tmp_path / "bench"
     with one, other:

@@ -15,6 +15,7 @@ from hisa.bench.plots import Bar, Series, bars, curves, ticks
 from hisa.bench.records import Slot
 from hisa.bench.report import Report, build_report
 from hisa.bench.stats import wilson
+from hisa.bench.tables import tables
 from tests.bench_suite.sample import build, fill, plan
 
 HOSTILE = "</style></title><script>document.title='owned'</script>|`x`[a](b) {{ 7*7 }}"
@@ -121,6 +122,18 @@ def test_broken_and_lost_attempts_are_in_no_rate(report: Report) -> None:
     assert report.sums["lost"] == 2
     assert all(row.task != "task-05" for row in report.tasks)
     assert {t.task for t in report.troubles} == {"task-05", "task-06"}
+
+
+def test_who_judged_is_shown(tmp_path: Path) -> None:
+    book = AttemptLedger(tmp_path, plan(tasks=3))
+    for task, judge in (("task-00", "OSWorld's own"), ("task-01", "ours"), ("task-02", "ours")):
+        slot = Slot("full", task, 1)
+        fill(book, slot, steps=2, status="succeeded", score=1.0, judged_by=judge)
+    book.close()
+    report = build_report(tmp_path)
+    assert report.judges == {"OSWorld's own": 1, "ours": 2}
+    (table,) = [table for table in tables(report) if table.title == "Judged by"]
+    assert table.rows == (("OSWorld's own", "1"), ("ours", "2"))
 
 
 def test_three_files_are_written_and_say_the_same(report: Report, tmp_path: Path) -> None:

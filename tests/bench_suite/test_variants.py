@@ -11,9 +11,9 @@ from hisa.config import Settings, load
 from hisa.environments.open import open_environment
 from hisa.errors import UsageError
 from hisa.geometry import Size
-from hisa.models.fakes import FunctionModel
 from hisa.protocols import ImagePart, ModelRequest, Outcome
 from hisa.state.manager import HierarchicalState, build_state
+from hisa.testing.scripted import FunctionModel
 from hisa.wiring import image_limit
 from tests.state.scene import IMAGE, TASK, click, look, tool
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hisa.models.canned import never_terminate
-from hisa.models.faulty import Fault, Received
+from hisa.testing.model_server import Fault, Received
+from hisa.testing.never_ending import never_terminate
 
 ROOT = Path(__file__).parent.parent.parent
 Answer = Callable[[Received], str | Fault]

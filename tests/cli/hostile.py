@@ -12,9 +12,9 @@ from pathlib import Path
 
 import yaml
 
-from hisa.environments.stock_guest import StockGuest
-from hisa.models.faulty import FakeServer, Received
 from hisa.protocols import CommandResult
+from hisa.testing.model_server import FakeServer, Received
+from hisa.testing.stock_guest import StockGuest
 from tests.cli.command import ROOT, Command
 from tests.environments.stock import REVERT
 

@@ -9,11 +9,11 @@ import pytest
 from hisa.cli.ask import read_answer, shown
 from hisa.config import load
 from hisa.environments.confirm import Answer, Ask, Question
-from hisa.environments.fake import FakeEnvironment
 from hisa.errors import UsageError
 from hisa.events import Acted, Confirmed, Event
 from hisa.protocols import Environment, Task
 from hisa.runs.log import RunLog
+from hisa.testing.form import FakeEnvironment
 from hisa.wiring import Workshop, open_agent
 
 

@@ -18,8 +18,8 @@ from hisa.events import (
     PlanRejected,
     RunResumed,
 )
-from hisa.models.faulty import FakeServer, Fault, Line, Received
 from hisa.runs.read import Run, load_run
+from hisa.testing.model_server import FakeServer, Fault, Line, Received
 from tests.cli.command import Command, endless
 
 pytestmark = pytest.mark.desktop

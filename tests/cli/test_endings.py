@@ -18,17 +18,17 @@ from rich.console import Console
 from hisa.cli.desktop import Desk
 from hisa.cli.episode import Answer, at_desk
 from hisa.cli.progress import Progress
-from hisa.environments import stock_guest
-from hisa.environments.fake import FakeEnvironment
-from hisa.environments.stock_guest import StockGuest
 from hisa.errors import ConfigError, EnvironmentFailed, ModelUnavailable
 from hisa.events import Failed, Planned, RunFinished
-from hisa.models.faulty import FakeServer, Fault, Line, Received
 from hisa.observation import Observation
 from hisa.runs.log import RunLog
 from hisa.runs.read import Run, list_runs, load_run
 from hisa.runs.resume import resume_point
 from hisa.tasks.files import load_task
+from hisa.testing import stock_guest
+from hisa.testing.form import FakeEnvironment
+from hisa.testing.model_server import FakeServer, Fault, Line, Received
+from hisa.testing.stock_guest import StockGuest
 from hisa.wiring import Workshop, open_agent
 from tests.bench_suite.forms import settings, write_task
 from tests.bench_suite.test_guests import hisa, run_form
@@ -44,7 +44,7 @@ def said_in_order(text: str, *words: str) -> bool:
 
 
 def test_a_guest_that_dies_while_it_is_scored_is_a_broken_machine(tmp_path: Path) -> None:
-    with StockGuest({"/file": [stock_guest.Fault("reset", stays=True)]}) as guest:
+    with StockGuest({"/file": [stock_guest.GuestFault("reset", stays=True)]}) as guest:
         result, run = run_form(tmp_path, guest, code=3)
     assert (result["status"], result["score"]) == ("environment_error", None)
     assert (result["score_state"], result["success"]) == ("unscored", False)
@@ -56,7 +56,7 @@ def test_a_guest_that_dies_while_it_is_scored_is_a_broken_machine(tmp_path: Path
 def test_a_run_that_ended_and_was_not_scored_is_only_scored_when_it_goes_on(
     tmp_path: Path,
 ) -> None:
-    faults = {"/file": [stock_guest.Fault("reset", stays=True)]}
+    faults = {"/file": [stock_guest.GuestFault("reset", stays=True)]}
     with StockGuest(faults) as guest:
         _, run = run_form(tmp_path, guest, code=3)
         guest._faults.clear()

@@ -76,7 +76,7 @@ async def test_what_is_clicked_in_a_spreadsheet_is_what_was_meant(
 
     add = only(seen, "push button", name="Add")
     # The button wants a press that lasts, and repeats itself while it does.
-    await calc.act([MouseDown(add.box.centre), Sleep(0.1), MouseUp()])
+    await calc.act([MouseDown(add.box.centre), Sleep(patience(0.1)), MouseUp()])
     seen = await seen_when(calc, lambda seen: len(_of(seen, "page tab")) > 1)
     assert [tab.name for tab in _of(seen, "page tab")][:2] == ["Sheet1", "Sheet2"]
     await calc.act([Click(_of(seen, "page tab")[0].box.centre)])

@@ -16,10 +16,10 @@ from hisa.actions import Write
 from hisa.config import EnvironmentSettings, RemoteSettings
 from hisa.environments.provider import Lease, carry_out, check_command, read_addresses
 from hisa.environments.remote import RemoteEnvironment
-from hisa.environments.stock_desktop import Reply
-from hisa.environments.stock_guest import Fault, StockGuest
 from hisa.errors import ConfigError, EnvironmentFailed, UsageError
 from hisa.observation import Screenshot
+from hisa.testing.stock_desktop import Reply
+from hisa.testing.stock_guest import GuestFault, StockGuest
 from tests.environments.stock import REVERT
 
 pytestmark = pytest.mark.usefixtures("own_cache")
@@ -142,7 +142,7 @@ async def test_a_revert_costs_nothing_where_nothing_was_done() -> None:
 
 async def test_a_machine_that_hangs_is_back_after_a_reset() -> None:
     provider = RemoteSettings(revert=REVERT)
-    with StockGuest({"/execute": [None, Fault("reset", stays=True)]}) as guest:
+    with StockGuest({"/execute": [None, GuestFault("reset", stays=True)]}) as guest:
         async with RemoteEnvironment(guest.url, provider) as environment:
             await environment.observe()
             with pytest.raises(EnvironmentFailed):
@@ -155,10 +155,10 @@ async def test_a_machine_that_hangs_is_back_after_a_reset() -> None:
 async def test_it_is_used_once_its_desktop_is_drawn() -> None:
     """Booting: nobody, an error page, a black screen, half of the desktop, the desktop."""
     picture = Image.new("RGB", (1280, 720))
-    black = Fault("answer", Reply(Screenshot(picture).png, "image/png"))
+    black = GuestFault("answer", Reply(Screenshot(picture).png, "image/png"))
     picture = Image.effect_noise((1280, 720), 50).convert("RGB")
-    half = Fault("answer", Reply(Screenshot(picture).png, "image/png"))
-    script = [Fault("reset"), Fault("html"), black, black, half]
+    half = GuestFault("answer", Reply(Screenshot(picture).png, "image/png"))
+    script = [GuestFault("reset"), GuestFault("html"), black, black, half]
     with StockGuest({"/screenshot": script}) as guest:
         async with RemoteEnvironment(guest.url, RemoteSettings(revert=REVERT)):
             assert guest.asked[:7] == ["/screenshot"] * 7
@@ -166,7 +166,7 @@ async def test_it_is_used_once_its_desktop_is_drawn() -> None:
 
 async def test_a_machine_that_never_comes_up_is_told_with_the_reason() -> None:
     provider = RemoteSettings(revert=REVERT, ready_seconds=1.0)
-    with StockGuest({"/screenshot": [Fault("html", stays=True)]}) as guest:
+    with StockGuest({"/screenshot": [GuestFault("html", stays=True)]}) as guest:
         with pytest.raises(EnvironmentFailed, match=r"not ready after 1 s: HTTP 200, text/html"):
             await RemoteEnvironment(guest.url, provider).__aenter__()
         (await Lease.take(read_addresses(guest.url))).release()
@@ -225,7 +225,7 @@ async def test_what_answers_is_told() -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         silent = f"http://127.0.0.1:{nobody.getsockname()[1]}"
-        web = StockGuest({"/platform": [Fault("html")] * 9})
+        web = StockGuest({"/platform": [GuestFault("html")] * 9})
         with StockGuest() as guest, web:
             every = ",".join([guest.url, web.url, silent])
             found, page, none = await RemoteEnvironment(every).probe()

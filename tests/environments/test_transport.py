@@ -11,13 +11,13 @@ import pytest
 
 from hisa.actions import Move, Press, Write
 from hisa.environments.remote import RemoteEnvironment
-from hisa.environments.stock_desktop import Reply
-from hisa.environments.stock_guest import Fault, StockGuest
 from hisa.environments.transport import Guest, HisaTransport, StockTransport, connect
 from hisa.environments.transport.tree import parse_tree
 from hisa.errors import ActionRefused, EnvironmentFailed
 from hisa.geometry import Box, Point, Size
 from hisa.observation import Screenshot
+from hisa.testing.stock_desktop import Reply
+from hisa.testing.stock_guest import GuestFault, StockGuest
 
 JSON, PNG = "application/json", "image/png"
 OSWORLD = "https://accessibility.ubuntu.example.org/ns"
@@ -33,10 +33,10 @@ def scripted(answers: Mapping[str, Sequence[Answer]]) -> StockGuest:
     )
 
 
-def _fault(answer: Answer) -> Fault:
+def _fault(answer: Answer) -> GuestFault:
     """Status 0: no answer."""
     status, kind, body = answer
-    return Fault("answer", Reply(body, kind, status)) if status else Fault("reset")
+    return GuestFault("answer", Reply(body, kind, status)) if status else GuestFault("reset")
 
 
 def _png() -> bytes:

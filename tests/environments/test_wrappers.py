@@ -7,13 +7,13 @@ import pytest
 from hisa.actions import Click, Move, Write
 from hisa.config import EnvironmentSettings
 from hisa.environments.confirm import Answer, ConfirmedEnvironment, Question
-from hisa.environments.fake import FakeEnvironment
 from hisa.environments.open import open_environment
-from hisa.environments.probe import probe
+from hisa.environments.runtime.probe import probe
 from hisa.errors import ActionRefused, UsageError
 from hisa.events import Confirmed, Event
 from hisa.geometry import Point
 from hisa.protocols import CommandResult
+from hisa.testing.form import FakeEnvironment
 
 
 class Person:

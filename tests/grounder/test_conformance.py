@@ -14,9 +14,9 @@ from hisa.geometry import Box, Size
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import GTA1Format
 from hisa.grounder.vision import VisionGrounder
-from hisa.models.fakes import FunctionModel
 from hisa.observation import Observation
 from hisa.protocols import Grounder, ModelRequest, ToolCall
+from hisa.testing.scripted import FunctionModel
 
 from .scenes import call, element, scene
 

@@ -10,17 +10,17 @@ import pytest
 
 from hisa.actions import Click
 from hisa.config import load
-from hisa.environments.fake import FakeEnvironment
 from hisa.errors import NotFound
 from hisa.events import Abstracted, ElementsRead, Event, Observed
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.reading import ElementsReader, ReadingGrounder
-from hisa.models.fakes import ScriptedModel
 from hisa.observation import Observation
 from hisa.planner.planner import GlobalPlanner
 from hisa.protocols import Environment, GroundedCall, Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
+from hisa.testing.form import FakeEnvironment
+from hisa.testing.scripted import ScriptedModel
 from hisa.wiring import Workshop, open_agent
 from tests.bench import Bench, click, done, say
 

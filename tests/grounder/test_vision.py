@@ -15,8 +15,8 @@ from hisa.grounder.formats import (
     smart_resize,
 )
 from hisa.grounder.vision import VisionGrounder
-from hisa.models.fakes import ScriptedModel
 from hisa.observation import Observation, Screenshot
+from hisa.testing.scripted import ScriptedModel
 
 from .scenes import call, scene
 

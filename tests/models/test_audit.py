@@ -6,9 +6,9 @@ from PIL import Image
 
 from hisa.events import Event, ModelAsked
 from hisa.models.audit import AuditedModel
-from hisa.models.fakes import FunctionModel
 from hisa.observation import Screenshot
 from hisa.protocols import ImagePart, Message, ModelRequest, TextPart
+from hisa.testing.scripted import FunctionModel
 
 
 async def test_requests_are_logged_first_and_repeated_turns_only_once() -> None:

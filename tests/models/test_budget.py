@@ -6,12 +6,12 @@ import pytest
 
 from hisa.errors import BudgetExceeded
 from hisa.models.budget import Budget, BudgetedModel
-from hisa.models.fakes import FunctionModel, ScriptedModel
 from hisa.models.families import BUILT_IN, REFERENCE
 from hisa.models.ledger import Ledger
 from hisa.models.profiles import Profile, find
 from hisa.models.tokens import estimate_input
 from hisa.protocols import ModelReply, ModelRequest
+from hisa.testing.scripted import FunctionModel, ScriptedModel
 from tests.models.support import Clock, ask, picture, spent
 
 _PRICED = find("gpt-5")

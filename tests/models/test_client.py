@@ -11,11 +11,11 @@ import pytest
 from hisa.config import ModelSettings
 from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import Endpoint
-from hisa.models.faulty import FakeServer, Fault, FaultKind, Received
 from hisa.models.profiles import find
 from hisa.models.retry import FailureKind, TryFailed
 from hisa.models.tokens import estimate_input, estimate_tokens
 from hisa.protocols import ModelReply, ModelRequest, Usage
+from hisa.testing.model_server import FakeServer, Fault, FaultKind, Received
 from tests.models.support import SCHEMA, ask, client, picture
 
 

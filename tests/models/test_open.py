@@ -10,10 +10,12 @@ from hisa.config import Settings
 from hisa.errors import BudgetExceeded, ConfigError, ModelUnavailable
 from hisa.events import Noted
 from hisa.models.budget import Budget
-from hisa.models.faulty import FakeServer, Fault
 from hisa.models.ledger import Ledger
 from hisa.models.open import OFFLINE_NAME, Models, open_models
-from hisa.protocols import ModelReply, Usage
+from hisa.offline.serve import http_client
+from hisa.protocols import Model, ModelReply, Role, Usage
+from hisa.testing.model_server import FakeServer, Fault
+from hisa.testing.scripted import FunctionModel
 from tests.models.support import Clock, Events, Waits, ask
 
 
@@ -35,6 +37,7 @@ def _open(
         events or Events(),
         budget or Budget(),
         ledger or Ledger(),
+        offline=http_client,
         environ={"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "key-of-the-house"},
         sleep=waits or Waits(),
     )
@@ -82,6 +85,36 @@ async def test_the_offline_planner_with_a_grounder_of_its_own() -> None:
     async with _open(settings) as models:
         assert set(models) == {"planner", "state", "grounder"}
         assert models.profiles["grounder"].name == "gta1"
+
+
+async def test_own_models_take_the_place_of_those_in_the_settings_and_are_counted() -> None:
+    events, ledger = Events(), Ledger()
+    settings = _settings(
+        planner={"model": "gpt-5", "base_url": "http://127.0.0.1:1/v1"},
+        grounder={"model": "gta1-7b", "base_url": "http://127.0.0.1:1/v1"},
+    )
+    own: dict[Role, Model] = {"planner": FunctionModel(lambda request: request.role)}
+    opened = open_models(
+        settings, events, Budget(), ledger, offline=http_client, own=own, environ={}
+    )
+    async with opened as models:
+        assert {role: model.name for role, model in models.items()} == {
+            "planner": "function",
+            "state": "function",
+            "grounder": "gta1-7b",
+        }
+        assert (await models["state"].complete(ask(role="state"))).text == "state"
+    assert [call.role for call in events.calls] == ["state"]
+    assert ledger.total.calls == 1
+
+
+async def test_an_own_model_is_kept_to_the_budget() -> None:
+    own: dict[Role, Model] = {"planner": FunctionModel(lambda _: "never asked")}
+    async with open_models(
+        Settings(), Events(), Budget(tokens=1), Ledger(), offline=http_client, own=own
+    ) as models:
+        with pytest.raises(BudgetExceeded):
+            await models["planner"].complete(ask())
 
 
 async def test_every_try_is_in_the_ledger_and_checked_against_the_budget() -> None:
@@ -165,7 +198,14 @@ def test_what_cannot_work_is_said_at_once(planner: dict[str, Any], message: str)
 
 def test_a_public_server_without_a_key() -> None:
     with pytest.raises(ModelUnavailable, match="OPENAI_API_KEY"):
-        open_models(_settings(planner={"model": "gpt-5"}), Events(), Budget(), Ledger(), environ={})
+        open_models(
+            _settings(planner={"model": "gpt-5"}),
+            Events(),
+            Budget(),
+            Ledger(),
+            offline=http_client,
+            environ={},
+        )
 
 
 async def test_dollars_without_a_price_are_told_once_and_run() -> None:

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hisa.errors import BudgetExceeded, ModelUnavailable
-from hisa.models.fakes import ScriptedModel
-from hisa.models.faulty import FakeServer, Fault
 from hisa.models.retry import RetryingModel, TryFailed, retry_after
 from hisa.protocols import ModelReply
+from hisa.testing.model_server import FakeServer, Fault
+from hisa.testing.scripted import ScriptedModel
 from tests.models.support import Events, Waits, ask, client, retrying
 
 _FAULTS = [

@@ -14,9 +14,9 @@ from click.testing import CliRunner, Result
 from hisa.cli.patterns import patterns
 from hisa.config import Settings, load
 from hisa.errors import ConfigError, StoreError, UsageError
-from hisa.patterns.embedders.fake import WordEmbedder
 from hisa.patterns.embedders.minilm import MiniLM
 from hisa.patterns.stores.edge import EdgeStore
+from hisa.testing.word_embedder import WordEmbedder
 from tests.patterns.conformance import pattern
 
 

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from hisa.errors import StoreError
-from hisa.patterns.embedders.fake import WordEmbedder
 from hisa.patterns.stores.edge import EdgeStore
 from hisa.patterns.stores.filelock import folder_lock
 from hisa.patterns.stores.journal import Journal
 from hisa.patterns.transfer import repair
+from hisa.testing.word_embedder import WordEmbedder
 from tests.patterns.conformance import at, pattern
 
 WORDS = WordEmbedder("words", 4)
@@ -27,7 +27,7 @@ WORDS = WordEmbedder("words", 4)
 WRITER = """
 import sys
 from pathlib import Path
-from hisa.patterns.embedders.fake import WordEmbedder
+from hisa.testing.word_embedder import WordEmbedder
 from hisa.patterns.stores.edge import EdgeStore
 from tests.patterns.conformance import at, pattern
 folder, name, count = sys.argv[1:]

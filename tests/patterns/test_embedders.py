@@ -19,10 +19,10 @@ import pytest
 from hisa.errors import ConfigError, ModelUnavailable, StoreError
 from hisa.patterns.embedders import open_embedder
 from hisa.patterns.embedders.bge_m3 import BgeM3
-from hisa.patterns.embedders.fake import WordEmbedder
 from hisa.patterns.embedders.minilm import MiniLM
 from hisa.patterns.embedders.openai_endpoint import OpenAIEndpoint
 from hisa.patterns.vectors import cosine
+from hisa.testing.word_embedder import WordEmbedder
 
 REFERENCE = Path(__file__).with_name("minilm_reference.json")
 

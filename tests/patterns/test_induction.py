@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hisa.errors import InvalidReply
-from hisa.models.fakes import ScriptedModel
 from hisa.models.tokens import estimate_tokens
 from hisa.patterns.excerpt import excerpt
 from hisa.patterns.induction import induce
 from hisa.patterns.text import LESSON_CHARS
 from hisa.prompts import render
 from hisa.protocols import Message, Pattern, Task, TextPart
+from hisa.testing.scripted import ScriptedModel
 
 TASK = Task("t", "Sort the list", domain="calc")
 LINES = (

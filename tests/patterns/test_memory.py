@@ -12,15 +12,15 @@ import pytest
 from hisa.config import Settings, load
 from hisa.errors import ModelUnavailable
 from hisa.events import Event, Failed, Guidance, Induced
-from hisa.models.fakes import FunctionModel, ScriptedModel
 from hisa.models.tokens import estimate_tokens
 from hisa.patterns.dedup import remember
-from hisa.patterns.embedders.fake import WordEmbedder
 from hisa.patterns.memory import PatternMemory
 from hisa.patterns.open import open_memory
 from hisa.patterns.sops import Sop
 from hisa.patterns.stores.edge import EdgeStore
 from hisa.protocols import Embedder, Model, ModelRequest, Taken, Task
+from hisa.testing.scripted import FunctionModel, ScriptedModel
+from hisa.testing.word_embedder import WordEmbedder
 from tests.patterns.conformance import pattern
 
 LINES = ("Step 1: gui_action | Result: Succeeded.",)

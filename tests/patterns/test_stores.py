@@ -13,9 +13,9 @@ import pytest
 from qdrant_client import QdrantClient
 
 from hisa.errors import StoreError
-from hisa.patterns.embedders.fake import WordEmbedder
 from hisa.patterns.stores.edge import EdgeStore
 from hisa.patterns.stores.server import ServerStore
+from hisa.testing.word_embedder import WordEmbedder
 from tests.patterns.conformance import Open, StoreConformance
 
 LOCAL_MODE = "ignore:Payload indexes have no effect in the local Qdrant"

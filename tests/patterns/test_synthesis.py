@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hisa.models.fakes import ScriptedModel
 from hisa.models.tokens import estimate_tokens
 from hisa.patterns.synthesis import BULLETS, Told, bounded, synthesise
 from hisa.prompts import render
 from hisa.protocols import Message, ModelRequest, PatternHit, TextPart
+from hisa.testing.scripted import ScriptedModel
 from tests.patterns.conformance import pattern
 
 HITS = (

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from hisa.errors import ModelUnavailable, StoreError, UsageError
-from hisa.patterns.embedders.fake import WordEmbedder
 from hisa.patterns.stores.base import to_payload
 from hisa.patterns.stores.edge import EdgeStore
 from hisa.patterns.transfer import export_lines, import_patterns, reembed, write_atomically
+from hisa.testing.word_embedder import WordEmbedder
 from tests.patterns.conformance import pattern
 
 WORDS = WordEmbedder()

@@ -10,9 +10,9 @@ import pytest
 
 from hisa.errors import InvalidReply
 from hisa.events import PlanRejected
-from hisa.models.fakes import FunctionModel, ScriptedModel
 from hisa.planner.reply import parse_reply
 from hisa.protocols import ModelRequest
+from hisa.testing.scripted import FunctionModel, ScriptedModel
 from tests.bench import Bench, done, say
 
 BROKEN = ["\ud800", "\udfff", "\x00", "\x1b", "\u202e", "\u2066", "\x7f", "\ufeff"]

@@ -16,6 +16,7 @@ from hisa.events import (
     RunFinished,
     RunResumed,
     StepFinished,
+    event_adapter,
 )
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
@@ -117,6 +118,16 @@ def test_the_score_stands_where_the_end_does_not_repeat_it(tmp_path: Path) -> No
         log.emit(Evaluated(score=0.25))
         log.emit(RunFinished(exit_status="succeeded"))
     assert load_run(log.folder).score == 0.25
+
+
+def test_no_score_of_an_older_run_is_not_called_a_task_without_a_check(tmp_path: Path) -> None:
+    older = '{"type": "evaluated", "at": 1, "step": 0, "score": null, "detail": "no library"}'
+    event = event_adapter.validate_json(older)
+    assert isinstance(event, Evaluated)
+    assert (event.score_state, event.detail) == ("unscored", "no library")
+    with_score = event_adapter.validate_json(older.replace("null", "0.5"))
+    assert isinstance(with_score, Evaluated)
+    assert with_score.score_state == "scored"
 
 
 def test_unknown_and_damaged_lines_are_counted_and_passed_over(tmp_path: Path) -> None:

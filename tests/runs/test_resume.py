@@ -5,7 +5,6 @@ from typing import Any, Literal
 
 import pytest
 
-from hisa.environments.fake import FakeEnvironment
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.events import (
     Abstracted,
@@ -22,6 +21,7 @@ from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
 from hisa.runs.replay import replay
 from hisa.runs.resume import ResumePoint, resume_point, without_secrets
+from hisa.testing.form import FakeEnvironment
 from tests.runs.sample import TASK, build
 
 

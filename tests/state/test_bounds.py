@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hisa.errors import ModelUnavailable
-from hisa.models.fakes import ScriptedModel
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.state.bounds import ask_within, cut_at_sentence, cut_at_word
+from hisa.testing.scripted import ScriptedModel
 from tests.state.scene import request
 
 LONG = "One sentence stands here. " * 400

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from hisa.errors import BudgetExceeded
-from hisa.models.fakes import FunctionModel, ScriptedModel
 from hisa.models.tokens import estimate_tokens
 from hisa.protocols import ModelRequest
 from hisa.state.context import ContextRefiner
 from hisa.state.lines import history_line
+from hisa.testing.scripted import FunctionModel, ScriptedModel
 from tests.state.scene import TASK, click, section, tool
 
 LIMIT = 120

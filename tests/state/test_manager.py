@@ -17,7 +17,6 @@ from hisa.events import (
     RunResumed,
     event_adapter,
 )
-from hisa.models.fakes import FunctionModel, ScriptedModel
 from hisa.models.tokens import estimate_tokens
 from hisa.observation import Observation
 from hisa.protocols import (
@@ -35,6 +34,7 @@ from hisa.protocols import (
 )
 from hisa.state.manager import HierarchicalState, build_state
 from hisa.state.steps import AbstractedStep
+from hisa.testing.scripted import FunctionModel, ScriptedModel
 from tests.state.scene import TASK, click, events_of, look, tool
 
 SETTINGS = StateSettings()

@@ -8,7 +8,6 @@ import pytest
 
 from hisa.config import StateSettings
 from hisa.geometry import Box
-from hisa.models.fakes import FunctionModel, ScriptedModel
 from hisa.models.tokens import estimate_tokens
 from hisa.observation import Element, Observation, Window
 from hisa.prompts import render
@@ -19,6 +18,7 @@ from hisa.state.context import ContextRefiner
 from hisa.state.loops import LoopDetector, deed_key
 from hisa.state.roi import roi_pair
 from hisa.state.steps import StepAbstractor
+from hisa.testing.scripted import FunctionModel, ScriptedModel
 from hisa.text import excerpt
 from tests.state import test_verdicts as verdicts
 from tests.state.scene import TASK, click, element, look, request, tool

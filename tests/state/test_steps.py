@@ -6,11 +6,11 @@ import pytest
 
 from hisa.errors import ModelUnavailable
 from hisa.geometry import Box, Size
-from hisa.models.fakes import FunctionModel, ScriptedModel
 from hisa.models.tokens import estimate_tokens
 from hisa.observation import Observation
 from hisa.protocols import GroundedCall, ImagePart, ModelRequest, Outcome
 from hisa.state.steps import AbstractedStep, StepAbstractor
+from hisa.testing.scripted import FunctionModel, ScriptedModel
 from tests.state.scene import click, element, look, section, tool
 
 LIMIT = 160

@@ -11,10 +11,10 @@ from hisa.actions import parse
 from hisa.config import StateSettings
 from hisa.events import Abstracted, Event, event_adapter
 from hisa.geometry import Box, Point, Size
-from hisa.models.fakes import FunctionModel
 from hisa.observation import Element, Observation, Screenshot, Window
 from hisa.protocols import GroundedCall, Outcome, Place, ToolCall
 from hisa.state.manager import build_state
+from hisa.testing.scripted import FunctionModel
 from hisa.verdicts import VERDICT_WORDS, split_verdict
 from tests.state.scene import element
 

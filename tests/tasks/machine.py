@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hisa.environments.fake import FakeEnvironment
 from hisa.errors import EnvironmentFailed
 from hisa.geometry import Box
 from hisa.observation import Observation, Window
@@ -17,6 +16,7 @@ from hisa.tasks.benchmark import RawStep
 from hisa.tasks.cache import FileCache
 from hisa.tasks.context import Context, Phase
 from hisa.tasks.evaluator import run_step
+from hisa.testing.form import FakeEnvironment
 
 OK = CommandResult(0, "")
 _LOOKED_AT = ("stat ", "cat /tmp/.hisa-", "rm -f /tmp/.hisa-", "rm -rf /tmp/.hisa-")

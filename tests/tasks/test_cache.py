@@ -157,6 +157,13 @@ def test_an_allowed_address_allows_no_other(allowed: str) -> None:
         expect_public("http://127.0.0.1:8/a", [allowed])
 
 
+@pytest.mark.parametrize("climbs", ["/..", "/%2e%2e", "/.%2E", "\\..", "/x/../.."])
+def test_an_allowed_folder_is_not_climbed_out_of(climbs: str) -> None:
+    expect_public("http://127.0.0.1:8/to/a..b", ["http://127.0.0.1:8/to/"])
+    with pytest.raises(UsageError, match="not on the public internet"):
+        expect_public(f"http://127.0.0.1:8/to{climbs}/a", ["http://127.0.0.1:8/to"])
+
+
 async def test_a_private_address_is_refused_before_a_run(tmp_path: Path) -> None:
     expected = {"type": "cloud_file", "path": "http://169.254.169.254/latest", "dest": "a"}
     result = {"type": "vm_file", "path": "/home/user/a", "dest": "b"}

@@ -207,7 +207,9 @@ def verdicts(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Scores that metrics give, in order, whatever they are asked; filled by the test."""
     given: list[Any] = []
 
-    async def say(name: str, found: Any, wanted: Any, options: Any) -> tuple[float, str]:
+    async def say(
+        name: str, found: Any, wanted: Any, options: Any, *, benchmark: str
+    ) -> tuple[float, str]:
         asked.append((name, found, wanted, dict(options)))
         value = given.pop(0)
         if isinstance(value, Exception):
@@ -216,7 +218,7 @@ def verdicts(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     asked: list[Any] = []
     monkeypatch.setattr(evaluator, "judge", say)
-    monkeypatch.setattr(evaluator, "known", lambda name: True)
+    monkeypatch.setattr(evaluator, "chosen", lambda name, benchmark: None)
     given.append(asked)
     return given
 

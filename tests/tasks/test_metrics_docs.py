@@ -143,8 +143,6 @@ CASES: list[Case] = [
     ("compare_docx_files", odt("hello", "you"), odt("hello", "you"), {}, 1),
     ("compare_docx_files", odt("hello"), odt("hello", "you"), {}, 0),
     ("compare_docx_files", odt("hello"), document("hello"), {}, 0),
-    ("compare_init_lines", document("a", "b", "c"), document("a", "b"), {}, 1),
-    ("compare_init_lines", document("a", "x"), document("a", "b"), {}, 0),
     ("compare_docx_tables", document(change=table(" a ")), document(change=table("a")), {}, 1),
     ("compare_docx_tables", document(change=table("a")), document(change=table("b")), {}, 0),
     ("compare_docx_tables", document(), document(change=table("b")), {}, 0),
@@ -163,9 +161,6 @@ CASES: list[Case] = [
     ("compare_subscript_contains", document("2", change=run(subscript=True)),
      document("2", change=run(subscript=True)), {}, 1),
     ("compare_subscript_contains", document("2"), document("2", change=run(subscript=True)), {}, 0),
-    ("compare_insert_equation", document("a", change=equation),
-     document("a", change=equation), {}, 1),
-    ("compare_insert_equation", document("a"), document("a", change=equation), {}, 0),
     ("evaluate_strike_through_last_paragraph", document("a", "b", change=run(strike=True)),
      document("a", "b"), {}, 1),
     ("evaluate_strike_through_last_paragraph", document("a"), document("a"), {}, 0),
@@ -188,14 +183,9 @@ CASES: list[Case] = [
     ("has_page_numbers_in_footers", document(change=footer("Page")), None, {}, 0),
     ("is_first_line_centered", document("a", change=centered), None, {}, 1),
     ("is_first_line_centered", document("a"), None, {}, 0),
-    ("evaluate_conversion", document("abc", change=table("x")), None, {}, 1),
-    ("evaluate_conversion", document("abc", change=table("X")), None, {}, 0),
-    ("evaluate_spacing", document("a", "b", "c", change=spacing(1.0, 2.0, 1.5)), None, {}, 1),
-    ("evaluate_spacing", document("a", "b"), None, {}, 0),
     ("find_default_font", settings(FONT, "Standard", "Arial"), {"font_name": "Arial"}, {}, 1),
     ("find_default_font", settings(FONT, "Heading", "Arial"), {"font_name": "Arial"}, {}, 0),
     ("find_default_font", b"<cut", {"font_name": "Arial"}, {}, 0),
-    ("evaluate_spacing", b"no document", None, {}, 0),
 ]  # fmt: skip
 
 

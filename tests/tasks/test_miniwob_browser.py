@@ -13,12 +13,12 @@ import pytest_asyncio
 from hisa.actions import parse, to_space
 from hisa.environments.desktop import DesktopEnvironment
 from hisa.errors import EnvironmentFailed
-from hisa.models.fakes import FunctionModel
 from hisa.observation import Element
 from hisa.protocols import ModelRequest, Task
 from hisa.tasks.files import load_task
 from hisa.tasks.miniwob.episode import Known, known
 from hisa.tasks.scorer import TaskScorer
+from hisa.testing.scripted import FunctionModel
 from tests.bench import Bench, click, done
 from tests.tasks.pages import needs_pages
 

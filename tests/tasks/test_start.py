@@ -16,7 +16,6 @@ import pytest
 from hisa.config import Settings, load
 from hisa.environments.confirm import Answer, Question
 from hisa.environments.desktop import DesktopEnvironment
-from hisa.environments.fake import FakeEnvironment
 from hisa.events import Event, Fingerprinted, Observed, StartFile
 from hisa.protocols import CommandResult, Task
 from hisa.runs.log import RunLog
@@ -24,6 +23,7 @@ from hisa.runs.read import Run, load_run
 from hisa.runs.text import run_json, summary
 from hisa.tasks import inventory
 from hisa.tasks.start import named_paths, take
+from hisa.testing.form import FakeEnvironment
 from hisa.wiring import Workshop, open_agent
 from tests.tasks.machine import Machine
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from hisa.environments.fake import FakeEnvironment
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.protocols import CommandResult
 from hisa.tasks.domains import guess_domain
 from hisa.tasks.files import load_task, task_from_text
 from hisa.tasks.scorer import TaskScorer
+from hisa.testing.form import FakeEnvironment
 from tests.tasks.machine import Machine
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"

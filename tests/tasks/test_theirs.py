@@ -14,15 +14,20 @@ from typing import Any
 
 import pytest
 
+from hisa.bench.starts import Start, differences
+from hisa.endings import Scoring
 from hisa.errors import CheckFailed, UsageError
 from hisa.protocols import CommandResult, Task
+from hisa.runs.manifest import TaskRecord
 from hisa.tasks.apart import Exceeded
 from hisa.tasks.cache import FileCache
+from hisa.tasks.files import load_task
 from hisa.tasks.limits import THEIRS
 from hisa.tasks.metrics import BadRules, Unreadable
 from hisa.tasks.metrics.base import Score
 from hisa.tasks.problems import problems
 from hisa.tasks.scorer import TaskScorer
+from hisa.tasks.start import take
 from hisa.tasks.theirs import PACKAGE, installed, known, lacking, theirs
 from hisa.tasks.theirs import run as call
 from hisa.tasks.theirs.index import Theirs, as_text, caged
@@ -85,6 +90,10 @@ def lines(result, expected):
     count = lambda path: len(open(path).readlines())
     return float(count(result) / count(expected))
 def evaluates(result): return float(eval(result))
+def exact_match(result, rules): return 0.25
+def is_in_list(result, rules): return float(parts.size(result))
+def literal_match(result, expected): return float(os.no_such_function())
+def is_extension_installed(result, rules): os._exit(0)
 """
 TOOLS = """
 from also_nowhere import Canvas
@@ -267,8 +276,7 @@ async def test_a_task_is_scored_by_theirs_where_there_is_none_of_ours(tmp_path: 
 async def test_what_lacks_is_named_before_a_run_and_never_0(tmp_path: Path, other: Path) -> None:
     task = Task(id="t", instruction="x", check=check("late_lack"), folder=str(tmp_path))
     assert problems(task) == [
-        "metric late_lack is in OSWorld's package alone, which needs: "
-        f"{other} -m pip install cv2_of_nobody"
+        f"metric late_lack is in OSWorld's package alone: {other} -m pip install cv2_of_nobody"
     ]
     value, why = await score(tmp_path, check("late_lack"), "a")
     assert value is None
@@ -277,6 +285,86 @@ async def test_what_lacks_is_named_before_a_run_and_never_0(tmp_path: Path, othe
     value, why = await score(tmp_path, check("dance"), "a")
     assert value is None
     assert "no metric 'dance'" in why
+
+
+OSWORLD = Task(id="t", instruction="x", benchmark="osworld")
+
+
+async def scored(func: str, *, benchmark: str = "osworld") -> Scoring:
+    """What is said of "yes" where "yes" is wanted, of a metric that HiSA has too."""
+    task = replace(OSWORLD, check=check(func, {"expected": "yes"}), benchmark=benchmark)
+    machine = Machine({"say": CommandResult(0, "yes")})
+    return await TaskScorer(pause=at_once).score(task, machine, "succeeded")
+
+
+@pytest.mark.usefixtures("package")
+async def test_a_task_of_osworld_is_judged_by_its_own_metric_and_no_other_task_is() -> None:
+    found = await scored("exact_match")
+    assert found == Scoring(
+        "scored", 0.25, "exact_match: 0.25 by OSWorld's own exact_match", "OSWorld's own"
+    )
+    for benchmark in ("spider2v", ""):
+        found = await scored("exact_match", benchmark=benchmark)
+        assert (found.value, found.judged_by) == (1.0, "ours")
+
+
+@pytest.mark.usefixtures("package")
+async def test_ours_judges_where_theirs_lacks_a_library_and_says_so() -> None:
+    found = await scored("is_in_list")
+    assert (found.value, found.judged_by) == (1.0, "ours (OSWorld's own is_in_list lacks nowhere)")
+    found = await scored("compare_csv")
+    assert found.judged_by == "ours"  # that release has none of the name
+
+
+async def test_ours_judges_without_the_package_and_says_so(
+    bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HISA_OSWORLD_PYTHON", str(bare))
+    found = await scored("exact_match")
+    assert (found.value, found.judged_by) == (1.0, "ours (OSWorld's package is not installed)")
+
+
+@pytest.mark.usefixtures("package")
+@pytest.mark.parametrize("func", ["literal_match", "is_extension_installed"])
+async def test_a_metric_of_theirs_that_fails_is_no_score_and_never_ours(func: str) -> None:
+    found = await scored(func)
+    assert (found.state, found.value) == ("score_failed", None)
+    assert found.judged_by == "OSWorld's own"
+    assert "OSWorld's" in found.detail
+
+
+async def test_who_judges_is_part_of_the_fingerprint(
+    other: Path, bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = replace(OSWORLD, check=check("exact_match", {"expected": "yes"}))
+    starts = []
+    for python in (other, bare):
+        monkeypatch.setenv("HISA_OSWORLD_PYTHON", str(python))
+        starts.append(Start(Path(), await take(task, Machine({})), None))
+    assert differences(starts[0], starts[1], None) == [
+        "judge OSWorld's own -> ours (OSWorld's package is not installed)"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("place", "keys", "benchmark"),
+    [
+        ("examples/os/{0}.json", {}, "osworld"),
+        ("{0}.json", {"snapshot": "os", "proxy": False}, "osworld"),
+        ("examples/dbt/{0}/{0}.json", {}, "spider2v"),
+        ("{0}.json", {"action_number": 5}, "spider2v"),
+    ],
+)
+def test_a_task_file_says_whose_it_is_and_a_run_keeps_it(
+    tmp_path: Path, place: str, keys: dict[str, Any], benchmark: str
+) -> None:
+    path = tmp_path / place.format("a1")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    tree = {"id": "a1", "instruction": "Do it.", "evaluator": {"func": "infeasible"}, **keys}
+    path.write_text(json.dumps(tree))
+    task = load_task(path)
+    assert task.benchmark == benchmark
+    assert TaskRecord.of(task).task().benchmark == benchmark
 
 
 def test_without_the_package_the_command_installs_it_and_its_libraries(

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
-from hisa.models.fakes import ScriptedModel
 from hisa.protocols import CommandResult, Task
 from hisa.tasks.benchmark import from_json
 from hisa.tasks.cache import FileCache
 from hisa.tasks.needs import needed_apps
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.setup import started
+from hisa.testing.scripted import ScriptedModel
 from tests.bench import Bench
 from tests.tasks.host import Host
 from tests.tasks.machine import Machine, at_once, offline

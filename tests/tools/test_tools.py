@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from hisa.actions import parse
-from hisa.environments.fake import FakeEnvironment
 from hisa.errors import DeveloperError, InvalidReply
 from hisa.events import Acted, Event
 from hisa.protocols import CommandResult, GroundedCall, ToolCall
+from hisa.testing.form import FakeEnvironment
 from hisa.tools.base import Tool, ToolContext
 from hisa.tools.builtin import bash_execution, gui_action, infeasible, termination, wait
 from hisa.tools.registry import ToolRegistry, discover

@@ -10,13 +10,14 @@ import time
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .node import flatten
+from .bus import Bus, Limit, has_session_bus
+from .cells import Cells
+from .comings import Comings
+from .node import Node, flatten
 from .screen import Screen
-
-if TYPE_CHECKING:
-    from .node import Node
+from .tree import read_tree
 
 __all__ = ["ELEMENTS_SECONDS", "Access", "Reading", "Request"]
 
@@ -60,20 +61,20 @@ class Access:
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
+        self._asked, self._asking = os.pipe()
         self._queue: queue.SimpleQueue[tuple[Request, Future[Reading]]] = queue.SimpleQueue()
-        threading.Thread(target=self._serve, daemon=True).start()
+        threading.Thread(target=self._serve, args=(_Reader(screen),), daemon=True).start()
 
     @property
     def available(self) -> bool:
         """Whether there is a bus to ask."""
-        from .bus import has_session_bus
-
         return has_session_bus()
 
     def read(self, request: Request) -> Reading:
         """Returns what shows; an incomplete reading where the bus does not answer."""
         future: Future[Reading] = Future()
         self._queue.put((request, future))
+        os.write(self._asking, b"\0")
         try:
             return future.result(request.seconds + _GRACE_SECONDS)
         except FutureTimeout:
@@ -94,9 +95,11 @@ class Access:
         left, top, right, bottom = node.box
         return right > 0 and bottom > 0 and left < self._screen.width and top < self._screen.height
 
-    def _serve(self) -> None:
-        reader: _Reader | None = None
+    def _serve(self, first: _Reader) -> None:
+        reader: _Reader | None = first
         while True:
+            reader = self._idle(reader)
+            os.read(self._asked, 1)
             request, future = self._queue.get()
             if not future.set_running_or_notify_cancel():
                 continue
@@ -106,21 +109,45 @@ class Access:
             except Exception as error:  # noqa: BLE001 - the border of a thread: it goes on
                 sys.stderr.write(f"accessibility: {error}\n")
                 future.set_result(Reading())
+                if reader is not None:
+                    reader.close()
                 reader = None
+
+    def _idle(self, reader: _Reader | None) -> _Reader | None:
+        """Wait for a request; returns the reader, or None where it has to be made anew."""
+        if reader is None:
+            return None
+        try:
+            reader.watch(self._asked)
+        except Exception as error:  # noqa: BLE001 - the border of a thread: it goes on
+            sys.stderr.write(f"accessibility: {error}\n")
+            reader.close()
+            return None
+        return reader
 
 
 class _Reader:
-    """The connections that reading takes, all for one thread."""
+    """The connections that reading takes, all for one thread.
+
+    The one to the X server is opened at once, so that it is known how long no window has come or
+    gone when a reading is asked for; the one to the bus, which may not be up yet, when needed.
+    """
 
     def __init__(self, screen: Screen) -> None:
-        from .bus import Bus
-        from .cells import Cells
-        from .comings import Comings
-
         self._screen = screen
-        self._bus = Bus()
         self._comings = Comings(screen.name)
+        self._bus: Bus | None = None
         self._cells = Cells()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._comings.close()
+        if self._bus is not None:
+            self._bus.close()
+
+    def watch(self, asked: int) -> None:
+        """Note when windows come and go until something is asked for on that descriptor."""
+        self._comings.watch(asked)
 
     def read(self, request: Request) -> Reading:
         """Read while no window comes or goes; what is read while one does is read again.
@@ -128,9 +155,7 @@ class _Reader:
         Where the screen has changed meanwhile it is read once more, so that elements and the
         picture that is taken next are of one moment; a clip that plays never stands still.
         """
-        from .bus import Limit
-        from .tree import read_tree
-
+        bus = self._bus = self._bus or Bus()
         end = time.monotonic() + request.seconds
         last = Reading()
         while time.monotonic() < end:
@@ -139,7 +164,7 @@ class _Reader:
                 break
             limit = Limit(max(0.0, end - time.monotonic()), self._comings.since())
             frame = self._screen.grab()
-            windows = read_tree(self._bus, self._cells, frame, request.limit, limit)
+            windows = read_tree(bus, self._cells, frame, request.limit, limit)
             limit.check()
             if limit.moved:
                 last = Reading(windows)

@@ -1,4 +1,4 @@
-"""A connection to the accessibility bus that sends many calls at once and waits for all of them."""
+"""The accessibility bus: many calls are sent at once, and all of their answers awaited."""
 
 from __future__ import annotations
 
@@ -7,23 +7,32 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gi.repository import Gio, GLib
+from .dbus import Call, Connection, DBusError
 
-__all__ = ["Bus", "BusGone", "Call", "Limit", "has_session_bus"]
-
-Call = tuple[str, str, str, str, Any]
-"""Name on the bus, object path, interface, method, arguments (a GVariant or None)."""
+__all__ = ["Bus", "BusGone", "Limit", "has_session_bus"]
 
 _A11Y = "org.a11y.atspi"
 _REGISTRY = f"{_A11Y}.Registry"
+_ADDRESS = Call("org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus", "GetAddress")
+_ADDRESS_SECONDS = 5.0
 _MAX_IN_FLIGHT = 256
+_REFILL = 128
+"""Calls in flight at which more are sent: in one piece, and before an application runs dry."""
+
+
+def _session_bus() -> str:
+    """The address of the session bus; empty where none is known.
+
+    Asking for one without looking would start one and leave it behind.
+    """
+    address = os.environ.get("DBUS_SESSION_BUS_ADDRESS", "")
+    path = os.path.join(os.environ.get("XDG_RUNTIME_DIR", "/nonexistent"), "bus")
+    return address or (f"unix:path={path}" if os.path.exists(path) else "")
 
 
 def has_session_bus() -> bool:
-    """Whether one runs; asking for it without looking would start one and leave it behind."""
-    if os.environ.get("DBUS_SESSION_BUS_ADDRESS"):
-        return True
-    return os.path.exists(os.path.join(os.environ.get("XDG_RUNTIME_DIR", "/nonexistent"), "bus"))
+    """Whether there is one."""
+    return bool(_session_bus())
 
 
 class Limit:
@@ -59,72 +68,51 @@ class BusGone(Exception):
 
 
 class Bus:
-    """For one thread alone, which must be the one that made it.
+    """For one thread alone.
 
     Raises:
         BusGone: there is no accessibility bus.
     """
 
     def __init__(self) -> None:
-        self._context: Any = GLib.MainContext.new()
-        self._context.push_thread_default()
         try:
-            self._connection = self._connect()
-        except GLib.Error as error:
-            raise BusGone(error.message) from error
+            self._connection = Connection(_accessibility_bus())
+        except DBusError as error:
+            raise BusGone(str(error)) from error
 
-    def _connect(self) -> Any:
-        if not has_session_bus():
-            raise BusGone("there is no session bus")
-        session = Gio.bus_get_sync(Gio.BusType.SESSION, None)
-        where = ("org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus", "GetAddress")
-        answer = session.call_sync(*where, None, None, Gio.DBusCallFlags.NONE, 5000, None)
-        client = Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT
-        flags = client | Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION
-        return Gio.DBusConnection.new_for_address_sync(answer.unpack()[0], flags, None, None)
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
 
     def gather(self, calls: Sequence[Call], limit: Limit) -> list[Any]:
         """Returns the answers in the order of the calls.
 
         None stands where a call failed, as one to an object that has gone, and where time was up;
         the second is said in ``limit.ran_out``.
+
+        Raises:
+            BusGone: the connection has ended.
         """
-        answers: list[Any] = [None] * len(calls)
-        waiting: set[int] = set()
-        stop = Gio.Cancellable()
         limit.check()
-
-        def done(connection: Any, result: Any, index: int) -> None:
-            waiting.discard(index)
-            try:
-                answers[index] = connection.call_finish(result).unpack()
-            except GLib.Error as error:
-                limit.ran_out |= error.matches(Gio.io_error_quark(), Gio.IOErrorEnum.TIMED_OUT)
-
-        for index, (name, path, interface, method, arguments) in enumerate(calls):
-            while len(waiting) >= _MAX_IN_FLIGHT and limit.left > 0:
-                self._context.iteration(True)
-            left = int(1000 * limit.left)
-            if left <= 0:
-                limit.ran_out = True
-                break
-            waiting.add(index)
-            self._connection.call(
-                name,
-                path,
-                interface,
-                method,
-                arguments,
-                None,
-                Gio.DBusCallFlags.NONE,
-                left,
-                stop,
-                done,
-                index,
-            )
-        # Each call has its own time limit, so this ends.
-        while waiting:
-            self._context.iteration(True)
+        answers: list[Any] = [None] * len(calls)
+        waiting: dict[int, int] = {}
+        sent = 0
+        try:
+            while waiting or sent < len(calls):
+                if (left := limit.left) <= 0:
+                    limit.ran_out = True
+                    break
+                if len(waiting) <= _REFILL:
+                    more = range(sent, min(len(calls), sent + _MAX_IN_FLIGHT - len(waiting)))
+                    numbers = self._connection.send([calls[index] for index in more], left)
+                    waiting.update(zip(numbers, more, strict=True))
+                    sent = more.stop
+                for reply in self._connection.receive(left):
+                    index = waiting.pop(reply.number, None)
+                    if index is not None:  # else it comes too late, for an earlier reading
+                        answers[index] = reply.values
+        except DBusError as error:
+            raise BusGone(str(error)) from error
         return answers
 
     def applications(self, limit: Limit) -> list[tuple[str, str]]:
@@ -134,8 +122,24 @@ class Bus:
             BusGone: the registry does not answer.
         """
         root = "/org/a11y/atspi/accessible/root"
-        call: Call = (_REGISTRY, root, f"{_A11Y}.Accessible", "GetChildren", None)
+        call = Call(_REGISTRY, root, f"{_A11Y}.Accessible", "GetChildren")
         (answer,) = self.gather([call], limit)
         if answer is None:
             raise BusGone("the registry does not answer")
         return list(answer[0])
+
+
+def _accessibility_bus() -> str:
+    """The address that the session bus tells.
+
+    Raises:
+        DBusError: there is no session bus, or it does not tell.
+    """
+    session = _session_bus()
+    if not session:
+        raise DBusError("there is no session bus")
+    connection = Connection(session)
+    try:
+        return str(connection.ask(_ADDRESS, _ADDRESS_SECONDS)[0])
+    finally:
+        connection.close()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from gi.repository import GLib
 from PIL import Image, ImageChops
 
-from .bus import Bus, Call, Limit
+from .bus import Bus, Limit
+from .dbus import Call, arguments
 from .node import Box, Node
 from .roles import role_name, state_names
 from .screen import Frame
@@ -22,9 +22,9 @@ _MAX_CELLS = 3000
 _MAX_TEXT = 200
 _INSET = 4
 _NULL = "/org/a11y/atspi/null"
-_ON_SCREEN = GLib.Variant("(u)", (0,))
-_WHOLE = GLib.Variant("(ii)", (0, -1))
-_NAME = GLib.Variant("(ss)", (f"{_A11Y}.Accessible", "Name"))
+_ON_SCREEN = arguments("u", 0)
+_WHOLE = arguments("ii", 0, -1)
+_NAME = arguments("ss", f"{_A11Y}.Accessible", "Name")
 
 _Ref = tuple[str, str]
 _Spot = tuple[int, int]
@@ -117,14 +117,14 @@ def _unchanged(old: _Kept, now: _Kept) -> dict[_Spot, Node]:
 
 
 def _refs(bus: Bus, table: Node, spots: list[_Spot], limit: Limit) -> list[_Ref | None]:
-    calls = [table.call("Table", "GetAccessibleAt", GLib.Variant("(ii)", spot)) for spot in spots]
+    calls = [table.call("Table", "GetAccessibleAt", arguments("ii", *spot)) for spot in spots]
     answers = bus.gather(calls, limit)
     return [tuple(answer[0]) if answer and answer[0][1] != _NULL else None for answer in answers]
 
 
 def _boxes(bus: Bus, table: Node, spots: list[_Spot], limit: Limit) -> list[Box | None]:
     refs = [ref for ref in _refs(bus, table, spots, limit) if ref is not None]
-    calls: list[Call] = [(*ref, f"{_A11Y}.Component", "GetExtents", _ON_SCREEN) for ref in refs]
+    calls = [Call(*ref, f"{_A11Y}.Component", "GetExtents", _ON_SCREEN) for ref in refs]
     return [_clipped(answer, table) for answer in bus.gather(calls, limit)]
 
 
@@ -135,8 +135,7 @@ def _corners(bus: Bus, node: Node, limit: Limit) -> tuple[_Spot, _Spot] | None:
     left, top, right, bottom = _shifted(node.box, -node.moved[0], -node.moved[1])
     points = [(left + _INSET, top + _INSET), (right - _INSET, bottom - _INSET)]
     calls = [
-        node.call("Component", "GetAccessibleAtPoint", GLib.Variant("(iiu)", (x, y, 0)))
-        for x, y in points
+        node.call("Component", "GetAccessibleAtPoint", arguments("iiu", x, y, 0)) for x, y in points
     ]
     first, last = bus.gather(calls, limit)
     start = _position(bus, node, first, limit) or (0, 0)
@@ -151,18 +150,18 @@ def _corners(bus: Bus, node: Node, limit: Limit) -> tuple[_Spot, _Spot] | None:
 
 
 def _count(node: Node, what: str) -> Call:
-    arguments = GLib.Variant("(ss)", (f"{_A11Y}.Table", what))
-    return (node.name_on_bus, node.path, _PROPERTIES, "Get", arguments)
+    given = arguments("ss", f"{_A11Y}.Table", what)
+    return Call(node.name_on_bus, node.path, _PROPERTIES, "Get", given)
 
 
 def _position(bus: Bus, node: Node, answer: Any, limit: Limit) -> tuple[int, int] | None:
     if not answer or answer[0][1] == _NULL:
         return None
     name, path = answer[0]
-    (index,) = bus.gather([(name, path, f"{_A11Y}.Accessible", "GetIndexInParent", None)], limit)
+    (index,) = bus.gather([Call(name, path, f"{_A11Y}.Accessible", "GetIndexInParent")], limit)
     if not index or index[0] < 0:
         return None
-    number = GLib.Variant("(i)", (index[0],))
+    number = arguments("i", index[0])
     calls = [
         node.call("Table", "GetRowAtIndex", number),
         node.call("Table", "GetColumnAtIndex", number),
@@ -179,11 +178,11 @@ def _describe(bus: Bus, table: Node, spots: list[_Spot], limit: Limit) -> dict[_
     calls: list[Call] = []
     for _, ref in refs:
         calls += [
-            (*ref, f"{_A11Y}.Component", "GetExtents", _ON_SCREEN),
-            (*ref, f"{_A11Y}.Accessible", "GetState", None),
-            (*ref, f"{_A11Y}.Accessible", "GetRole", None),
-            (*ref, _PROPERTIES, "Get", _NAME),
-            (*ref, f"{_A11Y}.Text", "GetText", _WHOLE),
+            Call(*ref, f"{_A11Y}.Component", "GetExtents", _ON_SCREEN),
+            Call(*ref, f"{_A11Y}.Accessible", "GetState"),
+            Call(*ref, f"{_A11Y}.Accessible", "GetRole"),
+            Call(*ref, _PROPERTIES, "Get", _NAME),
+            Call(*ref, f"{_A11Y}.Text", "GetText", _WHOLE),
         ]
     answers = bus.gather(calls, limit)
     cells = {}
@@ -226,9 +225,9 @@ def _name_by_contents(bus: Bus, cells: list[Node], limit: Limit) -> None:
     owners: list[Node] = []
     asked: list[Call] = []
     for cell, answer in zip(cells, bus.gather(calls, limit), strict=True):
-        for child in answer[0][:4] if answer else []:
+        for name, path in answer[0][:4] if answer else []:
             owners.append(cell)
-            asked.append((*child, _PROPERTIES, "Get", _NAME))
+            asked.append(Call(name, path, _PROPERTIES, "Get", _NAME))
     for cell, answer in zip(owners, bus.gather(asked, limit), strict=True):
         said = str(answer[0]).strip() if answer else ""
         if said and said not in cell.name:

@@ -6,12 +6,15 @@ keep the table of their elements that holds on to objects that are gone (see `wa
 
 from __future__ import annotations
 
+import contextlib
+import select
 import time
 from collections.abc import Callable
 from typing import Any
 
 from Xlib import X
 from Xlib.display import Display
+from Xlib.error import ConnectionClosedError
 
 __all__ = ["Comings"]
 
@@ -32,6 +35,21 @@ class Comings:
         self._display.sync()
         self._last = time.monotonic()
         self.count = 0
+
+    def close(self) -> None:
+        """Close the connection, if it is not closed already."""
+        with contextlib.suppress(OSError, ConnectionClosedError):
+            self._display.close()
+
+    def watch(self, until: int) -> None:
+        """Note windows that come and go until there is something to read from that descriptor.
+
+        The server does not say when one came: it is told by when the event is read.
+        """
+        ready: list[int] = []
+        while until not in ready:
+            ready = select.select([self._display.fileno(), until], [], [])[0]
+            self.poll()
 
     def poll(self) -> int:
         """Returns how many windows have come or gone so far."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from .bus import Call
+from .dbus import NOTHING, Arguments, Call
 
 __all__ = ["Box", "Node", "flatten"]
 
@@ -52,9 +51,9 @@ class Node:
         """
         return "manages-descendants" in self.states and "Table" in self.interfaces
 
-    def call(self, interface: str, method: str, arguments: Any = None) -> Call:
+    def call(self, interface: str, method: str, given: Arguments = NOTHING) -> Call:
         """A call to it."""
-        return (self.name_on_bus, self.path, f"{_A11Y}.{interface}", method, arguments)
+        return Call(self.name_on_bus, self.path, f"{_A11Y}.{interface}", method, given)
 
     def to_json(self) -> dict[str, Any]:
         """As an element goes over the wire."""

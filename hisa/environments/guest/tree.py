@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from gi.repository import GLib
-
-from .bus import Bus, Call, Limit
+from .bus import Bus, Limit
 from .cells import Cells
+from .dbus import Call, arguments
 from .node import Node, flatten
 from .places import straighten
 from .roles import LABELLED_BY
@@ -17,8 +16,8 @@ __all__ = ["read_tree"]
 _A11Y = "org.a11y.atspi"
 _MAX_TEXT = 200
 _PROPERTIES = "org.freedesktop.DBus.Properties"
-_COUNT_OF_CHARACTERS = GLib.Variant("(ss)", (f"{_A11Y}.Text", "CharacterCount"))
-_NAME = GLib.Variant("(ss)", (f"{_A11Y}.Accessible", "Name"))
+_COUNT_OF_CHARACTERS = arguments("ss", f"{_A11Y}.Text", "CharacterCount")
+_NAME = arguments("ss", f"{_A11Y}.Accessible", "Name")
 _SILENT = frozenset({"push button", "label", "menu item", "menu", "tool bar", "scroll bar"})
 """Roles whose text only repeats their name."""
 _LABELLED_NAMES = """text|entry|password text|combo box|spin button|check box|radio button|
@@ -67,7 +66,8 @@ def _read(bus: Bus, windows: list[Node], limit: Limit) -> None:
 def _fill_texts(bus: Bus, nodes: list[Node], limit: Limit) -> None:
     """The first characters; some toolkits answer nothing where fewer are there than asked for."""
     counts = [
-        (node.name_on_bus, node.path, _PROPERTIES, "Get", _COUNT_OF_CHARACTERS) for node in nodes
+        Call(node.name_on_bus, node.path, _PROPERTIES, "Get", _COUNT_OF_CHARACTERS)
+        for node in nodes
     ]
     answers = bus.gather(counts, limit)
     filled = [
@@ -75,7 +75,7 @@ def _fill_texts(bus: Bus, nodes: list[Node], limit: Limit) -> None:
         for node, a in zip(nodes, answers, strict=True)
         if a and a[0] > 0
     ]
-    asked = [node.call("Text", "GetText", GLib.Variant("(ii)", (0, end))) for node, end in filled]
+    asked = [node.call("Text", "GetText", arguments("ii", 0, end)) for node, end in filled]
     for (node, _), answer in zip(filled, bus.gather(asked, limit), strict=True):
         node.text = str(answer[0])[:_MAX_TEXT] if answer else ""
 
@@ -90,7 +90,7 @@ def _fill_labels(bus: Bus, nodes: list[Node], limit: Limit) -> None:
             if kind == LABELLED_BY and targets:
                 owners.append(node)
                 name, path = targets[0]
-                calls.append((name, path, _PROPERTIES, "Get", _NAME))
+                calls.append(Call(name, path, _PROPERTIES, "Get", _NAME))
     for node, answer in zip(owners, bus.gather(calls, limit), strict=True):
         node.label = str(answer[0]).strip() if answer else ""
 

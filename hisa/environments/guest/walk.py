@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gi.repository import GLib
-
-from .bus import Bus, Call, Limit
+from .bus import Bus, Limit
+from .dbus import Call, arguments
 from .node import Node
 from .roles import role_name, state_names
 
@@ -21,8 +20,8 @@ _A11Y = "org.a11y.atspi"
 ROOT = "/org/a11y/atspi/accessible/root"
 _NULL = "/org/a11y/atspi/null"
 _PROPERTIES = "org.freedesktop.DBus.Properties"
-_ALL = GLib.Variant("(s)", (f"{_A11Y}.Accessible",))
-_ON_SCREEN = GLib.Variant("(u)", (0,))
+_ALL = arguments("s", f"{_A11Y}.Accessible")
+_ON_SCREEN = arguments("u", 0)
 _MAX_NODES, _MAX_CHILDREN, _MAX_DEPTH = 8000, 2000, 60
 """Largest tree; a page of a browser has some 3,000 nodes 40 deep. What is larger is cut, and the
 reading then says that it is not complete."""
@@ -104,7 +103,7 @@ def _described(bus: Bus, refs: list[_Ref], limit: Limit) -> list[Node | None]:
 
     Most children do not show, as the items of closed menus, and are asked for their state alone.
     """
-    asked: list[Call] = [(*ref, f"{_A11Y}.Accessible", "GetState", None) for ref in refs]
+    asked = [Call(*ref, f"{_A11Y}.Accessible", "GetState") for ref in refs]
     states = [
         frozenset(state_names(answer[0])) if answer else frozenset()
         for answer in bus.gather(asked, limit)
@@ -114,9 +113,9 @@ def _described(bus: Bus, refs: list[_Ref], limit: Limit) -> list[Node | None]:
     for index in shown:
         name, path = refs[index]
         methods = ("GetRole", "GetInterfaces")
-        calls += [(name, path, f"{_A11Y}.Accessible", method, None) for method in methods]
-        calls.append((name, path, _PROPERTIES, "GetAll", _ALL))
-        calls.append((name, path, f"{_A11Y}.Component", "GetExtents", _ON_SCREEN))
+        calls += [Call(name, path, f"{_A11Y}.Accessible", method) for method in methods]
+        calls.append(Call(name, path, _PROPERTIES, "GetAll", _ALL))
+        calls.append(Call(name, path, f"{_A11Y}.Component", "GetExtents", _ON_SCREEN))
     answers = bus.gather(calls, limit)
     nodes: list[Node | None] = [None] * len(refs)
     for number, index in enumerate(shown):
@@ -154,9 +153,8 @@ def box_of(answer: Any) -> tuple[int, int, int, int] | None:
 
 
 def _children(ref: _Ref) -> Call:
-    return (*ref, f"{_A11Y}.Accessible", "GetChildren", None)
+    return Call(*ref, f"{_A11Y}.Accessible", "GetChildren")
 
 
 def _property(name: str, path: str, what: str) -> Call:
-    arguments = GLib.Variant("(ss)", (f"{_A11Y}.Accessible", what))
-    return (name, path, _PROPERTIES, "Get", arguments)
+    return Call(name, path, _PROPERTIES, "Get", arguments("ss", f"{_A11Y}.Accessible", what))

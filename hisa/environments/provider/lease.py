@@ -7,7 +7,6 @@ of its last lease.
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import hashlib
 import os
 import time
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from hisa.environments.provider.address import Address
 from hisa.errors import EnvironmentFailed
+from hisa.storage import Lock
 
 __all__ = ["Lease"]
 
@@ -25,9 +25,9 @@ _PATIENCE_SECONDS, _POLL_SECONDS = 10.0, 0.2
 class Lease:
     """One of several guests, nobody else's until `release`."""
 
-    def __init__(self, address: Address, descriptor: int) -> None:
+    def __init__(self, address: Address, lock: Lock) -> None:
         self.address = address
-        self._descriptor = descriptor
+        self._lock = lock
 
     @classmethod
     async def take(cls, addresses: Sequence[Address]) -> Lease:
@@ -39,7 +39,9 @@ class Lease:
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while (lease := cls._free(addresses)) is None:
             if time.monotonic() >= deadline:
-                holders = ", ".join(f"{a.url} by process {_holder(a)}" for a in addresses)
+                holders = ", ".join(
+                    f"{a.url} by process {Lock.holder(_file(a))}" for a in addresses
+                )
                 raise EnvironmentFailed(
                     f"every guest is in use: {holders}", fix="wait for it, or name more guests"
                 )
@@ -49,20 +51,14 @@ class Lease:
     @classmethod
     def _free(cls, addresses: Sequence[Address]) -> Lease | None:
         for address in sorted(addresses, key=_last_leased):
-            descriptor = os.open(_file(address), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.close(descriptor)
-                continue
-            os.truncate(descriptor, 0)
-            os.pwrite(descriptor, str(os.getpid()).encode(), 0)
-            return cls(address, descriptor)
+            lock = Lock.take(_file(address))
+            if lock is not None:
+                return cls(address, lock)
         return None
 
     def release(self) -> None:
         """Let others have it."""
-        os.close(self._descriptor)
+        self._lock.release()
 
 
 def _file(address: Address) -> Path:
@@ -77,10 +73,3 @@ def _last_leased(address: Address) -> float:
         return _file(address).stat().st_mtime
     except FileNotFoundError:
         return 0.0
-
-
-def _holder(address: Address) -> str:
-    try:
-        return _file(address).read_text(encoding="ascii") or "?"
-    except (OSError, UnicodeDecodeError):
-        return "?"

@@ -19,9 +19,9 @@ from typing import Any
 
 from hisa.config import LimitSettings
 from hisa.environments.guest.confine import Limits
-from hisa.environments.obstacles import why_refused
 from hisa.environments.runtime import bubblewrap, namespaces, state, theirs
 from hisa.environments.runtime.boot import GUEST_FOLDER, SYSTEM_FOLDERS, identity
+from hisa.environments.runtime.probe import lacking
 from hisa.environments.runtime.state import Handle
 from hisa.environments.share import Share
 from hisa.errors import EnvironmentFailed
@@ -181,15 +181,15 @@ class DesktopRuntime:
         """Start it and wait until the guest inside says that it is ready. Blocks for a second.
 
         Raises:
-            EnvironmentFailed: it cannot be started; the message ends with the log's last lines.
+            EnvironmentFailed: what it needs is not here; or it cannot be started, and the message
+                ends with the log's last lines.
         """
-        isolation = self.isolation or namespaces.which()
-        if isolation == "none":
-            refusal = why_refused()
-            said = "; ".join(f"{way}: {why}" for way, why in namespaces.refusals().items())
+        if missing := lacking():
             raise EnvironmentFailed(
-                f"no private desktop can be made: {refusal.reason} ({said})", fix=refusal.fix
+                f"no private desktop can be made: {'; '.join(each.detail for each in missing)}",
+                fix="; and ".join(dict.fromkeys(each.fix for each in missing)),
             )
+        isolation = self.isolation or namespaces.which()
         state.reap()
         folder = state.new_folder()
         try:

@@ -5,22 +5,21 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import httpx
-
 from hisa.environments.transport.base import reason
 from hisa.environments.transport.tree import Tree, parse_tree
+from hisa.nearby import HttpAnswer
 from hisa.observation import Screenshot, Window
 from hisa.protocols import CommandResult
 
 __all__ = ["elements", "file_bytes", "picture", "ran", "uploaded", "windows"]
 
 
-def _usable(response: httpx.Response) -> None:
+def _usable(response: HttpAnswer) -> None:
     if response.status_code != 200:
         raise ValueError(reason(response))
 
 
-def _json(response: httpx.Response) -> dict[str, Any]:
+def _json(response: HttpAnswer) -> dict[str, Any]:
     _usable(response)
     try:
         said = response.json()
@@ -31,7 +30,7 @@ def _json(response: httpx.Response) -> dict[str, Any]:
     return said
 
 
-def ran(response: httpx.Response) -> CommandResult:
+def ran(response: HttpAnswer) -> CommandResult:
     """What came of a command."""
     done = _json(response)
     code = done.get("returncode")
@@ -40,15 +39,15 @@ def ran(response: httpx.Response) -> CommandResult:
     return CommandResult(code, str(done.get("output") or ""), str(done.get("error") or ""))
 
 
-def picture(response: httpx.Response) -> Screenshot:
+def picture(response: HttpAnswer) -> Screenshot:
     """A whole picture."""
     kind = response.headers.get("content-type", "")
     if response.status_code != 200 or not kind.startswith("image/"):
         raise ValueError(f"HTTP {response.status_code}, {kind or 'no content type'}")
-    return Screenshot.from_png(response.content)
+    return Screenshot.from_png(bytes(response.content))
 
 
-def elements(response: httpx.Response) -> Tree:
+def elements(response: HttpAnswer) -> Tree:
     """The accessibility tree."""
     said = _json(response)
     if not isinstance(said.get("AT"), str):
@@ -56,7 +55,7 @@ def elements(response: httpx.Response) -> Tree:
     return parse_tree(said["AT"])
 
 
-def file_bytes(response: httpx.Response) -> bytes | None:
+def file_bytes(response: HttpAnswer) -> bytes | None:
     """The bytes of a file; None where there is no such file.
 
     A gateway in between says "not found" and "come back later" as web pages; a guest says the
@@ -68,10 +67,10 @@ def file_bytes(response: httpx.Response) -> bytes | None:
     kind = response.headers.get("content-type", "")
     if kind.startswith("text/html") and "content-disposition" not in response.headers:
         raise ValueError(f"a web page instead of a file: {response.text[:200]!r}")
-    return response.content
+    return bytes(response.content)
 
 
-def _refusal(response: httpx.Response) -> dict[str, Any]:
+def _refusal(response: HttpAnswer) -> dict[str, Any]:
     try:
         said = response.json()
     except (ValueError, RecursionError):
@@ -79,7 +78,7 @@ def _refusal(response: httpx.Response) -> dict[str, Any]:
     return said if isinstance(said, dict) else {}
 
 
-def uploaded(response: httpx.Response) -> None:
+def uploaded(response: HttpAnswer) -> None:
     """A few words, which Flask calls HTML; a page is from somebody else."""
     _usable(response)
     if response.text.lstrip().startswith("<"):

@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from json import dumps
 from typing import Any, Protocol
 
 import httpx
-from PIL import Image
 
 from hisa.actions import Action, Drag, Move, Sleep, Write
 from hisa.errors import EnvironmentFailed
 from hisa.geometry import Point, Size
-from hisa.nearby import NearbyTransport
-from hisa.observation import Element, Window
+from hisa.nearby import Address, HttpAnswer, NearbyTransport
+from hisa.observation import Element, Screenshot, Window
 from hisa.patience import slowness
 from hisa.protocols import CommandResult
 
@@ -32,17 +32,16 @@ __all__ = [
 _TRIES = 3
 _PAUSE_SECONDS = 0.1
 _CONNECT_SECONDS = 10.0
+_JSON = (b"Content-Type", b"application/json")
 _REFUSAL_BYTES = 1 << 16
 """An error says why in less."""
-_OF_THE_WIRE = ("content-encoding", "content-length", "transfer-encoding")
-"""Headers that no longer hold of a body that was decoded."""
 
 
 @dataclass(frozen=True)
 class Look:
     """One look at the machine, in screen space and at full size."""
 
-    picture: Image.Image
+    picture: Screenshot
     screen: Size
     windows: tuple[Window, ...] = ()
     elements: tuple[Element, ...] | None = None
@@ -142,13 +141,16 @@ class Guest:
         self.where = where
         self._patience = patience
         self.near = bool(socket) or httpx.URL(url).host in {"127.0.0.1", "localhost", "::1"}
+        base = httpx.URL(url or "http://guest")
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        plain = socket or (self.near and httpx.URL(url).scheme == "http")
-        transport = NearbyTransport(socket) if plain else None
+        plain = socket or (self.near and base.scheme == "http")
+        self._nearby = NearbyTransport(socket) if plain and not base.userinfo else None
+        self._headers = httpx.Headers(headers | {"Accept-Encoding": "identity"}).raw
+        self._addresses: dict[str, Address] = {}
         self._client = httpx.AsyncClient(
-            base_url=url or "http://guest",
+            base_url=base,
             headers=headers,
-            transport=transport,
+            transport=self._nearby,
             timeout=_CONNECT_SECONDS,
             trust_env=False,
         )
@@ -172,7 +174,7 @@ class Guest:
         again: bool = True,
         most: int | None = None,
         **more: Any,
-    ) -> httpx.Response:
+    ) -> HttpAnswer:
         """Send a request and read the whole answer.
 
         Args:
@@ -198,10 +200,10 @@ class Guest:
             try:
                 # A guest that sends a byte now and then would never pass the limit of a pause.
                 async with asyncio.timeout(max(whole, seconds)):
-                    request = self._client.build_request(method, path, timeout=limit, **more)
-                    response = await self._client.send(request, stream=most is not None)
-                    if most is not None:
-                        response = await _read(response, most)
+                    if self._nearby is not None and more.keys() <= {"json"} and most is None:
+                        response = await self._exchange(method, path, limit, **more)
+                    else:
+                        response = await self._sent(method, path, limit, most, **more)
             except (httpx.HTTPError, TimeoutError) as error:
                 unsent = isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout))
                 if not left or not (again or unsent):
@@ -216,8 +218,31 @@ class Guest:
             return response
         raise AssertionError("unreachable: the last try returns or raises")
 
+    async def _exchange(
+        self, method: str, path: str, limit: httpx.Timeout, *, json: Any = None
+    ) -> HttpAnswer:
+        """Without a client's machinery: every step comes this way, with its megabytes."""
+        assert self._nearby is not None
+        if path not in self._addresses:
+            self._addresses[path] = Address(self._client.build_request(method, path).url)
+        said = b"" if json is None else dumps(json, allow_nan=False).encode()
+        return await self._nearby.exchange(
+            method,
+            self._addresses[path],
+            headers=[*self._headers, _JSON] if said else self._headers,
+            body=said,
+            connect=limit.connect,
+        )
 
-async def _read(response: httpx.Response, most: int) -> httpx.Response:
+    async def _sent(
+        self, method: str, path: str, limit: httpx.Timeout, most: int | None, **more: Any
+    ) -> HttpAnswer:
+        request = self._client.build_request(method, path, timeout=limit, **more)
+        response = await self._client.send(request, stream=most is not None)
+        return HttpAnswer.of(response) if most is None else await _read(response, most)
+
+
+async def _read(response: httpx.Response, most: int) -> HttpAnswer:
     """The response with its body, piece by piece, so that no more than ``most`` is ever held."""
     if response.status_code != 200:
         most = max(most, _REFUSAL_BYTES)
@@ -232,11 +257,10 @@ async def _read(response: httpx.Response, most: int) -> httpx.Response:
                 raise TooLarge(f"over {most} bytes")
     finally:
         await response.aclose()
-    kept = [(name, value) for name, value in response.headers.items() if name not in _OF_THE_WIRE]
-    return httpx.Response(response.status_code, headers=kept, content=bytes(body))
+    return HttpAnswer(response.status_code, dict(response.headers), bytes(body))
 
 
-def reason(response: httpx.Response) -> str:
+def reason(response: HttpAnswer) -> str:
     """What an error answer says."""
     try:
         said = response.json()

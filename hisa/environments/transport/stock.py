@@ -8,7 +8,6 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-import httpx
 from PIL import ImageChops
 
 from hisa.actions import Action, Hotkey, KeyDown, KeyUp, Press, Write, to_source
@@ -17,6 +16,7 @@ from hisa.environments.transport import answers
 from hisa.environments.transport.base import Guest, Look, TooLarge, acting_seconds, broken
 from hisa.environments.transport.tree import Tree
 from hisa.errors import ActionRefused
+from hisa.nearby import HttpAnswer
 from hisa.observation import Screenshot, Window
 from hisa.protocols import CommandResult, FileRefused
 
@@ -80,10 +80,10 @@ class StockTransport:
         tree = await self._elements(longer) if elements else None
         shot = shot if shot is not None and not elements else await self._screenshot()
         if tree is None:
-            return Look(shot.pixels, shot.size, windows)
+            return Look(shot, shot.size, windows)
         # A server that reached no application answers with a whole document without elements.
         complete = tree.complete and bool(tree.elements or not windows)
-        return Look(shot.pixels, shot.size, windows, tree.elements, complete=complete)
+        return Look(shot, shot.size, windows, tree.elements, complete=complete)
 
     async def act(self, actions: Sequence[Action], /) -> None:
         """One program for one list of actions."""
@@ -123,7 +123,7 @@ class StockTransport:
         """
         await self._must_be_plain(path, limit)
 
-        def ask() -> Awaitable[httpx.Response]:
+        def ask() -> Awaitable[HttpAnswer]:
             form = {"file_path": path}
             return self._guest.ask(
                 "POST", "/file", data=form, seconds=120.0, whole=_FILE_SECONDS, most=limit
@@ -155,7 +155,7 @@ class StockTransport:
         if folder:
             await self._repeatable(["mkdir", "-p", folder], seconds=30.0)
 
-        def ask() -> Awaitable[httpx.Response]:
+        def ask() -> Awaitable[HttpAnswer]:
             return self._guest.ask(
                 "POST",
                 "/setup/upload",
@@ -170,7 +170,7 @@ class StockTransport:
     # ---------------------------------------------------------------- parts of a look
 
     async def _screenshot(self) -> Screenshot:
-        def ask() -> Awaitable[httpx.Response]:
+        def ask() -> Awaitable[HttpAnswer]:
             return self._guest.ask("GET", "/screenshot", seconds=15.0)
 
         return await self._safely("screenshot", ask, answers.picture)
@@ -186,7 +186,7 @@ class StockTransport:
         return shot
 
     async def _elements(self, longer: float) -> Tree:
-        def ask() -> Awaitable[httpx.Response]:
+        def ask() -> Awaitable[HttpAnswer]:
             return self._guest.ask("GET", "/accessibility", seconds=60.0 * longer)
 
         return await self._safely("accessibility tree", ask, answers.elements)
@@ -197,7 +197,7 @@ class StockTransport:
 
     # ---------------------------------------------------------------- commands
 
-    def _send(self, words: list[str], seconds: float, *, again: bool) -> Awaitable[httpx.Response]:
+    def _send(self, words: list[str], seconds: float, *, again: bool) -> Awaitable[HttpAnswer]:
         body = {"command": words, "shell": False}
         return self._guest.ask("POST", "/execute", json=body, seconds=seconds, again=again)
 
@@ -213,7 +213,7 @@ class StockTransport:
     async def _repeatable(self, words: list[str], *, seconds: float) -> CommandResult:
         """A command that may be done twice."""
 
-        def ask() -> Awaitable[httpx.Response]:
+        def ask() -> Awaitable[HttpAnswer]:
             return self._send(words, seconds, again=True)
 
         return await self._safely("answer to /execute", ask, answers.ran)
@@ -221,8 +221,8 @@ class StockTransport:
     async def _safely(
         self,
         what: str,
-        ask: Callable[[], Awaitable[httpx.Response]],
-        read: Callable[[httpx.Response], _T],
+        ask: Callable[[], Awaitable[HttpAnswer]],
+        read: Callable[[HttpAnswer], _T],
     ) -> _T:
         """Asks what may be asked again until the answer can be read, a few times."""
         why = ""

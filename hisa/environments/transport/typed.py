@@ -9,9 +9,6 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import httpx
-from PIL import Image
-
 from hisa.actions import Action, to_json
 from hisa.environments.transport.base import (
     Guest,
@@ -23,6 +20,7 @@ from hisa.environments.transport.base import (
 )
 from hisa.errors import ActionRefused
 from hisa.geometry import Box, Point, Size
+from hisa.nearby import HttpAnswer
 from hisa.observation import Element, Screenshot, Window
 from hisa.protocols import COMMAND_LIMIT, CommandResult, FileRefused
 
@@ -64,7 +62,7 @@ class HisaTransport:
             )
             self._expect(response)
             try:
-                if encoding == "raw" and not elements:  # a copy of the pixels: a millisecond
+                if encoding == "raw" and not elements:  # nothing is copied
                     return _decode(response.content)
                 return await asyncio.to_thread(_decode, response.content)
             except (ValueError, KeyError, TypeError, struct.error) as error:
@@ -109,7 +107,7 @@ class HisaTransport:
         if response.status_code in (403, 413):
             raise FileRefused(reason(response))
         self._expect(response)
-        return response.content
+        return bytes(response.content)
 
     async def write_file(self, path: str, data: bytes, /) -> None:
         """The file appears whole or not at all."""
@@ -118,20 +116,20 @@ class HisaTransport:
         )
         self._expect(response)
 
-    def _expect(self, response: httpx.Response) -> None:
+    def _expect(self, response: HttpAnswer) -> None:
         if response.status_code != 200:
             raise broken(self._guest.where, reason(response))
 
 
-def _decode(data: bytes) -> Look:
+def _decode(data: bytes | bytearray) -> Look:
     (length,) = struct.unpack(">I", data[:4])
     header = json.loads(data[4 : 4 + length])
     width, height = header["screen"]
     pixels = memoryview(data)[4 + length :]
     if header["format"] == "raw":
-        picture = Image.frombytes("RGB", (width, height), pixels)
+        picture = Screenshot.from_rgb(Size(width, height), pixels)
     else:
-        picture = Screenshot.from_png(bytes(pixels)).pixels
+        picture = Screenshot.from_png(bytes(pixels))
     elements = header["elements"]
     # A guest from before readings said whether they are whole has not said so.
     complete = elements is None or header.get("complete") is True

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import builtins
 import json
-import os
 import shutil
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -50,6 +49,7 @@ from hisa.protocols import Embedder, Pattern, PatternHit, Scope
 
 if TYPE_CHECKING:
     import qdrant_edge as edge
+from hisa.storage import replace_file
 
 __all__ = ["Checked", "EdgeStore"]
 
@@ -281,12 +281,8 @@ class EdgeStore:
             )
 
     def _write_meta(self, meta: _Meta) -> None:
-        path = self.folder / "meta.json"
-        with open(f"{path}.new", "w", encoding="utf-8") as file:
-            json.dump(asdict(meta), file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(f"{path}.new", path)
+        text = json.dumps(asdict(meta))
+        replace_file(self.folder / "meta.json", text.encode(), synced=True)
 
     def _shard(self, *, checked: bool = True) -> _Shard | None:
         """The open shard of this session; None while the store has never been written."""

@@ -7,7 +7,6 @@ each other while a third one waits for ever.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from itertools import count
 from pathlib import Path
 
 from hisa.errors import StoreError
+from hisa.storage import PRIVATE_FILE, lock_descriptor
 
 __all__ = ["folder_lock"]
 
@@ -36,7 +36,7 @@ def folder_lock(folder: Path, patience: float) -> Iterator[None]:
     """
     with _explained(folder):
         (folder / "queue").mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
     try:
         with _ticket(folder) as ticket:
             _wait(descriptor, ticket, patience)
@@ -65,10 +65,10 @@ def _ticket(folder: Path) -> Iterator[Path]:
     name = f"{time.monotonic_ns():020d}-{os.getpid()}-{next(_numbers)}"
     ticket, unnamed = folder / "queue" / name, folder / "queue" / f".{name}"
     with _explained(folder):
-        drawn = os.open(unnamed, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        drawn = os.open(unnamed, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
     try:
         with _explained(folder):
-            fcntl.flock(drawn, fcntl.LOCK_EX)
+            lock_descriptor(drawn)
             os.rename(unnamed, ticket)
         yield ticket
     finally:
@@ -92,27 +92,17 @@ def _alive(ticket: Path) -> bool:
     except FileNotFoundError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    else:
+        if not lock_descriptor(descriptor):
+            return True
         ticket.unlink(missing_ok=True)
         return False
     finally:
         os.close(descriptor)
 
 
-def _taken(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
 def _wait(descriptor: int, ticket: Path, patience: float) -> None:
     deadline = time.monotonic() + patience
-    while not (_first(ticket) and _taken(descriptor)):
+    while not (_first(ticket) and lock_descriptor(descriptor)):
         if time.monotonic() >= deadline:
             raise StoreError(
                 f"pattern store {ticket.parent.parent} is held by other processes for over "

@@ -16,6 +16,7 @@ from typing import Any
 from hisa.errors import StoreError
 from hisa.patterns.stores.base import from_payload, to_payload
 from hisa.protocols import Pattern
+from hisa.storage import replace_file
 
 __all__ = ["Journal", "Noted"]
 
@@ -49,7 +50,7 @@ class Journal:
         self._append([{"delete": pattern_id}])
 
     def _append(self, changes: Iterable[dict[str, Any]]) -> None:
-        text = "".join(json.dumps(change, ensure_ascii=False) + "\n" for change in changes)
+        text = "".join(map(_line, changes))
         with self.path.open("ab+") as file:
             # What a crash cut off must not swallow the line after it.
             if file.tell() and os.pread(file.fileno(), 1, file.tell() - 1) != b"\n":
@@ -60,11 +61,9 @@ class Journal:
 
     def replace(self, patterns: Iterable[Pattern]) -> None:
         """Make it say just these; a crash leaves the old journal."""
-        new = Journal(self.path.parent)
-        new.path = self.path.with_suffix(".jsonl.new")
-        new.path.unlink(missing_ok=True)
-        new.put(patterns)
-        os.replace(new.path, self.path)
+        lines = (_line({"put": to_payload(pattern)}) for pattern in patterns)
+        encoded = (line.encode("utf-8", "surrogatepass") for line in lines)
+        replace_file(self.path, encoded, mode=0o644, synced=True)
 
     def compact(self, patterns: int) -> None:
         """Write it anew where it has grown beyond what so many patterns need."""
@@ -92,6 +91,10 @@ class Journal:
             except (ValueError, StoreError, RecursionError):
                 unreadable.append(number)
         return Noted(patterns, tuple(unreadable))
+
+
+def _line(change: dict[str, Any]) -> str:
+    return json.dumps(change, ensure_ascii=False) + "\n"
 
 
 def _apply(change: object, patterns: dict[str, Pattern]) -> None:

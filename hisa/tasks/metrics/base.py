@@ -34,13 +34,17 @@ __all__ = [
     "Options",
     "Score",
     "Unreadable",
-    "both_files",
+    "equal",
     "expecting",
     "metric",
+    "parsed",
     "read_json",
     "read_text",
     "reading",
+    "rule",
     "rules_of",
+    "same",
+    "shown",
     "verdict",
 ]
 
@@ -90,17 +94,48 @@ METRICS: Registry[Metric] = Registry("metric")
 """Every metric by its name in task files."""
 
 
+Read = Callable[[Any], Any]
+
+
 def metric(
-    *names: str, needs: Sequence[str] = (), check: Check | None = None
+    *names: str,
+    found: Read | None = None,
+    wanted: Read | None = None,
+    needs: Sequence[str] = (),
+    check: Check | None = None,
 ) -> Callable[[Function], Function]:
-    """A decorator that makes a function the metric of each of the names."""
+    """A decorator that makes a function the metric of each of the names.
+
+    Args:
+        names: what task files call it.
+        found: reads what the agent left; where it fails, that cannot be read.
+        wanted: reads what is expected; where it fails, the task is at fault.
+        needs: libraries that it imports.
+        check: what it can say of a task before a run.
+    """
 
     def keep(function: Function) -> Function:
-        for name in names or (function.__name__,):
-            METRICS.add(name, Metric(function, tuple(needs), check))
-        return function
+        @functools.wraps(function)
+        def run(result: Any, expected: Any, options: Options) -> Score:
+            if wanted is not None:
+                with expecting("expected"):
+                    expected = wanted(expected)
+            with reading("result"):
+                return function(found(result) if found else result, expected, options)
+
+        for name in names:
+            METRICS.add(name, Metric(run, tuple(needs), check))
+        return run
 
     return keep
+
+
+def equal(name: str, read: Read, *, wanted: Read | None = None, needs: Sequence[str] = ()) -> None:
+    """Declare a metric: the same is read from what the agent left and from what is expected."""
+
+    @metric(name, found=read, wanted=wanted or read, needs=needs)
+    def compare(found: Any, wanted: Any, options: Options) -> Score:
+        return same(found, wanted)
 
 
 @contextmanager
@@ -145,6 +180,16 @@ def verdict(holds: bool, good: str, bad: str) -> Score:
     return (1.0, good) if holds else (0.0, bad)
 
 
+def same(found: object, wanted: object) -> Score:
+    """1 where both are equal."""
+    return verdict(found == wanted, "equal", f"{shown(found)} is not {shown(wanted)}")
+
+
+def shown(value: object) -> str:
+    """The beginning of a value, for a reason."""
+    return repr(value)[:200]
+
+
 def as_path(value: object) -> Path:
     """``value`` as a file that fits into memory once unpacked."""
     if not isinstance(value, Path):
@@ -175,6 +220,13 @@ def read_json(value: object) -> Any:
     return json.loads(read_text(value))
 
 
+def parsed(data: bytes) -> Any:
+    """A tree of XML that looks nothing up and goes nowhere."""
+    from lxml import etree
+
+    return etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True))
+
+
 def rules_of(expected: object, *names: str) -> Any:
     """The rules as a mapping, or the values of ``names`` in it.
 
@@ -191,21 +243,6 @@ def rules_of(expected: object, *names: str) -> Any:
     return expected[names[0]] if len(names) == 1 else tuple(expected[name] for name in names)
 
 
-def both_files(
-    open_file: Callable[[Path], Any],
-) -> Callable[[Callable[[Any, Any, Options], Score]], Function]:
-    """Makes a comparison of two opened files out of one of two paths."""
-
-    def over(compare: Callable[[Any, Any, Options], Score]) -> Function:
-        @functools.wraps(compare)
-        def run(result: Any, expected: Any, options: Options) -> Score:
-            with expecting("expected file"):
-                wanted = open_file(as_path(expected))
-            with reading("result file"):
-                found = open_file(as_path(result))
-            with reading("result file"):
-                return compare(found, wanted, options)
-
-        return run
-
-    return over
+def rule(*names: str) -> Read:
+    """Reads the rules, or what stands in them under one name or several; see `rules_of`."""
+    return lambda expected: rules_of(expected, *names)

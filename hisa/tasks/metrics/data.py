@@ -20,13 +20,14 @@ from hisa.tasks.metrics.base import (
     Score,
     Unreadable,
     as_path,
-    both_files,
+    equal,
     expecting,
     metric,
     read_json,
     read_text,
-    reading,
+    rule,
     rules_of,
+    shown,
     verdict,
 )
 from hisa.tasks.metrics.values import matches
@@ -34,15 +35,14 @@ from hisa.tasks.metrics.values import matches
 __all__: list[str] = []
 
 
-@metric("compare_csv")
-def compare_csv(result: Any, expected: Any, options: Options) -> Score:
+@metric("compare_csv", found=read_text)
+def compare_csv(text: Any, expected: Any, options: Options) -> Score:
     """Two CSV files have the same lines; any one of several expected files will do.
 
     Options: ``strict`` (default; else white space at both ends of a line does not count),
     ``ignore_case``, ``ignore_order``.
     """
-    with reading("result file"):
-        found = _lines(read_text(result), options)
+    found = _lines(text, options)
     for path in expected if isinstance(expected, list) else [expected]:
         with expecting("expected file"):
             wanted = _lines(read_text(path), options)
@@ -61,12 +61,13 @@ def _lines(text: str, options: Options) -> list[str]:
     return sorted(lines) if options.get("ignore_order", False) else lines
 
 
-@metric("check_csv")
-def check_csv(result: Any, expected: Any, options: Options) -> Score:
+@metric(
+    "check_csv",
+    found=lambda path: list(csv.DictReader(io.StringIO(read_text(path)))),
+    wanted=rule(),
+)
+def check_csv(rows: Any, rules: Any, options: Options) -> Score:
     """Some row has the cells of each ``expect``, and no row those of an ``unexpect``."""
-    rules = rules_of(expected)
-    with reading("result file"):
-        rows = list(csv.DictReader(io.StringIO(read_text(result))))
 
     def there(pattern: Mapping[str, Any]) -> bool:
         return any(all(k in row and row[k] == v for k, v in pattern.items()) for row in rows)
@@ -101,20 +102,18 @@ def _read_yaml(value: object) -> Any:
         raise Unreadable(f"not valid YAML: {error}") from error
 
 
-@metric("check_json")
-def check_json(result: Any, expected: Any, options: Options) -> Score:
+@metric("check_json", wanted=rule())
+def check_json(found: Any, rules: Any, options: Options) -> Score:
     """Values of a JSON (``is_yaml``: YAML) file keep each ``expect`` and no ``unexpect`` rule."""
-    rules = rules_of(expected)
-    with reading("result file"):
-        tree = _read_yaml(result) if options.get("is_yaml", False) else read_json(result)
-    for rule in rules.get("expect") or []:
-        value = _at(tree, rules_of(rule, "key"))
-        if value is _ABSENT or not matches(value, rule):
-            return 0.0, f"{rule['key']} is not as expected: {rule.get('method')} {rule.get('ref')}"
-    for rule in rules.get("unexpect") or []:
-        value = _at(tree, rules_of(rule, "key"))
-        if matches(None if value is _ABSENT else value, rule):
-            return 0.0, f"{rule['key']} is as it must not be"
+    tree = _read_yaml(found) if options.get("is_yaml", False) else read_json(found)
+    for each in rules.get("expect") or []:
+        value = _at(tree, rules_of(each, "key"))
+        if value is _ABSENT or not matches(value, each):
+            return 0.0, f"{each['key']} is not as expected: {each.get('method')} {each.get('ref')}"
+    for each in rules.get("unexpect") or []:
+        value = _at(tree, rules_of(each, "key"))
+        if matches(None if value is _ABSENT else value, each):
+            return 0.0, f"{each['key']} is as it must not be"
     return 1.0, "all values are as expected"
 
 
@@ -126,21 +125,21 @@ _YAML_RULES: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 
 
-@metric("check_yaml_file")
-def check_yaml_file(result: Any, expected: Any, options: Options) -> Score:
+@metric(
+    "check_yaml_file",
+    found=_read_yaml,
+    wanted=lambda rules: [(_YAML_RULES[kind], list(keys), value) for kind, keys, value in rules],
+)
+def check_yaml_file(tree: Any, rules: Any, options: Options) -> Score:
     """A YAML file keeps every rule, each a list of what must hold, of which place, with what.
 
     What must hold: match, in, contain, not_null. A place is a list of keys of mappings, and of
     numbers or ``[key, value]`` of the entry meant in lists.
     """
-    with expecting("rules"):
-        rules = [(_YAML_RULES[kind], list(keys), wanted) for kind, keys, wanted in expected]
-    with reading("result file"):
-        tree = _read_yaml(result)
-        for holds, keys, wanted in rules:
-            value = functools.reduce(_below, keys, tree)
-            if value is _ABSENT or not holds(value, wanted):
-                return 0.0, f"{keys} is not as expected"
+    for holds, keys, wanted in rules:
+        value = functools.reduce(_below, keys, tree)
+        if value is _ABSENT or not holds(value, wanted):
+            return 0.0, f"{keys} is not as expected"
     return 1.0, "all values are as expected"
 
 
@@ -156,64 +155,45 @@ def _below(tree: Any, key: Any) -> Any:
     return next((entry for entry in tree if _at(entry, [name]) == value), _ABSENT)
 
 
-@metric("compare_json_file")
-@both_files(read_json)
-def compare_json_file(found: Any, wanted: Any, options: Options) -> Score:
-    """Two JSON files say the same."""
-    return verdict(found == wanted, "equal", "they differ")
+equal("compare_json_file", read_json)
 
 
-@metric("check_json_settings")
-def check_json_settings(result: Any, expected: Any, options: Options) -> Score:
+@metric(
+    "check_json_settings",
+    found=read_json,
+    wanted=lambda rules: rules_of(rules_of(rules, "expected")),
+)
+def check_json_settings(found: Any, wanted: Any, options: Options) -> Score:
     """A JSON object has the expected values under the expected keys."""
-    wanted = rules_of(rules_of(expected, "expected"))
-    with reading("result file"):
-        found = read_json(result)
-        wrong = [key for key, value in wanted.items() if _at(found, [key]) != value]
+    wrong = [key for key, value in wanted.items() if _at(found, [key]) != value]
     return verdict(not wrong, "all settings are as expected", f"not as expected: {wrong}")
 
 
-@metric("check_json_keybindings")
-def check_json_keybindings(result: Any, expected: Any, options: Options) -> Score:
+@metric("check_json_keybindings", found=read_text, wanted=rule("expected"))
+def check_json_keybindings(text: Any, wanted: Any, options: Options) -> Score:
     """A JSON list, perhaps below one line of comment, has the expected entry."""
-    wanted = rules_of(expected, "expected")
-    with reading("result file"):
-        text = read_text(result)
-        try:
-            found = json.loads(text)
-        except ValueError:
-            found = json.loads(text.partition("\n")[2])
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = json.loads(text.partition("\n")[2])
     holds = isinstance(found, list) and wanted in found
     return verdict(holds, "the entry is there", f"{wanted!r} is not in the list")
 
 
-@metric("is_included_all_json_objects")
-def is_included_all_json_objects(result: Any, expected: Any, options: Options) -> Score:
-    """Everything in the first JSON object stands in the second one as well."""
-    with reading("first file"):
-        first = rules_of(read_json(result))
-    with reading("second file"):
-        second = read_json(expected)
-    wrong = [key for key, value in first.items() if _at(second, [key]) != value]
-    return verdict(not wrong, "all is there", f"not in both: {wrong}")
-
-
-@metric("check_direct_json_object")
-def check_direct_json_object(result: Any, expected: Any, options: Options) -> Score:
+@metric("check_direct_json_object", wanted=rule())
+def check_direct_json_object(found: Any, rules: Any, options: Options) -> Score:
     """A JSON object has the expected values; with ``expect_in_result``, has them in it."""
-    rules = rules_of(expected)
     wanted = rules_of(rules_of(rules, "expected"))
-    with reading("result"):
-        found = json.loads(result.strip().replace("'", '"')) if isinstance(result, str) else result
-        if not isinstance(found, Mapping):
-            raise Unreadable(f"not a JSON object: {str(found)[:200]}")
-        inside = bool(rules.get("expect_in_result", False))
-        sort = bool(wanted.get("ignore_list_order", False))
-        wrong = [
-            key
-            for key, value in wanted.items()
-            if not (_in(found.get(key), value) if inside else _same(found.get(key), value, sort))
-        ]
+    found = json.loads(found.strip().replace("'", '"')) if isinstance(found, str) else found
+    if not isinstance(found, Mapping):
+        raise Unreadable(f"not a JSON object: {shown(found)}")
+    inside = bool(rules.get("expect_in_result", False))
+    sort = bool(wanted.get("ignore_list_order", False))
+    wrong = [
+        key
+        for key, value in wanted.items()
+        if not (_in(found.get(key), value) if inside else _same(found.get(key), value, sort))
+    ]
     return verdict(not wrong, "as expected", f"not as expected: {wrong} in {str(found)[:300]}")
 
 
@@ -229,14 +209,12 @@ def _in(found: Any, wanted: Any) -> bool:
     return isinstance(wanted, str) and isinstance(found, str | list) and wanted in found
 
 
-@metric("run_sqlite3")
-def run_sqlite3(result: Any, expected: Any, options: Options) -> Score:
+@metric("run_sqlite3", found=as_path, wanted=rule("sql"))
+def run_sqlite3(path: Any, query: Any, options: Options) -> Score:
     """What a query over a SQLite file gives, as a number."""
-    query = str(rules_of(expected, "sql"))
-    path = as_path(result)
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
-            row = database.execute(query).fetchone()
+            row = database.execute(str(query)).fetchone()
     except sqlite3.Error as error:
         raise Unreadable(f"{path.name}: {error}") from error
     try:

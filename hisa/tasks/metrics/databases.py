@@ -18,7 +18,6 @@ from hisa.tasks.metrics.base import (
     as_path,
     expecting,
     metric,
-    reading,
 )
 
 __all__: list[str] = []
@@ -84,7 +83,7 @@ def check_local_database(result: Any, expected: Any, options: Options) -> Score:
     asked = _asked(options)
     with expecting("expected file"), _opened(as_path(expected), asked) as base:
         wanted = [(what, list(items)) for what, items in _parts(base, asked)]
-    with reading("result file"), _opened(as_path(result), asked) as base:
+    with _opened(as_path(result), asked) as base:
         for (what, items), (_, there) in zip(_parts(base, asked), wanted, strict=False):
             if not _same(items, there):
                 return 0.0, f"the {what} differ"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from hisa.tasks.metrics.base import (
@@ -12,13 +11,12 @@ from hisa.tasks.metrics.base import (
     Score,
     Unreadable,
     as_path,
-    both_files,
-    expecting,
     metric,
     read_json,
     read_text,
-    reading,
+    rule,
     rules_of,
+    same,
     verdict,
 )
 
@@ -26,10 +24,9 @@ __all__: list[str] = []
 
 _INSTALLER = ("Requirement already satisfied:", "Successfully installed")
 """What pip prints; it differs from machine to machine and is not the agent's work."""
-_Cells = list[Mapping[str, Any]]
 
 
-def _cells(path: Path) -> _Cells:
+def _cells(path: Any) -> list[Mapping[str, Any]]:
     """The cells of a notebook of any format, as format 4 has them."""
     import nbformat
     from nbformat import reader
@@ -37,7 +34,7 @@ def _cells(path: Path) -> _Cells:
     try:
         cells = list(nbformat.convert(reader.reads(read_text(path)), 4)["cells"])
     except nbformat.ValidationError as error:
-        raise Unreadable(f"{path.name}: {str(error)[:300]}") from error
+        raise Unreadable(f"{as_path(path).name}: {str(error)[:300]}") from error
     for cell in cells:
         kind, _ = str(cell["cell_type"]), cell["source"]
         if kind == "code":
@@ -50,57 +47,44 @@ def _run(result: Any, options: Options) -> dict[int, bool]:
     kind = options.get("cell_type", "code")
     if options.get("version", 4) != 4:
         raise BadRules(f"notebooks are read as format 4, not {options['version']!r}")
-    with reading("result file"):
-        cells = _cells(as_path(result))
-        return {
-            number: bool(cell.get("execution_count"))
-            for number, cell in enumerate(cells)
-            if cell["cell_type"] == kind
-        }
+    return {
+        number: bool(cell.get("execution_count"))
+        for number, cell in enumerate(_cells(as_path(result)))
+        if cell["cell_type"] == kind
+    }
 
 
-@metric("is_jupyter_cell_executed", needs=("nbformat",))
-def is_jupyter_cell_executed(result: Any, expected: Any, options: Options) -> Score:
+@metric("is_jupyter_cell_executed", wanted=rule("expected"), needs=("nbformat",))
+def is_jupyter_cell_executed(result: Any, wanted: Any, options: Options) -> Score:
     """The cells that were not run are those expected, by number from 0."""
-    wanted = rules_of(expected, "expected")
-    found = [number for number, run in _run(result, options).items() if not run]
-    return verdict(found == wanted, "as expected", f"not run: {found[:20]}, expected {wanted}")
+    return same([number for number, run in _run(result, options).items() if not run], wanted)
 
 
-@metric("are_jupyter_outputs_cleared", needs=("nbformat",))
-def are_jupyter_outputs_cleared(result: Any, expected: Any, options: Options) -> Score:
+@metric("are_jupyter_outputs_cleared", wanted=rule("expected"), needs=("nbformat",))
+def are_jupyter_outputs_cleared(result: Any, wanted: Any, options: Options) -> Score:
     """The cells that still have the number of a run are those expected."""
-    wanted = rules_of(expected, "expected")
-    found = [number for number, run in _run(result, options).items() if run]
-    return verdict(found == wanted, "as expected", f"not cleared: {found[:20]}, expected {wanted}")
+    return same([number for number, run in _run(result, options).items() if run], wanted)
 
 
-@metric("compare_ipynb_files")
-def compare_ipynb_files(result: Any, expected: Any, options: Options) -> Score:
+@metric("compare_ipynb_files", found=read_json, wanted=lambda path: rules_of(read_json(path)))
+def compare_ipynb_files(found: Any, wanted: Any, options: Options) -> Score:
     """Two notebook files say the same; what the editor notes about the whole does not count."""
-    with expecting("expected file"):
-        wanted = dict(rules_of(read_json(expected)))
-    with reading("result file"):
-        found = read_json(result)
-        names = (wanted.keys() | found.keys()) - {"metadata"}
-        differ = sorted(n for n in names if n not in found or found[n] != wanted.get(n))
+    names = (wanted.keys() | found.keys()) - {"metadata"}
+    differ = sorted(n for n in names if n not in found or found[n] != wanted.get(n))
     return verdict(not differ, "equal", f"differ: {differ[:10]}")
 
 
-@metric("compare_notebook_cells", needs=("nbformat",))
-@both_files(_cells)
-def compare_notebook_cells(found: _Cells, wanted: _Cells, options: Options) -> Score:
+@metric("compare_notebook_cells", found=_cells, wanted=_cells, needs=("nbformat",))
+def compare_notebook_cells(found: Any, wanted: Any, options: Options) -> Score:
     """Two notebooks have the same cells: their types and what stands in them."""
+    one, other = (
+        [(cell["cell_type"], cell["source"]) for cell in cells] for cells in (found, wanted)
+    )
+    return _compared(one, other)
 
-    def shown(cells: _Cells) -> list[Any]:
-        return [(cell["cell_type"], cell["source"]) for cell in cells]
 
-    return _compared(shown(found), shown(wanted))
-
-
-@metric("compare_notebook_outputs", needs=("nbformat",))
-@both_files(_cells)
-def compare_notebook_outputs(found: _Cells, wanted: _Cells, options: Options) -> Score:
+@metric("compare_notebook_outputs", found=_cells, wanted=_cells, needs=("nbformat",))
+def compare_notebook_outputs(found: Any, wanted: Any, options: Options) -> Score:
     """Two notebooks have cells of the same types, and their code printed and gave the same.
 
     What is printed as errors, and what a result is besides its text (a picture), does not count.

@@ -8,7 +8,7 @@ from typing import Any
 
 from hisa.tasks.metrics.base import Options, as_package
 
-__all__ = ["differences", "open_slides"]
+__all__ = ["background", "differences", "open_slides"]
 
 _TABLE, _PICTURE, _FREEFORM = 19, 13, 5
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
@@ -57,7 +57,7 @@ def differences(found: Any, wanted: Any, options: Options) -> Iterator[str]:
 
 
 def _slide(one: Any, other: Any, number: int, asked: _Asked) -> Iterator[str]:
-    if asked("background_color") and _background(one) != _background(other):
+    if asked("background_color") and background(one) != background(other):
         yield "other background"
     if asked("note") and _notes(one) != _notes(other):
         yield "other notes"
@@ -76,7 +76,8 @@ def _slide(one: Any, other: Any, number: int, asked: _Asked) -> Iterator[str]:
         yield from _alignment(first, second)
 
 
-def _background(slide: Any) -> Any:
+def background(slide: Any) -> Any:
+    """The colour behind a slide; None where it is no plain colour."""
     fill = slide.background.fill
     if fill.type == 5:
         fill = slide.slide_layout.slide_master.background.fill

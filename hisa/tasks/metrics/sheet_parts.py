@@ -1,19 +1,88 @@
-"""What the rules of compare_table look at: pivot tables, styles, filters, sizes."""
+"""What the rules of compare_table look at: charts, sparklines, pivot tables, styles, sizes."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from hisa.tasks.metrics.base import BadRules
+from hisa.tasks.metrics.base import BadRules, parsed
 
-__all__ = ["STYLES", "dimensions", "filters", "pivots", "style", "styles"]
+__all__ = [
+    "STYLES",
+    "charts",
+    "dimensions",
+    "filters",
+    "pivots",
+    "sparklines",
+    "style",
+    "styles",
+]
 
 _NAMES = """number_format font_name font_family font_color font_bold font_italic font_underline
 font_size fill_type bgcolor fgcolor hyperlink merge"""
 STYLES = frozenset(_NAMES.split())
 """Names of cell styles that a rule may ask for."""
+
+
+def _at(thing: Any, *names: str) -> Any:
+    """An attribute of an attribute; None where one of them is not there."""
+    for name in names:
+        thing = getattr(thing, name, None)
+    return thing
+
+
+def _words(title: Any) -> Any:
+    """The first piece of a title's text."""
+    paragraphs = _at(title, "tx", "rich", "p")
+    return paragraphs[0].r[0].t if paragraphs and paragraphs[0].r else None
+
+
+_CHART: Mapping[str, Callable[[Any], Any]] = {
+    "title": lambda chart: _words(chart.title),
+    "legend": lambda chart: _at(chart, "legend", "position"),
+    "type": lambda chart: chart.tagname,
+    "direction": lambda chart: _at(chart, "barDir"),
+    "anchor": lambda chart: (
+        _at(chart, "anchor", "editAs"),
+        _at(chart, "anchor", "_from", "col"),
+        _at(chart, "anchor", "to", "col"),
+        _at(chart, "anchor", "to", "row"),
+    ),
+    "xtitle": lambda chart: _words(_at(chart, "x_axis", "title")),
+    "ytitle": lambda chart: _words(_at(chart, "y_axis", "title")),
+    "ztitle": lambda chart: _words(_at(chart, "z_axis", "title")),
+}
+"""Properties of a chart; others, such as its size, are one and the same for every chart here."""
+
+
+def charts(sheet: Any, wanted: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The charts of a sheet: the wanted properties by the ranges that each draws."""
+    names = sorted(_CHART.keys() & set(wanted))
+    return {
+        ";".join(f"{_range(one, 'val')},{_range(one, 'cat')}" for one in chart.series): {
+            name: _CHART[name](chart) for name in names
+        }
+        for chart in sheet._charts
+    }
+
+
+def _range(series: Any, kind: str) -> str:
+    """Where a series takes its values or its categories from."""
+    return _at(series, kind, "numRef", "f") or _at(series, kind, "strRef", "f") or ""
+
+
+def sparklines(path: Path, name: str) -> dict[str, str]:
+    """The ranges drawn in a sheet's cells, by cell; openpyxl does not read them."""
+    with zipfile.ZipFile(path) as archive:
+        sheets = parsed(archive.read("xl/workbook.xml")).iter("{*}sheet")
+        numbers = {sheet.get("name"): sheet.get("sheetId") for sheet in sheets}
+        part = f"xl/worksheets/sheet{numbers.get(name)}.xml"
+        there = part in archive.namelist()
+        lines = parsed(archive.read(part)).iter("{*}sparkline") if there else ()
+    return {str(line.findtext("{*}sqref")): str(line.findtext("{*}f")) for line in lines}
 
 
 def pivots(sheet: Any, wanted: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -52,34 +121,29 @@ def _pivot_source(pivot: Any, left: int, right: int) -> str:
 def _pivot_properties(
     pivot: Any, wanted: Sequence[str], used: list[list[tuple[Any, Any]]], left: int
 ) -> dict[str, Any]:
+    def moved(fields: Any) -> list[int]:
+        return [field.x - left for field in fields]
+
     names = set(wanted)
-    found: dict[str, Any] = {}
-    for name, attribute in (
-        ("name", "name"),
-        ("show_total", "visualTotals"),
-        ("show_empty_row", "showEmptyRow"),
-        ("show_empty_col", "showEmptyCol"),
-        ("show_headers", "showHeaders"),
-    ):
-        if name in names:
-            found[name] = getattr(pivot, attribute)
-    if "location" in names:
-        found["location"] = getattr(pivot.location, "ref", None)
-    if names & {"filter", "selection"}:
-        found["selection"] = used if "ordered" in names else [set(items) for items in used]
+    looks: dict[str, Callable[[], Any]] = {
+        "name": lambda: pivot.name,
+        "show_total": lambda: pivot.visualTotals,
+        "show_empty_row": lambda: pivot.showEmptyRow,
+        "show_empty_col": lambda: pivot.showEmptyCol,
+        "show_headers": lambda: pivot.showHeaders,
+        "location": lambda: _at(pivot, "location", "ref"),
+        "selection": lambda: used if "ordered" in names else [set(items) for items in used],
+        "filter": lambda: {field.fld for field in pivot.pageFields},
+        "col_fields": lambda: moved(pivot.colFields),
+        "row_fields": lambda: moved(pivot.rowFields),
+        "data_fields": lambda: [
+            (f.fld - left, "data_fields_name" in names and f.name, f.subtotal, f.showDataAs)
+            for f in pivot.dataFields
+        ],
+    }
     if "filter" in names:
-        found["filter_fields"] = {field.fld for field in pivot.pageFields}
-    if "col_fields" in names:
-        found["col_fields"] = [field.x - left for field in pivot.colFields]
-    if "row_fields" in names:
-        found["row_fields"] = [field.x - left for field in pivot.rowFields]
-    if "data_fields" in names:
-        with_name = "data_fields_name" in names
-        found["data_fields"] = [
-            (field.fld - left, field.name if with_name else "", field.subtotal, field.showDataAs)
-            for field in pivot.dataFields
-        ]
-    return found
+        names.add("selection")
+    return {name: look() for name, look in looks.items() if name in names}
 
 
 def _rgb(colour: Any) -> Any:

@@ -22,7 +22,6 @@ from hisa.tasks.metrics.base import (
     reading,
     rules_of,
 )
-from hisa.tasks.metrics.sheet_charts import charts, sparklines
 from hisa.tasks.metrics.values import known_method, matches
 from hisa.tasks.metrics.workbook import Book, rounded
 
@@ -78,16 +77,6 @@ def _sheet_name(book: Book, text: str) -> str:
     except ValueError:
         raise BadRules(f"{text!r} names no sheet: {text[2:]!r} is no number") from None
     return book.names[index] if -len(book.names) <= index < len(book.names) else ""
-
-
-def _of_sheet(look: Callable[[Any], Any]) -> Callable[[Book, str], Any]:
-    """A sheet that is not there shows nothing."""
-
-    def seen(book: Book, name: str) -> Any:
-        sheet = book.sheet(name)
-        return {} if sheet is None else look(sheet)
-
-    return seen
 
 
 def _sheet_name_rule(books: Books, rule: Rule) -> bool:
@@ -182,33 +171,29 @@ def _alike(found: str, wanted: str, rule: Rule) -> bool:
     raise BadRules(f"sheet_fuzzy has no type {rule.get('type')!r}; there are {_ALIKE}")
 
 
+def _equal(look: Callable[[Any, Rule], Any]) -> Callable[[Books, Rule], bool]:
+    """A rule that both sheets show the same; one that is not there shows nothing."""
+
+    def compare(books: Books, rule: Rule) -> bool:
+        def seen(book: Book, name: str) -> Any:
+            sheet = book.sheet(name)
+            return {} if sheet is None else look(sheet, rule)
+
+        found, wanted = books.pair(rule, seen)
+        return bool(found == wanted)
+
+    return compare
+
+
 def _sparkline(books: Books, rule: Rule) -> bool:
-    found, wanted = books.pair(rule, lambda book, name: sparklines(book.path, name))
+    found, wanted = books.pair(rule, lambda book, name: sheet_parts.sparklines(book.path, name))
     return bool(found == wanted)
 
 
-def _chart(books: Books, rule: Rule) -> bool:
-    names = rule.get("chart_props") or []
-    found, wanted = books.pair(rule, lambda book, name: charts(book.path, name, names))
-    return bool(found == wanted)
-
-
-def _pivot_table(books: Books, rule: Rule) -> bool:
-    names = rule.get("pivot_props") or []
-    found, wanted = books.pair(rule, _of_sheet(lambda sheet: sheet_parts.pivots(sheet, names)))
-    return bool(found == wanted)
-
-
-def _style(books: Books, rule: Rule) -> bool:
-    names = rule.get("props") or []
-
-    def seen(sheet: Any) -> Any:
-        if list(sheet.conditional_formatting):
-            raise BadRules("style: conditional formatting cannot be evaluated here")
-        return sheet_parts.styles(sheet, names)
-
-    found, wanted = books.pair(rule, _of_sheet(seen))
-    return bool(found == wanted)
+def _styles(sheet: Any, rule: Rule) -> Any:
+    if list(sheet.conditional_formatting):
+        raise BadRules("style: conditional formatting cannot be evaluated here")
+    return sheet_parts.styles(sheet, rule.get("props") or [])
 
 
 def _freeze(books: Books, rule: Rule) -> bool:
@@ -240,21 +225,6 @@ def _data_validation(books: Books, rule: Rule) -> bool:
     )
 
 
-def _dimensions(kind: str) -> Callable[[Books, Rule], bool]:
-    def compare(books: Books, rule: Rule) -> bool:
-        names = rule.get("props") or []
-        look = _of_sheet(lambda sheet: sheet_parts.dimensions(sheet, kind, names))
-        found, wanted = books.pair(rule, look)
-        return bool(found == wanted)
-
-    return compare
-
-
-def _filter(books: Books, rule: Rule) -> bool:
-    found, wanted = books.pair(rule, _of_sheet(sheet_parts.filters))
-    return bool(found == wanted)
-
-
 def _check_cell(books: Books, rule: Rule) -> bool:
     reference, place, properties = rules_of(rule, "sheet_idx", "coordinate", "props")
     cell = _one(books, rule)[place]
@@ -273,15 +243,15 @@ RULES: Mapping[str, Callable[[Books, Rule], bool]] = {
     "sheet_print": _sheet_print,
     "sheet_fuzzy": _sheet_fuzzy,
     "sparkline": _sparkline,
-    "chart": _chart,
-    "style": _style,
+    "chart": _equal(lambda sheet, r: sheet_parts.charts(sheet, r.get("chart_props") or [])),
+    "style": _equal(_styles),
     "freeze": _freeze,
     "zoom": _zoom,
     "data_validation": _data_validation,
-    "row_props": _dimensions("row"),
-    "col_props": _dimensions("column"),
-    "filter": _filter,
-    "pivot_table": _pivot_table,
+    "row_props": _equal(lambda s, r: sheet_parts.dimensions(s, "row", r.get("props") or [])),
+    "col_props": _equal(lambda s, r: sheet_parts.dimensions(s, "column", r.get("props") or [])),
+    "filter": _equal(lambda sheet, r: sheet_parts.filters(sheet)),
+    "pivot_table": _equal(lambda s, r: sheet_parts.pivots(s, r.get("pivot_props") or [])),
     "check_cell": _check_cell,
 }
 """The rules of compare_table by their type."""

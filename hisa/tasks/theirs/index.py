@@ -14,9 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from hisa.errors import UsageError
-from hisa.parts import OSWORLD
+from hisa.parts import OSWORLD, as_root
 
-__all__ = ["PACKAGE", "Installed", "Theirs", "installed", "known", "lacking", "python", "theirs"]
+__all__ = [
+    "PACKAGE", "Installed", "Theirs", "absent", "caged", "installed", "known", "lacking", "python",
+    "theirs",
+]  # fmt: skip
 
 PACKAGE = OSWORLD
 """The release that `known` lists."""
@@ -137,8 +140,16 @@ def lacking(name: str) -> str:
         commands.append(" ".join(f"'{each}'" if "<" in each else each for each in libraries))
     found = [f"{python()} -m pip install {command}" for command in commands]
     if metric.runs_code and not caged():
-        found.append("sudo apt-get install bubblewrap")
+        found.append(as_root("apt-get install bubblewrap"))
     return " && ".join(found)
+
+
+def absent(name: str) -> list[str]:
+    """What one of the installed package's metrics needs and is not here; empty: nothing."""
+    metric, here = theirs(name), installed()
+    if metric is None:
+        return []
+    return _libraries(metric, here) + ["bubblewrap"] * (metric.runs_code and not caged())
 
 
 def _libraries(metric: Theirs, here: Installed) -> list[str]:

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from hisa.errors import StoreError
-from hisa.patterns.embedders.fake import WordEmbedder
 from hisa.patterns.stores.base import Item, VectorStore
 from hisa.protocols import Embedder, Pattern
+from hisa.testing.word_embedder import WordEmbedder
 
 __all__ = ["Open", "StoreConformance", "pattern"]
 

@@ -1,0 +1,118 @@
+"""What of a desktop's needs is here, and the command that brings what is not."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from hisa.environments.obstacles import SNAP_FREE_BROWSER, is_snap, why_refused
+from hisa.environments.runtime import namespaces
+from hisa.parts import as_root, install_command
+
+__all__ = ["Probe", "lacking", "probe"]
+
+_FIX = install_command("system")
+_SYSTEM_PYTHON = "/usr/bin/python3"
+_MODULES = ("Xlib", "gi", "PIL")
+_PROGRAMS = (
+    ("X server", ("Xvfb",), True),
+    ("window manager", ("openbox",), True),
+    ("session bus", ("dbus-daemon",), True),
+    ("clipboard", ("xclip",), False),
+    ("text recognition", ("tesseract",), False),
+    ("browser", ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser"), False),
+    ("browser driver", ("chromedriver",), False),
+    ("spreadsheet", ("localc", "libreoffice"), False),
+    ("text editor", ("mousepad",), False),
+    ("screen recording", ("ffmpeg",), False),
+    ("bubblewrap", ("bwrap",), False),
+)
+_LAUNCHERS = ("/usr/libexec/at-spi-bus-launcher", "/usr/lib/at-spi2-core/at-spi-bus-launcher")
+_ISOLATION = {
+    "root": "namespaces as root, over a throw-away overlay",
+    "user": "a user namespace, over a throw-away overlay",
+    "bubblewrap": "bubblewrap: the system is read-only, home and /tmp are thrown away",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One thing that was looked for; ``needed`` where no private desktop starts without it."""
+
+    name: str
+    ok: bool
+    detail: str
+    fix: str = ""
+    needed: bool = True
+
+
+def probe() -> list[Probe]:
+    """Everything that a private desktop needs or its tasks like to have. Blocks for a moment."""
+    return [*_programs(), _accessibility(), _modules(), _isolation(), _overlay()]
+
+
+def lacking() -> list[Probe]:
+    """What no private desktop starts without and is not here, but for the guest's libraries."""
+    seen = (*_programs(), _accessibility(), _isolation())
+    return [each for each in seen if each.needed and not each.ok]
+
+
+def _programs() -> Iterator[Probe]:
+    for name, commands, needed in _PROGRAMS:
+        there = [path for path in map(shutil.which, commands) if path]
+        found = next((path for path in there if not is_snap(path)), None)
+        detail = found or f"no {' or '.join(commands)}"
+        fix = "" if found else (as_root("apt-get install ffmpeg") if "ffmpeg" in commands else _FIX)
+        if there and found is None:
+            detail = f"{there[0]} is a stub for a snap, which does not run inside a desktop"
+            fix = SNAP_FREE_BROWSER if "browser" in name else _FIX
+        yield Probe(name, found is not None, detail, fix, needed)
+
+
+def _accessibility() -> Probe:
+    found = next((path for path in _LAUNCHERS if Path(path).exists()), None)
+    detail = found or "no at-spi-bus-launcher: elements cannot be told"
+    return Probe("accessibility bus", found is not None, detail, "" if found else _FIX)
+
+
+def _modules() -> Probe:
+    name = "guest's python"
+    wanted = ", ".join(_MODULES)
+    try:
+        done = subprocess.run(
+            [_SYSTEM_PYTHON, "-c", f"import {wanted}"],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Probe(name, False, f"{_SYSTEM_PYTHON}: {error}", _FIX)
+    if done.returncode != 0:
+        last = done.stderr.strip().splitlines()[-1:]
+        return Probe(name, False, f"{_SYSTEM_PYTHON}: {''.join(last)}", _FIX)
+    return Probe(name, True, f"{_SYSTEM_PYTHON} with {wanted}")
+
+
+def _isolation() -> Probe:
+    kind = namespaces.which()
+    refused = "; ".join(f"{way}: {why}" for way, why in namespaces.refusals().items())
+    said = f" ({refused})" if refused else ""
+    if kind != "none":
+        return Probe("isolation", True, f"{_ISOLATION[kind]}{said}")
+    refusal = why_refused()
+    return Probe("isolation", False, f"{refusal.reason}{said}", refusal.fix)
+
+
+def _overlay() -> Probe:
+    try:
+        known = "overlay" in Path("/proc/filesystems").read_text(encoding="ascii")
+    except OSError:
+        known = False
+    detail = "the kernel has overlays" if known else "no overlays: the system is read-only inside"
+    return Probe(
+        "overlay", known, detail, "" if known else as_root("modprobe overlay"), needed=False
+    )

@@ -1,0 +1,76 @@
+"""Advice lines, and what they say about an instruction."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from hisa.offline.records import Click, Instruction, Save, Tick, Type
+from hisa.offline.things import address, meaning
+
+__all__ = ["Advice", "read_advice"]
+
+_WARNING = re.compile(
+    r"\b(?:don'?t|do not|avoid|never|instead of|failed|did not work)\b.*"
+    r"\b(?:shortcut|keyboard|ctrl\s*\+|control\s*\+)",
+    re.I,
+)
+_SAVING = re.compile(r"\bsav(?:e|es|ed|ing)\b", re.I)
+_NAME_BOX = re.compile(r"\bname box\b", re.I)
+_BEFORE = re.compile(r'open the ["“]([^"”]+)["”] menu before ["“]([^"”]+)["”]')
+_MAX_LINES = 20
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What is known before the run, a line each."""
+
+    lines: tuple[str, ...] = ()
+
+    @property
+    def name_box(self) -> bool:
+        """Whether cells are to be reached by typing their address into the name box."""
+        return bool(self._first(_NAME_BOX.search))
+
+    def menu_before(self, entry: str) -> str:
+        """The menu that a lesson says to open before an entry of that name, or ""."""
+        return next(
+            (menu for menu, name in self._menus() if name.casefold() == entry.casefold()), ""
+        )
+
+    def warns_of_shortcut(self) -> bool:
+        """Whether a lesson on saving says that the keyboard shortcut is the wrong way."""
+        return bool(self._first(_warns))
+
+    def followed(self, instruction: Instruction) -> str:
+        """The line by which a move for this instruction is another than without advice."""
+        match instruction:
+            case Save():
+                return self._first(_warns)
+            case Click(target) | Tick(target) | Type(_, target) if not address(target):
+                entry = meaning(target).name
+                return self._first(lambda line: any(_names(line, entry)))
+            case _:
+                return self._first(_NAME_BOX.search)
+
+    def _first(self, fits: Callable[[str], object]) -> str:
+        return next((line for line in self.lines if fits(line)), "")
+
+    def _menus(self) -> Iterator[tuple[str, str]]:
+        return (pair for line in self.lines for pair in _BEFORE.findall(line))
+
+
+def _warns(line: str) -> bool:
+    warned = _WARNING.search(line)
+    return warned is not None and _SAVING.search(line) is not None
+
+
+def _names(line: str, entry: str) -> Iterator[bool]:
+    return (name.casefold() == entry.casefold() for _, name in _BEFORE.findall(line))
+
+
+def read_advice(text: str) -> Advice:
+    """The lines of an advice section, without bullets."""
+    lines = (line.strip().lstrip("-*• ").strip() for line in text.split("\n"))
+    return Advice(tuple(line[:400] for line in lines if line)[:_MAX_LINES])

@@ -1,0 +1,165 @@
+"""English text cut into clauses that hold one instruction each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hisa.offline.quotes import Masked
+from hisa.offline.verbs import VERBS
+
+__all__ = ["Clause", "split_clauses"]
+
+MAX_CLAUSE = 5000
+"""Characters, quoted strings not counted; a longer clause is no instruction."""
+_MARKER = re.compile(
+    r"[ \t]*(?:(?P<number>(?:step[ \t]*)?\d{1,3}[.):]|\(\d{1,3}\))|[-*•·–])[ \t]+", re.I
+)
+_INLINE = re.compile(r"(?:^|(?<=[\s:.;,]))(?:\((\d{1,3})\)|(\d{1,3})[.)])[ \t]+(?=\S)")
+_SENTENCE = re.compile(
+    rf"(?<=[.!?;])\s+|;|\n{{2,}}|(?<={Masked.SLOT[-1]})\s+(?=(?=[A-Z])(?i:{VERBS})\b)"
+)
+"""A sentence ends at its mark; after a quoted string a verb with a capital begins another."""
+_THEN = re.compile(
+    r"[,;]?\s+(?:and\s+)?(?:then|after that|afterwards|after which|next(?!\s+to\b)|finally)"
+    r"\s*,?\s+",
+    re.I,
+)
+_AND_VERB = re.compile(rf"(?:,\s*(?:and\s+)?|\s+and\s+)(?=(?:{VERBS})\b(?!-))")
+_FILLER = re.compile(
+    r"(?:please|kindly|now|first(?:ly)?|second(?:ly)?|third(?:ly)?|then|next|finally|lastly"
+    r"|after that|afterwards|and|also|again|just|simply|(?:i|we)(?:'d| would) like you to"
+    r"|(?:i|we) (?:want|need) you to|you (?:should|must|need to)"
+    r"|(?:can|could|would) you(?: please)?|to begin(?: with)?|in the end|at the end"
+    r"|make sure to|let's|go ahead and"
+    rf"|(?:we|you|i)(?=\s+(?:{VERBS})\b))\b[,:]?(?:\s+|$)",
+    re.I,
+)
+_REMARK = re.compile(
+    r"(?:(?:now|then|so|here|next)\b,?\s+)?(?:you (?:can|could|may|might|will|should (?:now )?see)"
+    rf"|(?:it|this|that|there|these|those|(?:we|they)(?!\s+(?:{VERBS})\b)))\b",
+    re.I,
+)
+"""A sentence that tells something: "You will see a list"."""
+_CONDITION = re.compile(
+    rf"(?:when|once|after|as soon as|if|before|to|in order to)\b[^,]{{1,200}},\s*(?=(?:{VERBS})\b)",
+    re.I,
+)
+_PLACE = re.compile(
+    r"\s*(?:(?:then|and|now|next|please),?\s+)?(?:in|inside|into|on|from|under|at|for)\b"
+    rf"(?!.*,\s(?:{VERBS})\b)",
+    re.I,
+)
+_STARTS = re.compile(rf"\s*(?:{_FILLER.pattern})*(?:{VERBS})\b", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A piece of masked text.
+
+    ``item`` counts the items of numbered lists, from 1; each is a step beyond doubt even where its
+    wording is not understood. It is 0 for prose. ``remark`` is set for a sentence that asks for
+    nothing.
+    """
+
+    text: str
+    item: int = 0
+    remark: bool = False
+
+
+def split_clauses(masked: Masked) -> Iterator[Clause]:
+    """Clauses in order, fillers such as "please" and "then" taken off."""
+    items = 0
+    for body, numbered in _items(masked.text):
+        items += numbered
+        for sentence in _SENTENCE.split(body):
+            yield from _sentence(sentence, items if numbered else 0)
+
+
+def _sentence(text: str, item: int) -> Iterator[Clause]:
+    if _REMARK.match(text.strip()):
+        yield Clause(text.strip(), item, remark=True)
+        return
+    for part in _THEN.split(text):
+        for clause in _clauses(part):
+            bare = _bare(clause) if len(clause) <= MAX_CLAUSE else f"… {clause[:200]}"
+            if bare:
+                yield Clause(bare, item)
+
+
+def _clauses(part: str) -> Iterator[str]:
+    """Cut before a verb; "In the File menu," belongs to what follows it."""
+    place = ""
+    for piece in _AND_VERB.split(part):
+        if _PLACE.match(piece):
+            place += piece + ", "
+        else:
+            yield place + piece
+            place = ""
+    yield place
+
+
+def _items(text: str) -> Iterator[tuple[str, bool]]:
+    """List items and paragraphs, with whether they are numbered."""
+    for line in _joined(text):
+        marker = _MARKER.match(line)
+        body = line[marker.end() :] if marker else line
+        if marker is not None and marker["number"]:
+            own = int("".join(filter(str.isdecimal, marker["number"])))
+            cuts = _sequence(body, first=own + 1)
+            yield from ((body[start:end], True) for start, end in _spans(body, cuts))
+        else:
+            yield from _inline_items(body)
+
+
+def _joined(text: str) -> Iterator[str]:
+    """Lines; one that starts neither a list item nor an instruction goes on the one before."""
+    pieces: list[str] = []
+    for line in text.split("\n"):
+        starts = not line.strip() or _MARKER.match(line) or _STARTS.match(line)
+        if starts and pieces:
+            yield " ".join(pieces)
+            pieces = []
+        if line.strip():
+            pieces.append(line if starts else line.strip())
+    if pieces:
+        yield " ".join(pieces)
+
+
+def _inline_items(text: str) -> Iterator[tuple[str, bool]]:
+    """Prose, which may hold "1. … 2. …" on one line."""
+    if not text:
+        return
+    cuts = _sequence(text, first=1)
+    if len(cuts) < 2:
+        yield text, False
+        return
+    yield text[: cuts[0][0]], False
+    for start, end in list(_spans(text, cuts))[1:]:
+        yield text[start:end], True
+
+
+def _sequence(text: str, first: int) -> list[tuple[int, int]]:
+    """Where the markers ``first``, ``first + 1``, … stand, in order."""
+    cuts: list[tuple[int, int]] = []
+    for marker in _INLINE.finditer(text):
+        if int(marker[1] or marker[2]) == first + len(cuts):
+            cuts.append(marker.span())
+    return cuts
+
+
+def _spans(text: str, cuts: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    starts = [0, *(end for _, end in cuts)]
+    ends = [*(start for start, _ in cuts), len(text)]
+    return zip(starts, ends, strict=True)
+
+
+def _bare(clause: str) -> str:
+    text = clause.strip().strip(",:").strip()
+    while True:
+        filler = _FILLER.match(text) or _CONDITION.match(text)
+        if filler is None or not text:
+            break
+        text = text[filler.end() :].lstrip(" ,:")
+    return text.rstrip(" .!?;,:") if not text.endswith("..") else text

@@ -1,0 +1,70 @@
+"""File names and folders in clauses about saving and opening."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+
+from hisa.offline.quotes import Masked
+from hisa.offline.records import Save
+
+__all__ = ["looks_like_file", "read_saving"]
+
+_VALUE = rf"(?P<value>{Masked.SLOT}|[^\s,]+)"
+_NAME = re.compile(
+    rf"\b(?:as|under|named|called)\s+(?:(?:the|a|an)\s+)?(?:(?:file\s+)?name\s+|file\s+)?{_VALUE}",
+    re.I,
+)
+_FOLDER = re.compile(
+    r"\b(?:in|into|inside|to|at)\s+(?:(?:the|my)\s+)?(?P<before>(?:folder|directory)\s+)?"
+    rf"{_VALUE}(?P<after>\s+(?:folder|directory))?",
+    re.I,
+)
+_SAME = re.compile(
+    r"|it|this|that|(?:(?:the|your|all|my)\s+)?(?:file|document|changes?|work|spreadsheet|workbook"
+    r"|text|sheet|presentation|again|progress)",
+    re.I,
+)
+_FILE = re.compile(r"(?:~|\.{1,2})?/\S.*|[a-z][a-z0-9+.-]*://\S+|[^\s/]+\.[A-Za-z][A-Za-z0-9]{0,5}")
+_HOME_FOLDERS = frozenset({"documents", "desktop", "downloads", "pictures", "music", "videos"})
+
+
+def looks_like_file(text: str) -> bool:
+    """Whether a text is a path, an address or a file name with an extension."""
+    return _FILE.fullmatch(text.strip()) is not None
+
+
+def read_saving(rest: str, masked: Masked) -> Save | None:
+    """What "save …" asks for: a new name, the old one, or nothing that can be read."""
+    named = _NAME.search(rest)
+    name = _value(named, masked)
+    folder = ""
+    for found in _FOLDER.finditer(rest[: named.start()] + rest[named.end() :] if named else rest):
+        value = _value(found, masked)
+        told = found["before"] or found["after"] or value.lower() in _HOME_FOLDERS
+        if told or value.startswith(("/", "~")):
+            folder = value
+            break
+    if not name and (quoted := masked.first(rest)) not in (None, folder):
+        name = quoted or ""
+    if name:
+        return Save(_joined(folder, name))
+    if "." in posixpath.basename(folder):
+        return Save(folder)
+    return Save() if _SAME.fullmatch(masked.plain(rest).strip(" .")) else None
+
+
+def _value(found: re.Match[str] | None, masked: Masked) -> str:
+    if found is None:
+        return ""
+    value = masked.value(found["value"])
+    return value if masked.is_quoted(found["value"]) else value.rstrip(".,;:!?")
+
+
+def _joined(folder: str, name: str) -> str:
+    """One path; a folder known by name alone is in the home folder."""
+    if not folder or name.startswith(("/", "~")):
+        return name
+    if folder.lower() in _HOME_FOLDERS:
+        folder = f"~/{folder.capitalize()}"
+    return f"{folder.rstrip('/')}/{name}"

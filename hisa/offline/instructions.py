@@ -1,0 +1,77 @@
+"""Instructions in plain English, read into typed records.
+
+A sentence without a known verb is no instruction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import groupby
+
+from hisa.offline.clauses import Clause, split_clauses
+from hisa.offline.quotes import Masked, mask
+from hisa.offline.records import Instruction
+from hisa.offline.verbs import read_clause
+
+__all__ = ["MAX_INSTRUCTIONS", "Script", "read_script"]
+
+MAX_INSTRUCTIONS = 500
+"""More are refused: nobody writes so many by hand, and each costs at least one step."""
+MAX_TASK = 2_000_000
+"""Characters of a task that are read at all."""
+
+
+@dataclass(frozen=True)
+class Script:
+    """A task read into instructions.
+
+    ``unread`` holds items of a numbered list that were not understood: they are steps, and a task
+    with one of them cannot be done. ``ignored`` holds other sentences without a known verb.
+    """
+
+    instructions: tuple[Instruction, ...]
+    unread: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+
+
+@dataclass
+class _Draft:
+    instructions: list[Instruction] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)
+
+    def set_aside(self, text: str, *, step: bool) -> None:
+        kept = self.unread if step else self.ignored
+        if len(kept) < 20:
+            kept.append(" ".join(text.split())[:200])
+
+
+@lru_cache(maxsize=16)
+def read_script(task: str) -> Script:
+    """Every instruction of a task, in order. A pure function of the text."""
+    masked = mask(task[:MAX_TASK])
+    draft = _Draft()
+    for _, clauses in groupby(split_clauses(masked), key=lambda clause: clause.item):
+        _read_item(draft, tuple(clauses), masked)
+        if len(draft.instructions) > MAX_INSTRUCTIONS:
+            break
+    return Script(tuple(draft.instructions), tuple(draft.unread), tuple(draft.ignored))
+
+
+def _read_item(draft: _Draft, clauses: Sequence[Clause], masked: Masked) -> None:
+    """One item of a numbered list, or the prose between two: remarks count where no step is."""
+    before = len(draft.instructions)
+    remarks = []
+    for clause in clauses:
+        text = masked.plain(clause.text)
+        if clause.remark:
+            remarks.append(text)
+        elif found := read_clause(clause.text, masked):
+            draft.instructions.extend(found)
+        else:
+            draft.set_aside(text, step=clause.item > 0)
+    said = len(draft.instructions) > before
+    for text in remarks:
+        draft.set_aside(text, step=clauses[0].item > 0 and not said)

@@ -1,0 +1,242 @@
+"""The next tool call for an instruction, from how far it came and what the screen offers."""
+
+from __future__ import annotations
+
+import shlex
+from typing import assert_never
+
+from hisa.offline.apps import find_app, launch_command, open_command
+from hisa.offline.decisions import CLICK, Decision, GiveUp, Move, Situation, wait_move
+from hisa.offline.progress import chunks
+from hisa.offline.records import (
+    Click,
+    Drag,
+    Instruction,
+    Open,
+    Press,
+    Run,
+    Save,
+    Scroll,
+    Tick,
+    Type,
+    Wait,
+)
+from hisa.offline.saving import save_move
+from hisa.offline.screen import Screen, at
+from hisa.offline.things import address, meaning
+
+__all__ = ["next_move"]
+
+_WINDOW_WAITS = (1.0, 1.0, 2.0, 3.0, 5.0, 5.0, 5.0, 5.0)
+"""Seconds: applications start within a few, and each wait is a step."""
+_THING_LOOKS = 10
+_DRAWN_LOOKS = 2
+_SCROLL_LOOKS = 15
+_MAX_WAIT = 60.0
+"""Seconds that one call of the tool may wait."""
+_SPREADSHEETS = ("libreoffice calc", "libreoffice-calc")
+_CLICKS = {1: "click", 2: "doubleClick", 3: "tripleClick"}
+_IN_MENUS = frozenset({"menu item", "item"})
+
+
+def next_move(instruction: Instruction, now: Situation) -> Decision:
+    """The call to make; None where the screen shows that nothing is left to do."""
+    match instruction:
+        case Open():
+            return _open(instruction, now)
+        case Click():
+            return _click(instruction, now)
+        case Tick():
+            return _tick(instruction, now)
+        case Type():
+            return _type(instruction, now)
+        case Press(keys, times):
+            return Move("press the keys", _keys(keys, times))
+        case Scroll():
+            return _scroll(instruction, now)
+        case Drag(source, target):
+            drag = "pyautogui.moveTo(X_COORD, Y_COORD); pyautogui.dragTo(X_COORD_2, Y_COORD_2"
+            return Move(
+                "drag it", f"{drag}, duration=0.5)", description=source, description_2=target
+            )
+        case Wait():
+            return _wait(instruction, now)
+        case Save():
+            return save_move(instruction, now)
+        case Run(command):
+            return Move("run the command", command, tool="bash_execution")
+        case _:
+            assert_never(instruction)
+
+
+def _keys(keys: tuple[str, ...], times: int) -> str:
+    if len(keys) == 1:
+        presses = f", presses={times}" if times > 1 else ""
+        return f"pyautogui.press({keys[0]!r}{presses})"
+    hotkey = f"pyautogui.hotkey({', '.join(map(repr, keys))})"
+    return "; ".join([hotkey] * min(times, 40))
+
+
+# ---------------------------------------------------------------- pointing
+
+
+def _click(instruction: Click, now: Situation) -> Decision:
+    target, button, count = instruction.target, instruction.button, instruction.count
+    if button == "left" and count == 1 and _by_name_box(target, now):
+        return Move("go to the cell by its address", _name_box(address(target)))
+    if (ready := _search(target, now)) is not None:
+        return ready
+    point, description = _aim(target, now)
+    function = _CLICKS[count] if button == "left" else f"{button}Click"
+    return Move("click it", f"pyautogui.{function}({point})", description=description)
+
+
+def _aim(phrase: str, now: Situation) -> tuple[str, str]:
+    """Another way each time: the task's own words, the listed place, and the bare name."""
+    item = now.screen.find(phrase)
+    name = meaning(phrase).name
+    if now.tries == 1 and item is not None:
+        x, y = at(item)
+        return f"{x}, {y}", ""
+    return "X_COORD, Y_COORD", f'"{name}"' if now.tries and name else phrase
+
+
+def _search(target: str, now: Situation) -> Move | None:
+    """Wait for a thing that was not found, then open the menus one by one; or as advice says."""
+    menus = list(now.screen.with_role("menu"))
+    query = meaning(target)
+    if not now.position.failures:
+        told = now.advice.menu_before(query.name)
+        known = next((menu for menu in menus if menu.name == told), None)
+        hidden = known is not None and now.screen.find(target) is None
+        return _open_menu(told, target) if hidden else None
+    if now.screen.find(target) is not None:
+        return None
+    looks = now.position.looks
+    if looks == 0:
+        return wait_move(f"{target} is not there yet, wait a moment")
+    if query.kind is not None and query.kind.word not in _IN_MENUS:
+        return None
+    bar = [menu for menu in menus if at(menu)[1] == min(at(each)[1] for each in menus)]
+    return _open_menu(bar[looks - 1].name, target) if looks <= len(bar) else None
+
+
+def _open_menu(menu: str, target: str) -> Move:
+    says = f"open a menu that may hold {target}"
+    return Move(says, CLICK, description=f'menu "{menu}"', look=True)
+
+
+def _tick(instruction: Tick, now: Situation) -> Decision:
+    item = now.screen.find(instruction.target)
+    if item is not None and item.states and ("checked" in item.states) == instruction.on:
+        return None
+    return _click(Click(instruction.target), now)
+
+
+def _scroll(instruction: Scroll, now: Situation) -> Decision:
+    until = instruction.until
+    if until and now.screen.find(until) is not None:
+        return None
+    if until and now.position.looks >= _SCROLL_LOOKS:
+        return GiveUp(f"{until} was not found after scrolling {_SCROLL_LOOKS} times")
+    function = "scroll" if instruction.direction in ("up", "down") else "hscroll"
+    sign = 1 if instruction.direction in ("up", "right") else -1
+    source = f"pyautogui.{function}({sign * instruction.clicks})"
+    return Move("scroll", source, look=bool(until) and now.screen.known)
+
+
+# ---------------------------------------------------------------- typing
+
+
+def _type(instruction: Type, now: Situation) -> Decision:
+    target, pieces = instruction.target, chunks(instruction.text)
+    part = min(now.position.parts, len(pieces) - 1)
+    calls = [f"pyautogui.write({pieces[part]!r})"] if pieces[part] else []
+    cell = address(target)
+    if cell and part == len(pieces) - 1 and not isinstance(now.following, Press):
+        calls.append("pyautogui.press('enter')")
+    if part == 0 and (instruction.replace or _holds_text(target, now)):
+        calls = ["pyautogui.hotkey('ctrl', 'a')", *(calls or ["pyautogui.press('delete')"])]
+    if not target or part > 0:
+        return Move("type it", "; ".join(calls)) if calls else None
+    if _by_name_box(target, now):
+        return Move("go to the cell and type", "; ".join([_name_box(cell), *calls]))
+    if (ready := _search(target, now)) is not None:
+        return ready
+    point, description = _aim(target, now)
+    source = "; ".join([f"pyautogui.click({point})", *calls])
+    return Move("click into it and type", source, description=description)
+
+
+def _holds_text(target: str, now: Situation) -> bool:
+    """Whether a field of one line holds a text already, which the new one is meant to replace."""
+    item = now.screen.find(target) if target else None
+    return item is not None and "single-line" in item.states and bool(item.text)
+
+
+def _by_name_box(target: str, now: Situation) -> bool:
+    """A cell is reached by its address where the screen does not list it or advice says so."""
+    if not address(target) or not now.screen.in_front(_SPREADSHEETS):
+        return False
+    return now.advice.name_box or now.screen.find(target) is None
+
+
+def _name_box(cells: str) -> str:
+    return (
+        # The name box takes and gives back the focus a moment after the keys.
+        "pyautogui.hotkey('ctrl', 'shift', 't'); pyautogui.sleep(0.5); "
+        f"pyautogui.write({cells!r}); pyautogui.press('enter'); pyautogui.sleep(0.3)"
+    )
+
+
+# ---------------------------------------------------------------- applications and time
+
+
+def _open(instruction: Open, now: Situation) -> Decision:
+    app = find_app(instruction.app) if instruction.app else None
+    name = instruction.file.rstrip("/").rpartition("/")[2]
+    words = (name,) if name else app.windows if app else ()
+    there = now.screen.shows_window(words)
+    if now.position.parts:
+        drawn = bool(now.screen.items) or now.position.looks >= _DRAWN_LOOKS
+        return None if there and drawn else _await_window(instruction, now)
+    if there and now.screen.in_front(words):
+        return None
+    if there and not instruction.file:
+        return Move("bring its window to the front", _to_front(now.screen, words), "bash_execution")
+    command = launch_command(app, instruction.file) if app else open_command(instruction.file)
+    return Move("start it", command, "bash_execution")
+
+
+def _to_front(screen: Screen, words: tuple[str, ...]) -> str:
+    title = next(
+        (shown for shown in screen.windows if any(word in shown.casefold() for word in words)), ""
+    )
+    return f"wmctrl -a {shlex.quote(title or words[0])}"
+
+
+def _await_window(instruction: Open, now: Situation) -> Decision:
+    name = instruction.file or instruction.app
+    if not now.screen.known:
+        return Move("give its window time to appear", "3", tool="wait")
+    if now.position.looks < len(_WINDOW_WAITS):
+        says = f"the window of {name} is not ready yet"
+        return wait_move(says, _WINDOW_WAITS[now.position.looks])
+    shown = "; ".join(filter(None, now.screen.windows))
+    if not shown or instruction.file or not find_app(instruction.app).known:
+        # No windows are told of, or nothing is known of their names: that it runs is likelier.
+        return None
+    return GiveUp(f"the window of {name} did not appear; windows on the screen: {shown}")
+
+
+def _wait(instruction: Wait, now: Situation) -> Decision:
+    until = instruction.until
+    if not until:
+        return Move("wait", f"{min(instruction.seconds, _MAX_WAIT):g}", tool="wait")
+    if not now.screen.items:
+        return Move("wait for it", "5", tool="wait")
+    if now.screen.find(until) or now.screen.shows_window((meaning(until).name or until,)):
+        return None
+    if now.position.looks >= _THING_LOOKS:
+        return GiveUp(f"{until} was not found after {_THING_LOOKS} waits")
+    return wait_move(f"{until} is not there yet", 2.0)

@@ -1,0 +1,139 @@
+"""Quoted strings taken out of English text, so that splitting and matching never look inside."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+__all__ = ["Masked", "mask"]
+
+_OPEN, _CLOSE = "\ue000", "\ue001"
+_CLOSERS = {
+    "```": "```",
+    '"': '"',
+    "“": "”",
+    "„": "“”",
+    "«": "»",
+    "`": "`",
+    "‘": "’",
+    "'": "'",
+}
+_OPENER = re.compile(r"```|[\"“„«`‘']")
+_FENCE_LANGUAGE = re.compile(r"(?:bash|sh|shell|console|text)?[ \t]*\n")
+_SLOT = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
+_BLANKS = re.compile(r"[^\S\n]+")
+_SINGLE_END = re.compile(r"'(?!\w)")
+
+
+@dataclass
+class Masked:
+    """Text whose quoted strings are numbered slots.
+
+    ``SLOT`` is the pattern of one slot, for use inside other patterns.
+    """
+
+    text: str
+    quoted: list[str] = field(default_factory=list)
+
+    SLOT = f"{_OPEN}\\d+{_CLOSE}"
+
+    def first(self, part: str) -> str | None:
+        """The first quoted string of a part of the text; None where there is none."""
+        found = _SLOT.search(part)
+        return self.quoted[int(found[1])] if found else None
+
+    def words(self, part: str) -> str:
+        """A part with its quoted strings put back, each in quotation marks."""
+        return _SLOT.sub(lambda slot: _requoted(self.quoted[int(slot[1])]), part).strip()
+
+    def plain(self, part: str) -> str:
+        """A part with its quoted strings put back, without quotation marks."""
+        return _SLOT.sub(lambda slot: self.quoted[int(slot[1])], part).strip()
+
+    def value(self, part: str) -> str:
+        """What a part says: a quoted string verbatim, else its words."""
+        return (self.first(part) or "") if self.is_quoted(part) else self.plain(part)
+
+    def is_quoted(self, part: str) -> bool:
+        """Whether the part is one quoted string and nothing else."""
+        return _SLOT.fullmatch(part.strip()) is not None
+
+
+def mask(text: str) -> Masked:
+    r"""Take quoted strings out: straight, curly, angle and back quotes, and fenced blocks.
+
+    What is quoted stays verbatim, except that ``\"`` inside straight double quotes is a quotation
+    mark. A quotation mark without a partner is an ordinary character, and so is an apostrophe.
+    Takes time linear in the length of the text.
+    """
+    text = text.replace("\r\n", "\n")
+    finder = _Finder(text)
+    masked = Masked("")
+    pieces: list[str] = []
+    position = 0
+    while opener := _OPENER.search(text, position):
+        end = finder.end(opener)
+        if end is None:
+            pieces.append(_clean(text[position : opener.end()]))
+            position = opener.end()
+            continue
+        pieces.append(_clean(text[position : opener.start()]))
+        pieces.append(f"{_OPEN}{len(masked.quoted)}{_CLOSE}")
+        masked.quoted.append(_content(opener.group(), text[opener.end() : end[0]]))
+        position = end[1]
+    pieces.append(_clean(text[position:]))
+    masked.text = "".join(pieces)
+    return masked
+
+
+def _requoted(text: str) -> str:
+    return f"“{text}”" if '"' in text else f'"{text}"'
+
+
+def _clean(text: str) -> str:
+    """Slots come from `mask` alone, whatever the text holds; runs of blanks are one blank."""
+    return _BLANKS.sub(" ", text.replace(_OPEN, " ").replace(_CLOSE, " "))
+
+
+def _content(mark: str, inner: str) -> str:
+    if mark == "```":
+        return _FENCE_LANGUAGE.sub("", inner, count=1).strip("\n")
+    return inner.replace('\\"', '"') if mark == '"' else inner
+
+
+class _Finder:
+    """Finds the partner of a quotation mark; each kind of partner is searched for once."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._known: dict[str, int] = {}
+
+    def end(self, opener: re.Match[str]) -> tuple[int, int] | None:
+        """Start and end of the closing mark."""
+        mark, after = opener.group(), opener.end()
+        if mark == "'" and opener.start() and self._text[opener.start() - 1].isalnum():
+            return None
+        closer = _CLOSERS[mark]
+        at = self._next(closer, after)
+        if at < 0 or (mark == "'" and 0 <= self._next("\n", after) < at):
+            return None
+        return at, at + (1 if closer == "“”" else len(closer))
+
+    def _next(self, closer: str, after: int) -> int:
+        known = self._known.get(closer)
+        if known is not None and (known < 0 or known >= after):
+            return known
+        at = self._search(closer, after)
+        self._known[closer] = at
+        return at
+
+    def _search(self, closer: str, after: int) -> int:
+        if closer == "'":
+            found = _SINGLE_END.search(self._text, after)
+        elif closer == '"':
+            found = re.compile(r'(?<!\\)"').search(self._text, after)
+        elif closer == "“”":
+            found = re.compile("[“”]").search(self._text, after)
+        else:
+            return self._text.find(closer, after)
+        return found.start() if found else -1

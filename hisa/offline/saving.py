@@ -1,0 +1,204 @@
+"""Saving: the shortcut, the file dialog, and the questions that come after it.
+
+The parts of "save as" are: 1 ask for the dialog, 2 choose the file type, 3 type the name,
+4 confirm, 5 answer what is asked and see that the dialog is gone. What the screen makes needless
+is skipped.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+
+from hisa.observation import Element
+from hisa.offline.decisions import CLICK, Decision, GiveUp, Move, Situation, wait_move
+from hisa.offline.records import Save
+from hisa.offline.screen import Screen, at
+
+__all__ = ["save_move"]
+
+_FILE_DIALOG = re.compile(r"(?:save|save as|save file|save document|export)", re.I)
+_QUESTION = re.compile(
+    r"confirm file format|keep current format\??|export text file|question|confirm|overwrite.*",
+    re.I,
+)
+_ANSWERS = re.compile(
+    r"replace|overwrite(?: file)?|keep|keep current format!?|use (?!odf).*format!?", re.I
+)
+"""Buttons that keep to what the task says: its name, and the format of that name."""
+_USUAL_TYPES = frozenset({".ods", ".odt", ".odp", ".odg"})
+_TYPE_NAMES = {
+    ".csv": "Text CSV (.csv)",
+    ".xlsx": "Excel 2007–365 (.xlsx)",
+    ".docx": "Word 2010–365 Document (.docx)",
+    ".pptx": "PowerPoint 2007–365 (.pptx)",
+}
+"""How LibreOffice's own dialog lists the usual types."""
+_LISTS = frozenset({"combo box", "toggle button"})
+_FIELDS = frozenset({"text", "entry", "combo box"})
+_MAX_TYPE_LOOKS = 4
+_MAX_RETYPING = 2
+_SHORTCUT_LOOKS = 3
+_MAX_DIALOG_LOOKS = 6
+_MAX_ANSWERS = 8
+
+
+def save_move(instruction: Save, now: Situation) -> Decision:
+    """The next call of "save" and "save as"."""
+    path, parts, looks = instruction.path, now.position.parts, now.position.looks
+    if not path:
+        return _save(now)
+    if parts >= 4:
+        return _settle(now, posixpath.basename(path))
+    if parts == 3:
+        return _confirm(path, now)
+    if _file_dialog(now.screen):
+        return _fill(path, now)
+    if parts == 0:
+        return _ask(now)
+    if not now.screen.known:
+        return _name(path, now)
+    if looks < _SHORTCUT_LOOKS:
+        return wait_move("the file dialog is not there yet")
+    if looks < _MAX_DIALOG_LOOKS:
+        return _by_menu(now, look=True)
+    return GiveUp("no dialog for the file's name appeared, by shortcut or by menu")
+
+
+def _save(now: Situation) -> Decision:
+    if not now.position.parts:
+        return Move("save with the shortcut", "pyautogui.hotkey('ctrl', 's')")
+    if _file_dialog(now.screen):
+        return GiveUp("the file has no name yet; the task has to say: save it as NAME")
+    return _settle(now, "")
+
+
+def _ask(now: Situation) -> Move:
+    if now.tries or (now.screen.items and now.advice.warns_of_shortcut()):
+        return _by_menu(now, look=False)
+    return Move("ask for the file dialog", "pyautogui.hotkey('ctrl', 'shift', 's')")
+
+
+def _by_menu(now: Situation, *, look: bool) -> Move:
+    """Click "Save As…" where it shows; else open the File menu first."""
+    if now.screen.find('menu item "Save As"') is not None:
+        return Move("choose Save As", CLICK, description='menu item "Save As"', look=look)
+    return Move("open the File menu", CLICK, description='menu "File"', look=True)
+
+
+def _fill(path: str, now: Situation) -> Move:
+    """The dialog is there: the type where it has a list of types, then the name."""
+    if now.screen.items and _field(now.screen) is None and now.position.looks < 2:
+        return wait_move("the file dialog is not drawn yet")
+    chosen = now.position.parts >= 2
+    return (None if chosen else _type(path, now)) or _name(path, now)
+
+
+def _type(path: str, now: Situation) -> Move | None:
+    """The file type by the name's ending, where the dialog has a list of types to open."""
+    ending = posixpath.splitext(path)[1].casefold()
+    chooser = now.screen.beside("File type", _LISTS)
+    if not ending or ending in _USUAL_TYPES or chooser is None:
+        return None
+    for item in now.screen.items:
+        if item.name.casefold().endswith((f"({ending})", f"(*{ending})")):
+            return Move("choose the file type", _click_at(item), part=2)
+    if now.position.parts == 1 and now.position.looks >= _MAX_TYPE_LOOKS:
+        return None
+    if "checked" in chooser.states:
+        # The list is open, but a crowded screen lists only a part of what it shows.
+        description = f'table cell "{_TYPE_NAMES.get(ending, f"({ending})")}"'
+        return Move("choose the file type", CLICK, description=description, part=2)
+    return Move("open the list of file types", _click_at(chooser), look=True, part=2)
+
+
+def _click_at(item: Element) -> str:
+    x, y = at(item)
+    return f"pyautogui.click({x}, {y})"
+
+
+def _name(path: str, now: Situation) -> Move:
+    return Move("type the name", _naming(path, now.screen), part=3)
+
+
+def _naming(path: str, screen: Screen) -> str:
+    """The whole path over what the name field holds; clicked unless it has the focus."""
+    calls = ["pyautogui.hotkey('ctrl', 'a')", f"pyautogui.write({path!r})"]
+    field = _field(screen)
+    if field is not None and "focused" not in field.states:
+        # Some dialogs hand over the focus late, and keys would still go to the list of types.
+        calls = [_click_at(field), "pyautogui.sleep(0.4)", *calls]
+    # Suggestions that pop up while a name is typed would swallow the next key.
+    return "; ".join([*calls, "pyautogui.sleep(0.5)"])
+
+
+def _field(screen: Screen) -> Element | None:
+    return screen.beside("File name", _FIELDS) or screen.beside("Name", _FIELDS)
+
+
+def _confirm(path: str, now: Situation) -> Move:
+    """Save, once the field holds the name: a dialog that fills itself late may have spoilt it."""
+    field = _field(now.screen)
+    if field is not None and now.position.looks < _MAX_RETYPING:
+        shown = field.text or field.name
+        if shown != path and not (shown.endswith("…") and path.startswith(shown[:-1])):
+            return Move("type the name again", _naming(path, now.screen), look=True)
+    if now.tries or not _file_dialog(now.screen) or not _has_save_button(now.screen):
+        return Move("confirm with Enter", "pyautogui.press('enter')")
+    return Move("press the Save button", CLICK, description='push button "Save"')
+
+
+def _has_save_button(screen: Screen) -> bool:
+    return screen.find('push button "Save"') is not None
+
+
+def _settle(now: Situation, name: str) -> Decision:
+    """Answer what is asked, and see that the file dialog is gone."""
+    screen, looks = now.screen, now.position.looks
+    if not screen.known:
+        return None
+    if looks >= _MAX_ANSWERS:
+        return GiveUp(f"saving does not finish; in front is the window “{screen.title}”")
+    if answer := _answer(screen):
+        description = f'push button "{answer}"'
+        return Move(f"answer {answer}", CLICK, description=description, look=True)
+    if _asks(screen):
+        return Move("confirm the question", "pyautogui.press('enter')", look=True)
+    if _file_dialog(screen):
+        if _has_save_button(screen):
+            says = "press the Save button"
+            return Move(says, CLICK, description='push button "Save"', look=True)
+        return wait_move("the file dialog is still open")
+    return _named(screen, name, looks) if name else None
+
+
+def _named(screen: Screen, name: str, looks: int) -> Decision:
+    """Whether a window's title shows that the file has its name."""
+    for title in (screen.title, *screen.windows):
+        if (other := re.search(re.escape(name) + r"\.\w+", title)) is not None:
+            return GiveUp(f"the application saved it as “{other.group()}” instead of “{name}”")
+        if name in title:
+            return None
+    return None if looks else wait_move("see whether a question comes")
+
+
+def _file_dialog(screen: Screen) -> bool:
+    return any(screen.with_role("file chooser")) or _titled(_FILE_DIALOG, screen)
+
+
+def _titled(pattern: re.Pattern[str], screen: Screen) -> bool:
+    return any(pattern.fullmatch(title.strip()) for title in (screen.title, *screen.windows))
+
+
+def _answer(screen: Screen) -> str:
+    """The name of the button that answers what is asked; empty where nothing is."""
+    names = [item.name for item in screen.with_role("push button", "button")]
+    known = next((name for name in names if _ANSWERS.fullmatch(name)), "")
+    return known or ("OK" if "OK" in names and _titled(_QUESTION, screen) else "")
+
+
+def _asks(screen: Screen) -> bool:
+    """A question is in front whose buttons are not listed: Enter takes its default."""
+    return _QUESTION.fullmatch(screen.title.strip()) is not None or (
+        not screen.title and bool(screen.app) and _file_dialog(screen)
+    )

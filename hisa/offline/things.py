@@ -1,0 +1,87 @@
+"""Phrases for things on the screen: "the Save button", "File > Save As", "cell B2"."""
+
+from __future__ import annotations
+
+import re
+
+from hisa.grounder.description import Query, read_description
+from hisa.offline.quotes import Masked
+
+__all__ = ["address", "field", "is_listed_choice", "meaning", "of_kind", "path", "thing"]
+
+_LEAD = re.compile(r"(?:(?:on|at|to|in|into|over|onto|inside|the|a|an|that|this|its)\s+)+", re.I)
+_ARROW = re.compile(r"\s*(?:>|→|▸|➔|⟶|›|->|=>)\s*")
+_IN_MENU = re.compile(
+    r"(?P<item>.+?)\s+(?:in|from|under|inside|of)\s+(?:the\s+)?"
+    r"(?:menu\s+(?P<after>.+)|(?P<before>.+?)\s+menu)",
+    re.I | re.S,
+)
+_ONE = r"\$?[A-Z]{1,3}\$?[1-9]\d{0,6}"
+_CELLS = re.compile(
+    rf"(?P<word>(?:cells?|range)\s+)?(?P<first>{_ONE})(?:\s*(?::|to)\s*(?P<last>{_ONE}))?", re.I
+)
+_VALUES = frozenset({"entry", "combo box", "spin button", "slider"})
+"""Roles of what takes a value, and is no page or document to write on."""
+_NOWHERE = frozenset({"it", "them", "there", "this"})
+
+
+def thing(text: str, masked: Masked) -> str:
+    """A phrase as the grounder reads it, without what leads to it; empty where none is left."""
+    bare = text.strip(" ,.:;")
+    lead = _LEAD.match(bare)
+    return masked.words(bare[lead.end() :] if lead else bare)
+
+
+def path(text: str, masked: Masked) -> tuple[str, ...]:
+    """A phrase for each click: "File > Save As" and "Save As in the File menu" take two."""
+    plain = masked.plain(text)
+    parts = _ARROW.split(plain if masked.is_quoted(text) else masked.words(text))
+    if len(parts) > 1:
+        names = [thing(part, masked) for part in parts]
+        return _menu(*names) if all(names) else ()
+    if found := _IN_MENU.fullmatch(text.strip()):
+        menu = thing(found["after"] or found["before"], masked)
+        return _menu(menu, thing(found["item"], masked))
+    phrase = thing(text, masked)
+    return (phrase,) if phrase else ()
+
+
+def _menu(menu: str, *items: str) -> tuple[str, ...]:
+    return (of_kind(menu, "menu"), *(of_kind(item, "menu item") for item in items))
+
+
+def of_kind(phrase: str, word: str) -> str:
+    """A phrase that says what sort of thing it names, with that word where it has none."""
+    query = meaning(phrase)
+    return phrase if query.kind and query.name else f"{phrase} {word}"
+
+
+def meaning(phrase: str) -> Query:
+    """What the grounder makes of a phrase: the usual one of its readings."""
+    return read_description(phrase)[-1]
+
+
+def field(phrase: str) -> str:
+    """What to click before a text is typed; empty for "the editor", where the focus already is."""
+    if not phrase or phrase.lower() in _NOWHERE:
+        return ""
+    if address(phrase):
+        return phrase
+    kind = meaning(phrase).kind
+    if kind is None:
+        return f"{phrase} field"
+    return phrase if kind.word == "cell" or kind.roles & _VALUES else ""
+
+
+def is_listed_choice(phrase: str) -> bool:
+    """Whether a phrase names a list that opens: "the Country dropdown"."""
+    kind = meaning(phrase).kind
+    return kind is not None and kind.word == "drop-down"
+
+
+def address(phrase: str) -> str:
+    """Cells of a spreadsheet as ``B2`` or ``A1:B3``; empty where the phrase is none."""
+    found = _CELLS.fullmatch(phrase)
+    if found is None or not (found["word"] or found["first"].isupper()):
+        return ""
+    return ":".join(filter(None, (found["first"], found["last"]))).upper().replace("$", "")

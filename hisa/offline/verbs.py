@@ -1,0 +1,314 @@
+"""One clause of English, read by its verb."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Literal
+
+from hisa.offline.apps import find_app
+from hisa.offline.filenames import looks_like_file, read_saving
+from hisa.offline.keynames import read_number, read_presses
+from hisa.offline.quotes import Masked
+from hisa.offline.records import (
+    Click,
+    Drag,
+    Instruction,
+    Open,
+    Press,
+    Run,
+    Scroll,
+    Tick,
+    Type,
+    Wait,
+)
+from hisa.offline.things import address, is_listed_choice, meaning, of_kind, path, thing
+from hisa.offline.typing_verbs import read_clearing, read_setting, read_typing
+
+__all__ = ["VERBS", "read_clause"]
+
+Found = Sequence[Instruction]
+Reader = Callable[[str, Masked], Found]
+
+_MEANS = re.compile(
+    r"\s+(?:by|via|through)\s+(?:(?:double|right|left)-)?"
+    r"(?:clicking|pressing|typing|selecting|choosing|dragging|using)\b.*$",
+    re.I | re.S,
+)
+"""How a thing is done: "by clicking it"."""
+_PURPOSE = re.compile(r"(?<!next)(?<!close),?\s+(?:in order )?to\s+(?!the\b)[a-z]+\b.*$", re.S)
+"""What a thing is done for: "to confirm it"."""
+_WAITED = re.compile(
+    r"(?:until|till|for)\s+(?:you (?:can )?see\s+)?(?P<thing>.+?)"
+    r"(?:\s+(?:to\s+)?(?:is|are|becomes?|appears?|shows?|comes?|opens?|be|load(?:s|ed)?)\b.*)?",
+    re.I | re.S,
+)
+_SECONDS = re.compile(
+    r"(?:for\s+)?(?:(?:about|around)\s+)?(\d{1,4}(?:\.\d{1,3})?|[a-z]+)\s*"
+    r"(ms|milliseconds?|m|min|minutes?|s|secs?|seconds?)\b",
+    re.I,
+)
+_MAX_WAIT = 600.0
+"""Seconds."""
+_TICKED = frozenset({"check box", "list item", "menu item", "push button", "radio button"})
+_TIMES = re.compile(r"\b(\d{1,4}|once|twice|[a-z]{3,6})(?:\s*(?:times?|clicks?|lines?|x))\b", re.I)
+_WHOLE = 100
+"""Clicks of the wheel that reach the end of any page."""
+
+
+# ---------------------------------------------------------------- pointing
+
+
+def _pointing(
+    rest: str,
+    masked: Masked,
+    *,
+    button: Literal["left", "middle", "right"] = "left",
+    count: Literal[1, 2, 3] = 1,
+) -> Found:
+    phrases = path(_PURPOSE.sub("", _MEANS.sub("", rest)), masked)
+    if not phrases:
+        return ()
+    return (*map(Click, phrases[:-1]), Click(phrases[-1], button, count))
+
+
+def _selecting(rest: str, masked: Masked) -> Found:
+    """Read "all" and "X from the Y list", besides what is clicked."""
+    if re.fullmatch(r"(?:all|everything)(?:\s+(?:the\s+)?(?:text|contents?|cells))?", rest, re.I):
+        return (Press(("ctrl", "a")),)
+    listed = re.fullmatch(r"(?P<item>.+?)\s+(?:from|in)\s+(?P<list>.+)", rest, re.I | re.S)
+    if listed and is_listed_choice(place := thing(listed["list"], masked)):
+        return (Click(place), Click(thing(listed["item"], masked)))
+    return _pointing(rest, masked)
+
+
+def _ticking(rest: str, masked: Masked, *, on: bool = True, strict: bool = False) -> Found:
+    """Ticks; ``strict`` where the verb means other things too."""
+    phrase = thing(rest, masked)
+    kind = meaning(phrase).kind if phrase else None
+    told = kind is not None and bool(kind.roles & _TICKED)
+    if not phrase or (strict and not told and masked.first(rest) is None):
+        return ()
+    return (Tick(phrase if told else f"{phrase} checkbox", on),)
+
+
+def _dragging(rest: str, masked: Masked) -> Found:
+    found = re.fullmatch(
+        r"(?:and drop\s+)?(?P<thing>.+?)\s+(?:to|onto|into|over)\s+(?P<end>.+)", rest, re.I | re.S
+    )
+    if found is None:
+        return ()
+    ends = thing(found["thing"], masked), thing(found["end"], masked)
+    return (Drag(*ends),) if all(ends) else ()
+
+
+def _scrolling(rest: str, masked: Masked) -> Found:
+    head, until, waited = re.split(r"\b(until|till)\b", f"{rest} until ", maxsplit=1, flags=re.I)
+    wanted = _WAITED.fullmatch(f"{until}{waited.removesuffix(' until ')}")
+    named = re.search(r"\b(up|down|left|right)", head, re.I)
+    end = re.search(r"\bthe\s+(?:very\s+)?(bottom|top|end|start|beginning)\b", head, re.I)
+    way = named[1].lower() if named else "down"
+    if end and end[1].lower() in ("top", "start", "beginning"):
+        way = "up"
+    counted = _TIMES.search(head)
+    clicks = _WHOLE if end else min((read_number(counted[1]) if counted else 0) or 5, _WHOLE)
+    thing_wanted = thing(wanted["thing"], masked) if wanted else ""
+    return {
+        "up": (Scroll("up", clicks, thing_wanted),),
+        "down": (Scroll("down", clicks, thing_wanted),),
+        "left": (Scroll("left", clicks, thing_wanted),),
+        "right": (Scroll("right", clicks, thing_wanted),),
+    }[way]
+
+
+# ---------------------------------------------------------------- keys
+
+
+def _pressing(rest: str, masked: Masked) -> Found:
+    """Read keys; and "the OK button" and "Submit", which are clicked."""
+    presses = read_presses(masked.plain(rest)) or read_presses(masked.plain(_PURPOSE.sub("", rest)))
+    if presses or re.search(r"\bkeys?\b", rest, re.I):
+        return presses
+    phrase = thing(rest, masked)
+    if not phrase or meaning(phrase).kind or masked.first(rest) is not None:
+        return _pointing(rest, masked)
+    name = re.fullmatch(r"(?!(?:any|all|it|on|down|hard)\b)[A-Za-z]\w{2,}(?: [A-Z]\w+)?", phrase)
+    return (Click(f"{phrase} button"),) if name else ()
+
+
+def _using(rest: str, masked: Masked) -> Found:
+    """Read "Ctrl+F to search"."""
+    return read_presses(re.sub(r"\s+(?:to|for)\s.*$", "", masked.plain(rest), flags=re.S))
+
+
+def _closing(rest: str, masked: Masked) -> Found:
+    lower = masked.plain(rest).lower()
+    if re.search(r"\b(?:dialog|dialogue|pop-?up|menu|message)\b", lower):
+        return (Press(("esc",)),)
+    if re.search(r"\btab$", lower):
+        return (Press(("ctrl", "w")),)
+    last = lower.rpartition(" ")[2]
+    own = last in ("", "window", "it", "app", "application", "program", "document", "file")
+    return (Press(("alt", "f4")),) if own or find_app(lower).known else ()
+
+
+def _shortcut(rest: str, masked: Masked, *, key: str) -> Found:
+    """Read "copy" and "paste it"; more than that would need a selection."""
+    bare = re.fullmatch(r"(?:it|them|(?:the )?(?:selection|selected \w+))?", rest, re.I)
+    return (Press(("ctrl", key)),) if bare else ()
+
+
+# ---------------------------------------------------------------- applications, files, time
+
+
+def _opening(rest: str, masked: Masked) -> Found:
+    if re.search(r"\bmenu$|>|→|▸", rest, re.I):
+        return _pointing(rest, masked)
+    if new := re.fullmatch(r"(?:a |an )?new (tab|window|document|file|spreadsheet)", rest, re.I):
+        return (Press(("ctrl", "t" if new[1].lower() == "tab" else "n")),)
+    what, _, app = re.sub(r"\s+(?:in|with|using)\s+", "\0", rest, count=1).partition("\0")
+    article = re.sub(r"^(?:the|a|an|up)\s+", "", what, flags=re.I)
+    bare = re.sub(r"^(?:file|document|folder|page|site|url|address)\s+", "", article, flags=re.I)
+    name = masked.plain(bare)
+    if looks_like_file(name) or (masked.is_quoted(bare) and bare != article):
+        return (Open(masked.plain(app), name),)
+    if meaning(thing(rest, masked)).kind and not find_app(name).known:
+        return _pointing(rest, masked, count=2 if rest.endswith("icon") else 1)
+    return (Open(name),) if name and len(name.split()) <= 5 else ()
+
+
+def _starting(rest: str, masked: Masked) -> Found:
+    """Open an application that is known or quoted; "start" means other things too."""
+    known = find_app(masked.plain(rest)).known or masked.is_quoted(rest)
+    return _opening(rest, masked) if known else ()
+
+
+def _running(rest: str, masked: Masked) -> Found:
+    named = re.match(
+        r"(?:the\s+)?(?:following\s+)?(?:bash\s+|shell\s+|terminal\s+)?(?:commands?|script)\b:?\s*",
+        rest,
+        re.I,
+    )
+    if not named and find_app(masked.plain(rest)).known:
+        return _opening(rest, masked)
+    quoted = masked.first(rest)
+    command = masked.plain(rest[named.end() :] if named else rest) if quoted is None else quoted
+    vague = not named and re.match(r"(?:the|a|an|it|this|that|into)\b", command, re.I)
+    return (Run(command),) if command.strip() and (quoted is not None or not vague) else ()
+
+
+def _going(rest: str, masked: Masked) -> Found:
+    """Read cells, addresses, and what is clicked: "go to cell B2", "switch to the Notes tab"."""
+    bare = re.sub(r"^(?:back\s+)?(?:over\s+)?(?:to|on|into)\s+(?:the\s+)?", "", rest, flags=re.I)
+    bare = _MEANS.sub("", bare)
+    plain = re.sub(r"^(?:page|site|website|url|address)\s+", "", masked.plain(bare), flags=re.I)
+    if re.match(r"(?:https?|file|about):|www\.", plain):
+        return (Press(("ctrl", "l")), Type(plain), Press(("enter",)))
+    phrase = thing(bare, masked)
+    known = phrase and (address(phrase) or meaning(phrase).kind or re.search(r">|→|▸", bare))
+    return _pointing(bare, masked) if known else ()
+
+
+def _switching(rest: str, masked: Masked) -> Found:
+    bare = re.sub(r"^(?:back\s+)?(?:over\s+)?to\s+(?:the\s+)?", "", rest, flags=re.I)
+    return _going(rest, masked) or ((Open(masked.plain(bare)),) if bare else ())
+
+
+def _waiting(rest: str, masked: Masked) -> Found:
+    if timed := _SECONDS.match(rest):
+        unit = timed[2].lower()
+        number = float(timed[1]) if timed[1][0].isdigit() else read_number(timed[1]) or 2
+        scale = 0.001 if unit.startswith(("ms", "milli")) else 60 if unit.startswith("m") else 1
+        return (Wait(min(number * scale, _MAX_WAIT)),)
+    until = _WAITED.fullmatch(rest)
+    phrase = thing(until["thing"], masked) if until else ""
+    named = phrase and (meaning(phrase).kind or masked.first(rest) is not None)
+    return (Wait(2.0, phrase if named else ""),)
+
+
+def _saving(rest: str, masked: Masked) -> Found:
+    if by_key := re.search(r"\b(?:with|using|by pressing|via)\s+(?:the\s+)?(.+)$", rest, re.I):
+        presses = read_presses(masked.plain(by_key[1]))
+        if presses and " as " not in f" {rest} ":
+            return presses
+    saving = read_saving(rest, masked)
+    return (saving,) if saving else ()
+
+
+# ---------------------------------------------------------------- the table
+
+_TYPING: dict[str, Reader] = dict.fromkeys(
+    ("enter", "write", "input", "insert", "put"), read_typing
+)
+_TYPING["type"] = partial(read_typing, free=True)
+
+_READERS: dict[str, Reader] = {
+    **_TYPING,
+    **dict.fromkeys(("click", "leftclick", "tap", "focus", "expand", "collapse"), _pointing),
+    **dict.fromkeys(("select", "choose", "pick"), _selecting),
+    **dict.fromkeys(("open", "launch"), _opening),
+    **dict.fromkeys(("run", "execute"), _running),
+    **dict.fromkeys(("press", "hit", "push"), _pressing),
+    **dict.fromkeys(("fill", "set", "replace", "change"), read_setting),
+    **dict.fromkeys(("close", "quit", "exit"), _closing),
+    **dict.fromkeys(("wait", "pause"), _waiting),
+    **dict.fromkeys(("check", "enable"), partial(_ticking, strict=True)),
+    **dict.fromkeys(("uncheck", "untick"), partial(_ticking, on=False)),
+    "doubleclick": partial(_pointing, count=2),
+    "tripleclick": partial(_pointing, count=3),
+    "rightclick": partial(_pointing, button="right"),
+    "middleclick": partial(_pointing, button="middle"),
+    "tick": _ticking,
+    "disable": partial(_ticking, on=False, strict=True),
+    "start": _starting,
+    "use": _using,
+    "scroll": _scrolling,
+    "drag": _dragging,
+    "clear": read_clearing,
+    "go": _going,
+    "switch": _switching,
+    "save": _saving,
+    "copy": partial(_shortcut, key="c"),
+    "paste": partial(_shortcut, key="v"),
+}
+
+VERBS = "|".join(
+    re.sub("(double|triple|right|left|middle)click", r"\1[- ]?click", verb)
+    for verb in sorted(_READERS, key=len, reverse=True)
+)
+"""The verbs an instruction may begin with, as a pattern."""
+
+_VERB = re.compile(rf"(?P<verb>{VERBS})\b[:,]?\s*(?P<rest>.*)", re.I | re.S)
+_PLACED = re.compile(
+    rf"(?:in|inside|into|on|at|from|under|for)\s+(?P<place>[^,]+),\s+(?P<clause>(?:{VERBS})\b.*)",
+    re.I | re.S,
+)
+_MENU_PATH = re.compile(r"\s(?:>|→|▸|->|=>)\s")
+
+
+def read_clause(text: str, masked: Masked) -> Found:
+    """The instructions of one clause; empty where it is none."""
+    if placed := _PLACED.fullmatch(text):
+        return _in_place(thing(placed["place"], masked), placed["clause"], masked)
+    found = _VERB.fullmatch(text)
+    if found is None:
+        return _pointing(text, masked) if _MENU_PATH.search(text) else ()
+    return _READERS[re.sub(r"[ -]", "", found["verb"].lower())](found["rest"].strip(), masked)
+
+
+def _in_place(place: str, clause: str, masked: Masked) -> Found:
+    """Read "In the Name field, type X" and "In the File menu, click Print"."""
+    verb, _, rest = clause.partition(" ")
+    if verb.lower() in _TYPING:
+        return read_typing(rest, masked, place)
+    found = read_clause(clause, masked)
+    kind = meaning(place).kind if place else None
+    match found:
+        case (Click(item, "left", 1),) if kind and kind.word in ("menu", "drop-down"):
+            return (
+                Click(place),
+                Click(of_kind(item, "menu item") if kind.word == "menu" else item),
+            )
+        case _:
+            return found

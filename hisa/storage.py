@@ -1,0 +1,175 @@
+"""Files that survive a crash: replaced whole, appended to by whole lines, locked by one process.
+
+Locks are the kernel's (``flock``): they end with the process that holds them. Whether a write is on
+the disk or with the operating system is said by each function; a kill loses neither.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Self
+
+__all__ = [
+    "PRIVATE_FILE",
+    "PRIVATE_FOLDER",
+    "AppendOnlyFile",
+    "Lock",
+    "is_locked",
+    "lock_descriptor",
+    "replace_file",
+]
+
+PRIVATE_FILE = 0o600
+PRIVATE_FOLDER = 0o700
+
+
+def replace_file(
+    path: Path, content: bytes | Iterable[bytes], *, mode: int = PRIVATE_FILE, synced: bool = False
+) -> None:
+    """Write a file whole: a reader sees the old one or the new one, a crash leaves the old one.
+
+    Args:
+        path: in a folder that exists.
+        content: all of it, or its parts in order.
+        mode: its permissions, also where it replaces one with others.
+        synced: whether it is on the disk on return.
+
+    Raises:
+        OSError: it cannot be written; nothing is left behind.
+    """
+    draft = path.with_name(f".{secrets.token_hex(8)}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    try:
+        with open(os.open(draft, flags, mode), "wb") as file:
+            os.fchmod(file.fileno(), mode)
+            for part in (content,) if isinstance(content, bytes) else content:
+                file.write(part)
+            if synced:
+                file.flush()
+                os.fsync(file.fileno())
+        os.replace(draft, path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def lock_descriptor(descriptor: int) -> bool:
+    """Lock an open file against every other process, without waiting; whether it worked."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def is_locked(path: Path) -> bool:
+    """Whether a living process holds the `Lock` on this file."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+class Lock:
+    """A file locked by this process until `release` or its end; the file names the process."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    @classmethod
+    def take(cls, path: Path) -> Self | None:
+        """The lock, or None where another process holds it.
+
+        Raises:
+            OSError: the file cannot be made.
+        """
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
+        if not lock_descriptor(descriptor):
+            os.close(descriptor)
+            return None
+        os.truncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        return cls(descriptor)
+
+    @staticmethod
+    def holder(path: Path) -> str:
+        """The number of the process that took it last; "unknown" where the file says nothing."""
+        try:
+            return path.read_text(encoding="ascii").strip() or "unknown"
+        except (OSError, UnicodeDecodeError):
+            return "unknown"
+
+    def release(self) -> None:
+        """Let the next process have it; may be called twice."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+class AppendOnlyFile:
+    """A file of lines, whole ones only; one process writes it.
+
+    A last line without its end was cut off by a crash: on opening it is moved to ``NAME.torn``.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+
+    def __init__(self, path: Path, *, mode: int = PRIVATE_FILE) -> None:
+        _move_torn_line(path)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+        self._descriptor = os.open(path, flags, mode)
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._descriptor < 0
+
+    def append(self, line: bytes) -> None:
+        """Add a line, its end included; it is with the operating system on return.
+
+        Raises:
+            OSError: the disk refuses it; nothing of it stays in the file.
+        """
+        end = os.lseek(self._descriptor, 0, os.SEEK_END)
+        try:
+            if os.write(self._descriptor, line) != len(line):
+                raise OSError("the disk took only a part of it")
+        except OSError:
+            os.ftruncate(self._descriptor, end)
+            raise
+
+    def sync(self) -> None:
+        """Wait until everything that was appended is on the disk."""
+        os.fsync(self._descriptor)
+
+    def close(self) -> None:
+        """Let go of the file; may be called twice."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def _move_torn_line(path: Path) -> None:
+    if not path.exists():
+        return
+    with path.open("r+b") as file:
+        content = file.read()
+        whole = content.rfind(b"\n") + 1
+        if whole == len(content):
+            return
+        torn = path.with_name(f"{path.name}.torn")
+        before = torn.read_bytes() if torn.exists() else b""
+        replace_file(torn, before + content[whole:] + b"\n")
+        file.truncate(whole)

@@ -1,0 +1,59 @@
+"""Stand-ins for models, servers and machines, for people who test their own agents.
+
+Nothing else in the package imports this room. The names below are loaded when they are first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hisa.lazy import lazy
+
+if TYPE_CHECKING:
+    from hisa.testing.cassette import CassetteMismatch, RecordingModel, ReplayModel
+    from hisa.testing.form import FakeEnvironment
+    from hisa.testing.model_server import FakeServer, Fault, Line, Received
+    from hisa.testing.never_ending import never_terminate
+    from hisa.testing.scripted import FunctionModel, ScriptedModel, tool_call
+    from hisa.testing.stock_guest import GuestFault, StockGuest
+    from hisa.testing.word_embedder import WordEmbedder
+
+__all__ = [
+    "CassetteMismatch",
+    "FakeEnvironment",
+    "FakeServer",
+    "Fault",
+    "FunctionModel",
+    "GuestFault",
+    "Line",
+    "Received",
+    "RecordingModel",
+    "ReplayModel",
+    "ScriptedModel",
+    "StockGuest",
+    "WordEmbedder",
+    "never_terminate",
+    "tool_call",
+]
+
+if not TYPE_CHECKING:  # a checker knows the names above, and no others
+    __getattr__ = lazy(
+        __name__,
+        {
+            "CassetteMismatch": "hisa.testing.cassette",
+            "FakeEnvironment": "hisa.testing.form",
+            "FakeServer": "hisa.testing.model_server",
+            "Fault": "hisa.testing.model_server",
+            "FunctionModel": "hisa.testing.scripted",
+            "GuestFault": "hisa.testing.stock_guest",
+            "Line": "hisa.testing.model_server",
+            "Received": "hisa.testing.model_server",
+            "RecordingModel": "hisa.testing.cassette",
+            "ReplayModel": "hisa.testing.cassette",
+            "ScriptedModel": "hisa.testing.scripted",
+            "StockGuest": "hisa.testing.stock_guest",
+            "WordEmbedder": "hisa.testing.word_embedder",
+            "never_terminate": "hisa.testing.never_ending",
+            "tool_call": "hisa.testing.scripted",
+        },
+    )

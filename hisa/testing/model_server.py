@@ -1,0 +1,459 @@
+"""A fake server of the OpenAI chat protocol on a real loopback socket, with scripted faults.
+
+In a test::
+
+    with FakeServer(["hello", Fault("status", status=429, retry_after="1")]) as server:
+        ...  # server.url, server.requests
+
+As a process, which prints its address on the first line and serves until it is told to stop::
+
+    python -m hisa.testing.model_server --script faults.jsonl --mode never-terminate
+
+A line of the script is one answer: ``{"text": "…"}``, ``{"json": {…}}`` (sent as text) or
+``{"fault": "status", "status": 500}``. With ``"role": "planner"`` it is kept for that role.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, assert_never
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from hisa.errors import UsageError
+from hisa.models.tokens import estimate_tokens
+from hisa.protocols import ModelReply
+from hisa.testing.never_ending import never_terminate
+
+__all__ = ["FakeServer", "Fault", "FaultKind", "Line", "Received", "main", "read_script"]
+
+FaultKind = Literal[
+    "status",  # an HTTP status, with Retry-After where given
+    "hang",  # nothing at all until the client or the server gives up
+    "drip",  # a blank every 20 ms, for ever
+    "cut_off",  # the first half of a good body, complete by its Content-Length
+    "cut_connection",  # the first half of a good body, then the connection ends
+    "html",  # a web page with status 200
+    "wrong_type",  # a good body called text/plain
+    "empty",  # a choice whose text is empty
+    "no_choices",  # a list of no choices
+    "no_usage",  # a good answer without token counts
+    "length",  # cut at the token limit before any text
+    "error_body",  # status 200 and an error object
+]
+
+_DRIP_SECONDS = 0.02
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One bad answer. ``text`` is what a good one would have said."""
+
+    kind: FaultKind
+    status: int = 500
+    retry_after: str = ""
+    text: str = "a fault was scripted"
+
+
+Reply = str | ModelReply | Fault
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a script; ``role`` empty: for whoever asks first."""
+
+    reply: Reply
+    role: str = ""
+
+
+@dataclass(frozen=True)
+class Received:
+    """A request as it came over the wire. Names of ``headers`` are in lower case."""
+
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def role(self) -> str:
+        """The ``X-Component`` header."""
+        return self.headers.get("x-component", "")
+
+    @property
+    def step(self) -> int:
+        """The ``X-Step`` header; 0 where it is missing."""
+        text = self.headers.get("x-step", "0")
+        return int(text) if text.isdecimal() else 0
+
+    @property
+    def images(self) -> list[dict[str, Any]]:
+        """The ``image_url`` objects of all messages."""
+        return [part["image_url"] for part in self._parts() if part.get("type") == "image_url"]
+
+    @property
+    def text(self) -> str:
+        """All text of all messages, one part a line."""
+        return self.said_by()
+
+    @property
+    def job(self) -> str:
+        """The first line of the system prompt."""
+        return self.said_by("system").partition("\n")[0].strip()
+
+    def said_by(self, *roles: str) -> str:
+        """Text of the messages of these roles; of all where none is named."""
+        parts = self._parts(*roles)
+        return "\n".join(part.get("text", "") for part in parts if part.get("type") == "text")
+
+    def _parts(self, *roles: str) -> list[dict[str, Any]]:
+        parts: list[dict[str, Any]] = []
+        for message in self.body.get("messages", ()):
+            if not roles or message.get("role") in roles:
+                content = message.get("content")
+                parts += content if isinstance(content, list) else [_text_part(content)]
+        return parts
+
+    def as_dict(self) -> dict[str, Any]:
+        """A line of the log: sizes and parameters, no pictures."""
+        messages = ("messages", "response_format")
+        return {
+            "role": self.role,
+            "step": self.step,
+            "job": self.job,
+            "model": self.body.get("model"),
+            "images": len(self.images),
+            "text_chars": len(self.text),
+            "parameters": {k: v for k, v in self.body.items() if k not in messages},
+            "response_format": (self.body.get("response_format") or {}).get("type"),
+        }
+
+
+def _text_part(content: object) -> dict[str, Any]:
+    return {"type": "text", "text": content if isinstance(content, str) else ""}
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    stopping: threading.Event
+    answer: Callable[[Received], Reply]
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that went away is what the faults are for: nothing to report."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1
+    """Head and body leave in one piece: sent apart, each answer waits 40 ms for a delayed ACK."""
+
+    def do_GET(self) -> None:
+        if self.path.rstrip("/").endswith("/models"):
+            self._json(200, {"object": "list", "data": [{"id": "fake", "object": "model"}]})
+        else:
+            self._error(404, f"no such address: {self.path}")
+
+    def do_POST(self) -> None:
+        length = int(self.headers.get("Content-Length") or 0)
+        raw = self.rfile.read(length)
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        if not self.path.endswith("/chat/completions"):
+            self._error(404, f"no such address: {self.path}")
+            return
+        try:
+            body = json.loads(raw)
+            messages = body["messages"]
+        except (ValueError, TypeError, KeyError) as error:
+            self._error(400, f"the request is not a chat completion: {error}")
+            return
+        if not isinstance(messages, list):
+            self._error(400, "messages is not a list")
+            return
+        received = Received(self.path, headers, body)
+        self._send(self.server.answer(received), received)
+
+    def _send(self, reply: Reply, received: Received) -> None:
+        if isinstance(reply, Fault):
+            self._fault(reply, received)
+        else:
+            self._json(200, _completion(reply, received))
+
+    def _fault(self, fault: Fault, received: Received) -> None:
+        good = _completion(fault.text, received)
+        match fault.kind:
+            case "status":
+                self._error(fault.status, fault.text, fault.retry_after)
+            case "hang":
+                self.server.stopping.wait()
+                self.close_connection = True
+            case "drip":
+                self._drip()
+            case "cut_off":
+                whole = json.dumps(good).encode()
+                self._bytes(200, whole[: len(whole) // 2])
+            case "cut_connection":
+                whole = json.dumps(good).encode()
+                self._bytes(200, whole[: len(whole) // 2], length=len(whole))
+                self.close_connection = True
+            case "html":
+                self._bytes(200, b"<!doctype html><h1>Welcome</h1>", kind="text/html")
+            case "wrong_type":
+                self._bytes(200, json.dumps(good).encode(), kind="text/plain")
+            case "empty":
+                self._json(200, _completion("", received))
+            case "no_choices":
+                self._json(200, good | {"choices": []})
+            case "no_usage":
+                self._json(200, {key: good[key] for key in good if key != "usage"})
+            case "length":
+                self._json(200, _completion(ModelReply("", finish="length"), received))
+            case "error_body":
+                self._json(200, {"error": {"message": fault.text, "code": fault.status}})
+            case _:
+                assert_never(fault.kind)
+
+    def _drip(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", "1000000")
+        self.end_headers()
+        self.close_connection = True
+        with suppress(OSError):
+            while not self.server.stopping.wait(_DRIP_SECONDS):
+                self.wfile.write(b" ")
+                self.wfile.flush()
+
+    def _error(self, status: int, message: str, retry_after: str = "") -> None:
+        self._json(status, {"error": {"message": message, "type": "fake"}}, retry_after=retry_after)
+
+    def _json(self, status: int, body: dict[str, Any], *, retry_after: str = "") -> None:
+        self._bytes(status, json.dumps(body).encode(), retry_after=retry_after)
+
+    def _bytes(
+        self,
+        status: int,
+        body: bytes,
+        *,
+        kind: str = "application/json",
+        length: int | None = None,
+        retry_after: str = "",
+    ) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body) if length is None else length))
+        if retry_after:
+            self.send_header("Retry-After", retry_after)
+        self.end_headers()
+        self.wfile.write(body)
+        self.wfile.flush()
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
+        """Nothing on standard error; requests are kept and logged by `FakeServer`."""
+
+
+def _completion(reply: str | ModelReply, received: Received) -> dict[str, Any]:
+    """The body of a good answer; tokens are estimated where the reply has none."""
+    if isinstance(reply, str):
+        reply = ModelReply(reply)
+    tokens_in = reply.usage.tokens_in or estimate_tokens(received.text)
+    tokens_out = reply.usage.tokens_out or estimate_tokens(reply.text)
+    message = {"role": "assistant", "content": reply.text}
+    return {
+        "id": "chatcmpl-fake",
+        "object": "chat.completion",
+        "created": 0,
+        "model": reply.model or received.body.get("model", "fake"),
+        "choices": [{"index": 0, "message": message, "finish_reason": reply.finish}],
+        "usage": {
+            "prompt_tokens": tokens_in,
+            "prompt_tokens_details": {"cached_tokens": reply.usage.cached_in},
+            "completion_tokens": tokens_out,
+            "total_tokens": tokens_in + tokens_out,
+        },
+    }
+
+
+class FakeServer:
+    """Serves a script on 127.0.0.1 from a thread; a context manager.
+
+    Running out of script is answered with status 400, which no client tries again.
+
+    Args:
+        script: answers in order; a `Line` may be kept for one role.
+        then: answers when nothing of the script is left for a request.
+        port: 0: a free one.
+        log: a file that gets one JSON line a request.
+
+    ``requests`` holds every chat request in the order it came.
+    """
+
+    def __init__(
+        self,
+        script: Iterable[Reply | Line] = (),
+        *,
+        then: Callable[[Received], Reply] | None = None,
+        port: int = 0,
+        log: Path | None = None,
+    ) -> None:
+        self.requests: list[Received] = []
+        self._script = [line if isinstance(line, Line) else Line(line) for line in script]
+        self._then = then
+        self._log = log
+        self._lock = threading.Lock()
+        self._server = _Server(("127.0.0.1", port), _Handler)
+        self._server.stopping = threading.Event()
+        self._server.answer = self._answer
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
+
+    @property
+    def url(self) -> str:
+        """The base address, as in ``OPENAI_BASE_URL``."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    @property
+    def left(self) -> int:
+        """Lines of the script that nobody asked for yet."""
+        return len(self._script)
+
+    def start(self) -> None:
+        """Serve from a thread."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop serving; hanging answers are let go."""
+        self._server.stopping.set()
+        if self._thread.is_alive():
+            self._server.shutdown()
+            self._thread.join()
+        self._server.server_close()
+
+    def __enter__(self) -> FakeServer:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _answer(self, received: Received) -> Reply:
+        with self._lock:
+            self.requests.append(received)
+            reply = self._next(received)
+            if self._log is not None:
+                entry = received.as_dict() | {"answer": _label(reply)}
+                with self._log.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(entry) + "\n")
+        return reply
+
+    def _next(self, received: Received) -> Reply:
+        for index, line in enumerate(self._script):
+            if line.role in ("", received.role):
+                del self._script[index]
+                return line.reply
+        if self._then is not None:
+            return self._then(received)
+        return Fault("status", status=400, text="the script holds no more answers")
+
+
+def _label(reply: Reply) -> str:
+    """What was answered, for the log."""
+    if not isinstance(reply, Fault):
+        return "text"
+    return str(reply.status) if reply.kind == "status" else reply.kind
+
+
+def never_ending(received: Received) -> str:
+    """`never_terminate` for a request from the wire."""
+    return never_terminate(received.job, received.step, received.said_by("user"))
+
+
+class _Entry(BaseModel):
+    """A line of a script file; exactly one of ``text``, ``json`` and ``fault``."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    role: str = ""
+    text: str | None = None
+    reply: Any = Field(None, alias="json")
+    fault: FaultKind | None = None
+    status: int = 500
+    retry_after: str = ""
+
+    def line(self) -> Line:
+        """As `FakeServer` takes it."""
+        if len({"text", "reply", "fault"} & self.model_fields_set) != 1:
+            raise ValueError("want exactly one of text, json and fault")
+        if self.fault is not None:
+            fault = Fault(self.fault, status=self.status, retry_after=self.retry_after)
+            return Line(fault, self.role)
+        text = json.dumps(self.reply) if self.text is None else self.text
+        return Line(text, self.role)
+
+
+def _line(text: str, where: str) -> Line:
+    try:
+        return _Entry.model_validate_json(text).line()
+    except ValueError as error:
+        raise UsageError(
+            f"{where}: not an answer: {error}", fix="see the docstring of hisa.testing.model_server"
+        ) from error
+
+
+def read_script(path: Path) -> list[Line]:
+    """A script from JSON Lines; blank lines are passed over.
+
+    Raises:
+        UsageError: the file cannot be read or a line is not an answer, with its number.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}", fix="name an existing file") from error
+    return [
+        _line(text, f"{path}, line {number}")
+        for number, text in enumerate(lines, 1)
+        if text.strip()
+    ]
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Serve until SIGTERM or Ctrl-C; the address is printed first."""
+    parser = argparse.ArgumentParser(
+        prog="python -m hisa.testing.model_server", description=__doc__
+    )
+    parser.add_argument("--port", type=int, default=0, help="0: a free one")
+    parser.add_argument("--script", type=Path, help="JSON Lines, one answer each")
+    parser.add_argument(
+        "--mode",
+        choices=["refuse", "never-terminate"],
+        default="refuse",
+        help="what is answered when the script has no line for a request",
+    )
+    parser.add_argument("--log", type=Path, help="gets one JSON line a request")
+    options = parser.parse_args(arguments)
+    script = read_script(options.script) if options.script else []
+    then = never_ending if options.mode == "never-terminate" else None
+    # Blocked before any thread starts, so that sigwait alone gets them.
+    signals = {signal.SIGTERM, signal.SIGINT}
+    signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    with FakeServer(script, then=then, port=options.port, log=options.log) as server:
+        sys.stdout.write(server.url + "\n")
+        sys.stdout.flush()
+        signal.sigwait(signals)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""The guest's own D-Bus, against a real bus."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hisa.environments.guest.bus import Bus, BusGone, Limit
+from hisa.environments.guest.dbus import Call, Connection, DBusError, arguments, unpack
+
+pytestmark = pytest.mark.skipif(
+    not shutil.which("dbus-daemon"), reason="needs dbus-daemon: scripts/install-system.sh"
+)
+BUS = "org.freedesktop.DBus"
+PATH = "/org/freedesktop/DBus"
+PROPERTIES = f"{BUS}.Properties"
+NUMBERS = (1, 1, -2, 3, -4, 5, -6, 7, 0.5)
+IDLE = Call(BUS, PATH, BUS, "ListNames")
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    address = f"unix:path={tmp_path}/bus"
+    line = ["dbus-daemon", "--session", "--nofork", "--print-address", f"--address={address}"]
+    with subprocess.Popen(line, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith(address.encode())
+        yield process
+        process.kill()
+
+
+@pytest.fixture
+def address(daemon: subprocess.Popen[bytes], tmp_path: Path) -> str:
+    return f"unix:path={tmp_path}/bus"
+
+
+@pytest.fixture
+def bus(address: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bus]:
+    """A bus that tells its own address as that of the accessibility bus."""
+    monkeypatch.setattr("hisa.environments.guest.bus._accessibility_bus", lambda: address)
+    bus = Bus()
+    yield bus
+    bus.close()
+
+
+def test_calls_and_answers_of_a_real_bus(address: str) -> None:
+    connection = Connection(f"tcp:host=localhost;unix:path=/nonexistent;{address}")
+    own = connection.ask(IDLE, 5.0)[0]
+    assert BUS in own
+    name = next(one for one in own if one.startswith(":"))
+    asked = Call(BUS, PATH, BUS, "GetNameOwner", arguments("s", BUS))
+    assert connection.ask(asked, 5.0) == (BUS,)
+    wanted = Call(BUS, PATH, BUS, "RequestName", arguments("su", "a.name", 4))
+    assert connection.ask(wanted, 5.0) == (1,)
+    said = connection.ask(Call(BUS, PATH, PROPERTIES, "GetAll", arguments("s", BUS)), 5.0)[0]
+    assert isinstance(said["Interfaces"], list)
+    credentials = Call(BUS, PATH, BUS, "GetConnectionCredentials", arguments("s", name))
+    assert isinstance(connection.ask(credentials, 5.0)[0]["ProcessID"], int)
+    with pytest.raises(DBusError, match="refuses NoSuch"):
+        connection.ask(Call(BUS, PATH, BUS, "NoSuch"), 5.0)
+    connection.close()
+
+
+def test_many_answers_stand_where_their_calls_stood(bus: Bus) -> None:
+    names = [BUS, "no.such.name", BUS] * 700
+    calls = [Call(BUS, PATH, BUS, "GetNameOwner", arguments("s", name)) for name in names]
+    limit = Limit(60.0)
+    assert bus.gather(calls, limit) == [(BUS,), None, (BUS,)] * 700
+    assert not limit.ran_out
+
+
+def test_an_answer_that_comes_too_late_is_none_of_the_next_reading(
+    bus: Bus, daemon: subprocess.Popen[bytes]
+) -> None:
+    daemon.send_signal(19)  # stop
+    limit = Limit(0.1)
+    assert bus.gather([IDLE] * 3, limit) == [None] * 3
+    assert limit.ran_out
+    daemon.send_signal(18)  # go on
+    owner = Call(BUS, PATH, BUS, "GetNameOwner", arguments("s", BUS))
+    limit = Limit(60.0)
+    assert bus.gather([owner], limit) == [(BUS,)]
+    assert not limit.ran_out
+
+
+def test_nothing_is_asked_when_windows_move(bus: Bus) -> None:
+    limit = Limit(60.0, lambda: True)
+    assert bus.gather([IDLE], limit) == [None]
+    assert limit.moved
+
+
+def test_a_bus_that_ends_is_gone(bus: Bus, daemon: subprocess.Popen[bytes]) -> None:
+    daemon.kill()
+    daemon.wait()
+    with pytest.raises(BusGone):
+        bus.gather([IDLE], Limit(5.0))
+
+
+@pytest.mark.parametrize("wrong", ["", "tcp:host=localhost", "unix:path=/nonexistent"])
+def test_an_address_where_nobody_answers(wrong: str) -> None:
+    with pytest.raises(DBusError, match=wrong or "only unix sockets"):
+        Connection(wrong)
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize(
+    ("signature", "body", "values"),
+    [
+        ("au", ("I2I", 8, 1, 2), ([1, 2],)),
+        ("ybnqiuxtd", ("B3xIhHiI4xqQd", 1, 1, -2, 3, -4, 5, -6, 7, 0.5), NUMBERS),
+        ("(so)u", ("I2s2xI2s2xI", 1, b"a\0", 1, b"/\0", 9), (("a", "/"), 9)),
+        ("a{sv}", ("I4xI2sB2s3xI", 16, 1, b"k\0", 1, b"i\0", 7), ({"k": 7},)),
+        ("aa(i)", ("IIi", 0, 0, 0), ([],)),
+        ("g", ("B3s", 2, b"ai\0"), ("ai",)),
+    ],
+)
+def test_values_of_every_kind(
+    signature: str, body: tuple[Any, ...], values: tuple[Any, ...], order: str
+) -> None:
+    assert unpack(signature, struct.pack(order + body[0], *body[1:]), order) == values

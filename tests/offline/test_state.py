@@ -1,0 +1,252 @@
+"""The state manager's jobs by rule."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image, ImageDraw
+
+from hisa import ocr
+from hisa.models.tokens import estimate_tokens
+from hisa.offline.jobs import Turn, Unanswerable, answer
+from hisa.verdicts import split_verdict
+from tests.offline.talk import asked, line, planned, sections
+
+ABSTRACT, REFINE = "# Step abstraction", "# Context refinement"
+INDUCE, SYNTHESISE = "# Pattern induction", "# Pattern synthesis"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "changes", "wanted"),
+    [
+        ("ok", '+ dialog "Save As"', "Succeeded. Dialog “Save As” appeared."),
+        ("ok", '~ text "Name:": "" -> "Alice"', "Succeeded. Text “Name:” now reads “Alice”."),
+        (
+            "ok",
+            '~ check box "Wrap": "" -> "checked"',
+            "Succeeded. Check box “Wrap” is now checked.",
+        ),
+        ("ok", "window: A -> B - App", "Succeeded. The window in front is now “B - App”."),
+        (
+            "ok",
+            '+ menu item "Undo"\n+ menu item "Redo"\n+ menu item "Cut"\n+ menu item "Copy"',
+            "Succeeded. New on the screen: menu item “Undo”, menu item “Redo”, menu item “Cut” "
+            "and 1 more.",
+        ),
+        ("ok", '- window "Save As"', "Succeeded. Window “Save As” is gone."),
+        ("ok", "", "No visible change."),
+        ("failed\nerror: not found: button X", "", "Failed. not found: button X."),
+        ("ok\nexit: 0\noutput: 5", "", "Succeeded."),
+        ("failed\nexit: 127", "", "Failed. Exit status 127."),
+    ],
+)
+def test_a_step_in_words(outcome: str, changes: str, wanted: str) -> None:
+    assert asked(ABSTRACT, action="tool: gui_action", outcome=outcome, changes=changes) == wanted
+
+
+def picture(text: str) -> bytes:
+    image = Image.new("RGB", (420, 90), "white")
+    ImageDraw.Draw(image).text((20, 25), text, fill="black", font_size=34)
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+@pytest.mark.skipif(not ocr.available(), reason="tesseract is not installed")
+def test_without_changes_the_pictures_are_read() -> None:
+    user = Turn(
+        "user",
+        sections(action="tool: gui_action", outcome="ok"),
+        (picture("Ready"), picture("Document saved")),
+    )
+    reply = answer((Turn("system", ABSTRACT), user))
+    assert reply == "Succeeded. New text: “Document saved”. Text gone: “Ready”."
+
+
+def test_a_broken_picture_is_refused() -> None:
+    user = Turn("user", sections(action="a", outcome="ok"), (b"no picture", b""))
+    with pytest.raises(Unanswerable, match="not a whole image"):
+        answer((Turn("system", ABSTRACT), user))
+
+
+@given(st.text(max_size=400), st.text(max_size=400))
+@settings(max_examples=200, deadline=None)
+def test_a_step_is_short_and_begins_with_its_verdict(outcome: str, changes: str) -> None:
+    reply = asked(ABSTRACT, action="x", outcome=outcome, changes=f"+ label {changes!r}\n{changes}")
+    assert split_verdict(reply)[0] is not None
+    assert len(reply) <= 300
+    assert "\n" not in reply
+    assert "|" not in reply
+
+
+def test_a_limit_in_the_system_prompt_is_kept() -> None:
+    system = Turn("system", f"{ABSTRACT}\n\nat most 40 tokens (about 30 words)")
+    changes = '~ text "N": "" -> "' + "ä" * 200 + '"'
+    user = Turn("user", sections(action="a", outcome="ok", changes=changes))
+    assert estimate_tokens(answer((system, user))) <= 40
+
+
+STEP = (
+    "Step {n}: gui_action | Thought: press the button number {n} | Description: button {n}"
+    " | Input: pyautogui.click(1{n}, 20) | Result: {result}"
+)
+
+
+def test_a_summary_keeps_what_was_clicked_and_continues_the_one_before() -> None:
+    first = asked(REFINE, task="x", new_steps=STEP.format(n=1, result="Succeeded. Done."))
+    assert first == (
+        "Steps 1~1: 1) press the button number 1 [click(11, 20) button 1] - succeeded. "
+        "Suggestion: Continue."
+    )
+    second = asked(
+        REFINE,
+        task="x",
+        previous_summary=first,
+        new_steps=STEP.format(n=2, result="Failed. It is grey."),
+    )
+    assert second.startswith("Steps 1~2: 1) press the button number 1")
+    assert "2) press the button number 2 - failed: It is grey" in second
+
+
+def test_a_summary_stays_bounded_and_forgets_the_oldest() -> None:
+    summary = ""
+    for n in range(1, 121):
+        step = STEP.format(n=n, result="Succeeded. " + "x" * 100)
+        summary = asked(REFINE, task="x", previous_summary=summary, new_steps=step)
+        assert estimate_tokens(summary) <= 800
+    assert summary.startswith("Steps 1~120: ")
+    assert "120) press" in summary
+    assert " 1) press" not in summary
+
+
+@pytest.mark.parametrize(
+    ("steps", "wanted"),
+    [
+        ([STEP.format(n=n, result="Failed. Grey.") for n in (1, 2)], "The last 2 tries failed"),
+        ([STEP.format(n=7, result="Succeeded.")] * 3, "The same action ran 3 times"),
+    ],
+)
+def test_a_summary_names_what_is_stuck(steps: list[str], wanted: str) -> None:
+    assert f"Suggestion: {wanted}" in asked(REFINE, task="x", new_steps="\n".join(steps))
+
+
+def test_a_summary_of_another_model_is_kept_in_short() -> None:
+    reply = asked(
+        REFINE,
+        task="x",
+        previous_summary="Steps 3~9: The dialog was opened by hand.",
+        new_steps=STEP.format(n=10, result="Succeeded."),
+    )
+    assert reply.startswith("Steps 3~10: earlier: Steps 3~9: The dialog was opened by hand.")
+
+
+TASK = (
+    'Open the text editor. Type "SECRET 42". In the Zoom field, type "7". '
+    'Save the file as "secret.txt".'
+)
+
+
+def episode(*results: str) -> str:
+    """History lines of the demo task, with the given results."""
+    lines: list[str] = []
+    screens = [
+        "windows: ",
+        'window: Mousepad (m)\nwindows: Mousepad\n- text "" label="Zoom" at (5, 5)',
+    ]
+    for number in range(1, 20):
+        reply = planned(
+            TASK, execution_history="\n".join(lines), elements=screens[min(1, number - 1)]
+        )
+        result = results[number - 1] if number <= len(results) else "Succeeded."
+        lines.append(line(number, reply, result))
+        if reply["tool"] in ("termination", "infeasible"):
+            break
+    return "\n".join(lines)
+
+
+SHORTCUT = "pyautogui.hotkey('ctrl', 'shift', 's')"
+
+
+def saving(shortcut: str) -> str:
+    """A save by the menu after a try by the shortcut with that result."""
+    return (
+        "Step 1: bash_execution | Thought: Instruction 1 of 4 | Input: setsid -f mousepad"
+        " | Result: Succeeded.\n"
+        "Step 2: gui_action | Thought: Instruction 4 of 4, part 1 of 5"
+        f" | Input: {SHORTCUT} | Result: {shortcut}\n"
+        "Step 3: gui_action | Thought: Instruction 4 of 4, part 1 of 5, look 2: save"
+        ' | Description: menu "File" | Input: pyautogui.click(9, 9) | Result: Succeeded.\n'
+        "Step 4: gui_action | Thought: Instruction 4 of 4, part 1 of 5: save"
+        ' | Description: menu item "Save As..." | Input: pyautogui.click(9, 90)'
+        " | Result: Succeeded."
+    )
+
+
+@pytest.mark.parametrize("result", ["No visible change.", "Failed. Grey.", "Unexpected. A beep."])
+def test_a_way_that_failed_before_another_one_worked_is_a_general_lesson(result: str) -> None:
+    reply = asked(INDUCE, task=TASK, steps=saving(result))
+    (pattern,) = json.loads(reply)["patterns"]
+    assert (pattern["type"], pattern["scope"]) == ("failure", "application")
+    assert pattern["steps"] == [2, 4]
+    assert "text editor" in pattern["lesson"]
+    assert "Ctrl+Shift+S" in pattern["lesson"]
+    assert all(pattern.values())
+    assert not any(word in reply for word in ("SECRET", "42", "secret.txt", "Zoom"))
+    assert asked(INDUCE, task=TASK, steps=saving(result)) == reply
+
+
+def test_a_way_that_worked_at_once_is_no_lesson() -> None:
+    assert json.loads(asked(INDUCE, task=TASK, steps=saving("Succeeded."))) == {"patterns": []}
+    assert json.loads(asked(INDUCE, task=TASK, steps=episode())) == {"patterns": []}
+
+
+def test_a_way_that_only_failed_is_no_lesson() -> None:
+    steps = "\n".join(saving("Failed. Grey.").split("\n")[:2])
+    assert json.loads(asked(INDUCE, task=TASK, steps=steps)) == {"patterns": []}
+
+
+def test_a_run_that_taught_nothing_has_no_patterns() -> None:
+    steps = "Step 1: wait | Thought: Instruction 1 of 1 | Input: 2 | Result: Succeeded."
+    assert json.loads(asked(INDUCE, task="Wait 2 seconds", steps=steps)) == {"patterns": []}
+
+
+def test_advice_is_lessons_by_similarity_with_their_marks() -> None:
+    reply = asked(
+        SYNTHESISE,
+        task="x",
+        requirements="- Save in the given format.\n- Never delete files.",
+        lessons=(
+            "[p1] (success, 0.55) Click the field before typing.\n"
+            "[p2] (failure, 0.81) Don't use the menu to save.\n"
+            "[p3] (failure, 0.70) Don't use the menu to save!\n"
+            "[p4] (success, 0.60) Wait for the window."
+        ),
+    )
+    assert reply.split("\n") == [
+        "- [p2] Don't use the menu to save.",
+        "- [p4] Wait for the window.",
+        "- [p1] Click the field before typing.",
+    ]
+
+
+def test_advice_is_empty_where_there_is_nothing_to_say() -> None:
+    assert asked(SYNTHESISE, task="Open the editor.") == ""
+
+
+@given(st.text(max_size=300), st.text(max_size=300))
+@settings(max_examples=150, deadline=None)
+def test_state_jobs_answer_anything(one: str, two: str) -> None:
+    assert asked(REFINE, task=one, previous_summary=two, new_steps=one).startswith("Steps ")
+    assert len(json.loads(asked(INDUCE, task=one, steps=two))["patterns"]) <= 3
+    lines = asked(SYNTHESISE, task=one, requirements=two, lessons=one).split("\n")
+    assert all(not text or text.startswith("- ") for text in lines)
+    assert len(lines) <= 5
+
+
+def test_an_unknown_job_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(Unanswerable, match="Global planner"):
+        answer((Turn("system", "# Element locator"), Turn("user", "find it")))

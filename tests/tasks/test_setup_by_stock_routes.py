@@ -1,0 +1,83 @@
+"""Setup is verified on machines that are reached by the stock routes of a benchmark alone."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from hisa.environments.desktop import DesktopEnvironment
+from hisa.errors import EnvironmentFailed
+from hisa.protocols import Task
+from hisa.tasks.scorer import TaskScorer
+
+pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def machine() -> AsyncIterator[DesktopEnvironment]:
+    async with DesktopEnvironment(stock=True) as desktop:
+        yield desktop
+
+
+def launched(*words: str) -> dict[str, Any]:
+    return {"type": "launch", "parameters": {"command": list(words)}}
+
+
+def script(name: str) -> dict[str, Any]:
+    parameters = {"src": name, "dest": f"/home/user/{name}"}
+    return {"type": "script_and_execute", "parameters": parameters}
+
+
+async def prepare(folder: Path, machine: DesktopEnvironment, *setup: Any, **more: Any) -> None:
+    (folder / "a.txt").write_text("hello", "utf-8")
+    quiet = "exec 1>/dev/null\nexec 2>/dev/null\n"
+    (folder / "hides.sh").write_text(f"{quiet}no-such-tool --now\ntrue\n", "utf-8")
+    (folder / "looks.sh").write_text(f"{quiet}grep -q nothing /etc/passwd\ncp ~/a* /tmp\n", "utf-8")
+    task = Task(id="t", instruction="x", setup=setup, folder=str(folder), **more)
+    await TaskScorer().prepare(task, machine)
+
+
+@pytest.mark.parametrize(
+    ("setup", "said"),
+    [
+        (launched("sh", "-c", "echo no display >&2; exit 1"), "ended at once with 1: no display"),
+        (launched("sh", "-c", "kill -SEGV $$"), "ended at once with 139"),
+        ({"launch": "sh -c 'exit 0'"}, "ended at once with 0 and opened no window"),
+        (launched("no-such-program"), "no program 'no-such-program'"),
+        pytest.param(
+            launched("thunderbird"), r"Thunderbird \(package thunderbird\)",
+            marks=pytest.mark.skipif(shutil.which("thunderbird") is not None, reason="it is here"),
+        ),
+        (script("hides.sh"), "line 3: no-such-tool: command not found"),
+        ({"write": {"path": "/proc/x.txt", "text": "x"}}, "/proc/x.txt"),
+        ({"type": "open", "parameters": {"path": "/home/user/none.txt"}}, "no such file to open"),
+    ],
+    ids=["dies", "crashes", "hands over", "absent", "application", "script", "write", "open"],
+)  # fmt: skip
+async def test_what_a_setup_cannot_do_is_no_start(
+    tmp_path: Path, machine: DesktopEnvironment, setup: Any, said: str
+) -> None:
+    with pytest.raises(EnvironmentFailed, match=said):
+        await prepare(tmp_path, machine, setup)
+    left = await machine.execute("ls -d /tmp/.hisa-* 2>/dev/null")
+    assert left.output == ""
+
+
+async def test_what_a_setup_does_is_done(tmp_path: Path, machine: DesktopEnvironment) -> None:
+    named = "~/ü b.txt"
+    await prepare(
+        tmp_path, machine,
+        {"copy": {"source": "a.txt", "path": "~/a.txt"}},
+        {"write": {"path": named, "text": "häll\no"}},
+        {"write": {"path": "~/empty", "text": ""}},
+        script("looks.sh"),
+        {"launch": "sleep 77"},
+        {"run": "test -f ~/empty -a -f /tmp/a.txt && pgrep -fx 'sleep 77'"},
+    )  # fmt: skip
+    assert await machine.read_file(named) == "häll\no".encode()
+    await machine.execute("pkill -fx 'sleep 77'")

@@ -1,0 +1,261 @@
+"""`hisa.run` and `hisa.run_sync`: what they take, what they give, and what they tell."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import hisa
+from hisa.environments.confirm import Answer, Question
+from hisa.environments.remote import RemoteEnvironment
+from hisa.errors import ConfigError, UsageError
+from hisa.events import Event
+from hisa.testing import (
+    FakeEnvironment,
+    FakeServer,
+    FunctionModel,
+    Received,
+    ScriptedModel,
+    tool_call,
+)
+
+ROOT = Path(__file__).parent.parent
+TYPE_ADA = tool_call(
+    "gui_action", "pyautogui.click(X_COORD, Y_COORD); pyautogui.write('Ada')", "Name"
+)
+DONE = tool_call("termination", "The name is entered.")
+
+
+def settings(folder: Path, **run: object) -> hisa.Settings:
+    tree = {"patterns": {"enabled": False}, "run": {"folder": folder, **run}}
+    return hisa.Settings.model_validate(tree)
+
+
+def planner() -> FunctionModel:
+    """A model for every role: types, then ends."""
+    script = ScriptedModel([TYPE_ADA, DONE])
+
+    async def answer(request: object) -> str:
+        role = getattr(request, "role", "")
+        return (await script.complete(request)).text if role == "planner" else "Succeeded. It did."  # type: ignore[arg-type]
+
+    return FunctionModel(answer)
+
+
+def said(request: Received) -> str:
+    if request.role != "planner":
+        return "Succeeded. It did."
+    return DONE if "Ada" in request.text.partition("Step 1")[2] else TYPE_ADA
+
+
+async def test_a_run_with_a_model_of_ones_own(tmp_path: Path) -> None:
+    form = FakeEnvironment()
+    result = await hisa.run(
+        'Enter "Ada".', settings=settings(tmp_path), model=planner(), environment=form
+    )
+    assert isinstance(result, hisa.RunResult)
+    assert (result.status, result.score, result.score_state) == ("succeeded", None, "no_check")
+    assert form.text == "Ada"
+    found = hisa.load_run(result.folder)
+    assert (found.id, found.status, len(found.steps)) == (result.run_id, "succeeded", 2)
+    assert found.manifest.settings["run"]["folder"] == str(tmp_path)
+
+
+async def test_a_task_file_is_scored(tmp_path: Path) -> None:
+    task = tmp_path / "task.yaml"
+    task.write_text("instruction: Enter Ada.\ncheck: [{file: ~/form.txt, contains: Ada}]\n")
+    result = await hisa.run(
+        task, settings=settings(tmp_path), model=planner(), environment=FakeEnvironment()
+    )
+    assert result.score_state in ("scored", "score_failed")
+
+
+async def test_a_model_by_name_is_asked_at_the_address_of_the_settings(tmp_path: Path) -> None:
+    with FakeServer(then=said) as server:
+        chosen = settings(tmp_path).model_copy(
+            update={
+                "models": hisa.Settings.model_validate(
+                    {"models": {"planner": {"base_url": server.url}}}
+                ).models
+            }
+        )
+        result = await hisa.run(
+            hisa.Task("form", 'Enter "Ada".'),
+            settings=chosen,
+            model="my-model",
+            environment=FakeEnvironment(),
+        )
+    assert result.status == "succeeded"
+    assert {request.body["model"] for request in server.requests} == {"my-model"}
+
+
+async def test_a_listener_gets_every_event_of_the_log(tmp_path: Path) -> None:
+    events: list[Event] = []
+    result = await hisa.run(
+        'Enter "Ada".',
+        settings=settings(tmp_path),
+        model=planner(),
+        environment=FakeEnvironment(),
+        on_event=events.append,
+    )
+    kept = hisa.load_run(result.folder).events
+    assert [event.type for event in events] == [event.type for event in kept]
+
+
+async def test_a_listener_that_raises_ends_the_run_and_the_log_has_an_end(tmp_path: Path) -> None:
+    def listen(event: Event) -> None:
+        if event.type == "planned":
+            raise ValueError("the listener is broken")
+
+    with pytest.raises(ValueError, match="the listener is broken"):
+        await hisa.run(
+            'Enter "Ada".',
+            settings=settings(tmp_path),
+            model=planner(),
+            environment=FakeEnvironment(),
+            on_event=listen,
+        )
+    assert hisa.load_run("latest", tmp_path).status == "defect"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        ({"environment": "cloud"}, UsageError),
+        ({"task": "  ", "environment": FakeEnvironment()}, UsageError),
+        ({"settings": {"confirm": "always"}, "environment": FakeEnvironment()}, UsageError),
+        ({"settings": {"confirm": "never"}, "kind": "vision"}, ConfigError),
+    ],
+)
+async def test_what_is_refused_leaves_no_folder(
+    wrong: dict[str, object], error: type[Exception], tmp_path: Path
+) -> None:
+    given = wrong.get("settings")
+    chosen = settings(tmp_path / "runs", **(given if isinstance(given, dict) else {}))
+    if "kind" in wrong:
+        grounder = chosen.grounder.model_copy(update={"kind": wrong["kind"]})
+        chosen = chosen.model_copy(update={"grounder": grounder})
+    environment = wrong.get("environment", FakeEnvironment())
+    assert isinstance(environment, str | FakeEnvironment)
+    with pytest.raises(error):
+        await hisa.run(
+            str(wrong.get("task", "Go.")),
+            settings=chosen,
+            model=planner(),
+            environment=environment,
+        )
+    assert not (tmp_path / "runs").exists()
+
+
+async def test_a_person_is_asked_where_the_settings_want_it(tmp_path: Path) -> None:
+    asked: list[Question] = []
+
+    async def ask(question: Question) -> Answer:
+        asked.append(question)
+        return Answer("once")
+
+    result = await hisa.run(
+        'Enter "Ada".',
+        settings=settings(tmp_path, confirm="always"),
+        model=planner(),
+        environment=FakeEnvironment(),
+        ask=ask,
+    )
+    assert result.status == "succeeded"
+    assert len(asked) == 1
+
+
+async def test_run_sync_works_where_a_loop_runs(tmp_path: Path) -> None:
+    threads = set()
+    result = hisa.run_sync(
+        'Enter "Ada".',
+        settings=settings(tmp_path),
+        model=planner(),
+        environment=FakeEnvironment(),
+        on_event=lambda _: threads.add(threading.current_thread().name),
+    )
+    assert result.status == "succeeded"
+    assert threads == {"hisa-run"}
+
+
+async def test_run_sync_raises_there_what_the_run_raises(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cloud"):
+        hisa.run_sync("Go.", settings=settings(tmp_path), model=planner(), environment="cloud")
+
+
+async def test_run_sync_refuses_a_started_guest_where_a_loop_runs(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="where an event loop runs") as refused:
+        hisa.run_sync("Go.", environment=RemoteEnvironment("http://127.0.0.1:1"))
+    assert "await hisa.run" in refused.value.fix
+
+
+STOPPED = """
+import asyncio, os, signal, sys
+import hisa
+from hisa.testing import FakeEnvironment, FunctionModel
+
+async def stop(request):
+    os.kill(os.getpid(), signal.SIGINT)
+    await asyncio.sleep(600)
+
+def go():
+    chosen = hisa.Settings.model_validate({"patterns": {"enabled": False}})
+    model = FunctionModel(stop)
+    print(hisa.run_sync("Go.", settings=chosen, model=model, environment=FakeEnvironment()).status)
+
+async def inside():
+    go()
+
+asyncio.run(inside()) if "inside" in sys.argv else go()
+"""
+
+
+@pytest.mark.parametrize("where", ["outside", "inside"])
+def test_ctrl_c_ends_the_run_and_keeps_it(where: str, tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", STOPPED, where],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert ran.stdout == "stopped\n", ran.stderr
+    assert hisa.load_run("latest", tmp_path / "runs").status == "stopped"
+
+
+async def test_the_logger_tells_steps_and_the_end(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, "hisa"):
+        await hisa.run(
+            'Enter "Ada".',
+            settings=settings(tmp_path),
+            model=planner(),
+            environment=FakeEnvironment(),
+        )
+    lines = [record.getMessage() for record in caplog.records if record.name == "hisa"]
+    assert lines[0] == 'run: Enter "Ada".'
+    assert "Step 1" in lines[1]
+    assert lines[-1] == "succeeded: The name is entered."
+
+
+@pytest.mark.parametrize("told", ["", "import logging; logging.basicConfig(level='INFO')\n"])
+def test_the_first_steps_run_and_are_quiet_unless_logging_is_wanted(
+    told: str, tmp_path: Path
+) -> None:
+    script = tmp_path / "first.py"
+    script.write_text(told + (ROOT / "examples" / "first_steps.py").read_text("utf-8"), "utf-8")
+    ran = subprocess.run(
+        [sys.executable, script.name],
+        cwd=tmp_path, capture_output=True, text=True, check=True, env={**os.environ},
+    )  # fmt: skip
+    lines = ran.stdout.splitlines()
+    assert "   found 'Name'" in lines
+    assert "the form says: Ada" in lines
+    assert any(line.startswith("step 3: termination, succeeded") for line in lines)
+    assert (tmp_path / lines[-1].removeprefix("picture: ")).is_file()
+    assert ("INFO:hisa:run: Enter" in ran.stderr) == bool(told)
+    assert bool(ran.stderr) == bool(told)

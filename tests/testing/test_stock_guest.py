@@ -1,0 +1,263 @@
+"""The client and a guest that behaves as a stock OSWorld one, also where that is badly."""
+
+from __future__ import annotations
+
+import subprocess
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import httpx
+import pytest
+
+from hisa.actions import Action, Click, Drag, Hotkey, Move, Press, Scroll, Write
+from hisa.config import RemoteSettings
+from hisa.environments.remote import RemoteEnvironment
+from hisa.errors import EnvironmentFailed
+from hisa.protocols import CommandResult, Environment
+from hisa.testing.stock_guest import GuestFault, GuestFaultKind, StockGuest
+from tests.environments.conformance import CommandConformance, Conformance, at, only
+from tests.environments.stock import REVERT
+
+pytestmark = pytest.mark.usefixtures("own_cache")
+
+SILENT: tuple[GuestFaultKind, ...] = ("hang", "drip")
+LOUD: tuple[GuestFaultKind, ...] = (
+    "after",
+    "cut_off",
+    "cut_connection",
+    "html",
+    "wrong_json",
+    "reset",
+)
+
+
+def hasty(seconds: float) -> RemoteSettings:
+    """So hasty that a request with this limit is given up after two seconds."""
+    return RemoteSettings(patience=2.0 / seconds)
+
+
+def run_here(words: Sequence[str]) -> CommandResult:
+    """As the stock guest runs a command: with pipes, waiting for whoever holds them."""
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120.0, check=False)
+    return CommandResult(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture
+async def environment() -> AsyncIterator[Environment]:
+    with StockGuest(run=run_here) as guest:
+        async with RemoteEnvironment(guest.url) as environment:
+            yield environment
+
+
+@pytest.fixture
+def folder() -> PurePosixPath:
+    return PurePosixPath("/home/user", uuid.uuid4().hex)
+
+
+class TestStockGuest(Conformance, CommandConformance):
+    documented = "a stock guest"
+
+    async def test_output_that_is_no_text_is_no_broken_machine(
+        self, environment: Environment
+    ) -> None:
+        done = await environment.execute(r"printf 'a\377\376b'; printf '\303\274'")
+        assert (done.exit_code, done.output) == (0, "abü")
+
+
+class TestReverted(Conformance, CommandConformance):
+    documented = "a stock guest that is reverted"
+
+    @pytest.fixture
+    async def environment(self) -> AsyncIterator[Environment]:
+        with StockGuest(run=run_here) as guest:
+            provider = RemoteSettings(revert=REVERT)
+            async with RemoteEnvironment(guest.url, provider) as environment:
+                yield environment
+
+
+async def test_every_kind_of_act_changes_the_screen() -> None:
+    with StockGuest() as guest:
+        async with RemoteEnvironment(guest.url) as environment:
+            seen = await environment.observe(elements=True)
+            field = only(seen, "text").box.centre
+            for action in (
+                Click(field), Write("a < b, Grüße"), Press("backspace"), Hotkey(("ctrl", "a")),
+                Move(at(400, 500)), Scroll(-3, 0, at(410, 300)), Drag(at(500, 520)),
+            ):  # fmt: skip
+                await environment.act([action])
+                before, seen = seen, await environment.observe(elements=True)
+                assert seen.screenshot.sha256 != before.screenshot.sha256, action
+
+
+@pytest.mark.parametrize("text", ["a < b <<", "Grüße, 漢字 🙂", "tab\tand\nline"])
+async def test_text_comes_as_it_was_sent(text: str) -> None:
+    with StockGuest() as guest:
+        async with RemoteEnvironment(guest.url) as environment:
+            field = only(await environment.observe(elements=True), "text").box.centre
+            await environment.act([Click(field), Write(text)])
+        assert guest.desktop.form.text == text
+
+
+def test_source_outside_the_closed_set_is_a_traceback_and_nothing_is_done(tmp_path: Path) -> None:
+    source = "import pyautogui; import time; pyautogui.FAILSAFE = False\n"
+    bad = f"{source}open({str(tmp_path / 'x')!r}, 'w').close()"
+    with StockGuest() as guest:
+        done = _post(guest, "/execute", json={"command": ["python", "-c", bad], "shell": False})
+    assert done.json()["returncode"] == 1
+    assert "Traceback" in done.json()["error"]
+    assert not (tmp_path / "x").exists()
+
+
+def _post(guest: StockGuest, path: str, **more: Any) -> httpx.Response:
+    return httpx.post(f"{guest.url}{path}", trust_env=False, **more)
+
+
+def test_stock_bodies_and_status_codes() -> None:
+    with StockGuest(run=run_here) as guest:
+        get = httpx.get(f"{guest.url}/hisa/capabilities", trust_env=False)
+        assert get.status_code == 404
+        assert _post(guest, "/screen_size").json() == {"width": 1280, "height": 720}
+        split = _post(guest, "/execute", json={"command": "printf '%s|' 'a b' $HOME"}).json()
+        assert split["output"] == "a b|$HOME|"
+        shell = _post(guest, "/execute", json={"command": "echo $((1 + 1))", "shell": True}).json()
+        assert (shell["output"], shell["returncode"]) == ("2\n", 0)
+        missing = _post(guest, "/execute", json={"command": ["no-such-command-here"]})
+        assert (missing.status_code, missing.json()["status"]) == (500, "error")
+        assert _post(guest, "/run_python", json={"code": "print(1)"}).json()["return_code"] == 0
+        assert _post(guest, "/run_bash_script", json={"script": "true"}).status_code == 500
+        lost = _post(guest, "/file", data={"file_path": "/none"})
+        assert (lost.status_code, lost.json()) == (404, {"error": "File not found"})
+        assert _post(guest, "/setup/launch", json={"command": "xterm"}).text
+        codes = [_post(guest, f"/{which}_recording").status_code for which in
+                 ("end", "start", "start", "end", "end")]  # fmt: skip
+        assert codes == [400, 200, 400, 200, 400]
+
+
+# ---------------------------------------------------------------- faults
+
+
+async def _look(environment: Environment) -> object:
+    return await environment.observe(elements=True)
+
+
+async def _write(environment: Environment) -> object:
+    await environment.write_file("/home/user/new/x", b"12")
+    return None
+
+
+async def _read(environment: Environment) -> object:
+    return await environment.read_file("/home/user/x")
+
+
+async def _act(environment: Environment) -> object:
+    await environment.act([Click(at(300, 130)), Write("once")])
+    return None
+
+
+async def _command(environment: Environment) -> object:
+    return await environment.execute("ls", timeout=20.0)
+
+
+Call = Callable[[Environment], Awaitable[object]]
+SAFE: list[tuple[str, Call]] = [
+    ("/screenshot", _look),
+    ("/accessibility", _look),
+    ("/execute", _look),
+    ("/execute", _write),
+    ("/setup/upload", _write),
+    ("/file", _read),
+]
+
+
+def _harmless(path: str, kind: GuestFaultKind) -> bool:
+    """An upload is answered in words, and half of a file that came whole is a file."""
+    return (path, kind) in {
+        ("/setup/upload", "cut_off"),
+        ("/setup/upload", "wrong_json"),
+        ("/file", "cut_off"),
+        ("/file", "wrong_json"),
+    }
+
+
+async def _recovers(path: str, call: Call, kind: GuestFaultKind, provider: RemoteSettings) -> None:
+    with StockGuest({path: [GuestFault(kind)]}) as guest:
+        async with RemoteEnvironment(guest.url, provider) as environment:
+            await guest.desktop.form.write_file("/home/user/x", b"whole")
+            answer = await call(environment)
+            if call is _read and not _harmless(path, kind):
+                assert answer == b"whole"
+            if call is _write:
+                assert await guest.desktop.form.read_file("/home/user/new/x") == b"12"
+        times = guest.asked.count(path)
+    assert times == 1 if _harmless(path, kind) else times >= 2
+
+
+@pytest.mark.parametrize("kind", LOUD)
+@pytest.mark.parametrize(("path", "call"), SAFE)
+async def test_what_may_be_repeated_is_asked_for_again(
+    path: str, call: Call, kind: GuestFaultKind
+) -> None:
+    await _recovers(path, call, kind, RemoteSettings())
+
+
+@pytest.mark.parametrize(
+    ("path", "call", "kind", "seconds"),
+    [
+        ("/screenshot", _look, "hang", 15.0),
+        ("/screenshot", _look, "drip", 15.0),
+        ("/accessibility", _look, "hang", 60.0),
+        ("/execute", _look, "hang", 20.0),
+        ("/setup/upload", _write, "hang", 120.0),
+        ("/file", _read, "hang", 120.0),
+    ],
+)
+async def test_what_gives_no_answer_in_time_is_asked_again(
+    path: str, call: Call, kind: GuestFaultKind, seconds: float
+) -> None:
+    await _recovers(path, call, kind, hasty(seconds))
+
+
+@pytest.mark.parametrize("kind", [*LOUD, *SILENT])
+@pytest.mark.parametrize("call", [_act, _command])
+async def test_what_may_have_been_done_is_never_done_twice(
+    call: Call, kind: GuestFaultKind
+) -> None:
+    ran: list[Sequence[str]] = []
+
+    def run(words: Sequence[str]) -> CommandResult:
+        ran.append(words)
+        return CommandResult(0, "")
+
+    provider = hasty(90.0 if call is _act else 50.0) if kind in SILENT else RemoteSettings()
+    with StockGuest({"/execute": [GuestFault(kind)]}, run=run) as guest:
+        async with RemoteEnvironment(guest.url, provider) as environment:
+            with pytest.raises(EnvironmentFailed, match="/execute"):
+                await call(environment)
+        assert guest.asked.count("/execute") == 1
+        if call is _act:
+            acted: list[Action] = guest.desktop.form.acted
+            assert [action.kind for action in acted] == ["click", "write"]
+        else:
+            assert len(ran) == 1
+
+
+@pytest.mark.parametrize("kind", LOUD)
+async def test_a_machine_that_stays_broken_is_told_with_the_reason(kind: GuestFaultKind) -> None:
+    with StockGuest({"/screenshot": [GuestFault(kind, stays=True)]}) as guest:
+        async with RemoteEnvironment(guest.url) as environment:
+            with pytest.raises(EnvironmentFailed, match=guest.url) as caught:
+                await environment.observe()
+    assert caught.value.fix
+
+
+async def test_a_list_of_actions_pauses_between_them_and_a_single_one_does_not() -> None:
+    with StockGuest() as guest:
+        async with RemoteEnvironment(guest.url) as environment:
+            field = only(await environment.observe(elements=True), "text").box.centre
+            await environment.act([Click(field)])
+            await environment.act([Write("a"), Press("enter")])
+        alone, several = guest.desktop.sources
+    assert "PAUSE" not in alone
+    assert "pyautogui.PAUSE = 0.4\npyautogui.write" in several
