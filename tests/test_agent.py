@@ -205,7 +205,13 @@ async def test_a_log_tells_a_run_from_its_first_look_to_its_end(tmp_path: Path) 
             "verdict": "succeeded",
         },
         {"type": "step_finished", "step": 4},
-        {"type": "evaluated", "step": 4, "score": None, "detail": "the task has no check"},
+        {
+            "type": "evaluated",
+            "step": 4,
+            "score": None,
+            "detail": "the task has no check",
+            "score_state": "no_check",
+        },
         {
             "type": "run_finished",
             "step": 4,

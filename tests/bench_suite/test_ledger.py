@@ -153,7 +153,7 @@ def test_what_is_no_bench_folder_is_named_with_a_command_that_makes_one(tmp_path
     with pytest.raises(UsageError) as caught:
         read_plan(tmp_path)
     said = f"{str(tmp_path)!r} is not a bench folder: bench.json: No such file or directory"
-    fix = f"hisa bench run own:examples --out {tmp_path}"
+    fix = f"hisa bench run own:DIR --out {tmp_path}"
     assert (str(caught.value), caught.value.fix) == (said, fix)
     (tmp_path / "bench.json").write_text("{")
     with pytest.raises(UsageError) as caught:
