@@ -27,7 +27,8 @@ from hisa.models.open import must_resolve
 from hisa.protocols import Environment, Model, Role, Task
 from hisa.runs.log import RunLog
 from hisa.safetext import safe_line
-from hisa.tasks.files import load_task, task_from_text
+from hisa.tasks.files import load_task
+from hisa.tasks.named import named_task
 from hisa.tasks.scorer import must_be_possible
 from hisa.wiring import Listener, Workshop, open_agent
 
@@ -61,7 +62,8 @@ async def run(
     Cancelling it ends the run as "stopped", with a result; ``hisa runs resume`` goes on.
 
     Args:
-        task: a task, an instruction, or the `Path` of a task file.
+        task: a task; a text as for ``hisa run``: an instruction, a task file that is there, or
+            ``miniwob:NAME``; or the `Path` of a task file.
         settings: None: as on the command line, from ``hisa.toml`` and HISA_* variables.
         model: a name, as for ``--model``; or a model of your own for planner and state manager;
             or models by role.
@@ -77,8 +79,8 @@ async def run(
             no step was done the folder is gone again.
         Exception: a defect of HiSA or of a plug-in; the log has it.
     """
-    asked = task if isinstance(task, Task) else _task(task)
     chosen = _chosen(settings or load(), model, environment)
+    asked = task if isinstance(task, Task) else _task(task, chosen.run.seed)
     must_be_possible(asked)
     workshop = Workshop(
         environment=None if environment is None or isinstance(environment, str)
@@ -156,8 +158,8 @@ def unless_refused(log: RunLog) -> Iterator[None]:
         raise
 
 
-def _task(task: str | Path) -> Task:
-    return load_task(task) if isinstance(task, Path) else task_from_text(task)
+def _task(task: str | Path, seed: int) -> Task:
+    return load_task(task) if isinstance(task, Path) else named_task(task, seed=seed)
 
 
 def _chosen(settings: Settings, model: object, environment: object) -> Settings:

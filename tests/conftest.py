@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -44,6 +46,24 @@ def _clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
         store: Path = tmp_path_factory.mktemp("store")
         patch.setenv("HISA_PATTERNS__PATH", str(store / "patterns"))
         yield
+
+
+@pytest.fixture(scope="session")
+def outside_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The outside package, really installed, into a folder of its own."""
+    target = tmp_path_factory.mktemp("site")
+    package = Path(__file__).parent / "outside_package"
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
+    command += ["--no-build-isolation", "--target", str(target), str(package)]
+    subprocess.run(command, check=True, capture_output=True)
+    return target
+
+
+@pytest.fixture
+def outside(outside_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the outside package, where this process finds it."""
+    monkeypatch.syspath_prepend(str(outside_folder))
+    return outside_folder
 
 
 @pytest.fixture

@@ -29,6 +29,7 @@ ROOT = Path(__file__).parent.parent
 TYPE_ADA = tool_call(
     "gui_action", "pyautogui.click(X_COORD, Y_COORD); pyautogui.write('Ada')", "Name"
 )
+SAVE = tool_call("gui_action", "pyautogui.click(X_COORD, Y_COORD)", "Save")
 DONE = tool_call("termination", "The name is entered.")
 
 
@@ -67,13 +68,19 @@ async def test_a_run_with_a_model_of_ones_own(tmp_path: Path) -> None:
     assert found.manifest.settings["run"]["folder"] == str(tmp_path)
 
 
-async def test_a_task_file_is_scored(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [Path, str])
+async def test_a_task_file_is_scored(kind: type[Path] | type[str], tmp_path: Path) -> None:
     task = tmp_path / "task.yaml"
-    task.write_text("instruction: Enter Ada.\ncheck: [{file: ~/form.txt, contains: Ada}]\n")
+    check = "[{file: /home/user/form.txt, contains: Ada}]"
+    task.write_text(f"instruction: Enter Ada.\ncheck: {check}\n", "utf-8")
+    script = ScriptedModel([TYPE_ADA, SAVE, DONE])
     result = await hisa.run(
-        task, settings=settings(tmp_path), model=planner(), environment=FakeEnvironment()
+        kind(task),
+        settings=settings(tmp_path),
+        model={"planner": script, "state": FunctionModel(lambda _: "Succeeded. It did.")},
+        environment=FakeEnvironment(),
     )
-    assert result.score_state in ("scored", "score_failed")
+    assert (result.score, result.success) == (1.0, True), result.score_detail
 
 
 async def test_a_model_by_name_is_asked_at_the_address_of_the_settings(tmp_path: Path) -> None:
@@ -128,6 +135,7 @@ async def test_a_listener_that_raises_ends_the_run_and_the_log_has_an_end(tmp_pa
     ("wrong", "error"),
     [
         ({"environment": "cloud"}, UsageError),
+        ({"task": "no_such_task.yaml", "environment": FakeEnvironment()}, UsageError),
         ({"task": "  ", "environment": FakeEnvironment()}, UsageError),
         ({"settings": {"confirm": "always"}, "environment": FakeEnvironment()}, UsageError),
         ({"settings": {"confirm": "never"}, "kind": "vision"}, ConfigError),

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import httpx
 import pytest
 
-from hisa.nearby import NearbyTransport
+from hisa.nearby import Address, NearbyTransport
 
 BIG = bytes(range(256)) * 20_000
 
@@ -104,3 +104,59 @@ async def test_silence_and_refusal_are_told_as_httpx_tells_them() -> None:
             await client.post(url, content=b"x")
         with pytest.raises(httpx.UnsupportedProtocol):
             await client.post("https://127.0.0.1", content=b"x")
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
+FIRST_A_WORD = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\nX-A: b\r\n\r\n"
+
+
+async def test_an_exchange_reads_the_whole_answer_on_one_connection() -> None:
+    transport = NearbyTransport()
+    async with server([whole(BIG), CHUNKED, FIRST_A_WORD]) as (url, seen):
+        address = Address(f"{url}/x")
+        big = await transport.exchange("POST", address, body=BIG)
+        chunked = await transport.exchange("POST", address, body=b"x")
+        empty = await transport.exchange("POST", address)
+    await transport.aclose()
+    assert (big.status_code, big.content) == (200, BIG)
+    assert chunked.content == b"abc"
+    assert (empty.status_code, empty.content, empty.headers["x-a"]) == (204, b"", "b")
+    assert seen == [1, 1, 1]
+
+
+async def test_a_body_without_a_length_ends_where_the_server_hangs_up() -> None:
+    transport = NearbyTransport()
+    answers = [b"HTTP/1.1 200 OK\r\n\r\nall of it", whole(b"2")]
+    async with server(answers, keep=False) as (url, seen):
+        first = await transport.exchange("POST", Address(url), body=b"x")
+        second = await transport.exchange("POST", Address(url), body=b"x")
+    await transport.aclose()
+    assert (first.content, second.content, seen) == (b"all of it", b"2", [1, 2])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\nab",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nab",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nab",
+        b"HTTP/1.1 200 OK\r\nX: " + b"a" * 100_000,
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n",
+        b"SSH-2.0-x\r\n\r\n",
+        b"",
+    ],
+)
+async def test_an_exchange_says_what_is_no_whole_answer(answer: bytes) -> None:
+    async with server([answer], keep=False) as (url, _):
+        with pytest.raises(httpx.RemoteProtocolError):
+            await NearbyTransport().exchange("POST", Address(url), body=b"x")
+
+
+async def test_no_header_says_more_than_its_line() -> None:
+    async with server([whole(b"")]) as (url, seen):
+        with pytest.raises(httpx.LocalProtocolError, match="X-Step"):
+            await NearbyTransport().exchange(
+                "POST", Address(url), headers=[(b"X-Step", b"1\r\nA: b")]
+            )
+    assert seen == []

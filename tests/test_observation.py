@@ -58,3 +58,17 @@ def test_a_screenshot_is_fitted_into_the_limit(
 ) -> None:
     shot = Screenshot(Image.new("RGB", size))
     assert shot.fitted(Size(1280, 720)).size == Size(*fitted)
+
+
+def test_rows_are_cropped_and_put_on_black_as_pillow_does() -> None:
+    image = Image.effect_noise((31, 17), 90).convert("RGB")
+    shot = Screenshot.from_rgb(Size(31, 17), image.tobytes())
+    assert shot.crop(Box(3, 2, 20, 17)).pixels == image.crop((3, 2, 20, 17))
+    assert shot.crop(Box(-3, 2, 40, 20)).pixels == image.crop((-3, 2, 40, 20))
+    assert shot.on_black(Size(56, 28)).pixels == image.crop((0, 0, 56, 28))
+    assert Image.open(io.BytesIO(shot.png)).tobytes() == image.tobytes()
+
+
+def test_rows_that_are_no_picture_are_refused() -> None:
+    with pytest.raises(ValueError, match="11 bytes are no picture of 2x2"):
+        Screenshot.from_rgb(Size(2, 2), bytes(11))

@@ -99,6 +99,8 @@ async def find_again(
                 return found, "reattached", ""
             await found.__aexit__(None, None, None)
     environment = await opened(settings, log, listener)
+    if "throw_away" not in environment.capabilities:  # of a package; what was done is done
+        return environment, "reattached", kind
     if not point.step:
         return environment, "fresh", ""
     try:

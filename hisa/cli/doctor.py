@@ -12,6 +12,8 @@ import click
 
 from hisa.cli.findings import Finding, libraries, models, parts, store
 from hisa.cli.out import say
+from hisa.errors import PluginFailed
+from hisa.plugins import DOORS, load, points, source
 
 if TYPE_CHECKING:
     from hisa.config import Settings
@@ -29,6 +31,19 @@ def _plugins() -> Iterator[Finding]:
         reason = plugin.traceback.strip().splitlines()[-1]
         fix = f"hisa tools show {plugin.name}"
         yield Finding("tools", plugin.name, False, False, reason, fix)
+
+
+def _added() -> Iterator[Finding]:
+    """What installed packages bring besides tools."""
+    for door in DOORS[1:]:
+        for point in points(door):
+            try:
+                load(door, point)
+            except PluginFailed as error:
+                fix = f"pip install --upgrade {source(point)}"
+                yield Finding(door, point.name, False, False, str(error), fix)
+            else:
+                yield Finding(door, point.name, True, False, f"of package {source(point)}")
 
 
 def _machine() -> Iterator[Finding]:
@@ -97,7 +112,7 @@ def doctor(settings: Settings, env: str | None, as_json: bool) -> int:
         settings = settings.model_copy(update={"environment": where})
     packages = [libraries(), *parts(settings), *store(settings)]
     findings = [
-        *_machine(), *packages, *models(settings), *_plugins(), *_guests(settings)
+        *_machine(), *packages, *models(settings), *_plugins(), *_added(), *_guests(settings)
     ]  # fmt: skip
     broken = [f for f in findings if f.needed and not f.ok]
     if as_json:

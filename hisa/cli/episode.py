@@ -19,6 +19,7 @@ from hisa.agent import Result
 from hisa.api import unless_refused
 from hisa.cli.ask import terminal_ask
 from hisa.cli.desktop import Desk, opened
+from hisa.cli.memory import keep_freed_memory
 from hisa.cli.progress import Progress
 from hisa.conclusion import is_learned_from
 from hisa.config import Settings
@@ -104,6 +105,7 @@ async def at_desk(
         OperatorError: a part cannot be opened, or the log cannot be written.
         Exception: a defect of HiSA, with a note that says so.
     """
+    keep_freed_memory()
     try:
         try:
             await desk.begin()

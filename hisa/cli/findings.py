@@ -63,6 +63,8 @@ def parts(settings: Settings) -> Iterator[Finding]:
 
 def models(settings: Settings) -> Iterator[Finding]:
     """Every role that has a model of its own: its address is asked what it serves."""
+    from hisa.plugins import find, source
+
     for role in ("planner", "state", "grounder", "judge"):
         chosen: ModelSettings | None = getattr(settings.models, role)
         if chosen is None:
@@ -70,6 +72,8 @@ def models(settings: Settings) -> Iterator[Finding]:
         if chosen.model == "offline":
             detail = "offline (rules, no LLM); needs nothing"
             yield Finding("models", role, True, True, detail)
+        elif (point := find("models", chosen.model)) is not None:
+            yield Finding("models", role, True, True, f"{chosen.model} of package {source(point)}")
         else:
             yield _model(role, chosen)
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
-import shlex
 import sys
-from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,11 +15,8 @@ if TYPE_CHECKING:
 __all__ = ["read_task", "run"]
 
 
-_MAX_PATH = 4096
-"""Bytes of a path, on Linux."""
 _FETCH = "Bring this of the machine home, into the run folder: a file, folder or pattern."
 _SHARE = "Put this folder into a private desktop, at ~/shared/NAME; read-only without :rw."
-_SUFFIXES = (".yaml", ".yml", ".json")
 
 
 def _overrides(options: dict[str, Any]) -> dict[str, Any]:
@@ -60,65 +53,12 @@ def read_task(text: str, *, domain: str, seed: int) -> Task:
     Raises:
         UsageError: no such file or page, or not a task.
     """
-    from hisa.errors import UsageError
-    from hisa.tasks.files import MINIWOB, load_task, task_from_text
+    from hisa.tasks.files import task_from_text
+    from hisa.tasks.named import named_task
 
     if text == "-":
         return task_from_text(sys.stdin.read(), domain=domain)
-    if text.startswith(MINIWOB) and len(text.split()) == 1:
-        return load_task(text, seed=seed)
-    path = _as_path(text)
-    if path is not None and path.is_file():
-        return load_task(path)
-    if path is not None and path.is_dir():
-        raise UsageError(
-            f"{text!r} is a folder, and a task is one file", fix=f"hisa bench run own:{text}"
-        )
-    if path is not None and _means_a_file(text, path):
-        raise UsageError(f"no task file {text!r}", fix=_what_is_there(path))
-    return task_from_text(text, domain=domain)
-
-
-def _as_path(text: str) -> Path | None:
-    """The text as a path that can be looked up; None where it can be none."""
-    if not text.strip() or "\n" in text or "\0" in text or len(text) > _MAX_PATH:
-        return None
-    path = Path(text)
-    with suppress(RuntimeError):  # "~" and a name that no user has
-        path = path.expanduser()
-    try:
-        path.exists()
-    except OSError:
-        return None
-    return path
-
-
-def _means_a_file(text: str, path: Path) -> bool:
-    """Whether a text without a file of that name was meant as one, and not as an instruction.
-
-    With white space in it, it has to begin as paths do, lie in a folder that is there, or be
-    nearly the name of a file that is.
-    """
-    if path.suffix.lower() not in _SUFFIXES:
-        return False
-    begins_so = text.startswith(("/", "./", "../", "~"))
-    in_a_folder = path.parent != Path() and path.parent.is_dir()
-    return len(text.split()) == 1 or begins_so or in_a_folder or bool(_alike(path))
-
-
-def _alike(path: Path) -> list[str]:
-    """Task files in the same folder with nearly that name, best first."""
-    try:
-        names = [file.name for file in path.parent.iterdir() if file.suffix.lower() in _SUFFIXES]
-    except OSError:
-        return []
-    return difflib.get_close_matches(path.name, names, n=3)
-
-
-def _what_is_there(path: Path) -> str:
-    if alike := _alike(path):
-        return f"hisa run {shlex.quote(str(path.with_name(alike[0])))}"
-    return f"ls {shlex.quote(str(path.parent))}"
+    return named_task(text, domain=domain, seed=seed)
 
 
 @click.command()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from hisa import plugins
 from hisa.config import EnvironmentSettings
 from hisa.errors import UsageError
 from hisa.geometry import Size
@@ -34,6 +35,7 @@ def open_environment(
 
     Raises:
         UsageError: an unknown kind; the allowed ones are named.
+        PluginFailed: the package that has the kind fails.
     """
     if settings.share and settings.kind != "desktop":
         raise UsageError(
@@ -41,13 +43,31 @@ def open_environment(
             fix="--env desktop; or a task file whose setup copies files in, and --fetch",
         )
     environment = _opened(settings, image_limit, note)
+    if environment is None:
+        return _added(settings, image_limit)
     environment.file_limit = settings.limits.file_mb << 20
     return environment
 
 
+def _added(settings: EnvironmentSettings, image_limit: Size) -> Environment:
+    """That of an installed package: ``NAME`` or ``NAME=VALUE``."""
+    name, _, value = settings.kind.partition("=")
+    made: Environment | None = plugins.make(
+        "environments", name, value, settings=settings, image_limit=image_limit
+    )
+    if made is None:
+        ours = ("desktop", "display=:N", "guest=http://HOST:PORT", "vm:NAME")
+        allowed = ", ".join([*ours, *plugins.offered("environments")])
+        raise UsageError(
+            f"environment {settings.kind!r}: allowed are {allowed}", fix="--env desktop"
+        )
+    return made
+
+
 def _opened(
     settings: EnvironmentSettings, image_limit: Size, note: Callable[[str], None]
-) -> DesktopEnvironment | DisplayEnvironment | RemoteEnvironment | VmEnvironment:
+) -> DesktopEnvironment | DisplayEnvironment | RemoteEnvironment | VmEnvironment | None:
+    """One of HiSA's own; None where it is none of these."""
     if settings.kind.startswith("vm:"):
         from hisa.environments.vm import VmEnvironment
 
@@ -76,8 +96,4 @@ def _opened(
 
             return RemoteEnvironment(text, settings.remote, image_limit=image_limit, note=note)
         case _:
-            raise UsageError(
-                f"environment {settings.kind!r}: allowed are desktop, display=:N, "
-                "guest=http://HOST:PORT, vm:NAME",
-                fix="--env desktop",
-            )
+            return None

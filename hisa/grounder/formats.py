@@ -9,6 +9,7 @@ from typing import Protocol
 
 from PIL import Image
 
+from hisa import plugins
 from hisa.errors import ConfigError, NotFound
 from hisa.geometry import Point, Size
 from hisa.observation import Screenshot
@@ -207,13 +208,17 @@ def open_format(name: str, coordinates: str = "") -> GroundingFormat:
 
     Raises:
         ConfigError: there is none.
+        PluginFailed: the package that has it fails.
     """
     if name == "auto":
         name = _BY_COORDINATES.get(coordinates, "gta1")
-    if name not in FORMATS:
-        known = ", ".join(["auto", *sorted(FORMATS)])
+    if name in FORMATS:
+        return FORMATS[name]()
+    made: GroundingFormat | None = plugins.make("grounders", name)
+    if made is None:
+        known = ", ".join(["auto", *sorted({*FORMATS, *plugins.offered("grounders")})])
         raise ConfigError(
             f"grounder.format = {name!r}: no such format; known are {known}",
             fix="--set grounder.format=gta1",
         )
-    return FORMATS[name]()
+    return made

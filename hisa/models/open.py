@@ -11,8 +11,9 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from hisa import plugins
 from hisa.config import ModelSettings, Settings
 from hisa.events import Emit, Event, Noted
 from hisa.models.audit import AuditedModel
@@ -38,13 +39,18 @@ InProcess = Callable[[], "httpx.AsyncClient"]
 """Opens a client whose only server runs in this process, under the client's base address."""
 
 
+@runtime_checkable
+class _Closed(Protocol):
+    async def aclose(self) -> None: ...
+
+
 class Models(dict[Role, Model]):
     """Models by role; also an async context manager that closes their connections."""
 
     def __init__(self) -> None:
         super().__init__()
         self.profiles: dict[Role, Profile] = {}
-        self._clients: list[OpenAIModel] = []
+        self._clients: list[_Closed] = []
 
     async def aclose(self) -> None:
         """Close every connection, once."""
@@ -52,9 +58,10 @@ class Models(dict[Role, Model]):
         for client in clients:
             await client.aclose()
 
-    def own(self, client: OpenAIModel) -> None:
-        """Close this client with the others."""
-        self._clients.append(client)
+    def own(self, client: Model) -> None:
+        """Close this client with the others, where it can be closed."""
+        if isinstance(client, _Closed):
+            self._clients.append(client)
 
     async def __aenter__(self) -> Models:
         return self
@@ -91,8 +98,13 @@ def must_resolve(settings: Settings, environ: Mapping[str, str] | None = None) -
     """
     for wanted in _chosen(settings).values():
         find(wanted.model, wanted.profile)
-        if wanted.model != "offline":
+        if wanted.model != "offline" and not _added(wanted):
             resolve(wanted, os.environ if environ is None else environ)
+
+
+def _added(settings: ModelSettings) -> bool:
+    """Whether an installed package brings the model of that name."""
+    return settings.model in plugins.offered("models")
 
 
 def _client(
@@ -102,7 +114,10 @@ def _client(
     section: Role,
     environ: Mapping[str, str],
     offline: InProcess,
-) -> OpenAIModel:
+) -> Model:
+    if settings.model != "offline" and _added(settings):
+        added: Model = plugins.make("models", settings.model, settings)
+        return added
     if settings.model != "offline":
         endpoint = resolve(settings, environ)
         return OpenAIModel(settings, endpoint, profile=profile, section=section)
@@ -142,6 +157,7 @@ def open_models(
     Raises:
         ConfigError: an unknown profile or a bad address.
         ModelUnavailable: a public server and no key.
+        PluginFailed: the package that has the model fails.
     """
     opener = _Opener(
         emit, budget, ledger, environ=os.environ if environ is None else environ, sleep=sleep
@@ -164,7 +180,8 @@ def open_models(
                 wanted, profile, section=section, environ=opener.environ, offline=offline
             )
             models.own(client)
-            opener.tell_not_sent(section, wanted, profile)
+            if not _added(wanted):
+                opener.tell_not_sent(section, wanted, profile)
             stacks[wanted] = (opener.stack(client, wanted, profile), profile)
         models[role], models.profiles[role] = stacks[wanted]
     opener.tell_prices(
@@ -175,7 +192,7 @@ def open_models(
 
 def _at_home(profile: Profile, settings: ModelSettings, environ: Mapping[str, str]) -> Profile:
     """Open weights on a server next door cost nothing a token."""
-    if not profile.free_at_home or profile.price is not None:
+    if not profile.free_at_home or profile.price is not None or _added(settings):
         return profile
     local = resolve(settings, environ).local
     return profile.model_copy(update={"price": Price(input=0, output=0)}) if local else profile

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
 
-from hisa.protocols import ModelRequest
+from hisa.protocols import ModelRequest, TextPart
 
 __all__ = ["estimate_input", "estimate_tokens", "longest", "prefix_within"]
 
@@ -57,11 +57,19 @@ def estimate_tokens(text: str, /) -> int:
 
     A prefix never has more tokens than the whole, so a text can be cut by bisection.
     """
+    return -(-_cost(text) // _WHOLE)
+
+
+def _cost(text: str) -> int:
+    """What a text costs; that of lines is the sum of theirs and of the line breaks between them."""
     cost = sum(map(_word, _WORD.findall(text)))
     cost += sum(_char(char) * times for char, times in Counter(text).items() if char not in _FREE)
     cost += _WHOLE * len(_BLANK.findall(text))
-    cost += sum(_WHOLE + 2 * len(run) for run in _BLANKS.findall(text))
-    return -(-cost // _WHOLE)
+    return cost + sum(_WHOLE + 2 * len(run) for run in _BLANKS.findall(text))
+
+
+_known_cost = lru_cache(maxsize=32)(_cost)
+"""For what is sent again with every request, above all the prompts of the roles."""
 
 
 @lru_cache(maxsize=1 << 14)
@@ -98,8 +106,11 @@ def _hanzi(char: str) -> int:
 
 def estimate_input(request: ModelRequest, /, *, image_tokens: int) -> int:
     """Tokens of a request: its text, its pictures at ``image_tokens`` each, 4 for each message."""
-    text = estimate_tokens(request.text)
-    return text + request.images * image_tokens + 4 * len(request.messages)
+    texts = [
+        part.text for turn in request.messages for part in turn.parts if isinstance(part, TextPart)
+    ]
+    cost = sum(map(_known_cost, texts)) + _WHOLE * max(0, len(texts) - 1)
+    return -(-cost // _WHOLE) + request.images * image_tokens + 4 * len(request.messages)
 
 
 def prefix_within(text: str, tokens: int, *, end: str = "") -> str:

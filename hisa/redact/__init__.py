@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from typing import Any
 from urllib.parse import quote
 
@@ -253,19 +254,33 @@ def _collect(value: Any, texts: list[str], depth: int) -> bool:
     if isinstance(value, str):
         texts.append(value)
         return True
-    if value is None or type(value) in (int, float, bool):  # most of what a log holds
+    if type(value) in _TEXTLESS:
         return True
     if depth > _DEEPEST:
         return False
-    items: Iterable[Any] = ()
+    for item in _parts(value):
+        kind = type(item)
+        if kind is str:
+            texts.append(item)
+        elif kind not in _TEXTLESS and not _collect(item, texts, depth + 1):
+            return False
+    return True
+
+
+_TEXTLESS = frozenset({type(None), int, float, bool})
+"""Most of what a log holds."""
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    """What a value of plain data is made of; the values of an object's fields."""
+    if isinstance(value, list | tuple):
+        return value
+    if isinstance(value, dict):
+        return chain(value, value.values())
     if isinstance(value, Mapping):
-        items = (part for pair in value.items() for part in pair)
-    elif isinstance(value, list | tuple):
-        items = value
-    else:
-        fields = getattr(type(value), "__pydantic_fields__", ())
-        items = [getattr(value, name) for name in fields]
-    return all(_collect(item, texts, depth + 1) for item in items)
+        return chain(value, (value[key] for key in value))
+    fields = getattr(type(value), "__pydantic_fields__", ())
+    return [getattr(value, name) for name in fields]
 
 
 def redact(text: str, /, environ: Mapping[str, str] | None = None) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hisa.errors import UsageError
-from hisa.events import Acted, Event, ModelCalled, RunResumed, StepFinished
+from hisa.events import Acted, Event, ModelCalled, RunFinished, RunResumed, StepFinished
 from hisa.protocols import Outcome, Task
 from hisa.redact import REDACTED, holds_redacted
 from hisa.runs.encode import is_cut
@@ -120,7 +120,7 @@ def _settled(events: tuple[Event, ...], dropped: set[int]) -> tuple[Event, ...]:
     return tuple(
         e
         for i, e in enumerate(events)
-        if id(e) not in dropped and (i <= last or e.step == 0) and e.type != "run_finished"
+        if id(e) not in dropped and (i <= last or e.step == 0) and not isinstance(e, RunFinished)
     )
 
 

@@ -57,7 +57,8 @@ async def apart(function: Callable[..., Any], *arguments: Any, limits: Limits = 
         CheckFailed: it did not end in time although it did little, or was ended from outside.
     """
     sent = pickle.dumps((function, arguments))
-    asked = json.dumps({**asdict(limits), "root": _ROOT})
+    roots = [_ROOT, *filter(os.path.isabs, sys.path)]  # a metric may be of a package elsewhere
+    asked = json.dumps({**asdict(limits), "roots": roots})
     line = [sys.executable, "-I", "-X", "utf8", str(_SCRIPT), asked]
     with tempfile.TemporaryDirectory(prefix="hisa-apart-") as folder:
         done = await ended(line, sent, folder=Path(folder), limits=limits)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hisa.errors import UsageError
+from hisa.plugins import offered
 from hisa.protocols import Task
 from hisa.tasks.files import load_task
 from hisa.tasks.getters import GETTERS
@@ -144,7 +145,7 @@ def source(piece: Piece) -> Source:
     """Whose a piece is; ours goes first where both have it."""
     kind, name = piece
     if kind == "metric":
-        if name == "infeasible" or name in METRICS.names:
+        if name == "infeasible" or name in METRICS.names or name in offered("metrics"):
             return "ours"
         return "missing" if theirs(name) is None else "theirs"
     return "ours" if name in (SETUP if kind == "setup" else GETTERS).names else "missing"

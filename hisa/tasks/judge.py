@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hisa import plugins
 from hisa.errors import CheckFailed, UsageError
 from hisa.parts import install_command
 from hisa.protocols import Task
 from hisa.tasks.apart import Exceeded, apart
 from hisa.tasks.benchmark import OSWORLD, evaluator_of
 from hisa.tasks.limits import OURS, Limits
-from hisa.tasks.metrics import METRICS, call
+from hisa.tasks.metrics import METRICS, call, find_metric
 from hisa.tasks.metrics.base import BadRules, Options, Score, Unreadable
 from hisa.tasks.theirs import absent, installed, lacking, run, theirs
 
@@ -44,15 +45,18 @@ def chosen(name: str, benchmark: str = "") -> Judge:
 
     Raises:
         UsageError: there is no such metric, or it lacks a library.
+        PluginFailed: the package that has it fails.
     """
-    metric = METRICS.get(name)
+    metric = find_metric(name)
     if metric is None or (benchmark == OSWORLD and _works(name)):
         return _theirs(name)
     if libraries := metric.missing():
         raise UsageError(
             f"metric {name} needs {', '.join(libraries)}", fix=install_command("tasks")
         )
-    return Judge(False, f"ours{_why_ours(name) if benchmark == OSWORLD else ''}")
+    package = plugins.find("metrics", name) if name not in METRICS.names else None
+    whose = "ours" if package is None else f"that of package {plugins.source(package)!r}"
+    return Judge(False, f"{whose}{_why_ours(name) if benchmark == OSWORLD else ''}")
 
 
 def _works(name: str) -> bool:

@@ -7,13 +7,13 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from hisa.errors import UsageError
+from hisa.errors import PluginFailed, UsageError
 from hisa.protocols import Task
 from hisa.tasks.benchmark import Evaluator, Part, RawStep, evaluator_of, explain
 from hisa.tasks.context import file_name, host_file
 from hisa.tasks.getters import GETTERS
 from hisa.tasks.judge import chosen
-from hisa.tasks.metrics import METRICS
+from hisa.tasks.metrics import find_metric
 from hisa.tasks.own import Check, SetupStep
 from hisa.tasks.setup import SETUP
 
@@ -105,13 +105,15 @@ def _evaluator_problems(task: Task, evaluator: Evaluator) -> Iterator[str]:
 
 
 def _part(task: Task, part: Part) -> Iterator[str]:
-    metric = METRICS.get(part.func)
     try:
+        metric = find_metric(part.func)
         chosen(part.func, task.benchmark)
         if metric is not None and metric.check is not None:
             yield from metric.check(part.expected or {}, part.options)
     except UsageError as error:
         yield f"{error}{f': {error.fix}' if error.fix else ''}"
+    except PluginFailed as error:
+        yield str(error)
     if part.result is None:
         yield f"metric {part.func}: the evaluator says not where the result is"
     for config in (part.result, part.expected):

@@ -1,7 +1,7 @@
 """A script: calls one function that reads the agent's files, and prints what it gave as JSON.
 
-Its argument is a JSON object with the limits and the folder that holds HiSA; standard input is the
-pickled function with its arguments. The answer is ``{"value": …}``, ``{"unreadable": why}``,
+Its argument is a JSON object with the limits and the folders that modules come from; standard input
+is the pickled function with its arguments. The answer is ``{"value": …}``, ``{"unreadable": why}``,
 ``{"rules": why}``, ``{"memory": true}`` or ``{"broken": why}``.
 """
 
@@ -71,7 +71,7 @@ def main() -> None:
     os.dup2(2, 1)
     request = json.loads(sys.argv[1])
     _limit(request)
-    sys.path.append(request["root"])
+    sys.path += [root for root in request["roots"] if root not in sys.path]
     try:
         said = json.dumps(_answer(), default=_packed)
     except MemoryError:

@@ -6,17 +6,16 @@ import time
 import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 
 from hisa.errors import ActionRefused, EnvironmentFailed, InvalidReply, PluginFailed, ToolFailed
 from hisa.events import Acted, Emit
 from hisa.observation import Observation
+from hisa.plugins import naming, points, source
 from hisa.protocols import Environment, GroundedCall, Outcome, ToolCall
 from hisa.tools.base import Tool, ToolContext
 
 __all__ = ["BrokenPlugin", "ToolRegistry", "discover"]
-
-GROUP = "hisa.tools"
 
 
 @dataclass(frozen=True)
@@ -29,11 +28,8 @@ class BrokenPlugin:
 
 
 def _load(point: EntryPoint) -> Tool:
-    source = point.dist.name if point.dist is not None else point.value
-    try:
-        tool = Tool(point.load(), source=source)
-    except Exception as error:  # a plug-in may raise anything on import
-        raise PluginFailed(f"tool {point.name!r} of {source!r}: {error}") from error
+    with naming("tools", point):
+        tool = Tool(point.load(), source=source(point))
     tool.name = point.name
     return tool
 
@@ -42,18 +38,13 @@ def discover() -> tuple[list[Tool], list[BrokenPlugin]]:
     """All installed tools, built-ins included, and the plug-ins that failed to load."""
     tools: dict[str, Tool] = {}
     broken = []
-    for point in sorted(entry_points(group=GROUP), key=lambda point: (not _is_ours(point), point)):
+    for point in points("tools"):  # ours come first, so that no plug-in can take a built-in's name
         try:
             tools.setdefault(point.name, _load(point))
         except PluginFailed as error:
             text = "".join(traceback.format_exception(error.__cause__ or error))
             broken.append(BrokenPlugin(point.name, point.value, text))
     return list(tools.values()), broken
-
-
-def _is_ours(point: EntryPoint) -> bool:
-    """Ours come first, so that no plug-in can take a built-in's name."""
-    return point.value.startswith("hisa.")
 
 
 class ToolRegistry:

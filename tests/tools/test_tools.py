@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,8 +18,6 @@ from hisa.testing.form import FakeEnvironment
 from hisa.tools.base import Tool, ToolContext
 from hisa.tools.builtin import bash_execution, gui_action, infeasible, termination, wait
 from hisa.tools.registry import ToolRegistry, discover
-
-OUTSIDE = Path(__file__).parent.parent / "outside_package"
 
 
 def repeat(text: str, times: int = 2) -> str:
@@ -128,18 +125,6 @@ def test_the_examples_in_the_documentation_are_accepted_by_the_parser() -> None:
     assert len(examples) >= 4
     for example in examples:
         assert parse(example)
-
-
-@pytest.fixture(scope="module")
-def outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The outside package, really installed, into a folder of its own."""
-    target = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
-    command += ["--no-build-isolation", "--target", str(target), str(OUTSIDE)]
-    subprocess.run(command, check=True, capture_output=True)
-    sys.path.insert(0, str(target))
-    yield target
-    sys.path.remove(str(target))
 
 
 async def test_an_outside_package_adds_tools(outside: Path) -> None:

@@ -15,14 +15,22 @@ from hisa.tasks.metrics import (  # noqa: F401 - each makes its metrics known
     table,
     text,
 )
-from hisa.tasks.metrics.base import METRICS, BadRules, NotScored, Options, Score, Unreadable
+from hisa.tasks.metrics.base import (
+    METRICS,
+    BadRules,
+    NotScored,
+    Options,
+    Score,
+    Unreadable,
+    find_metric,
+)
 
-__all__ = ["METRICS", "BadRules", "NotScored", "Unreadable", "call"]
+__all__ = ["METRICS", "BadRules", "NotScored", "Unreadable", "call", "find_metric"]
 
 
 def call(name: str, result: Any, expected: Any, options: Options) -> Score:
     """What the metric of a name says; made for a process of its own, see `hisa.tasks.apart`."""
-    known = METRICS.get(name)
+    known = find_metric(name)
     if known is None:
         raise BadRules(f"no metric {name!r} here")
     return known.run(result, expected, options)

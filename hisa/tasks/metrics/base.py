@@ -17,10 +17,11 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from hisa import plugins
 from hisa.errors import CheckFailed
 from hisa.tasks.limits import MAX_UNPACKED
 from hisa.tasks.registry import Registry
@@ -36,6 +37,7 @@ __all__ = [
     "Unreadable",
     "equal",
     "expecting",
+    "find_metric",
     "metric",
     "parsed",
     "read_json",
@@ -92,6 +94,34 @@ class Metric:
 
 METRICS: Registry[Metric] = Registry("metric")
 """Every metric by its name in task files."""
+
+
+def find_metric(name: str) -> Metric | None:
+    """The metric of a name: one of ours, else that of an installed package.
+
+    Raises:
+        PluginFailed: the package that has it fails.
+    """
+    known, point = METRICS.get(name), plugins.find("metrics", name)
+    if known is not None or point is None:
+        return known
+    added = plugins.load("metrics", point)
+    added = added if isinstance(added, Metric) else Metric(added)
+    return replace(added, run=_named(added.run, plugins.whose("metrics", point)))
+
+
+def _named(function: Function, whose: str) -> Function:
+    """What goes wrong in a package's metric is its own fault, and no score."""
+
+    def run(result: Any, expected: Any, options: Options) -> Score:
+        try:
+            return function(result, expected, options)
+        except (Unreadable, NotScored, MemoryError):
+            raise
+        except Exception as error:
+            raise NotScored(f"{whose}: {type(error).__name__}: {error}") from error
+
+    return run
 
 
 Read = Callable[[Any], Any]

@@ -1,0 +1,15 @@
+"""An environment of an outside package."""
+
+from __future__ import annotations
+
+from hisa.config import EnvironmentSettings
+from hisa.geometry import Size
+from hisa.protocols import CommandResult, Environment
+from hisa.testing import FakeEnvironment
+
+
+def open_form(value: str, *, settings: EnvironmentSettings, image_limit: Size) -> Environment:
+    """``--env form`` and ``--env form=NAME``: a form in memory, on a machine of that name."""
+    commands = {"hostname": CommandResult(0, f"{value or 'nameless'}\n")}
+    size = Size(max(settings.width, 640), max(settings.height, 400))
+    return FakeEnvironment(size, image_limit=image_limit, commands=commands)
