@@ -156,7 +156,7 @@ async def test_a_rule_without_meaning_is_no_score(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"func": ["dance"]}, "no metric 'dance' here"),
+        ({"func": ["dance"]}, "no metric 'dance' here, nor in OSWorld's package"),
         ({"result": [{"type": "dance"}]}, "task 't': no getter 'dance' here"),
         ({"result": [{"type": "vm_file"}]}, "task 't': vm_file: path: Field required"),
         ({"postconfig": [{"type": "dance"}]}, "task 't': no setup step 'dance' here"),
