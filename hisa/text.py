@@ -45,6 +45,8 @@ _TAG = re.compile(rf"<(?=[\s/]{{0,8}}(?:{'|'.join(SECTION_TAGS)})\b)", re.IGNORE
 _TAG_LINE = re.compile(r"\s*<[^<>]*>\s*$")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_LONGEST_WORD = 200
+"""Characters of a word that is left out where a cut goes through it: longer than most tokens."""
 _FIELD = re.compile(r"\|(?=\s*(?:Thought|Description|Input|Result)\s*:)", re.IGNORECASE)
 
 
@@ -89,13 +91,39 @@ def field_text(text: str) -> str:
     return one_line(text).replace("|", "¦")
 
 
+def _halves(before: str, after: str) -> tuple[int, int]:
+    """How much of a word stands on each side of a cut; none where the cut is between words."""
+    if not before or not after or before[-1].isspace() or after[0].isspace():
+        return 0, 0
+    first, last = len(before.rsplit(maxsplit=1)[-1]), len(after.split(maxsplit=1)[0])
+    return (first, last) if first + last < _LONGEST_WORD else (0, 0)
+
+
+def _start(text: str, chars: int) -> str:
+    """Its first ``chars`` characters, less half a word at their end, but for the first word.
+
+    Half of a key or a token would not be recognised as one where secrets are looked for.
+    """
+    kept = text[:chars]
+    half, _ = _halves(kept[-_LONGEST_WORD:], text[chars : chars + _LONGEST_WORD])
+    return kept[: len(kept) - half] or kept
+
+
+def _end(text: str, chars: int) -> str:
+    """Its last ``chars`` characters, less half a word at their beginning."""
+    at = len(text) - chars
+    _, half = _halves(text[max(0, at - _LONGEST_WORD) : at], text[at : at + _LONGEST_WORD])
+    return text[at + half :]
+
+
 def ends(text: str, chars: int) -> str:
     """Beginning and end of a text of several lines, about ``chars`` characters of it in all."""
     if len(text) <= chars:
         return text
     tail = chars // 3
-    left_out = f"\n… {len(text) - chars} characters left out …\n"
-    return f"{text[: chars - tail]}{left_out}{text[len(text) - tail :]}"
+    first, last = _start(text, chars - tail), _end(text, tail)
+    left_out = f"\n… {len(text) - len(first) - len(last)} characters left out …\n"
+    return f"{first}{left_out}{last}"
 
 
 def excerpt(text: str, chars: int) -> str:
@@ -104,11 +132,11 @@ def excerpt(text: str, chars: int) -> str:
     Both ends of an output matter: what was asked for stands first, what went wrong last.
     """
     if len(text) > 8 * chars + 8:
-        text = f"{text[: 4 * chars]} {text[-4 * chars :]}"
+        text = f"{_start(text, 4 * chars)} {_end(text, 4 * chars)}"
     line = one_line(text)
     if len(line) <= chars:
         return line
     if chars < 8:
         return line[: max(0, chars)]
     tail = chars // 3
-    return f"{line[: chars - tail - 3]} … {line[len(line) - tail :]}"
+    return f"{_start(line, chars - tail - 3).rstrip()} … {_end(line, tail).lstrip()}"

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,6 +32,22 @@ from tests.test_safetext import ANY
         ("Authorization: Basic YWxhZGRpbjpvcGVuc2VzYW1l", "Authorization: Basic [redacted]"),
         ("https://bob:p@ss!w0rd@db.host/app", "https://bob:[redacted]@db.host/app"),
         ("Cookie: session=abcdef1234; x=y", "Cookie: [redacted]"),
+        ("<db:password>hunter22</db:password>", "<db:password>[redacted]</db:password>"),
+        ("password\uff1ahunter22", "password\uff1a[redacted]"),
+        ('network={psk="my wifi 1"}', 'network={psk="[redacted]"}'),
+        ("the password for bob is hunter22", "the password for bob is [redacted]"),
+        ("my API key is aB3xK9pQ7mZ2", "my API key is [redacted]"),
+        ("the token is aB3xK9pQ7mZ2.", "the token is [redacted]."),
+        ("docker login -u bob -p hunter22 host", "docker login -u bob -p [redacted] host"),
+        ("echo 'hunter22' | sudo -S ls", "echo '[redacted]' | sudo -S ls"),
+        (
+            '{"auths": {"x": {"auth": "Ym9iOmh1bnRlcjI="}}}',
+            '{"auths": {"x": {"auth": "[redacted]"}}}',
+        ),
+        (
+            "Private-Lines: 1\nAAAAgQCb7xSrFm\nPrivate-MAC: 1",
+            "Private-Lines: 1[redacted]\nPrivate-MAC: 1",
+        ),
     ],
 )
 def test_secrets_of_known_shape(text: str, clean: str) -> None:
@@ -47,6 +65,11 @@ def test_secrets_of_known_shape(text: str, clean: str) -> None:
         "max_tokens: 4096, tokens_in=5, token_count: 7, passed: 5",
         'api_key_env = "OPENAI_API_KEY"',
         "PASSWORD=$DB_PASSWORD, password = getpass.getpass(), PWD=/home/user",
+        "popen(line, pass_fds=[end], token=(first, second))",
+        "cat token>file, if key -> value, the token is here, the secret is out",
+        "the secret report_2024.xlsx, the token is ~/report_2024.csv",
+        "echo password | sudo -S ls; echo {CLIENT_PASSWORD} | sudo -S ls",
+        "author: bob, auth: none",
         "Enter the password in the password field (2)",
         "the compass: north, bypass=enabled, keyboard: us",
         "pyautogui.write('[redacted]') # password: [redacted]",
@@ -55,6 +78,14 @@ def test_secrets_of_known_shape(text: str, clean: str) -> None:
 )
 def test_ordinary_text_stays(text: str) -> None:
     assert redact(text, {}) == text
+
+
+@pytest.mark.parametrize("times", range(1, 6))
+def test_a_name_in_json_within_json(times: int) -> None:
+    text: object = {"password": "hunter 22"}
+    for _ in range(times):
+        text = json.dumps(text)
+    assert "hunter" not in redact(str(text), {})
 
 
 def test_values_of_secret_variables() -> None:

@@ -68,14 +68,23 @@ _NAMES = (
     "connection",
     "dsn",
     "shareda",
+    "psk",
+)
+_TOLD = (
+    *("passw", "passp", "passc"),
+    *(
+        f"{word} {verb}"
+        for word in ("key", "token", "secret")
+        for verb in ("is", "was", "of", "for")
+    ),
 )
 _FINDERS = (
     _Finder(_NAMES, names.named, lowered=True, learn=True),
     _Finder(tuple(f"-{name}" for name in _NAMES), names.flagged, lowered=True, learn=True),
-    _Finder(("passw", "passp", "passc"), names.told, lowered=True, learn=True),
+    _Finder(_TOLD, names.told, lowered=True, learn=True),
     _Finder(("authorization", "cookie"), names.header, lowered=True),
     _Finder(("bearer",), names.bearer, lowered=True),
-    _Finder(("basic",), names.basic),
+    _Finder(("basic", 'auth"', "auth'", "auth\\"), names.basic),
     _Finder(("://",), shapes.urls, learn=True),
     _Finder(("?", "&"), shapes.query),
     _Finder(("akia", "asia", "abia", "acca"), shapes.aws),

@@ -44,7 +44,7 @@ _DUMMIES = re.compile(
 _KEY = (
     r"passw(?:or)?d|passphrase|passcode|passwort|pass(?![a-z])|pwd(?![a-z])|secret|token"
     r"|sharedaccess(?:key|signature)|credentials?(?![a-z])|creds(?![a-z])|key(?![a-rt-z])"
-    r"|database[-_]?url|connection[-_]?string|dsn(?![a-z])"
+    r"|database[-_]?url|connection[-_]?string|dsn(?![a-z])|psk(?![a-z])"
 )
 """Begins with plain letters, so that an expression skips quickly; `_BEFORE` is looked at after."""
 _BEFORE = {
@@ -57,18 +57,21 @@ _BEFORE = {
     ),
 }
 """What has to stand before a word that means many things."""
-_QUOTED = r"\\{0,3}(?P<quote>[\"'])(?P<quoted>[^\n\"']{1,4096}?)\\{0,3}(?P=quote)"
-_BARE = r"(?P<bare>(?:[^\s\"'\\<>;&]|\\(?![nrt\"'\\])){3,4096})"
+_QUOTED = r"\\{0,15}(?P<quote>[\"'])(?P<quoted>[^\n\"']{1,4096}?)\\{0,15}(?P=quote)"
+_BARE = r"(?P<bare>(?![\[(])(?:[^\s\"'\\<>;&]|\\(?![nrt\"'\\])){3,4096})"
 _NAMED = re.compile(
     rf"(?P<key>{_KEY})(?P<rest>(?:s(?![a-z])|[-_][a-z0-9_-]{{1,40}})?)"
-    rf"[\"'\\\]]{{0,4}}[ \t]{{0,3}}(?::=|=>|[:=])[ \t]{{0,3}}(?:{_QUOTED}|{_BARE})"
+    rf"[\"'\\\]]{{0,18}}[ \t]{{0,3}}(?::=|=>|[:=：＝]|(?P<tag>>))[ \t]{{0,3}}(?:{_QUOTED}|{_BARE})"
 )
+_TAG = re.compile(r"<[\w:.-]{0,40}$")
 _FLAG = re.compile(rf"-(?P<key>{_KEY})[ \t]{{1,9}}(?![-\s])(?:{_QUOTED}|{_BARE})")
 _TOLD = re.compile(
-    r"(?:passw(?:or)?d|passphrase|passcode)[ \t]{1,3}(?:(?:is|was|of)[ \t]{1,3})?"
+    r"(?:passw(?:or)?d|passphrase|passcode|(?P<other>(?:api|access)[ -]?key|token|secret))"
+    r"[ \t]{1,3}(?:for[ \t]{1,3}\S{1,60}[ \t]{1,3})?(?P<verb>(?:is|was|of)[ \t]{1,3})?"
     r"(?:\\{0,3}[\"'“‘`](?P<quoted>[^\s\"'“”’`\\]{3,200})[\"'”’`\\]"
     r"|(?P<bare>[a-z0-9][^\s\"'\\<>]{3,200}))"
 )
+_LIKE_A_KEY = re.compile(r"(?=.*\d)(?=.*[a-z])[^./~]{8}")
 _FIELD = re.compile(rf"(?P<key>{_KEY})s?$")
 _ABOUT = re.compile(
     r"(?:.*[-_])?(?:env|name|file|path|dir|folder|field|count|limit|in|out|type|url|hint|label"
@@ -86,7 +89,10 @@ _REFERENCE = re.compile(
 )
 """A place where a secret is put in, or is already taken out."""
 _BEARER = re.compile(r"bearer\s{1,3}([\w.~+/=-]{6,4096})")
-_BASIC = re.compile(r"basic\s{1,3}([A-Za-z0-9+/_-]{6,4096}={0,2})", re.IGNORECASE)
+_BASIC = re.compile(
+    r"(?:basic\s{1,3}|\bauth[\"'\\]{1,16}:\s{0,3}[\"'\\]{1,16})([A-Za-z0-9+/_-]{6,4096}={0,2})",
+    re.IGNORECASE,
+)
 _HEADER = re.compile(
     r"authorization[\"'\\]{0,3}[ \t]{0,3}[:=][ \t]{0,3}[\"'\\]{0,3}"
     r"(?:(?:basic|bearer|token|digest|negotiate|apikey)\s{1,3})?(?P<value>[^\s\"'\\]{6,4096})"
@@ -113,7 +119,7 @@ def named(text: str) -> Iterator[Span]:
     """Values after a name and ``=``, ``:`` or ``=>``."""
     for found in _NAMED.finditer(text):
         span, value, _ = _value(found)
-        about = _is_about(found["key"], found["rest"], value)
+        about = _is_about(found["key"], found["rest"], value) or not _is_tag(found)
         if not about and _is_secret_name(found) and _is_value(value):
             yield span
 
@@ -122,6 +128,13 @@ def _is_secret_name(found: re.Match[str]) -> bool:
     before = _BEFORE.get(found["key"])
     start = found.start("key")
     return before is None or before.search(found.string[max(0, start - 12) : start]) is not None
+
+
+def _is_tag(found: re.Match[str]) -> bool:
+    """Whether a name before ``>`` is an element's; true of names before anything else."""
+    start = found.start("key")
+    before = found.string[max(0, start - 41) : start]
+    return found["tag"] is None or _TAG.search(before) is not None
 
 
 def _is_about(key: str, rest: str, value: str) -> bool:
@@ -143,9 +156,14 @@ def flagged(text: str) -> Iterator[Span]:
 
 
 def told(text: str) -> Iterator[Span]:
-    """Passwords in a sentence: in quotes, or with something other than letters in them."""
+    """Passwords in a sentence: in quotes, or with something other than letters in them.
+
+    Words that mean other things too, such as "token", want a verb and letters with digits.
+    """
     for found in _TOLD.finditer(text):
         span, value, quoted = _value(found)
+        if found["other"] and not (found["verb"] and _LIKE_A_KEY.match(value)):
+            continue
         if _is_value(value) and (quoted or not value.replace("-", "").isalpha()):
             yield span
 

@@ -82,6 +82,16 @@ SHAPES: tuple[tuple[tuple[str, ...], str], ...] = (
         ("mysql", "mariadb"),
         r"\b(?:mysql|mysqldump|mariadb)\b[^\n]{0,200}?\s-p([^\s\"'\\]{3,200})",
     ),
+    (("docker login",), r"docker login\b[^\n]{0,200}?\s(?:-p|--password)[ =]?([^\s\"'\\]{3,200})"),
+    (
+        ("| sudo", "|sudo"),
+        r"(?:echo|printf)\s{1,9}[\"'\\]{0,3}(?!password\b)([^\s\"'\\{$|]{3,200})[\"'\\]{0,3}"
+        r"\s{0,9}\|\s{0,9}sudo\s[^\n|]{0,80}?-S",
+    ),
+    (
+        ("private-lines:",),
+        r"Private-Lines: \d{1,4}((?:(?:\s|\\[nr]){1,4}[A-Za-z0-9+/=]{4,100}(?=\s|\\|$)){1,400})",
+    ),  # PuTTY
     (("login",), r"login\s{1,9}\S{1,200}\s{1,9}password\s{1,9}(\S{1,200})"),  # .netrc
 )
 """Expressions with the texts, in lower case, without which they cannot match; of a match the

@@ -5,6 +5,10 @@ The guest, which stands alone, keeps its own measure of a caret for the time unt
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 from PIL import Image, ImageChops, ImageFilter
 
 from hisa.observation import Observation
@@ -20,8 +24,10 @@ _REACH = 40
 """Image pixels around the hot spot within which a pointer is drawn."""
 _SHAPE = 20
 """Pixels equal at both places from which on they are a pointer: a small arrow has 60."""
-_EDGE = 5
-"""Size of the filter that takes the half-transparent edge of the pointer, 2 pixels, with it."""
+_EDGE = 17
+"""Size of the filter that reaches the pointer's outline and shadow, 8 pixels around its shape."""
+_ROUNDING = 3
+"""Steps of 256 by which two blends of the same pointer differ where colours were rounded."""
 
 
 def is_caret(mask: Image.Image) -> bool:
@@ -49,19 +55,35 @@ def without_pointer(mask: Image.Image, before: Observation, after: Observation) 
     old, new = _pixel(before), _pixel(after)
     if old is None or new is None or old == new:
         return mask
-    was = before.screenshot.pixels.crop(_reach(old))
-    now = after.screenshot.pixels.crop(_reach(new))
-    red, green, blue = ImageChops.difference(was, now).split()
-    apart = ImageChops.lighter(ImageChops.lighter(red, green), blue)
-    same = apart.point([255] + [0] * 255)
+    places = [_reach(old), _reach(new)]
+    drawn = [before.screenshot.pixels.crop(places[0]), after.screenshot.pixels.crop(places[1])]
+    under = [after.screenshot.pixels.crop(places[0]), before.screenshot.pixels.crop(places[1])]
+    apart = ImageChops.difference(*drawn).convert("RGB").split()
+    same = ImageChops.lighter(ImageChops.lighter(*apart[:2]), apart[2]).point([255] + [0] * 255)
+    blended = Image.fromarray(_blended(drawn, under))
     mask = mask.copy()
     # Both are read before either is written: the two places may overlap.
-    shapes = [ImageChops.darker(same, mask.crop(_reach(place))) for place in (old, new)]
-    for place, shape in zip((old, new), shapes, strict=True):
+    shapes = [ImageChops.darker(same, mask.crop(place)) for place in places]
+    for place, shape in zip(places, shapes, strict=True):
         if shape.histogram()[255] >= _SHAPE:
-            left, top = _reach(place)[:2]
-            mask.paste(0, (left, top), shape.filter(ImageFilter.MaxFilter(_EDGE)))
+            near = shape.filter(ImageFilter.MaxFilter(_EDGE))
+            mask.paste(0, place[:2], ImageChops.darker(near, blended))
     return mask
+
+
+def _blended(drawn: Sequence[Image.Image], under: Sequence[Image.Image]) -> NDArray[np.uint8]:
+    """White where one half-transparent picture over both backgrounds explains what is seen.
+
+    With opacity a and colour p, both sides are drawn = (1 - a) * under + a * p; so the two drawn
+    sides differ by 1 - a of what the backgrounds differ, in every colour alike.
+    """
+    top, below = (
+        np.asarray(pair[0], np.float32) - np.asarray(pair[1], np.float32) for pair in (drawn, under)
+    )
+    length = (below * below).sum(axis=2)
+    through = np.clip((top * below).sum(axis=2) / np.maximum(length, 1.0), 0.0, 1.0)
+    wrong = np.abs(top - through[..., None] * below).max(axis=2)
+    return np.where(wrong <= _ROUNDING, np.uint8(255), np.uint8(0))
 
 
 def _pixel(look: Observation) -> tuple[int, int] | None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hisa.text import SECTION_TAGS, clean, excerpt, field_text, guard_fields, one_line
+from hisa.text import SECTION_TAGS, clean, ends, excerpt, field_text, guard_fields, one_line
 
 HOSTILE = st.text(
     alphabet=st.one_of(
@@ -52,6 +52,24 @@ def test_only_pipes_before_labels_are_taken_from_an_input() -> None:
 @given(st.text(max_size=400), st.integers(0, 80))
 def test_excerpt_keeps_its_limit(text: str, chars: int) -> None:
     assert len(excerpt(text, chars)) <= chars
+
+
+@pytest.mark.parametrize("chars", range(60, 140))
+def test_no_cut_goes_through_a_word(chars: int) -> None:
+    """Half of a secret is not recognised as one."""
+    words = [f"ghp_{number:036d}" for number in range(40)]
+    text = "output: " + "\n".join(words)
+    for shown in (excerpt(text, chars), ends(text, chars)):
+        told = shown.replace("…", " ").split()
+        assert told[0] == "output:"
+        assert {word for word in told if word.startswith("ghp_")} <= set(words)
+        assert not [word for word in told if "0000" in word and word not in words]
+
+
+def test_a_word_longer_than_any_secret_is_cut_where_asked() -> None:
+    blob = "x" * 100_000
+    assert len(excerpt(f"a {blob} b", 60)) == 60
+    assert ends(f"a {blob} b", 60).startswith("a xxx")
 
 
 def test_excerpt_keeps_both_ends() -> None:
