@@ -27,9 +27,9 @@ from hisa.models.open import must_resolve
 from hisa.protocols import Environment, Model, Role, Task
 from hisa.runs.log import RunLog
 from hisa.safetext import safe_line
-from hisa.tasks.files import load_task
 from hisa.tasks.named import named_task
 from hisa.tasks.scorer import must_be_possible
+from hisa.tasks.taskfile import load_task
 from hisa.wiring import Listener, Workshop, open_agent
 
 __all__ = ["RunResult", "run", "run_sync", "unless_refused"]

@@ -16,7 +16,7 @@ import pytest
 
 from hisa.cli import cli
 from hisa.config import load
-from hisa.tasks.files import load_task
+from hisa.tasks.taskfile import load_task
 from tests.cli.command import ROOT, Command
 from tests.runs.sample import build
 

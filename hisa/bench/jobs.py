@@ -27,7 +27,7 @@ from hisa.events import Event, StepFinished
 from hisa.protocols import Environment, Task
 from hisa.redact import redact
 from hisa.runs.log import RunLog
-from hisa.tasks.files import load_task
+from hisa.tasks.taskfile import load_task
 from hisa.wiring import Workshop, open_agent
 
 __all__ = [

@@ -11,9 +11,9 @@ from pathlib import Path
 from hisa.bench.records import PlannedTask
 from hisa.errors import OperatorError, UsageError
 from hisa.parts import install_command
-from hisa.tasks.files import MINIWOB, load_task
-from hisa.tasks.miniwob import pages
+from hisa.tasks.miniwob import package as pages
 from hisa.tasks.problems import problems as lacking
+from hisa.tasks.taskfile import MINIWOB, load_task
 
 __all__ = ["SUITES", "Suite", "left_out_line", "list_command", "open_suite", "read_suite"]
 

@@ -53,8 +53,8 @@ def read_task(text: str, *, domain: str, seed: int) -> Task:
     Raises:
         UsageError: no such file or page, or not a task.
     """
-    from hisa.tasks.files import task_from_text
     from hisa.tasks.named import named_task
+    from hisa.tasks.taskfile import task_from_text
 
     if text == "-":
         return task_from_text(sys.stdin.read(), domain=domain)

@@ -65,8 +65,8 @@ def prefetch(ctx: click.Context, suite: str, cache: Path | None) -> int:
     from hisa.bench.suites import open_suite
     from hisa.config import load
     from hisa.tasks.cache import FileCache
-    from hisa.tasks.files import load_task
     from hisa.tasks.problems import urls
+    from hisa.tasks.taskfile import load_task
 
     tasks = [load_task(task.path) for task in open_suite(suite).tasks]
     wanted = list(dict.fromkeys(url for task in tasks for url in urls(task)))

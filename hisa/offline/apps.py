@@ -55,8 +55,6 @@ _APPS = (
         windows="mousepad, gedit, text editor, xed, kate, leafpad, featherpad, l3afpad",
         programs="mousepad, gedit, gnome-text-editor, xed, kate, featherpad, leafpad",
     ),
-    _app("text editor", "mousepad", windows="mousepad", programs="mousepad"),
-    _app("text editor", "gedit", windows="gedit", programs="gedit"),
     _office("spreadsheet", "calc", "spreadsheet program, spreadsheet application, office calc"),
     _office("word processor", "writer", "word processing program"),
     _office("presentation program", "impress", "presentation application"),

@@ -129,15 +129,9 @@ def _joined(text: str) -> Iterator[str]:
 
 def _inline_items(text: str) -> Iterator[tuple[str, bool]]:
     """Prose, which may hold "1. … 2. …" on one line."""
-    if not text:
-        return
     cuts = _sequence(text, first=1)
-    if len(cuts) < 2:
-        yield text, False
-        return
-    yield text[: cuts[0][0]], False
-    for start, end in list(_spans(text, cuts))[1:]:
-        yield text[start:end], True
+    spans = list(_spans(text, cuts if len(cuts) > 1 else []))
+    yield from ((text[start:end], place > 0) for place, (start, end) in enumerate(spans))
 
 
 def _sequence(text: str, first: int) -> list[tuple[int, int]]:

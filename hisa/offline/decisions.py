@@ -28,7 +28,6 @@ class Move:
     input: str
     tool: str = "gui_action"
     description: str = ""
-    description_2: str = ""
     look: bool = False
     part: int | None = None
 

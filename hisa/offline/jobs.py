@@ -13,16 +13,16 @@ from hisa.offline.planner import plan
 from hisa.offline.refinement import refine_context
 from hisa.offline.sections import read_sections
 
-__all__ = ["JOBS", "Turn", "Unanswerable", "answer"]
+__all__ = ["Turn", "Unanswerable", "answer"]
 
-JOBS = (
-    "# Global planner",
-    "# Step abstraction",
-    "# Context refinement",
-    "# Pattern induction",
-    "# Pattern synthesis",
-)
-"""First lines of the system prompts that are known."""
+_SECTIONS = {
+    "# Global planner": ("task",),
+    "# Step abstraction": ("action", "outcome", "changes"),
+    "# Context refinement": ("task", "previous_summary", "new_steps"),
+    "# Pattern induction": ("task", "steps"),
+    "# Pattern synthesis": ("task", "requirements", "lessons"),
+}
+"""The first line of each system prompt that is known, and the sections of its user message."""
 _LIMIT = re.compile(r"\bat most (\d{1,5}) tokens\b")
 
 
@@ -47,65 +47,45 @@ def answer(turns: Sequence[Turn]) -> str:
     """
     system = next((turn.text for turn in turns if turn.role == "system"), "")
     job = system.lstrip().split("\n", 1)[0].strip()
-    if job not in JOBS:
+    if job not in _SECTIONS:
         raise Unanswerable(
             f"unknown job {job[:80]!r}: the first line of the system prompt must be one of "
-            f"{', '.join(map(repr, JOBS))}"
+            f"{', '.join(map(repr, _SECTIONS))}"
         )
     user = next((turn for turn in turns if turn.role == "user"), None)
     if user is None:
         raise Unanswerable("a user message is needed")
-    if job == "# Global planner":
-        return _plan(turns, user.text)
-    limits = [int(number) for number in _LIMIT.findall(system)]
+    sections = read_sections(user.text, _SECTIONS[job])
     again = any(turn.role == "assistant" for turn in turns)
-    limit = limits[0] if limits else None
+    found = _LIMIT.search(system)
     # Asked again because the first answer was too long: half of what was allowed is safe.
-    return _STATE_JOBS[job](user, limit // 2 if limit and again else limit)
+    limit = int(found[1]) // (2 if again else 1) if found else None
+    match job:
+        case "# Global planner":
+            return _plan(turns, user.text, sections)
+        case "# Step abstraction":
+            return abstract_step(sections, _images(user, sections), limit=limit)
+        case "# Context refinement":
+            return refine_context(sections, limit=limit)
+        case "# Pattern induction":
+            return induce_patterns(sections)
+        case _:
+            return synthesise_advice(sections, limit=limit)
 
 
-def _plan(turns: Sequence[Turn], user: str) -> str:
-    if not read_sections(user, ("task",)):
+def _plan(turns: Sequence[Turn], user: str, sections: dict[str, str]) -> str:
+    if not sections:
         raise Unanswerable("the planner's user message needs a <task> section")
     later = [turn for turn in turns if turn.role in ("assistant", "user")][1:]
-    rejected = ()
-    if len(later) >= 2 and later[-2].role == "assistant" and later[-1].role == "user":
-        return plan(user, (later[-2].text, _complaint(later[-1].text)))
-    return plan(user, rejected)
+    if [turn.role for turn in later[-2:]] != ["assistant", "user"]:
+        return plan(user)
+    found = re.search(r"^Reason: (.+)$", later[-1].text, re.M)
+    return plan(user, (later[-2].text, found[1] if found else later[-1].text[:300]))
 
 
-def _complaint(correction: str) -> str:
-    found = re.search(r"^Reason: (.+)$", correction, re.M)
-    return found[1] if found else correction[:300]
-
-
-def _abstraction(user: Turn, limit: int | None) -> str:
-    sections = read_sections(user.text, ("action", "outcome", "changes"))
-    encoded = () if sections.get("changes") else user.images
+def _images(user: Turn, sections: dict[str, str]) -> list[Screenshot]:
+    """The pictures, where nothing else tells of the changes."""
     try:
-        images = [Screenshot.from_png(data) for data in encoded]
+        return [] if sections.get("changes") else [*map(Screenshot.from_png, user.images)]
     except ValueError as error:
         raise Unanswerable(str(error)) from error
-    return abstract_step(sections, images, limit=limit)
-
-
-def _refinement(user: Turn, limit: int | None) -> str:
-    sections = read_sections(user.text, ("task", "previous_summary", "new_steps"))
-    return refine_context(sections, limit=limit)
-
-
-def _induction(user: Turn, limit: int | None) -> str:
-    return induce_patterns(read_sections(user.text, ("task", "steps")))
-
-
-def _synthesis(user: Turn, limit: int | None) -> str:
-    sections = read_sections(user.text, ("task", "requirements", "lessons"))
-    return synthesise_advice(sections, limit=limit)
-
-
-_STATE_JOBS = {
-    "# Step abstraction": _abstraction,
-    "# Context refinement": _refinement,
-    "# Pattern induction": _induction,
-    "# Pattern synthesis": _synthesis,
-}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import assert_never
 
@@ -10,7 +11,6 @@ from hisa.offline.decisions import CLICK, Decision, GiveUp, Move, Situation, wai
 from hisa.offline.progress import chunks
 from hisa.offline.records import (
     Click,
-    Drag,
     Instruction,
     Open,
     Press,
@@ -31,7 +31,6 @@ _WINDOW_WAITS = (1.0, 1.0, 2.0, 3.0, 5.0, 5.0, 5.0, 5.0)
 """Seconds: applications start within a few, and each wait is a step."""
 _THING_LOOKS = 10
 _DRAWN_LOOKS = 2
-_SCROLL_LOOKS = 15
 _MAX_WAIT = 60.0
 """Seconds that one call of the tool may wait."""
 _SPREADSHEETS = ("libreoffice calc", "libreoffice-calc")
@@ -52,13 +51,10 @@ def next_move(instruction: Instruction, now: Situation) -> Decision:
             return _type(instruction, now)
         case Press(keys, times):
             return Move("press the keys", _keys(keys, times))
-        case Scroll():
-            return _scroll(instruction, now)
-        case Drag(source, target):
-            drag = "pyautogui.moveTo(X_COORD, Y_COORD); pyautogui.dragTo(X_COORD_2, Y_COORD_2"
-            return Move(
-                "drag it", f"{drag}, duration=0.5)", description=source, description_2=target
-            )
+        case Scroll(direction, clicks):
+            function = "scroll" if direction in ("up", "down") else "hscroll"
+            sign = 1 if direction in ("up", "right") else -1
+            return Move("scroll", f"pyautogui.{function}({sign * clicks})")
         case Wait():
             return _wait(instruction, now)
         case Save():
@@ -94,7 +90,8 @@ def _click(instruction: Click, now: Situation) -> Decision:
 def _aim(phrase: str, now: Situation) -> tuple[str, str]:
     """Another way each time: the task's own words, the listed place, and the bare name."""
     item = now.screen.find(phrase)
-    name = meaning(phrase).name
+    quoted = re.search(r'"([^"]+)"', phrase)
+    name = quoted[1] if quoted else meaning(phrase).name
     if now.tries == 1 and item is not None:
         x, y = at(item)
         return f"{x}, {y}", ""
@@ -131,18 +128,6 @@ def _tick(instruction: Tick, now: Situation) -> Decision:
     if item is not None and item.states and ("checked" in item.states) == instruction.on:
         return None
     return _click(Click(instruction.target), now)
-
-
-def _scroll(instruction: Scroll, now: Situation) -> Decision:
-    until = instruction.until
-    if until and now.screen.find(until) is not None:
-        return None
-    if until and now.position.looks >= _SCROLL_LOOKS:
-        return GiveUp(f"{until} was not found after scrolling {_SCROLL_LOOKS} times")
-    function = "scroll" if instruction.direction in ("up", "down") else "hscroll"
-    sign = 1 if instruction.direction in ("up", "right") else -1
-    source = f"pyautogui.{function}({sign * instruction.clicks})"
-    return Move("scroll", source, look=bool(until) and now.screen.known)
 
 
 # ---------------------------------------------------------------- typing

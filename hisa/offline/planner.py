@@ -91,7 +91,7 @@ def _next(script: Script, sections: Mapping[str, str]) -> dict[str, str]:
             case None:
                 if not position.parts:
                     skipped.append(f"instruction {position.done + 1} was already met")
-                position = position.next_instruction()
+                position = Position(position.done + 1)
     return _finished(script)
 
 
@@ -115,8 +115,6 @@ def _call(
     reply = {"thought": thought, "tool": move.tool, "input": move.input}
     if move.description:
         reply["description"] = move.description
-    if move.description_2:
-        reply["description_2"] = move.description_2
     return reply
 
 

@@ -8,14 +8,14 @@ was trimmed, or emptied by a refinement, still tells the position.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from hisa.offline.records import Instruction, Open, Save, Type
 from hisa.verdicts import CAME_UP, StepVerdict, split_verdict
 
 __all__ = [
-    "CHUNK",
+    "HistoryStep",
     "Position",
     "chunks",
     "history_steps",
@@ -25,12 +25,11 @@ __all__ = [
     "read",
 ]
 
-CHUNK = 1500
+_CHUNK = 1500
 """Characters typed in one action, so that its source stays within what is accepted."""
-
 _MARK = re.compile(
     r"Instruction (?P<number>\d{1,4}) of (?P<of>\d{1,4})(?!\d)"
-    r"(?:, part (?P<part>\d{1,4}) of (?P<parts>\d{1,4}))?(?:, try (?P<tries>\d{1,3}))?"
+    r"(?:, part (?P<part>\d{1,4}) of \d{1,4})?(?:, try (?P<tries>\d{1,3}))?"
     r"(?:, look (?P<looks>\d{1,3}))?"
 )
 _PROGRESS = re.compile(
@@ -38,9 +37,8 @@ _PROGRESS = re.compile(
     r"(?:, part (?P<parts>\d{1,4}) of the next)?(?:, failed tries (?P<failures>\d{1,3}))?"
     r"(?:, looks (?P<looks>\d{1,3}))?\."
 )
-_STEP = re.compile(r"^Step (?P<step>\d+): (?P<tool>\w+)(?P<fields> \| .*)?$")
+_STEP = re.compile(r"Step (?P<step>\d{1,9}): (?P<tool>\w+)(?P<fields> \| .*)?")
 _COVERED = re.compile(r"Steps \d+~(?P<last>\d{1,9}): ")
-_RESULT = " | Result: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +54,6 @@ class Position:
     failures: int = 0
     looks: int = 0
     reason: str = ""
-
-    def next_instruction(self) -> Position:
-        """The start of the instruction after the one that is due."""
-        return Position(self.done + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +75,12 @@ class HistoryStep:
         The rules cannot tell a step that had no effect from one whose effect does not show, and
         a dialog that came up is answered by the steps that follow.
         """
-        if self.verdict == "unexpected":
-            return CAME_UP in self.result
-        return self.verdict != "failed"
+        return self.verdict != "failed" and (self.verdict != "unexpected" or CAME_UP in self.result)
 
 
 def chunks(text: str) -> Sequence[str]:
-    """A text in pieces of at most `CHUNK` characters, at least one."""
-    return [text[at : at + CHUNK] for at in range(0, len(text), CHUNK)] or [""]
+    """A text in pieces that one action types, at least one."""
+    return [text[at : at + _CHUNK] for at in range(0, len(text), _CHUNK)] or [""]
 
 
 def parts_of(instruction: Instruction) -> int:
@@ -126,7 +118,10 @@ def progress_line(position: Position, of: int) -> str:
 
 def read(refined: str, history: str, script: Sequence[Instruction]) -> Position:
     """The position after everything that is remembered."""
-    position = _from_refined(refined)
+    # The first progress line counts: what comes after it may be text from a screen.
+    found = _PROGRESS.search(refined)
+    numbers = [int(number or 0) for number in found.groups()] if found else [0, 0, 0, 0]
+    position = Position(numbers[0], numbers[1], numbers[2], numbers[3])
     covered = _COVERED.match(refined)
     last = int(covered["last"]) if covered else 0
     for step in history_steps(history):
@@ -135,32 +130,13 @@ def read(refined: str, history: str, script: Sequence[Instruction]) -> Position:
     return replace(position, done=min(position.done, len(script)))
 
 
-def _from_refined(refined: str) -> Position:
-    """The first progress line counts: what comes after it may be text from a screen."""
-    found = _PROGRESS.search(refined)
-    if found is None:
-        return Position()
-    return Position(
-        int(found["done"]),
-        int(found["parts"] or 0),
-        int(found["failures"] or 0),
-        int(found["looks"] or 0),
-    )
-
-
 def _after(position: Position, step: HistoryStep, script: Sequence[Instruction]) -> Position:
     found = _MARK.match(step.thought)
-    if found and int(found["of"]) == len(script) and 1 <= int(found["number"]) <= len(script):
-        return _marked(position, step, found, script)
-    if step.tool == "wait" or position.done >= len(script):
-        return position
-    # A long input leaves a line no room for its thought; the step was the one that was due.
-    return _done(position, script) if step.ok else _failed(position, step.result)
-
-
-def _marked(
-    position: Position, step: HistoryStep, found: re.Match[str], script: Sequence[Instruction]
-) -> Position:
+    if not found or int(found["of"]) != len(script) or not 1 <= int(found["number"]) <= len(script):
+        if step.tool == "wait" or position.done >= len(script):
+            return position
+        # A long input leaves a line no room for its thought; the step was the one that was due.
+        return _tried(position, step, script)
     done = int(found["number"]) - 1
     before = position if position.done == done else Position(done)
     parts = int(found["part"]) - 1 if found["part"] else before.parts
@@ -168,44 +144,33 @@ def _marked(
     due = Position(done, parts, failures, before.looks if before.parts == parts else 0)
     if found["looks"]:
         return replace(due, looks=int(found["looks"]), reason="" if step.ok else step.result)
-    return _done(due, script) if step.ok else _failed(due, step.result)
+    return _tried(due, step, script)
 
 
-def _done(position: Position, script: Sequence[Instruction]) -> Position:
-    if position.parts + 1 >= parts_of(script[position.done]):
-        return Position(position.done + 1)
-    return Position(position.done, position.parts + 1)
+def _tried(due: Position, step: HistoryStep, script: Sequence[Instruction]) -> Position:
+    if not step.ok:
+        return replace(due, failures=due.failures + 1, reason=step.result)
+    complete = due.parts + 1 >= parts_of(script[due.done])
+    return Position(due.done + 1) if complete else Position(due.done, due.parts + 1)
 
 
-def _failed(position: Position, reason: str) -> Position:
-    return replace(position, failures=position.failures + 1, reason=reason)
-
-
-def history_steps(history: str) -> Iterable[HistoryStep]:
+def history_steps(history: str) -> Iterator[HistoryStep]:
     """The lines of a history that are steps; a line without a verdict counts as succeeded."""
     for line in history.split("\n"):
-        found = _STEP.match(line)
-        if found is None:
+        if (found := _STEP.fullmatch(line)) is None:
             continue
-        head, separator, result = (found["fields"] or "").rpartition(_RESULT)
-        if not separator:
-            head, result = result, ""
-        fields = _fields(head)
+        told = found["fields"] or ""
+        head, separator, result = told.rpartition(" | Result: ")
+        fields: dict[str, str] = {}
+        for part in (head if separator else told).split(" | "):
+            label, _, value = part.partition(": ")
+            fields.setdefault(label, value)
         yield HistoryStep(
-            int(found["step"][:9]),
+            int(found["step"]),
             found["tool"],
             fields.get("Thought", ""),
             fields.get("Description", ""),
             fields.get("Input", ""),
-            split_verdict(result)[0] or "succeeded",
-            result.strip(),
+            split_verdict(result if separator else "")[0] or "succeeded",
+            result.strip() if separator else "",
         )
-
-
-def _fields(text: str) -> dict[str, str]:
-    fields: dict[str, str] = {}
-    for part in text.split(" | "):
-        label, colon, value = part.partition(": ")
-        if colon and label in ("Thought", "Description", "Input"):
-            fields.setdefault(label, value)
-    return fields

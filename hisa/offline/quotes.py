@@ -8,21 +8,13 @@ from dataclasses import dataclass, field
 __all__ = ["Masked", "mask"]
 
 _OPEN, _CLOSE = "\ue000", "\ue001"
-_CLOSERS = {
-    "```": "```",
-    '"': '"',
-    "“": "”",
-    "„": "“”",
-    "«": "»",
-    "`": "`",
-    "‘": "’",
-    "'": "'",
-}
+_CLOSERS = {'"': r'(?<!\\)"', "„": "[“”]", "'": r"'(?!\w)", "“": "”", "«": "»", "‘": "’"}
+_CLOSERS |= {mark: mark for mark in ("```", "`")}
+"""Patterns of the closing marks."""
 _OPENER = re.compile(r"```|[\"“„«`‘']")
 _FENCE_LANGUAGE = re.compile(r"(?:bash|sh|shell|console|text)?[ \t]*\n")
 _SLOT = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
 _BLANKS = re.compile(r"[^\S\n]+")
-_SINGLE_END = re.compile(r"'(?!\w)")
 
 
 @dataclass
@@ -113,27 +105,14 @@ class _Finder:
         mark, after = opener.group(), opener.end()
         if mark == "'" and opener.start() and self._text[opener.start() - 1].isalnum():
             return None
-        closer = _CLOSERS[mark]
-        at = self._next(closer, after)
+        at = self._next(_CLOSERS[mark], after)
         if at < 0 or (mark == "'" and 0 <= self._next("\n", after) < at):
             return None
-        return at, at + (1 if closer == "“”" else len(closer))
+        return at, at + (3 if mark == "```" else 1)
 
     def _next(self, closer: str, after: int) -> int:
         known = self._known.get(closer)
-        if known is not None and (known < 0 or known >= after):
-            return known
-        at = self._search(closer, after)
-        self._known[closer] = at
-        return at
-
-    def _search(self, closer: str, after: int) -> int:
-        if closer == "'":
-            found = _SINGLE_END.search(self._text, after)
-        elif closer == '"':
-            found = re.compile(r'(?<!\\)"').search(self._text, after)
-        elif closer == "“”":
-            found = re.compile("[“”]").search(self._text, after)
-        else:
-            return self._text.find(closer, after)
-        return found.start() if found else -1
+        if known is None or 0 <= known < after:
+            found = re.compile(closer).search(self._text, after)
+            known = self._known[closer] = found.start() if found else -1
+        return known

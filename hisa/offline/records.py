@@ -6,12 +6,11 @@ grounder reads phrases.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, assert_never
+from dataclasses import dataclass, fields
+from typing import Literal
 
 __all__ = [
     "Click",
-    "Drag",
     "Instruction",
     "Open",
     "Press",
@@ -69,19 +68,10 @@ class Press:
 
 @dataclass(frozen=True, slots=True)
 class Scroll:
-    """Turn the wheel ``clicks`` times, at most until ``until`` shows."""
+    """Turn the wheel ``clicks`` times."""
 
     direction: Literal["up", "down", "left", "right"]
     clicks: int = 5
-    until: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Drag:
-    """Drag one thing onto another."""
-
-    source: str
-    target: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,38 +96,19 @@ class Run:
     command: str
 
 
-Instruction = Open | Click | Tick | Type | Press | Scroll | Drag | Wait | Save | Run
-
-_COUNTS = {1: "click", 2: "double-click", 3: "triple-click"}
+Instruction = Open | Click | Tick | Type | Press | Scroll | Wait | Save | Run
 
 
 def phrase(instruction: Instruction) -> str:
     """The instruction in a few words, for a thought; long texts are cut."""
-    match instruction:
-        case Open(app, file):
-            said = " in ".join(filter(None, (_short(file), app)))
-            return f"open {said}"
-        case Click(target, button, count):
-            verb = _COUNTS[count] if button == "left" else f"{button}-click"
-            return f"{verb} {_short(target)}"
-        case Tick(target, on):
-            return f"{'tick' if on else 'untick'} {_short(target)}"
-        case Type(text, target):
-            return f"type “{_short(text)}”" + (f" into {_short(target)}" if target else "")
-        case Press(keys, times):
-            return f"press {'+'.join(keys)}" + (f" {times} times" if times > 1 else "")
-        case Scroll(direction, _, until):
-            return f"scroll {direction}" + (f" until {_short(until)} shows" if until else "")
-        case Drag(source, target):
-            return f"drag {_short(source)} to {_short(target)}"
-        case Wait(seconds, until):
-            return f"wait until {_short(until)} shows" if until else f"wait {seconds:g} seconds"
-        case Save(path):
-            return f"save as “{_short(path)}”" if path else "save the file"
-        case Run(command):
-            return f"run the command “{_short(command)}”"
-        case _:
-            assert_never(instruction)
+    said = [type(instruction).__name__.lower()]
+    for field in fields(instruction):
+        value = getattr(instruction, field.name)
+        if value != field.default:
+            said.append(_short(value) if isinstance(value, str) else str(value))
+    if isinstance(instruction, Press):
+        said[1] = "+".join(instruction.keys)
+    return " ".join(said)
 
 
 def _short(text: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from dataclasses import replace
 
 from hisa.observation import Element
 from hisa.offline.decisions import CLICK, Decision, GiveUp, Move, Situation, wait_move
@@ -57,7 +58,7 @@ def save_move(instruction: Save, now: Situation) -> Decision:
     if parts == 0:
         return _ask(now)
     if not now.screen.known:
-        return _name(path, now)
+        return _name(path, now.screen)
     if looks < _SHORTCUT_LOOKS:
         return wait_move("the file dialog is not there yet")
     if looks < _MAX_DIALOG_LOOKS:
@@ -91,7 +92,7 @@ def _fill(path: str, now: Situation) -> Move:
     if now.screen.items and _field(now.screen) is None and now.position.looks < 2:
         return wait_move("the file dialog is not drawn yet")
     chosen = now.position.parts >= 2
-    return (None if chosen else _type(path, now)) or _name(path, now)
+    return (None if chosen else _type(path, now)) or _name(path, now.screen)
 
 
 def _type(path: str, now: Situation) -> Move | None:
@@ -117,11 +118,7 @@ def _click_at(item: Element) -> str:
     return f"pyautogui.click({x}, {y})"
 
 
-def _name(path: str, now: Situation) -> Move:
-    return Move("type the name", _naming(path, now.screen), part=3)
-
-
-def _naming(path: str, screen: Screen) -> str:
+def _name(path: str, screen: Screen, *, again: bool = False) -> Move:
     """The whole path over what the name field holds; clicked unless it has the focus."""
     calls = ["pyautogui.hotkey('ctrl', 'a')", f"pyautogui.write({path!r})"]
     field = _field(screen)
@@ -129,7 +126,8 @@ def _naming(path: str, screen: Screen) -> str:
         # Some dialogs hand over the focus late, and keys would still go to the list of types.
         calls = [_click_at(field), "pyautogui.sleep(0.4)", *calls]
     # Suggestions that pop up while a name is typed would swallow the next key.
-    return "; ".join([*calls, "pyautogui.sleep(0.5)"])
+    source = "; ".join([*calls, "pyautogui.sleep(0.5)"])
+    return Move("type the name again" if again else "type the name", source, look=again, part=3)
 
 
 def _field(screen: Screen) -> Element | None:
@@ -142,14 +140,15 @@ def _confirm(path: str, now: Situation) -> Move:
     if field is not None and now.position.looks < _MAX_RETYPING:
         shown = field.text or field.name
         if shown != path and not (shown.endswith("…") and path.startswith(shown[:-1])):
-            return Move("type the name again", _naming(path, now.screen), look=True)
-    if now.tries or not _file_dialog(now.screen) or not _has_save_button(now.screen):
-        return Move("confirm with Enter", "pyautogui.press('enter')")
-    return Move("press the Save button", CLICK, description='push button "Save"')
+            return replace(_name(path, now.screen, again=True), part=None)
+    button = _save_button(now.screen) if _file_dialog(now.screen) and not now.tries else None
+    return button or Move("confirm with Enter", "pyautogui.press('enter')")
 
 
-def _has_save_button(screen: Screen) -> bool:
-    return screen.find('push button "Save"') is not None
+def _save_button(screen: Screen, *, look: bool = False) -> Move | None:
+    name = 'push button "Save"'
+    shown = screen.find(name) is not None
+    return Move("press the Save button", CLICK, description=name, look=look) if shown else None
 
 
 def _settle(now: Situation, name: str) -> Decision:
@@ -165,10 +164,7 @@ def _settle(now: Situation, name: str) -> Decision:
     if _asks(screen):
         return Move("confirm the question", "pyautogui.press('enter')", look=True)
     if _file_dialog(screen):
-        if _has_save_button(screen):
-            says = "press the Save button"
-            return Move(says, CLICK, description='push button "Save"', look=True)
-        return wait_move("the file dialog is still open")
+        return _save_button(screen, look=True) or wait_move("the file dialog is still open")
     return _named(screen, name, looks) if name else None
 
 

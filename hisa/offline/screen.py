@@ -54,10 +54,11 @@ class Screen:
         return Screen(self.title, self.app).shows_window(words)
 
     def find(self, phrase: str) -> Element | None:
-        """What the grounder would take for a phrase; None where nothing or too much fits."""
+        """What the grounder would take for a phrase, of equals the first; None if nothing fits."""
         look = Observation(_NO_PICTURE, _LARGE, elements=self.items)
-        chosen = choose(read_description(phrase), look, _GOOD).chosen
-        return chosen.element if chosen else None
+        choice = choose(read_description(phrase), look, _GOOD)
+        equal = choice.others[:1] if choice.ambiguous else ()
+        return next((each.element for each in (choice.chosen, *equal) if each), None)
 
     def beside(self, label: str, roles: Iterable[str]) -> Element | None:
         """The item of some roles that a label names, or that stands to its right on its row."""

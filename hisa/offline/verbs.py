@@ -13,7 +13,6 @@ from hisa.offline.keynames import read_number, read_presses
 from hisa.offline.quotes import Masked
 from hisa.offline.records import (
     Click,
-    Drag,
     Instruction,
     Open,
     Press,
@@ -52,7 +51,9 @@ _SECONDS = re.compile(
 _MAX_WAIT = 600.0
 """Seconds."""
 _TICKED = frozenset({"check box", "list item", "menu item", "push button", "radio button"})
-_TIMES = re.compile(r"\b(\d{1,4}|once|twice|[a-z]{3,6})(?:\s*(?:times?|clicks?|lines?|x))\b", re.I)
+_TIMES = re.compile(
+    r"\b(once|twice|(?:\d{1,4}|[a-z]{3,6})(?=\s*(?:times?|clicks?|lines?)\b))", re.I
+)
 _WHOLE = 100
 """Clicks of the wheel that reach the end of any page."""
 
@@ -93,33 +94,16 @@ def _ticking(rest: str, masked: Masked, *, on: bool = True, strict: bool = False
     return (Tick(phrase if told else f"{phrase} checkbox", on),)
 
 
-def _dragging(rest: str, masked: Masked) -> Found:
-    found = re.fullmatch(
-        r"(?:and drop\s+)?(?P<thing>.+?)\s+(?:to|onto|into|over)\s+(?P<end>.+)", rest, re.I | re.S
-    )
-    if found is None:
-        return ()
-    ends = thing(found["thing"], masked), thing(found["end"], masked)
-    return (Drag(*ends),) if all(ends) else ()
-
-
 def _scrolling(rest: str, masked: Masked) -> Found:
-    head, until, waited = re.split(r"\b(until|till)\b", f"{rest} until ", maxsplit=1, flags=re.I)
-    wanted = _WAITED.fullmatch(f"{until}{waited.removesuffix(' until ')}")
-    named = re.search(r"\b(up|down|left|right)", head, re.I)
-    end = re.search(r"\bthe\s+(?:very\s+)?(bottom|top|end|start|beginning)\b", head, re.I)
-    way = named[1].lower() if named else "down"
-    if end and end[1].lower() in ("top", "start", "beginning"):
-        way = "up"
-    counted = _TIMES.search(head)
-    clicks = _WHOLE if end else min((read_number(counted[1]) if counted else 0) or 5, _WHOLE)
-    thing_wanted = thing(wanted["thing"], masked) if wanted else ""
-    return {
-        "up": (Scroll("up", clicks, thing_wanted),),
-        "down": (Scroll("down", clicks, thing_wanted),),
-        "left": (Scroll("left", clicks, thing_wanted),),
-        "right": (Scroll("right", clicks, thing_wanted),),
-    }[way]
+    """Read "down 3 times" and "to the bottom"."""
+    counted = _TIMES.search(rest)
+    clicks = min((read_number(counted[1]) if counted else 0) or 5, _WHOLE)
+    if re.search(r"\bthe\s+(?:very\s+)?(?:top|start|beginning)\b", rest, re.I):
+        return (Scroll("up", _WHOLE),)
+    if re.search(r"\bthe\s+(?:very\s+)?(?:bottom|end)\b", rest, re.I):
+        return (Scroll("down", _WHOLE),)
+    ways = re.findall(r"\b(?:up|left|right)", rest.lower())
+    return (Scroll(next(iter(ways), "down"), clicks),)
 
 
 # ---------------------------------------------------------------- keys
@@ -264,7 +248,6 @@ _READERS: dict[str, Reader] = {
     "start": _starting,
     "use": _using,
     "scroll": _scrolling,
-    "drag": _dragging,
     "clear": read_clearing,
     "go": _going,
     "switch": _switching,

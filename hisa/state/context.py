@@ -13,7 +13,7 @@ from hisa.state.bounds import ask_within, cut_at_sentence, cut_at_word, words_of
 from hisa.text import clean, excerpt
 from hisa.verdicts import split_verdict
 
-__all__ = ["ContextRefiner", "Refiner"]
+__all__ = ["ContextRefiner", "Refiner", "in_short"]
 
 _MAX_PLACES = 8
 _CLICK = re.compile(
@@ -161,19 +161,19 @@ def _own_summary(previous: str, lines: Sequence[str], tokens: int, *, span: str)
     It never outgrows the longer of the two, so that a run whose model keeps failing neither grows
     nor falls behind.
     """
-    told = span + "; ".join(_in_short(line, brief=False) for line in lines)
+    told = span + "; ".join(in_short(line, brief=False) for line in lines)
     if not previous:
         return cut_at_word(told, tokens)
     limit = min(tokens, max(estimate_tokens(previous), estimate_tokens(told)))
-    told = span + "; ".join(_in_short(line, brief=True) for line in lines)
+    told = span + "; ".join(in_short(line, brief=True) for line in lines)
     share = min(estimate_tokens(previous), limit // 4) + 4
     told = cut_at_word(f"{told}.", limit - share)
     earlier = cut_at_word(previous, limit - estimate_tokens(told) - 4)
     return f"{told} Earlier: {earlier}" if earlier else told
 
 
-def _in_short(line: str, *, brief: bool) -> str:
-    """Tool, input and result of a history line."""
+def in_short(line: str, *, brief: bool) -> str:
+    """Tool, input and result of a history line, without its thought."""
     head, _, result = line.partition(_RESULT)
     call, *fields = head.split(" | ")
     source = next((field[7:] for field in fields if field.startswith("Input: ")), "")

@@ -21,9 +21,9 @@ from hisa.patience import patience
 from hisa.tasks.limits import OURS, Limits
 from hisa.tasks.metrics.base import BadRules, NotScored, Unreadable
 
-__all__ = ["Ended", "Exceeded", "apart", "ended", "expect_within"]
+__all__ = ["Ended", "Exceeded", "apart", "ended", "expect_within", "read_apart"]
 
-_SCRIPT = Path(__file__).with_name("worker.py")
+_SCRIPT = Path(__file__).with_name("apart_worker.py")
 _CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
 _ROOT = str(Path(__file__).resolve().parents[2])
 
@@ -63,6 +63,19 @@ async def apart(function: Callable[..., Any], *arguments: Any, limits: Limits = 
     with tempfile.TemporaryDirectory(prefix="hisa-apart-") as folder:
         done = await ended(line, sent, folder=Path(folder), limits=limits)
     return _given(done, limits)
+
+
+async def read_apart(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function that reads the agent's files gives, in a process of its own with limits.
+
+    Raises:
+        Unreadable: the file cannot be read, or takes more than it may.
+        NotScored: the machine that scores is at fault.
+    """
+    try:
+        return await apart(function, *arguments)
+    except Exceeded as error:
+        raise Unreadable(f"what was left {error}") from error
 
 
 def _given(done: Ended, limits: Limits) -> Any:

@@ -10,9 +10,9 @@ from hisa.errors import EnvironmentFailed
 from hisa.patience import patience
 from hisa.protocols import FileRefused
 from hisa.tasks.clean import python
-from hisa.tasks.context import Context
 from hisa.tasks.limits import MAX_PROFILE
 from hisa.tasks.metrics.base import Unreadable
+from hisa.tasks.task_context import Context
 
 __all__ = ["ChromeSilent", "ask", "profile_file", "tabs"]
 

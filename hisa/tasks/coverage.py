@@ -11,11 +11,11 @@ from typing import Any, Literal
 from hisa.errors import UsageError
 from hisa.plugins import offered
 from hisa.protocols import Task
-from hisa.tasks.files import load_task
 from hisa.tasks.getters import GETTERS
 from hisa.tasks.metrics import METRICS
 from hisa.tasks.problems import problems
 from hisa.tasks.setup import SETUP
+from hisa.tasks.taskfile import load_task
 from hisa.tasks.theirs import lacking, theirs
 
 __all__ = [

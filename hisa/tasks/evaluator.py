@@ -10,16 +10,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import ValidationError
-
-from hisa.errors import UsageError
 from hisa.protocols import ExitStatus
-from hisa.tasks.benchmark import Part, RawStep, evaluator_of, explain
-from hisa.tasks.context import Context
+from hisa.tasks.benchmark import Part, RawStep, evaluator_of
 from hisa.tasks.getters import GETTERS
 from hisa.tasks.judge import chosen, judge
 from hisa.tasks.metrics import NotScored, Unreadable
 from hisa.tasks.setup import SETUP
+from hisa.tasks.task_context import Context
 
 __all__ = ["evaluate", "run_step"]
 
@@ -33,14 +30,7 @@ async def run_step(context: Context, step: RawStep) -> None:
         UsageError: unknown type or wrong parameters.
         EnvironmentFailed: the machine cannot do it.
     """
-    known = SETUP.get(step.type)
-    if known is None:
-        raise UsageError(f"task {context.task.id!r}: no setup step {step.type!r} here")
-    try:
-        parameters = known.parameters.model_validate(step.parameters)
-    except ValidationError as error:
-        raise UsageError(f"task {context.task.id!r}: {step.type}: {explain(error)}") from error
-    await known.run(context, parameters)
+    await SETUP.run(context, step.type, step.parameters)
 
 
 async def evaluate(context: Context, status: ExitStatus) -> tuple[float | None, str]:
@@ -99,16 +89,7 @@ async def _score(context: Context, part: Part) -> tuple[float, str]:
 async def _got(context: Context, config: Mapping[str, Any] | None) -> Any:
     if config is None:
         return None
-    known = GETTERS.get(str(config.get("type")))
-    if known is None:
-        raise UsageError(f"task {context.task.id!r}: no getter {config.get('type')!r} here")
-    try:
-        wanted = known.config.model_validate(config)
-    except ValidationError as error:
-        raise UsageError(
-            f"task {context.task.id!r}: {config.get('type')}: {explain(error)}"
-        ) from error
-    return await known.run(context, wanted)
+    return await GETTERS.run(context, str(config.get("type")), config)
 
 
 def _shown(config: Mapping[str, Any]) -> str:

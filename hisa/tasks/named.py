@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hisa.errors import UsageError
 from hisa.protocols import Task
-from hisa.tasks.files import MINIWOB, load_task, task_from_text
+from hisa.tasks.taskfile import MINIWOB, load_task, task_from_text
 
 __all__ = ["named_task"]
 

@@ -16,8 +16,8 @@ from typing import Any
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.patience import patience
 from hisa.protocols import Environment, Task
-from hisa.tasks.apps import APPS, App, install, opener_of
-from hisa.tasks.context import host_file
+from hisa.tasks.known_apps import APPS, App, install, opener_of
+from hisa.tasks.task_context import host_file
 
 __all__ = ["expect_apps", "needed_apps"]
 
@@ -25,7 +25,7 @@ _SECONDS = 30.0
 _PARTS = {"--calc": "Calc", "--writer": "Writer", "--impress": "Impress"}
 _PREFIXES = frozenset(("sudo", "-S", "exec", "nohup", "env", "setsid", "-E"))
 _STARTS = frozenset(("launch", "execute", "command", "google_chrome_browser", "chrome_open_tabs"))
-_SCRIPTS = {"script_and_execute": "src", "upload_and_execute": "path"}
+_SCRIPTS = {"script_and_execute": "src"}
 
 
 def needed_apps(task: Task) -> tuple[App, ...]:

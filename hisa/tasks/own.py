@@ -28,14 +28,14 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from hisa.errors import EnvironmentFailed
 from hisa.patience import patience
 from hisa.protocols import FileRefused
-from hisa.tasks.apps import fix_for, missing_program
 from hisa.tasks.clean import clean, python
-from hisa.tasks.context import Context
+from hisa.tasks.known_apps import fix_for, missing_program
 from hisa.tasks.limits import ANSWER, CHECK_SECONDS, MAX_RESULT
 from hisa.tasks.metrics.base import NotScored
-from hisa.tasks.setup.files import place
+from hisa.tasks.setup.put_files import place
 from hisa.tasks.setup.started import start
 from hisa.tasks.setup.windows import Named, await_window
+from hisa.tasks.task_context import Context
 
 __all__ = ["Check", "OwnFile", "SetupStep", "check", "set_up"]
 

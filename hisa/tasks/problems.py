@@ -10,19 +10,18 @@ from pydantic import BaseModel, ValidationError
 from hisa.errors import PluginFailed, UsageError
 from hisa.protocols import Task
 from hisa.tasks.benchmark import Evaluator, Part, RawStep, evaluator_of, explain
-from hisa.tasks.context import file_name, host_file
 from hisa.tasks.getters import GETTERS
 from hisa.tasks.judge import chosen
 from hisa.tasks.metrics import find_metric
 from hisa.tasks.own import Check, SetupStep
 from hisa.tasks.setup import SETUP
+from hisa.tasks.task_context import file_name, host_file
 
 __all__ = ["problems", "urls"]
 
 _HOST_FILES = {
     "copyfile_from_host_to_guest": "src",
     "script_and_execute": "src",
-    "upload_and_execute": "path",
     "vm_script_output": "src",
     "validate_correct_url": "src",
     "local_file": "path",
@@ -70,7 +69,7 @@ def _step(task: Task, raw: Mapping[str, Any] | RawStep) -> Iterator[str]:
     if known is None:
         yield f"no setup step {step.type!r} here"
         return
-    yield from _fits(f"setup step {step.type}", known.parameters, step.parameters)
+    yield from _fits(f"setup step {step.type}", known.model, step.parameters)
     yield from _needed_file(task, step.type, step.parameters)
 
 
@@ -128,7 +127,7 @@ def _getter(task: Task, config: Mapping[str, Any] | None) -> Iterator[str]:
     if known is None:
         yield f"no getter {name!r} here"
         return
-    yield from _fits(f"getter {name}", known.config, config)
+    yield from _fits(f"getter {name}", known.model, config)
     if name in ("vm_file", "cloud_file", "local_file", "cache_file", "dbt_profiles"):
         yield from _names(name, config)
     yield from _needed_file(task, name, config)
@@ -158,38 +157,28 @@ def _own_check_problems(task: Task) -> Iterator[str]:
 
 def urls(task: Task) -> list[str]:
     """The addresses that a task downloads from, each once, for fetching them before."""
-    found: list[str] = []
-    _collect(list(task.setup), found)
-    if task.check is not None:
-        _collect(task.check, found)
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(_addresses([*task.setup, task.check])))
 
 
-_DOWNLOADS = {
+_FETCHED = {
     "cloud_file": "path",
-    "vm_script_output": "src",
-    "validate_correct_url": "src",
+    "download": "files",
     "script_and_execute": "src",
+    "validate_correct_url": "src",
+    "vm_script_output": "src",
 }
+"""Steps and getters that may take a file from an address, and under which key they name it."""
 
 
-def _collect(tree: Any, found: list[str]) -> None:
-    if isinstance(tree, list | tuple):
-        for item in tree:
-            _collect(item, found)
-    elif isinstance(tree, Mapping):
-        kind = tree.get("type")
-        parameters = tree.get("parameters", tree)
-        if isinstance(parameters, Mapping):
-            given = [parameters.get(_DOWNLOADS.get(str(kind), ""))]
-            if kind == "download" and isinstance(parameters.get("files"), list):
-                given += [f.get("url") for f in parameters["files"] if isinstance(f, Mapping)]
-            if kind == "download_and_execute":
-                given.append(parameters.get("url"))
-            for value in given:
-                for url in value if isinstance(value, list) else [value]:
-                    if isinstance(url, str) and url.startswith(("http://", "https://")):
-                        found.append(url)
-        for value in tree.values():
-            if isinstance(value, list | Mapping):
-                _collect(value, found)
+def _addresses(tree: Any) -> Iterator[str]:
+    if isinstance(tree, Mapping):
+        given = tree.get("parameters", tree)
+        key = _FETCHED.get(str(tree.get("type")), "")
+        named = given.get(key) if isinstance(given, Mapping) else None
+        for one in named if isinstance(named, list) else [named]:
+            url = one.get("url") if isinstance(one, Mapping) else one
+            if isinstance(url, str) and url.startswith(("http://", "https://")):
+                yield url
+        tree = list(tree.values())
+    for below in tree if isinstance(tree, list | tuple) else ():
+        yield from _addresses(below)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from hisa.tasks.metrics.base import as_package, reading
+from hisa.tasks.metrics.base import as_package, parsed, reading
 
 __all__ = ["last_row", "rows_of", "slide_media"]
 
@@ -26,9 +26,6 @@ _MAX_ROWS = 100_000
 
 def slide_media(deck: Path, slide: int, kind: str) -> bytes | str | None:
     """What lies in the file, or the path that the file points at."""
-    from lxml import etree
-
-    parser = etree.XMLParser(resolve_entities=False, no_network=True)
     with reading("presentation"), zipfile.ZipFile(as_package(deck)) as archive:
         names = set(archive.namelist())
         page, links = f"ppt/slides/slide{slide}.xml", f"ppt/slides/_rels/slide{slide}.xml.rels"
@@ -36,13 +33,9 @@ def slide_media(deck: Path, slide: int, kind: str) -> bytes | str | None:
             return None
         ids = None
         if kind == "image":
-            tree = etree.fromstring(archive.read(page), parser)
-            ids = {
-                picture.get(_EMBEDDED)
-                for background in tree.iter(_BACKGROUND)
-                for picture in background.iter(_PICTURE)
-            }
-        for link in etree.fromstring(archive.read(links), parser).iter(_RELATIONSHIP):
+            behind = parsed(archive.read(page)).iter(_BACKGROUND)
+            ids = {picture.get(_EMBEDDED) for part in behind for picture in part.iter(_PICTURE)}
+        for link in parsed(archive.read(links)).iter(_RELATIONSHIP):
             if kind not in link.get("Type", "") or (ids is not None and link.get("Id") not in ids):
                 continue
             target = str(link.get("Target"))

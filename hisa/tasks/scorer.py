@@ -25,7 +25,6 @@ from hisa.protocols import Environment, ExitStatus, Scoring, Task
 from hisa.tasks import own
 from hisa.tasks.benchmark import RawStep, explain
 from hisa.tasks.cache import FileCache
-from hisa.tasks.context import Context, Phase
 from hisa.tasks.download import expect_public
 from hisa.tasks.evaluator import evaluate, run_step
 from hisa.tasks.judge import judged_by
@@ -33,6 +32,7 @@ from hisa.tasks.metrics import Unreadable
 from hisa.tasks.needs import expect_apps
 from hisa.tasks.problems import problems, urls
 from hisa.tasks.setup.started import expect_running, forget
+from hisa.tasks.task_context import Context, Phase
 
 __all__ = ["TaskScorer", "must_be_possible"]
 

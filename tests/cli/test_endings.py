@@ -24,7 +24,7 @@ from hisa.observation import Observation
 from hisa.runs.log import RunLog
 from hisa.runs.read import Run, list_runs, load_run
 from hisa.runs.resume import resume_point
-from hisa.tasks.files import load_task
+from hisa.tasks.taskfile import load_task
 from hisa.testing import stock_guest
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.model_server import FakeServer, Fault, Line, Received

@@ -13,7 +13,7 @@ import click
 import pytest
 
 from hisa.cli import cli
-from hisa.tasks.files import load_task
+from hisa.tasks.taskfile import load_task
 
 WIDTH = 200
 EXAMPLE = re.compile(r"^(?:export )?(?:[A-Z][A-Z_0-9]*=\S* )*hisa\b")

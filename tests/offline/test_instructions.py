@@ -10,7 +10,6 @@ from hisa.offline.instructions import MAX_INSTRUCTIONS, read_script
 from hisa.offline.quotes import mask
 from hisa.offline.records import (
     Click,
-    Drag,
     Instruction,
     Open,
     Press,
@@ -97,9 +96,8 @@ SENTENCES: list[tuple[str, list[Instruction]]] = [
     ("In the Name field, press Enter", [Press(("enter",))]),
     ("Scroll down", [Scroll("down")]),
     ("scroll up 3 times", [Scroll("up", 3)]),
+    ("Scroll down once", [Scroll("down", 1)]),
     ("scroll to the bottom", [Scroll("down", 100)]),
-    ('Scroll down until "End" is visible', [Scroll("down", until='"End"')]),
-    ('Drag "A" to "B"', [Drag('"A"', '"B"')]),
     ("Wait 3 seconds", [Wait(3.0)]),
     ("wait for two minutes", [Wait(120.0)]),
     ('wait until the "Done" label appears', [Wait(2.0, '"Done" label')]),
@@ -207,7 +205,6 @@ def test_what_is_no_instruction_gives_none(text: str) -> None:
         "save as " * 120_000,
         "fill a with " * 80_000,
         "press ctrl + " * 80_000,
-        "drag a to " * 100_000,
     ],
     ids=lambda text: repr(text[:12]),
 )

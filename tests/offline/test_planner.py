@@ -13,7 +13,7 @@ from hisa.offline.jobs import Turn, Unanswerable, answer
 from hisa.planner.reply import parse_reply
 from tests.offline.talk import PLANNER, asked, line, planned, sections
 
-KEYS = {"thought", "tool", "input", "description", "description_2"}
+KEYS = {"thought", "tool", "input", "description"}
 EDITOR = (
     "window: Untitled 1 - Mousepad (mousepad)\nwindows: Untitled 1 - Mousepad\n"
     '- menu "File" states=showing,sensitive at (20, 30)\n'
@@ -98,6 +98,16 @@ def test_every_try_points_in_another_way_and_then_it_gives_up_with_the_last_reas
     ]
     assert "Sand button" in missing[-1]["input"]
     assert 'push button "Send"' in missing[-1]["input"]
+
+
+def test_of_equals_the_first_is_taken_when_the_grounder_cannot_tell() -> None:
+    twice = 'windows: W\n- push button "Go" at (40, 50)\n- push button "Go" at (90, 50)'
+    shown = walk('Click the "Go" button', [twice], ["Failed. 2 elements fit equally well."])
+    assert [reply["input"] for reply in shown[1:2]] == ["pyautogui.click(40, 50)"]
+    named = walk(
+        'Click the button in the box labeled "Stop"', ["windows: W"], ["Failed.", "", "Failed."]
+    )
+    assert named[2]["description"] == '"Stop"'
 
 
 def test_a_failed_command_is_not_run_again() -> None:

@@ -14,8 +14,8 @@ from hisa.observation import Observation, Window
 from hisa.protocols import CommandResult, Task
 from hisa.tasks.benchmark import RawStep
 from hisa.tasks.cache import FileCache
-from hisa.tasks.context import Context, Phase
 from hisa.tasks.evaluator import run_step
+from hisa.tasks.task_context import Context, Phase
 from hisa.testing.form import FakeEnvironment
 
 OK = CommandResult(0, "")

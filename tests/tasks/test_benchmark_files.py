@@ -12,12 +12,12 @@ import pytest
 from hisa.errors import UsageError
 from hisa.protocols import Task
 from hisa.tasks.coverage import coverage, load_folder
-from hisa.tasks.files import load_task
 from hisa.tasks.getters import GETTERS
 from hisa.tasks.metrics import METRICS
 from hisa.tasks.metrics.table import RULES
 from hisa.tasks.problems import problems, urls
 from hisa.tasks.setup import SETUP
+from hisa.tasks.taskfile import load_task
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -166,7 +166,7 @@ def test_addresses_are_collected_once(tmp_path: Path) -> None:
             "func": ["exact_match"] * 2,
             "result": [LINE, {"type": "vm_script_output", "src": three, "dest": "/x.sh"}],
             "expected": [{"type": "cloud_file", "path": [two, one], "dest": ["a", "b"]}, RULE],
-            "postconfig": [{"type": "download_and_execute", "parameters": {"url": three}}],
+            "postconfig": [{"type": "script_and_execute", "parameters": {"src": three}}],
         },
     )
     assert urls(task) == [one, three, two]

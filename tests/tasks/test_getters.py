@@ -13,13 +13,13 @@ import pytest
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.protocols import CommandResult
 from hisa.tasks.getters import GETTERS
-from hisa.tasks.getters.browser import PREFERENCES
-from hisa.tasks.miniwob.episode import STATE
+from hisa.tasks.getters.chrome_state import PREFERENCES
+from hisa.tasks.miniwob.outcome import STATE
 from tests.tasks.machine import Machine, context
 
 NAMES = """rule list vm_file cloud_file local_file cache_file content_from_vm_file vm_command_line
 vm_command_error vm_script_output vm_screen_size vm_window_size list_directory open_tabs_info
-active_tab_info bookmarks chrome_font_size chrome_language default_search_engine
+active_tab_info bookmarks chrome_font_size default_search_engine
 enable_do_not_track enable_enhanced_safety_browsing enabled_experiments profile_name
 data_delete_automacally find_installed_extension_name find_unpacked_extension_path new_startup_page
 cookie_data history active_url_from_accessTree active_tab_url_parse url_dashPart
@@ -36,7 +36,7 @@ async def got(folder: Path, kind: str, machine: Machine | None = None, **config:
     known = GETTERS.get(kind)
     assert known is not None
     where = context(folder, machine, "score")
-    return await known.run(where, known.config.model_validate({"type": kind, **config}))
+    return await known.run(where, known.model.model_validate({"type": kind, **config}))
 
 
 async def test_values_that_stand_in_the_file(tmp_path: Path) -> None:
@@ -201,7 +201,6 @@ SETTINGS: dict[str, tuple[Any, Any, Any]] = {
         {"default_font_size": 20},
         {"default_fixed_font_size": 13, "default_font_size": 16, "minimum_font_size": 13},
     ),
-    "chrome_language": ({"intl": {"app_locale": "fr"}}, "fr", "en-US"),
     "default_search_engine": (
         {"default_search_provider_data": {"template_url_data": {"short_name": "Bing"}}},
         "Bing",

@@ -11,7 +11,6 @@ from typing import Any
 import docx
 import pytest
 from docx.enum.text import WD_ALIGN_PARAGRAPH, WD_BREAK
-from docx.oxml import OxmlElement
 from docx.shared import Inches, Pt
 from PIL import Image
 
@@ -94,10 +93,6 @@ def run(**style: Any) -> Change:
             setattr(font, name, value)
 
     return change
-
-
-def equation(made: Any) -> None:
-    made.paragraphs[-1].runs[0]._r.append(OxmlElement("w:object"))
 
 
 def page_break(made: Any) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -18,11 +20,11 @@ import pytest
 
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.protocols import CommandResult
-from hisa.tasks.files import load_task
-from hisa.tasks.miniwob import pages
-from hisa.tasks.miniwob.episode import STATE, outcome
+from hisa.tasks.miniwob import package as pages
+from hisa.tasks.miniwob.outcome import STATE, outcome
 from hisa.tasks.miniwob.stage import Stage
 from hisa.tasks.problems import problems
+from hisa.tasks.taskfile import load_task
 from tests.tasks.machine import Machine
 from tests.tasks.pages import needs_pages
 
@@ -164,6 +166,16 @@ async def test_what_the_agent_gave_up_is_0(
     assert reason in found[1]
 
 
+async def test_a_click_that_a_busy_browser_handles_late_still_counts() -> None:
+    machine = Machine()
+    await machine.write_file(STATE, json.dumps({"pid": 8, "instruction": "Do it."}).encode())
+    asked = asyncio.create_task(outcome(machine))
+    await asyncio.sleep(0.2)
+    assert not asked.done()
+    await machine.write_file(STATE, json.dumps({"pid": 8, "reward": 1}).encode())
+    assert await asked == (1.0, "reward 1")
+
+
 @pytest.mark.parametrize(
     ("state", "reason"),
     [
@@ -177,3 +189,9 @@ async def test_what_the_agent_gave_up_is_0(
 async def test_what_broke_is_no_score(state: dict[str, Any], reason: str) -> None:
     with pytest.raises(EnvironmentFailed, match=reason):
         await scored(**state)
+
+
+def test_the_stage_needs_nothing_but_python() -> None:
+    program = Path(pages.__file__).with_name("stage.py")
+    command = [sys.executable, "-I", "-S", str(program), "--help"]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0

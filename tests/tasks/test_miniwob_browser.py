@@ -15,9 +15,9 @@ from hisa.environments.desktop import DesktopEnvironment
 from hisa.errors import EnvironmentFailed
 from hisa.observation import Element
 from hisa.protocols import ModelRequest, Task
-from hisa.tasks.files import load_task
-from hisa.tasks.miniwob.episode import Known, known
+from hisa.tasks.miniwob.outcome import Known, known
 from hisa.tasks.scorer import TaskScorer
+from hisa.tasks.taskfile import load_task
 from hisa.testing.scripted import FunctionModel
 from tests.bench import Bench, click, done
 from tests.tasks.pages import needs_pages

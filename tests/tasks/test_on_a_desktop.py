@@ -13,9 +13,9 @@ import pytest
 from hisa.actions import parse, to_space
 from hisa.environments.desktop import DesktopEnvironment
 from hisa.protocols import Task
-from hisa.tasks.files import load_task
 from hisa.tasks.getters import GETTERS
 from hisa.tasks.scorer import TaskScorer
+from hisa.tasks.taskfile import load_task
 from tests.tasks.machine import context
 from tests.tasks.test_spider2v import FILES
 
@@ -66,4 +66,4 @@ async def test_a_browser_started_by_a_task_tells_its_address_and_its_page(tmp_pa
         ):
             known = GETTERS.get(kind)
             assert known is not None
-            assert await known.run(where, known.config.model_validate(config)) == wanted
+            assert await known.run(where, known.model.model_validate(config)) == wanted

@@ -9,9 +9,9 @@ import pytest
 
 from hisa.errors import UsageError
 from hisa.protocols import Scoring
-from hisa.tasks.files import load_task
 from hisa.tasks.problems import problems
 from hisa.tasks.scorer import TaskScorer
+from hisa.tasks.taskfile import load_task
 from tests.tasks.host import Host
 
 CODE = """

@@ -15,14 +15,14 @@ import pytest
 from hisa.actions import Click, Hotkey
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.protocols import CommandResult
-from hisa.tasks.miniwob.episode import PROGRAM, STATE
+from hisa.tasks.miniwob.outcome import PROGRAM, STATE
 from hisa.tasks.setup import SETUP
 from hisa.tasks.setup.windows import Named, await_window
 from tests.tasks.machine import Machine, context, do
 from tests.tasks.pages import needs_pages
 
-NAMES = """download copyfile_from_host_to_guest script_and_execute download_and_execute
-upload_and_execute launch execute command open sleep activate_window close_window
+NAMES = """download copyfile_from_host_to_guest script_and_execute
+launch execute command open sleep activate_window close_window
 google_chrome_browser chrome_open_tabs chrome_close_tabs update_browse_history miniwob_page"""
 
 
@@ -57,29 +57,20 @@ async def test_copy_takes_the_tasks_own_files_and_no_others(tmp_path: Path) -> N
             await do(where, "copyfile_from_host_to_guest", src=source, dest="/b")
 
 
-@pytest.mark.parametrize(
-    ("kind", "parameters"),
-    [
-        ("script_and_execute", {"src": "init.sh", "dest": "/tmp/i.sh"}),
-        ("upload_and_execute", {"path": "init.sh", "dest": "/tmp/i.sh"}),
-        ("download_and_execute", {"url": "https://x.org/init.sh", "path": "/tmp/i.sh"}),
-    ],
-)
-async def test_scripts_are_put_run_and_taken_away(
-    tmp_path: Path, kind: str, parameters: dict[str, str]
-) -> None:
+@pytest.mark.parametrize("source", ["init.sh", "https://x.org/init.sh"])
+async def test_scripts_are_put_run_and_taken_away(tmp_path: Path, source: str) -> None:
     machine = Machine()
     where = context(tmp_path, machine)
     (tmp_path / "task" / "init.sh").write_bytes(b"echo 1")
     where.cache.put("https://x.org/init.sh", b"echo 1")
-    await do(where, kind, **parameters)
+    await do(where, "script_and_execute", src=source, dest="/tmp/i.sh")
     assert await machine.read_file("/tmp/i.sh") == b"echo 1"
     assert [re.sub(r"BASH_ENV=\S+ ", "", line) for line in machine.lines] == [
         "chmod a+x /tmp/i.sh", "/bin/bash /tmp/i.sh", "rm -f /tmp/i.sh",
     ]  # fmt: skip
     broken = context(tmp_path, Machine({"bash": CommandResult(127, "", "bash: not found")}))
     with pytest.raises(EnvironmentFailed, match="ended with 127"):
-        await do(broken, kind, **parameters)
+        await do(broken, "script_and_execute", src=source, dest="/tmp/i.sh")
 
 
 async def test_launch_starts_the_program_that_is_there(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,13 @@ import pytest
 
 from hisa.errors import EnvironmentFailed
 from hisa.protocols import Task
-from hisa.tasks.context import host_file
+from hisa.tasks.benchmark import OSWORLD
 from hisa.tasks.coverage import coverage, load_folder
-from hisa.tasks.files import load_task
+from hisa.tasks.judge import chosen
 from hisa.tasks.problems import problems
 from hisa.tasks.scorer import TaskScorer
+from hisa.tasks.task_context import host_file
+from hisa.tasks.taskfile import load_task
 from tests.tasks.machine import Machine, at_once
 
 DATA = Path(__file__).parent.parent / "data" / "spider2v"
@@ -28,8 +31,11 @@ def parts(path: Path) -> tuple[Task, Any, Path, Path]:
     return task, check, given, host_file(task.folder, check["expected"]["path"])
 
 
-async def scored(path: Path, workbook: bytes | None) -> tuple[float | None, str]:
+async def scored(
+    path: Path, workbook: bytes | None, benchmark: str = ""
+) -> tuple[float | None, str]:
     task, check, _, _ = parts(path)
+    task = replace(task, benchmark=benchmark or task.benchmark)
     machine = Machine(windows=["Form"])
     if workbook is not None:
         await machine.write_file(check["result"]["path"], workbook)
@@ -49,6 +55,17 @@ async def test_the_expected_workbook_scores_1_and_the_input_0(path: Path) -> Non
     assert score == 0.0
     assert "does not hold" in why or "there is no sheet" in why
     assert await scored(path, None) == (0.0, f"compare_table: nothing there: {result_of(path)}")
+
+
+@pytest.mark.parametrize("path", FILES[:3], ids=NAMES[:3])
+async def test_osworlds_own_metric_says_the_same_of_published_workbooks(path: Path) -> None:
+    if not chosen("compare_table", OSWORLD).theirs:
+        pytest.skip("OSWorld's package is not installed with all that compare_table needs")
+    _, _, given, expected = parts(path)
+    assert (await scored(path, expected.read_bytes(), OSWORLD))[0] == 1.0
+    score, why = await scored(path, given.read_bytes(), OSWORLD)
+    assert score == 0.0
+    assert why.endswith("by OSWorld's own compare_table")
 
 
 def result_of(path: Path) -> str:

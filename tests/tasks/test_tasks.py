@@ -10,8 +10,8 @@ import pytest
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.protocols import CommandResult
 from hisa.tasks.domains import guess_domain
-from hisa.tasks.files import load_task, task_from_text
 from hisa.tasks.scorer import TaskScorer
+from hisa.tasks.taskfile import load_task, task_from_text
 from hisa.testing.form import FakeEnvironment
 from tests.tasks.machine import Machine
 

@@ -21,17 +21,17 @@ from hisa.protocols import CommandResult, Task
 from hisa.runs.manifest import TaskRecord
 from hisa.tasks.apart import Exceeded
 from hisa.tasks.cache import FileCache
-from hisa.tasks.files import load_task
 from hisa.tasks.limits import THEIRS
 from hisa.tasks.metrics import BadRules, Unreadable
 from hisa.tasks.metrics.base import Score
 from hisa.tasks.problems import problems
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.start import take
+from hisa.tasks.taskfile import load_task
 from hisa.tasks.theirs import PACKAGE, installed, known, lacking, theirs
 from hisa.tasks.theirs import run as call
 from hisa.tasks.theirs.index import Theirs, as_text, caged
-from hisa.tasks.theirs.run import answers
+from hisa.tasks.theirs.sandboxed import answers
 from tests.tasks.machine import Machine, at_once, offline
 
 

@@ -2,30 +2,12 @@
 
 from __future__ import annotations
 
-from hisa.tasks.getters import (
-    address,
-    browser,
-    commands,
-    files,
-    miniwob,
-    programs,
-    records,
-    screen,
-    slides,
+from hisa.tasks.getters import (  # noqa: F401 - each makes its getters known
+    address_bar,
+    chrome_state,
+    kept_files,
+    machine_state,
 )
-from hisa.tasks.getters.base import GETTERS, Getter, getter
+from hisa.tasks.pieces import GETTERS
 
-__all__ = [
-    "GETTERS",
-    "Getter",
-    "address",
-    "browser",
-    "commands",
-    "files",
-    "getter",
-    "miniwob",
-    "programs",
-    "records",
-    "screen",
-    "slides",
-]
+__all__ = ["GETTERS"]

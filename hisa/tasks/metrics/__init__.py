@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from hisa.tasks.metrics import (  # noqa: F401 - each makes its metrics known
-    browser,
     data,
     databases,
     docs,
+    images,
     notebooks,
-    pictures,
-    slides,
+    presentations,
     table,
-    text,
+    tabs,
+    texts,
 )
 from hisa.tasks.metrics.base import (
     METRICS,

@@ -24,7 +24,7 @@ from typing import Any
 from hisa import plugins
 from hisa.errors import CheckFailed
 from hisa.tasks.limits import MAX_UNPACKED
-from hisa.tasks.registry import Registry
+from hisa.tasks.pieces import Registry
 
 __all__ = [
     "METRICS",

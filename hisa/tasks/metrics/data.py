@@ -30,7 +30,7 @@ from hisa.tasks.metrics.base import (
     shown,
     verdict,
 )
-from hisa.tasks.metrics.values import matches
+from hisa.tasks.metrics.value_rules import matches
 
 __all__: list[str] = []
 

@@ -22,7 +22,7 @@ from hisa.tasks.metrics.base import (
     reading,
     rules_of,
 )
-from hisa.tasks.metrics.values import known_method, matches
+from hisa.tasks.metrics.value_rules import known_method, matches
 from hisa.tasks.metrics.workbook import Book, rounded
 
 __all__ = ["RULES"]

@@ -29,8 +29,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from hisa.storage import replace_file
-
 __all__ = ["BROWSERS", "Stage", "main"]
 
 BROWSERS = ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser")
@@ -114,7 +112,10 @@ class Stage(ThreadingHTTPServer):
             return True
 
     def _write(self) -> None:
-        replace_file(self._path, json.dumps(self._known).encode())
+        # By hand: in the machine there is no package of ours.
+        temporary = self._path.with_name(f"{self._path.name}.{os.getpid()}")
+        temporary.write_text(json.dumps(self._known), encoding="utf-8")
+        os.replace(temporary, self._path)
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hisa.protocols import Task
-from hisa.tasks.miniwob.pages import page_path
+from hisa.tasks.miniwob.package import page_path
 
 __all__ = ["miniwob_task"]
 

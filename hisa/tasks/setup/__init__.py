@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from hisa.tasks.setup import browser, files, miniwob, programs, windows
-from hisa.tasks.setup.base import SETUP, Parameters, Step, step
+from hisa.tasks.pieces import SETUP
+from hisa.tasks.setup import (  # noqa: F401 - each makes its steps known
+    chrome_steps,
+    put_files,
+    show_page,
+    start_programs,
+    windows,
+)
 
-__all__ = [
-    "SETUP",
-    "Parameters",
-    "Step",
-    "browser",
-    "files",
-    "miniwob",
-    "programs",
-    "step",
-    "windows",
-]
+__all__ = ["SETUP"]

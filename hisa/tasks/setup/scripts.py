@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from hisa.errors import EnvironmentFailed
 from hisa.patience import patience
 from hisa.protocols import COMMAND_LIMIT
-from hisa.tasks.apps import fix_for, missing_program
-from hisa.tasks.context import Context
+from hisa.tasks.known_apps import fix_for, missing_program
+from hisa.tasks.task_context import Context
 
 __all__ = ["run_traced"]
 

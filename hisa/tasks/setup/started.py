@@ -10,8 +10,8 @@ import shlex
 from hisa.errors import EnvironmentFailed
 from hisa.patience import patience
 from hisa.protocols import CommandResult, Environment
-from hisa.tasks.apps import APPS, fix_for, missing_program
-from hisa.tasks.context import Context, Started
+from hisa.tasks.known_apps import APPS, fix_for, missing_program
+from hisa.tasks.task_context import Context, Started
 
 __all__ = ["expect_running", "forget", "start"]
 

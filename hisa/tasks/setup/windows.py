@@ -16,8 +16,8 @@ from pydantic import Field
 from hisa.errors import EnvironmentFailed
 from hisa.observation import Window
 from hisa.patience import Deadline
-from hisa.tasks.context import Context
-from hisa.tasks.setup.base import Parameters, step
+from hisa.tasks.pieces import SETUP, Parameters
+from hisa.tasks.task_context import Context
 
 __all__ = ["Named", "await_window", "plain_title"]
 
@@ -92,7 +92,7 @@ async def _manage(context: Context, window: Window, with_wmctrl: str, with_xdoto
         )
 
 
-@step("activate_window", Named)
+@SETUP("activate_window", Named)
 async def activate_window(context: Context, wanted: Named) -> None:
     """Bring a window to the front."""
     window = await _chosen(context, wanted)
@@ -100,7 +100,7 @@ async def activate_window(context: Context, wanted: Named) -> None:
         await _manage(context, window, "-a", "windowactivate --sync")
 
 
-@step("close_window", Named)
+@SETUP("close_window", Named)
 async def close_window(context: Context, wanted: Named) -> None:
     """Ask a window to close."""
     window = await _chosen(context, wanted)

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from hisa.tasks.theirs.index import PACKAGE, absent, installed, known, lacking, theirs
-from hisa.tasks.theirs.run import run
+from hisa.tasks.theirs.sandboxed import run
 
 __all__ = ["PACKAGE", "absent", "installed", "known", "lacking", "run", "theirs"]

@@ -15,9 +15,9 @@ from hisa.errors import EnvironmentFailed
 from hisa.protocols import FileRefused
 from hisa.tasks.addresses import same_address
 from hisa.tasks.chrome import ask, tabs
-from hisa.tasks.context import Context
-from hisa.tasks.setup.base import Parameters, step
+from hisa.tasks.pieces import SETUP, Parameters
 from hisa.tasks.setup.started import start
+from hisa.tasks.task_context import Context
 
 __all__ = ["Browser", "CloseTabs", "History", "OpenTabs"]
 
@@ -35,7 +35,7 @@ class Browser(Parameters):
     urls: tuple[Url, ...] = ()
 
 
-@step("google_chrome_browser", Browser)
+@SETUP("google_chrome_browser", Browser)
 async def google_chrome_browser(context: Context, wanted: Browser) -> None:
     """Start Chrome with its debugging port, and open pages in it."""
     inside, outside = wanted.debugging_port, wanted.listening_port
@@ -55,7 +55,7 @@ class OpenTabs(Parameters):
     urls_to_open: tuple[Url, ...]
 
 
-@step("chrome_open_tabs", OpenTabs)
+@SETUP("chrome_open_tabs", OpenTabs)
 async def chrome_open_tabs(context: Context, wanted: OpenTabs) -> None:
     """Open each page in a tab of its own; the empty first tab goes away."""
     blank = [tab for tab in await tabs(context) if str(tab.get("url")).startswith(_BLANK)]
@@ -71,7 +71,7 @@ class CloseTabs(Parameters):
     urls_to_close: tuple[Url, ...]
 
 
-@step("chrome_close_tabs", CloseTabs)
+@SETUP("chrome_close_tabs", CloseTabs)
 async def chrome_close_tabs(context: Context, wanted: CloseTabs) -> None:
     """Close every tab that shows one of the pages."""
     for tab in await tabs(context):
@@ -91,7 +91,7 @@ class History(Parameters):
     history: tuple[_Visit, ...]
 
 
-@step("update_browse_history", History)
+@SETUP("update_browse_history", History)
 async def update_browse_history(context: Context, wanted: History) -> None:
     """Add visits to the history file; Chrome must have run once, and not run now."""
     for folder in ("google-chrome", "chromium"):

@@ -14,8 +14,8 @@ from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
 from hisa.geometry import Size
 from hisa.observation import Window
 from hisa.protocols import CommandResult, Environment, Task
-from hisa.tasks.apps import fix_for
 from hisa.tasks.cache import FileCache
+from hisa.tasks.known_apps import fix_for
 from hisa.tasks.limits import MAX_HOST_FILE
 
 __all__ = ["Context", "Phase", "Started", "file_name", "host_file", "quoted"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 import signal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hisa.errors import EnvironmentFailed
+from hisa.patience import Deadline
 from hisa.protocols import Environment, FileRefused
 
 __all__ = ["LOG", "PROGRAM", "STATE", "Known", "command", "known", "last_words", "outcome"]
@@ -17,6 +19,8 @@ STATE = "/tmp/hisa-miniwob.json"
 LOG = "/tmp/hisa-miniwob.log"
 _SCALE, _FLIGHT_SCALE = 2, 1
 """Screen pixels for one of the page: small pages are 160 x 210, those of airlines like a phone."""
+_GRACE_SECONDS, _POLL_SECONDS = 1.0, 0.1
+"""For a page that has not ended: an idle browser handles a click in some hundredths of a second."""
 _CLOSED = (0, -signal.SIGTERM, 128 + signal.SIGTERM, -signal.SIGINT, 128 + signal.SIGINT)
 """How a browser ends that somebody closed; any other end is a crash."""
 
@@ -78,10 +82,21 @@ async def outcome(environment: Environment) -> tuple[float, str]:
     """The reward of the page without its time penalty, and why.
 
     What the agent gave up, by leaving the page, by closing the browser or by not finishing, is 0.
+    A busy browser is given time to handle the agent's last click before it counts as not finished.
 
     Raises:
         EnvironmentFailed: the page, its browser or the stage broke before there was a reward.
     """
+    wait = Deadline(_GRACE_SECONDS)
+    while (told := await _told(environment)) is None:
+        if wait.passed:
+            return 0.0, "the page gave no reward: the episode is not over"
+        await asyncio.sleep(_POLL_SECONDS)
+    return told
+
+
+async def _told(environment: Environment) -> tuple[float, str] | None:
+    """The reward as far as it is certain; None while the page may still give one."""
     found = await known(environment)
     if found is None:
         raise EnvironmentFailed(f"{STATE} is gone: nothing is known of the episode")
@@ -98,4 +113,4 @@ async def outcome(environment: Environment) -> tuple[float, str]:
         raise EnvironmentFailed(f"the stage ended: {await last_words(environment)}")
     if found.lost:
         raise EnvironmentFailed(f"the page crashed: {await last_words(environment)}")
-    return 0.0, "the page gave no reward: the episode is not over"
+    return None

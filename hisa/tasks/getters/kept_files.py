@@ -1,4 +1,4 @@
-"""Getters that give files: of the machine, of the task, of the internet."""
+"""Getters that give files: of the machine, of the task, of the internet, of a slide."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from hisa.protocols import FileRefused
-from hisa.tasks.context import Context
-from hisa.tasks.getters.base import getter, read_apart
+from hisa.tasks.apart import read_apart
 from hisa.tasks.limits import MAX_RESULT
 from hisa.tasks.metrics.base import Unreadable
-from hisa.tasks.readers import last_row
-from hisa.tasks.setup.base import Parameters
+from hisa.tasks.pieces import GETTERS, Parameters
+from hisa.tasks.readers import last_row, slide_media
+from hisa.tasks.setup.put_files import GuestPath
+from hisa.tasks.task_context import Context
 
-__all__ = ["CloudFile", "LocalFile", "Rule", "VmFile"]
+__all__ = ["CloudFile", "InSlide", "LocalFile", "Rule", "VmFile", "vm_file"]
 
 
 def _listed(value: object) -> object:
@@ -95,7 +96,7 @@ def _kept_in(folder: Path, names: Sequence[str], contents: Sequence[bytes | None
     return folder
 
 
-@getter("vm_file", VmFile)
+@GETTERS("vm_file", VmFile)
 async def vm_file(context: Context, wanted: VmFile) -> Path | list[Path | None] | None:
     """Files of the machine; None for one that is not there."""
 
@@ -114,7 +115,7 @@ class CloudFile(_Files):
     """Files of the internet."""
 
 
-@getter("cloud_file", CloudFile)
+@GETTERS("cloud_file", CloudFile)
 async def cloud_file(context: Context, wanted: CloudFile) -> Path | list[Path | None] | None:
     """Files of the internet, from the cache where they are in it."""
     return await _kept(context, wanted, context.cache.get)
@@ -124,7 +125,7 @@ class LocalFile(_Files):
     """Files that came with the task."""
 
 
-@getter("local_file", LocalFile)
+@GETTERS("local_file", LocalFile)
 async def local_file(context: Context, wanted: LocalFile) -> Path | list[Path | None] | None:
     """Files that came with the task."""
 
@@ -138,7 +139,7 @@ class _Cached(Parameters):
     path: str
 
 
-@getter("cache_file", _Cached)
+@GETTERS("cache_file", _Cached)
 async def cache_file(context: Context, wanted: _Cached) -> Path | None:
     """A file that an earlier getter or step of this scoring kept."""
     place = context.place(wanted.path)
@@ -151,7 +152,7 @@ class _Content(Parameters):
     file_content: Literal["last_row"]
 
 
-@getter("content_from_vm_file", _Content)
+@GETTERS("content_from_vm_file", _Content)
 async def content_from_vm_file(context: Context, wanted: _Content) -> list[str] | None:
     """The last row of a workbook's first sheet, as texts."""
     path = await vm_file(context, VmFile(path=(wanted.path,)))
@@ -164,7 +165,7 @@ class Rule(Parameters):
     rules: Any
 
 
-@getter("rule", Rule)
+@GETTERS("rule", Rule)
 async def rule(context: Context, wanted: Rule) -> Any:
     """The rules as they stand."""
     return wanted.rules
@@ -174,7 +175,42 @@ class _List(Parameters):
     list_: Annotated[tuple[Any, ...], Field(alias="list")]
 
 
-@getter("list", _List)
+@GETTERS("list", _List)
 async def list_value(context: Context, wanted: _List) -> list[Any]:
     """The list as it stands."""
     return list(wanted.list_)
+
+
+class InSlide(Parameters):
+    """A slide of a presentation, counted from 0."""
+
+    ppt_file_path: GuestPath
+    slide_index: Annotated[int, Field(ge=0)]
+    dest: str
+
+
+@GETTERS("background_image_in_slide", InSlide)
+async def background_image(context: Context, wanted: InSlide) -> Path | None:
+    """The picture behind a slide; None where there is none."""
+    return await _media(context, wanted, "image")
+
+
+@GETTERS("audio_in_slide", InSlide)
+async def audio(context: Context, wanted: InSlide) -> Path | None:
+    """The first sound of a slide; None where there is none."""
+    return await _media(context, wanted, "audio")
+
+
+async def _media(context: Context, wanted: InSlide, kind: str) -> Path | None:
+    deck = await vm_file(context, VmFile(path=(wanted.ppt_file_path,)))
+    if not isinstance(deck, Path):
+        return None
+    place = context.place(wanted.dest)
+    taken = await read_apart(slide_media, deck, wanted.slide_index + 1, kind)
+    if taken is None:
+        return None
+    if isinstance(taken, bytes):
+        await asyncio.to_thread(place.write_bytes, taken)
+        return place
+    found = await vm_file(context, VmFile(path=(taken,), dest=(wanted.dest,)))
+    return found if isinstance(found, Path) else None

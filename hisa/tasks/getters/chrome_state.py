@@ -1,25 +1,23 @@
-"""Getters for the machine's Chrome: its tabs, and what its files say of its settings."""
+"""Getters for the machine's Chrome: its tabs, its settings, its cookies and history."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from hisa.tasks.apart import read_apart
 from hisa.tasks.chrome import ChromeSilent, profile_file, tabs
-from hisa.tasks.context import Context
-from hisa.tasks.getters.base import GETTERS, Getter, getter
-from hisa.tasks.setup.base import Parameters
+from hisa.tasks.pieces import GETTERS, Declared, Parameters
+from hisa.tasks.readers import rows_of
+from hisa.tasks.task_context import Context
 
-__all__ = ["PREFERENCES"]
-
-
-class _Any(Parameters):
-    pass
+__all__ = ["PREFERENCES", "Kept"]
 
 
-@getter("open_tabs_info", _Any)
-async def open_tabs_info(context: Context, wanted: _Any) -> list[dict[str, str]] | None:
+@GETTERS("open_tabs_info", Parameters)
+async def open_tabs_info(context: Context, wanted: Parameters) -> list[dict[str, str]] | None:
     """Title and address of every open tab; None where the agent closed the browser."""
     try:
         found = await tabs(context, seconds=5.0)
@@ -28,8 +26,8 @@ async def open_tabs_info(context: Context, wanted: _Any) -> list[dict[str, str]]
     return [{"title": str(tab.get("title")), "url": str(tab.get("url"))} for tab in found]
 
 
-@getter("active_tab_info", _Any)
-async def active_tab_info(context: Context, wanted: _Any) -> dict[str, str] | None:
+@GETTERS("active_tab_info", Parameters)
+async def active_tab_info(context: Context, wanted: Parameters) -> dict[str, str] | None:
     """Title and address of the tab last in front."""
     found = await open_tabs_info(context, wanted)
     return found[0] if found else None
@@ -83,7 +81,6 @@ _FONTS = {"default_fixed_font_size": 13, "default_font_size": 16, "minimum_font_
 PREFERENCES: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "bookmarks": ("Default/Bookmarks", _or(_inside("roots"), {})),
     "chrome_font_size": ("Default/Preferences", _or(_inside("webkit", "webprefs"), _FONTS)),
-    "chrome_language": ("Local State", _or(_inside("intl", "app_locale"), "en-US")),
     "data_delete_automacally": (
         "Default/Preferences",
         _yes(_is_set(_inside("profile", "default_content_setting_values"))),
@@ -112,10 +109,10 @@ PREFERENCES: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
 """Getter name to the file of Chrome's user folder and what is read from it."""
 
 
-def _reader(name: str) -> Getter:
+def _reader(name: str) -> Declared:
     file, look = PREFERENCES[name]
 
-    async def read(context: Context, wanted: _Any) -> Any:
+    async def read(context: Context, wanted: Parameters) -> Any:
         data = await profile_file(context, file)
         if data is None:
             return None
@@ -124,8 +121,37 @@ def _reader(name: str) -> Getter:
         except (ValueError, RecursionError):
             return None
 
-    return Getter(_Any, read)
+    return Declared(Parameters, read)
 
 
 for _name in PREFERENCES:
     GETTERS.add(_name, _reader(_name))
+
+
+class Kept(Parameters):
+    """The name under which the table's file is kept while scoring."""
+
+    dest: str
+
+
+async def _rows(context: Context, file: str, wanted: Kept, query: str) -> list[Any] | None:
+    data = await profile_file(context, file)
+    if data is None:
+        return None
+    place = context.place(wanted.dest)
+    await asyncio.to_thread(place.write_bytes, data)
+    rows: list[Any] | None = await read_apart(rows_of, place, query)
+    return rows if rows is None else [tuple(row) for row in rows]
+
+
+@GETTERS("cookie_data", Kept)
+async def cookies(context: Context, wanted: Kept) -> list[Any] | None:
+    """Every cookie with all its columns; None where there is no readable file."""
+    return await _rows(context, "Default/Cookies", wanted, "SELECT * FROM cookies")
+
+
+@GETTERS("history", Kept)
+async def history(context: Context, wanted: Kept) -> list[Any] | None:
+    """Address, title and time of the last visit; None where there is no readable file."""
+    query = "SELECT url, title, last_visit_time FROM urls"
+    return await _rows(context, "Default/History", wanted, query)

@@ -10,11 +10,10 @@ from pydantic import Field
 
 from hisa.observation import Window
 from hisa.tasks.chrome import ChromeSilent, tabs
-from hisa.tasks.context import Context
-from hisa.tasks.getters.base import getter
-from hisa.tasks.getters.commands import vm_script_output
-from hisa.tasks.setup.base import Parameters
-from hisa.tasks.setup.files import Copy
+from hisa.tasks.getters.machine_state import vm_script_output
+from hisa.tasks.pieces import GETTERS, Parameters
+from hisa.tasks.setup.put_files import Copy
+from hisa.tasks.task_context import Context
 
 __all__ = ["Address", "AddressCheck", "AddressPart", "AddressQuery"]
 
@@ -28,7 +27,7 @@ class Address(Parameters):
     goto_prefix: Annotated[str, Field(max_length=100)] = "https://"
 
 
-@getter("active_url_from_accessTree", Address)
+@GETTERS("active_url_from_accessTree", Address)
 async def active_url(context: Context, wanted: Address) -> str | None:
     """The address of the tab in front; None where no browser shows one.
 
@@ -67,7 +66,7 @@ class AddressQuery(Address):
     split_list: bool = False
 
 
-@getter("active_tab_url_parse", AddressQuery)
+@GETTERS("active_tab_url_parse", AddressQuery)
 async def active_query(context: Context, wanted: AddressQuery) -> dict[str, Any] | None:
     """Values of the query, empty where the address has none of that name."""
     address = await active_url(context, wanted)
@@ -89,7 +88,7 @@ class AddressPart(Address):
     key: str = ""
 
 
-@getter("url_dashPart", AddressPart)
+@GETTERS("url_dashPart", AddressPart)
 async def address_part(context: Context, wanted: AddressPart) -> str | dict[str, str] | None:
     """The part, alone or under a name; None where the address has no such part."""
     address = await active_url(context, wanted)
@@ -105,7 +104,7 @@ class AddressCheck(Address, Copy):
     """A script that prints the parts which the address must have, with commas between them."""
 
 
-@getter("validate_correct_url", AddressCheck)
+@GETTERS("validate_correct_url", AddressCheck)
 async def checked_address(context: Context, wanted: AddressCheck) -> str | None:
     """Whether each part is in the address: "PART check succeed；" or "PART check failed；".
 

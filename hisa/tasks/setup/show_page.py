@@ -9,11 +9,11 @@ from pydantic import Field
 
 from hisa.errors import EnvironmentFailed
 from hisa.patience import Deadline
-from hisa.tasks.context import Context
-from hisa.tasks.miniwob.episode import PROGRAM, STATE, command, known, last_words
-from hisa.tasks.miniwob.pages import application, page_path
-from hisa.tasks.setup.base import Parameters, step
+from hisa.tasks.miniwob.outcome import PROGRAM, STATE, command, known, last_words
+from hisa.tasks.miniwob.package import application, page_path
+from hisa.tasks.pieces import SETUP, Parameters
 from hisa.tasks.setup.started import start
+from hisa.tasks.task_context import Context
 
 __all__ = ["Episode"]
 
@@ -28,7 +28,7 @@ class Episode(Parameters):
     seed: Annotated[int, Field(ge=0, lt=2**53)] = 0
 
 
-@step("miniwob_page", Episode)
+@SETUP("miniwob_page", Episode)
 async def miniwob_page(context: Context, wanted: Episode) -> None:
     """Show a page, begin its episode, and take the task's instruction from it."""
     page = page_path(wanted.task)

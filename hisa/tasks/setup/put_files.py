@@ -12,9 +12,9 @@ from pydantic import Field
 from hisa.errors import EnvironmentFailed
 from hisa.patience import patience
 from hisa.protocols import CommandResult
-from hisa.tasks.context import Context, quoted
-from hisa.tasks.setup.base import Parameters, step
+from hisa.tasks.pieces import SETUP, Parameters
 from hisa.tasks.setup.scripts import run_traced
+from hisa.tasks.task_context import Context, quoted
 
 __all__ = ["Copy", "Download", "GuestPath", "Script", "place", "put", "put_and_run"]
 
@@ -34,7 +34,7 @@ class Download(Parameters):
     files: tuple[_Address, ...]
 
 
-@step("download", Download)
+@SETUP("download", Download)
 async def download(context: Context, wanted: Download) -> None:
     """Put files from the internet (or the cache) on the machine."""
     for file in wanted.files:
@@ -48,7 +48,7 @@ class Copy(Parameters):
     dest: GuestPath
 
 
-@step("copyfile_from_host_to_guest", Copy)
+@SETUP("copyfile_from_host_to_guest", Copy)
 async def copy_to_guest(context: Context, wanted: Copy) -> None:
     """Put a file that came with the task on the machine."""
     await put(context, wanted.src, wanted.dest)
@@ -111,7 +111,7 @@ class Script(Parameters):
     options: tuple[str, ...] = ()
 
 
-@step("script_and_execute", Script)
+@SETUP("script_and_execute", Script)
 async def script_and_execute(context: Context, wanted: Script) -> None:
     """Put a script on the machine, run it with bash, and take it away."""
     data = await _content(context, wanted.src)
@@ -121,29 +121,3 @@ async def script_and_execute(context: Context, wanted: Script) -> None:
     words = [wanted.dest, *wanted.options]
     await run_traced(context, words, name=wanted.src, text=text, path=wanted.dest)
     await context.environment.execute(f"rm -f {quoted(wanted.dest)}")
-
-
-class _Downloaded(Parameters):
-    url: Annotated[str, Field(pattern=r"^https?://", max_length=4096)]
-    path: GuestPath = "/home/user/init.sh"
-    options: tuple[str, ...] = ()
-
-
-@step("download_and_execute", _Downloaded)
-async def download_and_execute(context: Context, wanted: _Downloaded) -> None:
-    """The same with a script from the internet."""
-    script = Script(src=wanted.url, dest=wanted.path, options=wanted.options)
-    await script_and_execute(context, script)
-
-
-class _Uploaded(Parameters):
-    path: Annotated[str, Field(min_length=1, max_length=4096)]
-    dest: GuestPath = "/home/user/init.sh"
-    options: tuple[str, ...] = ()
-
-
-@step("upload_and_execute", _Uploaded)
-async def upload_and_execute(context: Context, wanted: _Uploaded) -> None:
-    """The same under the names of another version."""
-    script = Script(src=wanted.path, dest=wanted.dest, options=wanted.options)
-    await script_and_execute(context, script)

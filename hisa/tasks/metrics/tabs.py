@@ -19,7 +19,7 @@ from hisa.tasks.metrics.base import (
     same,
     verdict,
 )
-from hisa.tasks.metrics.values import search
+from hisa.tasks.metrics.value_rules import search
 
 __all__: list[str] = []
 

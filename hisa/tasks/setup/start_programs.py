@@ -12,12 +12,12 @@ from pydantic import BeforeValidator, Field
 from hisa.errors import EnvironmentFailed
 from hisa.patience import Deadline
 from hisa.protocols import CommandResult
-from hisa.tasks.apps import fix_for, missing_program, opener_of
-from hisa.tasks.context import Context
-from hisa.tasks.setup.base import Parameters, step
-from hisa.tasks.setup.files import GuestPath
+from hisa.tasks.known_apps import fix_for, missing_program, opener_of
+from hisa.tasks.pieces import SETUP, Parameters
+from hisa.tasks.setup.put_files import GuestPath
 from hisa.tasks.setup.started import start
 from hisa.tasks.setup.windows import Named, await_window
+from hisa.tasks.task_context import Context
 
 __all__ = ["Execute", "Launch", "Open", "Sleep"]
 
@@ -33,7 +33,7 @@ class Launch(Parameters):
     shell: bool = False
 
 
-@step("launch", Launch)
+@SETUP("launch", Launch)
 async def launch(context: Context, wanted: Launch) -> None:
     """Start a program."""
     await start(context, await context.line(wanted.command, shell=wanted.shell))
@@ -63,7 +63,7 @@ class Execute(Parameters):
     until: Annotated[_Until | None, BeforeValidator(lambda value: value or None)] = None
 
 
-@step("execute", Execute)
+@SETUP("execute", Execute)
 async def execute(context: Context, wanted: Execute) -> None:
     """Run a command. Its exit status decides nothing, unless ``until`` says so."""
     deadline = Deadline(_UNTIL_SECONDS)
@@ -95,7 +95,7 @@ def _expect_started(context: Context, wanted: Execute, result: CommandResult) ->
         )
 
 
-@step("command", Execute)
+@SETUP("command", Execute)
 async def command(context: Context, wanted: Execute) -> None:
     """The same as execute, under its other name."""
     await execute(context, wanted)
@@ -107,7 +107,7 @@ class Open(Parameters):
     path: GuestPath
 
 
-@step("open", Open)
+@SETUP("open", Open)
 async def open_file(context: Context, wanted: Open) -> None:
     """Open a file and wait until a window shows its name."""
     quoted = '"$HOME"/' + shlex.quote(wanted.path[2:])
@@ -138,7 +138,7 @@ class Sleep(Parameters):
     seconds: Annotated[float, Field(ge=0, le=600)]
 
 
-@step("sleep", Sleep)
+@SETUP("sleep", Sleep)
 async def sleep(context: Context, wanted: Sleep) -> None:
     """Wait."""
     await context.pause(wanted.seconds)

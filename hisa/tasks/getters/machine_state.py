@@ -1,0 +1,277 @@
+"""Getters for what commands say, and what the desktop and its programs show or are set to."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import unquote
+
+from pydantic import Field
+
+from hisa.actions import Hotkey, Press, Write
+from hisa.errors import EnvironmentFailed
+from hisa.protocols import CommandResult, FileRefused
+from hisa.tasks.clean import clean, python
+from hisa.tasks.getters.kept_files import VmFile, vm_file
+from hisa.tasks.miniwob.outcome import outcome
+from hisa.tasks.pieces import GETTERS, Parameters
+from hisa.tasks.setup.put_files import Copy, GuestPath, put_and_run
+from hisa.tasks.task_context import Context, file_name
+
+__all__ = ["Command", "DbtProfiles", "Folder", "GimpFile", "KeptAs", "VsCodeCommand", "WindowSize"]
+
+
+class Command(Parameters):
+    """A command to run on the machine."""
+
+    command: Annotated[str | tuple[str, ...], Field(min_length=1)]
+    shell: bool = False
+
+
+async def _result(context: Context, wanted: Command) -> CommandResult | None:
+    """None where the program is not there: the agent may have been asked to install it."""
+    words = wanted.command if isinstance(wanted.command, str) else list(wanted.command)
+    first = "" if wanted.shell or not words else _first(words)
+    if first and not await context.program(first):
+        return None
+    return await context.run(words, shell=wanted.shell)
+
+
+def _first(words: str | list[str]) -> str:
+    return words.split(maxsplit=1)[0] if isinstance(words, str) else words[0]
+
+
+@GETTERS("vm_command_line", Command)
+async def vm_command_line(context: Context, wanted: Command) -> str | None:
+    """What a command prints; None where there is no such program."""
+    result = await _result(context, wanted)
+    return None if result is None else result.output
+
+
+@GETTERS("vm_command_error", Command)
+async def vm_command_error(context: Context, wanted: Command) -> str | None:
+    """What a command prints as errors; None where there is no such program."""
+    result = await _result(context, wanted)
+    return None if result is None else result.error
+
+
+@GETTERS("vm_script_output", Copy)
+async def vm_script_output(context: Context, wanted: Copy) -> str:
+    """What a script that came with the task prints on the machine."""
+    result = await put_and_run(context, wanted.src, wanted.dest)
+    if result.exit_code in (126, 127) and not result.output.strip():
+        raise EnvironmentFailed(f"{wanted.src}: cannot run: {result.error.strip()[-300:]}")
+    return result.output
+
+
+@GETTERS("vm_screen_size", Parameters)
+async def vm_screen_size(context: Context, wanted: Parameters) -> dict[str, int]:
+    """Width and height of the screen, in pixels."""
+    screen = await context.screen()
+    return {"width": screen.width, "height": screen.height}
+
+
+class WindowSize(Parameters):
+    """A window by the class of its application."""
+
+    app_class_name: Annotated[str, Field(min_length=1, max_length=200)]
+
+
+@GETTERS("vm_window_size", WindowSize)
+async def vm_window_size(context: Context, wanted: WindowSize) -> dict[str, int] | None:
+    """Width and height of a window, in pixels; None where there is no such window."""
+    for window in await context.windows():
+        if wanted.app_class_name.lower() in window.app.lower() and window.box is not None:
+            return {"width": round(window.box.width), "height": round(window.box.height)}
+    return None
+
+
+class Folder(Parameters):
+    """A folder of the machine."""
+
+    path: GuestPath
+
+
+@GETTERS("list_directory", Folder)
+async def list_directory(context: Context, wanted: Folder) -> dict[str, Any] | None:
+    """The folder as a tree of {type, name, children}; None where there is none."""
+    line = await context.line(["find", wanted.path, "-printf", "%y\\t%P\\0"])
+    listed = clean(["/bin/bash", "--norc", "-c", line])
+    result = await context.environment.execute(listed, limit=5_000_000)
+    if not result.output:
+        return None
+    name = wanted.path.rstrip("/").rpartition("/")[2]
+    root: dict[str, Any] = {"type": "directory", "name": name, "children": []}
+    folders = {"": root}
+    for entry in sorted(part for part in result.output.split("\0") if "\t" in part):
+        kind, path = entry.split("\t", 1)
+        if path:
+            _hang(folders, path, "directory" if kind == "d" else "file")
+    return root
+
+
+def _hang(folders: dict[str, dict[str, Any]], path: str, kind: str) -> None:
+    above, _, name = path.rpartition("/")
+    node: dict[str, Any] = {"type": kind, "name": name}
+    if kind == "directory":
+        node["children"] = []
+        folders[path] = node
+    if above in folders:
+        folders[above]["children"].append(node)
+
+
+_MAX_LAUNCHERS = 200
+_VIDEO = """
+for kind in 3gpp mp4 mpeg ogg quicktime webm x-matroska x-msvideo x-flv x-ms-wmv; do
+  xdg-mime query default "video/$kind"
+done
+"""
+_VLC = """
+import base64, sys, urllib.request
+request = urllib.request.Request("http://127.0.0.1:8080/requests/status.xml")
+request.add_header("Authorization", "Basic " + base64.b64encode(b":password").decode())
+with urllib.request.urlopen(request, timeout=10) as answer:
+    sys.stdout.write(answer.read().decode("utf-8", "replace"))
+"""
+"""Runs in the machine; the password is the one that OSWorld's images set."""
+_WALLPAPER = "gsettings get org.gnome.desktop.background picture-uri"
+
+
+async def _one_file(context: Context, path: str, dest: str) -> Path | None:
+    found = await vm_file(context, VmFile(path=(path,), dest=(dest,)))
+    return found if isinstance(found, Path) else None
+
+
+class GimpFile(Parameters):
+    """A file of GIMP's own folder, by its plain name."""
+
+    file_name: str
+    dest: str
+
+
+@GETTERS("gimp_config_file", GimpFile)
+async def gimp_config_file(context: Context, wanted: GimpFile) -> Path | None:
+    """A file of GIMP's settings, of the newest version that has it."""
+    for version in ("3.0", "2.10"):
+        path = f"~/.config/GIMP/{version}/{file_name(wanted.file_name)}"
+        if found := await _one_file(context, path, wanted.dest):
+            return found
+    return None
+
+
+class DbtProfiles(Parameters):
+    """Folders to look into, in order; ``$NAME`` is what that variable of the machine says."""
+
+    dirs: tuple[GuestPath, ...]
+    dest: str
+
+
+@GETTERS("dbt_profiles", DbtProfiles)
+async def dbt_profiles(context: Context, wanted: DbtProfiles) -> Path | None:
+    """The first file profiles.yml that there is."""
+    for folder in wanted.dirs:
+        if folder.startswith("$"):
+            said = await context.environment.execute(["printenv", folder[1:]])
+            folder = said.output.strip()
+        if folder and (found := await _one_file(context, f"{folder}/profiles.yml", wanted.dest)):
+            return found
+    return None
+
+
+class KeptAs(Parameters):
+    """The name under which a file is kept while scoring."""
+
+    dest: str
+
+
+@GETTERS("vlc_config", KeptAs)
+async def vlc_config(context: Context, wanted: KeptAs) -> Path | None:
+    """VLC's settings."""
+    return await _one_file(context, "~/.config/vlc/vlcrc", wanted.dest)
+
+
+@GETTERS("vlc_playing_info", KeptAs)
+async def vlc_playing_info(context: Context, wanted: KeptAs) -> Path | None:
+    """What VLC says that it plays; None where its web interface does not answer."""
+    place = context.place(wanted.dest)
+    answer = await context.environment.execute(python(_VLC), limit=1_000_000)
+    if answer.exit_code != 0:
+        return None
+    place.write_text(answer.output, "utf-8")
+    return place
+
+
+class VsCodeCommand(Parameters):
+    """A command of VS Code's palette that writes the file at ``path``."""
+
+    vscode_extension_command: str
+    path: GuestPath
+    dest: str
+
+
+@GETTERS("vscode_config", VsCodeCommand)
+async def vscode_config(context: Context, wanted: VsCodeCommand) -> Path | None:
+    """The file that a command of the palette writes; VS Code must be in front."""
+    keys = (Hotkey(("ctrl", "shift", "p")), Write(wanted.vscode_extension_command), Press("enter"))
+    for key in keys:
+        await context.environment.act((key,))
+        await context.pause(1.0)
+    return await _one_file(context, wanted.path, wanted.dest)
+
+
+@GETTERS("shortcuts_on_desktop", Parameters)
+async def shortcuts(context: Context, wanted: Parameters) -> dict[str, str]:
+    """Launchers on the desktop: file name to content."""
+    listed = await context.environment.execute(
+        clean(["/bin/bash", "--norc", "-c", "ls -1 ~/Desktop"])
+    )
+    names = [name for name in listed.output.splitlines() if name.endswith(".desktop")]
+    found = {}
+    for name in names[:_MAX_LAUNCHERS]:
+        try:
+            data = await context.environment.read_file(f"~/Desktop/{name}")
+        except (FileNotFoundError, FileRefused):
+            continue
+        found[name] = data.decode("utf-8", errors="replace")
+    return found
+
+
+@GETTERS("default_video_player", Parameters)
+async def default_video_player(context: Context, wanted: Parameters) -> str:
+    """The launcher that opens most kinds of video; "unknown" where none does."""
+    named = (
+        await context.environment.execute(clean(["/bin/bash", "--norc", "-c", _VIDEO]))
+    ).output.split()
+    return Counter(named).most_common(1)[0][0] if named else "unknown"
+
+
+@GETTERS("vm_wallpaper", KeptAs)
+async def wallpaper(context: Context, wanted: KeptAs) -> Path | None:
+    """The picture behind the windows; None where there is none."""
+    answer = (await context.environment.execute(clean(_WALLPAPER.split()))).output
+    named = re.fullmatch(r"'file://(/.+)'", answer.strip())
+    return await _one_file(context, unquote(named[1]), wanted.dest) if named else None
+
+
+@GETTERS("vm_terminal_output", Parameters)
+async def terminal_output(context: Context, wanted: Parameters) -> str | None:
+    """What the last terminal window shows; None where there is none."""
+    seen = await context.environment.observe(elements=True)
+    shown = [element.text for element in seen.elements or () if element.role == "terminal"]
+    if not shown and not seen.complete:
+        raise EnvironmentFailed(
+            "the elements on the screen could not be read in time, so that it is not known what "
+            "the terminal shows",
+            fix="hisa doctor",
+        )
+    return shown[-1].rstrip() if shown else None
+
+
+@GETTERS("miniwob_reward", Parameters)
+async def miniwob_reward(context: Context, wanted: Parameters) -> dict[str, Any]:
+    """The page's reward and why, once the screen has come to rest."""
+    await context.environment.observe(settle=1.0)
+    reward, reason = await outcome(context.environment)
+    return {"reward": reward, "reason": reason}

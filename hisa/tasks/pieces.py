@@ -1,0 +1,102 @@
+"""The pieces that task files name: setup steps, getters and metrics, looked up by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from hisa.errors import UsageError
+from hisa.tasks.benchmark import explain
+
+if TYPE_CHECKING:
+    from hisa.tasks.task_context import Context
+
+__all__ = ["GETTERS", "SETUP", "Declared", "Parameters", "Pieces", "Registry"]
+
+T = TypeVar("T")
+P = TypeVar("P", bound=BaseModel)
+
+
+class Registry(Generic[T]):
+    """What is known under which name.
+
+    Args:
+        kind: what the names are names of, for messages: "setup step".
+    """
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._known: dict[str, T] = {}
+
+    def add(self, name: str, entry: T) -> None:
+        """Make ``entry`` known; a name is given once."""
+        if name in self._known:
+            raise ValueError(f"{self.kind} {name!r} is defined twice")
+        self._known[name] = entry
+
+    def get(self, name: str) -> T | None:
+        """The entry, or None."""
+        return self._known.get(name)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names, sorted."""
+        return tuple(sorted(self._known))
+
+
+class Parameters(BaseModel):
+    """Parameters of a step or getter; keys that a benchmark adds later are let through."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A setup step or getter: its parameters, and the function that does it.
+
+    A getter gives a value, a path of this machine, or None where the agent left nothing there.
+    """
+
+    model: type[BaseModel]
+    run: Callable[[Context, Any], Awaitable[Any]]
+
+
+class Pieces(Registry[Declared]):
+    """Setup steps or getters; called with a name and parameters, it is the decorator of one."""
+
+    def __call__(
+        self, name: str, model: type[P]
+    ) -> Callable[[Callable[[Context, P], Awaitable[T]]], Callable[[Context, P], Awaitable[T]]]:
+        """A decorator that makes a function known under a name."""
+
+        def keep(
+            function: Callable[[Context, P], Awaitable[T]],
+        ) -> Callable[[Context, P], Awaitable[T]]:
+            self.add(name, Declared(model, function))
+            return function
+
+        return keep
+
+    async def run(self, context: Context, name: str, given: Mapping[str, Any]) -> Any:
+        """What the piece of a name gives for what stands in a task file.
+
+        Raises:
+            UsageError: unknown name or wrong parameters.
+        """
+        known = self.get(name)
+        if known is None:
+            raise UsageError(f"task {context.task.id!r}: no {self.kind} {name!r} here")
+        try:
+            wanted = known.model.model_validate(given)
+        except ValidationError as error:
+            raise UsageError(f"task {context.task.id!r}: {name}: {explain(error)}") from error
+        return await known.run(context, wanted)
+
+
+SETUP = Pieces("setup step")
+"""Every step type by its name in task files."""
+GETTERS = Pieces("getter")
+"""Every getter by its name in task files."""
