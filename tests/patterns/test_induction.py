@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +15,8 @@ from hisa.models.tokens import estimate_tokens
 from hisa.patterns.excerpt import excerpt
 from hisa.patterns.induction import induce
 from hisa.patterns.text import LESSON_CHARS
-from hisa.protocols import Task
+from hisa.prompts import render
+from hisa.protocols import Message, Pattern, Task, TextPart
 from hisa.testing.scripted import ScriptedModel
 
 TASK = Task("t", "Sort the list", domain="calc")
@@ -48,15 +50,17 @@ async def test_the_request_holds_task_and_steps_and_nothing_of_a_score() -> None
     model = ScriptedModel([reply()])
     assert await induce(model, TASK, run_id="r1", lines=LINES) == ()
     (request,) = model.requests
-    assert request.text.startswith("# Pattern induction\n")
-    assert request.text.endswith(
-        "\n<task>\nSort the list\n</task>\n<steps>\n"
+    system = render("pattern_induction", most=3, chars=500)
+    assert request.messages[0] == Message("system", (TextPart(system),))
+    (shown,) = request.messages[1].parts
+    assert shown == TextPart(
+        "<task>\nSort the list\n</task>\n<steps>\n"
         "Step 1: gui_action | Input: a | Result: Succeeded. It is sorted.\n"
         "Step 2: gui_action | Input: b | Result: No visible change.\n"
         "Step 3: gui_action | Input: c | Result: Unexpected. A question appeared.\n"
         "Step 4: gui_action | Input: d | Result: Failed. Grey.\n</steps>"
     )
-    assert request.role == "state"
+    assert (request.role, request.max_tokens) == ("state", 2048)
     assert [message.role for message in request.messages] == ["system", "user"]
     assert request.schema is not None
     assert list(request.schema["properties"]) == ["patterns"]
@@ -79,31 +83,98 @@ async def test_a_fenced_answer_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "bad",
+    ("bad", "said"),
     [
-        "",
-        "Here are my lessons: use the menu.",
-        reply(GOOD)[:-3],
-        "[]",
-        reply(GOOD, GOOD, GOOD, GOOD),
-        reply({**GOOD, "type": "maybe"}),
-        reply({**GOOD, "lesson": ""}),
-        reply({**GOOD, "score": "1"}),
-        reply({"type": "success", "lesson": "x"}),
-        reply({**GOOD, "steps": []}),
-        reply({**GOOD, "steps": [9]}),
-        reply({**GOOD, "scope": "world"}),
-        '{"patterns": [{"type": "success", "lesson": 7}]}',
-        "[" * 100_000,
-        '{"patterns": "' + "x" * 1_000_000 + '"}',
+        ("", "the answer: Invalid JSON: EOF while parsing a value at line 1 column 0"),
+        ("Use the menu.", "the answer: Invalid JSON: expected value at line 1 column 1"),
+        ("[]", "the answer: Input should be an object"),
+        (
+            reply(GOOD, GOOD, GOOD, GOOD),
+            "patterns: List should have at most 3 items after validation, not 4",
+        ),
+        (
+            reply({**GOOD, "type": "maybe"}),
+            "patterns.0.type: Input should be 'success' or 'failure'",
+        ),
+        (
+            reply({**GOOD, "lesson": ""}),
+            "patterns.0.lesson: String should have at least 1 character",
+        ),
+        (reply({**GOOD, "score": "1"}), "patterns.0.score: Extra inputs are not permitted"),
+        (reply(GOOD)[:-1] + ', "x": 1}', "x: Extra inputs are not permitted"),
+        (reply({"type": "success", "lesson": "x"}), "patterns.0.steps: Field required"),
+        (
+            reply({**GOOD, "steps": []}),
+            "patterns.0.steps: List should have at least 1 item after validation, not 0",
+        ),
+        (
+            reply({**GOOD, "steps": [1] * 51}),
+            "patterns.0.steps: List should have at most 50 items after validation, not 51",
+        ),
+        (reply(GOOD, {**GOOD, "steps": [1, 9, 8]}), "patterns.1.steps: no step 9, 8 is shown"),
+        (
+            reply({**GOOD, "scope": "world"}),
+            "patterns.0.scope: Input should be 'application', 'family' or 'page'",
+        ),
+        (
+            reply({**GOOD, "lesson": 7}),
+            "patterns.0.lesson: Input should be a valid string",
+        ),
+        (
+            reply(GOOD, {**GOOD, "steps": [1, 3, 2]}),
+            "patterns.1: a lesson of success rests on step 3, which is not one that "
+            '"Succeeded."; leave the lesson out or make it one of failure',
+        ),
+        (
+            reply({**BAD, "steps": [1]}),
+            "patterns.0: a lesson of failure names no step that went wrong",
+        ),
+        ("[" * 100_000, "100000 characters; at most 20000"),
+        ("x" * 20_001, "20001 characters; at most 20000"),
+        ("x" * 20_000, "the answer: Invalid JSON: expected value at line 1 column 1"),
     ],
 )
-async def test_what_is_not_usable_is_corrected_once(bad: str) -> None:
+async def test_what_is_not_usable_is_corrected_once(bad: str, said: str) -> None:
     model = ScriptedModel([bad, reply(GOOD)])
     (one,) = await induce(model, TASK, run_id="r", lines=LINES)
     assert one.lesson == "Use the menu."
-    assert "could not be used" in model.requests[1].text
-    assert len(model.requests[1].text) < 10_000
+    asked, again = model.requests
+    demand = (
+        f"That answer could not be used: {said}. Answer again with the one JSON object that the "
+        "instructions describe and nothing around it."
+    )
+    assert again == replace(
+        asked,
+        messages=(
+            *asked.messages,
+            Message("assistant", (TextPart(bad[:2000]),)),
+            Message("user", (TextPart(demand),)),
+        ),
+    )
+
+
+async def test_every_field_of_a_lesson_is_kept() -> None:
+    lesson = {
+        "type": "success",
+        "lesson": "Use the menu.",
+        "condition": "Sort a list",
+        "actions": "click Data; click Sort",
+        "expected": "The rows are in order.",
+        "scope": "application",
+        "steps": [1] * 50,
+    }
+    model = ScriptedModel([reply(lesson)])
+    (one,) = await induce(model, TASK, run_id="r7", lines=LINES)
+    assert len(one.id) == 12
+    kept = {key: value for key, value in lesson.items() if key not in ("type", "steps")}
+    assert one == Pattern(
+        id=one.id,
+        domain="calc",
+        kind="success",
+        source_run="r7",
+        created_at=one.created_at,
+        **kept,  # type: ignore[arg-type]
+    )
 
 
 async def test_twice_unusable_is_an_error() -> None:

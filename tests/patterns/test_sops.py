@@ -9,7 +9,7 @@ import pytest
 from hisa.config import load
 from hisa.errors import ConfigError
 from hisa.patterns.open import open_sops
-from hisa.patterns.sops import RULE_CHARS, load_sops, rules_for
+from hisa.patterns.sops import RULE_CHARS, Sop, load_sops, rules_for
 from hisa.prompts import data_folder
 
 
@@ -41,35 +41,81 @@ def test_a_file_may_name_several_domains(tmp_path: Path) -> None:
     assert rules_for(sops, "a") == ()
 
 
+KEYS = "1: want the keys 'rules' and, where the file's name is not it, 'domains'"
+WANTED = "want lower-case letters, digits and _"
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.md", "- one\nstray\n", r"a\.md:2: 'stray' is neither"),
-        ("a.md", "", r"a\.md:1: 0 rules"),
-        ("a.md", "- x\n" * 21, r"21 rules"),
-        ("a.md", f"- ok\n- {'x' * (RULE_CHARS + 1)}\n", r"a\.md:2: a rule of 301 characters"),
-        ("a.md", "- \n", r"a\.md:1: a rule of 0 characters"),
-        ("a.md", "domains: Calc\n- x\n", r"a\.md:1: domain 'Calc'"),
-        ("Bad Name.md", "- x\n", r"domain 'Bad Name'"),
-        ("a.yaml", "rules: [a\nb: [", r"a\.yaml:2: not valid YAML"),
-        ("a.yaml", "[1]", "want the keys 'rules'"),
-        ("a.yaml", "rules: [1]", "rules: want a list of texts"),
-        ("a.yaml", "rules: [x]\ndomains: calc", "domains: want a list of texts"),
-        ("a.yaml", "rules: [x]\nrule: 1", "want the keys 'rules'"),
-        ("a.yaml", "rules: !!python/object/apply:os.getcwd []", "not valid YAML"),
+        ("a.md", "- one\nstray\n", "2: 'stray' is neither a rule ('- …') nor part of one"),
+        (
+            "a.md",
+            f"- one\n{'y' * 41}\n",
+            f"2: '{'y' * 40}' is neither a rule ('- …') nor part of one",
+        ),
+        ("a.md", "", "1: 0 rules; want 1 to 20"),
+        ("a.md", "- x\n" * 21, "1: 21 rules; want 1 to 20"),
+        ("a.yml", "rules: []", "1: 0 rules; want 1 to 20"),
+        ("a.md", f"- ok\n- {'x' * 301}\n", "2: a rule of 301 characters; want 1 to 300"),
+        ("a.md", "\n\n- \n", "3: a rule of 0 characters; want 1 to 300"),
+        ("a.yaml", f"rules: [{'x' * 301}]", "1: a rule of 301 characters; want 1 to 300"),
+        ("a.md", "\ndomains: calc, Calc\n- x\n", f"2: domain 'Calc': {WANTED}"),
+        ("Bad Name.md", "- x\n", f"1: domain 'Bad Name': {WANTED}"),
+        ("Bad Name.yaml", "rules: [x]", f"1: domain 'Bad Name': {WANTED}"),
+        ("a.yaml", "rules: [a\nb: [", "2: not valid YAML: expected ',' or ']', but got ':'"),
+        ("a.yaml", "[1]", KEYS),
+        ("a.yaml", "domains: [calc]", KEYS),
+        ("a.yaml", "rules: [1]", "1: rules: want a list of texts"),
+        ("a.yaml", "rules: [x]\ndomains: calc", "1: domains: want a list of texts"),
+        ("a.yaml", "rules: [x]\nrule: 1", KEYS),
+        (
+            "a.yaml",
+            "rules: !!python/object/apply:os.getcwd []",
+            "1: not valid YAML: could not determine a constructor for the tag "
+            "'tag:yaml.org,2002:python/object/apply:os.getcwd'",
+        ),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, name: str, text: str, message: str) -> None:
-    (tmp_path / name).write_text(text)
-    with pytest.raises(ConfigError, match=message) as caught:
+    file = tmp_path / name
+    file.write_text(text)
+    with pytest.raises(ConfigError) as caught:
         load_sops(tmp_path)
-    assert name in caught.value.fix
+    assert (str(caught.value), caught.value.fix) == (f"{file}:{message}", f"edit {file}")
+
+
+def test_what_is_just_allowed_is_read(tmp_path: Path) -> None:
+    longest = "x" * RULE_CHARS
+    (tmp_path / "calc.md").write_text(f"Text.\n  More.\n- {longest}\n\n" + "- x\n" * 19)
+    (tmp_path / "README.md").write_text("For people: no rules here.")
+    (tmp_path / "notes.txt").write_text("Not for HiSA.")
+    assert load_sops(tmp_path, own=True) == (
+        Sop(tmp_path / "calc.md", ("calc",), (longest, *["x"] * 19), own=True),
+    )
+
+
+def test_the_users_rules_come_first_and_those_of_the_domain_before_general_ones() -> None:
+    sops = [
+        Sop(Path("a"), ("general",), ("General.",)),
+        Sop(Path("b"), ("calc",), ("Of the domain.",)),
+        Sop(Path("c"), ("general",), ("My general one.", "General."), own=True),
+        Sop(Path("d"), ("calc", "writer"), ("My own.",), own=True),
+        Sop(Path("e"), ("writer",), ("Elsewhere.",), own=True),
+    ]
+    assert rules_for(sops, "calc") == (
+        "My own.",
+        "My general one.",
+        "General.",
+        "Of the domain.",
+    )
 
 
 def test_a_file_that_is_not_text_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_bytes(b"- \xff\xfe\n")
-    with pytest.raises(ConfigError, match=r"a\.md:1: not readable"):
+    with pytest.raises(ConfigError) as caught:
         load_sops(tmp_path)
+    assert str(caught.value).startswith(f"{tmp_path / 'a.md'}:1: not readable: 'utf-8' codec can't")
 
 
 def test_a_folder_of_ones_own_is_added(tmp_path: Path) -> None:
@@ -79,5 +125,10 @@ def test_a_folder_of_ones_own_is_added(tmp_path: Path) -> None:
     assert "House rule." in rules
     assert len(rules) > 5
     gone = load(overrides={"patterns": {"sops": tmp_path / "gone"}}, environ={})
-    with pytest.raises(ConfigError, match="no such folder"):
+    with pytest.raises(ConfigError) as caught:
         open_sops(gone)
+    missing = tmp_path / "gone"
+    assert str(caught.value) == f"patterns.sops = {str(missing)!r}: no such folder"
+    assert caught.value.fix == f"mkdir -p {missing}"
+    (house,) = [sop for sop in open_sops(own) if sop.own]
+    assert house.rules == ("House rule.",)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hisa.models.tokens import estimate_tokens
 from hisa.patterns.synthesis import BULLETS, Told, bounded, synthesise
-from hisa.protocols import PatternHit
+from hisa.prompts import render
+from hisa.protocols import Message, ModelRequest, PatternHit, TextPart
 from hisa.testing.scripted import ScriptedModel
 from tests.patterns.conformance import pattern
 
@@ -27,11 +30,25 @@ async def test_the_request_marks_lessons_and_shows_rules() -> None:
     model = ScriptedModel(["- [p1] Use the menu."])
     assert await ask(model) == Told("- [p1] Use the menu.", HITS[:1])
     (request,) = model.requests
-    assert request.text.startswith("# Pattern synthesis\n")
-    assert request.text.endswith(
-        "\n<task>\nSort it\n</task>\n<requirements>\n- Save it.\n</requirements>\n"
-        "<lessons>\n[p1] (failure, 0.66) Use the menu.\n[p2] (success, 0.55) Wait.\n</lessons>"
+    system = render("pattern_synthesis", bullets=5, limit=100, words=75)
+    lessons = "[p1] (failure, 0.66) Use the menu.\n[p2] (success, 0.55) Wait."
+    shown = (
+        "<task>\nSort it\n</task>\n<requirements>\n- Save it.\n</requirements>\n"
+        f"<lessons>\n{lessons}\n</lessons>"
     )
+    assert request == ModelRequest(
+        "state",
+        (Message("system", (TextPart(system),)), Message("user", (TextPart(shown),))),
+        max_tokens=1024,
+    )
+
+
+async def test_a_reply_may_be_twice_as_long_as_what_is_passed_on() -> None:
+    model = ScriptedModel(["- [p1] Use the menu."])
+    await synthesise(model, "x", hits=HITS, rules=(), limit=513)
+    (request,) = model.requests
+    assert request.max_tokens == 1026
+    assert "<requirements>\n" not in request.text
 
 
 async def test_rules_alone_ask_nothing() -> None:
@@ -50,21 +67,50 @@ async def test_marks_count_the_lessons_that_are_told_of() -> None:
     assert told == Told("- [p1, p2] Both.\n- [p2] Again.", HITS)
 
 
+LONG = f"- [p1] {'word ' * 200}".strip()
+UNMARKED = 'a line does not begin with the mark of its lesson, such as "- [p1] …"'
+
+
 @pytest.mark.parametrize(
-    "bad",
+    ("bad", "said"),
     [
-        "- [p1] x\n" * 6,
-        f"- [p1] {'word ' * 200}",
-        "You should use the menu and save.",
-        "- No mark.",
-        "- [p9] No such lesson.",
-        "- Use it, see [p1].",
+        ("- [p1] x\n" * 6, "more than 5 lines"),
+        (LONG, f"about {estimate_tokens(LONG)} tokens where 100 are allowed"),
+        ("You should use the menu and save.", 'no line begins with "- "'),
+        ("- No mark.", UNMARKED),
+        ("- [p9] No such lesson.", UNMARKED),
+        ("- Use it, see [p1].", UNMARKED),
     ],
 )
-async def test_what_is_not_usable_is_asked_for_again_once(bad: str) -> None:
-    model = ScriptedModel([bad, "- [p1] Short."])
+async def test_what_is_not_usable_is_asked_for_again_once(bad: str, said: str) -> None:
+    model = ScriptedModel([f"{bad}\n", "- [p1] Short."])
     assert (await ask(model)).text == "- [p1] Short."
-    assert "Not usable" in model.requests[1].text
+    asked, again = model.requests
+    assert again == replace(
+        asked,
+        messages=(
+            *asked.messages,
+            Message("assistant", (TextPart(bad.strip()),)),
+            Message("user", (TextPart(f"Not usable: {said}. Write it again as instructed."),)),
+        ),
+    )
+
+
+async def test_five_lines_are_taken_as_they_are() -> None:
+    lines = "\n\n".join(f"{number}. [p1] Line {number}." for number in range(1, 6))
+    told = await ask(ScriptedModel([lines]))
+    assert told.text == "\n".join(f"- [p1] Line {number}." for number in range(1, 6))
+
+
+async def test_a_long_answer_is_sent_back_by_its_beginning() -> None:
+    model = ScriptedModel(["x" * 5000, "- [p1] Short."])
+    await ask(model)
+    assert model.requests[1].messages[2] == Message("assistant", (TextPart("x" * 4000),))
+
+
+async def test_an_empty_second_answer_leaves_the_first() -> None:
+    model = ScriptedModel(["- [p1] One.\n" * 6, " "])
+    assert (await ask(model)).text == "\n".join(["- [p1] One."] * 5)
 
 
 @pytest.mark.parametrize("bad", ["You should use the menu.", "- No mark.", "- [p7] What?"])

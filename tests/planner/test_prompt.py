@@ -65,6 +65,13 @@ async def test_the_text_of_every_prompt_is_within_3500_tokens(kind: str) -> None
         await state.refine_if_due(task)
 
 
+async def test_a_prompt_that_has_to_give_way_fills_its_3500_tokens() -> None:
+    view = StateView(step=9, output=WORST["english"])
+    bench = Bench(GOOD)
+    await bench.planner.plan(Task("t", "Sort."), observation(), view)
+    assert 3480 <= estimate_tokens(bench.model.requests[0].text) <= 3500
+
+
 async def test_a_long_task_is_never_cut_and_the_rest_gives_way() -> None:
     task = Task("t", f"Copy this: {NUMBERS}")
     view = StateView(

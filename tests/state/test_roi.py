@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
 from hisa.geometry import Box, Point, Size
 from hisa.observation import Observation, Screenshot
-from hisa.state.roi import changed_box, roi_pair
+from hisa.state.roi import RoiPair, changed_box, roi_pair, whole_pair
 from tests.state.scene import picture
 
 SIZE = Size(320, 180)
@@ -127,3 +129,126 @@ def test_regions_that_save_little_are_shown_as_one(bottom: int, apart: bool) -> 
     assert pair is not None
     assert pair.box == Box(0, 0, 600, 600)
     assert (len(pair.regions) == 2) is apart
+
+
+WIDE = Size(1280, 720)
+TILE = 16
+
+
+def apart(dots: list[tuple[int, int]]) -> list[Box]:
+    """Dots of 8 by 8 pixels, grouped where at most two tiles lie between any two of them."""
+    groups: list[list[tuple[int, int]]] = []
+    for dot in dots:
+        near = [
+            group
+            for group in groups
+            if any(
+                abs(x // TILE - dot[0] // TILE) <= 3 and abs(y // TILE - dot[1] // TILE) <= 3
+                for x, y in group
+            )
+        ]
+        groups = [group for group in groups if group not in near]
+        groups.append([dot, *(other for group in near for other in group)])
+    boxes = [
+        Box(
+            min(x for x, _ in group),
+            min(y for _, y in group),
+            max(x for x, _ in group) + 8,
+            max(y for _, y in group) + 8,
+        )
+        for group in groups
+    ]
+    return sorted(boxes, key=lambda box: (box.top // TILE, box.left // TILE))
+
+
+# Each dot lies within one tile.
+dot = st.tuples(st.integers(0, 79), st.integers(0, 44)).map(
+    lambda tile: (tile[0] * TILE + 5, tile[1] * TILE + 3)
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(dot, min_size=2, max_size=5, unique=True))
+def test_regions_are_groups_of_near_changes(dots: list[tuple[int, int]]) -> None:
+    after = picture(*((x, y, x + 8, y + 8) for x, y in dots), size=WIDE)
+    pair = roi_pair(seen(picture(size=WIDE)), seen(after))
+    assert pair is not None
+    groups = apart(dots)
+    small = pair.box.area <= 3 * 64 * 64 or len(groups) > 3
+    tiles = len(dots) * TILE * TILE > pair.box.area / 2
+    bulky = sum(box.area for box in groups) > pair.box.area / 2
+    if small and len(groups) > 3:
+        assert 1 <= len(pair.regions) <= 3
+    else:
+        wanted = [pair.box] if small or tiles or bulky else groups
+        assert list(pair.regions) == wanted
+
+
+def test_too_many_regions_are_joined_where_that_adds_least() -> None:
+    far = [(0, 0, 10, 10), (1000, 0, 1010, 10), (0, 600, 10, 610), (90, 620, 100, 630)]
+    pair = roi_pair(seen(picture(size=WIDE)), seen(picture(*far, size=WIDE)))
+    assert pair is not None
+    assert pair.regions == (Box(0, 0, 10, 10), Box(1000, 0, 1010, 10), Box(0, 600, 100, 630))
+
+
+@pytest.mark.parametrize(
+    ("box", "shown"),
+    [
+        ((100, 80, 105, 120), (71, 68, 135, 132)),
+        ((100, 80, 200, 120), (92, 68, 208, 132)),
+        ((0, 0, 20, 20), (0, 0, 64, 64)),
+        ((300, 160, 320, 180), (256, 116, 320, 180)),
+        ((3, 170, 100, 180), (0, 116, 113, 180)),
+        ((0, 0, 320, 180), (0, 0, 320, 180)),
+    ],
+)
+def test_what_is_shown_has_a_margin_of_8_and_64_pixels_at_least(
+    box: tuple[int, int, int, int], shown: tuple[int, int, int, int]
+) -> None:
+    pair = roi_pair(seen(picture()), seen(picture(box)))
+    assert pair is not None
+    assert (pair.box, pair.regions, pair.shown) == (Box(*box), (Box(*box),), (Box(*shown),))
+
+
+def test_regions_stand_below_each_other_with_a_magenta_bar_between() -> None:
+    dots = ((10, 10, 40, 40), (600, 500, 800, 600))
+    pair = roi_pair(seen(picture(size=WIDE)), seen(picture(*dots, size=WIDE)))
+    assert pair is not None
+    assert pair.shown == (Box(0, 0, 64, 64), Box(592, 492, 808, 608))
+    assert pair.before.size == pair.after.size == Size(216, 64 + 6 + 116)
+    stack = picture(*dots, size=WIDE).pixels
+    wanted = Image.new("RGB", (216, 186), "#ff00ff")
+    wanted.paste(stack.crop((0, 0, 64, 64)), (0, 0))
+    wanted.paste(stack.crop((592, 492, 808, 608)), (0, 70))
+    assert pair.after.pixels.tobytes() == wanted.tobytes()
+    grey = 64 * 64 + 216 * 116
+    colors = sorted(pair.before.pixels.getcolors() or ())
+    assert colors == [(216 * 186 - grey, (255, 0, 255)), (grey, (64, 64, 64))]
+
+
+def test_whole_pictures_are_shown_whole_with_the_same_box_and_regions() -> None:
+    dots = ((10, 10, 40, 40), (600, 500, 800, 600))
+    before, after = seen(picture(size=WIDE)), seen(picture(*dots, size=WIDE))
+    cropped, whole = roi_pair(before, after), whole_pair(before, after)
+    assert cropped is not None
+    assert whole is not None
+    assert (whole.box, whole.regions) == (cropped.box, cropped.regions)
+    assert (whole.shown, whole.before, whole.after) == (
+        (Box(0, 0, 1280, 720),),
+        before.screenshot,
+        after.screenshot,
+    )
+    assert whole_pair(before, before) is None
+    caret = seen(picture((100, 100, 102, 116), size=WIDE))
+    assert whole_pair(before, caret) is None
+
+
+@pytest.mark.parametrize("pair_of", [roi_pair, whole_pair])
+def test_looks_of_different_sizes_differ_as_a_whole(
+    pair_of: Callable[[Observation, Observation], RoiPair | None],
+) -> None:
+    before, after = seen(picture(size=Size(100, 50))), seen(picture(size=Size(80, 70)))
+    everything = Box(0, 0, 80, 70)
+    assert pair_of(before, after) == RoiPair(
+        everything, (everything,), (everything,), before.screenshot, after.screenshot
+    )

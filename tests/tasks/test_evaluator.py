@@ -156,10 +156,12 @@ async def test_a_rule_without_meaning_is_no_score(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"func": ["dance"]}, "no metric 'dance'"),
-        ({"result": [{"type": "dance"}]}, "no getter 'dance'"),
-        ({"result": [{"type": "vm_file"}]}, "vm_file: path"),
-        ({"conj": "xor"}, "evaluator: conj"),
+        ({"func": ["dance"]}, "no metric 'dance' here, nor in OSWorld's package"),
+        ({"result": [{"type": "dance"}]}, "task 't': no getter 'dance' here"),
+        ({"result": [{"type": "vm_file"}]}, "task 't': vm_file: path: Field required"),
+        ({"postconfig": [{"type": "dance"}]}, "task 't': no setup step 'dance' here"),
+        ({"postconfig": [{"type": "sleep"}]}, "task 't': sleep: seconds: Field required"),
+        ({"conj": "xor"}, "task 't': evaluator: conj: Input should be 'and' or 'or'"),
     ],
 )
 async def test_what_is_not_known_is_a_failed_check_and_never_0(
@@ -168,7 +170,7 @@ async def test_what_is_not_known_is_a_failed_check_and_never_0(
     task = Task(id="t", instruction="x", check={**several("and", "abcd"), **change})
     found = await TaskScorer().score(task, Machine(ANSWERS), "succeeded")
     assert (found.state, found.value) == ("score_failed", None)
-    assert said in found.detail
+    assert found.detail == said
 
 
 async def test_an_act_that_the_machine_refuses_while_scoring_is_no_score(tmp_path: Path) -> None:
