@@ -22,9 +22,9 @@ from hisa.events import (
     Refined,
     StepFinished,
 )
-from hisa.observation import Observation
 from hisa.protocols import ModelRequest, Task
 from hisa.runs.read import Run, load_run
+from hisa.screen.observation import Observation
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import FunctionModel, ScriptedModel
 from tests.bench import Bench, click, done, say

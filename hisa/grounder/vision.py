@@ -6,11 +6,11 @@ import asyncio
 
 from hisa.errors import NotFound
 from hisa.events import Emit
-from hisa.geometry import Point, Size, convert
 from hisa.grounder.common import resolve
 from hisa.grounder.formats import GroundingFormat
-from hisa.observation import Observation, Screenshot
 from hisa.protocols import GroundedCall, Message, Model, ModelRequest, Place, TextPart, ToolCall
+from hisa.screen.geometry import Point, Size, convert
+from hisa.screen.observation import Observation, Screenshot
 
 __all__ = ["VisionGrounder"]
 
