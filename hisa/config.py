@@ -177,6 +177,11 @@ class LimitSettings(_Section):
     """Largest file that is read from any environment."""
 
 
+Family = Literal["desktop", "display", "guest", "vm", "package"]
+_VALUED: dict[Family, str] = {"display": "display=", "guest": "guest=", "vm": "vm:"}
+"""Families of environments that take a value, and what stands before it."""
+
+
 class EnvironmentSettings(_Section):
     """Where the agent acts."""
 
@@ -195,11 +200,31 @@ class EnvironmentSettings(_Section):
     """Folders of this machine that a private desktop has in ~/shared: DIR (read-only), DIR:rw."""
 
     @property
+    def family(self) -> Family:
+        """The kind without its value; "package" for any name that is not HiSA's own."""
+        return self._read[0]
+
+    @property
+    def value(self) -> str:
+        """What stands behind the family: a display, addresses, a profile; ``NAME=VALUE``."""
+        return self._read[1]
+
+    @property
+    def _read(self) -> tuple[Family, str]:
+        if self.kind == "desktop":
+            return "desktop", ""
+        for family, mark in _VALUED.items():
+            if self.kind.startswith(mark) and self.kind != mark:
+                return family, self.kind.removeprefix(mark)
+        return "package", self.kind
+
+    @property
     def throw_away(self) -> bool:
-        """Whether each run begins with a fresh machine, so that nobody need be asked."""
-        if self.kind.startswith("guest"):
-            return bool(self.remote.revert)
-        return not self.kind.startswith("display")
+        """Whether each run begins with a fresh machine, so that nobody need be asked.
+
+        A package's environment is taken to; once it is open, its capabilities decide.
+        """
+        return {"display": False, "guest": bool(self.remote.revert)}.get(self.family, True)
 
 
 class TaskSettings(_Section):

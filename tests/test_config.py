@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hisa.config import load
+from hisa.config import EnvironmentSettings, load
 from hisa.errors import ConfigError
 
 
@@ -50,3 +50,28 @@ def test_a_bad_file_is_named(tmp_path: Path) -> None:
     file.write_text("[run\n")
     with pytest.raises(ConfigError, match="not valid TOML"):
         load(file, environ={})
+
+
+@pytest.mark.parametrize(
+    ("kind", "family", "value", "throw_away"),
+    [
+        ("desktop", "desktop", "", True),
+        ("display=:0", "display", ":0", False),
+        ("guest=http://a:5000,b=http://c", "guest", "http://a:5000,b=http://c", False),
+        ("vm:minimal", "vm", "minimal", True),
+        ("form=x", "package", "form=x", True),
+        ("vm:", "package", "vm:", True),
+        ("desktops", "package", "desktops", True),
+    ],
+)
+def test_an_environments_kind_is_read_in_one_place(
+    kind: str, family: str, value: str, throw_away: bool
+) -> None:
+    settings = EnvironmentSettings(kind=kind)
+    assert (settings.family, settings.value, settings.throw_away) == (family, value, throw_away)
+
+
+def test_a_guest_that_can_be_reverted_is_thrown_away() -> None:
+    remote = {"revert": "revert {name}"}
+    settings = EnvironmentSettings.model_validate({"kind": "guest=http://a", "remote": remote})
+    assert settings.throw_away

@@ -174,12 +174,12 @@ def _must_be_thrown_away(settings: Settings) -> None:
     """
     from hisa.errors import UsageError
 
-    kind, kept = settings.environment.kind, not settings.environment.throw_away
+    kept = not settings.environment.throw_away
     if settings.run.confirm == "always" or (kept and settings.run.confirm != "never"):
-        guest = kind.startswith("guest")
+        guest = settings.environment.family == "guest"
         fix = "--set environment.remote.revert=COMMAND" if guest else "--env desktop"
         raise UsageError(
-            f"a bench asks nobody, and environment {kind!r} with "
+            f"a bench asks nobody, and environment {settings.environment.kind!r} with "
             f"run.confirm = {settings.run.confirm!r} would have to",
             fix=f"{fix}, or --set run.confirm=never",
         )
@@ -191,7 +191,7 @@ def _must_be_enough(settings: Settings, options: dict[str, Any]) -> None:
     Raises:
         UsageError: there are fewer guests than workers, or workers that cannot see who has one.
     """
-    if not settings.environment.kind.startswith("guest"):
+    if settings.environment.family != "guest":
         return
     from hisa.environments.open_environment import open_environment
     from hisa.environments.remote import RemoteEnvironment

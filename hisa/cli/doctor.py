@@ -80,7 +80,7 @@ def _virtual_machines() -> Finding:
 
 
 def _guests(settings: Settings) -> Iterator[Finding]:
-    if not settings.environment.kind.startswith("guest"):
+    if settings.environment.family != "guest":
         return
     import asyncio
 

@@ -58,7 +58,7 @@ def must_have_person(settings: Settings) -> None:
     kept = not settings.environment.throw_away
     asks = settings.run.confirm == "always" or (settings.run.confirm == "auto" and kept)
     if asks and not sys.stdin.isatty():
-        guest = settings.environment.kind.startswith("guest")
+        guest = settings.environment.family == "guest"
         revert = ", or --set environment.remote.revert=COMMAND" if guest else ""
         raise UsageError(
             f"environment {settings.environment.kind!r} asks a person before every act, and "

@@ -37,7 +37,7 @@ def open_environment(
         UsageError: an unknown kind; the allowed ones are named.
         PluginFailed: the package that has the kind fails.
     """
-    if settings.share and settings.kind != "desktop":
+    if settings.share and settings.family != "desktop":
         raise UsageError(
             f"environment {settings.kind!r} cannot share a folder; only a private desktop can",
             fix="--env desktop; or a task file whose setup copies files in, and --fetch",
@@ -51,7 +51,7 @@ def open_environment(
 
 def _added(settings: EnvironmentSettings, image_limit: Size) -> Environment:
     """That of an installed package: ``NAME`` or ``NAME=VALUE``."""
-    name, _, value = settings.kind.partition("=")
+    name, _, value = settings.value.partition("=")
     made: Environment | None = plugins.make(
         "environments", name, value, settings=settings, image_limit=image_limit
     )
@@ -68,14 +68,13 @@ def _opened(
     settings: EnvironmentSettings, image_limit: Size, note: Callable[[str], None]
 ) -> DesktopEnvironment | DisplayEnvironment | RemoteEnvironment | VmEnvironment | None:
     """One of HiSA's own; None where it is none of these."""
-    if settings.kind.startswith("vm:"):
-        from hisa.environments.vm_clone import VmEnvironment
+    match settings.family:
+        case "vm":
+            from hisa.environments.vm_clone import VmEnvironment
 
-        size = Size(settings.width, settings.height)
-        return VmEnvironment(settings.kind.removeprefix("vm:"), size, image_limit=image_limit)
-    kind, _, value = settings.kind.partition("=")
-    match kind, value:
-        case "desktop", "":
+            size = Size(settings.width, settings.height)
+            return VmEnvironment(settings.value, size, image_limit=image_limit)
+        case "desktop":
             from hisa.environments.private_desktop import DesktopEnvironment
             from hisa.environments.share import parse_shares
 
@@ -87,13 +86,15 @@ def _opened(
                 limits=settings.limits,
                 shares=parse_shares(settings.share),
             )
-        case "display", text if text:
+        case "display":
             from hisa.environments.display import DisplayEnvironment
 
-            return DisplayEnvironment(text, image_limit=image_limit)
-        case "guest", text if text:
+            return DisplayEnvironment(settings.value, image_limit=image_limit)
+        case "guest":
             from hisa.environments.remote import RemoteEnvironment
 
-            return RemoteEnvironment(text, settings.remote, image_limit=image_limit, note=note)
-        case _:
+            return RemoteEnvironment(
+                settings.value, settings.remote, image_limit=image_limit, note=note
+            )
+        case "package":
             return None
