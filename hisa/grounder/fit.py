@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from hisa.grounder.description import Query
-from hisa.grounder.role_words import CONTAINERS, FIELDS, MULTI_LINE
 from hisa.grounder.similar import similarity, title_similarity
 from hisa.screen.geometry import Box
 from hisa.screen.observation import Element, Observation
+from hisa.screen.roles import CONTAINERS, FIELDS, MULTI_LINE
 
 __all__ = ["Candidate", "Scene"]
 

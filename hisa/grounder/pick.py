@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from hisa.grounder.description import Query, Relation
 from hisa.grounder.fit import Candidate, Scene
-from hisa.grounder.role_words import MULTI_LINE, find_kind
+from hisa.grounder.role_words import find_kind
 from hisa.screen.geometry import Box
+from hisa.screen.roles import MULTI_LINE
 
 __all__ = ["Choice", "pick"]
 

@@ -6,24 +6,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["CONTAINERS", "FIELDS", "MULTI_LINE", "Kind", "find_kind"]
+from hisa.screen.roles import FIELDS
 
-FIELDS = frozenset(
-    {"text", "entry", "password text", "combo box", "spin button", "search box", "text box"}
-    | {"editbar", "date editor", "autocomplete", "terminal"}
-)
-"""Roles that take text or a value and are named by their label."""
-
-MULTI_LINE = frozenset({"multi-line", "multi line"})
-"""The state of a text that has several lines, as collectors spell it."""
-
-CONTAINERS = frozenset(
-    {"frame", "window", "dialog", "alert", "panel", "filler", "application", "scroll pane"}
-    | {"root pane", "layered pane", "split pane", "viewport", "section", "grouping", "form"}
-    | {"file chooser", "option pane", "internal frame", "desktop frame", "page tab list"}
-    | {"menu bar", "tool bar", "table", "list", "list box", "tree", "tree table", "document frame"}
-)
-"""Roles that hold others; chosen only when asked for or when nothing inside fits."""
+__all__ = ["Kind", "find_kind"]
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from hisa.grounder.description import Query, Relation
-from hisa.grounder.role_words import FIELDS, Kind
+from hisa.grounder.role_words import Kind
 from hisa.grounder.similar import similarity
 from hisa.screen.geometry import Box
 from hisa.screen.ocr import Line, Word
+from hisa.screen.roles import FIELDS
 
 __all__ = ["Found", "Reading", "find_written"]
 

@@ -9,27 +9,12 @@ from typing import Any
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.protocols import StateView, Task
 from hisa.screen.observation import Element, Observation
+from hisa.screen.roles import LAYOUT
 from hisa.text.prompt_text import ends, guard_tags, one_line
 
 __all__ = ["element_lines", "state_text"]
 
 MAX_ELEMENTS = 150
-_CONTAINERS = frozenset(
-    {
-        "filler",
-        "layered pane",
-        "menu bar",
-        "page tab list",
-        "panel",
-        "root pane",
-        "scroll pane",
-        "separator",
-        "split pane",
-        "tool bar",
-        "viewport",
-    }
-)
-"""Roles that say nothing by themselves."""
 _MAX_FIELD = 120
 
 
@@ -63,7 +48,7 @@ def _telling(observation: Observation) -> list[Element]:
     telling = [
         element
         for element in observation.elements or ()
-        if element.name or element.text or element.label or element.role not in _CONTAINERS
+        if element.name or element.text or element.label or element.role not in LAYOUT
     ]
     return sorted(telling, key=lambda element: element.window not in near)
 

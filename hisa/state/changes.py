@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from hisa.screen.geometry import Box
 from hisa.screen.observation import Element, Observation
+from hisa.screen.roles import PASSWORD
 from hisa.state.facts import is_complete, smallest_focused
 from hisa.text.prompt_text import excerpt
 
@@ -106,7 +107,7 @@ def _says(element: Element) -> str:
 
 def _text(element: Element) -> str:
     """The text; never that of a password field."""
-    return "•" * len(element.text) if element.role == "password text" else element.text
+    return "•" * len(element.text) if element.role == PASSWORD else element.text
 
 
 def _corners(element: Element) -> tuple[int, int, int, int]:

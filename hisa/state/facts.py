@@ -14,6 +14,7 @@ from hisa.outcomes.verdicts import CAME_UP
 from hisa.protocols import GroundedCall, Place
 from hisa.screen.geometry import Box, Point
 from hisa.screen.observation import Element, Observation, Window
+from hisa.screen.roles import PASSWORD
 from hisa.state.lines import call_description, call_input
 from hisa.state.written_files import Written
 from hisa.text.prompt_text import excerpt, field_text
@@ -92,7 +93,7 @@ def field_facts(call: GroundedCall, before: Observation, after: Observation) -> 
         return False, ""
     name = field_text(excerpt(new.name or new.label, 40)).replace('"', "'")
     told = f'The focus is on {new.role} "{name}"'
-    if new.text and new.role != "password text":
+    if new.text and new.role != PASSWORD:
         told += f', which holds "{field_text(excerpt(new.text, 80))}"'
     return old is not None and _is_effect(call, old, new), f"{told}."
 

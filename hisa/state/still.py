@@ -9,14 +9,10 @@ from collections.abc import Sequence
 
 from PIL import Image, ImageChops, ImageFilter
 
+from hisa.screen.caret import CARET_HEIGHT, CARET_WIDTH
 from hisa.screen.observation import Observation
 
-__all__ = ["CARET_HEIGHT", "CARET_WIDTH", "is_caret", "without_pointer"]
-
-CARET_WIDTH = 3
-"""Widest caret, in image pixels."""
-CARET_HEIGHT = (6, 40)
-"""Lowest and highest caret, in image pixels: a dot is lower, a border higher."""
+__all__ = ["is_caret", "without_pointer"]
 
 _REACH = 40
 """Image pixels around the hot spot within which a pointer is drawn."""

@@ -18,6 +18,7 @@ from hisa.environments.transport.osworld_xml import Tree
 from hisa.errors import ActionRefused
 from hisa.machine.nearby import HttpAnswer
 from hisa.protocols import CommandResult, FileRefused
+from hisa.screen.caret import CARET_HEIGHT, CARET_WIDTH
 from hisa.screen.observation import Screenshot, Window
 
 __all__ = ["StockTransport", "changed"]
@@ -52,7 +53,6 @@ is not UTF-8."""
 _STAT = r'LC_ALL=C stat -Lc "%s %F" -- "${1/#\~\//$HOME/}"'
 _SAFE_TRIES, _PAUSE_SECONDS, _FILE_SECONDS = 3, 0.1, 900.0
 _POLL_SECONDS, _QUIET_LOOKS = 0.2, 2
-_CARET_PIXELS = (3, 40)
 _SERVER_LIMIT_SECONDS = 110.0
 """A stock guest ends a command after 120 s; ours ends before it does."""
 
@@ -261,4 +261,4 @@ def changed(before: Screenshot, after: Screenshot) -> bool:
     box = ImageChops.difference(before.pixels, after.pixels).getbbox()
     if box is None:
         return False
-    return box[2] - box[0] > _CARET_PIXELS[0] or box[3] - box[1] > _CARET_PIXELS[1]
+    return box[2] - box[0] > CARET_WIDTH or box[3] - box[1] > CARET_HEIGHT[1]
