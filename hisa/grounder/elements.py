@@ -33,7 +33,7 @@ _PARTIAL = (
     "wait and try again, or use the keyboard"
 )
 _WORTH_TELLING = 0.35
-"""Candidates below this are no help to whoever describes."""
+"""Candidates below this do not help to write a better description."""
 
 
 class ElementsGrounder:
@@ -49,7 +49,7 @@ class ElementsGrounder:
         self._min_score = min_score
 
     async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
-        """Fill the slots of a call; a call without slots comes back as it is.
+        """Fill the slots of a call; a call without slots is returned unchanged.
 
         Raises:
             NotFound: nothing fits well enough, or several fit equally well.
@@ -103,7 +103,7 @@ def choose(queries: tuple[Query, ...], observation: Observation, min_score: floa
 
 
 def _window_box(query: Query, observation: Observation) -> Box | None:
-    """Where to read: the window named, else everywhere."""
+    """Returns the box of the one window that the query fits, in image pixels; None: everywhere."""
     if not query.window:
         return None
     fitting = [

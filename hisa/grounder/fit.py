@@ -50,8 +50,7 @@ class Scene:
     def __init__(self, observation: Observation) -> None:
         self.observation = observation
         elements = observation.elements or ()
-        # Collectors differ in the states they report; what none of them tells is not held
-        # against any.
+        # Collectors differ in the states they report: one that no element reports excludes none.
         reported = {state for element in elements for state in element.states}
         self._tells_showing = bool(reported & {"showing", "visible"})
         self._tells_enabled = bool(reported & {"enabled", "sensitive"})
@@ -62,7 +61,7 @@ class Scene:
 
     @cached_property
     def seen(self) -> list[tuple[Element, Box]]:
-        """What is on the screen, with the part of its box that is."""
+        """The elements on the screen, each with the visible part of its box."""
         size = self.observation.screen
         screen = Box(0, 0, size.width, size.height, "screen")
         seen = [
@@ -155,7 +154,7 @@ def _name_score(name: str, query: Query, element: Element) -> float:
 
 
 def _window_factors(query: Query, elements: Iterable[Element]) -> Callable[[Element], float]:
-    """How well each element's window fits the window asked for."""
+    """Returns a function that rates, 0 to 1, how well an element's window fits the query's."""
     if not query.window:
         return lambda _: 1.0
     fits = {

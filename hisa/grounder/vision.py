@@ -30,7 +30,7 @@ class VisionGrounder:
         self._emit = emit
 
     async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
-        """Fill the slots of a call; a call without slots comes back as it is.
+        """Fill the slots of a call; a call without slots is returned unchanged.
 
         Raises:
             NotFound: no answer that is one point inside the picture.
@@ -62,7 +62,7 @@ class VisionGrounder:
         return shown, messages
 
     async def _ask(self, messages: tuple[Message, ...], size: Size) -> Point:
-        """The answer; one that cannot be read is told so and asked for again, once."""
+        """The answer; one that cannot be parsed is requested again, once, with the error."""
         answer = await self._complete(messages)
         try:
             return self._format.parse(answer, size)

@@ -24,7 +24,7 @@ import httpx
 __all__ = ["Address", "HttpAnswer", "NearbyTransport"]
 
 _PIECE = 1 << 20
-"""Bytes that are taken at once, at most."""
+"""Bytes read at once, at most."""
 _IDLE = 8
 """Connections to one server that are kept."""
 _HEAD = 1 << 16
@@ -38,7 +38,7 @@ Fields = Iterable[tuple[bytes, bytes]]
 
 
 class Address:
-    """Where a request goes; taken apart once.
+    """The target of requests, parsed once.
 
     Args:
         url: of a server next door.
@@ -66,12 +66,12 @@ class HttpAnswer:
 
     @classmethod
     def of(cls, response: httpx.Response) -> HttpAnswer:
-        """What httpx read."""
+        """Returns an answer that httpx has read whole."""
         return cls(response.status_code, dict(response.headers), response.content)
 
     @property
     def text(self) -> str:
-        """The body as UTF-8; what is none becomes U+FFFD."""
+        """The body decoded as UTF-8; invalid bytes become U+FFFD."""
         return self.content.decode("utf-8", "replace")
 
     def json(self) -> Any:
@@ -86,7 +86,7 @@ class HttpAnswer:
 class NearbyTransport(httpx.AsyncBaseTransport):
     """Speaks HTTP/1.1 without TLS, to unix sockets too; https addresses are refused.
 
-    Limits of time and errors are those of httpx's transports.
+    Time limits and errors are those of httpx's transports.
 
     Args:
         uds: path of a unix socket that every request goes to.
@@ -310,7 +310,7 @@ class _Connection:
         self._sent = True
 
     async def head(self, limit: float | None) -> _Parsed:
-        """The answer's head, with what came along of its body."""
+        """Read the answer's head, with any part of its body that arrived with it."""
         answer, seen = self._answer, 0
         while not answer.has_head:
             seen += await self._more(limit)
@@ -321,7 +321,7 @@ class _Connection:
         return answer
 
     async def piece(self, limit: float | None) -> bytes:
-        """What comes next of the body; empty at its end."""
+        """Returns the next piece of the body; empty at its end."""
         answer = self._answer
         while not answer.pieces and not answer.is_done:
             await self._more(limit)
@@ -392,7 +392,7 @@ class _Connection:
 
 
 class _Body(httpx.AsyncByteStream):
-    """The body of an answer; its connection goes back when it is closed."""
+    """The body of an answer; closing it returns the connection for reuse."""
 
     def __init__(
         self,
@@ -429,7 +429,7 @@ async def _within(seconds: float | None, late: type[httpx.TimeoutException]) -> 
 
 @contextmanager
 def _as(failed: type[httpx.NetworkError]) -> Iterator[None]:
-    """What sockets raise, as httpx's transports raise it."""
+    """Raise a socket's errors as httpx's transports raise them."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The parts of HiSA that need not be here, and the one command that brings each: `hisa install`.
+"""The parts of HiSA that need not be here, and the one command that installs each: `hisa install`.
 
 Whoever misses one names ``hisa install PART``, which works in a checkout as from a wheel. Versions
 of what is installed without its own dependencies stand here alone.
@@ -108,33 +108,33 @@ PARTS: Mapping[str, Part] = {
 
 
 def install_command(name: str) -> str:
-    """The command that brings a part."""
+    """The command that installs a part."""
     if name not in PARTS:
         raise KeyError(f"no part {name!r}")
     return f"hisa install {name}"
 
 
 def as_root(command: str) -> str:
-    """The command line by which whoever runs this has root do ``command``."""
+    """The command line with which the present user runs ``command`` as root."""
     if os.geteuid() == 0:
         return command
     return f"sudo {command}" if shutil.which("sudo") else f"su -c {shlex.quote(command)}"
 
 
 def missing(name: str) -> tuple[str, ...]:
-    """Modules of a part that are not here; nothing is imported."""
+    """Modules of a part that are not installed; nothing is imported."""
     return tuple(module for module in PARTS[name].modules if not _is_here(module))
 
 
 def _is_here(module: str) -> bool:
     try:
         return importlib.util.find_spec(module) is not None
-    except ValueError:  # named in sys.modules as not to be had
+    except ValueError:  # blocked from import in sys.modules
         return False
 
 
 def commands(name: str, *, alone: bool = False) -> list[list[str]]:
-    """The command lines that bring a part, in order.
+    """The command lines that install a part, in order.
 
     Args:
         name: one of `PARTS`.
@@ -164,7 +164,7 @@ def _scripts() -> Path:
 
 
 def _installer() -> Sequence[str]:
-    """What installs packages into the Python that runs this.
+    """Returns the command that installs packages into the Python that runs this.
 
     Raises:
         UsageError: it has no pip, and there is no uv.

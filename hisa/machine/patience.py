@@ -24,7 +24,7 @@ _last: tuple[float, float] | None = None
 
 
 def patience(seconds: float) -> float:
-    """``seconds`` as they are on an idle machine, stretched by what this one was measured to do."""
+    """A time limit for this machine: ``seconds`` on an idle one, scaled by `slowness`."""
     return seconds * slowness()
 
 
@@ -56,7 +56,7 @@ class Deadline:
 
 
 def slowness() -> float:
-    """How many times longer things take here than on the idle reference machine: 1 to `MOST`."""
+    """Returns how much slower things are than on the idle reference machine: 1 to `MOST` times."""
     global _last
     now = time.monotonic()
     if _last is None or now - _last[0] > _FRESH_SECONDS:

@@ -35,13 +35,13 @@ DOORS: tuple[Door, ...] = ("tools", "grounders", "environments", "metrics", "mod
 
 
 def points(door: Door) -> tuple[EntryPoint, ...]:
-    """Everything announced at a door, HiSA's own first, then by name."""
+    """The entry points of a group, HiSA's own first, then by name."""
     return _points(door, tuple(sys.path))
 
 
 @functools.lru_cache(maxsize=32)
 def _points(door: Door, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
-    """Kept by ``path``, where packages are looked for: a benchmark asks for each of its metrics."""
+    """Cached by ``path``, the import path: a benchmark looks up each of its metrics."""
     found = entry_points(group=f"hisa.{door}")
     return tuple(sorted(found, key=lambda point: (not is_ours(point), point)))
 
@@ -57,7 +57,7 @@ def source(point: EntryPoint) -> str:
 
 
 def whose(door: Door, point: EntryPoint) -> str:
-    """How errors name it: with its package."""
+    """Returns the name that errors use for an entry point, with its package."""
     return f"{door.removesuffix('s')} {point.name!r} of package {source(point)!r}"
 
 
@@ -67,7 +67,7 @@ def offered(door: Door) -> tuple[str, ...]:
 
 
 def find(door: Door, name: str) -> EntryPoint | None:
-    """What is announced under a name, not loaded; None where nothing is."""
+    """Returns the entry point of a name, not loaded; None where there is none."""
     return next((point for point in points(door) if point.name == name), None)
 
 
@@ -98,7 +98,7 @@ def make(door: Door, name: str, *arguments: Any, **named: Any) -> Any:
 
 @contextmanager
 def naming(door: Door, point: EntryPoint) -> Iterator[None]:
-    """Inside, what a package raises becomes an error that names it."""
+    """Turn what a package raises inside into an error that names the package."""
     try:
         yield
     except OperatorError:

@@ -20,7 +20,7 @@ _REFERENCE = REFERENCE.price or Price(input=0, output=0)
 
 
 def without_price(usd: float, models: Iterable[str]) -> str:
-    """What a limit in dollars means for models whose price is not known, on one line."""
+    """Returns a line that says how a limit in dollars applies to models without a known price."""
     return (
         f"the price of {', '.join(models)} is not known: the limit of ${usd:g} is kept as one of "
         f"tokens, counted at ${_REFERENCE.input:g} in and ${_REFERENCE.output:g} out per million "

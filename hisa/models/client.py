@@ -124,7 +124,7 @@ class OpenAIModel:
         return bytes(answer.content)
 
     async def _posted(self, body: bytes, headers: dict[str, str]) -> HttpAnswer:
-        """The answer; that of a server next door comes without a client's machinery."""
+        """The answer; a local server is reached without httpx's client."""
         from hisa.machine.nearby import Address, HttpAnswer
 
         if self._nearby is not None:
@@ -199,7 +199,7 @@ def _kind(status: int) -> FailureKind:
 
 
 def _error_body(response: HttpAnswer) -> Any:
-    """What the server's error object holds; None where the answer is not JSON."""
+    """Returns the server's error object, else its whole JSON; None where it is not JSON."""
     try:
         body = json.loads(response.content)
     except (ValueError, RecursionError):

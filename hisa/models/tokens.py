@@ -61,7 +61,7 @@ def estimate_tokens(text: str, /) -> int:
 
 
 def _cost(text: str) -> int:
-    """What a text costs; that of lines is the sum of theirs and of the line breaks between them."""
+    """Returns the cost of a text; that of several lines is the sum over lines and line breaks."""
     cost = sum(map(_word, _WORD.findall(text)))
     cost += sum(_char(char) * times for char, times in Counter(text).items() if char not in _FREE)
     cost += _WHOLE * len(_BLANK.findall(text))
@@ -69,7 +69,7 @@ def _cost(text: str) -> int:
 
 
 _known_cost = lru_cache(maxsize=32)(_cost)
-"""For what is sent again with every request, above all the prompts of the roles."""
+"""Caches texts that every request repeats, above all the prompts of the roles."""
 
 
 @lru_cache(maxsize=1 << 14)

@@ -51,7 +51,7 @@ def abstract_step(
 
 
 def _error(outcome: str) -> str:
-    """What the tool said of its failure."""
+    """Returns the tool's error message as a sentence, else its exit status."""
     if found := _ERROR.search(outcome):
         text = _flat(found[1], 180)
         return text if text.endswith((".", "!", "?", "…")) else f"{text}."
@@ -60,7 +60,7 @@ def _error(outcome: str) -> str:
 
 
 def _said(lines: Sequence[str]) -> Iterator[str]:
-    """Sentences, the most telling first: windows, values, what came, what went, the focus."""
+    """Sentences, the most informative first: windows, values, additions, removals, the focus."""
     added, gone = _roles(lines, "+"), _roles(lines, "-")
     opened = [pair for pair in added if pair[0] in _WINDOWS]
     front = next((line for line in lines if line.startswith("window:")), "")
@@ -103,7 +103,7 @@ def _listed(pairs: Sequence[tuple[str, str]]) -> str:
 
 
 def _read(images: Sequence[Screenshot]) -> Iterator[str]:
-    """The words that came and went, read from the two pictures."""
+    """Yields sentences on the text that appeared and disappeared between the two pictures."""
     from hisa.screen import ocr
 
     if len(images) != 2 or not ocr.available():

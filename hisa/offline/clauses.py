@@ -41,7 +41,7 @@ _REMARK = re.compile(
     rf"|(?:it|this|that|there|these|those|(?:we|they)(?!\s+(?:{VERBS})\b)))\b",
     re.I,
 )
-"""A sentence that tells something: "You will see a list"."""
+"""A sentence that only informs: "You will see a list"."""
 _CONDITION = re.compile(
     rf"(?:when|once|after|as soon as|if|before|to|in order to)\b[^,]{{1,200}},\s*(?=(?:{VERBS})\b)",
     re.I,
@@ -135,7 +135,7 @@ def _inline_items(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _sequence(text: str, first: int) -> list[tuple[int, int]]:
-    """Where the markers ``first``, ``first + 1``, … stand, in order."""
+    """Returns the spans of the markers ``first``, ``first + 1``, …, in order."""
     cuts: list[tuple[int, int]] = []
     for marker in _INLINE.finditer(text):
         if int(marker[1] or marker[2]) == first + len(cuts):

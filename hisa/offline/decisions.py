@@ -60,7 +60,7 @@ Decision = Move | GiveUp | None
 
 
 def most_tries(instruction: Instruction) -> int:
-    """How often an instruction is tried; a command that failed may have done half its work."""
+    """Returns the number of tries: one for a command, which may fail with half its work done."""
     return 1 if isinstance(instruction, Run) else _MAX_TRIES
 
 

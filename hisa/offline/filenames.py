@@ -35,7 +35,7 @@ def looks_like_file(text: str) -> bool:
 
 
 def read_saving(rest: str, masked: Masked) -> Save | None:
-    """What "save …" asks for: a new name, the old one, or nothing that can be read."""
+    """Read "save …": under a new name, or the old one (empty path); None if it cannot be read."""
     named = _NAME.search(rest)
     name = _value(named, masked)
     folder = ""

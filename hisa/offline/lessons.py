@@ -58,7 +58,7 @@ def induce_patterns(sections: dict[str, str]) -> str:
 
 
 def _turns(steps: Sequence[HistoryStep], sort: str) -> Iterator[_Turn]:
-    """Where an instruction's first way did not succeed and its last one did, in order."""
+    """Yields each instruction whose first way did not succeed but whose last one did, in order."""
     numbered: dict[str, list[HistoryStep]] = {}
     for step in steps:
         if (number := _NUMBER.match(step.thought)) is not None and step.tool == "gui_action":

@@ -1,4 +1,4 @@
-"""The next tool call for an instruction, from how far it came and what the screen offers."""
+"""The next tool call for an instruction, from its progress and what is on the screen."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def _holds_text(target: str, now: Situation) -> bool:
 
 
 def _by_name_box(target: str, now: Situation) -> bool:
-    """A cell is reached by its address where the screen does not list it or advice says so."""
+    """Whether to go to a cell by its address: the screen does not list it or the advice says so."""
     if not address(target) or not now.screen.in_front(_SPREADSHEETS):
         return False
     return now.advice.name_box or now.screen.find(target) is None
@@ -168,7 +168,7 @@ def _by_name_box(target: str, now: Situation) -> bool:
 
 def _name_box(cells: str) -> str:
     return (
-        # The name box takes and gives back the focus a moment after the keys.
+        # The name box takes and returns the focus a moment after the keys.
         "pyautogui.hotkey('ctrl', 'shift', 't'); pyautogui.sleep(0.5); "
         f"pyautogui.write({cells!r}); pyautogui.press('enter'); pyautogui.sleep(0.3)"
     )
@@ -209,7 +209,7 @@ def _await_window(instruction: Open, now: Situation) -> Decision:
         return wait_move(says, _WINDOW_WAITS[now.position.looks])
     shown = "; ".join(filter(None, now.screen.windows))
     if not shown or instruction.file or not find_app(instruction.app).known:
-        # No windows are told of, or nothing is known of their names: that it runs is likelier.
+        # No windows are listed, or their titles are unknown: more likely it runs.
         return None
     return GiveUp(f"the window of {name} did not appear; windows on the screen: {shown}")
 

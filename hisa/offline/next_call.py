@@ -35,7 +35,7 @@ def plan(user: str, rejected: Sequence[str] = ()) -> str:
 
     Args:
         user: the user turn, in tagged sections.
-        rejected: a reply of this planner that was refused, and what was said of it.
+        rejected: a reply of this planner that was refused, and the reason.
     """
     sections = read_sections(user, SECTIONS)
     script = read_script(sections.get("task", ""))
@@ -48,7 +48,7 @@ def plan(user: str, rejected: Sequence[str] = ()) -> str:
 
 
 def _unusable(script: Script) -> dict[str, str] | None:
-    """Why a task cannot be followed at all; None where it can."""
+    """Returns the call that ends a task which cannot be followed at all; None where it can be."""
     if len(script.instructions) > MAX_INSTRUCTIONS:
         return _infeasible(f"the task has more than {MAX_INSTRUCTIONS} steps")
     if script.unread:

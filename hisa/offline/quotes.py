@@ -43,7 +43,7 @@ class Masked:
         return _SLOT.sub(lambda slot: self.quoted[int(slot[1])], part).strip()
 
     def value(self, part: str) -> str:
-        """What a part says: a quoted string verbatim, else its words."""
+        """Returns the value of a part: a quoted string verbatim, else its words."""
         return (self.first(part) or "") if self.is_quoted(part) else self.plain(part)
 
     def is_quoted(self, part: str) -> bool:

@@ -1,4 +1,4 @@
-"""The screen as the ``<elements>`` section tells it: windows and named things."""
+"""The screen as the ``<elements>`` section lists it: windows and named elements."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _GOOD = 0.6
 _SAME_ROW = 8
 """Pixels; a line of a dialog is about thirty high."""
 _HALF = 2
-"""Pixels; only the middle of a thing is told, and a box without an area is no place."""
+"""Pixels; only an element's centre is listed, and a box needs an area to be clicked."""
 _NO_PICTURE = Screenshot(Image.new("RGB", (1, 1)))
 _LARGE = Size(100_000, 100_000)
-"""Larger than any screen: the lines do not tell how large theirs is."""
+"""Larger than any screen: the lines do not say how large theirs is."""
 
 
 @dataclass(frozen=True)
 class Screen:
-    """What is known of the screen; ``known`` is False where nothing at all was told."""
+    """What is known of the screen; ``known`` is False where nothing was listed."""
 
     title: str = ""
     app: str = ""
@@ -54,7 +54,7 @@ class Screen:
         return Screen(self.title, self.app).shows_window(words)
 
     def find(self, phrase: str) -> Element | None:
-        """What the grounder would take for a phrase, of equals the first; None if nothing fits."""
+        """Returns the item that the grounder would choose, of equals the first; None: none fits."""
         look = Observation(_NO_PICTURE, _LARGE, elements=self.items)
         choice = choose(read_description(phrase), look, _GOOD)
         equal = choice.others[:1] if choice.ambiguous else ()
@@ -80,7 +80,7 @@ class Screen:
 
 
 def at(item: Element) -> tuple[int, int]:
-    """Where to click an item, in image pixels."""
+    """Returns the point to click for an item, in image pixels."""
     return item.box.centre.rounded()
 
 

@@ -1,4 +1,4 @@
-"""How far a script has come, read from what the planner remembers and from nothing else.
+"""The progress of a script, read from what the planner remembers and from nothing else.
 
 Each thought begins with a marker, ``Instruction 3 of 7, part 2 of 3, try 2, look 1``, and a refined
 context with ``Progress: instruction 6 of 7 done``. Markers are absolute, so that a history which
@@ -84,7 +84,7 @@ def chunks(text: str) -> Sequence[str]:
 
 
 def parts_of(instruction: Instruction) -> int:
-    """How many parts an instruction has."""
+    """Returns the number of parts of an instruction."""
     match instruction:
         case Save(path):
             return 5 if path else 2

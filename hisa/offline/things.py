@@ -51,18 +51,18 @@ def _menu(menu: str, *items: str) -> tuple[str, ...]:
 
 
 def of_kind(phrase: str, word: str) -> str:
-    """A phrase that says what sort of thing it names, with that word where it has none."""
+    """A phrase with the word for its kind of element, added where it has none."""
     query = meaning(phrase)
     return phrase if query.kind and query.name else f"{phrase} {word}"
 
 
 def meaning(phrase: str) -> Query:
-    """What the grounder makes of a phrase: the usual one of its readings."""
+    """Returns the usual one of the grounder's readings of a phrase."""
     return read_description(phrase)[-1]
 
 
 def field(phrase: str) -> str:
-    """What to click before a text is typed; empty for "the editor", where the focus already is."""
+    """Returns what to click before typing; empty for "the editor", which already has the focus."""
     if not phrase or phrase.lower() in _NOWHERE:
         return ""
     if address(phrase):
@@ -80,7 +80,7 @@ def is_listed_choice(phrase: str) -> bool:
 
 
 def address(phrase: str) -> str:
-    """Cells of a spreadsheet as ``B2`` or ``A1:B3``; empty where the phrase is none."""
+    """Cells of a spreadsheet as ``B2`` or ``A1:B3``; empty where the phrase names no cells."""
     found = _CELLS.fullmatch(phrase)
     if found is None or not (found["word"] or found["first"].isupper()):
         return ""

@@ -35,7 +35,7 @@ _CONTENT = re.compile(r"(?:the\s+)?(?:text|contents?|value|words?)\s+(?:in|of|in
 def read_typing(
     rest: str, masked: Masked, place: str = "", *, free: bool = False
 ) -> tuple[Type, ...]:
-    """What to type and, where it is said, into what.
+    """Read the text to type and, where the task names it, the field to type into.
 
     Args:
         rest: the clause after its verb.

@@ -25,18 +25,18 @@ _STEP = re.compile(r"\AStep (\d+):")
 
 
 def step_numbers(lines: Sequence[str]) -> dict[int, str]:
-    """Lines of steps by the numbers that they begin with."""
+    """Lines of steps, keyed by the step number that they begin with."""
     found = ((_STEP.match(line), line) for line in lines)
     return {int(match[1][:9]): line for match, line in found if match}
 
 
 def verdict(line: str) -> StepVerdict | None:
-    """How a step ended; None where its line does not tell."""
+    """Returns the verdict in a step's line; None where the line has none."""
     return split_verdict(line.rpartition(" | Result: ")[2])[0]
 
 
 def _flat(line: str) -> str:
-    """One line, both ends kept where it is too long: the beginning says what, the end what of."""
+    """One line; one that is too long keeps its beginning and its end."""
     text = " ".join(line.split())
     while estimate_tokens(text) > _LINE_TOKENS:
         room = len(text) * 3 // 8
@@ -45,7 +45,7 @@ def _flat(line: str) -> str:
 
 
 def _by_worth(lines: Sequence[str]) -> Iterator[int]:
-    """Places of lines, the most telling first; a place may come more than once."""
+    """Indices of lines, the most informative first; an index may occur more than once."""
     count = len(lines)
     wrong = [place for place in range(count) if verdict(lines[place]) != "succeeded"]
     yield from range(count - 1, max(-1, count - 4), -1)

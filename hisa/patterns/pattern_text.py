@@ -1,4 +1,4 @@
-"""Text of patterns: which text stands for one, and how text from a model is made harmless.
+"""Text of patterns: which text is embedded for one, and how a model's text is made safe.
 
 A query is the instruction of a task, so what is embedded for a pattern is the kind of task it
 applies to (its conditions), in the words of an instruction. A lesson says how, an instruction says
@@ -93,7 +93,7 @@ def clauses(instruction: str) -> list[str]:
 
 
 def query_texts(instruction: str) -> list[str]:
-    """What patterns are searched by: the instruction, the same without its values, its clauses.
+    """Returns the texts to search by: the instruction, the same without its values, its clauses.
 
     Conditions speak of kinds of tasks. The values of one task ("passport", a path) pull its
     vector away from the tasks of its own family; without them the two texts are alike.
@@ -102,7 +102,7 @@ def query_texts(instruction: str) -> list[str]:
 
 
 def retrieval_texts(pattern: Pattern) -> tuple[str, ...]:
-    """What is embedded to find the pattern: its conditions, or its lesson where it has none."""
+    """Returns the texts to embed for a pattern: its conditions, or its lesson where it has none."""
     return pattern.conditions or (pattern.lesson,)
 
 

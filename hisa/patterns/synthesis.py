@@ -26,7 +26,7 @@ _LEADING = re.compile(rf"(?:{_MARKS.pattern}[\s,;]*)+")
 
 @dataclass(frozen=True)
 class Told:
-    """Lines of advice, and the lessons that they tell of in the order of their marks."""
+    """Lines of advice, and the lessons that they cite in the order of their marks."""
 
     text: str = ""
     hits: tuple[PatternHit, ...] = ()
@@ -58,7 +58,7 @@ def _request(
 
 
 def _bullets(text: str) -> list[str]:
-    """One bullet a line; a line that is none goes on with the one above, prose before is dropped.
+    """One bullet a line; other lines continue the bullet above, and prose before is dropped.
 
     An answer without any bullet is one bullet.
     """
@@ -99,7 +99,7 @@ def bounded(text: str, limit: int) -> str:
 
 
 def _excess(text: str, limit: int, marks: frozenset[str]) -> str:
-    """What is wrong with an answer; empty where nothing is."""
+    """Returns the fault of an answer; empty where it has none."""
     lines = [line for line in text.splitlines() if line.strip()]
     if lines and not any(_BULLET.match(line) for line in lines):
         return 'no line begins with "- "'
@@ -160,7 +160,7 @@ def _plain(line: str, marks: frozenset[str]) -> str:
 
 
 def _told(text: str, hits: Sequence[PatternHit]) -> Told:
-    """The lines with marks that count only the lessons they tell of."""
+    """The lines, their marks renumbered by the lessons that they cite."""
     named = sorted({int(found[1:]) for line in text.splitlines() for found in _marks(line)})
     new = {mark(old): mark(place) for place, old in enumerate(named, 1)}
     lines = (

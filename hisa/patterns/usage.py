@@ -23,7 +23,7 @@ _CONTROL = re.compile(
 
 
 def mark(number: int) -> str:
-    """How the advice and thoughts name the pattern at that place of the advice, from 1."""
+    """Returns the mark that cites the pattern at that place of the advice, counted from 1."""
     return f"p{number}"
 
 

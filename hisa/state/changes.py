@@ -30,7 +30,7 @@ _Key = Callable[[Element], object]
 def describe_changes(
     before: Observation, after: Observation, roi: Box | None
 ) -> tuple[str, ...] | None:
-    """At most 20 lines of at most 160 characters; None where nothing can be told.
+    """At most 20 lines of at most 160 characters; None where nothing can be compared.
 
     Forms: ``window: A -> B``, ``focus: role "A" -> role "B"``, ``~ role "name": "old" -> "new"``,
     ``+ role "name" text="…"`` and ``- …``. Windows are compared wherever they are known, elements
@@ -92,7 +92,7 @@ def _focus_line(before: Iterable[Element], after: Iterable[Element]) -> list[str
 
 
 def _inside(look: Observation, roi: Box) -> list[Element]:
-    """The elements that the box touches; it is brought to their space once, not each to its."""
+    """The elements that the box touches; the box is converted once, not each element."""
     region = look.convert_box(roi, "screen")
     return [
         element for element in look.elements or () if element.box.intersection(region) is not None
@@ -100,7 +100,7 @@ def _inside(look: Observation, roi: Box) -> list[Element]:
 
 
 def _says(element: Element) -> str:
-    """What the element tells besides its name: its text and its states."""
+    """Returns the element's text and states."""
     states = (state for state in _STATES if state in element.states)
     return " ".join(part for part in (_text(element), *states) if part)
 

@@ -1,4 +1,4 @@
-"""What two looks say of a step, whatever a model makes of the pictures.
+"""The facts of a step that two looks prove, whatever a model makes of the pictures.
 
 Only what is certain overrules a model: a message that came up, an application whose windows are
 all gone, a click that did not reach its window.
@@ -61,7 +61,7 @@ _REACH = 12
 def surprise(
     call: GroundedCall, before: Observation, after: Observation, regions: Sequence[Box]
 ) -> str:
-    """What was seen that the step was not for, a dialog's own words first; empty for nothing.
+    """Returns the unexpected things that were seen, a dialog's own words first; empty for none.
 
     Args:
         call: what ran.
@@ -99,7 +99,7 @@ def field_facts(call: GroundedCall, before: Observation, after: Observation) -> 
 
 
 def written_facts(written: Written) -> str:
-    """Which files were written, or that none was; empty where that is not known."""
+    """Returns a sentence on the files written, or that none was; empty where that is not known."""
     names = [field_text(excerpt(path, 80)) for path in written.paths]
     if not names:
         return "No file in the home folder was written." if written.complete else ""
@@ -193,7 +193,7 @@ def _fills(box: Box, window: Window) -> bool:
 
 
 def _words(dialog: Element, elements: Sequence[Element]) -> str:
-    """What a dialog says, in reading order, without its title."""
+    """Returns the text of a dialog, in reading order, without its title."""
     said: list[str] = [dialog.text] if dialog.text else []
     for element in elements:
         inside = element.window == (dialog.window or dialog.name)
@@ -235,7 +235,7 @@ def _same_program(one: Window, other: Window) -> bool:
 
 
 def _client(window: Window) -> int:
-    """The number that X gave the program of a window; 0 where its id is none of X."""
+    """The number that X gave the program of a window; 0 where the id is not one of X's."""
     try:
         return int(window.id, 16) >> _CLIENT_BITS
     except ValueError:
@@ -344,7 +344,7 @@ def _is_pointer(point: Point, region: Box) -> bool:
 
 
 def _front_words(front: Window, look: Observation) -> str:
-    """What the dialog in front says, in quotes; empty where it is no dialog or not known."""
+    """Returns the text of the dialog in front, in quotes; empty for other windows, or not known."""
     for element in look.elements or ():
         if element.role in _DIALOGS and element.name == front.title:
             said = _words(element, look.elements or ())

@@ -33,13 +33,13 @@ _LITERAL = re.compile(r"""(['"])((?:\\.|(?!\1)[^\\]){33,}?)\1""")
 
 
 def call_description(call: GroundedCall) -> str:
-    """What was aimed at, on one line; both ends of a drag."""
+    """Returns the description of the target on one line; of both ends of a drag."""
     ends = (call.call.description, call.call.description_2)
     return field_text(" -> ".join(end for end in ends if end)[:_READ])
 
 
 def call_input(call: GroundedCall) -> str:
-    """What ran, on one line: source in image pixels, a command, or a tool's arguments as JSON."""
+    """Returns the input on one line: source in image pixels, a command, or arguments as JSON."""
     value = call.input
     text = value if isinstance(value, str) else json.dumps(dict(value), ensure_ascii=False)
     rows = (row.strip() for row in text[:_READ].splitlines())

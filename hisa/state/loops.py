@@ -15,7 +15,7 @@ __all__ = ["Deed", "Loop", "LoopDetector", "deed_key"]
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """A step as loops see it: what was done, told apart by ``key``, and what it changed."""
+    """A step for loop detection: ``key`` identifies the action, ``roi`` what it changed."""
 
     key: str
     roi: Box | None
@@ -28,7 +28,7 @@ class Deed:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop that was found: the action, how often it ran, and what the planner is told."""
+    """A loop that was found: the action, how often it ran, and the notice to the planner."""
 
     action: str
     times: int
@@ -52,7 +52,7 @@ class LoopDetector:
         return self._repeated(deeds) or self._alternating(deeds)
 
     def _repeated(self, deeds: Sequence[Deed]) -> Loop | None:
-        """One action again and again; what its first try changed does not count.
+        """One action repeated; what its first try changed does not count.
 
         The first try may have done what the others cannot do again.
         """
@@ -90,7 +90,7 @@ class LoopDetector:
 
 
 def deed_key(call: ToolCall, ran: str | Mapping[str, object], *, result: str) -> str:
-    """What tells an action from another; equal for a live step and for its events.
+    """Returns the key that identifies an action; equal for a live step and for its events.
 
     Args:
         call: the planner's call. Its descriptions count only where they were not resolved, since

@@ -68,7 +68,7 @@ class Memory(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A step that was done: its line, the deed that loops are found by, what its tool printed."""
+    """A completed step: its line, the deed for loop detection, and its tool's output."""
 
     line: str
     deed: Deed
@@ -119,7 +119,7 @@ class HierarchicalState:
         return advice
 
     def view(self) -> StateView:
-        """What the planner gets for the next step."""
+        """Returns the planner's context for the next step."""
         loop = self._loop()
         return StateView(
             step=len(self._kept) + 1,
@@ -224,11 +224,11 @@ class HierarchicalState:
         """The first step that the planner sees."""
         if self._settings.refine == "window":
             return max(0, len(self._kept) - self._settings.window)
-        # What came of the newest step was read by nobody yet: a summary does not replace it.
+        # The planner has not read the newest step's result yet: a summary does not replace it.
         return max(0, min(self._refined_to, len(self._kept) - 1))
 
     def _newest_output(self) -> str:
-        """What the newest step's tool printed, unless its line says all of it."""
+        """Returns the newest step's output; empty where the step's line has all of it."""
         if not self._kept:
             return ""
         newest = self._kept[-1]
@@ -239,7 +239,7 @@ class HierarchicalState:
 
 
 _LOOP_WINDOW = 50
-"""Steps looked back for a loop."""
+"""Number of steps in which loops are looked for."""
 
 _OUTPUT_CHARS = 2000
 """Characters of the newest output that the planner reads: a page of text."""

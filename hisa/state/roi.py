@@ -110,7 +110,7 @@ def _mask(before: Observation, after: Observation) -> Image.Image | None:
 
 
 def _difference(before: Screenshot, after: Screenshot) -> tuple[Image.Image, Box | None]:
-    """How two pictures of a size differ inside the box that holds all of it."""
+    """Returns the difference of two pictures of one size, cropped to its bounding box; the box."""
     top, bottom = _stripes(before, after)
     difference = ImageChops.difference(before.band(top, bottom), after.band(top, bottom))
     corners = difference.getbbox()

@@ -137,7 +137,7 @@ class StepAbstractor:
         return AbstractedStep(line, result, roi, asked, seen.verdict)
 
     def _asked_tokens(self, outcome: Outcome) -> int:
-        """What the model may write: the facts that stand before it take their part."""
+        """Returns the tokens left for the model: those of a result, less those of the facts."""
         facts = estimate_tokens(_facts(outcome, self._result_tokens // 2))
         return self._result_tokens - facts
 
@@ -169,7 +169,7 @@ class StepAbstractor:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What was seen of a step: the verdict, what speaks against it, and what changed."""
+    """The evidence on a step: the verdict, what speaks against it, and what changed."""
 
     verdict: StepVerdict
     surprise: str
@@ -214,7 +214,7 @@ def judge(
 
 
 def _without_change(call: GroundedCall, inspected: Inspected, outcome: Outcome) -> Judged:
-    """A step that changed no pixel: the focused field, a file or the tool may tell what it did."""
+    """A step that changed no pixel: the focused field, a file or the tool may show its effect."""
     changed, field = field_facts(call, *inspected.looks)
     files = written_facts(inspected.written)
     if changed or inspected.written.paths:
@@ -266,7 +266,7 @@ def _reading(said: str) -> tuple[StepVerdict | None, str]:
 
 
 def _facts(outcome: Outcome, tokens: int) -> str:
-    """What the tool itself reported: exit status, output and error, in at most ``tokens``."""
+    """Returns the tool's own report, in at most ``tokens``: exit status, output and error."""
     output, error = (field_text(ends(text, _READ)) for text in (outcome.output, outcome.error))
     exited = outcome.exit_code is not None
     room = (tokens - _LABELS) // (2 if output and error else 1)
@@ -280,7 +280,7 @@ def _facts(outcome: Outcome, tokens: int) -> str:
 
 
 def _own_words(pair: RoiPair | None, changes: Sequence[str]) -> str:
-    """What can be said without a model."""
+    """Returns a description of the change that needs no model; empty where nothing changed."""
     if changes:
         return f"On the screen: {'; '.join(changes[:3])}."
     return f"The screen changed in {_corners(pair.box)}." if pair is not None else ""

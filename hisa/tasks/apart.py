@@ -1,4 +1,4 @@
-"""Runs what reads the agent's files in a process of its own, with limits on all that it takes."""
+"""Runs code that reads the agent's files in a process of its own, with limits."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _ROOT = str(Path(__file__).resolve().parents[2])
 
 
 class Exceeded(Exception):
-    """The process took more than it may, or crashed; says what, and not whose fault it is."""
+    """The process exceeded a limit or crashed; the message says which, not whose fault it is."""
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a process ended, and what it said."""
+    """The exit status and the output of a process."""
 
     code: int
     """Exit status, or the negative number of the signal that ended it."""
@@ -44,7 +44,7 @@ class Ended:
 
 
 async def apart(function: Callable[..., Any], *arguments: Any, limits: Limits = OURS) -> Any:
-    """What a function of a module gives for arguments that can be pickled.
+    """Call a module's function in a process of its own, with arguments that can be pickled.
 
     Args:
         function: named at the top of its module.
@@ -66,7 +66,7 @@ async def apart(function: Callable[..., Any], *arguments: Any, limits: Limits = 
 
 
 async def read_apart(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What a function that reads the agent's files gives, in a process of its own with limits.
+    """Call a function that reads the agent's files, in a process of its own with limits.
 
     Raises:
         Unreadable: the file cannot be read, or takes more than it may.
@@ -99,7 +99,7 @@ def _given(done: Ended, limits: Limits) -> Any:
 
 
 def expect_within(code: int, limits: Limits) -> None:
-    """Tell by the exit status what a process took.
+    """Check by the exit status that a process stayed within its limits.
 
     Raises:
         Exceeded: too much processor time, or it crashed.

@@ -146,7 +146,7 @@ def looks_like(tree: Mapping[str, Any]) -> bool:
 
 
 def explain(error: ValidationError) -> str:
-    """What is wrong with which key, in one line."""
+    """Returns the faulty keys and their errors, on one line; at most five."""
     shown = [
         f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in error.errors()
     ]

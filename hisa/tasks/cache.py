@@ -45,7 +45,7 @@ class FileCache:
         self._fetch = fetch or functools.partial(download, allowed=self.allowed)
 
     def path(self, url: str) -> Path:
-        """Where the file of an address is kept, whether it is there or not.
+        """Returns the place of an address's file in the cache, whether it is there or not.
 
         Raises:
             UsageError: not an http or https address.

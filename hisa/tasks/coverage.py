@@ -1,4 +1,4 @@
-"""What task files ask for, and whose it is: ours, of OSWorld's package, or missing."""
+"""The pieces that task files name, and their source: ours, OSWorld's package, or missing."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _SOURCES: tuple[Source, ...] = ("ours", "theirs", "missing")
 
 @dataclass(frozen=True)
 class LoadedFile:
-    """A file of a folder: a task, or the reason why it is none."""
+    """A file of a folder: a task, or the reason why it is not one."""
 
     path: Path
     task: Task | None
@@ -152,7 +152,7 @@ def source(piece: Piece) -> Source:
 
 
 def weakest(pieces: Iterable[Piece]) -> Source:
-    """What a whole task takes: "ours" where every piece is, "missing" where one is."""
+    """Returns the weakest source of a task's pieces: "ours" if all are, "missing" if one is."""
     return max(map(source, pieces), key=_SOURCES.index, default="ours")
 
 

@@ -53,7 +53,8 @@ async def download(url: str, allowed: Sequence[str] = ()) -> bytes:
 
     Raises:
         UsageError: it, or one that it is redirected to, lies there and is not allowed.
-        EnvironmentFailed: it cannot be had; the initial state or the expected file is out of reach.
+        EnvironmentFailed: it cannot be downloaded: the initial state or the expected file is
+            out of reach.
     """
     import httpx
 
@@ -116,7 +117,7 @@ async def _body(response: httpx.Response, url: str) -> bytes:
 
 
 async def _target(url: str, allowed: Sequence[str]) -> _Target:
-    """Where a request for an address goes.
+    """Returns the target of a request for an address.
 
     Raises:
         UsageError: not http or https, or it lies on a private network and is not allowed.

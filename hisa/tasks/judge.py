@@ -1,4 +1,4 @@
-"""Chooses whose metric judges, asks it, and says whose fault it is where it does not end.
+"""Chooses whose metric judges, runs it, and says whose fault it is where it fails.
 
 A task of OSWorld is judged by OSWorld's own metric wherever its package is installed with the
 libraries that the metric needs; every other task, and one of OSWorld elsewhere, by ours.
@@ -28,7 +28,7 @@ __all__ = ["Judge", "chosen", "judge", "judged_by"]
 
 @dataclass(frozen=True)
 class Judge:
-    """Whose metric of a name is asked."""
+    """Whose metric of a name is used."""
 
     theirs: bool
     """Whether it is that of OSWorld's package."""
@@ -104,7 +104,7 @@ async def judge(
     benchmark: str = "",
     limits: Limits = OURS,
 ) -> Score:
-    """What a metric says of what the agent left, in a process of its own with limits.
+    """Score what the agent left with a metric, in a process of its own with limits.
 
     Args:
         name: of the metric.

@@ -58,17 +58,17 @@ _OPENERS: Mapping[str, str] = {
     "html htm pdf svg": "google-chrome",
     "txt md json py sh log yaml yml": "gedit",
 }
-"""What opens a file where no desktop environment says so, by the end of its name."""
+"""Commands that open a file where no desktop environment chooses one, by its extension."""
 
 
 def opener_of(path: str) -> str:
-    """The line that opens a file by the end of its name, without the file; empty: none known."""
+    """The command that opens a file of that extension, without the file; empty: none known."""
     ending = posixpath.splitext(path)[1].lstrip(".").lower()
     return next((line for ends, line in _OPENERS.items() if ending in ends.split()), "")
 
 
 def fix_for(program: str) -> str:
-    """What to do where a program is not on the machine."""
+    """Returns the fix to suggest for a program that is not on the machine."""
     for app in APPS:
         if program in app.commands:
             return install(app)
@@ -84,7 +84,7 @@ def missing_program(said: str) -> str:
 
 
 def install(*apps: App) -> str:
-    """What puts applications on a machine."""
+    """Returns the line that says how to install applications on a machine."""
     packages = [app.package for app in apps if " " not in app.package]
     parts = [f"apt-get install {' '.join(packages)}"] if packages else []
     parts += [f"install {app.package}" for app in apps if " " in app.package]

@@ -156,7 +156,7 @@ async def set_up(context: Context, raw: Mapping[str, Any]) -> None:
 
 
 async def check(context: Context, raw: Mapping[str, Any]) -> tuple[float, str]:
-    """How well one check holds, and why not."""
+    """Returns the score of one check, 0 to 1, and the reason where it fails."""
     wanted = Check.model_validate(raw)
     if wanted.python is not None:
         return await _python(context, wanted.python)
@@ -165,7 +165,7 @@ async def check(context: Context, raw: Mapping[str, Any]) -> tuple[float, str]:
 
 
 async def _problem(context: Context, wanted: Check) -> str:
-    """Why the check does not hold; empty where it does."""
+    """Returns the reason why the check does not hold; empty where it does."""
     if wanted.file is not None:
         subject = wanted.file
         try:

@@ -21,7 +21,7 @@ P = TypeVar("P", bound=BaseModel)
 
 
 class Registry(Generic[T]):
-    """What is known under which name.
+    """Entries by name.
 
     Args:
         kind: what the names are names of, for messages: "setup step".
@@ -32,7 +32,7 @@ class Registry(Generic[T]):
         self._known: dict[str, T] = {}
 
     def add(self, name: str, entry: T) -> None:
-        """Make ``entry`` known; a name is given once."""
+        """Register ``entry``; a name can be used only once."""
         if name in self._known:
             raise ValueError(f"{self.kind} {name!r} is defined twice")
         self._known[name] = entry
@@ -81,7 +81,7 @@ class Pieces(Registry[Declared]):
         return keep
 
     async def run(self, context: Context, name: str, given: Mapping[str, Any]) -> Any:
-        """What the piece of a name gives for what stands in a task file.
+        """Run the piece of a name with the parameters from a task file, and return its result.
 
         Raises:
             UsageError: unknown name or wrong parameters.

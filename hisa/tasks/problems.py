@@ -1,4 +1,4 @@
-"""What a task would lack here, found before a run starts."""
+"""Finds what a task lacks here, before a run starts."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _getter(task: Task, config: Mapping[str, Any] | None) -> Iterator[str]:
 
 
 def _names(name: str, config: Mapping[str, Any]) -> Iterator[str]:
-    """Files are kept under plain names, never in folders that a task chooses."""
+    """Yields each file name that is not plain: a task may not choose the folder of a kept file."""
     given = config.get("path") if name == "cache_file" else config.get("dest")
     for text in given if isinstance(given, list) else [given]:
         try:

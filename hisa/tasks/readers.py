@@ -1,4 +1,4 @@
-"""What getters read from files of the agent, each made for a process of its own.
+"""Reads files of the agent for getters, each function in a process of its own.
 
 It stands apart from the getters so that such a process loads little; see `hisa.tasks.apart`.
 """
@@ -25,7 +25,7 @@ _MAX_ROWS = 100_000
 
 
 def slide_media(deck: Path, slide: int, kind: str) -> bytes | str | None:
-    """What lies in the file, or the path that the file points at."""
+    """Returns a slide's medium as bytes, or the path that it links to; None where there is none."""
     with reading("presentation"), zipfile.ZipFile(as_package(deck)) as archive:
         names = set(archive.namelist())
         page, links = f"ppt/slides/slide{slide}.xml", f"ppt/slides/_rels/slide{slide}.xml.rels"
@@ -49,7 +49,7 @@ def slide_media(deck: Path, slide: int, kind: str) -> bytes | str | None:
 
 
 def rows_of(place: Path, query: str) -> list[Any] | None:
-    """What a query finds in an SQLite file; None where it is none."""
+    """Returns at most `_MAX_ROWS` rows of a query over an SQLite file; None where it fails."""
     where = f"{place.resolve().as_uri()}?mode=ro&immutable=1"
     try:
         with closing(sqlite3.connect(where, uri=True)) as base:

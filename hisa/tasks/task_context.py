@@ -101,9 +101,9 @@ class Context:
     password: str = "password"
     """Of the desktop's user, where a task's command asks for it."""
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
-    """How seconds are waited for."""
+    """Waits for some seconds."""
     instruction: str = ""
-    """What a setup step found the task's words to be; empty: those of the task."""
+    """The instruction as a setup step found it; empty: the task's own."""
     started: list[Started] = field(default_factory=list)
     """Programs that setup steps started."""
     _programs: dict[str, str] = field(default_factory=dict)
@@ -117,7 +117,7 @@ class Context:
             raise UsageError(f"task {self.task.id!r}: {error}") from error
 
     def place(self, name: str) -> Path:
-        """Where a file of that name is kept while scoring."""
+        """Returns the path of the scratch file of that name."""
         return self.scratch / file_name(name)
 
     async def screen(self) -> Size:

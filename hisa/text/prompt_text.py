@@ -51,7 +51,7 @@ _FIELD = re.compile(r"\|(?=\s*(?:Thought|Description|Input|Result)\s*:)", re.IGN
 
 
 def printable(text: str) -> str:
-    """No control characters but newline and tab, and nothing that UTF-8 cannot hold."""
+    """The text with control characters, but newline and tab, and lone surrogates replaced."""
     return _SURROGATE.sub("\ufffd", _CONTROL.sub(" ", text))
 
 
@@ -92,7 +92,7 @@ def field_text(text: str) -> str:
 
 
 def _halves(before: str, after: str) -> tuple[int, int]:
-    """How much of a word stands on each side of a cut; none where the cut is between words."""
+    """Returns the lengths of a word's parts around a cut; (0, 0) for a cut between words."""
     if not before or not after or before[-1].isspace() or after[0].isspace():
         return 0, 0
     first, last = len(before.rsplit(maxsplit=1)[-1]), len(after.split(maxsplit=1)[0])

@@ -29,7 +29,7 @@ _lock = threading.Lock()
 
 
 def _model_folder() -> Path:
-    """Where the package keeps the model; the package itself is never imported (it wants torch)."""
+    """Returns the package's model folder, without importing the package, which needs torch."""
     spec = find_spec(_PACKAGE)
     for place in (spec.submodule_search_locations if spec else None) or ():
         folder = Path(place) / "model"

@@ -269,7 +269,7 @@ class EdgeStore:
             ) from error
 
     def _refuse_orphans(self) -> None:
-        """Tell a store whose description is gone from one that was never written."""
+        """Distinguish a store whose description is lost from one that was never written."""
         left = [path for path in self.folder.glob("shard-*") if any(path.glob("segments/*/*"))]
         journal = self._journal.path
         if journal.exists() and journal.stat().st_size:
@@ -507,7 +507,7 @@ class EdgeStore:
         return Checked(tuple((indexed | noted.patterns).values()), tuple(problems))
 
     def _indexed(self, problems: builtins.list[str]) -> dict[str, Pattern]:
-        """What the index gives, as far as it can be read at all."""
+        """Returns the index's readable patterns; adds to ``problems`` if some are not."""
         found: dict[str, Pattern] = {}
         try:
             shard = self._shard(checked=False)
@@ -520,7 +520,7 @@ class EdgeStore:
         return found
 
     def _rest(self) -> dict[str, Pattern]:
-        """The readable points of damaged shards; a point that is none is left out."""
+        """The readable points of damaged shards; points that are no pattern are skipped."""
         found: dict[str, Pattern] = {}
         self._shut()
         for folder in sorted(self.folder.glob("shard-*")):

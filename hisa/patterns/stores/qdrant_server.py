@@ -1,8 +1,8 @@
 """Patterns in a Qdrant server, through `qdrant_client`.
 
 ``COLLECTION`` is an alias of ``COLLECTION_vN``. Replacing everything fills ``COLLECTION_v(N+1)``
-and then moves the alias, which the server does at once. What a store must know of itself (schema,
-embedder, dimension) is a point of its own without a status, so no search or list finds it.
+and then moves the alias, which the server does at once. What a store must record about itself
+(schema, embedder, dimension) is a point of its own without a status, so no search or list finds it.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ class _Collection:
 
 
 def described(client: QdrantClient, name: str) -> Meta:
-    """What a collection says of itself.
+    """Returns what a collection records about itself: HiSA's own point in it.
 
     Raises:
         StoreError: it is not one of HiSA.

@@ -50,7 +50,7 @@ class _Files(Parameters):
         return self
 
     def names(self) -> tuple[str, ...]:
-        """Under which name each is kept."""
+        """Returns the name that each file gets."""
         return self.dest or tuple(posixpath.basename(path) for path in self.path)
 
 
@@ -82,7 +82,7 @@ async def _kept(
 
 
 def _kept_in(folder: Path, names: Sequence[str], contents: Sequence[bytes | None]) -> Path:
-    """Where the files lie: in ``folder``, or in one below it where a name is taken there.
+    """Write the files to ``folder``, or to one below it if a name is taken, and return that folder.
 
     Some tasks name the agent's file and the expected one alike; neither may take the other's
     place, or a file would be compared with itself.

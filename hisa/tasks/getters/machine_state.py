@@ -1,4 +1,4 @@
-"""Getters for what commands say, and what the desktop and its programs show or are set to."""
+"""Getters for the output of commands, and the state of the desktop and its programs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Command(Parameters):
 
 
 async def _result(context: Context, wanted: Command) -> CommandResult | None:
-    """None where the program is not there: the agent may have been asked to install it."""
+    """The result; None where the program is missing, which the agent may have had to install."""
     words = wanted.command if isinstance(wanted.command, str) else list(wanted.command)
     first = "" if wanted.shell or not words else _first(words)
     if first and not await context.program(first):
@@ -45,21 +45,21 @@ def _first(words: str | list[str]) -> str:
 
 @GETTERS("vm_command_line", Command)
 async def vm_command_line(context: Context, wanted: Command) -> str | None:
-    """What a command prints; None where there is no such program."""
+    """Returns a command's output; None where there is no such program."""
     result = await _result(context, wanted)
     return None if result is None else result.output
 
 
 @GETTERS("vm_command_error", Command)
 async def vm_command_error(context: Context, wanted: Command) -> str | None:
-    """What a command prints as errors; None where there is no such program."""
+    """Returns a command's error output; None where there is no such program."""
     result = await _result(context, wanted)
     return None if result is None else result.error
 
 
 @GETTERS("vm_script_output", Copy)
 async def vm_script_output(context: Context, wanted: Copy) -> str:
-    """What a script that came with the task prints on the machine."""
+    """Run a script of the task on the machine and return its output."""
     result = await put_and_run(context, wanted.src, wanted.dest)
     if result.exit_code in (126, 127) and not result.output.strip():
         raise EnvironmentFailed(f"{wanted.src}: cannot run: {result.error.strip()[-300:]}")
@@ -194,7 +194,7 @@ async def vlc_config(context: Context, wanted: KeptAs) -> Path | None:
 
 @GETTERS("vlc_playing_info", KeptAs)
 async def vlc_playing_info(context: Context, wanted: KeptAs) -> Path | None:
-    """What VLC says that it plays; None where its web interface does not answer."""
+    """Saves VLC's playback status in a file; None where its web interface does not answer."""
     place = context.place(wanted.dest)
     answer = await context.environment.execute(python(_VLC), limit=1_000_000)
     if answer.exit_code != 0:
@@ -257,7 +257,7 @@ async def wallpaper(context: Context, wanted: KeptAs) -> Path | None:
 
 @GETTERS("vm_terminal_output", Parameters)
 async def terminal_output(context: Context, wanted: Parameters) -> str | None:
-    """What the last terminal window shows; None where there is none."""
+    """Returns the text of the last terminal window; None where there is none."""
     seen = await context.environment.observe(elements=True)
     shown = [element.text for element in seen.elements or () if element.role == "terminal"]
     if not shown and not seen.complete:

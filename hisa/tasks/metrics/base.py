@@ -59,12 +59,12 @@ _BAD_INPUT = (
     RecursionError, zipfile.BadZipFile, ArithmeticError, NotImplementedError, SyntaxError,
     AssertionError, EOFError, struct.error, zlib.error,
 )  # fmt: skip
-"""What the readers of formats raise for files that are none."""
+"""Errors that the readers of formats raise for malformed files."""
 _MACHINES = frozenset(
     (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EIO,
      errno.EACCES, errno.EPERM, errno.EROFS, errno.EFBIG)
 )  # fmt: skip
-"""What an `OSError` says of the machine that scores, and not of the file that it reads."""
+"""Error numbers of `OSError` that are about the machine that scores, not about the file."""
 
 
 class Unreadable(Exception):
@@ -111,7 +111,7 @@ def find_metric(name: str) -> Metric | None:
 
 
 def _named(function: Function, whose: str) -> Function:
-    """What goes wrong in a package's metric is its own fault, and no score."""
+    """Wraps a package's metric: its errors name the package, and give no score."""
 
     def run(result: Any, expected: Any, options: Options) -> Score:
         try:
@@ -170,7 +170,7 @@ def equal(name: str, read: Read, *, wanted: Read | None = None, needs: Sequence[
 
 @contextmanager
 def reading(what: str) -> Iterator[None]:
-    """Inside, whatever a reader of formats raises means that the agent's file is broken."""
+    """Turn a reader's error inside into `Unreadable`: the agent's file is broken."""
     try:
         yield
     except (Unreadable, NotScored):
@@ -184,7 +184,7 @@ def reading(what: str) -> Iterator[None]:
 
 @contextmanager
 def expecting(what: str) -> Iterator[None]:
-    """Inside, whatever is raised means that the task's own file or rule is broken."""
+    """Turn a reader's error inside into `BadRules`: the task's own file or rule is broken."""
     try:
         yield
     except NotScored:

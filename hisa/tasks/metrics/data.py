@@ -144,7 +144,7 @@ def check_yaml_file(tree: Any, rules: Any, options: Options) -> Score:
 
 
 def _below(tree: Any, key: Any) -> Any:
-    """What is under a key of a mapping, or the entry of a list by number or by one of its keys."""
+    """Returns a mapping's value for a key, or a list's entry by number or by ``[key, value]``."""
     if isinstance(tree, Mapping):
         return _at(tree, [key])
     if not isinstance(tree, list):
@@ -211,7 +211,7 @@ def _in(found: Any, wanted: Any) -> bool:
 
 @metric("run_sqlite3", found=as_path, wanted=rule("sql"))
 def run_sqlite3(path: Any, query: Any, options: Options) -> Score:
-    """What a query over a SQLite file gives, as a number."""
+    """Scores the number that a query over a SQLite file returns, clamped to 0 to 1."""
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
             row = database.execute(str(query)).fetchone()

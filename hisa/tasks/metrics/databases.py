@@ -128,7 +128,7 @@ def _use(base: Any, schema: str) -> None:
 
 
 def _parts(base: Any, asked: _Asked) -> Iterator[tuple[str, Iterable[Any]]]:
-    """What is compared, in order; rows are read bit by bit."""
+    """Yields each part to compare, with its name, in order; rows are read lazily."""
     names = {kind: _names(base, kind, asked) for kind in _KINDS if asked.depth[kind]}
     for kind, found in names.items():
         yield f"names of {kind}s", found

@@ -177,7 +177,7 @@ _beside_the_text("check_italic_font_size_14", _italic_14)
 
 @metric("check_tabstops", found=_open, wanted=_open, needs=_NEEDS)
 def check_tabstops(found: Any, wanted: Any, options: Options) -> Score:
-    """How near the tab stops are to those expected, 0 to 1."""
+    """Scores how near the tab stops are to those expected, 0 to 1."""
     ours = [p for p in found.paragraphs if p.text.strip()]
     theirs = [p for p in wanted.paragraphs if p.text.strip()]
     if len(ours) != len(theirs) or not ours:
@@ -239,7 +239,7 @@ def has_page_numbers_in_footers(found: Any, expected: Any, options: Options) -> 
 
 @metric("is_first_line_centered", found=_open, needs=_NEEDS)
 def is_first_line_centered(found: Any, expected: Any, options: Options) -> Score:
-    """The first paragraph is centered."""
+    """Checks that the first paragraph is centered."""
     from docx.enum.text import WD_ALIGN_PARAGRAPH
 
     first = found.paragraphs[0].paragraph_format.alignment

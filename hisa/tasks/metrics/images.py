@@ -76,7 +76,7 @@ def compare_jupyterlab_images(found: Any, wanted: Any, options: Options) -> Scor
 
 
 def _counts(one: Image.Image, other: Image.Image) -> list[Any]:
-    """How often each of the 256 values of green occurs, between 0 and 1, in pictures as wide."""
+    """Returns two histograms of green, scaled to 0 to 1; the wider picture is narrowed first."""
     import numpy as np
 
     if one.size > other.size:

@@ -317,7 +317,7 @@ def check_transition(result: Any, expected: Any, options: Options) -> Score:
     "evaluate_presentation_fill_to_rgb_distance", found=open_slides, wanted=rule(), needs=_NEEDS
 )
 def fill_distance(found: Any, rules: Any, options: Options) -> Score:
-    """How near the slides' backgrounds are to a colour, 0 to 1."""
+    """Scores how near the slides' backgrounds are to a colour, 0 to 1."""
     wanted, before = rules_of(rules, "rgb"), rules.get("original_rgb")
     far = math.sqrt(3 * 255**2)
 

@@ -1,4 +1,4 @@
-"""What the rules of compare_table look at: charts, sparklines, pivot tables, styles, sizes."""
+"""Parts of a sheet that compare_table checks: charts, sparklines, pivot tables, styles, sizes."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def charts(sheet: Any, wanted: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def _range(series: Any, kind: str) -> str:
-    """Where a series takes its values or its categories from."""
+    """Returns the range of a series' values or categories; empty where it has none."""
     return _at(series, kind, "numRef", "f") or _at(series, kind, "strRef", "f") or ""
 
 

@@ -58,13 +58,13 @@ class Books:
             return book, _sheet_name(book, text), ours
 
     def look(self, reference: object, look: Callable[[Book, str], Any]) -> Any:
-        """What ``look`` sees in a sheet; a broken expected workbook is the task's fault."""
+        """Returns ``look``'s reading of a sheet; a broken expected workbook is the task's fault."""
         book, name, ours = self.side(reference)
         with reading("result") if ours else expecting("expected workbook"):
             return look(book, name)
 
     def pair(self, rule: Rule, look: Callable[[Book, str], Any]) -> tuple[Any, Any]:
-        """What ``look`` sees in the rule's two sheets."""
+        """Returns ``look``'s readings of the rule's two sheets."""
         first, second = rules_of(rule, "sheet_idx0", "sheet_idx1")
         return self.look(first, look), self.look(second, look)
 
@@ -258,7 +258,7 @@ RULES: Mapping[str, Callable[[Books, Rule], bool]] = {
 
 
 def _problems(expected: Mapping[str, Any], options: Options) -> Iterator[str]:
-    """What of a task's rules is not known here."""
+    """Yields each part of a task's rules that is not known here."""
     rules = options.get("rules")
     if not isinstance(rules, list) or not all(isinstance(rule, Mapping) for rule in rules):
         yield "compare_table: options need 'rules', a list of mappings"

@@ -72,7 +72,7 @@ def literal_match(found: Any, wanted: Any, options: Options) -> Score:
 
 @metric("fuzzy_match", wanted=rule("expected"), needs=("rapidfuzz",))
 def fuzzy_match(found: Any, wanted: Any, options: Options) -> Score:
-    """How much two texts have in common, 0 to 1."""
+    """Scores the similarity of two texts, 0 to 1."""
     from rapidfuzz import fuzz
 
     score = fuzz.ratio(found, str(wanted)) / 100.0
@@ -92,7 +92,7 @@ def is_extension_installed(listing: Any, wanted: Any, options: Options) -> Score
 
 @metric("diff_text_file", found=read_text, wanted=read_text)
 def diff_text_file(found: Any, wanted: Any, options: Options) -> Score:
-    """How many lines two files have in common, 0 to 1."""
+    """Scores the share of lines that two files have in common, 0 to 1."""
     ratio = difflib.SequenceMatcher(a=found.splitlines(), b=wanted.splitlines()).ratio()
     return ratio, f"{ratio:.2f} of the lines agree"
 

@@ -1,4 +1,4 @@
-"""One episode in the machine: begun by a setup step, and asked for what it gave."""
+"""One episode in the machine: started by a setup step, then read for its reward."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def command(page: str, seed: int) -> str:
 
 
 async def known(environment: Environment) -> Known | None:
-    """What is known of the episode; None before the stage has begun.
+    """Returns the episode's state; None before the stage has begun.
 
     Raises:
         EnvironmentFailed: what is written there is not the stage's.

@@ -50,14 +50,14 @@ def tasks() -> tuple[str, ...]:
 
 
 def left_out() -> dict[str, str]:
-    """Pages that are there and no task, with the reason."""
+    """Pages that are not tasks, with the reason."""
     known = set(tasks())
     pages = sorted(path.stem for path in (_package() / "html" / "miniwob").glob("*.html"))
     return {page: "the package registers no task for it" for page in pages if page not in known}
 
 
 def page_path(task: str) -> str:
-    """Where the page of a task lies below ``html/``.
+    """Returns the path of a task's page, relative to ``html/``.
 
     Raises:
         UsageError: no such task.

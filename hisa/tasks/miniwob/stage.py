@@ -76,7 +76,7 @@ class Stage(ThreadingHTTPServer):
         self._write()
 
     def note(self, **changes: Any) -> None:
-        """Add to what is known; what came first stays."""
+        """Add to the state; a value that is already there stays."""
         with self._lock:
             if "left" in changes:
                 changes["reward"] = None  # an ending after this is no longer this episode's
@@ -85,7 +85,7 @@ class Stage(ThreadingHTTPServer):
                 self._write()
 
     def load(self) -> dict[str, Any]:
-        """The page is loaded: what it must know. Only the first time begins an episode."""
+        """Count a load of the page and return its settings; only the first begins an episode."""
         with self._lock:
             self._known["loads"] += 1
             first = self._known["loads"] == 1
@@ -150,7 +150,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(json.dumps(answer).encode(), "application/json")
 
     def _hold(self) -> None:
-        """An answer that never ends; that the page is gone shows in its connection."""
+        """Keep an answer open; when its connection ends, note the page as lost."""
         self.send_response(200)
         self.send_header("Content-Type", "text/plain")
         self.end_headers()

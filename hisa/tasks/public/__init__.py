@@ -68,7 +68,7 @@ def _task(number: int, line: str) -> PublicTask:
 
 
 def domains(tasks: Iterable[PublicTask]) -> dict[str, Counter[Source]]:
-    """How many tasks of each domain need only ours, OSWorld's package, or what is missing."""
+    """Counts each domain's tasks by their weakest piece: ours, OSWorld's package, or missing."""
     found: dict[str, Counter[Source]] = {}
     for task in tasks:
         found.setdefault(task.domain, Counter())[weakest(task.pieces)] += 1

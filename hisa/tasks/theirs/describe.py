@@ -19,7 +19,7 @@ __all__ = ["main"]
 _PACKAGE = "desktop_env.evaluators.metrics"
 _RUNS_CODE = ("eval", "exec", "exec_module", "subprocess")
 _BESIDES = {"lxml.cssselect": "cssselect"}
-"""What a module needs that is no part of its own distribution."""
+"""Libraries that a module needs beyond its own distribution."""
 
 
 class _File:
@@ -131,7 +131,7 @@ class _Needs:
 
 
 def _folder() -> str:
-    """Where the metrics are; empty where the package is not installed."""
+    """Returns the folder of the metrics; empty where the package is not installed."""
     found = importlib.util.find_spec("desktop_env")
     for place in (found.submodule_search_locations or ()) if found else ():
         folder = os.path.join(place, "evaluators", "metrics")
@@ -141,7 +141,7 @@ def _folder() -> str:
 
 
 def _functions(files: dict[str, _File]) -> dict[str, object]:
-    """What the package calls a metric, with what it needs."""
+    """Returns the package's metrics by name: file, libraries, and whether it runs code."""
     own = {*sys.stdlib_module_names, "desktop_env"}
     found: dict[str, object] = {}
     for name, bound in sorted(files["__init__"].names.items()):

@@ -37,7 +37,7 @@ _DISTRIBUTIONS: Mapping[str, str] = {
     "skimage": "scikit-image",
     "yaml": "pyyaml",
 }
-"""What is installed under another name than it is imported."""
+"""Distributions by import name, where the two differ."""
 _RUNS_CODE = "(runs code)"
 
 
@@ -72,7 +72,7 @@ def python() -> str:
 
 
 def installed() -> Installed:
-    """What the Python of `python` has; it is asked once.
+    """Returns OSWorld's package as installed for `python`, which is asked only once.
 
     Raises:
         UsageError: it is no Python that can be run.
@@ -114,7 +114,7 @@ def known() -> Mapping[str, Theirs]:
 
 
 def as_text(metrics: Mapping[str, Theirs]) -> str:
-    """What `known` reads."""
+    """Returns metrics in the format that `known` reads."""
     lines = (
         (name, one.file, ",".join(one.needs) or "-", _RUNS_CODE if one.runs_code else "-")
         for name, one in sorted(metrics.items())
@@ -129,7 +129,10 @@ def theirs(name: str) -> Theirs | None:
 
 
 def lacking(name: str) -> str:
-    """What one of their metrics lacks here, with the command that helps; empty: nothing."""
+    """Returns the commands that install what one of their metrics lacks here; empty: nothing.
+
+    For a name that is not in OSWorld's package, says so instead.
+    """
     metric, here = theirs(name), installed()
     if metric is None:
         return "it is not in OSWorld's package"
@@ -145,7 +148,7 @@ def lacking(name: str) -> str:
 
 
 def absent(name: str) -> list[str]:
-    """What one of the installed package's metrics needs and is not here; empty: nothing."""
+    """Returns the packages that an installed metric needs and that are missing here."""
     metric, here = theirs(name), installed()
     if metric is None:
         return []
@@ -158,7 +161,7 @@ def _libraries(metric: Theirs, here: Installed) -> list[str]:
 
 @functools.cache
 def caged() -> bool:
-    """Whether bubblewrap works here; tried once."""
+    """Whether bubblewrap works here; tested only once."""
     if not shutil.which("bwrap"):
         return False
     line = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"]

@@ -30,7 +30,7 @@ Call = tuple[str, Any, Any, Options]
 
 
 async def run(name: str, result: Any, expected: Any, options: Options) -> Score:
-    """What one of their metrics says.
+    """Score with a metric of OSWorld's package.
 
     Raises:
         Unreadable: it failed over what the agent left, and not over the expected file; score 0.
@@ -47,7 +47,7 @@ async def run(name: str, result: Any, expected: Any, options: Options) -> Score:
 
 
 async def answers(calls: Sequence[Call], limits: Limits = THEIRS) -> list[dict[str, Any]]:
-    """What each call says, in one process: a score, "unreadable" or "broken" with the reason."""
+    """Run calls in one process; each returns a score, or "unreadable" or "broken" and a reason."""
     here = await asyncio.to_thread(installed)
     with tempfile.TemporaryDirectory(prefix="hisa-theirs-") as place:
         folder = await asyncio.to_thread(Path(place).resolve)

@@ -144,7 +144,7 @@ def _call(call: dict[str, Any]) -> dict[str, object]:
 
 
 def _tried(work: Callable[[], Any]) -> tuple[Any, BaseException | None]:
-    """What the work gives, or what it raised: a stranger's code may raise anything."""
+    """Returns the result of the work, or what it raised: a stranger's code may raise anything."""
     try:
         return work(), None
     except (Exception, SystemExit) as error:  # noqa: BLE001
@@ -152,7 +152,7 @@ def _tried(work: Callable[[], Any]) -> tuple[Any, BaseException | None]:
 
 
 def _bound(call: dict[str, Any]) -> tuple[Callable[..., object], list[Any]]:
-    """The function and what it is given; many take no expected value."""
+    """Returns the function and its arguments; many take no expected value."""
     function = getattr(importlib.import_module(f"{_PACKAGE}.{call['file']}"), call["name"])
     arguments = [call["result"]]
     kinds = inspect.signature(function).parameters.values()
@@ -187,7 +187,7 @@ def _is_file(value: object) -> bool:
 
 
 def main() -> None:
-    """Answer on what was standard output; what the functions print goes to standard error."""
+    """Write the answer to the original standard output; functions print to standard error."""
     answers = os.dup(1)
     os.dup2(2, 1)
     request = json.load(sys.stdin)

@@ -1,4 +1,4 @@
-"""Secrets out of what is written down: the log of a run, and what a terminal is told.
+"""Takes secrets out of what is written: the log of a run, and the output to a terminal.
 
 A secret is known by its shape, by the name before it, or as the value of one of this process's own
 variables that is secret by its name. What a name or an address gave away is then found wherever
@@ -113,7 +113,7 @@ def _hinted(lowered: str, finders: Iterable[_Finder]) -> list[_Finder]:
 
 
 def _forms(value: str) -> set[str]:
-    """A value as it is, and as JSON, Python source and addresses write it."""
+    """A value as it is, and as escaped in JSON, Python source and addresses."""
     return {value, json.dumps(value)[1:-1], repr(value)[1:-1], quote(value, safe=""), quote(value)}
 
 
@@ -281,7 +281,7 @@ _TEXTLESS = frozenset({type(None), int, float, bool})
 
 
 def _parts(value: Any) -> Iterable[Any]:
-    """What a value of plain data is made of; the values of an object's fields."""
+    """Returns the parts of plain data: items, keys and values, the values of a model's fields."""
     if isinstance(value, list | tuple):
         return value
     if isinstance(value, dict):

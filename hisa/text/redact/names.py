@@ -102,7 +102,7 @@ _HEADER = re.compile(
 
 
 def _value(found: re.Match[str]) -> tuple[Span, str, bool]:
-    """Where a value stands, what it is, and whether in quotes."""
+    """Returns the span of a value, the value, and whether it is in quotes."""
     quoted = found["quoted"] is not None
     start, end = found.span("quoted" if quoted else "bare")
     value = found.string[start:end]
