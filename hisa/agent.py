@@ -162,7 +162,13 @@ class Agent:
         return after, outcome
 
     async def _plan_and_act(self, task: Task, before: Observation) -> tuple[GroundedCall, Outcome]:
-        """What the model can react to becomes a failed outcome that it reads in its history."""
+        """Plan, ground and execute one call; returns it with its outcome.
+
+        A failure that the model can react to becomes a failed outcome that it reads in its history.
+
+        Raises:
+            InvalidReply: `MAX_UNUSABLE` steps in a row had no usable reply.
+        """
         call = ToolCall(thought="", tool="none", input="")
         try:
             with self._phase("plan"):

@@ -110,7 +110,7 @@ class PatternUse(BaseModel):
     score: float
     source_run: str = ""
     shown: bool = True
-    """Whether the advice tells of it; those it tells of come first, in the order of their marks."""
+    """Whether the advice mentions it; those mentioned come first, in the order of their marks."""
 
 
 class Guidance(_Event):
@@ -166,7 +166,7 @@ class Fingerprinted(_Event):
     more: bool = False
     """Whether there were more files than are looked at."""
     unknown: str = ""
-    """Why the machine could not tell its files and packages; empty where it could."""
+    """Why the machine could not list its files and packages; empty where it could."""
     digest: str = ""
     """SHA-256 over environment, versions, files and ``more``: the same start has the same one."""
     seconds: float = 0.0
@@ -389,7 +389,7 @@ class Failed(_Event):
 
     type: Literal["failed"] = "failed"
     where: str
-    """"environment", "scoring", "learning", "refused", "hisa", or the part that tells it."""
+    """"environment", "scoring", "learning", "refused", "hisa", or the part that reports it."""
     kind: str
     message: str
     traceback: str = ""
@@ -473,14 +473,14 @@ class Emit(Protocol):
     """Takes an event; must be cheap. Parts of the agent get one in their constructor."""
 
     def __call__(self, event: Event, /) -> object:
-        """Record it, with the present step where ``step`` is 0; the answer is not looked at."""
+        """Record it, with the present step where ``step`` is 0; the return value is ignored."""
 
 
 class ImageSink(Protocol):
     """Keeps pictures by hash."""
 
     async def save(self, png: bytes, /) -> str:
-        """Keep it; the SHA-256 in hex comes back."""
+        """Keep a PNG picture; returns its SHA-256 in hex."""
 
 
 class Recorder(ImageSink, Protocol):
@@ -490,5 +490,5 @@ class Recorder(ImageSink, Protocol):
     step: int
 
     def emit(self, event: Event, /) -> object:
-        """Record an event; what comes back is not looked at."""
+        """Record an event; the return value is ignored."""
         ...

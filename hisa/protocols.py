@@ -146,7 +146,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """What came back; ``finish`` is the server's word ("stop", "length", …)."""
+    """A model's answer; ``finish`` is the server's word ("stop", "length", …)."""
 
     text: str
     usage: Usage = Usage()
@@ -264,7 +264,7 @@ class Environment(Protocol):
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What this one can do; see the class."""
+        """The optional abilities that it has; see the class."""
         ...
 
     async def reset(self) -> None:
@@ -389,7 +389,7 @@ class Grounder(Protocol):
     """Turns descriptions into places (HiSA, section 3.2)."""
 
     async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
-        """Fill the slots of a call; a call without slots comes back as it is.
+        """Fill the slots of a call; returns a call without slots unchanged.
 
         Raises:
             NotFound: honest "not there" or "cannot tell"; never a made-up point.
@@ -433,7 +433,7 @@ class StateManager(Protocol):
         ...
 
     def view(self) -> StateView:
-        """What the planner gets."""
+        """Returns the state for the planner's next call."""
         ...
 
     async def abstract(

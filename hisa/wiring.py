@@ -72,7 +72,7 @@ class Workshop:
 
 
 def emitter(log: RunLog, listeners: Sequence[Listener]) -> Emit:
-    """Writes events into the log and tells the listeners."""
+    """Returns a function that writes events into the log and passes them to the listeners."""
 
     def emit(event: Event, /) -> None:
         event = log.emit(event)
@@ -122,7 +122,7 @@ def image_limit(settings: Settings) -> Size:
 
 
 def noting(emit: Emit) -> Callable[[str], None]:
-    """What is told about the machine, as events."""
+    """Returns a function that records a note about the machine as an event."""
 
     def note(text: str) -> None:
         emit(Noted(where="machine", text=text))

@@ -152,7 +152,7 @@ def _as_written(node: ast.expr | ast.keyword, text: str, lines: list[bytes]) -> 
 
 
 def _what(node: ast.AST) -> str:
-    """What a refused node is, in a word that the model knows."""
+    """Returns the kind of a refused node in words that the model knows: "a lambda", "a call"."""
     if isinstance(node, ast.Expr):
         return _what(node.value)
     return {

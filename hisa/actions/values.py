@@ -1,4 +1,4 @@
-"""Checks on values that came from outside: each gives back the clean value or refuses it."""
+"""Checks on values that came from outside: each returns the clean value or refuses it."""
 
 from __future__ import annotations
 

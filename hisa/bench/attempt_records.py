@@ -59,12 +59,12 @@ class _Record(BaseModel):
 
     @property
     def slot(self) -> Slot:
-        """What it is an attempt at."""
+        """The slot that the attempt is to fill."""
         return Slot(self.variant, self.task, self.repeat)
 
 
 class AttemptStarted(_Record):
-    """A worker got it."""
+    """A worker began the attempt."""
 
     type: Literal["started"] = "started"
     worker: str
@@ -72,14 +72,14 @@ class AttemptStarted(_Record):
 
 
 class AttemptRunning(_Record):
-    """Its run folder is there."""
+    """The attempt's run folder exists."""
 
     type: Literal["running"] = "running"
     run: str
 
 
 class AttemptFinished(_Record):
-    """It came to an end."""
+    """The attempt has ended."""
 
     type: Literal["finished"] = "finished"
     run: str = ""

@@ -22,7 +22,7 @@ __all__ = ["Comparison", "Group", "Report", "Trouble", "build_report"]
 
 
 class Group(BaseModel):
-    """Results taken together; means are per attempt, None where there is nothing to mean."""
+    """Results taken together; means are per attempt, None where there is nothing to average."""
 
     name: str
     tasks: int
@@ -384,7 +384,7 @@ def _tasks(parts: dict[str, list[Measure]]) -> list[TaskRow]:
 
 
 def _troubles(standing: Standing) -> list[Trouble]:
-    """Why a slot has no score; nothing where it has one."""
+    """Returns the reason why a slot has no score, in a list; empty where it has one."""
     result = standing.result.finished if standing.result else None
     if result is not None and result.score_state == "scored":
         return []

@@ -1,4 +1,4 @@
-"""One attempt: what a worker is told, what it tells, and the run it makes in between.
+"""One attempt: a worker's job, the messages it sends, and the run it makes in between.
 
 The run is made of the parts that ``hisa run`` is made of, in an environment of its own.
 """
@@ -65,7 +65,7 @@ class _Message(BaseModel):
 
 
 class RunMade(_Message):
-    """The run folder is there."""
+    """The run folder exists."""
 
     type: Literal["made"] = "made"
     run: str
@@ -163,7 +163,7 @@ async def _guarded(job: Job, tell: Callable[[Message], None]) -> None:
 
 
 class _Teller:
-    """Tells what happens in an attempt, and one end of it: the first.
+    """Reports the events of an attempt and its first end, no second one.
 
     What breaks once the result is known, such as learning from it or ending its desktop, goes to
     standard error and changes nothing of it.

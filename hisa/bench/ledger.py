@@ -44,7 +44,7 @@ class Attempt:
 
     @property
     def open(self) -> bool:
-        """Whether it has no end yet."""
+        """Whether it has not ended yet."""
         return self.finished is None and self.lost is None
 
     @property
@@ -140,10 +140,10 @@ def _records(path: Path) -> Iterable[AttemptRecord]:
 
 
 def read_plan(folder: Path) -> Plan:
-    """What a bench folder was made for.
+    """Read the plan of a bench folder.
 
     Raises:
-        UsageError: it is no bench folder.
+        UsageError: it is no bench folder, or its plan is damaged.
     """
     path = folder / PLAN
     try:
@@ -187,7 +187,7 @@ class AttemptLedger:
 
     @property
     def runs(self) -> Path:
-        """Where the run folders are."""
+        """The folder that holds the run folders."""
         return self.folder / RUNS
 
     def standing(self, slot: Slot) -> Standing:
@@ -242,12 +242,12 @@ class AttemptLedger:
         return count
 
     def close(self) -> None:
-        """Let the next process write."""
+        """Close the file and release the lock, so that another process can write."""
         self._file.close()
         self._lock.release()
 
     def _bury(self) -> None:
-        """Attempts in flight when the bench last ended are lost."""
+        """Record as lost the attempts that were in flight when the bench last ended."""
         for standing in list(self._book.standings.values()):
             for attempt in standing.attempts:
                 if attempt.open:

@@ -50,7 +50,7 @@ def _head(report: Report) -> str:
 
 
 def _starts(report: Report) -> str:
-    """How many starts differ, where any were compared."""
+    """Returns a sentence with the number of starts that differ; empty where none was compared."""
     found = report.starts
     return f" {len(found.differ)} of {found.compared} starts differ." if found.compared else ""
 

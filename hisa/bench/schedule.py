@@ -62,8 +62,8 @@ class Bench:
         workers: how many are at work at once.
         environment: an environment maker for the workers, as ``module:name``; empty: that of the
             settings.
-        heard: is told of everything.
-        starts: compares what attempts began from; None: nobody does.
+        heard: called with everything that happens.
+        starts: compares what attempts began from; None: not compared.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Bench:
         """Work until nothing is due; cancelling stops the runs at work and keeps everything.
 
         Raises:
-            EnvironmentFailed: no worker can be had, or the ledger cannot be written.
+            EnvironmentFailed: no worker can be started, or the ledger cannot be written.
         """
         self._queue.extend(self._ledger.due())
         lanes = min(self._workers, len(self._queue))

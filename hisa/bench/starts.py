@@ -73,7 +73,7 @@ class StartSums(BaseModel):
     """The starts of a bench."""
 
     compared: int = 0
-    """Attempts that were held against a reference."""
+    """Attempts that were compared with a reference."""
     partly: int = 0
     """Of those, the ones of which something is unknown: files and packages, or the screen."""
     differ: list[StartCheck] = []
@@ -146,7 +146,7 @@ class Starts:
         return next((start for start in starts if start is not None), None)
 
     def _kept(self, run: Path) -> Start | None:
-        """A reference is read once, and held against many."""
+        """Read the start of a run once: a reference is compared with many attempts."""
         if run not in self._references:
             self._references[run] = read_start(run)
         return self._references[run]
@@ -191,7 +191,10 @@ def read_start(run: Path) -> Start | None:
 
 
 def _screens(before: Start, now: Start) -> tuple[ScreenChange | None, str]:
-    """How the pictures differ, and why they could not be compared; sizes of screens set apart."""
+    """Compare two starts' pictures; returns the change, and a reason if one is missing.
+
+    Screens of different sizes are not compared: the sizes are a difference of their own.
+    """
     if before.picture is None or now.picture is None:
         return None, "no look at the screen"
     if _screen(before) != _screen(now):
@@ -208,7 +211,9 @@ def _screen(start: Start) -> tuple[int, int] | None:
 
 
 def differences(before: Start, now: Start, change: ScreenChange | None) -> list[str]:
-    """What differs between two starts, one text each; what either does not know does not differ.
+    """List the differences between two starts, in words.
+
+    What is not known of one of them counts as no difference.
 
     Args:
         before: the reference.

@@ -23,7 +23,7 @@ Z95 = 1.959963984540054
 
 
 def mean(values: Sequence[float]) -> float | None:
-    """The arithmetic mean; None of nothing."""
+    """The arithmetic mean; None where there are no values."""
     return math.fsum(values) / len(values) if values else None
 
 

@@ -24,7 +24,7 @@ _STYLES = {"succeeded": "green", "environment_error": "red", "lost": "red", "def
 
 
 class Watch:
-    """Shows what it hears; a terminal gets a block that is redrawn, a file a line an end.
+    """Shows progress: a redrawn block on a terminal, and a line when an attempt ends.
 
     Args:
         console: where to.
@@ -37,7 +37,7 @@ class Watch:
         self._lanes: dict[int, Progress] = {}
         self._counts = Text()
         self.compared = 0
-        """Starts that were held against a reference while this watched."""
+        """Starts that were compared with a reference while this watched."""
         self.differ = 0
         """Of those, the ones that differ."""
         self._live = Live(
@@ -113,7 +113,10 @@ class Watch:
 
 
 def _start(check: StartCheck) -> Text:
-    """What differs, and between which runs; with the pictures where the screens do."""
+    """Returns a line with the differences of a start.
+
+    It names both pictures where the screens differ, else the reference run.
+    """
     words = one_line("; ".join(check.differs), 600)
     text = Text(f"{'start differs':<18}", style="yellow")
     text.append(safe_line(f"{check.variant}/{check.task}#{check.repeat}: {words}"), style="default")

@@ -40,7 +40,7 @@ def shown(question: Question) -> str:
 
 
 def read_answer(text: str) -> Answer:
-    """What was typed; whatever is none of the offered answers is a refusal and a word."""
+    """Parse a typed answer; any other words are a refusal, and are passed on to the agent."""
     word = text.strip()
     return _ANSWERS.get(word.lower(), Answer("refuse", word))
 

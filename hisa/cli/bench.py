@@ -167,10 +167,10 @@ def _overrides(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _must_be_thrown_away(settings: Settings) -> None:
-    """Nobody is asked during a bench, so it may not act on a machine that is somebody's.
+    """Refuse settings under which a person would have to confirm actions: a bench asks nobody.
 
     Raises:
-        UsageError: it would.
+        UsageError: the settings are such.
     """
     from hisa.errors import UsageError
 
@@ -186,7 +186,7 @@ def _must_be_thrown_away(settings: Settings) -> None:
 
 
 def _must_be_enough(settings: Settings, options: dict[str, Any]) -> None:
-    """Workers share no guest.
+    """Refuse more workers than guests: workers share none.
 
     Raises:
         UsageError: there are fewer guests than workers, or workers that cannot see who has one.
@@ -272,7 +272,7 @@ def _tell(ledger: AttemptLedger, summary: Summary, watch: Watch, *, as_json: boo
 
 
 async def _work(ledger: AttemptLedger, options: dict[str, Any], watch: Watch) -> bool:
-    """Run the bench; Ctrl-C and SIGTERM stop it and keep everything. Whether it was stopped."""
+    """Run the bench; Ctrl-C and SIGTERM stop it and keep everything. Returns if it was stopped."""
     import asyncio
     import signal
 

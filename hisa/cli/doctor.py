@@ -34,7 +34,7 @@ def _plugins() -> Iterator[Finding]:
 
 
 def _added() -> Iterator[Finding]:
-    """What installed packages bring besides tools."""
+    """Yields a finding for each installed plug-in other than a tool, after loading it."""
     for door in DOORS[1:]:
         for point in points(door):
             try:

@@ -50,7 +50,7 @@ def exit_code(result: Result) -> int:
 
 
 def must_have_person(settings: Settings) -> None:
-    """Whether somebody can answer, where somebody has to.
+    """Refuse to start where a person has to answer and none can.
 
     Raises:
         UsageError: questions will come and standard input is no terminal.
@@ -139,7 +139,7 @@ def must_be_possible_here(settings: Settings, task: Task) -> None:
 
 
 def episode(settings: Settings, task: Task, *, as_json: bool, report: bool) -> int:
-    """Run a task in a new run folder; the exit code comes back."""
+    """Run a task in a new run folder; returns the exit code."""
     must_have_person(settings)
     must_be_possible_here(settings, task)
     console = Console(stderr=as_json, quiet=as_json, highlight=False, soft_wrap=True)
@@ -160,7 +160,7 @@ def episode(settings: Settings, task: Task, *, as_json: bool, report: bool) -> i
 
 
 def told_results(log: RunLog) -> Iterator[tuple[str, str]]:
-    """What the run made, what was brought home, and what was not, as lines with their labels."""
+    """Yields labelled lines: files brought home, files missed, and files left on the machine."""
     results = log.manifest.results
     fetched = {file.path for file in results.fetched}
     lost = [path for path in results.made if path not in fetched]

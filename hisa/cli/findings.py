@@ -30,7 +30,7 @@ class Finding:
 
 
 def libraries() -> Finding:
-    """What HiSA itself declares."""
+    """Check that the libraries which HiSA itself declares are installed."""
     from hisa.errors import UsageError
     from hisa.machine.parts import DISTRIBUTION, absent_libraries
 
@@ -47,7 +47,7 @@ def libraries() -> Finding:
 
 
 def parts(settings: Settings) -> Iterator[Finding]:
-    """Parts that are added by one command, each here or not."""
+    """Yields a finding for each optional part of Python packages: installed or not."""
     from hisa.machine.parts import PARTS, install_command, missing
 
     wanted = {"minilm": "minilm", "bge-m3": "bge"}.get(settings.patterns.embedder)
@@ -62,7 +62,7 @@ def parts(settings: Settings) -> Iterator[Finding]:
 
 
 def models(settings: Settings) -> Iterator[Finding]:
-    """Every role that has a model of its own: its address is asked what it serves."""
+    """Yields a finding for each role with a model of its own, after asking the model's server."""
     from hisa.machine.plugins import find, source
 
     for role in ("planner", "state", "grounder", "judge"):
@@ -96,7 +96,7 @@ def _model(role: str, chosen: ModelSettings) -> Finding:
 
 
 def _asked(url: str, key: str, chosen: ModelSettings) -> tuple[str, str]:
-    """What is wrong with the server and the command that mends it; empty where nothing is."""
+    """Ask the server for its models; returns the problem and its fix, both empty if all is well."""
     import httpx
 
     from hisa.machine.patience import patience
@@ -132,7 +132,7 @@ def _served(answer: object) -> set[str]:
 
 
 def store(settings: Settings) -> Iterator[Finding]:
-    """The server of patterns, where one is used."""
+    """Yields a finding for the server of patterns, where one is used."""
     if not settings.patterns.enabled or settings.patterns.engine != "server":
         return
     import httpx

@@ -15,7 +15,7 @@ encodings."""
 
 
 def keep_freed_memory() -> None:
-    """Ask the C library for it; one that cannot is left as it is.
+    """Ask the C library to keep freed memory; one without such a setting is left as it is.
 
     glibc gives a block of megabytes back to the kernel as soon as it is freed. A step frees a dozen
     of them, and the next gets 8 MB anew, page by page: a tenth of the step's time.

@@ -123,7 +123,7 @@ def _row(pattern: Pattern) -> dict[str, object]:
 
 
 def _used(pattern: Pattern) -> str:
-    """What came of it, in runs that used it."""
+    """Summarises the runs that used a pattern: their number, and how many scored and won."""
     if not pattern.uses:
         return "never"
     runs = "1 run" if pattern.uses == 1 else f"{pattern.uses} runs"
@@ -242,7 +242,7 @@ def show(settings: Settings, pattern_id: str, as_json: bool) -> None:
 
 
 def _chain(every: Sequence[Pattern], one: Pattern) -> list[Pattern]:
-    """What ``one`` replaced and what replaced it, directly or not, oldest first."""
+    """Returns ``one`` with its predecessors and successors, direct or not, oldest first."""
     linked = {one.id}
     grown = True
     while grown:

@@ -55,7 +55,7 @@ def prefetch(ctx: click.Context, suite: str, cache: Path | None) -> int:
 
     A file that is there and whole is not downloaded again. Addresses on this machine and on private
     networks are refused, unless the setting tasks.allow_private_downloads names them. Ends with 3
-    where one cannot be had.
+    where one cannot be downloaded.
 
     \b
     hisa bench prefetch osworld:DIR
@@ -77,7 +77,7 @@ def prefetch(ctx: click.Context, suite: str, cache: Path | None) -> int:
 
 
 async def _fetch_all(cache: FileCache, wanted: Sequence[str]) -> int:
-    """How many could not be had; each is named as it happens."""
+    """Download the addresses into the cache, printing a line each; returns how many failed."""
     from hisa.errors import OperatorError
 
     failed = 0

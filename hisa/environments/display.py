@@ -65,7 +65,7 @@ class DisplayEnvironment(GuestEnvironment):
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What the transport offers; never "throw_away"."""
+        """The abilities of the transport; never "throw_away"."""
         return self._transport.capabilities
 
     @property
@@ -123,7 +123,7 @@ class DisplayEnvironment(GuestEnvironment):
 
     @staticmethod
     def _environment() -> dict[str, str]:
-        """What the guest needs: no key is in it, but the session's bus, for the elements."""
+        """Returns the guest's variables: no keys, but the session's bus, for the elements."""
         kept = {name: os.environ[name] for name in _FOR_ELEMENTS if name in os.environ}
         return {**passed(os.environ), **kept, "PYTHONPATH": str(Path(__file__).parent)}
 

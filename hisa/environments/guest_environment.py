@@ -73,7 +73,7 @@ class GuestEnvironment:
 
     @contextmanager
     def _suspected(self) -> Iterator[None]:
-        """A machine that does not answer is not one that nothing was done to."""
+        """On a failure, mark the machine as touched, and say why if it was ended from outside."""
         try:
             yield
         except EnvironmentFailed as error:
@@ -84,7 +84,7 @@ class GuestEnvironment:
             raise EnvironmentFailed(f"{self.name} was ended: {why}", fix=_LIMITS) from error
 
     def _ended(self) -> str:
-        """Why the machine was ended from outside; empty where it was not, or nobody knows."""
+        """Returns why the machine was ended from outside; empty where it was not, or not known."""
         return ""
 
     async def act(self, actions: Sequence[Action], /) -> None:

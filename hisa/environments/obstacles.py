@@ -31,7 +31,7 @@ class Refusal:
 
 
 def why_refused(proc: Path = Path("/proc")) -> Refusal:
-    """What to say where neither unshare nor bubblewrap work.
+    """Find out why neither unshare nor bubblewrap works.
 
     Args:
         proc: where the kernel's switches are read.

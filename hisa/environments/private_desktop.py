@@ -71,12 +71,12 @@ class DesktopEnvironment(GuestEnvironment):
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What the transport offers, and that it is thrown away and can be found again."""
+        """The abilities of the transport, "throw_away" and "reattach"."""
         return self._transport.capabilities | {"throw_away", "reattach"}
 
     @property
     def handle(self) -> dict[str, Any]:
-        """How `attach` finds it again; JSON."""
+        """The handle by which `attach` finds it again, as plain JSON data."""
         return self._started().handle.to_json()
 
     def _started(self) -> DesktopRuntime:

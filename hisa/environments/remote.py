@@ -74,7 +74,7 @@ class RemoteEnvironment(GuestEnvironment):
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What the transport offers, and "throw_away" where the machine can be reverted."""
+        """The abilities of the transport, and "throw_away" where the machine can be reverted."""
         reverts = {"throw_away"} if self._provider.revert else set()
         return self._transport.capabilities | reverts
 
@@ -114,7 +114,7 @@ class RemoteEnvironment(GuestEnvironment):
             await self._bring_up(self._lease.address)
 
     async def probe(self) -> list[Probe]:
-        """What answers at each address, asked side by side; nothing is reverted or started."""
+        """Look at the guests of all addresses at once; nothing is reverted or started."""
         return await asyncio.gather(*map(self._probe, self.addresses))
 
     async def _probe(self, address: Address) -> Probe:

@@ -23,7 +23,7 @@ class Share:
 
     @property
     def place(self) -> str:
-        """Where it is inside."""
+        """The path of the folder inside the desktop."""
         return f"{SHARED}/{Path(self.source).name}"
 
 

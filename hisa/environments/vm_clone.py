@@ -42,7 +42,7 @@ class VmEnvironment(GuestEnvironment):
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What the transport offers, and that the machine is thrown away."""
+        """The abilities of the transport, and "throw_away"."""
         return self._transport.capabilities | {"throw_away"}
 
     @property

@@ -58,7 +58,7 @@ def export_jsonl(run: Run, path: Path) -> Path:
 
 
 def export_osworld(run: Run, root: Path) -> Path:
-    """Write OSWorld's results layout; the task's folder comes back.
+    """Write OSWorld's results layout; returns the task's folder.
 
     ``root/pyautogui/screenshot/MODEL/DOMAIN/TASK/`` gets ``traj.jsonl``, ``step_0.png`` (the first
     look), ``step_N_TIME.png`` after each step, and ``result.txt`` where the run was scored.

@@ -175,7 +175,7 @@ class Manifest(_Record):
 
 
 def versions() -> dict[str, str]:
-    """What a run was made with."""
+    """Returns the versions of HiSA, Python and the platform."""
     return {
         "hisa": __version__,
         "python": platform.python_version(),

@@ -101,7 +101,7 @@ class Run:
 
     @property
     def status(self) -> RunStatus:
-        """How it ended, or why it has no end."""
+        """The exit status; "running" or "unfinished" where the run has not ended."""
         ended = self._ended
         if ended is not None:
             return ended.exit_status
@@ -124,7 +124,7 @@ class Run:
 
     @property
     def score_state(self) -> ScoreState:
-        """What ``score`` is."""
+        """Whether there is a score, or why there is none."""
         return self.scoring.state
 
     @property
@@ -171,7 +171,10 @@ class Run:
 
     @property
     def start(self) -> Fingerprinted | None:
-        """What the task began from; of a run whose first step was made again, the last."""
+        """The fingerprint of the task's start; None where there is none.
+
+        Where the first step was made again, it is the last of several.
+        """
         return next((e for e in reversed(self.events) if isinstance(e, Fingerprinted)), None)
 
     @property
@@ -181,7 +184,7 @@ class Run:
 
     @property
     def failures(self) -> tuple[Failed, ...]:
-        """What broke."""
+        """The recorded failures, oldest first."""
         return tuple(e for e in self.events if isinstance(e, Failed))
 
     @property

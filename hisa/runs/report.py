@@ -154,7 +154,7 @@ def _text(name: str) -> str:
 
 
 def _clicks(record: StepRecord) -> list[_Mark]:
-    """Where the step clicked; points outside the picture are left out."""
+    """Returns marks for the step's points; those outside the picture are left out."""
     look = record.before
     if record.acted is None or look is None:
         return []

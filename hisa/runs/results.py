@@ -131,7 +131,7 @@ class Results:
                 left -= await self._fetch(file, answer.home, record, left=left)
 
     async def _fetch(self, file: _File, home: str, record: ResultsRecord, *, left: int) -> int:
-        """Bring one file home; how many bytes it has, 0 where it was left."""
+        """Bring one file home; returns its size in bytes, 0 where it was left behind."""
         name, limit = safe_name(file.path), min(left, MAX_FILE)
         if not file.text:
             record.missed.append(f"{name}: its name is no text")
@@ -174,7 +174,7 @@ class MarkingScorer:
 
 
 def _place(path: str, home: str) -> Path:
-    """Where a file of the machine lies in the run folder; never outside of it."""
+    """Returns the path, within the run folder, for a file of the machine; never outside of it."""
     pure, base = PurePosixPath(path), PurePosixPath(home)
     inside = pure.is_relative_to(base)
     parts = pure.relative_to(base).parts if inside else ("outside-home", *pure.parts)

@@ -61,7 +61,7 @@ class ResumePoint:
 
 
 def resume_point(run: Run) -> ResumePoint:
-    """Where ``run`` goes on; reads only."""
+    """Returns the point from which ``run`` goes on; writes nothing."""
     records = run.steps
     dropped = {id(e) for record in records if record.finished is None for e in record.events}
     in_flight = _in_flight(records)
@@ -125,7 +125,7 @@ def _settled(events: tuple[Event, ...], dropped: set[int]) -> tuple[Event, ...]:
 
 
 def _acts(events: tuple[Event, ...], records: tuple[StepRecord, ...]) -> tuple[ReplayAct, ...]:
-    """What the present desktop has seen: a fresh one has seen nothing of what was before it."""
+    """Returns the acts done on the present desktop; those before a fresh desktop do not count."""
     by_event = {id(event): record for record in records for event in record.events}
     acts: list[tuple[Acted, StepRecord]] = []
     for event in events:

@@ -60,14 +60,14 @@ class StepRecord:
 
     @property
     def seconds(self) -> float:
-        """How long it took, from the phases where they are known."""
+        """Seconds that it took: the sum of its phases, or from its first event to its last."""
         if self.finished is not None and self.finished.seconds:
             return sum(self.finished.seconds.values())
         return self.events[-1].at - self.events[0].at if self.events else 0.0
 
     @property
     def verdict(self) -> StepVerdict | None:
-        """What was seen of it; None where it was not looked at."""
+        """The verdict on the step: "failed" where its tool did; None where it was not judged."""
         if self.failures or (self.acted is not None and not self.acted.ok):
             return "failed"
         return self.abstracted.verdict if self.abstracted is not None else None
@@ -79,7 +79,7 @@ class StepRecord:
 
     @property
     def source(self) -> str:
-        """What ran, or what was to run, as text."""
+        """The input that ran or was to run, as text; empty before anything was planned."""
         for event in (self.acted, self.planned):
             if event is not None:
                 return event.input if isinstance(event.input, str) else _json(event.input)

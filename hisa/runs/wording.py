@@ -58,7 +58,7 @@ _SCORE_STATES: dict[ScoreState, str] = {
 
 
 def tone(status: str) -> str:
-    """How a status is coloured: good, calm, warn, bad or live."""
+    """Returns the colour of a status: good, calm, warn, bad or live."""
     return _TONES.get(status, "calm")
 
 
@@ -68,14 +68,14 @@ def score(state: ScoreState, value: float | None) -> str:
 
 
 def score_tone(state: ScoreState, success: bool) -> str:
-    """How a score is coloured; a claim that nothing checks is neither good nor bad."""
+    """Returns the colour of a score; a claim that nothing checks is neither good nor bad."""
     if state == "scored":
         return "good" if success else "bad"
     return "bad" if state == "score_failed" else "calm"
 
 
 def verdict_tone(verdict: StepVerdict | None) -> str:
-    """How the verdict on a step is coloured."""
+    """Returns the colour of the verdict on a step."""
     return "calm" if verdict is None else _VERDICT_TONES[verdict]
 
 
@@ -132,7 +132,7 @@ def clock(at: float) -> str:
 
 
 def start(found: Fingerprinted) -> str:
-    """What a task began from, on one line; single packages are left to the event."""
+    """Describes a task's start on one line; single packages are left to the event."""
     files = "files unknown" if found.files is None else f"files: {len(found.files)}"
     why = [f"unknown: {found.unknown}"] if found.unknown else []
     whole = ("vm image", "vm snapshot", "system", "packages")

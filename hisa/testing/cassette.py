@@ -32,7 +32,7 @@ def _part(part: Part) -> dict[str, str]:
 
 
 def _request(request: ModelRequest) -> dict[str, Any]:
-    """What is compared: role, messages and schema, not the limits."""
+    """Returns a request's role, messages and schema for comparison; the limits may differ."""
     messages = [
         {"role": message.role, "parts": [_part(part) for part in message.parts]}
         for message in request.messages

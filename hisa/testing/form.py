@@ -93,7 +93,7 @@ class FakeEnvironment:
 
     @property
     def text(self) -> str:
-        """What stands in the text field."""
+        """The content of the text field."""
         return self._form.text
 
     async def __aenter__(self) -> FakeEnvironment:

@@ -70,7 +70,7 @@ Reply = str | ModelReply | Fault
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a script; ``role`` empty: for whoever asks first."""
+    """One line of a script; ``role`` empty: for the next request of any role."""
 
     reply: Reply
     role: str = ""
@@ -322,7 +322,7 @@ class FakeServer:
 
     @property
     def left(self) -> int:
-        """Lines of the script that nobody asked for yet."""
+        """Number of lines of the script that no request has used yet."""
         return len(self._script)
 
     def start(self) -> None:
@@ -370,7 +370,7 @@ class FakeServer:
 
 
 def _label(reply: Reply) -> str:
-    """What was answered, for the log."""
+    """Returns the log's name of a reply: "text", an HTTP status, or the kind of the fault."""
     if not isinstance(reply, Fault):
         return "text"
     return str(reply.status) if reply.kind == "status" else reply.kind

@@ -75,7 +75,7 @@ class Reply:
 
 
 def page(status: int, title: str) -> Reply:
-    """What Flask says when it does not know what to say."""
+    """Returns an HTML page as Flask writes one for an error."""
     body = f"<!doctype html>\n<html lang=en>\n<title>{status} {title}</title>\n<h1>{title}</h1>\n"
     return Reply(body.encode(), "text/html; charset=utf-8", status)
 

@@ -48,7 +48,7 @@ class Executor(Protocol):
         """A new worker, ready for jobs.
 
         Raises:
-            EnvironmentFailed: none can be had.
+            EnvironmentFailed: no worker can be started.
         """
         ...
 

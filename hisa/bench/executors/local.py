@@ -110,4 +110,4 @@ class LocalExecutor:
         return LocalWorker(process)
 
     async def close(self) -> None:
-        """Nothing is left behind."""
+        """Does nothing: the workers are closed before."""

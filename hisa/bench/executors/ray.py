@@ -27,7 +27,7 @@ _HIRINGS = 5
 
 
 class _Actor:
-    """What runs on the other side; the same messages as a worker process writes."""
+    """The actor in the cluster; it sends the same messages as a worker process."""
 
     async def name(self) -> str:
         return f"{socket.gethostname()}:{os.getpid()}"

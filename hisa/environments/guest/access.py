@@ -31,7 +31,7 @@ mapped, and its parts are made, within 0.1 s."""
 _QUIET_SHARE = 0.5
 """Of the time limit, at most so much is waited for that quiet."""
 _UNTOLD_SHARE = 0.25
-"""Of the time limit, so long a window may be there before its application tells of it: 1 s on an
+"""Of the time limit, so long a window may be there before its application reports it: 1 s on an
 idle machine, where LibreOffice takes 0.1 s; at load 13 it took 4 s, and had 8."""
 
 
@@ -184,9 +184,9 @@ class _Reader:
         return last
 
     def _awaits(self, windows: list[Node], seconds: float) -> bool:
-        """Whether a window that came within so many seconds is not among those that were told.
+        """Whether a window that came within so many seconds is not yet among those reported.
 
-        An application shows its first window before it tells of it, a busy one seconds before.
+        An application shows its first window before it reports it, a busy one seconds before.
         """
         shown = [window for window in self._screen.windows() if not window.hidden]
         self._came = {w.id: self._came.get(w.id, self._comings.last) for w in shown}

@@ -75,7 +75,7 @@ class Actor:
         }
 
     def act(self, actions: list[Any]) -> int:
-        """Do them in order; how many.
+        """Do them in order; returns their number.
 
         Raises:
             ActionError: one cannot be done.

@@ -1,4 +1,4 @@
-"""Boxes that applications tell wrongly, put right where their surroundings tell how."""
+"""Corrects boxes that applications report wrongly, where their surroundings show how."""
 
 from __future__ import annotations
 

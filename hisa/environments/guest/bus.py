@@ -130,10 +130,10 @@ class Bus:
 
 
 def _accessibility_bus() -> str:
-    """The address that the session bus tells.
+    """Ask the session bus for the address.
 
     Raises:
-        DBusError: there is no session bus, or it does not tell.
+        DBusError: there is no session bus, or it does not give one.
     """
     session = _session_bus()
     if not session:

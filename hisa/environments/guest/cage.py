@@ -32,7 +32,7 @@ def passed(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def cage(display: str, folder: str, environ: Mapping[str, str]) -> Wrap:
-    """How commands on ``display`` are run.
+    """Returns a function that makes the command lines to run on ``display``.
 
     Args:
         display: ``:N`` or ``:N.S``.

@@ -1,6 +1,6 @@
 """Whether windows are coming or going, told by the X server.
 
-The accessibility bus tells it too, but only to a listener, and while one listens the applications
+The accessibility bus reports it too, but only to a listener, and while one listens the applications
 keep the table of their elements that holds on to objects that are gone (see `walk`).
 """
 
@@ -66,7 +66,7 @@ class Comings:
         return lambda: self.poll() != count
 
     def await_quiet(self, quiet: float, most: float) -> bool:
-        """Wait until none has come or gone for ``quiet`` seconds, at most ``most``; whether so."""
+        """Wait until none has come or gone for ``quiet`` seconds; returns False after ``most``."""
         end = time.monotonic() + most
         while True:
             self.poll()

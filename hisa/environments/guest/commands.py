@@ -49,7 +49,7 @@ class _Reader(threading.Thread):
         self._stream.close()
 
     def text(self) -> bytes:
-        """What came so far, after a short wait for the end."""
+        """Returns the bytes kept so far, after a short wait for the end of the stream."""
         self.join(_DRAIN_SECONDS)
         return bytes(self._kept)
 

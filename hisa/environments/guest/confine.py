@@ -133,7 +133,7 @@ def _lower(which: int, value: int) -> None:
 
 
 def own_keyring() -> None:
-    """Have a new, empty session keyring in place of the one that came with the host's login.
+    """Join a new, empty session keyring in place of the one that came with the host's login.
 
     Raises:
         OSError: the kernel has keyrings and refuses one.

@@ -197,7 +197,7 @@ class GuestServer(socketserver.ThreadingMixIn, socketserver.BaseServer):
             traceback.print_exc(file=sys.stderr)
 
     def idle_seconds(self) -> float:
-        """How long nobody has asked anything."""
+        """Returns the seconds since the last request ended; 0 while one is being answered."""
         return 0.0 if self.busy else time.monotonic() - self.last_request
 
 

@@ -38,7 +38,7 @@ def to_xml(reading: Reading) -> str:
 
 
 def terminal_text(windows: list[Node]) -> str | None:
-    """What the terminal on the screen shows; None where there is none."""
+    """Returns the text of the first terminal on the screen; None where there is none."""
     from .node import flatten
 
     found = (node for window in windows for node in flatten(window) if node.role == "terminal")

@@ -23,7 +23,7 @@ class Once(Generic[_Answer]):
         self._answers: OrderedDict[str, Future[_Answer]] = OrderedDict()
 
     def run(self, key: str, work: Callable[[], _Answer]) -> _Answer:
-        """Do ``work`` unless ``key`` was seen before; its answer or its error either way."""
+        """Do ``work`` unless ``key`` was seen before; returns or raises what it did, either way."""
         with self._lock:
             future = self._answers.get(key)
             mine = future is None

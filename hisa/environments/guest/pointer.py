@@ -39,7 +39,7 @@ class Pointer:
         return min(round(x), width - 1), min(round(y), height - 1)
 
     def position(self) -> tuple[int, int]:
-        """Where it is."""
+        """Returns its place in screen pixels."""
         answer = self._display.screen().root.query_pointer()
         return answer.root_x, answer.root_y
 

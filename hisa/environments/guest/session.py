@@ -24,7 +24,7 @@ APPLICATION_ENVIRONMENT = {
     "LIBGL_ALWAYS_SOFTWARE": "1",
     "GSETTINGS_BACKEND": "keyfile",
 }
-"""What applications need in order to tell their elements."""
+"""What applications need in order to report their elements."""
 
 _BUS_LAUNCHERS = ("/usr/libexec/at-spi-bus-launcher", "/usr/lib/at-spi2-core/at-spi-bus-launcher")
 _COOKIE_NAME = b"MIT-MAGIC-COOKIE-1"

@@ -62,7 +62,7 @@ def _changed(before: Frame, after: Frame) -> bool:
 
 
 def settle(screen: Screen, seconds: float, look: Callable[[], Work] | None) -> bool:
-    """Wait until nothing has changed for the quiet time, at most ``seconds``; whether it has.
+    """Wait until nothing has changed for the quiet time; returns False if ``seconds`` pass first.
 
     Args:
         screen: what is watched.

@@ -114,7 +114,7 @@ class Screen:
     # ---------------------------------------------------------------- pointer and windows
 
     def pointer(self) -> tuple[int, int]:
-        """Where the pointer is."""
+        """Returns the pointer's place in screen pixels."""
         with self.lock:
             answer = self.root.query_pointer()
         return answer.root_x, answer.root_y

@@ -23,7 +23,7 @@ _PATIENCE_SECONDS, _POLL_SECONDS = 10.0, 0.2
 
 
 class Lease:
-    """One of several guests, nobody else's until `release`."""
+    """One of several guests, held exclusively until `release`."""
 
     def __init__(self, address: Address, lock: Lock) -> None:
         self.address = address

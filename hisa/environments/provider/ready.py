@@ -1,4 +1,4 @@
-"""Waits for a machine that was just reverted or started, and tells one that is not there."""
+"""Waits for a machine that was just reverted or started, and reports one that is not there."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ that has nothing on it."""
 
 
 async def must_listen(address: Address) -> None:
-    """Say at once where nobody is.
+    """Refuse an address at which nothing listens.
 
     Raises:
         EnvironmentFailed: nothing takes a connection there.

@@ -50,7 +50,7 @@ def missing_programs() -> list[str]:
 
 
 def image_folder(recipe: Recipe) -> Path:
-    """Where the image of this very recipe is, or would be."""
+    """Returns the folder of this recipe's image, whether it was built or not."""
     return store.folder("images") / f"{recipe.profile}-{recipe.version}"
 
 

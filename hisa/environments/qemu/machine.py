@@ -66,7 +66,7 @@ def qemu_version() -> str:
 
 
 def run_tool(line: Sequence[str]) -> str:
-    """What a program prints.
+    """Run a program; returns what it printed on standard output.
 
     Raises:
         EnvironmentFailed: it is not installed, failed, or took too long.

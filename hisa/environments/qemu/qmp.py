@@ -86,7 +86,7 @@ class Qmp:
         raise self._gone("it closed the connection")
 
     def monitor(self, line: str) -> str:
-        """What QEMU's own monitor prints."""
+        """Run a line in QEMU's human monitor; returns its output."""
         return str(self.ask("human-monitor-command", **{"command-line": line}))
 
     def await_migration(self, seconds: float = _ANSWER_SECONDS) -> None:

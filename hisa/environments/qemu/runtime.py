@@ -36,7 +36,7 @@ _YOUNG_SECONDS = 120.0
 
 
 def template(name: str, size: Size, tell: Callable[[str], None] = lambda line: None) -> Template:
-    """What machines of that name are cloned from; a profile is booted where that was not done yet.
+    """Returns the template of a profile or a snapshot; a profile is booted and frozen at need.
 
     Raises:
         UsageError: neither a profile nor a snapshot.
@@ -144,7 +144,7 @@ def _runs(manifest: dict[str, Any]) -> bool:
 
 
 def reap_machines() -> int:
-    """Remove what machines that are gone left; how many there were."""
+    """Remove what machines that are gone left; returns their number."""
     removed = 0
     for path in store.folder("machines").iterdir():
         if _is_litter(path):

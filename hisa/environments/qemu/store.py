@@ -81,7 +81,7 @@ def locked(target: Path) -> Iterator[None]:
 
 
 def sweep(parent: Path) -> int:
-    """Remove drafts whose process is gone; how many there were."""
+    """Remove drafts whose process is gone; returns their number."""
     removed = 0
     for path in parent.glob(f"{_DRAFT}*"):
         pid = path.name.removeprefix(_DRAFT).partition("-")[0]
@@ -92,13 +92,13 @@ def sweep(parent: Path) -> int:
 
 
 def write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
-    """Write down what a folder holds."""
+    """Write the manifest of a folder."""
     text = json.dumps(manifest, indent=2, sort_keys=True)
     (path / _MANIFEST).write_text(text + "\n", encoding="utf-8")
 
 
 def read_manifest(path: Path) -> dict[str, Any] | None:
-    """What a folder holds; None where it is not a whole one."""
+    """Read the manifest of a folder; None where it is missing or damaged."""
     try:
         manifest = json.loads((path / _MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -132,7 +132,10 @@ def _with_user(path: str, line: str) -> str:
 
 
 def identity(uid: int) -> dict[str, str]:
-    """What stands for files of /etc: the desktop's user has this number, and Chromium our flags."""
+    """Returns the texts of the desktop's own files of /etc, by name.
+
+    Its user has this number, and Chromium our flags.
+    """
     files = {
         "passwd": _with_user("/etc/passwd", f"user:x:{uid}:{uid}:user:/home/user:/bin/bash"),
         "group": _with_user("/etc/group", f"user:x:{uid}:"),
@@ -143,7 +146,7 @@ def identity(uid: int) -> dict[str, str]:
 
 
 def _with_own_flags(path: str) -> str:
-    """Debian's flags for Chromium and ours, which make its pages tell their elements."""
+    """Returns Debian's flags for Chromium and ours, which make its pages report their elements."""
     texts = []
     for part in (path, os.path.join(os.path.dirname(_HERE), "guest", "chromium.sh")):
         with open(part, encoding="utf-8") as file:
@@ -331,7 +334,7 @@ def _limit_shared_memory(proc: str, room: int) -> None:
 
 
 def _reap_until(child: int) -> int:
-    """Collect orphans until the guest ends; its exit code."""
+    """Collect orphans until the guest ends; returns its exit code."""
     while True:
         pid, status = os.wait()
         if pid == child:

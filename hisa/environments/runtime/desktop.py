@@ -93,7 +93,7 @@ def _identity_files(folder: Path, uid: int) -> dict[str, str]:
 
 
 def _copies() -> dict[str, str]:
-    """What is laid into the desktop, by place under the guest's folder."""
+    """Returns the host's paths of the guest's packages, by place under the guest's folder."""
     copies = {"guest": str(_GUEST_SOURCE)}
     for name in _PACKAGES:
         spec = importlib.util.find_spec(name)
@@ -163,7 +163,7 @@ class DesktopRuntime:
 
     @property
     def handle(self) -> Handle:
-        """How to reach it.
+        """The handle by which it is reached.
 
         Raises:
             EnvironmentFailed: it was not started, or was stopped.
@@ -212,7 +212,7 @@ class DesktopRuntime:
 
     @property
     def ended(self) -> str:
-        """Why the watchdog ended it, as "it held 4300 MB of memory; …"; empty where it did not."""
+        """The watchdog's reason for ending it, as "it held 4300 MB of memory; …"; else empty."""
         return "" if self._handle is None else state.why_ended(self._handle)
 
     def _kill_process(self) -> None:
@@ -305,7 +305,7 @@ class DesktopRuntime:
         return _Launch(line, environment, json.dumps(spec) + "\n")
 
     def _tell(self, text: str) -> None:
-        """What it must know goes in on standard input, seen in no process list."""
+        """Write a text to its standard input, which no process list shows, and close that."""
         if self._process is None or self._process.stdin is None:
             return
         try:

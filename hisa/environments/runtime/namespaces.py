@@ -19,7 +19,7 @@ _TRY = "mount -t tmpfs tmpfs /mnt && mount -t proc proc /proc"
 
 @functools.cache
 def _tried() -> tuple[Isolation, dict[Isolation, str]]:
-    """What works, and why each stronger way does not."""
+    """Try the strongest way first; returns the first that works, and why those before failed."""
     refused: dict[Isolation, str] = {}
     kind: Isolation = "root" if os.geteuid() == 0 else "user"
     trials: dict[Isolation, list[str]] = {
@@ -40,7 +40,7 @@ def which() -> Isolation:
 
 
 def refusals() -> dict[Isolation, str]:
-    """Why each way that is stronger than the one in use does not work, in the kernel's words."""
+    """Returns the reasons why the ways stronger than the one in use do not work."""
     return dict(_tried()[1])
 
 
@@ -52,7 +52,7 @@ def command(isolation: Isolation) -> list[str]:
 
 
 def _refusal(line: list[str]) -> str:
-    """What was said when the command failed; empty where it worked."""
+    """Run a command; returns why it failed, empty where it worked."""
     if shutil.which(line[0]) is None:
         return f"{line[0]} is not installed"
     try:

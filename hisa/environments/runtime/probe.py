@@ -55,7 +55,7 @@ def probe() -> list[Probe]:
 
 
 def lacking() -> list[Probe]:
-    """What no private desktop starts without and is not here, but for the guest's libraries."""
+    """Returns the failed probes of what every private desktop needs, but the guest's libraries."""
     seen = (*_programs(), _accessibility(), _isolation())
     return [each for each in seen if each.needed and not each.ok]
 

@@ -51,7 +51,7 @@ class Handle:
     id: str
     pid: int
     started: int
-    """Start of ``pid`` in clock ticks since boot: tells it from a later process of that number."""
+    """Start of ``pid`` in clock ticks since boot: a later process of that number has another."""
     socket: str
     token_file: str
     created: float
@@ -64,7 +64,7 @@ class Handle:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Handle:
-        """The handle back.
+        """Make a handle from what `to_json` returned.
 
         Raises:
             EnvironmentFailed: the object is not a handle.
@@ -78,7 +78,7 @@ class Handle:
 
     @property
     def folder(self) -> Path:
-        """Where it is written down."""
+        """The folder of the desktop."""
         return Path(self.socket).parent
 
     @property
@@ -183,7 +183,7 @@ def owner(handle: Handle) -> Owner | None:
 
 
 def usage(handle: Handle) -> Held:
-    """What the desktop holds: its processes and threads, and their memory and written files."""
+    """Count the desktop's processes and threads, and the bytes of their memory and files."""
     first = first_inside(next(iter(children(handle.pid)), 0))
     if first is None:
         return Held()
@@ -192,7 +192,7 @@ def usage(handle: Handle) -> Held:
 
 
 def why_ended(handle: Handle) -> str:
-    """Why the watchdog ended it; empty where it did not."""
+    """Returns the watchdog's reason for ending it; empty where it did not."""
     try:
         return (handle.folder / "ended").read_text(encoding="utf-8")
     except OSError:
@@ -207,7 +207,7 @@ def list_desktops() -> list[Handle]:
 
 
 def reap(*, older: float = 60.0) -> int:
-    """Remove what dead desktops left; how many there were.
+    """Remove what dead desktops left; returns their number.
 
     Args:
         older: seconds since a folder without a handle was made; younger ones are still starting.

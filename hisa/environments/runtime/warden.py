@@ -128,7 +128,7 @@ def first_inside(launcher: int) -> int | None:
 
 
 def held(first: int) -> Held:
-    """What all processes of the namespace hold whose first process is ``first``."""
+    """Sums up the processes of the namespace whose first process is ``first``."""
     proc = f"/proc/{first}/root/proc"
     processes = memory = 0
     for pid in _pids(proc):
@@ -233,7 +233,7 @@ class _Warden:
         self._next = 0.0
 
     def stand(self, output: int, log: Log) -> int:
-        """Until the desktop has ended; the exit code of what ran it."""
+        """Watch until the desktop has ended; returns the exit code of its launcher."""
         gone = os.pidfd_open(self._child.pid)
         while True:
             wait = max(0.0, self._next - time.monotonic())
@@ -272,7 +272,7 @@ class _Warden:
         self._next = now + max(_TICK_SECONDS, (now - begun) / _SHARE)
 
     def _excess(self, first: int) -> str:
-        """Which limit is passed and by how much; empty: none."""
+        """Describes the first limit that is exceeded, with the usage; empty where none is."""
         orders = self._orders
         now = held(first)
         if 0 < orders.processes < now.processes:

@@ -31,7 +31,7 @@ def _json(response: HttpAnswer) -> dict[str, Any]:
 
 
 def ran(response: HttpAnswer) -> CommandResult:
-    """What came of a command."""
+    """Parse the result of a command."""
     done = _json(response)
     code = done.get("returncode")
     if not isinstance(code, int):

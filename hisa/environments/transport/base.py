@@ -55,7 +55,7 @@ class Transport(Protocol):
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What the guest can do for its client."""
+        """The abilities that the guest offers; see `hisa.protocols.Environment`."""
         ...
 
     async def look(self, *, elements: bool, settle: float, longer: float = 1.0) -> Look:
@@ -102,7 +102,7 @@ def broken(where: str, what: str, fix: str = "hisa doctor") -> EnvironmentFailed
 
 
 def acting_seconds(actions: Sequence[Action]) -> float:
-    """How long the actions take by themselves, roughly."""
+    """Estimates the seconds that the actions take by themselves."""
     total = 0.0
     for action in actions:
         match action:
@@ -157,7 +157,7 @@ class Guest:
 
     @property
     def patience(self) -> float:
-        """How many times longer than on an idle machine the guest is given now."""
+        """The factor by which time limits towards the guest are stretched now."""
         return self._patience * (slowness() if self.near else 1.0)
 
     async def close(self) -> None:
@@ -261,7 +261,7 @@ async def _read(response: httpx.Response, most: int) -> HttpAnswer:
 
 
 def reason(response: HttpAnswer) -> str:
-    """What an error answer says."""
+    """Returns the message of an error answer, else its HTTP status and the start of its text."""
     try:
         said = response.json()
     except ValueError:

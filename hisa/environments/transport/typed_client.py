@@ -44,7 +44,7 @@ class HisaTransport:
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What the guest announced."""
+        """The abilities that the guest announced and this client knows."""
         return self._announced
 
     async def look(self, *, elements: bool, settle: float, longer: float = 1.0) -> Look:
