@@ -206,7 +206,7 @@ class EnvironmentSettings(_Section):
 
     @property
     def value(self) -> str:
-        """What stands behind the family: a display, addresses, a profile; ``NAME=VALUE``."""
+        """Text behind the family: a display, addresses, a profile; ``NAME=VALUE`` of a package."""
         return self._read[1]
 
     @property

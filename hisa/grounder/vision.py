@@ -8,7 +8,7 @@ from hisa.errors import NotFound
 from hisa.events import Emit
 from hisa.grounder.common import resolve
 from hisa.grounder.formats import GroundingFormat
-from hisa.protocols import GroundedCall, Message, Model, ModelRequest, Place, TextPart, ToolCall
+from hisa.protocols import GroundedCall, Message, Model, ModelRequest, Place, ToolCall
 from hisa.screen.geometry import Point, Size, convert
 from hisa.screen.observation import Observation, Screenshot
 
@@ -63,23 +63,13 @@ class VisionGrounder:
 
     async def _ask(self, messages: tuple[Message, ...], size: Size) -> Point:
         """The answer; one that cannot be parsed is requested again, once, with the error."""
-        answer = await self._complete(messages)
-        try:
-            return self._format.parse(answer, size)
-        except NotFound as error:
-            again = await self._complete((*messages, *_correction(answer, error)))
-            return self._format.parse(again, size)
-
-    async def _complete(self, messages: tuple[Message, ...]) -> str:
         request = ModelRequest(
             "grounder", messages, max_tokens=self._format.max_tokens, temperature=0.0
         )
-        return (await self._model.complete(request)).text
-
-
-def _correction(answer: str, error: NotFound) -> tuple[Message, Message]:
-    said = answer.strip()[:200] or "(nothing)"
-    return (
-        Message("assistant", (TextPart(said),)),
-        Message("user", (TextPart(f"{error}. Answer with one pair (x,y) and nothing else."),)),
-    )
+        answer = (await self._model.complete(request)).text
+        try:
+            return self._format.parse(answer, size)
+        except NotFound as error:
+            demand = f"{error}. Answer with one pair (x,y) and nothing else."
+            again = request.again(answer.strip(), demand, shown=200)
+            return self._format.parse((await self._model.complete(again)).text, size)

@@ -10,7 +10,6 @@ import re
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -114,11 +113,7 @@ def _corrected(request: ModelRequest, text: str, error: InvalidReply) -> ModelRe
         f"That answer could not be used: {error}. Answer again with the one JSON object that the "
         "instructions describe and nothing around it."
     )
-    turns = (
-        Message("assistant", (TextPart(text[:2000]),)),
-        Message("user", (TextPart(demand),)),
-    )
-    return replace(request, messages=(*request.messages, *turns))
+    return request.again(text, demand)
 
 
 async def _ask(model: Model, request: ModelRequest, lines: dict[int, str]) -> _Reply:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hisa.models.tokens import estimate_tokens
 from hisa.patterns.pattern_text import block, clean, sentences, unbinding
@@ -141,11 +141,8 @@ async def synthesise(
     request = _request(instruction, hits, rules, limit)
     text = (await model.complete(request)).text.strip()
     if problem := _excess(text, limit, marks):
-        again = (
-            Message("assistant", (TextPart(text[:4000]),)),
-            Message("user", (TextPart(f"Not usable: {problem}. Write it again as instructed."),)),
-        )
-        second = (await model.complete(replace(request, messages=request.messages + again))).text
+        demand = f"Not usable: {problem}. Write it again as instructed."
+        second = (await model.complete(request.again(text, demand, shown=4000))).text
         text = second.strip() or text
     lines = [line for line in _bullets(text) if _marks(line) & marks]
     if text and not lines:

@@ -68,16 +68,15 @@ class GlobalPlanner:
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
         """The next call; see `hisa.protocols.Planner`."""
-        question = self._question(task, observation, view)
-        messages = question
+        question = ModelRequest(
+            role="planner",
+            messages=self._question(task, observation, view),
+            step=view.step,
+            schema=REPLY_SCHEMA,
+            max_tokens=self._max_tokens,
+        )
+        request = question
         for attempt in range(1, MAX_TRIES + 1):
-            request = ModelRequest(
-                role="planner",
-                messages=messages,
-                step=view.step,
-                schema=REPLY_SCHEMA,
-                max_tokens=self._max_tokens,
-            )
             reply = await self._model.complete(request)
             reply = replace(reply, text=printable(reply.text))  # from here on it can be written
             try:
@@ -88,7 +87,9 @@ class GlobalPlanner:
                 )
                 if attempt == MAX_TRIES:
                     raise
-                messages = question + self._correction(reply.text, str(error))
+                shown = reply.text[:_SHOWN_REPLY]
+                text = render("format_correction", error=str(error), reply=shown)
+                request = question.again(reply.text, text, shown=_SHOWN_REPLY)
             else:
                 self._record(call)
                 return call
@@ -109,15 +110,6 @@ class GlobalPlanner:
         call = parse_reply(reply.text)
         self._toolbox.check(call)
         return call
-
-    def _correction(self, reply: str, error: str) -> tuple[Message, ...]:
-        """Only the latest bad reply is shown, so that corrections stay bounded too."""
-        shown = reply[:_SHOWN_REPLY]
-        text = render("format_correction", error=error, reply=shown)
-        return (
-            Message("assistant", (TextPart(shown or "(nothing)"),)),
-            Message("user", (TextPart(text),)),
-        )
 
     def _record(self, call: ToolCall) -> None:
         self._emit(

@@ -147,7 +147,7 @@ async def test_what_is_not_usable_is_corrected_once(bad: str, said: str) -> None
         asked,
         messages=(
             *asked.messages,
-            Message("assistant", (TextPart(bad[:2000]),)),
+            Message("assistant", (TextPart(bad[:2000] or "(nothing)"),)),
             Message("user", (TextPart(demand),)),
         ),
     )
