@@ -21,6 +21,7 @@ from hisa.environments.runtime.state import Handle, is_alive, owner
 from hisa.environments.runtime.theirs import owned
 from hisa.environments.runtime.warden import children, first_inside
 from hisa.errors import EnvironmentFailed
+from hisa.machine.patience import patience
 from hisa.protocols import CommandResult, Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
@@ -243,6 +244,22 @@ class TestWatchdog:
         async with started("bubblewrap") as desktop:
             with pytest.raises(EnvironmentFailed, match=r"ran \d+ processes.*processes is 200"):
                 await desktop.execute(many)
+
+    async def test_a_desktop_full_of_processes_is_ended_where_the_kernel_stops_them(self) -> None:
+        way: namespaces.Isolation = next(iter(_ways()))
+        if way == "bubblewrap" and os.geteuid() == 0:
+            pytest.skip("there the kernel does not limit processes")
+        bomb = "for n in $(seq 400); do sleep 120 & done 2>/dev/null; true"
+
+        async def keep_full(desktop: DesktopEnvironment) -> None:
+            async with asyncio.timeout(patience(60)):
+                while True:
+                    await desktop.execute(bomb)
+                    await asyncio.sleep(0.5)
+
+        async with started(way) as desktop:
+            with pytest.raises(EnvironmentFailed, match=r"ran \d+ processes.*processes is 200"):
+                await keep_full(desktop)
 
     async def test_memory_that_nobody_maps_is_counted(self) -> None:
         hidden = """

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-__all__ = ["Held", "Log", "Orders", "children", "first_inside", "held", "main", "written"]
+__all__ = ["Crowd", "Held", "Log", "Orders", "children", "first_inside", "held", "main", "written"]
 
 _TICK_SECONDS, _SHARE = 0.5, 0.05
 """How often the processes are looked at, and the most of a processor that it may cost."""
@@ -31,6 +31,8 @@ _GRACE_SECONDS = 5.0
 """A guest ends itself when it is idle; only one that did not is ended from here."""
 _LOG_BYTES, _LOG_RATE = 128 << 10, 64 << 10
 """Most of the log on the disk (twice, with the older half), and most written in a second."""
+_CROWDED, _CROWDED_SECONDS = 0.97, 10.0
+"""Share of the limit of processes from which on hardly a command can start, and how long for."""
 _WRITTEN = ("home/user", "tmp", "dev/shm", "run")
 _PR_SET_PDEATHSIG = 1
 _MEMORY = re.compile(r"^(RssAnon|RssShmem|VmSwap|Threads):\s+(\d+)", re.MULTILINE)
@@ -57,6 +59,29 @@ class Held:
     """Processes and threads."""
     memory: int = 0
     """Bytes, what they share counted once for each: never less than they hold."""
+
+
+class Crowd:
+    """Tells a desktop that stays at its limit of processes from one that only touches it.
+
+    The kernel keeps an ordinary user's desktop just below the limit: nothing in it can start a
+    command any more, and nothing would say so.
+
+    Args:
+        limit: processes and threads; 0: none.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._since: float | None = None
+
+    def stays(self, processes: int, at: float) -> bool:
+        """Whether it has been there for `_CROWDED_SECONDS`; ``at`` is a monotonic time."""
+        if not 0 < self._limit * _CROWDED <= processes:
+            self._since = None
+            return False
+        self._since = at if self._since is None else self._since
+        return at - self._since >= _CROWDED_SECONDS
 
 
 class Log:
@@ -231,6 +256,7 @@ class _Warden:
         self._answers = _Answers(f"{orders.folder}/socket", orders.idle)
         self._answers.start()
         self._next = 0.0
+        self._crowd = Crowd(orders.processes)
 
     def stand(self, output: int, log: Log) -> int:
         """Watch until the desktop has ended; returns the exit code of its launcher."""
@@ -275,7 +301,8 @@ class _Warden:
         """Describes the first limit that is exceeded, with the usage; empty where none is."""
         orders = self._orders
         now = held(first)
-        if 0 < orders.processes < now.processes:
+        stays = self._crowd.stays(now.processes, time.monotonic())
+        if stays or 0 < orders.processes < now.processes:
             return _passed("ran", f"{now.processes} processes and threads", "processes", orders)
         if 0 < orders.memory_mb << 20 < now.memory:
             exact = _held_exactly(first)
