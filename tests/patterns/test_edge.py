@@ -249,6 +249,16 @@ def test_without_journal_a_damaged_index_gives_what_it_still_holds(tmp_path: Pat
     assert checked.problems
 
 
+def test_what_was_deleted_does_not_come_back_with_a_repair(tmp_path: Path) -> None:
+    store = filled(tmp_path)
+    store.delete("p0")
+    assert store.check().problems == ()
+    drop("shard-1")(tmp_path)
+    store = EdgeStore(tmp_path, WORDS)
+    assert repair(store, WORDS) == 7
+    assert "p0" not in {one.id for one in store.list()}
+
+
 def test_a_lost_journal_is_said_and_made_anew(tmp_path: Path) -> None:
     store = filled(tmp_path)
     store.delete("p0")

@@ -195,6 +195,19 @@ async def test_drags_that_were_not_found_differ_by_where_they_were_to_end() -> N
     assert again.state.view().notice == ""
 
 
+async def test_a_restored_loop_knows_what_was_aimed_at() -> None:
+    run = Driver(terse)
+    for place in ("the bin", "the desk", "the shelf"):
+        source = "pyautogui.click(X_COORD, Y_COORD)"
+        await run.step(
+            GroundedCall(ToolCall("", "gui_action", source, place), source), changed=False
+        )
+    assert run.state.view().notice == ""
+    again = Driver(terse)
+    again.state.restore(run.events)
+    assert again.state.view() == run.state.view()
+
+
 async def test_induction_reads_every_line_and_nothing_else() -> None:
     memory = Notebook()
     run = Driver(terse, memory)
