@@ -398,7 +398,7 @@ def test_the_loop_is_one_page_and_knows_protocols_only() -> None:
     source = inspect.getsource(hisa.agent)
     assert len(source.splitlines()) <= 250
     assert len(inspect.getsource(Agent.run).splitlines()) <= 40
-    allowed = {"conclusion", "errors", "events", "observation", "protocols"}
+    allowed = {"conclusion", "errors", "events", "protocols", "screen.observation"}
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hisa"):
             assert (node.module or "").removeprefix("hisa.") in allowed

@@ -31,7 +31,7 @@ __all__ = [
 
 Door = Literal["tools", "grounders", "environments", "metrics", "models"]
 DOORS: tuple[Door, ...] = ("tools", "grounders", "environments", "metrics", "models")
-"""Each is the group ``hisa.NAME``; docs/adding.md says what stands behind it."""
+"""Each is the group ``hisa.NAME``; the documentation page "Adding a part" describes each."""
 
 
 def points(door: Door) -> tuple[EntryPoint, ...]:

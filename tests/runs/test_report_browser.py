@@ -238,7 +238,7 @@ def hostile_run(root: Path) -> Path:
             Refined(text=HOSTILE, first=1, last=1),
             StepFinished(seconds={HOSTILE: 1.0, "plan": 1.0}),
             Induced(pattern=HOSTILE, kind=HOSTILE, lesson=HOSTILE, superseded=HOSTILE),
-            RunFinished(exit_status=HOSTILE, message=HOSTILE),
+            RunFinished(exit_status="model_error", message=HOSTILE, score_detail=HOSTILE),
         ):
             log.emit(event)
     return log.folder

@@ -85,12 +85,13 @@ async def test_a_scripted_model_is_told_what_the_page_asks_for_and_solves_it(
 
     def planner(request: ModelRequest) -> str:
         asked.append(request)
-        return click('push button "Click Me!"') if len(asked) == 1 else done()
+        # A browser that has just started reports its page late; the planner is told so, and waits.
+        return done() if "Succeeded." in request.text else click('push button "Click Me!"')
 
     bench = Bench(tmp_path, FunctionModel(planner), environment=desktop)
     bench.task = load_task("miniwob:click-test")
     result, run = await bench.run()
-    assert (result.status, result.score) == ("succeeded", 1.0)
+    assert (result.status, result.score) == ("succeeded", 1.0), result.score_detail
     assert run.manifest.task.instruction == "Click the button."
     assert "Click the button." in asked[0].text
     assert "MiniWoB" not in asked[0].text
