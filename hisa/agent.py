@@ -15,6 +15,7 @@ from hisa.observation import Observation, Screenshot
 from hisa.protocols import (
     Environment,
     ExitStatus,
+    Forehanded,
     GroundedCall,
     Grounder,
     Outcome,
@@ -194,6 +195,8 @@ class Agent:
         observation = await self.environment.observe(elements=self.elements, settle=self.settle)
         seconds = time.monotonic() - started
         png = await asyncio.to_thread(_encoded, observation.screenshot)
+        if isinstance(self.grounder, Forehanded):
+            self.grounder.begin(observation)
         active = observation.active
         self.log.emit(
             Observed(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -110,8 +111,22 @@ class Screenshot:
         return Screenshot.from_rgb(size, b"".join(rows))
 
     def on_black(self, size: Size) -> Screenshot:
-        """This picture in the corner of a larger one, black beside and below it."""
-        return _OnBlack(self, size)
+        """This picture in the corner of a larger one, black beside and below it; made once."""
+        return self._derived(("on black", size), lambda: _OnBlack(self, size))
+
+    def resized(self, size: Size) -> Screenshot:
+        """This picture brought to a size; made once."""
+        sides = (size.width, size.height)
+        return self._derived(
+            ("resized", size),
+            lambda: Screenshot(self.pixels.resize(sides, Image.Resampling.BICUBIC)),
+        )
+
+    def _derived(self, key: object, make: Callable[[], Screenshot]) -> Screenshot:
+        made: dict[object, Screenshot] = self.__dict__.setdefault("derived", {})
+        if key not in made:
+            made[key] = make()
+        return made[key]
 
     def fitted(self, limit: Size) -> Screenshot:
         """This picture scaled down to fit ``limit``; itself where it already fits."""
