@@ -19,11 +19,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
 
 from hisa.actions import Click
-from hisa.environments.desktop import DesktopEnvironment
+from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.environments.runtime import DesktopRuntime, Handle
 from hisa.environments.transport import Guest, HisaTransport, StockTransport
-from hisa.geometry import Point, Size
 from hisa.protocols import FILE_LIMIT
+from hisa.screen.geometry import Point, Size
 
 CLICK = Click(Point(5, 5, "screen"))
 SCREENSHOT = "import pyautogui; pyautogui.screenshot('/tmp/shot.png')"

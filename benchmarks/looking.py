@@ -26,9 +26,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from hisa.actions import Action, Click, Hotkey, Press, Write
-from hisa.environments.desktop import DesktopEnvironment
-from hisa.geometry import Size
-from hisa.observation import Element, Observation
+from hisa.environments.private_desktop import DesktopEnvironment
+from hisa.screen.geometry import Size
+from hisa.screen.observation import Element, Observation
 
 SIZE = Size(1280, 720)
 CALC = "soffice --calc --norestore"

@@ -26,18 +26,18 @@ from hisa.actions import Action
 from hisa.agent import Agent
 from hisa.config import ModelSettings, StateSettings
 from hisa.events import StepFinished
-from hisa.geometry import Size
 from hisa.grounder.elements import ElementsGrounder
 from hisa.models.audit import AuditedModel
 from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import Endpoint
-from hisa.models.ledger import MeteredModel
 from hisa.models.profiles import find
-from hisa.observation import Observation, Screenshot
+from hisa.models.spending import MeteredModel
 from hisa.planner.planner import GlobalPlanner
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import read_events
+from hisa.screen.geometry import Size
+from hisa.screen.observation import Observation, Screenshot
 from hisa.state.manager import build_state
 from hisa.tasks.scorer import TaskScorer
 from hisa.testing.form import FakeEnvironment

@@ -25,11 +25,11 @@ import numpy as np
 
 from hisa.config import load
 from hisa.patterns.embedders.minilm import MiniLM
-from hisa.patterns.open import open_memory
+from hisa.patterns.open_memory import open_memory
+from hisa.patterns.pattern_text import clauses, generalised, query_texts
 from hisa.patterns.stores.base import Item, VectorStore, point_id
 from hisa.patterns.stores.edge import EdgeStore
-from hisa.patterns.stores.server import ServerStore
-from hisa.patterns.text import clauses, generalised, query_texts
+from hisa.patterns.stores.qdrant_server import ServerStore
 from hisa.patterns.vectors import cosine
 from hisa.protocols import ModelRequest, Pattern, Taken, Task
 from hisa.testing.scripted import FunctionModel

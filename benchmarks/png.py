@@ -16,7 +16,7 @@ from PIL import Image
 
 from benchmarks.loop import screens
 from benchmarks.machine import machine
-from hisa.png import encode_png
+from hisa.screen.png import encode_png
 
 RUNS = 15
 

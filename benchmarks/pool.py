@@ -25,17 +25,17 @@ from typing import Any
 
 import yaml
 
+from hisa.bench.attempt_records import Plan, PlannedTask
 from hisa.bench.executors.base import WorkerLost
 from hisa.bench.executors.local import LocalExecutor
 from hisa.bench.jobs import Job, Message, RunEnded, RunMade, StepDone, message_adapter
 from hisa.bench.ledger import AttemptLedger
-from hisa.bench.records import Plan, PlannedTask
 from hisa.bench.schedule import Bench, Progress
 from hisa.bench.suites import open_suite
 from hisa.bench.summary import summarise
 from hisa.config import Settings, load
-from hisa.observation import Observation
 from hisa.protocols import Environment, Task
+from hisa.screen.observation import Observation
 from hisa.testing.form import FakeEnvironment
 
 LOOK_SECONDS = 0.25

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
-from hisa.geometry import Box
-from hisa.observation import Screenshot
+from hisa.screen.geometry import Box
+from hisa.screen.observation import Screenshot
 from hisa.state.roi import changed_box
 
 SIZES = ((1280, 720), (1920, 1080), (3840, 2160))

@@ -18,9 +18,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 from benchmarks.machine import machine
 from hisa.actions import Action, Click, Hotkey, Press, Write
-from hisa.environments.desktop import DesktopEnvironment
-from hisa.geometry import Point
-from hisa.patience import Deadline
+from hisa.environments.private_desktop import DesktopEnvironment
+from hisa.machine.patience import Deadline
+from hisa.screen.geometry import Point
 
 PAGE = """<title>start</title><body style="margin:0"><form onsubmit="document.title=
 a.value+'/'+b.value;a.value=b.value='';a.focus();return false">

@@ -36,13 +36,13 @@ from benchmarks.tokens_vocabularies import vocabularies
 from hisa.actions import Action
 from hisa.agent import Agent
 from hisa.config import StateSettings
-from hisa.geometry import Point, Size
 from hisa.grounder.elements import ElementsGrounder
 from hisa.models.tokens import estimate_tokens
-from hisa.observation import Observation, Screenshot
 from hisa.planner.planner import GlobalPlanner
 from hisa.protocols import CommandResult, ImagePart, ModelRequest, Task, TextPart
 from hisa.runs.log import RunLog
+from hisa.screen.geometry import Point, Size
+from hisa.screen.observation import Observation, Screenshot
 from hisa.state.manager import build_state
 from hisa.tasks.scorer import TaskScorer
 from hisa.testing.form import FakeEnvironment

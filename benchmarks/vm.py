@@ -26,9 +26,9 @@ from hisa.environments.qemu.build import Image
 from hisa.environments.qemu.machine import Machine
 from hisa.environments.qemu.runtime import template
 from hisa.environments.qemu.template import Template, lay_overlay
-from hisa.environments.vm import VmEnvironment
+from hisa.environments.vm_clone import VmEnvironment
 from hisa.errors import HisaError
-from hisa.observation import DEFAULT_IMAGE_LIMIT
+from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 
 BOOT_SECONDS = 300.0
 IDLE_SECONDS = 5.0

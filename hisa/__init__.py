@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hisa.lazy import lazy
+from hisa.machine.lazy import lazy
 
 if TYPE_CHECKING:
     from hisa.agent import Agent

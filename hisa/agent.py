@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from hisa.conclusion import Conclusion, uncancel, write_end
 from hisa.errors import ActionRefused, InvalidReply, LogFailed, NotFound
 from hisa.events import Acted, Observed, Recorder, StepFinished
-from hisa.observation import Observation, Screenshot
 from hisa.protocols import (
     Environment,
     ExitStatus,
@@ -27,6 +26,7 @@ from hisa.protocols import (
     Toolbox,
     ToolCall,
 )
+from hisa.screen.observation import Observation, Screenshot
 
 __all__ = ["Agent", "Recorder", "Result"]
 

@@ -18,18 +18,18 @@ from pathlib import Path
 from typing import Any
 
 from hisa.config import Settings, load
-from hisa.endings import Result
 from hisa.environments.confirm import Ask
-from hisa.environments.open import open_environment
+from hisa.environments.open_environment import open_environment
 from hisa.errors import ConfigError, StoreError, UsageError
 from hisa.events import Abstracted, Event, Failed, ModelFailed, RunFinished, RunStarted
-from hisa.models.open import must_resolve
+from hisa.models.open_models import must_resolve
+from hisa.outcomes.endings import Result
 from hisa.protocols import Environment, Model, Role, Task
 from hisa.runs.log import RunLog
-from hisa.safetext import safe_line
 from hisa.tasks.named import named_task
 from hisa.tasks.scorer import must_be_possible
 from hisa.tasks.taskfile import load_task
+from hisa.text.safe_text import safe_line
 from hisa.wiring import Listener, Workshop, open_agent
 
 __all__ = ["RunResult", "run", "run_sync", "unless_refused"]
@@ -132,7 +132,7 @@ def run_sync(
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
-    from hisa.environments.client import GuestEnvironment
+    from hisa.environments.guest_environment import GuestEnvironment
 
     given: object = environment
     if isinstance(given, GuestEnvironment):

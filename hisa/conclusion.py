@@ -13,9 +13,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 
-from hisa.endings import Ending, ExitStatus, ending_of
 from hisa.errors import EnvironmentFailed, HisaError, LogFailed
 from hisa.events import Evaluated, Failed, Learned, Noted, Recorder, RunFinished
+from hisa.outcomes.endings import Ending, ExitStatus, ending_of
 from hisa.protocols import Environment, Result, Scorer, Scoring, StateManager, Task
 
 __all__ = ["Conclusion", "is_learned_from", "uncancel", "write_end", "write_failure"]

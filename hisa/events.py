@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
-from hisa.endings import Ending, ExitStatus, ScoreState, with_score_state
-from hisa.verdicts import StepVerdict, split_verdict
+from hisa.outcomes.endings import Ending, ExitStatus, ScoreState, with_score_state
+from hisa.outcomes.verdicts import StepVerdict, split_verdict
 
 __all__ = [
     "EVENT_VERSION",
@@ -403,7 +403,7 @@ class Evaluated(_Event):
     detail: str = ""
     score_state: ScoreState = "unscored"
     judged_by: str = ""
-    """Whose metrics were asked; see `hisa.endings.Scoring`."""
+    """Whose metrics were asked; see `hisa.outcomes.endings.Scoring`."""
 
     @model_validator(mode="before")
     @classmethod

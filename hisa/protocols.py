@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from hisa.actions import Action
-from hisa.endings import ExitStatus, Result, ScoreState, Scoring
-from hisa.geometry import Point
-from hisa.observation import Observation, Screenshot
-from hisa.verdicts import StepVerdict
+from hisa.outcomes.endings import ExitStatus, Result, ScoreState, Scoring
+from hisa.outcomes.verdicts import StepVerdict
+from hisa.screen.geometry import Point
+from hisa.screen.observation import Observation, Screenshot
 
 __all__ = [
     "COMMAND_LIMIT",

@@ -14,16 +14,15 @@ from hisa.config import Settings
 from hisa.environments.confirm import Ask, ConfirmedEnvironment
 from hisa.errors import ConfigError, LogFailed, UsageError
 from hisa.events import Emit, Event, ModelCalled, Noted, RunFinished, RunStarted
-from hisa.geometry import Size
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import open_format
 from hisa.grounder.reading import ElementsReader, ReadingGrounder
 from hisa.grounder.vision import VisionGrounder
 from hisa.models.budget import Budget
-from hisa.models.ledger import Ledger
-from hisa.models.open import open_models
+from hisa.models.open_models import open_models
+from hisa.models.spending import Ledger
 from hisa.patterns.memory import PatternMemory
-from hisa.patterns.open import open_memory
+from hisa.patterns.open_memory import open_memory
 from hisa.planner.planner import GlobalPlanner
 from hisa.protocols import (
     Environment,
@@ -38,9 +37,10 @@ from hisa.protocols import (
 )
 from hisa.runs.log import RunLog
 from hisa.runs.results import MarkingScorer, Results
+from hisa.screen.geometry import Size
 from hisa.state.inspection import CloserLook
 from hisa.state.manager import build_state
-from hisa.state.written import WrittenFiles
+from hisa.state.written_files import WrittenFiles
 from hisa.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def _end_of_opening(log: RunLog) -> Iterator[None]:
 async def _opened(
     settings: Settings, task: Task, log: RunLog, workshop: Workshop | None
 ) -> AsyncIterator[Agent]:
-    from hisa.environments.desktop import DesktopEnvironment  # every transport hangs on it
+    from hisa.environments.private_desktop import DesktopEnvironment  # every transport hangs on it
 
     workshop = workshop or Workshop()
     emit = emitter(log, workshop.listeners)
@@ -251,7 +251,7 @@ async def _environment(
 ) -> Environment:
     if workshop.environment is not None:
         return await workshop.environment()
-    from hisa.environments.open import open_environment
+    from hisa.environments.open_environment import open_environment
 
     environment = open_environment(settings.environment, image_limit(settings), noting(emit))
     return await stack.enter_async_context(environment)

@@ -29,7 +29,9 @@ COLUMNS = ("killed", "timeout", "survived", "no tests", "other")
 def main() -> None:
     """Generate the mutants, run a sample of them, print the counts and every survivor."""
     options = _options()
-    mutmut("run", "hisa.verdicts.*", "--max-children", "2")  # the smallest file: generates them all
+    mutmut(
+        "run", "hisa.outcomes.verdicts.*", "--max-children", "2"
+    )  # the smallest file: generates them all
     names = sorted(statuses())
     chosen = names
     if 0 < options.sample < len(names):

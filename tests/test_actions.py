@@ -44,7 +44,7 @@ from hisa.actions import (
 )
 from hisa.actions.keys import KEY_NAMES, KEY_SPELLINGS, normalise_key
 from hisa.errors import ActionRefused
-from hisa.geometry import Point, Size
+from hisa.screen.geometry import Point, Size
 
 CORPUS = Path(__file__).parent / "corpus" / "hostile_actions.txt"
 HOSTILE: list[str] = [json.loads(line) for line in CORPUS.read_text("utf-8").splitlines()]

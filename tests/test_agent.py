@@ -22,9 +22,9 @@ from hisa.events import (
     Refined,
     StepFinished,
 )
-from hisa.observation import Observation
 from hisa.protocols import GroundedCall, Grounder, ModelRequest, Task, ToolCall
 from hisa.runs.read import Run, load_run
+from hisa.screen.observation import Observation
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import FunctionModel, ScriptedModel
 from tests.bench import Bench, click, done, say
@@ -421,7 +421,7 @@ def test_the_loop_is_one_page_and_knows_protocols_only() -> None:
     source = inspect.getsource(hisa.agent)
     assert len(source.splitlines()) <= 250
     assert len(inspect.getsource(Agent.run).splitlines()) <= 40
-    allowed = {"conclusion", "errors", "events", "observation", "protocols"}
+    allowed = {"conclusion", "errors", "events", "protocols", "screen.observation"}
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hisa"):
             assert (node.module or "").removeprefix("hisa.") in allowed

@@ -13,7 +13,6 @@ import pytest
 from hisa.agent import Result
 from hisa.cli.episode import exit_code
 from hisa.config import StateSettings
-from hisa.endings import ExitStatus, is_success
 from hisa.environments.transport.base import Unanswered
 from hisa.errors import (
     BudgetExceeded,
@@ -34,11 +33,12 @@ from hisa.events import (
     RunFinished,
     StepFinished,
 )
-from hisa.observation import Observation
+from hisa.outcomes.endings import ExitStatus, is_success
 from hisa.protocols import Advice, Environment, Outcome, Pattern, PatternHit, Scoring, Taken, Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import Run, load_run
 from hisa.runs.resume import resume_point
+from hisa.screen.observation import Observation
 from hisa.tasks.judge import judged_by
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import FunctionModel, ScriptedModel

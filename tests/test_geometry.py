@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hisa.geometry import Box, Point, Size, Space, convert, convert_box, fit_within
+from hisa.screen.geometry import Box, Point, Size, Space, convert, convert_box, fit_within
 
 sizes = st.builds(Size, st.integers(1, 8000), st.integers(1, 8000))
 spaces: st.SearchStrategy[Space] = st.sampled_from(("screen", "image", "unit"))

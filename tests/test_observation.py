@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from hisa.geometry import Box, Size
-from hisa.observation import Screenshot
-from hisa.png import encode_png
+from hisa.screen.geometry import Box, Size
+from hisa.screen.observation import Screenshot
+from hisa.screen.png import encode_png
 
 
 @settings(max_examples=60, deadline=None)

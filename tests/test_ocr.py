@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from hisa import ocr
-from hisa.geometry import Box
-from hisa.observation import Screenshot
-from hisa.offline.jobs import Turn, answer
+from hisa.offline.role_answers import Turn, answer
+from hisa.screen import ocr
+from hisa.screen.geometry import Box
+from hisa.screen.observation import Screenshot
 
 SAVE_AS = Path(__file__).parent / "grounder" / "data" / "save_as.png"
 needs_tesseract = pytest.mark.skipif(

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from hisa import patience as module
-from hisa.patience import MOST, Deadline, patience, slowness
+from hisa.machine import patience as module
+from hisa.machine.patience import MOST, Deadline, patience, slowness
 
 
 @pytest.fixture

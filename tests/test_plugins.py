@@ -13,10 +13,10 @@ import pytest
 from PIL import Image
 
 from hisa.api import run
-from hisa.cli.desktop import find_again
+from hisa.cli.run_desktop import find_again
 from hisa.config import EnvironmentSettings, ModelSettings, Settings
-from hisa.environments.desktop import DesktopEnvironment
-from hisa.environments.open import open_environment
+from hisa.environments.open_environment import open_environment
+from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.errors import (
     CheckFailed,
     ConfigError,
@@ -25,16 +25,16 @@ from hisa.errors import (
     PluginFailed,
     UsageError,
 )
-from hisa.geometry import Point, Size
 from hisa.grounder.formats import GTA1Format, open_format
+from hisa.machine.plugins import DOORS, offered
 from hisa.models.budget import Budget
-from hisa.models.ledger import Ledger
-from hisa.models.open import OFFLINE_NAME, Models, must_resolve, open_models
-from hisa.observation import Screenshot
+from hisa.models.open_models import OFFLINE_NAME, Models, must_resolve, open_models
+from hisa.models.spending import Ledger
 from hisa.offline.serve import http_client
-from hisa.plugins import DOORS, offered
 from hisa.protocols import Task
 from hisa.runs import RunLog, load_run, resume_point
+from hisa.screen.geometry import Point, Size
+from hisa.screen.observation import Screenshot
 from hisa.tasks.judge import judge
 from hisa.tasks.metrics import METRICS, find_metric
 from hisa.tasks.problems import problems
@@ -84,8 +84,10 @@ def test_the_examples_of_the_page_are_those_that_are_tested() -> None:
 
 def test_nothing_is_imported_before_it_is_asked_for(outside: Path) -> None:
     code = (
-        "import sys; from hisa.models.open import must_resolve; from hisa.config import Settings; "
-        "from hisa.plugins import offered; must_resolve(Settings()); print(offered('models')); "
+        "import sys; from hisa.models.open_models import must_resolve; "
+        "from hisa.config import Settings; "
+        "from hisa.machine.plugins import offered; must_resolve(Settings()); "
+        "print(offered('models')); "
         "print(any(name.startswith('hisa_example_tools') for name in sys.modules))"
     )
     ran = subprocess.run(

@@ -113,13 +113,23 @@ def test_the_error_tree_in_the_docstring_is_the_real_one() -> None:
         assert issubclass(kind, errors.HisaError)
 
 
-def test_the_readme_names_every_room() -> None:
-    readme = (ROOT / "README.md").read_text("utf-8")
-    rooms = [path.name for path in (ROOT / "hisa").iterdir() if (path / "__init__.py").is_file()]
-    assert len(rooms) >= 10
-    for room in rooms:
-        if not room.startswith("_"):
-            assert f"{room}/" in readme, f"README does not name hisa/{room}/"
+@pytest.mark.parametrize("page", ["README.md", "AGENTS.md"])
+def test_the_map_is_the_tree(page: str) -> None:
+    drawn = (ROOT / page).read_text("utf-8").partition("```\nhisa/\n")[2].partition("\n```")[0]
+    named = re.findall(r"^  (\w+/|\w+\.py) ", drawn, re.MULTILINE)
+    folders = [path.parent for path in (ROOT / "hisa").glob("*/__init__.py")]
+    files = [path for path in (ROOT / "hisa").glob("*.py") if not path.name.startswith("_")]
+    there = [f"{path.name}/" for path in folders] + [path.name for path in files]
+    assert sorted(named) == sorted(there)
+    assert len(there) <= 26
+
+
+def test_names_of_files_and_docstrings_keep_the_house_rules() -> None:
+    ran = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "house.py", ROOT / "hisa"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (ran.returncode, ran.stdout) == (0, "")
 
 
 def test_the_example_settings_are_the_defaults(tmp_path: Path) -> None:

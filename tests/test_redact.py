@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hisa.events import Acted, Grounded, ModelFailed, PlaceFound
-from hisa.redact import Redactor, redact
+from hisa.text.redact import Redactor, redact
 from tests.test_safetext import ANY
 
 

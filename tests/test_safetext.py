@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hisa.safetext import safe_json, safe_line, safe_name, safe_text
+from hisa.text.safe_text import safe_json, safe_line, safe_name, safe_text
 
 ANY = st.text(st.characters(exclude_categories=()))
 """Every code point, halves of pairs among them."""

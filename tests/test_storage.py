@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hisa.storage import AppendOnlyFile, Lock, is_locked, replace_file
+from hisa.machine.storage import AppendOnlyFile, Lock, is_locked, replace_file
 
 
 def test_a_writer_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_a_lock_names_its_process_and_ends_with_it(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     assert (is_locked(path), Lock.holder(path)) == (False, "unknown")
     script = (
-        "import sys, pathlib, hisa.storage as s\n"
+        "import sys, pathlib, hisa.machine.storage as s\n"
         "held = s.Lock.take(pathlib.Path(sys.argv[1])); print(flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(

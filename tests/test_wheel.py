@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from hisa.parts import DISTRIBUTION, PARTS, commands
+from hisa.machine.parts import DISTRIBUTION, PARTS, commands
 
 ROOT = Path(__file__).parent.parent
 OF_THE_REPOSITORY = re.compile(

@@ -6,8 +6,8 @@ guest is source or JSON regenerated from the records. See `parse` and `to_source
 
 from __future__ import annotations
 
-from hisa.actions.places import fill, points, slots, to_space
-from hisa.actions.records import (
+from hisa.actions.action_json import from_json, to_json
+from hisa.actions.action_records import (
     Action,
     Button,
     Click,
@@ -25,8 +25,8 @@ from hisa.actions.records import (
     Target,
     Write,
 )
+from hisa.actions.places import fill, points, slots, to_space
 from hisa.actions.source import parse, to_source
-from hisa.actions.wire import from_json, to_json
 
 __all__ = [
     "Action",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import assert_never
 
-from hisa.actions.records import (
+from hisa.actions.action_records import (
     Action,
     Click,
     Drag,
@@ -23,7 +23,7 @@ from hisa.actions.records import (
     Target,
     Write,
 )
-from hisa.geometry import Point, Size, Space, convert
+from hisa.screen.geometry import Point, Size, Space, convert
 
 __all__ = ["fill", "points", "slots", "to_space"]
 

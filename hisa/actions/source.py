@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, assert_never
 
 from hisa.actions import values
-from hisa.actions.literal_calls import Call, Name, Value, read_calls
-from hisa.actions.records import (
+from hisa.actions.action_records import (
     Action,
     Button,
     Click,
@@ -25,8 +24,9 @@ from hisa.actions.records import (
     Target,
     Write,
 )
+from hisa.actions.literal_calls import Call, Name, Value, read_calls
 from hisa.errors import ActionRefused
-from hisa.geometry import Point
+from hisa.screen.geometry import Point
 
 __all__ = ["parse", "to_source"]
 

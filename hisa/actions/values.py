@@ -7,9 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import assert_never
 
-from hisa.actions.keys import normalise_key
-from hisa.actions.literal_calls import Name
-from hisa.actions.records import (
+from hisa.actions.action_records import (
     Action,
     Button,
     Click,
@@ -25,6 +23,8 @@ from hisa.actions.records import (
     Sleep,
     Write,
 )
+from hisa.actions.keys import normalise_key
+from hisa.actions.literal_calls import Name
 from hisa.errors import ActionRefused
 
 __all__ = [

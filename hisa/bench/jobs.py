@@ -21,13 +21,13 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from hisa.agent import Result
 from hisa.config import Settings
-from hisa.endings import Ending, ScoreState, ending_of
 from hisa.errors import DeveloperError
 from hisa.events import Event, StepFinished
+from hisa.outcomes.endings import Ending, ScoreState, ending_of
 from hisa.protocols import Environment, Task
-from hisa.redact import redact
 from hisa.runs.log import RunLog
 from hisa.tasks.taskfile import load_task
+from hisa.text.redact import redact
 from hisa.wiring import Workshop, open_agent
 
 __all__ = [

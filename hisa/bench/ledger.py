@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from hisa.bench.records import (
+from hisa.bench.attempt_records import (
     AttemptFinished,
     AttemptLost,
     AttemptRecord,
@@ -19,7 +19,7 @@ from hisa.bench.records import (
     record_adapter,
 )
 from hisa.errors import EnvironmentFailed, UsageError
-from hisa.storage import AppendOnlyFile, Lock, replace_file
+from hisa.machine.storage import AppendOnlyFile, Lock, replace_file
 
 __all__ = ["MAX_TRIES", "Attempt", "AttemptLedger", "Standing", "read_attempts", "read_plan"]
 
@@ -223,7 +223,7 @@ class AttemptLedger:
         Returns the number of slots that became due. The old attempts are kept, and marked.
 
         Args:
-            statuses: of `hisa.endings.Ending` and `hisa.endings.ScoreState`.
+            statuses: of `hisa.outcomes.endings.Ending` and `hisa.outcomes.endings.ScoreState`.
         """
         count = 0
         for slot in self.plan.slots:

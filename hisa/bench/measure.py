@@ -9,11 +9,11 @@ from pydantic import BaseModel
 
 from hisa.bench.ledger import RUNS, Attempt
 from hisa.bench.summary import UNUSABLE
-from hisa.endings import Ending, ScoreState, is_success
 from hisa.errors import UsageError
-from hisa.models.ledger import Totals
+from hisa.models.spending import Totals
+from hisa.outcomes.endings import Ending, ScoreState, is_success
 from hisa.runs.read import Run, load_run
-from hisa.runs.steps import StepRecord
+from hisa.runs.step_records import StepRecord
 
 __all__ = ["Measure", "Usage", "measure"]
 

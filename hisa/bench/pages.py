@@ -9,8 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hisa.bench.bench_report import Curve, Group, Report
 from hisa.bench.plots import Bar, Series, bars, curves
-from hisa.bench.report import Curve, Group, Report
 from hisa.bench.tables import Table, percent, tables
 from hisa.errors import UsageError
 from hisa.runs import wording

@@ -8,19 +8,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from hisa.bench.executors.base import Executor, Worker, WorkerLost
-from hisa.bench.jobs import Job, JobDone, RunEnded, RunMade, StepDone
-from hisa.bench.ledger import AttemptLedger
-from hisa.bench.records import (
+from hisa.bench.attempt_records import (
     AttemptFinished,
     AttemptLost,
     AttemptRunning,
     AttemptStarted,
     Slot,
 )
+from hisa.bench.executors.base import Executor, Worker, WorkerLost
+from hisa.bench.jobs import Job, JobDone, RunEnded, RunMade, StepDone
+from hisa.bench.ledger import AttemptLedger
 from hisa.bench.starts import StartCheck, Starts
-from hisa.endings import Ending, ScoreState, is_success
 from hisa.errors import EnvironmentFailed
+from hisa.outcomes.endings import Ending, ScoreState, is_success
 
 __all__ = ["Bench", "Progress"]
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageChops
 
-from hisa.observation import DEFAULT_IMAGE_LIMIT, Screenshot
+from hisa.screen.observation import DEFAULT_IMAGE_LIMIT, Screenshot
 
 __all__ = ["LEVELS", "SAME_TILES", "TILE", "ScreenChange", "compare_screens", "screen_change"]
 

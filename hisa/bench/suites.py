@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from hisa.bench.records import PlannedTask
+from hisa.bench.attempt_records import PlannedTask
 from hisa.errors import OperatorError, UsageError
-from hisa.parts import install_command
+from hisa.machine.parts import install_command
 from hisa.tasks.miniwob import package as pages
 from hisa.tasks.problems import problems as lacking
 from hisa.tasks.taskfile import MINIWOB, load_task

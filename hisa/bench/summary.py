@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from hisa.bench.ledger import Standing
-from hisa.endings import Ending, is_success
+from hisa.outcomes.endings import Ending, is_success
 
 __all__ = ["UNUSABLE", "Summary", "summarise"]
 

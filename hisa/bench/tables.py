@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hisa.bench.report import Group, Report
+from hisa.bench.bench_report import Group, Report
 from hisa.bench.starts import StartCheck
 from hisa.runs import wording
 

@@ -14,7 +14,7 @@ from hisa.bench.starts import StartCheck
 from hisa.bench.summary import summarise
 from hisa.runs import wording
 from hisa.runs.wording import one_line
-from hisa.safetext import safe_line
+from hisa.text.safe_text import safe_line
 
 __all__ = ["Watch"]
 

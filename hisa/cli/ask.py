@@ -9,7 +9,7 @@ import termios
 import click
 
 from hisa.environments.confirm import Answer, Question
-from hisa.safetext import safe_text
+from hisa.text.safe_text import safe_text
 
 __all__ = ["read_answer", "shown", "terminal_ask"]
 

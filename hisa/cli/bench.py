@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hisa.cli.suite import coverage, prefetch, tasks
-from hisa.safetext import safe_json, safe_line
+from hisa.text.safe_text import safe_json, safe_line
 
 if TYPE_CHECKING:
+    from hisa.bench.attempt_records import Plan
     from hisa.bench.executors.base import Executor
     from hisa.bench.ledger import AttemptLedger
-    from hisa.bench.records import Plan
     from hisa.bench.suites import Suite
     from hisa.bench.summary import Summary
     from hisa.bench.watch import Watch
@@ -119,8 +119,8 @@ def _plan(
     Each variant has a pattern store of its own, unless one is given: what other runs taught would
     be in its results, and its results in other runs.
     """
+    from hisa.bench.attempt_records import Plan
     from hisa.bench.ledger import read_plan
-    from hisa.bench.records import Plan
     from hisa.bench.variants import changes, expand
     from hisa.config import load
 
@@ -193,7 +193,7 @@ def _must_be_enough(settings: Settings, options: dict[str, Any]) -> None:
     """
     if not settings.environment.kind.startswith("guest"):
         return
-    from hisa.environments.open import open_environment
+    from hisa.environments.open_environment import open_environment
     from hisa.environments.remote import RemoteEnvironment
     from hisa.errors import UsageError
 
@@ -319,8 +319,8 @@ def report_command(
     hisa bench report benches/first
     hisa bench report benches/table5 --against benches/other
     """
+    from hisa.bench.bench_report import build_report
     from hisa.bench.pages import write_report
-    from hisa.bench.report import build_report
 
     report = build_report(folder, against, reference=reference)
     if as_json:

@@ -13,7 +13,7 @@ import click
 from hisa.cli.findings import Finding, libraries, models, parts, store
 from hisa.cli.out import say
 from hisa.errors import PluginFailed
-from hisa.plugins import DOORS, load, points, source
+from hisa.machine.plugins import DOORS, load, points, source
 
 if TYPE_CHECKING:
     from hisa.config import Settings
@@ -65,7 +65,7 @@ def _virtual_machines() -> Finding:
     from hisa.environments.qemu.build import find_image, missing_programs
     from hisa.environments.qemu.recipe import PROFILES, recipe
     from hisa.environments.qemu.runtime import list_machines
-    from hisa.parts import install_command
+    from hisa.machine.parts import install_command
 
     area = ("machine", "virtual machines")
     if lacking := ", ".join(missing_programs()):
@@ -84,7 +84,7 @@ def _guests(settings: Settings) -> Iterator[Finding]:
         return
     import asyncio
 
-    from hisa.environments.open import open_environment
+    from hisa.environments.open_environment import open_environment
     from hisa.environments.remote import RemoteEnvironment
 
     environment = open_environment(settings.environment)

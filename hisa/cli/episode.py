@@ -19,21 +19,21 @@ from rich.text import Text
 from hisa.agent import Result
 from hisa.api import unless_refused
 from hisa.cli.ask import terminal_ask
-from hisa.cli.desktop import Desk, opened
-from hisa.cli.memory import keep_freed_memory
+from hisa.cli.kept_memory import keep_freed_memory
 from hisa.cli.progress import Progress
+from hisa.cli.run_desktop import Desk, opened
 from hisa.conclusion import is_learned_from
 from hisa.config import Settings
-from hisa.environments.open import open_environment
+from hisa.environments.open_environment import open_environment
 from hisa.errors import OperatorError, UsageError
-from hisa.models.open import must_resolve
+from hisa.models.open_models import must_resolve
 from hisa.protocols import Task
-from hisa.redact import redact
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
 from hisa.runs.report import write_report
-from hisa.safetext import safe_text
 from hisa.tasks.scorer import must_be_possible
+from hisa.text.redact import redact
+from hisa.text.safe_text import safe_text
 from hisa.wiring import Workshop, open_agent
 
 __all__ = ["Answer", "at_desk", "episode", "exit_code"]

@@ -32,7 +32,7 @@ class Finding:
 def libraries() -> Finding:
     """What HiSA itself declares."""
     from hisa.errors import UsageError
-    from hisa.parts import DISTRIBUTION, absent_libraries
+    from hisa.machine.parts import DISTRIBUTION, absent_libraries
 
     place = ("packages", "libraries")
     try:
@@ -48,7 +48,7 @@ def libraries() -> Finding:
 
 def parts(settings: Settings) -> Iterator[Finding]:
     """Parts that are added by one command, each here or not."""
-    from hisa.parts import PARTS, install_command, missing
+    from hisa.machine.parts import PARTS, install_command, missing
 
     wanted = {"minilm": "minilm", "bge-m3": "bge"}.get(settings.patterns.embedder)
     needed = wanted if settings.patterns.enabled else None
@@ -63,7 +63,7 @@ def parts(settings: Settings) -> Iterator[Finding]:
 
 def models(settings: Settings) -> Iterator[Finding]:
     """Every role that has a model of its own: its address is asked what it serves."""
-    from hisa.plugins import find, source
+    from hisa.machine.plugins import find, source
 
     for role in ("planner", "state", "grounder", "judge"):
         chosen: ModelSettings | None = getattr(settings.models, role)
@@ -99,7 +99,7 @@ def _asked(url: str, key: str, chosen: ModelSettings) -> tuple[str, str]:
     """What is wrong with the server and the command that mends it; empty where nothing is."""
     import httpx
 
-    from hisa.patience import patience
+    from hisa.machine.patience import patience
 
     try:
         answer = httpx.get(
@@ -137,7 +137,7 @@ def store(settings: Settings) -> Iterator[Finding]:
         return
     import httpx
 
-    from hisa.patience import patience
+    from hisa.machine.patience import patience
 
     url = settings.patterns.url.rstrip("/")
     fix = "start a Qdrant server there, or --set patterns.engine=edge"

@@ -29,7 +29,7 @@ def install(parts: tuple[str, ...], only_print: bool, alone: bool, as_json: bool
     """
     import subprocess
 
-    from hisa.parts import commands
+    from hisa.machine.parts import commands
 
     if not parts:
         _list(as_json)
@@ -43,7 +43,7 @@ def install(parts: tuple[str, ...], only_print: bool, alone: bool, as_json: bool
 
 
 def _list(as_json: bool) -> None:
-    from hisa.parts import PARTS, missing
+    from hisa.machine.parts import PARTS, missing
 
     rows = [
         {"part": name, "what": part.what, "missing": missing(name), "by_script": bool(part.script)}

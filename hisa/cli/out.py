@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from hisa.redact import redact
-from hisa.safetext import safe_text
+from hisa.text.redact import redact
+from hisa.text.safe_text import safe_text
 
 __all__ = ["say", "say_error"]
 

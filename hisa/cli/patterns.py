@@ -13,7 +13,7 @@ import click
 from hisa.cli.out import say
 from hisa.config import Settings
 from hisa.errors import UsageError
-from hisa.safetext import safe_json, safe_text
+from hisa.text.safe_text import safe_json, safe_text
 
 if TYPE_CHECKING:
     from hisa.patterns.stores.base import VectorStore
@@ -51,7 +51,7 @@ def patterns() -> None:
 
 @contextmanager
 def _opened(settings: Settings) -> Iterator[VectorStore]:
-    from hisa.patterns.open import open_store
+    from hisa.patterns.open_memory import open_store
 
     store = open_store(settings)
     try:
@@ -192,7 +192,7 @@ def search(
     the pattern's domain would recall are marked "yes".
     """
     from hisa.patterns.embedders import open_embedder
-    from hisa.patterns.open import open_store
+    from hisa.patterns.open_memory import open_store
     from hisa.patterns.retrieval import retrieve, search
     from hisa.protocols import Task
 
@@ -326,7 +326,7 @@ def _counted(domain: str, found: Sequence[Pattern]) -> dict[str, object]:
 def rules(settings: Settings, domain: str, as_json: bool) -> None:
     """List every rule that binds in DOMAIN, yours first, and whether the advice has room for it."""
     from hisa.patterns.briefing import tell_rules
-    from hisa.patterns.open import open_sops
+    from hisa.patterns.open_memory import open_sops
     from hisa.patterns.sops import rules_for
 
     found = rules_for(open_sops(settings), domain)
@@ -357,7 +357,7 @@ def doctor(settings: Settings, repair: bool) -> None:
     embeds the patterns again, and keeps the damaged index beside the new one.
     """
     from hisa.patterns.embedders import open_embedder
-    from hisa.patterns.open import open_store
+    from hisa.patterns.open_memory import open_store
     from hisa.patterns.stores.edge import EdgeStore
     from hisa.patterns.transfer import repair as mend
 
@@ -413,8 +413,8 @@ def add(settings: Settings, /, lesson: str, *, as_json: bool, **fields: str) -> 
     """
     from hisa.patterns.dedup import remember
     from hisa.patterns.embedders import open_embedder
-    from hisa.patterns.open import open_store
-    from hisa.patterns.written import written
+    from hisa.patterns.hand_written import written
+    from hisa.patterns.open_memory import open_store
 
     pattern = written(lesson, **fields)
     embedder = open_embedder(settings.patterns.embedder)
@@ -478,7 +478,7 @@ def import_file(settings: Settings, file: Any, as_json: bool) -> None:
     Patterns with a known id are replaced; vectors of another embedder are made anew.
     """
     from hisa.patterns.embedders import open_embedder
-    from hisa.patterns.open import open_store
+    from hisa.patterns.open_memory import open_store
     from hisa.patterns.transfer import import_patterns
 
     embedder = open_embedder(settings.patterns.embedder)
@@ -501,7 +501,7 @@ def import_file(settings: Settings, file: Any, as_json: bool) -> None:
 def reembed_all(settings: Settings, embedder: str | None) -> None:
     """Give all patterns new vectors, after the embedder was changed."""
     from hisa.patterns.embedders import open_embedder
-    from hisa.patterns.open import open_store
+    from hisa.patterns.open_memory import open_store
     from hisa.patterns.transfer import reembed
 
     chosen = open_embedder(embedder or settings.patterns.embedder)

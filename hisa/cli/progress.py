@@ -26,9 +26,9 @@ from hisa.events import (
     RunResumed,
     StepFinished,
 )
-from hisa.models.ledger import Ledger, Totals
+from hisa.models.spending import Ledger, Totals
 from hisa.runs.wording import STYLES, verdict_tone
-from hisa.safetext import safe_line
+from hisa.text.safe_text import safe_line
 
 __all__ = ["Progress"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hisa.cli.out import say
-from hisa.cli.resume import resume
+from hisa.cli.runs_resume import resume
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -63,7 +63,7 @@ def list_command(settings: Settings, root: Path | None, limit: int, as_json: boo
     if not rows:
         click.echo(f'no runs in {_root(settings, root)}; start one: hisa run "TASK"')
         return
-    from hisa.runs.text import run_table
+    from hisa.runs.terminal_view import run_table
 
     _print(lambda width: run_table(rows, width))
 
@@ -92,7 +92,7 @@ def show_command(
     as_json: bool,
 ) -> None:
     """Show one run: its end, its totals and a line a step."""
-    from hisa.runs import text
+    from hisa.runs import terminal_view
 
     run = _load(settings, run_id, root)
     if events:
@@ -100,11 +100,13 @@ def show_command(
             if step is None or event.step == step:
                 click.echo(json.dumps(event.model_dump()))
     elif as_json:
-        _print_json(text.run_json(run) if step is None else text.step_json(run, step))
+        _print_json(
+            terminal_view.run_json(run) if step is None else terminal_view.step_json(run, step)
+        )
     elif step is not None:
-        say(text.step_text(run, step))
+        say(terminal_view.step_text(run, step))
     else:
-        _print(lambda width: text.summary(run, width))
+        _print(lambda width: terminal_view.summary(run, width))
 
 
 @runs.command(

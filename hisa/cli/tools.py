@@ -8,7 +8,7 @@ import click
 
 from hisa.cli.out import say
 from hisa.errors import UsageError
-from hisa.safetext import safe_text
+from hisa.text.safe_text import safe_text
 
 __all__ = ["tools"]
 

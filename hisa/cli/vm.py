@@ -55,7 +55,7 @@ def build(settings: Settings, profile: str) -> None:
     from hisa.environments.qemu import build as building
     from hisa.environments.qemu.recipe import recipe
     from hisa.environments.qemu.template import ready
-    from hisa.geometry import Size
+    from hisa.screen.geometry import Size
 
     image = building.build(recipe(profile), _tell)
     size = Size(settings.environment.width, settings.environment.height)
@@ -107,7 +107,7 @@ def _line(row: dict[str, Any]) -> str:
 def start(settings: Settings, name: str, as_json: bool) -> None:
     """Start a machine that stays up, and say how it is reached."""
     from hisa.environments.qemu.runtime import VmRuntime
-    from hisa.geometry import Size
+    from hisa.screen.geometry import Size
 
     size = Size(settings.environment.width, settings.environment.height)
     runtime = VmRuntime(name, size, stays=True)
@@ -163,7 +163,7 @@ def snapshot(ident: str, name: str) -> None:
 def restore(settings: Settings, ident: str, name: str, as_json: bool) -> None:
     """Put a machine back to NAME; it keeps its id and gets a new port."""
     from hisa.environments.qemu.runtime import VmRuntime, end, find_machine, template
-    from hisa.geometry import Size
+    from hisa.screen.geometry import Size
 
     folder, manifest = find_machine(ident)
     size = Size(settings.environment.width, settings.environment.height)

@@ -12,13 +12,13 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from hisa.environments.client import GuestEnvironment
 from hisa.environments.guest.cage import passed
+from hisa.environments.guest_environment import GuestEnvironment
 from hisa.environments.runtime.desktop import await_ready
 from hisa.environments.transport import Guest, connect
 from hisa.errors import UsageError
-from hisa.geometry import Size
-from hisa.observation import DEFAULT_IMAGE_LIMIT
+from hisa.screen.geometry import Size
+from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 
 __all__ = ["DisplayEnvironment"]
 

@@ -7,7 +7,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from hisa.parts import as_root, install_command
+from hisa.machine.parts import as_root, install_command
 
 __all__ = ["SNAP_FREE_BROWSER", "Refusal", "is_snap", "why_refused"]
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 
 from hisa.config import RemoteSettings
-from hisa.environments.client import GuestEnvironment
+from hisa.environments.guest_environment import GuestEnvironment
 from hisa.environments.provider import (
     Address,
     Lease,
@@ -20,8 +20,8 @@ from hisa.environments.provider import (
 from hisa.environments.runtime.probe import Probe
 from hisa.environments.transport import Guest, StockTransport, connect
 from hisa.errors import EnvironmentFailed, OperatorError
-from hisa.geometry import Size
-from hisa.observation import DEFAULT_IMAGE_LIMIT
+from hisa.screen.geometry import Size
+from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 
 __all__ = ["RemoteEnvironment"]
 

@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable
 from hisa.actions import fill, slots, to_source
 from hisa.errors import NotFound
 from hisa.events import Emit, Grounded, GroundingFailed, PlaceFound
-from hisa.geometry import Point
-from hisa.observation import Observation
 from hisa.protocols import GroundedCall, Place, ToolCall
+from hisa.screen.geometry import Point
+from hisa.screen.observation import Observation
 
 __all__ = ["Locate", "resolve"]
 

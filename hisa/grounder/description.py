@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from hisa.grounder.roles import Kind, find_kind
+from hisa.grounder.role_words import Kind, find_kind
 
 __all__ = ["Direction", "Query", "Relation", "read_description"]
 

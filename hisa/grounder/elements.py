@@ -7,16 +7,16 @@ import re
 
 from hisa.errors import NotFound
 from hisa.events import Emit
-from hisa.geometry import Box, Point
 from hisa.grounder.common import resolve
 from hisa.grounder.description import Query, read_description
 from hisa.grounder.fit import Candidate, Scene
 from hisa.grounder.pick import Choice, pick
+from hisa.grounder.screen_text import Found, Reading, find_written
 from hisa.grounder.similar import title_similarity
-from hisa.grounder.written import Found, Reading, find_written
-from hisa.observation import Observation
-from hisa.ocr import OcrUnavailable, read_text
 from hisa.protocols import GroundedCall, Place, ToolCall
+from hisa.screen.geometry import Box, Point
+from hisa.screen.observation import Observation
+from hisa.screen.ocr import OcrUnavailable, read_text
 
 __all__ = ["ElementsGrounder", "choose"]
 

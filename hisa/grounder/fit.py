@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from hisa.geometry import Box
 from hisa.grounder.description import Query
-from hisa.grounder.roles import CONTAINERS, FIELDS, MULTI_LINE
+from hisa.grounder.role_words import CONTAINERS, FIELDS, MULTI_LINE
 from hisa.grounder.similar import similarity, title_similarity
-from hisa.observation import Element, Observation
+from hisa.screen.geometry import Box
+from hisa.screen.observation import Element, Observation
 
 __all__ = ["Candidate", "Scene"]
 

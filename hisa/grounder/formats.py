@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable
 from typing import Protocol
 
-from hisa import plugins
 from hisa.errors import ConfigError, NotFound
-from hisa.geometry import Point, Size
-from hisa.observation import Screenshot
-from hisa.prompts import render
+from hisa.machine import plugins
 from hisa.protocols import ImagePart, Message, TextPart
+from hisa.screen.geometry import Point, Size
+from hisa.screen.observation import Screenshot
+from hisa.text.prompts import render
 
 __all__ = [
     "FORMATS",

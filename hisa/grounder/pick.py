@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from hisa.geometry import Box
 from hisa.grounder.description import Query, Relation
 from hisa.grounder.fit import Candidate, Scene
-from hisa.grounder.roles import MULTI_LINE, find_kind
+from hisa.grounder.role_words import MULTI_LINE, find_kind
+from hisa.screen.geometry import Box
 
 __all__ = ["Choice", "pick"]
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from hisa.actions import slots
 from hisa.events import ElementsRead, Emit
-from hisa.observation import Observation
 from hisa.protocols import Environment, GroundedCall, Grounder, ToolCall
+from hisa.screen.observation import Observation
 
 __all__ = ["ElementsReader", "ReadingGrounder"]
 

@@ -7,11 +7,11 @@ from contextlib import suppress
 
 from hisa.errors import NotFound
 from hisa.events import Emit
-from hisa.geometry import Point, Size, convert
 from hisa.grounder.common import resolve
 from hisa.grounder.formats import GroundingFormat
-from hisa.observation import Observation, Screenshot
 from hisa.protocols import GroundedCall, Message, Model, ModelRequest, Place, TextPart, ToolCall
+from hisa.screen.geometry import Point, Size, convert
+from hisa.screen.observation import Observation, Screenshot
 
 __all__ = ["VisionGrounder"]
 

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 from hisa.errors import BudgetExceeded
 from hisa.models.families import REFERENCE
-from hisa.models.ledger import Ledger, Totals
 from hisa.models.profiles import Price, Profile
+from hisa.models.spending import Ledger, Totals
 from hisa.models.tokens import estimate_input
 from hisa.protocols import Model, ModelReply, ModelRequest
 

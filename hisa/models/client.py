@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import PydanticSerializationError, to_json
 
 from hisa.config import ModelSettings
-from hisa.models.encode import encode
 from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import BUILT_IN, Profile
+from hisa.models.reply_body import Answer, Malformed, read_answer
+from hisa.models.request_body import encode
 from hisa.models.retry import FailureKind, TryFailed, retry_after
 from hisa.models.tokens import estimate_input, estimate_tokens
-from hisa.models.wire import Answer, Malformed, read_answer
 from hisa.protocols import ModelReply, ModelRequest, Role, Usage
-from hisa.redact import redact
+from hisa.text.redact import redact
 
 if TYPE_CHECKING:
     import httpx
 
-    from hisa.nearby import Address, HttpAnswer, NearbyTransport
+    from hisa.machine.nearby import Address, HttpAnswer, NearbyTransport
 
 __all__ = ["OpenAIModel"]
 
@@ -125,7 +125,7 @@ class OpenAIModel:
 
     async def _posted(self, body: bytes, headers: dict[str, str]) -> HttpAnswer:
         """The answer; that of a server next door comes without a client's machinery."""
-        from hisa.nearby import Address, HttpAnswer
+        from hisa.machine.nearby import Address, HttpAnswer
 
         if self._nearby is not None:
             self._address = self._address or Address(self._url)
@@ -234,7 +234,7 @@ def _open_client(endpoint: Endpoint, nearby: NearbyTransport | None) -> httpx.As
 
 def _open_nearby(endpoint: Endpoint) -> NearbyTransport | None:
     """Plain HTTP to a server next door; a name and password in its address are httpx's to send."""
-    from hisa.nearby import NearbyTransport
+    from hisa.machine.nearby import NearbyTransport
 
     plain = endpoint.url.startswith("http://") and "@" not in endpoint.url
     return NearbyTransport() if endpoint.local and plain else None

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from hisa.config import ModelSettings
 from hisa.errors import ConfigError, ModelUnavailable
-from hisa.redact import redact
+from hisa.text.redact import redact
 
 __all__ = ["PUBLIC_URL", "Endpoint", "resolve"]
 

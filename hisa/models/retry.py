@@ -12,7 +12,7 @@ from typing import Literal
 from hisa.errors import ModelUnavailable
 from hisa.events import Emit, ModelFailed
 from hisa.protocols import Model, ModelReply, ModelRequest
-from hisa.redact import redact
+from hisa.text.redact import redact
 
 __all__ = ["FailureKind", "RetryingModel", "TryFailed", "retry_after"]
 

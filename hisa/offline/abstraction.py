@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from hisa.models.tokens import estimate_tokens, prefix_within
-from hisa.observation import Screenshot
-from hisa.verdicts import VERDICT_WORDS, StepVerdict
+from hisa.outcomes.verdicts import VERDICT_WORDS, StepVerdict
+from hisa.screen.observation import Screenshot
 
 __all__ = ["abstract_step"]
 
@@ -29,7 +29,7 @@ _ERROR = re.compile(r"^\s*(?:error|failed|reason):\s*(.+)$", re.M | re.I)
 def abstract_step(
     sections: dict[str, str], images: Sequence[Screenshot], *, limit: int | None = None
 ) -> str:
-    """One or two sentences that begin with a verdict; see `hisa.verdicts`.
+    """One or two sentences that begin with a verdict; see `hisa.outcomes.verdicts`.
 
     Args:
         sections: ``action``, ``outcome`` and, where known, ``changes``.
@@ -104,7 +104,7 @@ def _listed(pairs: Sequence[tuple[str, str]]) -> str:
 
 def _read(images: Sequence[Screenshot]) -> Iterator[str]:
     """The words that came and went, read from the two pictures."""
-    from hisa import ocr
+    from hisa.screen import ocr
 
     if len(images) != 2 or not ocr.available():
         return

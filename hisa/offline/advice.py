@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from hisa.offline.records import Click, Instruction, Save, Tick, Type
+from hisa.offline.instruction_records import Click, Instruction, Save, Tick, Type
 from hisa.offline.things import address, meaning
 
 __all__ = ["Advice", "read_advice"]

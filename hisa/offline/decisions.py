@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from hisa.offline.advice import Advice
-from hisa.offline.progress import Position
-from hisa.offline.records import Instruction, Run
-from hisa.offline.screen import Screen
+from hisa.offline.instruction_records import Instruction, Run
+from hisa.offline.screen_words import Screen
+from hisa.offline.script_progress import Position
 
 __all__ = ["CLICK", "Decision", "GiveUp", "Move", "Situation", "most_tries", "wait_move"]
 

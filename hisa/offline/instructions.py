@@ -11,8 +11,8 @@ from functools import lru_cache
 from itertools import groupby
 
 from hisa.offline.clauses import Clause, split_clauses
+from hisa.offline.instruction_records import Instruction
 from hisa.offline.quotes import Masked, mask
-from hisa.offline.records import Instruction
 from hisa.offline.verbs import read_clause
 
 __all__ = ["MAX_INSTRUCTIONS", "Script", "read_script"]

@@ -6,7 +6,7 @@ import re
 
 from hisa.actions.keys import normalise_key
 from hisa.errors import ActionRefused
-from hisa.offline.records import Press
+from hisa.offline.instruction_records import Press
 
 __all__ = ["read_number", "read_presses"]
 

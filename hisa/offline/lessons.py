@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from hisa.models.tokens import estimate_tokens
 from hisa.offline.apps import find_app
+from hisa.offline.instruction_records import Open
 from hisa.offline.instructions import read_script
-from hisa.offline.progress import HistoryStep, history_steps
-from hisa.offline.records import Open
+from hisa.offline.script_progress import HistoryStep, history_steps
 
 __all__ = ["induce_patterns", "synthesise_advice"]
 

@@ -8,8 +8,7 @@ from typing import assert_never
 
 from hisa.offline.apps import find_app, launch_command, open_command
 from hisa.offline.decisions import CLICK, Decision, GiveUp, Move, Situation, wait_move
-from hisa.offline.progress import chunks
-from hisa.offline.records import (
+from hisa.offline.instruction_records import (
     Click,
     Instruction,
     Open,
@@ -22,7 +21,8 @@ from hisa.offline.records import (
     Wait,
 )
 from hisa.offline.saving import save_move
-from hisa.offline.screen import Screen, at
+from hisa.offline.screen_words import Screen, at
+from hisa.offline.script_progress import chunks
 from hisa.offline.things import address, meaning
 
 __all__ = ["next_move"]

@@ -6,7 +6,7 @@ import re
 
 from hisa.models.tokens import estimate_tokens
 from hisa.offline.instructions import read_script
-from hisa.offline.progress import history_steps, progress_line, read
+from hisa.offline.script_progress import history_steps, progress_line, read
 from hisa.state.context import in_short
 
 __all__ = ["refine_context"]

@@ -11,10 +11,10 @@ import posixpath
 import re
 from dataclasses import replace
 
-from hisa.observation import Element
 from hisa.offline.decisions import CLICK, Decision, GiveUp, Move, Situation, wait_move
-from hisa.offline.records import Save
-from hisa.offline.screen import Screen, at
+from hisa.offline.instruction_records import Save
+from hisa.offline.screen_words import Screen, at
+from hisa.screen.observation import Element
 
 __all__ = ["save_move"]
 

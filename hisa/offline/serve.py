@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 
 from hisa.models.tokens import estimate_tokens, prefix_within
-from hisa.offline.jobs import Turn, Unanswerable, answer
+from hisa.offline.role_answers import Turn, Unanswerable, answer
 
 __all__ = ["BASE_URL", "MODEL", "http_client"]
 

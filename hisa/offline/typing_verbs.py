@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from hisa.offline.instruction_records import Type
 from hisa.offline.quotes import Masked
-from hisa.offline.records import Type
 from hisa.offline.things import address, field, meaning, thing
 
 __all__ = ["read_clearing", "read_setting", "read_typing"]

@@ -9,9 +9,7 @@ from typing import Literal
 
 from hisa.offline.apps import find_app
 from hisa.offline.filenames import looks_like_file, read_saving
-from hisa.offline.keynames import read_number, read_presses
-from hisa.offline.quotes import Masked
-from hisa.offline.records import (
+from hisa.offline.instruction_records import (
     Click,
     Instruction,
     Open,
@@ -22,6 +20,8 @@ from hisa.offline.records import (
     Type,
     Wait,
 )
+from hisa.offline.keynames import read_number, read_presses
+from hisa.offline.quotes import Masked
 from hisa.offline.things import address, is_listed_choice, meaning, of_kind, path, thing
 from hisa.offline.typing_verbs import read_clearing, read_setting, read_typing
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from hisa.models.tokens import estimate_tokens
-from hisa.verdicts import StepVerdict, split_verdict, verdict_words
+from hisa.outcomes.verdicts import StepVerdict, split_verdict, verdict_words
 
 __all__ = ["STEPS_TOKENS", "excerpt", "step_numbers", "verdict"]
 

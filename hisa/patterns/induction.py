@@ -18,9 +18,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from hisa.errors import InvalidReply
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.patterns.excerpt import STEPS_TOKENS, excerpt, step_numbers, verdict
-from hisa.patterns.text import LESSON_CHARS, block, clean, unbinding
-from hisa.prompts import render
+from hisa.patterns.pattern_text import LESSON_CHARS, block, clean, unbinding
 from hisa.protocols import Message, Model, ModelRequest, Pattern, Scope, Task, TextPart
+from hisa.text.prompts import render
 
 __all__ = ["MOST", "induce", "new_id"]
 

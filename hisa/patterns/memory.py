@@ -16,11 +16,11 @@ from hisa.models.tokens import estimate_tokens
 from hisa.patterns.briefing import LEAST, tell_rules
 from hisa.patterns.dedup import Stored, remember
 from hisa.patterns.induction import induce
+from hisa.patterns.pattern_text import clauses, generalised, query_texts, retrieval_texts
 from hisa.patterns.retrieval import retrieve
 from hisa.patterns.sops import Sop, rules_for
 from hisa.patterns.stores.base import VectorStore
 from hisa.patterns.synthesis import Told, synthesise
-from hisa.patterns.text import clauses, generalised, query_texts, retrieval_texts
 from hisa.patterns.usage import used
 from hisa.patterns.vectors import cosine
 from hisa.protocols import Advice, Embedder, Model, Pattern, PatternHit, Taken, Task

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from hisa.config import PatternSettings
+from hisa.patterns.pattern_text import query_texts
 from hisa.patterns.stores.base import VectorStore
-from hisa.patterns.text import query_texts
 from hisa.protocols import Embedder, Pattern, PatternHit, Scope, Task
 
 __all__ = ["WIDE", "retrieve", "search"]

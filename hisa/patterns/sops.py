@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from hisa.errors import ConfigError
-from hisa.patterns.text import DOMAIN, clean
+from hisa.patterns.pattern_text import DOMAIN, clean
 
 __all__ = ["RULE_CHARS", "Sop", "load_sops", "rules_for"]
 

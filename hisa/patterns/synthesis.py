@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hisa.models.tokens import estimate_tokens
-from hisa.patterns.text import block, clean, sentences, unbinding
+from hisa.patterns.pattern_text import block, clean, sentences, unbinding
 from hisa.patterns.usage import mark
-from hisa.prompts import render
 from hisa.protocols import Message, Model, ModelRequest, PatternHit, TextPart
+from hisa.text.prompts import render
 
 __all__ = ["BULLETS", "Told", "bounded", "synthesise"]
 

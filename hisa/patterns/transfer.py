@@ -20,14 +20,14 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from hisa.errors import StoreError, UsageError
 from hisa.patterns.dedup import CONDITIONS
+from hisa.patterns.pattern_text import DOMAIN, LESSON_CHARS, clean, retrieval_texts, unbinding
 from hisa.patterns.stores.base import Item, Vectors, VectorStore, check_meta, to_payload
-from hisa.patterns.text import DOMAIN, LESSON_CHARS, clean, retrieval_texts, unbinding
 from hisa.patterns.vectors import unit
 from hisa.protocols import Embedder, Pattern
 
 if TYPE_CHECKING:
     from hisa.patterns.stores.edge import EdgeStore
-from hisa.storage import replace_file
+from hisa.machine.storage import replace_file
 
 __all__ = ["export_lines", "import_patterns", "reembed", "repair", "write_atomically"]
 

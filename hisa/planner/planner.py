@@ -7,10 +7,8 @@ from dataclasses import replace
 from hisa.errors import InvalidReply
 from hisa.events import Emit, Planned, PlanRejected
 from hisa.models.tokens import estimate_tokens
-from hisa.observation import Observation
 from hisa.planner.reply import REPLY_SCHEMA, parse_reply
 from hisa.planner.view import state_text
-from hisa.prompts import render
 from hisa.protocols import (
     ImagePart,
     Message,
@@ -23,7 +21,9 @@ from hisa.protocols import (
     Toolbox,
     ToolCall,
 )
-from hisa.text import printable
+from hisa.screen.observation import Observation
+from hisa.text.prompt_text import printable
+from hisa.text.prompts import render
 
 __all__ = ["GlobalPlanner"]
 

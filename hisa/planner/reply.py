@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from hisa.actions import Action, parse, slots
 from hisa.errors import ActionRefused, InvalidReply
 from hisa.protocols import ToolCall
-from hisa.text import broken_character, printable
+from hisa.text.prompt_text import broken_character, printable
 
 __all__ = ["REPLY_SCHEMA", "parse_reply"]
 

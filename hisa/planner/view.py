@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from hisa.models.tokens import estimate_tokens, longest
-from hisa.observation import Element, Observation
 from hisa.protocols import StateView, Task
-from hisa.text import ends, guard_tags, one_line
+from hisa.screen.observation import Element, Observation
+from hisa.text.prompt_text import ends, guard_tags, one_line
 
 __all__ = ["element_lines", "state_text"]
 

@@ -6,7 +6,7 @@ from hisa.runs.log import RunLog
 from hisa.runs.manifest import Manifest
 from hisa.runs.read import Run, find_run, list_runs, load_run, read_events
 from hisa.runs.resume import ReplayAct, ResumePoint, resume_point
-from hisa.runs.steps import StepRecord
+from hisa.runs.step_records import StepRecord
 
 __all__ = [
     "Manifest",

@@ -13,9 +13,9 @@ from typing import Any
 from hisa.actions import parse, to_source, to_space
 from hisa.errors import ActionRefused, UsageError
 from hisa.events import Observed
-from hisa.geometry import Size
 from hisa.runs.read import Run
-from hisa.runs.steps import StepRecord
+from hisa.runs.step_records import StepRecord
+from hisa.screen.geometry import Size
 
 __all__ = ["export_jsonl", "export_osworld", "samples"]
 

@@ -36,12 +36,12 @@ from hisa.events import (
     RunFinished,
     StepFinished,
 )
+from hisa.machine.storage import PRIVATE_FOLDER, AppendOnlyFile, Lock, replace_file
 from hisa.protocols import Task
-from hisa.redact import Redactor
-from hisa.runs.encode import encode
+from hisa.runs.event_line import encode
 from hisa.runs.manifest import Manifest, ResultsRecord, TaskRecord, Totals, versions
 from hisa.runs.read import EVENTS, IMAGES, LOCK, MANIFEST, read_events, read_manifest
-from hisa.storage import PRIVATE_FOLDER, AppendOnlyFile, Lock, replace_file
+from hisa.text.redact import Redactor
 
 __all__ = ["RunLog", "new_id"]
 

@@ -10,11 +10,11 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from hisa import __version__
-from hisa.endings import Ending, ScoreState, with_score_state
 from hisa.events import Event, ModelCalled, RunFinished, RunResumed, StepFinished
-from hisa.models.ledger import Totals as RoleTotals
+from hisa.machine.storage import replace_file
+from hisa.models.spending import Totals as RoleTotals
+from hisa.outcomes.endings import Ending, ScoreState, with_score_state
 from hisa.protocols import Task
-from hisa.storage import replace_file
 
 __all__ = ["MANIFEST_VERSION", "Manifest", "TaskRecord", "Totals", "versions"]
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from hisa.endings import RunStatus, ScoreState, Scoring, is_success
 from hisa.errors import UsageError
 from hisa.events import (
     Evaluated,
@@ -24,9 +23,10 @@ from hisa.events import (
     StepFinished,
     event_adapter,
 )
+from hisa.machine.storage import is_locked
+from hisa.outcomes.endings import RunStatus, ScoreState, Scoring, is_success
 from hisa.runs.manifest import Manifest, Totals
-from hisa.runs.steps import StepRecord, group
-from hisa.storage import is_locked
+from hisa.runs.step_records import StepRecord, group
 
 __all__ = [
     "EventReader",
@@ -129,7 +129,7 @@ class Run:
 
     @property
     def success(self) -> bool:
-        """See `hisa.endings.is_success`."""
+        """See `hisa.outcomes.endings.is_success`."""
         return is_success(self.status, self.score_state, self.score)
 
     @cached_property

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from hisa.actions import parse, to_space
 from hisa.errors import ActionRefused, EnvironmentFailed
-from hisa.geometry import Size
 from hisa.protocols import Environment
 from hisa.runs.resume import ReplayAct
+from hisa.screen.geometry import Size
 
 __all__ = ["replay"]
 

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING
 
 from hisa.errors import UsageError
 from hisa.events import Observed
-from hisa.models.ledger import Totals
+from hisa.machine.storage import replace_file
+from hisa.models.spending import Totals
+from hisa.outcomes.verdicts import verdict_words
 from hisa.runs import wording
 from hisa.runs.pictures import Picture, embed
 from hisa.runs.read import Run
-from hisa.runs.steps import StepRecord
+from hisa.runs.step_records import StepRecord
 from hisa.runs.templates import templates
-from hisa.storage import replace_file
-from hisa.verdicts import verdict_words
 
 if TYPE_CHECKING:
     import jinja2

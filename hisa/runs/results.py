@@ -17,13 +17,13 @@ from pathlib import Path, PurePosixPath
 from pydantic import BaseModel, Field, ValidationError
 
 from hisa.errors import EnvironmentFailed
-from hisa.patience import patience
+from hisa.machine.patience import patience
+from hisa.machine.storage import PRIVATE_FOLDER, replace_file
 from hisa.protocols import Environment, ExitStatus, Scorer, Scoring, Task
 from hisa.runs import listing
 from hisa.runs.log import RunLog
 from hisa.runs.manifest import FetchedFile, ResultsRecord
-from hisa.safetext import safe_name
-from hisa.storage import PRIVATE_FOLDER, replace_file
+from hisa.text.safe_text import safe_name
 
 __all__ = ["FILES", "MAX_FILE", "MAX_TOTAL", "MarkingScorer", "Results"]
 

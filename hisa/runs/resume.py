@@ -9,10 +9,10 @@ from typing import Any
 from hisa.errors import UsageError
 from hisa.events import Acted, Event, ModelCalled, RunFinished, RunResumed, StepFinished
 from hisa.protocols import Outcome, Task
-from hisa.redact import REDACTED, holds_redacted
-from hisa.runs.encode import is_cut
+from hisa.runs.event_line import is_cut
 from hisa.runs.read import Run
-from hisa.runs.steps import StepRecord
+from hisa.runs.step_records import StepRecord
+from hisa.text.redact import REDACTED, holds_redacted
 
 __all__ = ["ReplayAct", "ResumePoint", "resume_point", "without_secrets"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from hisa.endings import ScoreState
 from hisa.events import Fingerprinted
-from hisa.models.ledger import Totals
-from hisa.safetext import safe_line, safe_text
-from hisa.verdicts import StepVerdict
+from hisa.models.spending import Totals
+from hisa.outcomes.endings import ScoreState
+from hisa.outcomes.verdicts import StepVerdict
+from hisa.text.safe_text import safe_line, safe_text
 
 __all__ = [
     "STYLES",

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.protocols import Message, Model, ModelRequest, TextPart
-from hisa.text import clean, excerpt, one_line
+from hisa.text.prompt_text import clean, excerpt, one_line
 
 __all__ = [
     "answer_within",
@@ -117,7 +117,7 @@ def whole_lines(text: str, tokens: int) -> str:
 
 
 def excerpt_within(text: str, tokens: int) -> str:
-    """`hisa.text.excerpt` of at most ``tokens``: both ends of a text, on one line."""
+    """`hisa.text.prompt_text.excerpt` of at most ``tokens``: both ends of a text, on one line."""
     most = min(len(text), _MOST_CHARS * max(0, tokens))
     size = longest(most, lambda chars: estimate_tokens(excerpt(text, chars)) <= tokens)
     return excerpt(text, size)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
-from hisa.geometry import Box
-from hisa.observation import Element, Observation
+from hisa.screen.geometry import Box
+from hisa.screen.observation import Element, Observation
 from hisa.state.facts import is_complete, smallest_focused
-from hisa.text import excerpt
+from hisa.text.prompt_text import excerpt
 
 __all__ = ["MAX_CHARS", "MAX_LINES", "describe_changes"]
 

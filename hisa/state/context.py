@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Protocol
 
 from hisa.models.tokens import estimate_tokens
-from hisa.prompts import render
+from hisa.outcomes.verdicts import split_verdict
 from hisa.protocols import Message, Model, ModelRequest, Task, TextPart
 from hisa.state.bounds import ask_within, cut_at_sentence, cut_at_word, words_of
-from hisa.text import clean, excerpt
-from hisa.verdicts import split_verdict
+from hisa.text.prompt_text import clean, excerpt
+from hisa.text.prompts import render
 
 __all__ = ["ContextRefiner", "Refiner", "in_short"]
 

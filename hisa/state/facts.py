@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from hisa.actions import Action, Click, Hotkey, Press, Write, points
-from hisa.geometry import Box, Point
-from hisa.observation import Element, Observation, Window
+from hisa.outcomes.verdicts import CAME_UP
 from hisa.protocols import GroundedCall, Place
+from hisa.screen.geometry import Box, Point
+from hisa.screen.observation import Element, Observation, Window
 from hisa.state.lines import call_description, call_input
-from hisa.state.written import Written
-from hisa.text import excerpt, field_text
-from hisa.verdicts import CAME_UP
+from hisa.state.written_files import Written
+from hisa.text.prompt_text import excerpt, field_text
 
 __all__ = ["came_up", "field_facts", "is_complete", "smallest_focused", "surprise", "written_facts"]
 

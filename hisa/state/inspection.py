@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from hisa.actions import Hotkey, Press, Write
-from hisa.observation import Observation
 from hisa.protocols import GroundedCall, Outcome
+from hisa.screen.observation import Observation
 from hisa.state.facts import came_up
-from hisa.state.written import NOTHING_KNOWN, Written, WrittenSince
+from hisa.state.written_files import NOTHING_KNOWN, Written, WrittenSince
 
 __all__ = ["CloserLook", "Inspect", "Inspected", "Looks"]
 

@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hisa.geometry import Box
 from hisa.protocols import ToolCall
-from hisa.text import excerpt
+from hisa.screen.geometry import Box
+from hisa.text.prompt_text import excerpt
 
 __all__ = ["Deed", "Loop", "LoopDetector", "deed_key"]
 

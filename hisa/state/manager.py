@@ -17,8 +17,6 @@ from hisa.events import (
     Planned,
     Refined,
 )
-from hisa.geometry import Box
-from hisa.observation import Observation
 from hisa.protocols import (
     Advice,
     GroundedCall,
@@ -30,14 +28,16 @@ from hisa.protocols import (
     Task,
     ToolCall,
 )
+from hisa.screen.geometry import Box
+from hisa.screen.observation import Observation
 from hisa.state.bounds import whole_lines
 from hisa.state.context import ContextRefiner, Refiner
 from hisa.state.inspection import CloserLook
 from hisa.state.loops import Deed, Loop, LoopDetector, deed_key
 from hisa.state.raw import RawLog
 from hisa.state.roi import roi_pair, whole_pair
-from hisa.state.steps import Abstractor, StepAbstractor
-from hisa.text import clean, ends, one_line
+from hisa.state.step_abstraction import Abstractor, StepAbstractor
+from hisa.text.prompt_text import clean, ends, one_line
 
 __all__ = ["HierarchicalState", "Memory", "build_state"]
 

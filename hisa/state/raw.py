@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from hisa.observation import Observation
+from hisa.outcomes.verdicts import VERDICT_WORDS
 from hisa.protocols import GroundedCall, Outcome
+from hisa.screen.observation import Observation
 from hisa.state.inspection import CloserLook
 from hisa.state.lines import history_line
 from hisa.state.roi import whole_pair
-from hisa.state.steps import AbstractedStep, judge
-from hisa.text import field_text
-from hisa.verdicts import VERDICT_WORDS
+from hisa.state.step_abstraction import AbstractedStep, judge
+from hisa.text.prompt_text import field_text
 
 __all__ = ["RAW_TOKENS", "RawLog"]
 
@@ -18,10 +18,10 @@ RAW_TOKENS = 4000
 
 
 class RawLog:
-    """Writes down what a tool reported, and asks no model; see `hisa.state.steps.Abstractor`.
+    """Writes down what a tool reported, and asks no model; see `Abstractor`.
 
     Args:
-        closer: as for `hisa.state.steps.StepAbstractor`.
+        closer: as for `hisa.state.step_abstraction.StepAbstractor`.
     """
 
     def __init__(self, *, closer: CloserLook | None = None) -> None:

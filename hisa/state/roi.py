@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from PIL import Image, ImageChops
 
-from hisa.geometry import Box, Size
-from hisa.observation import Observation, Screenshot
+from hisa.screen.geometry import Box, Size
+from hisa.screen.observation import Observation, Screenshot
 from hisa.state.still import is_caret, without_pointer
 
 __all__ = ["MAX_REGIONS", "MINIMUM_CROP", "RoiPair", "changed_box", "roi_pair", "whole_pair"]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from PIL import Image, ImageChops, ImageFilter
 
-from hisa.observation import Observation
+from hisa.screen.observation import Observation
 
 __all__ = ["CARET_HEIGHT", "CARET_WIDTH", "is_caret", "without_pointer"]
 

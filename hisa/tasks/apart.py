@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from hisa.errors import CheckFailed
-from hisa.patience import patience
+from hisa.machine.patience import patience
 from hisa.tasks.limits import OURS, Limits
 from hisa.tasks.metrics.base import BadRules, NotScored, Unreadable
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from hisa.errors import UsageError
-from hisa.storage import replace_file
+from hisa.machine.storage import replace_file
 from hisa.tasks.download import download
 
 __all__ = ["FileCache"]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hisa.errors import EnvironmentFailed
-from hisa.patience import patience
+from hisa.machine.patience import patience
 from hisa.protocols import FileRefused
 from hisa.tasks.clean import python
 from hisa.tasks.limits import MAX_PROFILE

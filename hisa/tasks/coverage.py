@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hisa.errors import UsageError
-from hisa.plugins import offered
+from hisa.machine.plugins import offered
 from hisa.protocols import Task
 from hisa.tasks.getters import GETTERS
 from hisa.tasks.metrics import METRICS

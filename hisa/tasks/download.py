@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urljoin, urlsplit
 
 from hisa.errors import EnvironmentFailed, UsageError
-from hisa.patience import patience
+from hisa.machine.patience import patience
 from hisa.tasks.limits import MAX_DOWNLOAD
 
 if TYPE_CHECKING:

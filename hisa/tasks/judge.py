@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hisa import plugins
 from hisa.errors import CheckFailed, UsageError
-from hisa.parts import install_command
+from hisa.machine import plugins
+from hisa.machine.parts import install_command
 from hisa.protocols import Task
 from hisa.tasks.apart import Exceeded, apart
 from hisa.tasks.benchmark import OSWORLD, evaluator_of

@@ -2,7 +2,7 @@
 
 What an agent leaves behind is hostile, and so is a stranger's task file: a small file can unpack
 to gigabytes, and a view can run for ever. Seconds are those of an idle machine; who waits stretches
-them with `hisa.patience`. Processor time needs no stretching, since waiting does not use it.
+them with `hisa.machine.patience`. Processor time needs no stretching: waiting does not use it.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hisa.errors import EnvironmentFailed, UsageError
-from hisa.patience import patience
+from hisa.machine.patience import patience
 from hisa.protocols import Environment, Task
 from hisa.tasks.known_apps import APPS, App, install, opener_of
 from hisa.tasks.task_context import host_file

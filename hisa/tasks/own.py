@@ -26,7 +26,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from hisa.errors import EnvironmentFailed
-from hisa.patience import patience
+from hisa.machine.patience import patience
 from hisa.protocols import FileRefused
 from hisa.tasks.clean import clean, python
 from hisa.tasks.known_apps import fix_for, missing_program

@@ -20,7 +20,7 @@ from hisa.errors import (
     UsageError,
 )
 from hisa.events import Emit, Instructed
-from hisa.parts import install_command
+from hisa.machine.parts import install_command
 from hisa.protocols import Environment, ExitStatus, Scoring, Task
 from hisa.tasks import own
 from hisa.tasks.benchmark import RawStep, explain

@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field, ValidationError
 from hisa import __version__
 from hisa.errors import EnvironmentFailed
 from hisa.events import Emit, Fingerprinted, StartFile
-from hisa.patience import patience
+from hisa.machine.patience import patience
 from hisa.protocols import Environment, ExitStatus, Scorer, Scoring, Task
 from hisa.tasks import inventory
 from hisa.tasks.judge import judged_by

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hisa.lazy import lazy
+from hisa.machine.lazy import lazy
 
 if TYPE_CHECKING:
     from hisa.testing.cassette import CassetteMismatch, RecordingModel, ReplayModel

@@ -14,7 +14,7 @@ from typing import Any
 
 from hisa.errors import DeveloperError, ScriptExhausted
 from hisa.protocols import Model, ModelReply, ModelRequest, Part, TextPart, Usage
-from hisa.redact import redact
+from hisa.text.redact import redact
 
 __all__ = ["CassetteMismatch", "RecordingModel", "ReplayModel"]
 

@@ -14,9 +14,9 @@ from PIL import Image, ImageDraw
 
 from hisa.actions import Action, Click, Drag, Hotkey, KeyDown, MouseDown, Move, Press, Scroll, Write
 from hisa.errors import ActionRefused, EnvironmentFailed
-from hisa.geometry import Box, Point, Size
-from hisa.observation import DEFAULT_IMAGE_LIMIT, Element, Observation, Screenshot, Window
 from hisa.protocols import FILE_LIMIT, CommandResult, FileRefused
+from hisa.screen.geometry import Box, Point, Size
+from hisa.screen.observation import DEFAULT_IMAGE_LIMIT, Element, Observation, Screenshot, Window
 
 __all__ = ["FakeEnvironment"]
 

@@ -21,9 +21,9 @@ from xml.etree import ElementTree
 
 from hisa.actions import Action, Hotkey, Write, parse, to_space
 from hisa.errors import ActionRefused
-from hisa.geometry import Size
-from hisa.observation import Element
 from hisa.protocols import CommandResult
+from hisa.screen.geometry import Size
+from hisa.screen.observation import Element
 from hisa.testing.form import FakeEnvironment
 
 __all__ = ["Asked", "Reply", "StockDesktop", "page"]

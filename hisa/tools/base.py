@@ -11,8 +11,8 @@ from typing import Any, cast, get_type_hints
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from hisa.errors import DeveloperError, InvalidReply
-from hisa.observation import Observation
 from hisa.protocols import Environment, GroundedCall, Outcome
+from hisa.screen.observation import Observation
 
 __all__ = ["Tool", "ToolContext"]
 

@@ -10,9 +10,9 @@ from importlib.metadata import EntryPoint
 
 from hisa.errors import ActionRefused, EnvironmentFailed, InvalidReply, PluginFailed, ToolFailed
 from hisa.events import Acted, Emit
-from hisa.observation import Observation
-from hisa.plugins import naming, points, source
+from hisa.machine.plugins import naming, points, source
 from hisa.protocols import Environment, GroundedCall, Outcome, ToolCall
+from hisa.screen.observation import Observation
 from hisa.tools.base import Tool, ToolContext
 
 __all__ = ["BrokenPlugin", "ToolRegistry", "discover"]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import yaml
 
+from hisa.bench.attempt_records import Plan, PlannedTask
 from hisa.bench.jobs import Job
 from hisa.bench.ledger import AttemptLedger
-from hisa.bench.records import Plan, PlannedTask
 from hisa.config import Settings, load
 
 PARTS = "tests.bench_suite.parts:form"

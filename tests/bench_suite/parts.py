@@ -11,9 +11,9 @@ from pathlib import Path
 
 from hisa.config import Settings
 from hisa.environments.transport.base import Unanswered
-from hisa.geometry import Size
-from hisa.observation import DEFAULT_IMAGE_LIMIT, Observation
 from hisa.protocols import Environment, Task
+from hisa.screen.geometry import Size
+from hisa.screen.observation import DEFAULT_IMAGE_LIMIT, Observation
 from hisa.testing.form import FakeEnvironment
 
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hisa.bench.ledger import AttemptLedger
-from hisa.bench.records import (
+from hisa.bench.attempt_records import (
     AttemptFinished,
     AttemptLost,
     AttemptRunning,
@@ -17,6 +16,7 @@ from hisa.bench.records import (
     PlannedTask,
     Slot,
 )
+from hisa.bench.ledger import AttemptLedger
 from hisa.config import load
 from hisa.events import (
     Fingerprinted,
@@ -26,10 +26,10 @@ from hisa.events import (
     RunFinished,
     StepFinished,
 )
-from hisa.geometry import Size
-from hisa.observation import DEFAULT_IMAGE_LIMIT, Screenshot
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
+from hisa.screen.geometry import Size
+from hisa.screen.observation import DEFAULT_IMAGE_LIMIT, Screenshot
 
 DOMAINS = ("excel", "jupyter", "servicenow", "superset")
 EVERY = 5

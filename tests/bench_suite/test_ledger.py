@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from hisa.bench.ledger import MAX_TRIES, AttemptLedger, read_attempts, read_plan
-from hisa.bench.records import (
+from hisa.bench.attempt_records import (
     AttemptFinished,
     AttemptLost,
     AttemptRunning,
@@ -21,6 +20,7 @@ from hisa.bench.records import (
     Slot,
     record_adapter,
 )
+from hisa.bench.ledger import MAX_TRIES, AttemptLedger, read_attempts, read_plan
 from hisa.errors import UsageError
 from tests.bench_suite.sample import plan
 from tests.cli.command import ROOT
@@ -294,7 +294,7 @@ def test_a_full_disk_leaves_whole_records(tmp_path: Path) -> None:
     script = """
 import resource, signal, sys
 from pathlib import Path
-from hisa.bench.records import AttemptStarted
+from hisa.bench.attempt_records import AttemptStarted
 from hisa.errors import EnvironmentFailed
 from tests.bench_suite.forms import ledger
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from hisa.bench.attempt_records import Slot
+from hisa.bench.bench_report import Report, build_report
 from hisa.bench.ledger import AttemptLedger
 from hisa.bench.pages import html_page, markdown_page, write_report
 from hisa.bench.plots import Bar, Series, bars, curves, ticks
-from hisa.bench.records import Slot
-from hisa.bench.report import Report, build_report
 from hisa.bench.stats import wilson
 from hisa.bench.tables import tables
 from tests.bench_suite.sample import build, fill, plan

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from selenium.webdriver import Chrome
 
+from hisa.bench.bench_report import build_report
 from hisa.bench.pages import write_report
-from hisa.bench.report import build_report
 from tests.bench_suite.sample import build
 from tests.bench_suite.test_starts import begin, bench, desk
 from tests.runs.test_report_browser import (

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 import yaml
 
+from hisa.bench.attempt_records import Slot
+from hisa.bench.bench_report import build_report
 from hisa.bench.executors.base import Worker, WorkerLost
 from hisa.bench.executors.local import LocalExecutor
 from hisa.bench.jobs import Job, Message, RunEnded, RunMade
 from hisa.bench.ledger import AttemptLedger, read_attempts
 from hisa.bench.pages import markdown_page
-from hisa.bench.records import Slot
-from hisa.bench.report import build_report
 from hisa.bench.schedule import Bench, Progress
 from hisa.bench.summary import summarise
 from hisa.errors import EnvironmentFailed

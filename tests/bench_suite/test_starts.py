@@ -12,19 +12,19 @@ from PIL import Image, ImageDraw, ImageFont
 from rich.console import Console
 
 from hisa.actions import parse, to_space
+from hisa.bench.attempt_records import Slot
+from hisa.bench.bench_report import Report, build_report
 from hisa.bench.ledger import AttemptLedger
 from hisa.bench.pages import html_page, markdown_page
-from hisa.bench.records import Slot
-from hisa.bench.report import Report, build_report
 from hisa.bench.schedule import Progress
 from hisa.bench.screens import screen_change
 from hisa.bench.starts import StartCheck, read_start
 from hisa.bench.watch import Watch
-from hisa.environments.desktop import DesktopEnvironment
+from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.errors import UsageError
 from hisa.events import Fingerprinted, StartFile
-from hisa.geometry import Size
-from hisa.observation import Screenshot
+from hisa.screen.geometry import Size
+from hisa.screen.observation import Screenshot
 from tests.bench_suite.sample import Begin, fill, plan, write_run
 
 FILE = StartFile(path="/home/user/a.xlsx", size=12, sha256="aa")

@@ -8,10 +8,10 @@ import pytest
 
 from hisa.bench.variants import ABLATIONS, TABLES, changes, expand
 from hisa.config import Settings, load
-from hisa.environments.open import open_environment
+from hisa.environments.open_environment import open_environment
 from hisa.errors import UsageError
-from hisa.geometry import Size
 from hisa.protocols import ImagePart, ModelRequest, Outcome
+from hisa.screen.geometry import Size
 from hisa.state.manager import HierarchicalState, build_state
 from hisa.testing.scripted import FunctionModel
 from hisa.wiring import image_limit

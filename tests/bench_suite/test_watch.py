@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from hisa.bench.attempt_records import Slot
 from hisa.bench.ledger import AttemptLedger
-from hisa.bench.records import Slot
 from hisa.bench.schedule import Progress
 from hisa.bench.watch import Watch
 from tests.bench_suite.sample import fill, plan

@@ -20,7 +20,7 @@ _LEAVER = """
 import sys
 from hisa.environments.runtime import DesktopRuntime
 from hisa.environments.runtime.state import own
-from hisa.geometry import Size
+from hisa.screen.geometry import Size
 runtime = DesktopRuntime(Size(640, 480))
 runtime.start()
 own(runtime.handle, "run-of-the-test")

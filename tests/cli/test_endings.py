@@ -15,15 +15,15 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from hisa.cli.desktop import Desk
 from hisa.cli.episode import Answer, at_desk
 from hisa.cli.progress import Progress
+from hisa.cli.run_desktop import Desk
 from hisa.errors import ConfigError, EnvironmentFailed, ModelUnavailable
 from hisa.events import Failed, Planned, RunFinished
-from hisa.observation import Observation
 from hisa.runs.log import RunLog
 from hisa.runs.read import Run, list_runs, load_run
 from hisa.runs.resume import resume_point
+from hisa.screen.observation import Observation
 from hisa.tasks.taskfile import load_task
 from hisa.testing import stock_guest
 from hisa.testing.form import FakeEnvironment

@@ -11,7 +11,7 @@ from hisa.patterns.embedders import open_embedder
 from hisa.patterns.stores.edge import EdgeStore
 from hisa.protocols import Pattern
 from hisa.runs.read import list_runs, load_run
-from hisa.safetext import safe_text
+from hisa.text.safe_text import safe_text
 from tests.cli.hostile import Hostile, guest, server
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x1b[8m\x9b31m\u202eevil\u2066\u200b[bold]b[/bold]\x08\x7f"

@@ -11,9 +11,9 @@ import pytest
 
 from hisa.actions import Click, Hotkey, Move, Press, Write
 from hisa.errors import ActionRefused
-from hisa.geometry import Point
-from hisa.observation import DEFAULT_IMAGE_LIMIT, Element, Observation
 from hisa.protocols import Environment, FileRefused
+from hisa.screen.geometry import Point
+from hisa.screen.observation import DEFAULT_IMAGE_LIMIT, Element, Observation
 
 UNICODE = "Grüße, 漢字 <>|@ €  — emoji 🙂"
 DOCUMENT = Path(__file__).parent.parent.parent / "docs" / "environments.md"

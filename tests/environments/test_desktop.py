@@ -21,12 +21,12 @@ import pytest
 import pytest_asyncio
 
 from hisa.actions import Hotkey, Move, Write
-from hisa.environments.desktop import DesktopEnvironment
+from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.environments.remote import RemoteEnvironment
 from hisa.environments.runtime import DesktopRuntime, Handle, forwarded, list_desktops, reap
 from hisa.errors import EnvironmentFailed
-from hisa.geometry import Size
-from hisa.observation import Screenshot
+from hisa.screen.geometry import Size
+from hisa.screen.observation import Screenshot
 from tests.environments.conformance import (
     UNICODE,
     CommandConformance,
@@ -226,7 +226,7 @@ class TestLife:
         program = (
             "import json, sys\n"
             "from hisa.environments.runtime import DesktopRuntime\n"
-            "from hisa.geometry import Size\n"
+            "from hisa.screen.geometry import Size\n"
             "runtime = DesktopRuntime(Size(640, 480))\n"
             "runtime.start()\n"
             "print(json.dumps(runtime.handle.to_json()), flush=True)\n"

@@ -20,9 +20,9 @@ import pytest_asyncio
 from hisa.actions import Write
 from hisa.environments.display import DisplayEnvironment
 from hisa.environments.transport.base import Guest
-from hisa.environments.transport.stock import StockTransport
+from hisa.environments.transport.osworld_client import StockTransport
 from hisa.errors import EnvironmentFailed, UsageError
-from hisa.patience import patience
+from hisa.machine.patience import patience
 from tests.environments.conformance import CommandConformance, Conformance
 
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]

@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from hisa.actions.keys import KEY_NAMES
-from hisa.environments.guest.keys import NAMED_KEYS, keysym_of_character, keysym_of_key
+from hisa.environments.guest.box_repair import straighten
+from hisa.environments.guest.keysyms import NAMED_KEYS, keysym_of_character, keysym_of_key
 from hisa.environments.guest.node import Box, Node
 from hisa.environments.guest.once import Once
-from hisa.environments.guest.places import straighten
-from hisa.environments.guest.roles import ROLES, STATES, role_name, state_names
+from hisa.environments.guest.role_numbers import ROLES, STATES, role_name, state_names
 
 UNTYPED = {
     *("accept", "convert", "final", "fn", "hangul", "hanja", "junja", "kana", "kanji"),

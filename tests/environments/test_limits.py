@@ -15,16 +15,16 @@ import pytest
 import pytest_asyncio
 
 from hisa.config import LimitSettings, load
-from hisa.environments.desktop import DesktopEnvironment
+from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.environments.runtime import DesktopRuntime, list_desktops, namespaces
 from hisa.environments.runtime.state import Handle, is_alive, owner
 from hisa.environments.runtime.theirs import owned
 from hisa.environments.runtime.warden import children, first_inside
 from hisa.errors import EnvironmentFailed
-from hisa.geometry import Size
 from hisa.protocols import CommandResult, Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
+from hisa.screen.geometry import Size
 from hisa.wiring import open_agent
 
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]

@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from hisa.actions import Click, Hotkey, MouseDown, MouseUp, Press, Sleep, Write
-from hisa.environments.desktop import DesktopEnvironment
+from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.environments.runtime import Handle
 from hisa.environments.transport import Guest, HisaTransport
-from hisa.observation import Element, Observation
-from hisa.patience import patience
+from hisa.machine.patience import patience
+from hisa.screen.observation import Element, Observation
 
 from .conformance import only, seen_when
 

@@ -104,7 +104,7 @@ def test_isolation_is_missed_in_words_that_fit_who_asks(tmp_path: Path) -> None:
 def test_commands_of_root_are_said_as_this_person_can_give_them(tmp_path: Path) -> None:
     program(tmp_path / "with", "sudo", "#!/bin/sh\n")
     (tmp_path / "without").mkdir()
-    script = "from hisa.parts import as_root; print(as_root('apt-get install ffmpeg'))"
+    script = "from hisa.machine.parts import as_root; print(as_root('apt-get install ffmpeg'))"
     said = [
         subprocess.run(
             [sys.executable, "-c", script], env={**os.environ, "PATH": str(tmp_path / each)},

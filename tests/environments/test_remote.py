@@ -17,7 +17,7 @@ from hisa.config import EnvironmentSettings, RemoteSettings
 from hisa.environments.provider import Lease, carry_out, check_command, read_addresses
 from hisa.environments.remote import RemoteEnvironment
 from hisa.errors import ConfigError, EnvironmentFailed, UsageError
-from hisa.observation import Screenshot
+from hisa.screen.observation import Screenshot
 from hisa.testing.stock_desktop import Reply
 from hisa.testing.stock_guest import GuestFault, StockGuest
 from tests.environments.stock import REVERT

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from benchmarks.sequences import APPS
-from hisa.environments.desktop import DesktopEnvironment
+from hisa.environments.private_desktop import DesktopEnvironment
 
 pytestmark = pytest.mark.desktop
 

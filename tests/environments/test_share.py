@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from hisa.config import EnvironmentSettings
-from hisa.environments.desktop import DesktopEnvironment
-from hisa.environments.open import open_environment
+from hisa.environments.open_environment import open_environment
+from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.environments.runtime import DesktopRuntime, namespaces
 from hisa.environments.share import Share, parse_shares
 from hisa.errors import UsageError
-from hisa.geometry import Size
+from hisa.screen.geometry import Size
 from tests.cli.command import Command
 
 OWNER = 1234 if os.geteuid() == 0 else os.geteuid()

@@ -12,10 +12,10 @@ import pytest
 from hisa.actions import Move, Press, Write
 from hisa.environments.remote import RemoteEnvironment
 from hisa.environments.transport import Guest, HisaTransport, StockTransport, connect
-from hisa.environments.transport.tree import parse_tree
+from hisa.environments.transport.osworld_xml import parse_tree
 from hisa.errors import ActionRefused, EnvironmentFailed
-from hisa.geometry import Box, Point, Size
-from hisa.observation import Screenshot
+from hisa.screen.geometry import Box, Point, Size
+from hisa.screen.observation import Screenshot
 from hisa.testing.stock_desktop import Reply
 from hisa.testing.stock_guest import GuestFault, StockGuest
 

@@ -11,14 +11,14 @@ import pytest
 
 from hisa.actions import Hotkey, Press, Write
 from hisa.config import load
-from hisa.environments.desktop import DesktopEnvironment
+from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.events import Abstracted
-from hisa.observation import Observation
 from hisa.planner.planner import GlobalPlanner
 from hisa.protocols import Environment, Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
-from hisa.state.written import Written, WrittenFiles
+from hisa.screen.observation import Observation
+from hisa.state.written_files import Written, WrittenFiles
 from hisa.testing.scripted import ScriptedModel
 from hisa.wiring import Workshop, open_agent
 from tests.bench import done, say

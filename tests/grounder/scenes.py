@@ -9,9 +9,9 @@ from typing import Any
 from PIL import Image
 
 from hisa.actions import parse
-from hisa.geometry import Box, Size
-from hisa.observation import Element, Observation, Screenshot, Window
 from hisa.protocols import ToolCall
+from hisa.screen.geometry import Box, Size
+from hisa.screen.observation import Element, Observation, Screenshot, Window
 
 DATA = Path(__file__).parent / "data"
 IMAGE = Size(1280, 720)

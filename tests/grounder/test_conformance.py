@@ -10,12 +10,12 @@ import pytest
 from hisa.actions import Click, Drag, parse, points, slots
 from hisa.errors import NotFound
 from hisa.events import Event, Grounded, GroundingFailed
-from hisa.geometry import Box, Size
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import GTA1Format
 from hisa.grounder.vision import VisionGrounder
-from hisa.observation import Observation
 from hisa.protocols import Grounder, ModelRequest, ToolCall
+from hisa.screen.geometry import Box, Size
+from hisa.screen.observation import Observation
 from hisa.testing.scripted import FunctionModel
 
 from .scenes import call, element, scene

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from hisa import ocr
 from hisa.errors import NotFound
 from hisa.events import Event, GroundingFailed
-from hisa.geometry import Box
 from hisa.grounder.elements import ElementsGrounder
-from hisa.observation import Element, Observation, Window
 from hisa.protocols import Place
+from hisa.screen import ocr
+from hisa.screen.geometry import Box
+from hisa.screen.observation import Element, Observation, Window
 
 from .scenes import call, element, recorded, scene
 

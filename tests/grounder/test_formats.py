@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from hisa.errors import ConfigError, NotFound
-from hisa.geometry import Point, Size
 from hisa.grounder.formats import FORMATS, GTA1Format, open_format, smart_resize
 from hisa.models.profiles import find
-from hisa.observation import Screenshot
 from hisa.protocols import ImagePart, TextPart
+from hisa.screen.geometry import Point, Size
+from hisa.screen.observation import Screenshot
 
 QWEN_MAX, SMALL_MAX, GTA1_MAX, MIN = 12_845_056, 1_003_520, 8_847_360, 3_136
 

@@ -14,11 +14,11 @@ from hisa.errors import NotFound
 from hisa.events import Abstracted, ElementsRead, Event, Observed
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.reading import ElementsReader, ReadingGrounder
-from hisa.observation import Observation
 from hisa.planner.planner import GlobalPlanner
 from hisa.protocols import Environment, GroundedCall, Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
+from hisa.screen.observation import Observation
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import ScriptedModel
 from hisa.wiring import Workshop, open_agent

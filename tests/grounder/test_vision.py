@@ -7,7 +7,6 @@ from PIL import Image
 
 from hisa.errors import ModelUnavailable, NotFound
 from hisa.events import Event, GroundingFailed
-from hisa.geometry import Point, Size
 from hisa.grounder.formats import (
     GTA1_MAX_PIXELS,
     GTA1_MIN_PIXELS,
@@ -15,8 +14,9 @@ from hisa.grounder.formats import (
     smart_resize,
 )
 from hisa.grounder.vision import VisionGrounder
-from hisa.observation import Observation, Screenshot
 from hisa.protocols import ModelRequest
+from hisa.screen.geometry import Point, Size
+from hisa.screen.observation import Observation, Screenshot
 from hisa.testing.scripted import ScriptedModel
 
 from .scenes import call, scene

@@ -12,11 +12,11 @@ from hisa.events import Event, ModelCalled, ModelFailed
 from hisa.models.budget import Budget
 from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import Endpoint
-from hisa.models.ledger import Ledger
 from hisa.models.profiles import Profile, find
 from hisa.models.retry import RetryingModel
-from hisa.observation import Screenshot
+from hisa.models.spending import Ledger
 from hisa.protocols import ImagePart, Message, Model, ModelRequest, Role, TextPart
+from hisa.screen.observation import Screenshot
 
 SCHEMA: Mapping[str, Any] = {"type": "object", "properties": {"tool": {"type": "string"}}}
 

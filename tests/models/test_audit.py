@@ -6,8 +6,8 @@ from PIL import Image
 
 from hisa.events import Event, ModelAsked
 from hisa.models.audit import AuditedModel
-from hisa.observation import Screenshot
 from hisa.protocols import ImagePart, Message, ModelRequest, TextPart
+from hisa.screen.observation import Screenshot
 from hisa.testing.scripted import FunctionModel
 
 

@@ -7,8 +7,8 @@ import pytest
 from hisa.errors import BudgetExceeded
 from hisa.models.budget import Budget, BudgetedModel
 from hisa.models.families import BUILT_IN, REFERENCE
-from hisa.models.ledger import Ledger
 from hisa.models.profiles import Profile, find
+from hisa.models.spending import Ledger
 from hisa.models.tokens import estimate_input
 from hisa.protocols import ModelReply, ModelRequest
 from hisa.testing.scripted import FunctionModel, ScriptedModel

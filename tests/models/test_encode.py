@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from hisa.config import ModelSettings
-from hisa.models.encode import encode
 from hisa.models.profiles import Profile, find
+from hisa.models.request_body import encode
 from hisa.protocols import ModelRequest
 from tests.models.support import SCHEMA, ask, picture
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from hisa.events import Event, ModelFailed, event_adapter
-from hisa.models.ledger import Ledger, MeteredModel
 from hisa.models.profiles import find
+from hisa.models.spending import Ledger, MeteredModel
 from hisa.protocols import ModelReply, ModelRequest, Usage
 from hisa.testing.scripted import FunctionModel, ScriptedModel
 from tests.models.support import Clock, Events, ask, picture, spent

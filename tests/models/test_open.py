@@ -10,8 +10,8 @@ from hisa.config import Settings
 from hisa.errors import BudgetExceeded, ConfigError, ModelUnavailable
 from hisa.events import Noted
 from hisa.models.budget import Budget
-from hisa.models.ledger import Ledger
-from hisa.models.open import OFFLINE_NAME, Models, open_models
+from hisa.models.open_models import OFFLINE_NAME, Models, open_models
+from hisa.models.spending import Ledger
 from hisa.offline.serve import http_client
 from hisa.protocols import Model, ModelReply, Role, Usage
 from hisa.testing.model_server import FakeServer, Fault

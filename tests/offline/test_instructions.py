@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hisa.offline.instructions import MAX_INSTRUCTIONS, read_script
-from hisa.offline.quotes import mask
-from hisa.offline.records import (
+from hisa.offline.instruction_records import (
     Click,
     Instruction,
     Open,
@@ -21,6 +19,8 @@ from hisa.offline.records import (
     Wait,
     phrase,
 )
+from hisa.offline.instructions import MAX_INSTRUCTIONS, read_script
+from hisa.offline.quotes import mask
 
 SENTENCES: list[tuple[str, list[Instruction]]] = [
     ("Open the text editor.", [Open("text editor")]),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hisa.offline.jobs import Turn, Unanswerable, answer
+from hisa.offline.role_answers import Turn, Unanswerable, answer
 from hisa.planner.reply import parse_reply
 from tests.offline.talk import PLANNER, asked, line, planned, sections
 

@@ -16,13 +16,13 @@ from hisa.config import Settings
 from hisa.events import Event, Grounded, Planned
 from hisa.grounder.elements import ElementsGrounder
 from hisa.models.budget import Budget
-from hisa.models.ledger import Ledger
-from hisa.models.open import open_models
+from hisa.models.open_models import open_models
+from hisa.models.spending import Ledger
 from hisa.models.tokens import estimate_tokens
-from hisa.observation import Observation
 from hisa.offline.serve import BASE_URL, MODEL, http_client
 from hisa.planner.planner import GlobalPlanner
 from hisa.protocols import StateView, Task
+from hisa.screen.observation import Observation
 from hisa.state.manager import build_state
 from hisa.testing.form import FakeEnvironment
 from hisa.tools.registry import ToolRegistry

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 
-from hisa import ocr
 from hisa.models.tokens import estimate_tokens
-from hisa.offline.jobs import Turn, Unanswerable, answer
-from hisa.verdicts import split_verdict
+from hisa.offline.role_answers import Turn, Unanswerable, answer
+from hisa.outcomes.verdicts import split_verdict
+from hisa.screen import ocr
 from tests.offline.talk import asked, line, planned, sections
 
 ABSTRACT, REFINE = "# Step abstraction", "# Context refinement"

@@ -14,10 +14,10 @@ from hisa.errors import InvalidReply
 from hisa.models.tokens import estimate_tokens
 from hisa.patterns.excerpt import excerpt
 from hisa.patterns.induction import induce
-from hisa.patterns.text import LESSON_CHARS
-from hisa.prompts import render
+from hisa.patterns.pattern_text import LESSON_CHARS
 from hisa.protocols import Message, Pattern, Task, TextPart
 from hisa.testing.scripted import ScriptedModel
+from hisa.text.prompts import render
 
 TASK = Task("t", "Sort the list", domain="calc")
 LINES = (

@@ -12,10 +12,10 @@ from hisa.errors import StoreError, UsageError
 from hisa.events import Failed, Guidance, Induced, PatternUse
 from hisa.models.tokens import estimate_tokens
 from hisa.patterns.briefing import RulesTold, tell_rules
+from hisa.patterns.hand_written import written
 from hisa.patterns.sops import Sop
 from hisa.patterns.stores.base import Meta, check_meta, check_vectors, dense, from_payload
 from hisa.patterns.vectors import unit
-from hisa.patterns.written import written
 from hisa.protocols import Pattern
 from hisa.testing.scripted import ScriptedModel
 from hisa.testing.word_embedder import WordEmbedder

@@ -13,7 +13,7 @@ from qdrant_client import QdrantClient, models
 from hisa.patterns.stores.base import to_payload
 from hisa.patterns.stores.edge import EdgeStore
 from hisa.patterns.stores.migrations import MIGRATIONS, SCHEMA, migrate
-from hisa.patterns.stores.server import ServerStore
+from hisa.patterns.stores.qdrant_server import ServerStore
 from hisa.testing.word_embedder import WordEmbedder
 from tests.patterns.conformance import at, pattern
 from tests.patterns.test_stores import LOCAL_MODE

@@ -8,9 +8,9 @@ import pytest
 
 from hisa.config import load
 from hisa.errors import ConfigError
-from hisa.patterns.open import open_sops
+from hisa.patterns.open_memory import open_sops
 from hisa.patterns.sops import RULE_CHARS, Sop, load_sops, rules_for
-from hisa.prompts import data_folder
+from hisa.text.prompts import data_folder
 
 
 def test_what_ships_covers_the_usual_domains() -> None:

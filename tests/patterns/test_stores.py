@@ -14,7 +14,7 @@ from qdrant_client import QdrantClient
 
 from hisa.errors import StoreError
 from hisa.patterns.stores.edge import EdgeStore
-from hisa.patterns.stores.server import ServerStore
+from hisa.patterns.stores.qdrant_server import ServerStore
 from hisa.testing.word_embedder import WordEmbedder
 from tests.patterns.conformance import Open, StoreConformance
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from hisa.models.tokens import estimate_tokens
 from hisa.patterns.synthesis import BULLETS, Told, bounded, synthesise
-from hisa.prompts import render
 from hisa.protocols import Message, ModelRequest, PatternHit, TextPart
 from hisa.testing.scripted import ScriptedModel
+from hisa.text.prompts import render
 from tests.patterns.conformance import pattern
 
 HITS = (

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hisa.errors import StoreError
-from hisa.patterns.text import (
+from hisa.patterns.pattern_text import (
     LESSON_CHARS,
     block,
     clauses,

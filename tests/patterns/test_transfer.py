@@ -216,7 +216,7 @@ def test_a_lesson_of_a_file_never_binds_and_old_counts_are_not_taken_over(tmp_pa
 def test_a_store_of_another_embedder_is_refused(tmp_path: Path) -> None:
     filled(tmp_path)
     other = WordEmbedder("others")
-    with pytest.raises(StoreError, match="^the pattern store was filled by the embedder"):
+    with pytest.raises(StoreError, match=r"^the pattern store was filled by the embedder"):
         import_patterns(EdgeStore(tmp_path, other), [GOOD], embedder=other, name="f")
 
 

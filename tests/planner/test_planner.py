@@ -10,14 +10,14 @@ from PIL import Image
 
 from hisa.errors import InvalidReply
 from hisa.events import Event, Planned, PlanRejected
-from hisa.geometry import Box, Size
-from hisa.observation import Element, Observation, Screenshot, Window
 from hisa.planner.planner import GlobalPlanner
 from hisa.planner.reply import REPLY_SCHEMA
 from hisa.planner.view import element_lines
-from hisa.prompts import render
 from hisa.protocols import ImagePart, Message, ModelReply, StateView, Task, TextPart
+from hisa.screen.geometry import Box, Size
+from hisa.screen.observation import Element, Observation, Screenshot, Window
 from hisa.testing.scripted import ScriptedModel
+from hisa.text.prompts import render
 from hisa.tools.base import Tool
 from hisa.tools.builtin import bash_execution, gui_action, termination, wait
 from hisa.tools.registry import ToolRegistry

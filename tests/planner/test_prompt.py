@@ -11,12 +11,12 @@ import pytest
 from hisa.config import StateSettings
 from hisa.events import Event
 from hisa.models.tokens import estimate_tokens
-from hisa.observation import Window
 from hisa.planner.view import element_lines, state_text
 from hisa.protocols import Advice, Outcome, StateView, Task
+from hisa.screen.observation import Window
 from hisa.state.manager import build_state
 from hisa.testing.scripted import FunctionModel
-from hisa.text import SECTION_TAGS
+from hisa.text.prompt_text import SECTION_TAGS
 from tests.planner.test_planner import GOOD, Bench, observation
 from tests.state.scene import events_of, look, tool
 

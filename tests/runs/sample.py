@@ -31,9 +31,9 @@ from hisa.events import (
     RunStarted,
     StepFinished,
 )
-from hisa.observation import Screenshot
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
+from hisa.screen.observation import Screenshot
 
 TASK = Task(
     id="calc-quarter-total",

@@ -7,13 +7,13 @@ import pytest
 
 from hisa.errors import UsageError
 from hisa.events import Acted, Observed, Planned, StepFinished
-from hisa.geometry import Size
-from hisa.observation import Observation, Screenshot
 from hisa.planner.view import state_text
 from hisa.protocols import StateView, Task
 from hisa.runs.export import export_jsonl, export_osworld, samples
 from hisa.runs.log import RunLog
 from hisa.runs.read import Run, load_run
+from hisa.screen.geometry import Size
+from hisa.screen.observation import Observation, Screenshot
 from tests.runs.sample import TASK, Screen, build
 
 

@@ -22,11 +22,11 @@ from hisa.events import (
     StepFinished,
     event_adapter,
 )
-from hisa.observation import Screenshot
 from hisa.protocols import Task
-from hisa.runs.encode import FIELD_LIMIT, LINE_LIMIT, encode, is_cut
+from hisa.runs.event_line import FIELD_LIMIT, LINE_LIMIT, encode, is_cut
 from hisa.runs.log import RunLog, new_id
 from hisa.runs.read import is_running, load_run, read_events, read_manifest
+from hisa.screen.observation import Screenshot
 from tests.runs.sample import Screen
 
 TASK = Task("t1", "Do it.", setup=({"type": "open"},), check={"func": "x"}, folder="/tasks")

@@ -21,7 +21,7 @@ from hisa.events import (
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import find_run, list_runs, load_run, read_events
-from hisa.runs.steps import group
+from hisa.runs.step_records import group
 from tests.runs.sample import START, build
 
 TASK = Task("t", "Do it.")

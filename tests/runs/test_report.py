@@ -13,13 +13,13 @@ from rich.console import Console
 from hisa.cli.progress import Progress
 from hisa.errors import UsageError
 from hisa.events import Abstracted, Acted, Planned, StepFinished
+from hisa.outcomes.verdicts import VERDICT_WORDS, StepVerdict
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
 from hisa.runs.report import render_report, write_report
-from hisa.runs.text import summary
+from hisa.runs.terminal_view import summary
 from hisa.runs.wording import STYLES
-from hisa.verdicts import VERDICT_WORDS, StepVerdict
 from tests.runs.sample import TASK, build
 
 VOID = {"meta", "link", "input", "img", "br", "hr"}

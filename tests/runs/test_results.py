@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hisa.environments.desktop import DesktopEnvironment
+from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.protocols import Task
 from hisa.runs import results
 from hisa.runs.log import RunLog

@@ -6,12 +6,12 @@ import pytest
 
 from hisa.errors import UsageError
 from hisa.events import Planned, StepFinished
-from hisa.models.ledger import Totals
+from hisa.models.spending import Totals
 from hisa.protocols import Task
 from hisa.runs import wording
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
-from hisa.runs.text import run_json, run_table, step_json, step_text, summary
+from hisa.runs.terminal_view import run_json, run_table, step_json, step_text, summary
 from tests.runs.sample import build
 
 

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from PIL import Image, ImageDraw
 
 from hisa.events import Acted, Event, Planned
-from hisa.geometry import Box, Point, Size
-from hisa.observation import Element, Observation, Screenshot, Window
 from hisa.protocols import (
     GroundedCall,
     Message,
@@ -19,6 +17,8 @@ from hisa.protocols import (
     TextPart,
     ToolCall,
 )
+from hisa.screen.geometry import Box, Point, Size
+from hisa.screen.observation import Element, Observation, Screenshot, Window
 
 TASK = Task(id="t1", instruction="Sort the sheet by price and save it.", domain="calc")
 SCREEN = Size(640, 360)

@@ -7,8 +7,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hisa.geometry import Box
-from hisa.observation import Element, Observation, Window
+from hisa.screen.geometry import Box
+from hisa.screen.observation import Element, Observation, Window
 from hisa.state.changes import MAX_CHARS, MAX_LINES, describe_changes
 from tests.state.scene import SCREEN, element, look, picture
 

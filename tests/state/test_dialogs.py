@@ -8,9 +8,9 @@ import pytest
 
 from hisa.config import StateSettings
 from hisa.events import Abstracted, Event
-from hisa.geometry import Box
-from hisa.observation import Element, Observation, Window
 from hisa.protocols import GroundedCall, Outcome
+from hisa.screen.geometry import Box
+from hisa.screen.observation import Element, Observation, Window
 from hisa.state.inspection import CloserLook, Looks
 from hisa.state.manager import build_state
 from hisa.testing.scripted import FunctionModel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hisa.geometry import Box
+from hisa.screen.geometry import Box
 from hisa.state.loops import Deed, LoopDetector, deed_key
 from tests.state.scene import click, tool
 

@@ -18,7 +18,6 @@ from hisa.events import (
     event_adapter,
 )
 from hisa.models.tokens import estimate_tokens
-from hisa.observation import Observation
 from hisa.protocols import (
     Advice,
     GroundedCall,
@@ -32,8 +31,9 @@ from hisa.protocols import (
     Task,
     ToolCall,
 )
+from hisa.screen.observation import Observation
 from hisa.state.manager import HierarchicalState, build_state
-from hisa.state.steps import AbstractedStep
+from hisa.state.step_abstraction import AbstractedStep
 from hisa.testing.scripted import FunctionModel, ScriptedModel
 from tests.state.scene import TASK, click, events_of, look, tool
 

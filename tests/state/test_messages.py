@@ -7,19 +7,19 @@ from dataclasses import replace
 import pytest
 
 from hisa.config import StateSettings
-from hisa.geometry import Box
 from hisa.models.tokens import estimate_tokens
-from hisa.observation import Element, Observation, Window
-from hisa.prompts import render
 from hisa.protocols import GroundedCall, ImagePart, Message, Outcome, TextPart, ToolCall
+from hisa.screen.geometry import Box
+from hisa.screen.observation import Element, Observation, Window
 from hisa.state.bounds import ask_within, whole_lines
 from hisa.state.changes import describe_changes
 from hisa.state.context import ContextRefiner
 from hisa.state.loops import LoopDetector, deed_key
 from hisa.state.roi import roi_pair
-from hisa.state.steps import StepAbstractor
+from hisa.state.step_abstraction import StepAbstractor
 from hisa.testing.scripted import FunctionModel, ScriptedModel
-from hisa.text import excerpt
+from hisa.text.prompt_text import excerpt
+from hisa.text.prompts import render
 from tests.state import test_verdicts as verdicts
 from tests.state.scene import TASK, click, element, look, request, tool
 from tests.state.test_context import LINES

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from hisa.geometry import Box, Point, Size
-from hisa.observation import Observation, Screenshot
+from hisa.screen.geometry import Box, Point, Size
+from hisa.screen.observation import Observation, Screenshot
 from hisa.state.roi import RoiPair, changed_box, roi_pair, whole_pair
 from tests.state.scene import picture
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from hisa.errors import ModelUnavailable
-from hisa.geometry import Box, Size
 from hisa.models.tokens import estimate_tokens
-from hisa.observation import Observation
 from hisa.protocols import GroundedCall, ImagePart, ModelRequest, Outcome
-from hisa.state.steps import AbstractedStep, StepAbstractor
+from hisa.screen.geometry import Box, Size
+from hisa.screen.observation import Observation
+from hisa.state.step_abstraction import AbstractedStep, StepAbstractor
 from hisa.testing.scripted import FunctionModel, ScriptedModel
 from tests.state.scene import click, element, look, section, tool
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from PIL import Image, ImageChops, ImageDraw, ImageFilter
 
-from hisa.geometry import Box, Point, Size
-from hisa.observation import Observation, Screenshot
+from hisa.screen.geometry import Box, Point, Size
+from hisa.screen.observation import Observation, Screenshot
 from hisa.state.still import without_pointer
 
 SIZE = (200, 100)

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hisa.text import SECTION_TAGS, clean, ends, excerpt, field_text, guard_fields, one_line
+from hisa.text.prompt_text import (
+    SECTION_TAGS,
+    clean,
+    ends,
+    excerpt,
+    field_text,
+    guard_fields,
+    one_line,
+)
 
 HOSTILE = st.text(
     alphabet=st.one_of(

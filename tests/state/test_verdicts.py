@@ -10,12 +10,12 @@ from PIL import Image, ImageDraw
 from hisa.actions import parse
 from hisa.config import StateSettings
 from hisa.events import Abstracted, Event, event_adapter
-from hisa.geometry import Box, Point, Size
-from hisa.observation import Element, Observation, Screenshot, Window
+from hisa.outcomes.verdicts import VERDICT_WORDS, split_verdict
 from hisa.protocols import GroundedCall, Outcome, Place, ToolCall
+from hisa.screen.geometry import Box, Point, Size
+from hisa.screen.observation import Element, Observation, Screenshot, Window
 from hisa.state.manager import build_state
 from hisa.testing.scripted import FunctionModel
-from hisa.verdicts import VERDICT_WORDS, split_verdict
 from tests.state.scene import element
 
 SCREEN = Size(640, 360)

@@ -11,7 +11,7 @@ from hisa.events import Abstracted, Event
 from hisa.protocols import GroundedCall, Outcome, ToolCall
 from hisa.state.inspection import CloserLook
 from hisa.state.manager import build_state
-from hisa.state.written import Written
+from hisa.state.written_files import Written
 from hisa.testing.scripted import FunctionModel
 from tests.state.test_verdicts import does, look
 

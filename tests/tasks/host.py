@@ -8,8 +8,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from hisa.observation import Observation
 from hisa.protocols import CommandResult
+from hisa.screen.observation import Observation
 from tests.tasks.machine import Machine
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from hisa.errors import EnvironmentFailed
-from hisa.geometry import Box
-from hisa.observation import Observation, Window
 from hisa.protocols import CommandResult, Task
+from hisa.screen.geometry import Box
+from hisa.screen.observation import Observation, Window
 from hisa.tasks.benchmark import RawStep
 from hisa.tasks.cache import FileCache
 from hisa.tasks.evaluator import run_step

@@ -6,7 +6,7 @@ import importlib.util
 
 import pytest
 
-from hisa.parts import install_command
+from hisa.machine.parts import install_command
 
 needs_pages = pytest.mark.skipif(
     importlib.util.find_spec("miniwob") is None,

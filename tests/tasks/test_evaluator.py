@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
-from hisa.observation import Observation
 from hisa.protocols import CommandResult, ExitStatus, Task
+from hisa.screen.observation import Observation
 from hisa.tasks import evaluator
 from hisa.tasks.cache import FileCache
 from hisa.tasks.metrics import Unreadable

@@ -16,9 +16,9 @@ from pptx.opc.package import Part
 from pptx.opc.packuri import PackURI
 
 from hisa.errors import UsageError
-from hisa.geometry import Box
-from hisa.observation import Element, Observation
 from hisa.protocols import CommandResult
+from hisa.screen.geometry import Box
+from hisa.screen.observation import Element, Observation
 from tests.tasks.machine import Machine
 from tests.tasks.test_getters import got
 

@@ -11,10 +11,10 @@ import pytest
 import pytest_asyncio
 
 from hisa.actions import parse, to_space
-from hisa.environments.desktop import DesktopEnvironment
+from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.errors import EnvironmentFailed
-from hisa.observation import Element
 from hisa.protocols import ModelRequest, Task
+from hisa.screen.observation import Element
 from hisa.tasks.miniwob.outcome import Known, known
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hisa.actions import parse, to_space
-from hisa.environments.desktop import DesktopEnvironment
+from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.protocols import Task
 from hisa.tasks.getters import GETTERS
 from hisa.tasks.scorer import TaskScorer

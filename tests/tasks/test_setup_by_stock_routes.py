@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from hisa.environments.desktop import DesktopEnvironment
+from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.errors import EnvironmentFailed
 from hisa.protocols import Task
 from hisa.tasks.scorer import TaskScorer

@@ -15,12 +15,12 @@ import pytest
 
 from hisa.config import Settings, load
 from hisa.environments.confirm import Answer, Question
-from hisa.environments.desktop import DesktopEnvironment
+from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.events import Event, Fingerprinted, Observed, StartFile
 from hisa.protocols import CommandResult, Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import Run, load_run
-from hisa.runs.text import run_json, summary
+from hisa.runs.terminal_view import run_json, summary
 from hisa.tasks import inventory
 from hisa.tasks.start import named_paths, take
 from hisa.testing.form import FakeEnvironment

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from hisa.bench.starts import Start, differences
-from hisa.endings import Scoring
 from hisa.errors import CheckFailed, UsageError
+from hisa.outcomes.endings import Scoring
 from hisa.protocols import CommandResult, Task
 from hisa.runs.manifest import TaskRecord
 from hisa.tasks.apart import Exceeded

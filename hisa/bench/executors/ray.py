@@ -16,7 +16,7 @@ from typing import Any
 from hisa.bench.executors.base import WorkerLost
 from hisa.bench.jobs import Job, JobDone, Message, message_adapter, perform
 from hisa.errors import EnvironmentFailed, UsageError
-from hisa.parts import install_command
+from hisa.machine.parts import install_command
 
 __all__ = ["RayExecutor", "RayWorker"]
 

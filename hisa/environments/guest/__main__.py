@@ -91,11 +91,11 @@ def serve(arguments: argparse.Namespace, token: str | None) -> None:
     """Everything that needs the display, imported when there is one."""
     from .access import Access
     from .actor import Actor
-    from .screen import Screen
-    from .server import GuestServer
+    from .http_server import GuestServer
+    from .osworld_routes import StockRoutes
     from .settle import work_done
-    from .stock import StockRoutes
-    from .typed import TypedRoutes
+    from .typed_routes import TypedRoutes
+    from .x_screen import Screen
 
     screen = Screen()
     access = Access(screen)

@@ -15,9 +15,9 @@ from typing import Any
 from .bus import Bus, Limit, has_session_bus
 from .cells import Cells
 from .comings import Comings
+from .element_tree import read_tree
 from .node import Box, Node, flatten
-from .screen import Screen
-from .tree import read_tree
+from .x_screen import Screen
 
 __all__ = ["ELEMENTS_SECONDS", "Access", "Reading", "Request"]
 

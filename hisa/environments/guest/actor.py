@@ -11,12 +11,12 @@ from typing import Any
 from Xlib.display import Display
 
 from .keyboard import Keyboard
-from .manager import ManagerSync
 from .pace import Pace
 from .ping import Pinger
 from .pointer import BUTTONS, Pointer
-from .screen import Screen
 from .settle import Work
+from .window_manager import ManagerSync
+from .x_screen import Screen
 
 __all__ = ["ActionError", "Actor"]
 

@@ -10,8 +10,8 @@ from PIL import Image, ImageChops
 from .bus import Bus, Limit
 from .dbus import Call, arguments
 from .node import Box, Node
-from .roles import role_name, state_names
-from .screen import Frame
+from .role_numbers import role_name, state_names
+from .x_screen import Frame
 
 __all__ = ["Cells"]
 

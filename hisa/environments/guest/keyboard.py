@@ -15,7 +15,7 @@ from typing import Any
 from Xlib import X
 from Xlib.ext import xtest
 
-from .keys import keysym_of_character, keysym_of_key
+from .keysyms import keysym_of_character, keysym_of_key
 
 __all__ = ["Keyboard"]
 

@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .screen import Screen
 from .settle import Work, settle
+from .x_screen import Screen
 
 __all__ = ["Pace", "stirs"]
 

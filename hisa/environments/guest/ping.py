@@ -12,7 +12,7 @@ from Xlib.display import Display
 from Xlib.error import XError
 from Xlib.protocol import event
 
-from .screen import Screen
+from .x_screen import Screen
 
 __all__ = ["Pinger"]
 

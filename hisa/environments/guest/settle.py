@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from PIL import ImageChops
 
-from .screen import Frame, Screen
+from .x_screen import Frame, Screen
 
 __all__ = ["Work", "settle", "work_done"]
 

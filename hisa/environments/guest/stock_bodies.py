@@ -6,7 +6,7 @@ import shlex
 from typing import Any
 from urllib.parse import parse_qs
 
-from .server import Refused, Request
+from .http_server import Refused, Request
 
 __all__ = ["command_of", "form_of"]
 

@@ -13,9 +13,9 @@ from typing import Any
 from Xlib import X
 from Xlib.protocol import event
 
-from .screen import Screen, TopWindow
-from .server import Answer, Refused, Request, Routes, answer_json
+from .http_server import Answer, Refused, Request, Routes, answer_json
 from .stock_bodies import command_of, form_of
+from .x_screen import Screen, TopWindow
 
 __all__ = ["WindowRoutes"]
 

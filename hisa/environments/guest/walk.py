@@ -12,7 +12,7 @@ from typing import Any
 from .bus import Bus, Limit
 from .dbus import Call, arguments
 from .node import Node
-from .roles import role_name, state_names
+from .role_numbers import role_name, state_names
 
 __all__ = ["ROOT", "top_windows", "walk"]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from hisa.environments.provider.address import Address
 from hisa.errors import EnvironmentFailed
-from hisa.storage import Lock
+from hisa.machine.storage import Lock
 
 __all__ = ["Lease"]
 

@@ -10,9 +10,9 @@ from PIL import Image
 
 from hisa.environments.provider.address import Address
 from hisa.environments.transport import Guest, Unanswered, answers
-from hisa.environments.transport.stock import changed
+from hisa.environments.transport.osworld_client import changed
 from hisa.errors import EnvironmentFailed
-from hisa.observation import Screenshot
+from hisa.screen.observation import Screenshot
 
 __all__ = ["must_listen", "until_drawn"]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from hisa.environments.qemu import store
-from hisa.patience import Deadline
+from hisa.machine.patience import Deadline
 
 __all__ = ["Accel", "accel", "options"]
 

@@ -16,7 +16,7 @@ from hisa.environments.qemu import store
 from hisa.environments.qemu.process import end_all, start
 from hisa.environments.qemu.recipe import DISK_SCRIPT, Recipe
 from hisa.errors import EnvironmentFailed
-from hisa.parts import install_command
+from hisa.machine.parts import install_command
 
 __all__ = ["Image", "build", "find_image", "image_folder", "missing_programs"]
 

@@ -19,8 +19,8 @@ from hisa.environments.qemu.process import end_all, start
 from hisa.environments.qemu.qmp import Qmp
 from hisa.environments.runtime.state import process_start
 from hisa.errors import EnvironmentFailed
-from hisa.parts import install_command
-from hisa.patience import Deadline, patience
+from hisa.machine.parts import install_command
+from hisa.machine.patience import Deadline, patience
 
 __all__ = ["Machine", "Shape", "qemu_version", "run_tool"]
 

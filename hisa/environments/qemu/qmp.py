@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hisa.errors import EnvironmentFailed
-from hisa.patience import Deadline, patience
+from hisa.machine.patience import Deadline, patience
 
 __all__ = ["Qmp", "connect_unix"]
 

@@ -19,7 +19,7 @@ from hisa.environments.qemu.recipe import PROFILES, recipe
 from hisa.environments.qemu.template import Template, freeze, ready
 from hisa.environments.runtime.state import process_start
 from hisa.errors import EnvironmentFailed, UsageError
-from hisa.geometry import Size
+from hisa.screen.geometry import Size
 
 __all__ = [
     "VmRuntime",

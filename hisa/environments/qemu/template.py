@@ -23,8 +23,8 @@ from hisa.environments.qemu.accel import Accel, accel
 from hisa.environments.qemu.build import Image
 from hisa.environments.qemu.machine import Machine, Shape, qemu_version, run_tool
 from hisa.errors import EnvironmentFailed
-from hisa.geometry import Size
-from hisa.patience import patience
+from hisa.machine.patience import patience
+from hisa.screen.geometry import Size
 
 __all__ = ["Template", "freeze", "guest_version", "lay_overlay", "ready"]
 

@@ -25,9 +25,9 @@ from hisa.environments.runtime.probe import lacking
 from hisa.environments.runtime.state import Handle
 from hisa.environments.share import Share
 from hisa.errors import EnvironmentFailed
-from hisa.geometry import Size
-from hisa.parts import install_command
-from hisa.patience import patience
+from hisa.machine.parts import install_command
+from hisa.machine.patience import patience
+from hisa.screen.geometry import Size
 
 __all__ = ["DesktopRuntime", "await_ready"]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hisa.environments.obstacles import SNAP_FREE_BROWSER, is_snap, why_refused
 from hisa.environments.runtime import namespaces
-from hisa.parts import as_root, install_command
+from hisa.machine.parts import as_root, install_command
 
 __all__ = ["Probe", "lacking", "probe"]
 

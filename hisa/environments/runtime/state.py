@@ -23,7 +23,7 @@ from typing import Any
 
 from hisa.environments.runtime.warden import Held, children, first_inside, held, written
 from hisa.errors import EnvironmentFailed
-from hisa.patience import Deadline
+from hisa.machine.patience import Deadline
 
 __all__ = [
     "Handle",

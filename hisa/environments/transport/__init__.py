@@ -2,8 +2,8 @@
 
 from hisa.environments.transport.base import Guest, Look, Transport, Unanswered
 from hisa.environments.transport.connect import connect
-from hisa.environments.transport.stock import StockTransport
-from hisa.environments.transport.typed import HisaTransport
+from hisa.environments.transport.osworld_client import StockTransport
+from hisa.environments.transport.typed_client import HisaTransport
 
 __all__ = [
     "Guest",

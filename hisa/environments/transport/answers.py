@@ -6,10 +6,10 @@ import re
 from typing import Any
 
 from hisa.environments.transport.base import reason
-from hisa.environments.transport.tree import Tree, parse_tree
-from hisa.nearby import HttpAnswer
-from hisa.observation import Screenshot, Window
+from hisa.environments.transport.osworld_xml import Tree, parse_tree
+from hisa.machine.nearby import HttpAnswer
 from hisa.protocols import CommandResult
+from hisa.screen.observation import Screenshot, Window
 
 __all__ = ["elements", "file_bytes", "picture", "ran", "uploaded", "windows"]
 

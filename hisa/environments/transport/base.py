@@ -12,11 +12,11 @@ import httpx
 
 from hisa.actions import Action, Drag, Move, Sleep, Write
 from hisa.errors import EnvironmentFailed
-from hisa.geometry import Point, Size
-from hisa.nearby import Address, HttpAnswer, NearbyTransport
-from hisa.observation import Element, Screenshot, Window
-from hisa.patience import slowness
+from hisa.machine.nearby import Address, HttpAnswer, NearbyTransport
+from hisa.machine.patience import slowness
 from hisa.protocols import CommandResult
+from hisa.screen.geometry import Point, Size
+from hisa.screen.observation import Element, Screenshot, Window
 
 __all__ = [
     "Guest",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hisa.environments.transport.base import Guest, Transport, broken
-from hisa.environments.transport.stock import StockTransport
-from hisa.environments.transport.typed import HisaTransport
+from hisa.environments.transport.osworld_client import StockTransport
+from hisa.environments.transport.typed_client import HisaTransport
 
 __all__ = ["connect"]
 

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from hisa.errors import StoreError
-from hisa.parts import install_command
+from hisa.machine.parts import install_command
 
 __all__ = ["BgeM3"]
 

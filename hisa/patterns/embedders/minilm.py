@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hisa.errors import StoreError
-from hisa.parts import install_command
+from hisa.machine.parts import install_command
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController

@@ -49,7 +49,7 @@ from hisa.protocols import Embedder, Pattern, PatternHit, Scope
 
 if TYPE_CHECKING:
     import qdrant_edge as edge
-from hisa.storage import replace_file
+from hisa.machine.storage import replace_file
 
 __all__ = ["Checked", "EdgeStore"]
 

@@ -15,7 +15,7 @@ from itertools import count
 from pathlib import Path
 
 from hisa.errors import StoreError
-from hisa.storage import PRIVATE_FILE, lock_descriptor
+from hisa.machine.storage import PRIVATE_FILE, lock_descriptor
 
 __all__ = ["folder_lock"]
 

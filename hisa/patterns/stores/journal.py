@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from hisa.errors import StoreError
+from hisa.machine.storage import replace_file
 from hisa.patterns.stores.base import from_payload, to_payload
 from hisa.protocols import Pattern
-from hisa.storage import replace_file
 
 __all__ = ["Journal", "Noted"]
 

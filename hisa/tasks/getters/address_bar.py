@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from pydantic import Field
 
-from hisa.observation import Window
+from hisa.screen.observation import Window
 from hisa.tasks.chrome import ChromeSilent, tabs
 from hisa.tasks.getters.machine_state import vm_script_output
 from hisa.tasks.pieces import GETTERS, Parameters

@@ -21,8 +21,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hisa import plugins
 from hisa.errors import CheckFailed
+from hisa.machine import plugins
 from hisa.tasks.limits import MAX_UNPACKED
 from hisa.tasks.pieces import Registry
 

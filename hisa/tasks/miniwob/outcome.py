@@ -9,7 +9,7 @@ import signal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hisa.errors import EnvironmentFailed
-from hisa.patience import Deadline
+from hisa.machine.patience import Deadline
 from hisa.protocols import Environment, FileRefused
 
 __all__ = ["LOG", "PROGRAM", "STATE", "Known", "command", "known", "last_words", "outcome"]

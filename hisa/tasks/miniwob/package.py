@@ -13,7 +13,7 @@ import zipfile
 from pathlib import Path
 
 from hisa.errors import UsageError
-from hisa.parts import install_command
+from hisa.machine.parts import install_command
 
 __all__ = ["application", "left_out", "page_path", "tasks"]
 

@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import Field
 
 from hisa.errors import EnvironmentFailed
-from hisa.patience import patience
+from hisa.machine.patience import patience
 from hisa.protocols import CommandResult
 from hisa.tasks.pieces import SETUP, Parameters
 from hisa.tasks.setup.scripts import run_traced

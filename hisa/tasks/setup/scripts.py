@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hisa.errors import EnvironmentFailed
-from hisa.patience import patience
+from hisa.machine.patience import patience
 from hisa.protocols import COMMAND_LIMIT
 from hisa.tasks.known_apps import fix_for, missing_program
 from hisa.tasks.task_context import Context

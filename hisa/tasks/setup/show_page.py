@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from hisa.errors import EnvironmentFailed
-from hisa.patience import Deadline
+from hisa.machine.patience import Deadline
 from hisa.tasks.miniwob.outcome import PROGRAM, STATE, command, known, last_words
 from hisa.tasks.miniwob.package import application, page_path
 from hisa.tasks.pieces import SETUP, Parameters

@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from hisa.errors import EnvironmentFailed
-from hisa.patience import Deadline
+from hisa.machine.patience import Deadline
 from hisa.protocols import CommandResult
 from hisa.tasks.known_apps import fix_for, missing_program, opener_of
 from hisa.tasks.pieces import SETUP, Parameters

@@ -8,7 +8,7 @@ import secrets
 import shlex
 
 from hisa.errors import EnvironmentFailed
-from hisa.patience import patience
+from hisa.machine.patience import patience
 from hisa.protocols import CommandResult, Environment
 from hisa.tasks.known_apps import APPS, fix_for, missing_program
 from hisa.tasks.task_context import Context, Started

@@ -14,8 +14,8 @@ from typing import Annotated
 from pydantic import Field
 
 from hisa.errors import EnvironmentFailed
-from hisa.observation import Window
-from hisa.patience import Deadline
+from hisa.machine.patience import Deadline
+from hisa.screen.observation import Window
 from hisa.tasks.pieces import SETUP, Parameters
 from hisa.tasks.task_context import Context
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hisa.errors import UsageError
-from hisa.parts import OSWORLD, as_root
+from hisa.machine.parts import OSWORLD, as_root
 
 __all__ = [
     "PACKAGE", "Installed", "Theirs", "absent", "caged", "installed", "known", "lacking", "python",

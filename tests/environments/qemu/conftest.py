@@ -12,7 +12,7 @@ import pytest
 from hisa.environments.qemu.build import Image, build, missing_programs
 from hisa.environments.qemu.recipe import recipe
 from hisa.environments.qemu.template import Template, ready
-from hisa.observation import DEFAULT_IMAGE_LIMIT
+from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 from tests.cli.command import Command
 
 ASKED = "HISA_TEST_VM" in os.environ

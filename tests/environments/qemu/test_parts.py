@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from hisa.cli.vm import vm
 from hisa.config import EnvironmentSettings, Settings
-from hisa.environments.open import open_environment
+from hisa.environments.open_environment import open_environment
 from hisa.environments.qemu import store
 from hisa.environments.qemu.build import Image, build, find_image, image_folder
 from hisa.environments.qemu.gc import collect, drop_snapshot
@@ -26,9 +26,9 @@ from hisa.environments.qemu.recipe import PROFILES, Recipe, recipe
 from hisa.environments.qemu.runtime import VmRuntime, find_machine, reap_machines
 from hisa.environments.qemu.template import Template, ready
 from hisa.environments.runtime.state import process_start
-from hisa.environments.vm import VmEnvironment
+from hisa.environments.vm_clone import VmEnvironment
 from hisa.errors import EnvironmentFailed, UsageError
-from hisa.geometry import Size
+from hisa.screen.geometry import Size
 from hisa.tasks.start import MadeOf
 
 

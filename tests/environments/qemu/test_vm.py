@@ -19,7 +19,7 @@ import pytest
 from hisa.environments.qemu.runtime import list_machines
 from hisa.environments.qemu.template import Template
 from hisa.environments.runtime.state import process_start
-from hisa.environments.vm import VmEnvironment
+from hisa.environments.vm_clone import VmEnvironment
 from hisa.errors import EnvironmentFailed
 from tests.environments.conformance import CommandConformance, Conformance, EditorConformance
 
@@ -111,7 +111,7 @@ class TestFaults:
     def test_machine_ends_with_its_owner(self, minimal: Template) -> None:
         code = (
             "import time; from hisa.environments.qemu.runtime import VmRuntime;"
-            "from hisa.observation import DEFAULT_IMAGE_LIMIT as size;"
+            "from hisa.screen.observation import DEFAULT_IMAGE_LIMIT as size;"
             "r = VmRuntime('minimal', size); r.start();"
             "print(r.machine.pid, r.machine.folder.name, flush=True); time.sleep(600)"
         )

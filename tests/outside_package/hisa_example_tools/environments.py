@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hisa.config import EnvironmentSettings
-from hisa.geometry import Size
 from hisa.protocols import CommandResult, Environment
+from hisa.screen.geometry import Size
 from hisa.testing import FakeEnvironment
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from hisa.errors import NotFound
-from hisa.geometry import Point, Size
-from hisa.observation import Screenshot
 from hisa.protocols import ImagePart, Message, TextPart
+from hisa.screen.geometry import Point, Size
+from hisa.screen.observation import Screenshot
 
 _ANSWER = re.compile(r"(\d{1,2}|100)% (\d{1,2}|100)%")
 

@@ -1,0 +1,163 @@
+"""The closed set of GUI actions, as frozen records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from hisa.screen.geometry import Point
+
+__all__ = [
+    "Action",
+    "Button",
+    "Click",
+    "Drag",
+    "Hotkey",
+    "KeyDown",
+    "KeyUp",
+    "MouseDown",
+    "MouseUp",
+    "Move",
+    "Press",
+    "Scroll",
+    "Sleep",
+    "Slot",
+    "Target",
+    "Write",
+]
+
+Button = Literal["left", "middle", "right"]
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A place still to be found: 1 is X_COORD, Y_COORD; 2 is X_COORD_2, Y_COORD_2."""
+
+    index: Literal[1, 2]
+
+
+Target = Point | Slot
+
+
+@dataclass(frozen=True, slots=True)
+class Click:
+    """Press and release a button ``count`` times at ``at`` (None: where the pointer is)."""
+
+    at: Target | None = None
+    button: Button = "left"
+    count: int = 1
+    kind: Literal["click"] = "click"
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Move the pointer; ``duration`` in seconds."""
+
+    to: Target
+    duration: float = 0.0
+    kind: Literal["move"] = "move"
+
+
+@dataclass(frozen=True, slots=True)
+class Drag:
+    """Hold ``button`` from where the pointer is (or from ``start``) to ``to``."""
+
+    to: Target
+    start: Target | None = None
+    button: Button = "left"
+    duration: float = 0.0
+    kind: Literal["drag"] = "drag"
+
+
+@dataclass(frozen=True, slots=True)
+class Scroll:
+    """Turn the wheel; positive ``dy`` is up, positive ``dx`` is right, in wheel clicks."""
+
+    dy: int = 0
+    dx: int = 0
+    at: Target | None = None
+    kind: Literal["scroll"] = "scroll"
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Type text, any Unicode; a newline is Enter, a tab is Tab; ``interval`` in seconds."""
+
+    text: str
+    interval: float = 0.0
+    kind: Literal["write"] = "write"
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """Press and release one key, ``presses`` times."""
+
+    key: str
+    presses: int = 1
+    kind: Literal["press"] = "press"
+
+
+@dataclass(frozen=True, slots=True)
+class Hotkey:
+    """Hold the keys in order, then release them in reverse."""
+
+    keys: tuple[str, ...]
+    kind: Literal["hotkey"] = "hotkey"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyDown:
+    """Hold a key."""
+
+    key: str
+    kind: Literal["key_down"] = "key_down"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyUp:
+    """Release a key."""
+
+    key: str
+    kind: Literal["key_up"] = "key_up"
+
+
+@dataclass(frozen=True, slots=True)
+class MouseDown:
+    """Hold a button."""
+
+    at: Target | None = None
+    button: Button = "left"
+    kind: Literal["mouse_down"] = "mouse_down"
+
+
+@dataclass(frozen=True, slots=True)
+class MouseUp:
+    """Release a button."""
+
+    at: Target | None = None
+    button: Button = "left"
+    kind: Literal["mouse_up"] = "mouse_up"
+
+
+@dataclass(frozen=True, slots=True)
+class Sleep:
+    """Do nothing for ``seconds``."""
+
+    seconds: float
+    kind: Literal["sleep"] = "sleep"
+
+
+Action = (
+    Click
+    | Move
+    | Drag
+    | Scroll
+    | Write
+    | Press
+    | Hotkey
+    | KeyDown
+    | KeyUp
+    | MouseDown
+    | MouseUp
+    | Sleep
+)

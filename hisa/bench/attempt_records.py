@@ -1,0 +1,151 @@
+"""What a bench writes down: the plan in ``bench.json``, every attempt in ``attempts.jsonl``.
+
+    DIR/bench.json       what is run: suite, variants, settings; written once
+    DIR/attempts.jsonl   one line for each thing that happened to an attempt; only appended to
+    DIR/runs/<run id>/   one run folder an attempt, as ``hisa run`` makes it
+
+An attempt is one try at one repeat of one task in one variant. It is ``started`` when a worker
+gets it, ``running`` once its run folder is there, and at last ``finished``, or ``lost`` where its
+worker or the whole bench died in it. An attempt without an end is lost and made again.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+
+from hisa.outcomes.endings import Ending, ScoreState, with_score_state
+
+__all__ = [
+    "RECORD_VERSION",
+    "AttemptFinished",
+    "AttemptLost",
+    "AttemptRecord",
+    "AttemptRunning",
+    "AttemptStarted",
+    "Plan",
+    "PlannedTask",
+    "Slot",
+    "record_adapter",
+]
+
+RECORD_VERSION = 1
+
+
+class Slot(NamedTuple):
+    """A place in the table that is filled exactly once."""
+
+    variant: str
+    task: str
+    repeat: int
+    """From 1."""
+
+    def __str__(self) -> str:
+        return f"{self.variant}/{self.task}#{self.repeat}"
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+    v: int = RECORD_VERSION
+    at: float = Field(default_factory=time.time)
+    """Seconds since 1970."""
+    variant: str
+    task: str
+    repeat: int
+    number: int = Field(alias="try", ge=1)
+    """Which try of its slot, from 1."""
+
+    @property
+    def slot(self) -> Slot:
+        """What it is an attempt at."""
+        return Slot(self.variant, self.task, self.repeat)
+
+
+class AttemptStarted(_Record):
+    """A worker got it."""
+
+    type: Literal["started"] = "started"
+    worker: str
+    """Host and process, as ``host:pid``."""
+
+
+class AttemptRunning(_Record):
+    """Its run folder is there."""
+
+    type: Literal["running"] = "running"
+    run: str
+
+
+class AttemptFinished(_Record):
+    """It came to an end."""
+
+    type: Literal["finished"] = "finished"
+    run: str = ""
+    status: Ending
+    score: float | None = None
+    message: str = ""
+    steps: int = 0
+    seconds: float = 0.0
+    score_state: ScoreState = "unscored"
+    score_detail: str = ""
+    judged_by: str = ""
+    """Whose metrics were asked; see `hisa.outcomes.endings.Scoring`."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _older(cls, data: Any) -> Any:
+        """Records of a HiSA that did not say why there is no score."""
+        return with_score_state(data)
+
+
+class AttemptLost(_Record):
+    """Its worker died in it, the bench ended before it did, or a person wants it made again."""
+
+    type: Literal["lost"] = "lost"
+    cause: Literal["worker", "bench", "again"]
+    reason: str = ""
+
+
+AttemptRecord = Annotated[
+    AttemptStarted | AttemptRunning | AttemptFinished | AttemptLost, Field(discriminator="type")
+]
+
+record_adapter: TypeAdapter[AttemptRecord] = TypeAdapter(AttemptRecord)
+"""Reads one line of ``attempts.jsonl``."""
+
+
+class PlannedTask(BaseModel):
+    """A task of the plan; ``domain`` groups it in the tables."""
+
+    model_config = ConfigDict(frozen=True)
+    id: str
+    path: str
+    domain: str = ""
+
+
+class Plan(BaseModel):
+    """The content of ``bench.json``."""
+
+    v: int = RECORD_VERSION
+    suite: str
+    variants: dict[str, dict[str, Any]]
+    """The effective settings by variant."""
+    tasks: tuple[PlannedTask, ...]
+    problems: dict[str, str] = {}
+    """Task files that cannot be run, with the reason."""
+    repeat: int = Field(1, ge=1)
+    reference: str = ""
+    """Another bench folder, whose starts are the reference; empty: this one's own."""
+    started_at: float = Field(default_factory=time.time)
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        """Every place to fill: one repeat of everything after the other."""
+        return tuple(
+            Slot(variant, task.id, repeat)
+            for repeat in range(1, self.repeat + 1)
+            for variant in self.variants
+            for task in self.tasks
+        )

@@ -1,0 +1,113 @@
+"""The desktop of a run from the terminal: opened, found again, or left up to go on with."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Literal
+
+from hisa.agent import Result
+from hisa.config import Settings
+from hisa.environments.open_environment import open_environment
+from hisa.environments.private_desktop import DesktopEnvironment
+from hisa.errors import EnvironmentFailed
+from hisa.protocols import Environment
+from hisa.runs.log import RunLog
+from hisa.runs.replay import replay
+from hisa.runs.resume import ResumePoint
+from hisa.tasks.cache import FileCache
+from hisa.tasks.scorer import TaskScorer
+from hisa.wiring import Listener, emitter, image_limit, noting
+
+__all__ = ["Desk", "How", "find_again", "opened"]
+
+_LEFT_UP = ("stopped", "budget", "model_error")
+"""Ends after which somebody may want to go on where the desktop stands."""
+
+How = Literal["reattached", "replayed", "fresh"]
+"""How the desktop of a resumed run was come by."""
+
+
+class Desk:
+    """The environment of one run: opened when the agent asks for it, left when the run is over.
+
+    Args:
+        open: opens or finds it.
+    """
+
+    def __init__(self, open: Callable[[], Awaitable[Environment]]) -> None:  # noqa: A002 - a verb
+        self._open = open
+        self._environment: Environment | None = None
+        self._opening: asyncio.Task[Environment] | None = None
+
+    async def begin(self) -> None:
+        """Begin to open it already now; it comes up while the rest of the run is loaded."""
+        self._opening = asyncio.create_task(self._begun())
+        await asyncio.sleep(0)  # up to where it waits for other processes
+
+    async def _begun(self) -> Environment:
+        return await self._open()
+
+    async def environment(self) -> Environment:
+        """Open it."""
+        self._environment = await (self._opening or self._open())
+        return self._environment
+
+    async def leave(self, result: Result | None) -> None:
+        """End the desktop, or leave it up where the run can go on in it."""
+        if self._environment is None and self._opening is not None:
+            with suppress(EnvironmentFailed):  # nobody asked for it, so nobody is told
+                self._environment = await self._opening
+        environment = self._environment
+        if isinstance(environment, DesktopEnvironment) and result and result.status in _LEFT_UP:
+            await environment.detach()
+        elif environment is not None:
+            await environment.__aexit__(None, None, None)
+
+
+async def opened(settings: Settings, log: RunLog, listener: Listener) -> Environment:
+    """The environment of the settings, started; how to find it again is in the manifest."""
+    note = noting(emitter(log, [listener]))
+    environment = open_environment(settings.environment, image_limit(settings), note)
+    await environment.__aenter__()
+    if isinstance(environment, DesktopEnvironment):
+        log.amend(desktop=environment.handle)
+    return environment
+
+
+async def find_again(
+    settings: Settings, log: RunLog, point: ResumePoint, listener: Listener
+) -> tuple[Environment, How, str]:
+    """The desktop as it was after the last complete step, how it was found, and one line why.
+
+    Raises:
+        EnvironmentFailed: neither found nor brought there again.
+    """
+    kind = settings.environment.kind
+    if not settings.environment.throw_away:
+        return await opened(settings, log, listener), "reattached", kind
+    why = "the log names no desktop" if kind == "desktop" else "each run has a fresh machine"
+    if point.desktop:
+        try:
+            found = DesktopEnvironment.attach(point.desktop, image_limit=image_limit(settings))
+            await found.__aenter__()
+        except EnvironmentFailed as error:
+            why = str(error)
+        else:
+            if point.step:
+                return found, "reattached", ""
+            await found.__aexit__(None, None, None)
+    environment = await opened(settings, log, listener)
+    if "throw_away" not in environment.capabilities:  # of a package; what was done is done
+        return environment, "reattached", kind
+    if not point.step:
+        return environment, "fresh", ""
+    try:
+        cache = FileCache(allowed=settings.tasks.allow_private_downloads)
+        await TaskScorer(cache=cache).prepare(point.task, environment)
+        count = await replay(point.acts, environment, settle=settings.environment.settle)
+    except BaseException:
+        await environment.__aexit__(None, None, None)
+        raise
+    return environment, "replayed", f"{count} acts, because {why}"

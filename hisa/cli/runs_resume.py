@@ -1,0 +1,126 @@
+"""``hisa runs resume``: go on with a run that was stopped, killed or ran out of budget."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hisa.cli.episode import Answer
+    from hisa.config import Settings
+    from hisa.protocols import Environment
+    from hisa.runs.resume import ResumePoint
+    from hisa.wiring import Listener
+
+__all__ = ["resume"]
+
+_ENDED = ("succeeded", "infeasible")
+
+
+@click.command()
+@click.argument("run_id", metavar="[ID]", default="latest")
+@click.option("--max-steps", type=int, metavar="N", help="A new limit of steps.")
+@click.option("--budget-usd", type=float, metavar="X", help="A new limit of money.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, and no progress.")
+@click.pass_obj
+def resume(
+    settings: Settings,
+    run_id: str,
+    max_steps: int | None,
+    budget_usd: float | None,
+    as_json: bool,
+) -> int:
+    """Go on with run ID (an id, its beginning, or "latest") after its last complete step.
+
+    The agent's state is rebuilt from the log. The desktop is found again where it still runs (a
+    stopped or killed run leaves it up for 15 minutes); else a fresh one is brought to the same
+    place by replaying what was done, without asking a model. A run whose last step ended it is
+    only scored.
+
+    \b
+    hisa runs resume
+    hisa runs resume 20261121-0345 --max-steps 100
+    """
+    from rich.console import Console
+
+    from hisa.cli.episode import Answer
+    from hisa.cli.progress import Progress
+    from hisa.errors import UsageError
+    from hisa.runs.log import RunLog
+    from hisa.runs.read import load_run
+    from hisa.runs.resume import resume_point, without_secrets
+
+    run = load_run(run_id, settings.run.folder)
+    if run.status in _ENDED:
+        raise UsageError(
+            f"run {run.id} ended with {run.status!r}; there is nothing to go on with",
+            fix=f"hisa runs report {run.id}",
+        )
+    point = resume_point(run)
+    without_secrets(point)
+    earlier = _settings(point.settings, max_steps=max_steps, budget_usd=budget_usd)
+    console = Console(stderr=as_json, quiet=as_json, highlight=False, soft_wrap=True)
+    progress = Progress(console, earlier.run.max_steps)
+    for event in run.events:
+        progress.count(event)
+    with RunLog.reopen(run.folder) as log:
+        rest = "only to be scored" if point.ended else "going on"
+        console.print(f"run {log.id}: {rest} after step {point.step}")
+        answer = Answer(log, console, progress, as_json=as_json, report=True)
+        _go_on(earlier, answer, point, progress)
+    return answer.close()
+
+
+def _settings(
+    recorded: Mapping[str, object], *, max_steps: int | None, budget_usd: float | None
+) -> Settings:
+    from pydantic import ValidationError
+
+    from hisa.config import Settings
+    from hisa.errors import ConfigError
+
+    try:
+        settings = Settings.model_validate(recorded)
+    except ValidationError as error:
+        raise ConfigError(f"the run's own settings cannot be read: {error}") from error
+    changes: dict[str, object] = {}
+    if max_steps is not None:
+        changes["max_steps"] = max_steps
+    if budget_usd is not None:
+        changes["budget_usd"] = budget_usd
+    return settings.model_copy(update={"run": settings.run.model_copy(update=changes)})
+
+
+def _go_on(settings: Settings, answer: Answer, point: ResumePoint, listener: Listener) -> None:
+    import asyncio
+
+    from hisa.cli.ask import terminal_ask
+    from hisa.cli.episode import at_desk
+    from hisa.cli.run_desktop import Desk, find_again
+    from hisa.events import Noted, RunResumed
+    from hisa.text.redact import REDACTED, holds_redacted
+    from hisa.wiring import Workshop
+
+    async def find() -> Environment:
+        environment, how, detail = await find_again(settings, answer.log, point, listener)
+        event = answer.log.emit(RunResumed(desktop=how, detail=detail))
+        listener(event)
+        hidden = sum(holds_redacted(dict(earlier)) for earlier in point.events)
+        if hidden:
+            told = f"{hidden} earlier texts held secrets; the agent reads {REDACTED} in their place"
+            listener(answer.log.emit(Noted(where="log", text=told)))
+        return environment
+
+    desk = Desk(find)
+    workshop = Workshop(
+        environment=desk.environment,
+        ask=terminal_ask,
+        listeners=[listener],
+        events=point.events,
+        calls=point.calls,
+        ended=point.ended,
+    )
+    asyncio.run(at_desk(settings, point.task, desk=desk, workshop=workshop, answer=answer))

@@ -1,0 +1,103 @@
+"""The showing part of every application's accessibility tree, with texts and labels."""
+
+from __future__ import annotations
+
+from .box_repair import straighten
+from .bus import Bus, Limit
+from .cells import Cells
+from .dbus import Call, arguments
+from .node import Node, flatten
+from .role_numbers import LABELLED_BY
+from .walk import top_windows, walk
+from .x_screen import Frame
+
+__all__ = ["read_tree"]
+
+_A11Y = "org.a11y.atspi"
+_MAX_TEXT = 200
+_PROPERTIES = "org.freedesktop.DBus.Properties"
+_COUNT_OF_CHARACTERS = arguments("ss", f"{_A11Y}.Text", "CharacterCount")
+_NAME = arguments("ss", f"{_A11Y}.Accessible", "Name")
+_SILENT = frozenset({"push button", "label", "menu item", "menu", "tool bar", "scroll bar"})
+"""Roles whose text only repeats their name."""
+_LABELLED_NAMES = """text|entry|password text|combo box|spin button|check box|radio button|
+toggle button|slider|list box|list|table|tree table"""
+_LABELLED = frozenset(_LABELLED_NAMES.replace("\n", "").split("|"))
+"""Roles that a text beside them may name."""
+
+
+def read_tree(bus: Bus, cells: Cells, frame: Frame, most: int, limit: Limit) -> list[Node]:
+    """Returns the showing top-level windows with everything that shows in them.
+
+    The window in front and its dialogs are read first and the cells of tables last, so that where
+    time runs out, as ``limit`` then says, what matters most is there.
+
+    Args:
+        bus: the accessibility bus.
+        cells: reads the cells of tables, and keeps those that did not change.
+        frame: the screen as it is now.
+        most: at most so many cells are read.
+        limit: ends the reading.
+    """
+    windows = top_windows(bus, limit)
+    front = [window for window in windows if window.states & {"active", "modal"}]
+    apps = {window.name_on_bus for window in front}
+    first = [window for window in windows if window.name_on_bus in apps]
+    rest = [window for window in windows if window.name_on_bus not in apps]
+    for group in (first, rest):
+        _read(bus, group, limit)
+    for window in windows:
+        straighten(window)
+    for group in (first, rest):
+        cells.fill(bus, [node for window in group for node in flatten(window)], frame, most, limit)
+    return windows
+
+
+def _read(bus: Bus, windows: list[Node], limit: Limit) -> None:
+    walk(bus, windows, limit)
+    nodes = [node for window in windows for node in flatten(window)]
+    placed = [node for node in nodes if "Component" in node.interfaces]
+    texts = [node for node in placed if "Text" in node.interfaces and node.role not in _SILENT]
+    _fill_texts(bus, texts, limit)
+    _fill_labels(bus, [node for node in placed if node.role in _LABELLED], limit)
+    _drop_unseen_menu_bars(nodes)
+
+
+def _fill_texts(bus: Bus, nodes: list[Node], limit: Limit) -> None:
+    """The first characters; some toolkits answer nothing where fewer are there than asked for."""
+    counts = [
+        Call(node.name_on_bus, node.path, _PROPERTIES, "Get", _COUNT_OF_CHARACTERS)
+        for node in nodes
+    ]
+    answers = bus.gather(counts, limit)
+    filled = [
+        (node, min(_MAX_TEXT, a[0]))
+        for node, a in zip(nodes, answers, strict=True)
+        if a and a[0] > 0
+    ]
+    asked = [node.call("Text", "GetText", arguments("ii", 0, end)) for node, end in filled]
+    for (node, _), answer in zip(filled, bus.gather(asked, limit), strict=True):
+        node.text = str(answer[0])[:_MAX_TEXT] if answer else ""
+
+
+def _fill_labels(bus: Bus, nodes: list[Node], limit: Limit) -> None:
+    asked = [node.call("Accessible", "GetRelationSet") for node in nodes]
+    owners: list[Node] = []
+    calls: list[Call] = []
+    for node, answer in zip(nodes, bus.gather(asked, limit), strict=True):
+        relations = answer[0] if answer else []
+        for kind, targets in relations:
+            if kind == LABELLED_BY and targets:
+                owners.append(node)
+                name, path = targets[0]
+                calls.append(Call(name, path, _PROPERTIES, "Get", _NAME))
+    for node, answer in zip(owners, bus.gather(calls, limit), strict=True):
+        node.label = str(answer[0]).strip() if answer else ""
+
+
+def _drop_unseen_menu_bars(nodes: list[Node]) -> None:
+    """A menu bar without a place is a toolkit's own one, replaced on the screen by another."""
+    for node in nodes:
+        node.children = [
+            child for child in node.children if child.role != "menu bar" or child.box is not None
+        ]

@@ -1,0 +1,162 @@
+"""The routes of the OSWorld guest that a Linux client uses, in its shapes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from . import commands
+from .access import Access
+from .access import Request as ElementsRequest
+from .http_server import Answer, Refused, Request, Routes, answer_json
+from .markup import terminal_text, to_xml
+from .stock_bodies import command_of
+from .stock_files import FileRoutes
+from .stock_windows import WindowRoutes
+from .x_screen import Screen
+
+__all__ = ["StockRoutes"]
+
+_EXECUTE_SECONDS, _PYTHON_SECONDS, _SCRIPT_SECONDS = 120.0, 30.0, 100.0
+_OUTPUT = 8 << 20
+_REQUEST = ElementsRequest(limit=5000, seconds=20.0)
+"""A client of these routes cannot say how long it waits; ours gives the tree 60 s."""
+_PYTHON = "/usr/bin/python3"
+
+
+def text_answer(text: str, status: int = 200) -> Answer:
+    """A plain text answer."""
+    return Answer(text.encode(), "text/plain; charset=utf-8", status)
+
+
+class StockRoutes:
+    """Everything outside /hisa.
+
+    Args:
+        screen: what is looked at.
+        access: what knows the elements.
+        wrap: put around each command line, such as a sandbox.
+    """
+
+    def __init__(
+        self,
+        screen: Screen,
+        access: Access,
+        *,
+        wrap: Callable[[Sequence[str]], Sequence[str]] | None = None,
+    ) -> None:
+        self._screen = screen
+        self._access = access
+        self._wrap = wrap
+        self._files = FileRoutes(screen)
+        self._windows = WindowRoutes(screen, wrap)
+
+    def routes(self) -> Routes:
+        """By method and path."""
+        own = {
+            ("GET", "/screenshot"): lambda _: Answer(self._screen.png(), "image/png"),
+            ("GET", "/accessibility"): self._accessibility,
+            ("GET", "/terminal"): self._terminal,
+            ("GET", "/platform"): lambda _: text_answer("Linux"),
+            ("GET", "/cursor_position"): lambda _: answer_json(list(self._screen.pointer())),
+            ("POST", "/screen_size"): self._screen_size,
+            ("POST", "/execute"): self._execute,
+            ("POST", "/setup/execute"): self._execute,
+            ("POST", "/execute_with_verification"): self._execute_verified,
+            ("POST", "/setup/execute_with_verification"): self._execute_verified,
+            ("POST", "/run_python"): self._run_python,
+            ("POST", "/run_bash_script"): self._run_bash_script,
+        }
+        return {**own, **self._files.routes(), **self._windows.routes()}
+
+    def _accessibility(self, _: Request) -> Answer:
+        return answer_json({"AT": to_xml(self._access.read(_REQUEST))})
+
+    def _terminal(self, _: Request) -> Answer:
+        reading = self._access.read(_REQUEST)
+        output = terminal_text(reading.windows)
+        if output is None and not reading.complete:
+            raise Refused(500, "the elements on the screen could not be read in time")
+        return answer_json({"output": output, "status": "success"})
+
+    def _screen_size(self, _: Request) -> Answer:
+        return answer_json({"width": self._screen.width, "height": self._screen.height})
+
+    def _run(self, command: list[str] | str, seconds: float, **more: Any) -> commands.Finished:
+        wrapped = {"wrap": self._wrap, "limit": _OUTPUT, "timeout": seconds, **more}
+        return commands.run(command, **wrapped)
+
+    def _execute(self, request: Request) -> Answer:
+        return self._executed(request.json())
+
+    def _executed(self, asked: dict[str, Any]) -> Answer:
+        command = command_of(asked)
+        try:
+            done = self._run(command, _EXECUTE_SECONDS)
+        except OSError as error:
+            raise Refused(500, str(error)) from error
+        if done.timed_out:
+            raise Refused(500, f"timed out after {_EXECUTE_SECONDS:g} seconds")
+        return answer_json(
+            {
+                "status": "success",
+                "output": done.output.decode("utf-8", "replace"),
+                "error": done.error.decode("utf-8", "replace"),
+                "returncode": done.exit_code,
+            }
+        )
+
+    def _execute_verified(self, request: Request) -> Answer:
+        asked = request.json()
+        answer = json.loads(self._executed(asked).body)
+        verified, waited = self._windows.verify(asked, answer["returncode"])
+        answer |= {"verification": verified, "wait_time": round(waited, 3)}
+        if not all(verified.values()):
+            return answer_json({**answer, "status": "verification_failed"}, 500)
+        return answer_json(answer)
+
+    def _run_python(self, request: Request) -> Answer:
+        code = request.json().get("code")
+        if not isinstance(code, str) or not code:
+            raise Refused(400, "code: want text")
+        done = self._run([_PYTHON, "-c", code], _PYTHON_SECONDS)
+        output, error = (
+            done.output.decode("utf-8", "replace"),
+            done.error.decode("utf-8", "replace"),
+        )
+        failed = done.exit_code != 0
+        return answer_json(
+            {
+                "status": "error" if failed else "success",
+                "message": error if failed else output,
+                "need_more": False,
+                "output": output,
+                "error": error or None,
+                "return_code": done.exit_code,
+            }
+        )
+
+    def _run_bash_script(self, request: Request) -> Answer:
+        asked = request.json()
+        script, folder = asked.get("script"), asked.get("working_dir")
+        seconds = asked.get("timeout", _SCRIPT_SECONDS)
+        if not isinstance(script, str) or not script:
+            raise Refused(400, "script: want text")
+        if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or seconds <= 0:
+            raise Refused(400, f"timeout = {seconds!r}: want seconds")
+        if folder is not None and not isinstance(folder, str):
+            raise Refused(400, f"working_dir = {folder!r}: want a folder's name")
+        try:
+            done = self._run(script, float(seconds), merged=True, folder=folder)
+        except OSError as error:
+            raise Refused(400, str(error)) from error
+        failed = done.exit_code != 0
+        return answer_json(
+            {
+                "status": "error" if failed else "success",
+                "output": done.output.decode("utf-8", "replace"),
+                "error": f"timed out after {seconds:g} seconds" if done.timed_out else "",
+                "returncode": -1 if done.timed_out else done.exit_code,
+            }
+        )

@@ -1,0 +1,200 @@
+"""HiSA's own routes: one look in one answer, typed actions at most once, commands, raw files."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import tempfile
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from . import commands
+from .access import ELEMENTS_SECONDS, Access
+from .access import Request as ElementsRequest
+from .actor import ActionError, Actor
+from .http_server import Answer, Refused, Request, Routes, answer_file, answer_json
+from .once import Once
+from .settle import Work, settle
+from .x_screen import Screen
+
+__all__ = ["PROTOCOL", "TypedRoutes"]
+
+PROTOCOL = 1
+_MAX_SETTLE, _MAX_TIMEOUT, _MAX_OUTPUT = 120.0, 3600.0, 64 << 20
+_DEFAULT_ELEMENTS = 4000
+_MAX_ELEMENTS_SECONDS = 120.0
+
+
+class TypedRoutes:
+    """The routes under /hisa.
+
+    Args:
+        screen: what is looked at.
+        actor: what acts.
+        access: what knows the elements.
+        work: what the applications do, for settling; None where it cannot be told.
+        wrap: put around each command line, such as a sandbox.
+    """
+
+    def __init__(
+        self,
+        screen: Screen,
+        actor: Actor,
+        access: Access,
+        *,
+        work: Callable[[], Work] | None = None,
+        wrap: Callable[[Sequence[str]], Sequence[str]] | None = None,
+    ) -> None:
+        self._screen = screen
+        self._actor = actor
+        self._access = access
+        self._work = work
+        self._wrap = wrap
+        self._acts: Once[Answer] = Once()
+        self._runs: Once[Answer] = Once()
+
+    def routes(self) -> Routes:
+        """By method and path."""
+        return {
+            ("GET", "/hisa/capabilities"): self._capabilities,
+            ("POST", "/hisa/observe"): self._observe,
+            ("POST", "/hisa/act"): self._act,
+            ("POST", "/hisa/execute"): self._execute,
+            ("GET", "/hisa/file"): self._get_file,
+            ("PUT", "/hisa/file"): self._put_file,
+        }
+
+    def _capabilities(self, _: Request) -> Answer:
+        named = ["settle", "at_most_once", "execute", "files"]
+        named += ["elements"] if self._access.available else []
+        size = {"width": self._screen.width, "height": self._screen.height}
+        return answer_json({"protocol": PROTOCOL, "capabilities": named, "screen": size})
+
+    # ---------------------------------------------------------------- looking
+
+    def _observe(self, request: Request) -> Answer:
+        asked = request.json()
+        seconds = _number(asked, "settle", 0.0, _MAX_SETTLE)
+        limit = int(_number(asked, "max_elements", _DEFAULT_ELEMENTS, 20_000))
+        encoding = asked.get("format", "raw")
+        if encoding not in {"raw", "png"}:
+            raise Refused(400, f"format {encoding!r}: allowed are raw, png")
+        settled = settle(self._screen, seconds, self._work) if seconds else None
+        wanted = bool(asked.get("elements")) and self._access.available
+        within = ELEMENTS_SECONDS * _number(asked, "patience", 1.0, 1000.0)
+        elements, complete = None, False
+        if wanted:
+            elements, complete = self._access.elements(
+                ElementsRequest(limit, min(within, _MAX_ELEMENTS_SECONDS))
+            )
+        windows = [window.to_json() for window in self._screen.windows()]
+        pixels = self._screen.png() if encoding == "png" else self._screen.look().tobytes()
+        header = {
+            "screen": [self._screen.width, self._screen.height],
+            "format": encoding,
+            "cursor": self._screen.pointer(),
+            "windows": windows,
+            "elements": elements,
+            "complete": complete,
+            "settled": settled,
+        }
+        text = json.dumps(header).encode()
+        return Answer(struct.pack(">I", len(text)) + text + pixels, "application/octet-stream")
+
+    # ---------------------------------------------------------------- acting
+
+    def _act(self, request: Request) -> Answer:
+        asked = request.json()
+        actions = asked.get("actions")
+        if not isinstance(actions, list):
+            raise Refused(400, f"actions: want a list, not {actions!r:.80}")
+        return self._acts.run(_id(asked), lambda: self._act_now(actions))
+
+    def _act_now(self, actions: list[Any]) -> Answer:
+        try:
+            return answer_json({"done": self._actor.act(actions)})
+        except ActionError as error:
+            refused = {"status": "error", "error": str(error), "done": error.done}
+            return answer_json(refused, 422)
+
+    def _execute(self, request: Request) -> Answer:
+        asked = request.json()
+        command = asked.get("command")
+        words = isinstance(command, list) and command and all(isinstance(w, str) for w in command)
+        if not words and not isinstance(command, str):
+            raise Refused(400, f"command: want text or a list of words, not {command!r:.80}")
+        return self._runs.run(_id(asked), lambda: self._execute_now(command, asked))
+
+    def _execute_now(self, command: Any, asked: dict[str, Any]) -> Answer:
+        limit = int(_number(asked, "limit", 100_000, _MAX_OUTPUT))
+        try:
+            done = commands.run(
+                command,
+                timeout=_number(asked, "timeout", 120.0, _MAX_TIMEOUT),
+                limit=limit,
+                wrap=self._wrap,
+            )
+        except (OSError, ValueError) as error:
+            done = commands.Finished(127, b"", f"{error}\n".encode(), timed_out=False)
+        return answer_json(
+            {
+                "exit_code": done.exit_code,
+                "output": done.output.decode("utf-8", "replace"),
+                "error": done.error.decode("utf-8", "replace"),
+                "timed_out": done.timed_out,
+            }
+        )
+
+    # ---------------------------------------------------------------- files
+
+    def _get_file(self, request: Request) -> Answer:
+        return answer_file(_path(request), request.query)
+
+    def _put_file(self, request: Request) -> Answer:
+        path = _path(request)
+        try:
+            _write(path, request)
+        except (OSError, ValueError) as error:
+            raise Refused(403, f"{path}: {error}") from error
+        return answer_json({"status": "success"})
+
+
+def _write(path: str, request: Request) -> None:
+    """All or nothing: the file appears under its name when it is whole."""
+    folder = os.path.dirname(os.path.abspath(path))
+    os.makedirs(folder, exist_ok=True)
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise IsADirectoryError(f"{path} is not a plain file")
+    number, draft = tempfile.mkstemp(dir=folder, prefix=".hisa-")
+    try:
+        with os.fdopen(number, "wb") as file:
+            for chunk in request.chunks():
+                file.write(chunk)
+        mode = os.stat(path).st_mode & 0o777 if os.path.exists(path) else 0o644
+        os.chmod(draft, mode)
+        os.replace(draft, path)
+    except BaseException:
+        os.unlink(draft)
+        raise
+
+
+def _path(request: Request) -> str:
+    path = request.query.get("path", "")
+    if not path:
+        raise Refused(400, "path: missing")
+    return os.path.join(os.path.expanduser("~"), os.path.expanduser(path))
+
+
+def _id(asked: dict[str, Any]) -> str:
+    key = asked.get("id")
+    if not isinstance(key, str) or not 1 <= len(key) <= 200:
+        raise Refused(400, f"id: want a text of 1 to 200 characters, not {key!r:.80}")
+    return key
+
+
+def _number(asked: dict[str, Any], name: str, default: float, most: float) -> float:
+    value = asked.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= most:
+        raise Refused(400, f"{name} = {value!r}: want a number in 0..{most:g}")
+    return float(value)

@@ -1,0 +1,121 @@
+"""What all environments with a guest share: everything but starting and stopping."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from hisa.actions import Action
+from hisa.environments.transport import Guest, Transport
+from hisa.errors import EnvironmentFailed
+from hisa.protocols import FILE_LIMIT, CommandResult
+from hisa.screen.geometry import Size, fit_within
+from hisa.screen.observation import DEFAULT_IMAGE_LIMIT, Observation
+
+__all__ = ["GuestEnvironment"]
+
+_LONGER = 3.0
+"""Times the usual limit for elements that did not come whole; the machine was busier than it was
+measured to be."""
+_LIMITS = "--set environment.limits.NAME=…; hisa settings lists them"
+
+
+class GuestEnvironment:
+    """An environment behind a guest; subclasses start it, stop it and reset it.
+
+    Args:
+        image_limit: the largest picture that models see.
+    """
+
+    file_limit = FILE_LIMIT
+    """Bytes of the largest file that `read_file` takes where nobody names a limit."""
+
+    def __init__(self, image_limit: Size = DEFAULT_IMAGE_LIMIT) -> None:
+        self._image_limit = image_limit
+        self._guest: Guest | None = None
+        self._open: Transport | None = None
+        self._touched = False
+
+    @property
+    def name(self) -> str:
+        """As printed."""
+        return "guest"
+
+    @property
+    def _transport(self) -> Transport:
+        if self._open is None:
+            raise EnvironmentFailed(
+                f"{self.name}: not started", fix="use it as `async with environment:`"
+            )
+        return self._open
+
+    async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
+        """Look; the picture is scaled down to the image limit.
+
+        Elements that are not complete are read a second time, with a longer limit.
+        """
+        with self._suspected():
+            look = await self._transport.look(elements=elements, settle=settle)
+            if elements and not look.complete:
+                look = await self._transport.look(elements=True, settle=settle, longer=_LONGER)
+        screenshot = look.picture
+        if fit_within(screenshot.size, self._image_limit) != screenshot.size:
+            screenshot = await asyncio.to_thread(screenshot.fitted, self._image_limit)
+        return Observation(
+            screenshot=screenshot,
+            screen=look.screen,
+            windows=look.windows,
+            elements=look.elements,
+            cursor=look.cursor,
+            complete=look.complete,
+        )
+
+    @contextmanager
+    def _suspected(self) -> Iterator[None]:
+        """A machine that does not answer is not one that nothing was done to."""
+        try:
+            yield
+        except EnvironmentFailed as error:
+            self._touched = True
+            why = self._ended()
+            if not why:
+                raise
+            raise EnvironmentFailed(f"{self.name} was ended: {why}", fix=_LIMITS) from error
+
+    def _ended(self) -> str:
+        """Why the machine was ended from outside; empty where it was not, or nobody knows."""
+        return ""
+
+    async def act(self, actions: Sequence[Action], /) -> None:
+        """Do the actions, in order, at most once."""
+        self._touched = True
+        if actions:
+            with self._suspected():
+                await self._transport.act(actions)
+
+    async def execute(
+        self, command: str | Sequence[str], *, timeout: float = 120.0, limit: int = 100_000
+    ) -> CommandResult:
+        """Run a command as the desktop's user."""
+        self._touched = True
+        with self._suspected():
+            return await self._transport.execute(command, timeout=timeout, limit=limit)
+
+    async def read_file(self, path: str, /, *, limit: int | None = None) -> bytes:
+        """A file of the machine."""
+        with self._suspected():
+            return await self._transport.read_file(
+                path, limit=self.file_limit if limit is None else limit
+            )
+
+    async def write_file(self, path: str, data: bytes, /) -> None:
+        """Put a file there."""
+        self._touched = True
+        with self._suspected():
+            await self._transport.write_file(path, data)
+
+    async def _close(self) -> None:
+        guest, self._guest, self._open = self._guest, None, None
+        if guest is not None:
+            await guest.close()

@@ -1,0 +1,99 @@
+"""From settings to an environment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from hisa.config import EnvironmentSettings
+from hisa.errors import UsageError
+from hisa.machine import plugins
+from hisa.protocols import Environment
+from hisa.screen.geometry import Size
+from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
+
+if TYPE_CHECKING:
+    from hisa.environments.display import DisplayEnvironment
+    from hisa.environments.private_desktop import DesktopEnvironment
+    from hisa.environments.remote import RemoteEnvironment
+    from hisa.environments.vm_clone import VmEnvironment
+
+__all__ = ["open_environment"]
+
+
+def open_environment(
+    settings: EnvironmentSettings,
+    image_limit: Size = DEFAULT_IMAGE_LIMIT,
+    note: Callable[[str], None] = lambda _: None,
+) -> Environment:
+    """The environment of ``settings.kind``, not started yet; only what it takes is imported.
+
+    Args:
+        settings: which one, and what it takes.
+        image_limit: the largest picture that models see.
+        note: is told what takes long, and what a reader of the run should know.
+
+    Raises:
+        UsageError: an unknown kind; the allowed ones are named.
+        PluginFailed: the package that has the kind fails.
+    """
+    if settings.share and settings.kind != "desktop":
+        raise UsageError(
+            f"environment {settings.kind!r} cannot share a folder; only a private desktop can",
+            fix="--env desktop; or a task file whose setup copies files in, and --fetch",
+        )
+    environment = _opened(settings, image_limit, note)
+    if environment is None:
+        return _added(settings, image_limit)
+    environment.file_limit = settings.limits.file_mb << 20
+    return environment
+
+
+def _added(settings: EnvironmentSettings, image_limit: Size) -> Environment:
+    """That of an installed package: ``NAME`` or ``NAME=VALUE``."""
+    name, _, value = settings.kind.partition("=")
+    made: Environment | None = plugins.make(
+        "environments", name, value, settings=settings, image_limit=image_limit
+    )
+    if made is None:
+        ours = ("desktop", "display=:N", "guest=http://HOST:PORT", "vm:NAME")
+        allowed = ", ".join([*ours, *plugins.offered("environments")])
+        raise UsageError(
+            f"environment {settings.kind!r}: allowed are {allowed}", fix="--env desktop"
+        )
+    return made
+
+
+def _opened(
+    settings: EnvironmentSettings, image_limit: Size, note: Callable[[str], None]
+) -> DesktopEnvironment | DisplayEnvironment | RemoteEnvironment | VmEnvironment | None:
+    """One of HiSA's own; None where it is none of these."""
+    if settings.kind.startswith("vm:"):
+        from hisa.environments.vm_clone import VmEnvironment
+
+        size = Size(settings.width, settings.height)
+        return VmEnvironment(settings.kind.removeprefix("vm:"), size, image_limit=image_limit)
+    kind, _, value = settings.kind.partition("=")
+    match kind, value:
+        case "desktop", "":
+            from hisa.environments.private_desktop import DesktopEnvironment
+            from hisa.environments.share import parse_shares
+
+            size = Size(settings.width, settings.height)
+            return DesktopEnvironment(
+                size,
+                image_limit=image_limit,
+                idle=settings.idle,
+                limits=settings.limits,
+                shares=parse_shares(settings.share),
+            )
+        case "display", text if text:
+            from hisa.environments.display import DisplayEnvironment
+
+            return DisplayEnvironment(text, image_limit=image_limit)
+        case "guest", text if text:
+            from hisa.environments.remote import RemoteEnvironment
+
+            return RemoteEnvironment(text, settings.remote, image_limit=image_limit, note=note)
+        case _:
+            return None

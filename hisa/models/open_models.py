@@ -1,0 +1,252 @@
+"""The models of a run, by role, each behind ledger, budget and retries.
+
+A call passes ``RetryingModel(BudgetedModel(MeteredModel(AuditedModel(OpenAIModel))))``: every try
+is checked against the budget and written down before it leaves, and every answer is in the ledger,
+useless ones included.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from hisa.config import ModelSettings, Settings
+from hisa.events import Emit, Event, Noted
+from hisa.machine import plugins
+from hisa.models.audit import AuditedModel
+from hisa.models.budget import Budget, BudgetedModel, without_price
+from hisa.models.client import OpenAIModel
+from hisa.models.endpoint import Endpoint, resolve
+from hisa.models.profiles import Price, Profile, find
+from hisa.models.request_body import not_sent
+from hisa.models.retry import RetryingModel
+from hisa.models.spending import Ledger, MeteredModel
+from hisa.protocols import Model, Role
+from hisa.text.redact import redact
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["OFFLINE_NAME", "Models", "must_resolve", "open_models"]
+
+OFFLINE_NAME = "offline (rules, no LLM)"
+"""How the offline model is named in every output."""
+
+InProcess = Callable[[], "httpx.AsyncClient"]
+"""Opens a client whose only server runs in this process, under the client's base address."""
+
+
+@runtime_checkable
+class _Closed(Protocol):
+    async def aclose(self) -> None: ...
+
+
+class Models(dict[Role, Model]):
+    """Models by role; also an async context manager that closes their connections."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.profiles: dict[Role, Profile] = {}
+        self._clients: list[_Closed] = []
+
+    async def aclose(self) -> None:
+        """Close every connection, once."""
+        clients, self._clients = self._clients, []
+        for client in clients:
+            await client.aclose()
+
+    def own(self, client: Model) -> None:
+        """Close this client with the others, where it can be closed."""
+        if isinstance(client, _Closed):
+            self._clients.append(client)
+
+    async def __aenter__(self) -> Models:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+
+def _chosen(settings: Settings, own: Collection[Role] = ()) -> dict[Role, ModelSettings]:
+    """Settings by role; a planner that is offline or ``own`` brings no grounder and no judge."""
+    models = settings.models
+    planner = models.planner
+    chosen: dict[Role, ModelSettings] = {"planner": planner, "state": models.state or planner}
+    follows = None if planner.model == "offline" or "planner" in own else planner
+    grounder, judge = models.grounder or follows, models.judge or follows
+    if grounder is not None:
+        chosen["grounder"] = grounder
+    if judge is not None:
+        chosen["judge"] = judge
+    return chosen
+
+
+def must_resolve(settings: Settings, environ: Mapping[str, str] | None = None) -> None:
+    """Refuse what `open_models` would refuse, without loading a client: that takes half a second.
+
+    Raises:
+        ConfigError: an unknown profile or a bad address.
+        ModelUnavailable: a public server and no key.
+    """
+    for wanted in _chosen(settings).values():
+        find(wanted.model, wanted.profile)
+        if wanted.model != "offline" and not _added(wanted):
+            resolve(wanted, os.environ if environ is None else environ)
+
+
+def _added(settings: ModelSettings) -> bool:
+    """Whether an installed package brings the model of that name."""
+    return settings.model in plugins.offered("models")
+
+
+def _client(
+    settings: ModelSettings,
+    profile: Profile,
+    *,
+    section: Role,
+    environ: Mapping[str, str],
+    offline: InProcess,
+) -> Model:
+    if settings.model != "offline" and _added(settings):
+        added: Model = plugins.make("models", settings.model, settings)
+        return added
+    if settings.model != "offline":
+        endpoint = resolve(settings, environ)
+        return OpenAIModel(settings, endpoint, profile=profile, section=section)
+    client = offline()
+    endpoint = Endpoint(str(client.base_url).rstrip("/"))
+    return OpenAIModel(settings, endpoint, profile=profile, name=OFFLINE_NAME, http_client=client)
+
+
+def open_models(
+    settings: Settings,
+    emit: Emit,
+    budget: Budget,
+    ledger: Ledger,
+    *,
+    offline: InProcess,
+    own: Mapping[Role, Model] | None = None,
+    environ: Mapping[str, str] | None = None,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> Models:
+    """The models that the settings ask for, ready to be called.
+
+    ``planner`` and ``state`` are always there; ``grounder`` and ``judge`` follow the planner and
+    are absent where that is the offline model. Roles with equal settings share one connection.
+
+    Args:
+        settings: the effective settings.
+        emit: takes `ModelCalled` and `ModelFailed`, and a `Noted` for each setting that has no
+            effect; the ledger is fed here, before it.
+        budget: checked before every try.
+        ledger: what was spent so far in this run.
+        own: models that take the place of the settings' ones; ``state`` follows ``planner`` here
+            too. They are not closed.
+        offline: opens the offline model, where the settings name it.
+        environ: variables with address and keys; None: the process's own.
+        sleep: waits between tries.
+
+    Raises:
+        ConfigError: an unknown profile or a bad address.
+        ModelUnavailable: a public server and no key.
+        PluginFailed: the package that has the model fails.
+    """
+    opener = _Opener(
+        emit, budget, ledger, environ=os.environ if environ is None else environ, sleep=sleep
+    )
+    models = Models()
+    own = dict(own or {})
+    if "planner" in own:
+        own.setdefault("state", own["planner"])
+    for role, model in own.items():
+        profile = find(model.name)
+        models[role], models.profiles[role] = opener.stack(model, ModelSettings(), profile), profile
+    stacks: dict[ModelSettings, tuple[Model, Profile]] = {}
+    for role, wanted in _chosen(settings, own).items():
+        if role in own:
+            continue
+        if wanted not in stacks:
+            section: Role = role if getattr(settings.models, role) else "planner"
+            profile = _at_home(find(wanted.model, wanted.profile), wanted, opener.environ)
+            client = _client(
+                wanted, profile, section=section, environ=opener.environ, offline=offline
+            )
+            models.own(client)
+            if not _added(wanted):
+                opener.tell_not_sent(section, wanted, profile)
+            stacks[wanted] = (opener.stack(client, wanted, profile), profile)
+        models[role], models.profiles[role] = stacks[wanted]
+    opener.tell_prices(
+        wanted.model for wanted, (_, profile) in stacks.items() if profile.price is None
+    )
+    return models
+
+
+def _at_home(profile: Profile, settings: ModelSettings, environ: Mapping[str, str]) -> Profile:
+    """Open weights on a server next door cost nothing a token."""
+    if not profile.free_at_home or profile.price is not None or _added(settings):
+        return profile
+    local = resolve(settings, environ).local
+    return profile.model_copy(update={"price": Price(input=0, output=0)}) if local else profile
+
+
+class _Opener:
+    """Puts the wrappers of one run around a client."""
+
+    def __init__(
+        self,
+        emit: Emit,
+        budget: Budget,
+        ledger: Ledger,
+        *,
+        environ: Mapping[str, str],
+        sleep: Callable[[float], Awaitable[None]],
+    ) -> None:
+        self.environ = environ
+        self._emit = emit
+        self._budget = budget
+        self._ledger = ledger
+        self._sleep = sleep
+
+    def stack(self, client: Model, settings: ModelSettings, profile: Profile) -> Model:
+        audited = AuditedModel(client, emit=self._record)
+        metered = MeteredModel(audited, profile, emit=self._record)
+        checked = BudgetedModel(metered, self._budget, ledger=self._ledger, profile=profile)
+        return RetryingModel(
+            checked,
+            emit=self._record,
+            max_retries=settings.max_retries,
+            sleep=self._wait,
+            hide=self._hide,
+        )
+
+    def tell_not_sent(self, section: Role, settings: ModelSettings, profile: Profile) -> None:
+        """Say which settings of a role have no effect."""
+        for name in not_sent(profile, settings):
+            text = f"models.{section}.{name} is not sent: {settings.model} does not take it"
+            self._emit(Noted(where="settings", text=f"{text} (profile {profile.name})"))
+
+    def tell_prices(self, models: Iterable[str]) -> None:
+        """Say how a limit in dollars is kept where prices are not known."""
+        names = list(dict.fromkeys(models))
+        if names and self._budget.usd is not None:
+            self._emit(Noted(where="budget", text=without_price(self._budget.usd, names)))
+
+    def _record(self, event: Event) -> None:
+        self._ledger.add(event)
+        self._emit(event)
+
+    async def _wait(self, seconds: float) -> None:
+        self._budget.check_wait(seconds)
+        await self._sleep(seconds)
+
+    def _hide(self, text: str) -> str:
+        return redact(text, self.environ)

@@ -1,0 +1,114 @@
+"""The body of a server's answer, read strictly: whatever comes is either a reply or an error."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from hisa.protocols import Usage
+from hisa.text.safe_text import encodable
+
+__all__ = ["Answer", "Malformed", "read_answer"]
+
+
+class Malformed(ValueError):
+    """Not a chat completion. ``status`` is the HTTP status that the body itself names, if any."""
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a server said; ``text`` is empty where it said nothing, ``usage`` None where unsaid."""
+
+    text: str
+    finish: str
+    model: str
+    usage: Usage | None
+
+
+def _start(body: bytes) -> str:
+    return repr(body[:80].decode("utf-8", "replace"))
+
+
+def _parse(body: bytes) -> dict[str, Any]:
+    try:
+        data = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise Malformed(f"not JSON ({len(body)} bytes, {_start(body)}): {error}") from None
+    if not isinstance(data, dict):
+        raise Malformed(f"a JSON {type(data).__name__} where an object is due: {_start(body)}")
+    return data
+
+
+def _text(value: object) -> str:
+    """A string that can be written as UTF-8."""
+    return encodable(value) if isinstance(value, str) else ""
+
+
+def _content(message: dict[str, Any]) -> str:
+    """Plain text, a list of text parts, or the model's refusal."""
+    content = message.get("content")
+    if isinstance(content, list):
+        parts = (part.get("text") for part in content if isinstance(part, dict))
+        content = "".join(part for part in parts if isinstance(part, str))
+    return _text(content) or _text(message.get("refusal"))
+
+
+def _count(value: object) -> int | None:
+    good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9
+    return value if good and isinstance(value, int) else None
+
+
+def _usage(value: object) -> Usage | None:
+    if not isinstance(value, dict):
+        return None
+    tokens_in, tokens_out = (
+        _count(value.get("prompt_tokens")),
+        _count(value.get("completion_tokens")),
+    )
+    if tokens_in is None or tokens_out is None:
+        return None
+    return Usage(tokens_in, tokens_out, min(tokens_in, _cached(value)))
+
+
+def _cached(usage: dict[str, Any]) -> int:
+    """Input tokens that came from the server's cache: OpenAI's way to say it, or DeepSeek's."""
+    details = usage.get("prompt_tokens_details")
+    said = details.get("cached_tokens") if isinstance(details, dict) else None
+    return _count(said) or _count(usage.get("prompt_cache_hit_tokens")) or 0
+
+
+def _error(value: object) -> Malformed:
+    detail = value if isinstance(value, dict) else {"message": value}
+    status = _count(detail.get("code"))
+    return Malformed(f"an error in place of an answer: {detail.get('message')!s:.300}", status)
+
+
+def read_answer(body: bytes, /) -> Answer:
+    """The first choice of a chat completion.
+
+    No choices, or a choice with nothing in it, is an answer with empty text.
+
+    Raises:
+        Malformed: not JSON, cut off, another shape, or an error object.
+    """
+    data = _parse(body)
+    choices = data.get("choices")
+    if choices is None and data.get("error"):
+        raise _error(data["error"])
+    if not isinstance(choices, list):
+        raise Malformed(f"no list of choices in {_start(body)}")
+    first = choices[0] if choices else {}
+    message = first.get("message") if isinstance(first, dict) else None
+    if choices and not isinstance(message, dict):
+        raise Malformed(f"a choice without a message in {_start(body)}")
+    return Answer(
+        text=_content(message) if isinstance(message, dict) else "",
+        finish=_text(first.get("finish_reason")),
+        model=_text(data.get("model")),
+        usage=_usage(data.get("usage")),
+    )

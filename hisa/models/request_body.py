@@ -1,0 +1,115 @@
+"""A request as the body of an OpenAI-protocol chat completion."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from hisa.config import ModelSettings
+from hisa.models.profiles import Profile
+from hisa.models.tokens import estimate_input
+from hisa.protocols import ImagePart, Message, ModelRequest, Part, TextPart
+from hisa.screen.observation import Screenshot
+from hisa.text.safe_text import encodable
+
+__all__ = ["encode", "not_sent"]
+
+_MIN_ANSWER = 16
+"""Tokens asked for even where the context looks full: the server then says so itself."""
+
+
+def _data_url(image: Screenshot) -> str:
+    return "data:image/png;base64," + base64.b64encode(image.png).decode("ascii")
+
+
+def _part(part: Part, profile: Profile) -> dict[str, Any]:
+    match part:
+        case TextPart(text):
+            return {"type": "text", "text": encodable(text)}
+        case ImagePart(image):
+            picture = {"url": _data_url(image)}
+            if profile.image_detail:
+                picture["detail"] = profile.image_detail
+            return {"type": "image_url", "image_url": picture}
+
+
+def _message(message: Message, profile: Profile) -> dict[str, Any]:
+    """Text alone goes as a plain string, which every server takes."""
+    if any(isinstance(part, ImagePart) for part in message.parts):
+        content: Any = [_part(part, profile) for part in message.parts]
+    else:
+        texts = (part.text for part in message.parts if isinstance(part, TextPart))
+        content = encodable("\n".join(texts))
+    return {"role": message.role, "content": content}
+
+
+def _response_format(request: ModelRequest, profile: Profile) -> dict[str, Any] | None:
+    if request.schema is None or profile.structured == "none":
+        return None
+    if profile.structured == "json_object":
+        return {"type": "json_object"}
+    schema = {"name": "answer", "schema": dict(request.schema)}
+    return {"type": "json_schema", "json_schema": schema}
+
+
+def _answer_limit(request: ModelRequest, profile: Profile, limit: int) -> int:
+    """The setting where the request leaves its default, else the smaller of the two."""
+    if request.max_tokens != ModelRequest.max_tokens:
+        limit = min(limit, request.max_tokens)
+    if profile.context is not None:
+        used = estimate_input(request, image_tokens=profile.image_tokens)
+        limit = min(limit, max(_MIN_ANSWER, profile.context - used))
+    return limit
+
+
+def _sampling(
+    request: ModelRequest, profile: Profile, settings: ModelSettings
+) -> dict[str, float | int]:
+    """The role's settings win over what the request asks for."""
+    found: dict[str, float | int] = {}
+    temperature = request.temperature if settings.temperature is None else settings.temperature
+    if settings.top_p is not None and profile.top_p:
+        found["top_p"] = settings.top_p
+    if temperature is not None and profile.temperature and (profile.both or "top_p" not in found):
+        found["temperature"] = temperature
+    if settings.seed is not None and profile.seed:
+        found["seed"] = settings.seed
+    return found
+
+
+def not_sent(profile: Profile, settings: ModelSettings) -> list[str]:
+    """Sampling settings that are set and that the model does not take."""
+    alone = settings.top_p is not None and profile.top_p and not profile.both
+    refused = {
+        "temperature": not profile.temperature or alone,
+        "top_p": not profile.top_p,
+        "seed": not profile.seed,
+    }
+    return [
+        name for name, is_so in refused.items() if is_so and getattr(settings, name) is not None
+    ]
+
+
+def encode(request: ModelRequest, profile: Profile, settings: ModelSettings) -> dict[str, Any]:
+    """The body, with only the parameters that the profile says the model takes.
+
+    Encoding a picture for the first time takes milliseconds: call it from a thread.
+
+    Args:
+        request: what is asked; pictures go as PNG data URLs.
+        profile: the model's profile.
+        settings: the role's: the model's name as the server knows it, the limit of an answer,
+            and how it is sampled.
+    """
+    body: dict[str, Any] = {
+        "model": settings.model,
+        "messages": [_message(message, profile) for message in request.messages],
+        profile.max_tokens_as: _answer_limit(request, profile, settings.max_tokens),
+        **_sampling(request, profile, settings),
+    }
+    if profile.reasoning_effort:
+        body["reasoning_effort"] = profile.reasoning_effort
+    response_format = _response_format(request, profile)
+    if response_format is not None:
+        body["response_format"] = response_format
+    return body

@@ -1,0 +1,149 @@
+"""The planner's job: the next call of a task that is written as steps."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from hisa.offline.advice import Advice, read_advice
+from hisa.offline.decisions import GiveUp, Move, Situation, most_tries
+from hisa.offline.instruction_records import Instruction, phrase
+from hisa.offline.instructions import MAX_INSTRUCTIONS, Script, read_script
+from hisa.offline.moves import next_move
+from hisa.offline.screen_words import read_screen
+from hisa.offline.script_progress import Position, mark, parts_of, read
+from hisa.offline.sections import read_sections
+
+__all__ = ["NAME", "plan"]
+
+NAME = "offline rule follower, not a language model"
+SECTIONS = (
+    "task",
+    "advice",
+    "refined_context",
+    "execution_history",
+    "last_output",
+    "notice",
+    "elements",
+)
+_EXAMPLE = 'Open the text editor. Type "Hello". Save the file as "hello.txt".'
+
+
+def plan(user: str, rejected: Sequence[str] = ()) -> str:
+    """The reply to a planner request: one JSON object.
+
+    Args:
+        user: the user turn, in tagged sections.
+        rejected: a reply of this planner that was refused, and what was said of it.
+    """
+    sections = read_sections(user, SECTIONS)
+    script = read_script(sections.get("task", ""))
+    reply = _unusable(script) or _next(script, sections)
+    text = json.dumps(reply, ensure_ascii=False)
+    if rejected and rejected[0].strip() == text:
+        reason = f"its own call was refused: {_flat(rejected[-1], 300)}"
+        return json.dumps(_infeasible(reason), ensure_ascii=False)
+    return text
+
+
+def _unusable(script: Script) -> dict[str, str] | None:
+    """Why a task cannot be followed at all; None where it can."""
+    if len(script.instructions) > MAX_INSTRUCTIONS:
+        return _infeasible(f"the task has more than {MAX_INSTRUCTIONS} steps")
+    if script.unread:
+        items = "; ".join(f"“{_flat(item, 80)}”" for item in script.unread[:3])
+        return _infeasible(
+            f"it does not understand these steps: {items}. It knows open, click, select, type, "
+            "press, scroll, drag, wait, save, run, close and go to. "
+            f"A task that it can follow: {_EXAMPLE}"
+        )
+    if not script.instructions:
+        return _infeasible(
+            "it found no step in this task. It cannot plan by itself: it needs the task written "
+            f"as steps in plain English, such as: {_EXAMPLE}"
+        )
+    return None
+
+
+def _next(script: Script, sections: Mapping[str, str]) -> dict[str, str]:
+    steps = script.instructions
+    refined, history = sections.get("refined_context", ""), sections.get("execution_history", "")
+    position = read(refined, history, steps)
+    screen = read_screen(sections.get("elements", ""))
+    advice = read_advice(sections.get("advice", ""))
+    looping = bool(sections.get("notice", "").strip())
+    skipped: list[str] = []
+    while position.done < len(steps):
+        instruction = steps[position.done]
+        if position.failures >= most_tries(instruction):
+            return _given_up(instruction, position, len(steps))
+        following = steps[position.done + 1] if position.done + 1 < len(steps) else None
+        now = Situation(position, screen, advice, following, looping)
+        match next_move(instruction, now):
+            case Move() as move:
+                without = next_move(instruction, replace(now, advice=Advice()))
+                cited = advice.followed(instruction) if move != without else ""
+                notes = [*skipped[-1:], *(["loop noticed: another way"] if looping else [])]
+                return _call(move, instruction, position, len(steps), notes=notes, cited=cited)
+            case GiveUp(reason):
+                return _infeasible(f"instruction {position.done + 1} of {len(steps)}: {reason}")
+            case None:
+                if not position.parts:
+                    skipped.append(f"instruction {position.done + 1} was already met")
+                position = Position(position.done + 1)
+    return _finished(script)
+
+
+def _call(
+    move: Move,
+    instruction: Instruction,
+    position: Position,
+    of: int,
+    *,
+    notes: Sequence[str],
+    cited: str,
+) -> dict[str, str]:
+    if move.part is not None and move.part != position.parts + 1:
+        position = Position(position.done, move.part - 1)
+    head = mark(position, of, parts_of(instruction), look=move.look)
+    what = move.says if move.look or parts_of(instruction) > 1 else ""
+    thought = f"{head}: {_flat(phrase(instruction), 140)}"
+    thought += f" - {_flat(what, 100)}" if what else ""
+    thought += "".join(f" ({note})" for note in notes)
+    thought += f" (advice: {_flat(cited, 120)})" if cited else ""
+    reply = {"thought": thought, "tool": move.tool, "input": move.input}
+    if move.description:
+        reply["description"] = move.description
+    return reply
+
+
+def _given_up(instruction: Instruction, position: Position, of: int) -> dict[str, str]:
+    where = f"instruction {position.done + 1} of {of} ({_flat(phrase(instruction), 120)})"
+    told = f" The last try: {_flat(position.reason, 200)}" if position.reason else ""
+    tries = most_tries(instruction)
+    why = f"it failed {tries} times" if tries > 1 else "it failed"
+    return _infeasible(f"{where}: {why}.{told}")
+
+
+def _finished(script: Script) -> dict[str, str]:
+    count = len(script.instructions)
+    done = "; ".join(phrase(instruction) for instruction in script.instructions[:12])
+    summary = f"All {count} instructions were carried out by the {NAME}: {done}"
+    summary += " and more." if count > 12 else "."
+    if script.ignored:
+        left = "; ".join(f"“{_flat(text, 60)}”" for text in script.ignored[:3])
+        summary += f" Sentences without a step it knows were left out: {left}."
+    thought = f"All {count} instructions are done, end ({NAME})."
+    return {"thought": thought, "tool": "termination", "input": summary}
+
+
+def _infeasible(reason: str) -> dict[str, str]:
+    text = f"The {NAME}, gives up: {reason}"
+    return {"thought": f"Nothing more can be done ({NAME}).", "tool": "infeasible", "input": text}
+
+
+def _flat(text: str, chars: int) -> str:
+    """One line without the separators of a history line."""
+    flat = " ".join(text.split()).replace("|", "/")
+    return flat if len(flat) <= chars else flat[: chars - 1] + "…"

@@ -1,0 +1,91 @@
+"""Which job a request is, and its answer: a pure function of the request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hisa.offline.abstraction import abstract_step
+from hisa.offline.lessons import induce_patterns, synthesise_advice
+from hisa.offline.next_call import plan
+from hisa.offline.refinement import refine_context
+from hisa.offline.sections import read_sections
+from hisa.screen.observation import Screenshot
+
+__all__ = ["Turn", "Unanswerable", "answer"]
+
+_SECTIONS = {
+    "# Global planner": ("task",),
+    "# Step abstraction": ("action", "outcome", "changes"),
+    "# Context refinement": ("task", "previous_summary", "new_steps"),
+    "# Pattern induction": ("task", "steps"),
+    "# Pattern synthesis": ("task", "requirements", "lessons"),
+}
+"""The first line of each system prompt that is known, and the sections of its user message."""
+_LIMIT = re.compile(r"\bat most (\d{1,5}) tokens\b")
+
+
+class Unanswerable(ValueError):
+    """The request is for no known job, or what the job needs is absent or broken."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One message: its text, and its pictures in order, encoded."""
+
+    role: str
+    text: str
+    images: Sequence[bytes] = ()
+
+
+def answer(turns: Sequence[Turn]) -> str:
+    """The reply to a conversation.
+
+    Raises:
+        Unanswerable: no known job, or what the job needs is absent or broken.
+    """
+    system = next((turn.text for turn in turns if turn.role == "system"), "")
+    job = system.lstrip().split("\n", 1)[0].strip()
+    if job not in _SECTIONS:
+        raise Unanswerable(
+            f"unknown job {job[:80]!r}: the first line of the system prompt must be one of "
+            f"{', '.join(map(repr, _SECTIONS))}"
+        )
+    user = next((turn for turn in turns if turn.role == "user"), None)
+    if user is None:
+        raise Unanswerable("a user message is needed")
+    sections = read_sections(user.text, _SECTIONS[job])
+    again = any(turn.role == "assistant" for turn in turns)
+    found = _LIMIT.search(system)
+    # Asked again because the first answer was too long: half of what was allowed is safe.
+    limit = int(found[1]) // (2 if again else 1) if found else None
+    match job:
+        case "# Global planner":
+            return _plan(turns, user.text, sections)
+        case "# Step abstraction":
+            return abstract_step(sections, _images(user, sections), limit=limit)
+        case "# Context refinement":
+            return refine_context(sections, limit=limit)
+        case "# Pattern induction":
+            return induce_patterns(sections)
+        case _:
+            return synthesise_advice(sections, limit=limit)
+
+
+def _plan(turns: Sequence[Turn], user: str, sections: dict[str, str]) -> str:
+    if not sections:
+        raise Unanswerable("the planner's user message needs a <task> section")
+    later = [turn for turn in turns if turn.role in ("assistant", "user")][1:]
+    if [turn.role for turn in later[-2:]] != ["assistant", "user"]:
+        return plan(user)
+    found = re.search(r"^Reason: (.+)$", later[-1].text, re.M)
+    return plan(user, (later[-2].text, found[1] if found else later[-1].text[:300]))
+
+
+def _images(user: Turn, sections: dict[str, str]) -> list[Screenshot]:
+    """The pictures, where nothing else tells of the changes."""
+    try:
+        return [] if sections.get("changes") else [*map(Screenshot.from_png, user.images)]
+    except ValueError as error:
+        raise Unanswerable(str(error)) from error

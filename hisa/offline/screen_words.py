@@ -1,0 +1,116 @@
+"""The screen as the ``<elements>`` section tells it: windows and named things."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from PIL import Image
+
+from hisa.grounder.description import read_description
+from hisa.grounder.elements import choose
+from hisa.screen.geometry import Box, Size
+from hisa.screen.observation import Element, Observation, Screenshot
+
+__all__ = ["Screen", "at", "read_screen"]
+
+_LINE = re.compile(
+    r'- (?P<role>[^"]{1,40}?) "(?P<name>.*?)"(?: text="(?P<text>.*?)")?'
+    r'(?: label="(?P<label>.*?)")?(?: states=(?P<states>\S*))? at \((?P<x>-?\d+), (?P<y>-?\d+)\)'
+)
+_ACTIVE = re.compile(r"window: (?P<title>.*?)(?: ?\((?P<app>[^()]*)\))?")
+_MAX_LINE = 600
+_MAX_ITEMS = 400
+_GOOD = 0.6
+"""The least score of the grounder's own choices."""
+_SAME_ROW = 8
+"""Pixels; a line of a dialog is about thirty high."""
+_HALF = 2
+"""Pixels; only the middle of a thing is told, and a box without an area is no place."""
+_NO_PICTURE = Screenshot(Image.new("RGB", (1, 1)))
+_LARGE = Size(100_000, 100_000)
+"""Larger than any screen: the lines do not tell how large theirs is."""
+
+
+@dataclass(frozen=True)
+class Screen:
+    """What is known of the screen; ``known`` is False where nothing at all was told."""
+
+    title: str = ""
+    app: str = ""
+    windows: tuple[str, ...] = ()
+    items: tuple[Element, ...] = ()
+    known: bool = False
+
+    def shows_window(self, words: Iterable[str]) -> bool:
+        """Whether a window's title, or the active window's application, has one of the words."""
+        titles = " \n ".join((*self.windows, self.title, self.app)).casefold()
+        titles = titles.replace("—", "-").replace("–", "-")
+        return any(word.casefold() in titles for word in words)
+
+    def in_front(self, words: Iterable[str]) -> bool:
+        """Whether the active window is one of those."""
+        return Screen(self.title, self.app).shows_window(words)
+
+    def find(self, phrase: str) -> Element | None:
+        """What the grounder would take for a phrase, of equals the first; None if nothing fits."""
+        look = Observation(_NO_PICTURE, _LARGE, elements=self.items)
+        choice = choose(read_description(phrase), look, _GOOD)
+        equal = choice.others[:1] if choice.ambiguous else ()
+        return next((each.element for each in (choice.chosen, *equal) if each), None)
+
+    def beside(self, label: str, roles: Iterable[str]) -> Element | None:
+        """The item of some roles that a label names, or that stands to its right on its row."""
+        wanted = label.casefold()
+        fit = [item for item in self.items if item.role in roles]
+        for item in fit:
+            if wanted in (_plain(item.label), _plain(item.name)):
+                return item
+        for named in self.with_role("label"):
+            if _plain(named.name or named.text) == wanted:
+                (x, y) = at(named)
+                row = (i for i in fit if abs(at(i)[1] - y) <= _SAME_ROW and at(i)[0] > x)
+                return min(row, key=at, default=None)
+        return None
+
+    def with_role(self, *roles: str) -> Iterator[Element]:
+        """Items of some roles, in order."""
+        return (item for item in self.items if item.role in roles)
+
+
+def at(item: Element) -> tuple[int, int]:
+    """Where to click an item, in image pixels."""
+    return item.box.centre.rounded()
+
+
+def read_screen(text: str) -> Screen:
+    """Parse the section; lines that do not fit are left out."""
+    title = app = ""
+    windows: tuple[str, ...] = ()
+    items: list[Element] = []
+    for line in text.split("\n")[: 2 * _MAX_ITEMS]:
+        line = line[:_MAX_LINE]
+        if line.startswith("windows:"):
+            windows = tuple(part.strip() for part in line[8:].split(";"))
+        elif line.startswith("window:") and (active := _ACTIVE.fullmatch(line)):
+            title, app = active["title"], active["app"] or ""
+        elif len(items) < _MAX_ITEMS and (found := _LINE.fullmatch(line)):
+            items.append(_item(found))
+    return Screen(title, app, windows, tuple(items), known=bool(text.strip()))
+
+
+def _item(found: re.Match[str]) -> Element:
+    x, y = (int(found[name][:9]) for name in "xy")
+    return Element(
+        role=found["role"],
+        name=found["name"].strip(),
+        box=Box(x - _HALF, y - _HALF, x + _HALF, y + _HALF, "screen"),
+        text=found["text"] or "",
+        label=found["label"] or "",
+        states=frozenset((found["states"] or "").split(",")) - {""},
+    )
+
+
+def _plain(text: str) -> str:
+    return text.casefold().replace("_", "").rstrip(".…:* ")

@@ -1,0 +1,176 @@
+"""How far a script has come, read from what the planner remembers and from nothing else.
+
+Each thought begins with a marker, ``Instruction 3 of 7, part 2 of 3, try 2, look 1``, and a refined
+context with ``Progress: instruction 6 of 7 done``. Markers are absolute, so that a history which
+was trimmed, or emptied by a refinement, still tells the position.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from hisa.offline.instruction_records import Instruction, Open, Save, Type
+from hisa.outcomes.verdicts import CAME_UP, StepVerdict, split_verdict
+
+__all__ = [
+    "HistoryStep",
+    "Position",
+    "chunks",
+    "history_steps",
+    "mark",
+    "parts_of",
+    "progress_line",
+    "read",
+]
+
+_CHUNK = 1500
+"""Characters typed in one action, so that its source stays within what is accepted."""
+_MARK = re.compile(
+    r"Instruction (?P<number>\d{1,4}) of (?P<of>\d{1,4})(?!\d)"
+    r"(?:, part (?P<part>\d{1,4}) of \d{1,4})?(?:, try (?P<tries>\d{1,3}))?"
+    r"(?:, look (?P<looks>\d{1,3}))?"
+)
+_PROGRESS = re.compile(
+    r"Progress: instruction (?P<done>\d{1,4}) of \d{1,4} done"
+    r"(?:, part (?P<parts>\d{1,4}) of the next)?(?:, failed tries (?P<failures>\d{1,3}))?"
+    r"(?:, looks (?P<looks>\d{1,3}))?\."
+)
+_STEP = re.compile(r"Step (?P<step>\d{1,9}): (?P<tool>\w+)(?P<fields> \| .*)?")
+_COVERED = re.compile(r"Steps \d+~(?P<last>\d{1,9}): ")
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """``done`` instructions are complete; of the next one, ``parts`` parts are.
+
+    ``failures`` counts failed tries of the part that is due, ``looks`` its preparations (waiting,
+    opening a menu, answering a question), ``reason`` says why the last try failed.
+    """
+
+    done: int = 0
+    parts: int = 0
+    failures: int = 0
+    looks: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryStep:
+    """A line of the history: its fields, its verdict, and what the verdict rests on."""
+
+    number: int
+    tool: str
+    thought: str
+    description: str
+    source: str
+    verdict: StepVerdict
+    result: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether to go on.
+
+        The rules cannot tell a step that had no effect from one whose effect does not show, and
+        a dialog that came up is answered by the steps that follow.
+        """
+        return self.verdict != "failed" and (self.verdict != "unexpected" or CAME_UP in self.result)
+
+
+def chunks(text: str) -> Sequence[str]:
+    """A text in pieces that one action types, at least one."""
+    return [text[at : at + _CHUNK] for at in range(0, len(text), _CHUNK)] or [""]
+
+
+def parts_of(instruction: Instruction) -> int:
+    """How many parts an instruction has."""
+    match instruction:
+        case Save(path):
+            return 5 if path else 2
+        case Open():
+            return 2
+        case Type(text):
+            return len(chunks(text))
+        case _:
+            return 1
+
+
+def mark(position: Position, of: int, parts: int, *, look: bool) -> str:
+    """The marker of the part that is due."""
+    text = f"Instruction {position.done + 1} of {of}"
+    if parts > 1:
+        text += f", part {min(position.parts + 1, parts)} of {parts}"
+    if position.failures:
+        text += f", try {position.failures + 1}"
+    return text + (f", look {position.looks + 1}" if look else "")
+
+
+def progress_line(position: Position, of: int) -> str:
+    """The position as a refined context carries it."""
+    text = f"Progress: instruction {position.done} of {of} done"
+    if position.parts:
+        text += f", part {position.parts} of the next"
+    if position.failures:
+        text += f", failed tries {position.failures}"
+    return text + (f", looks {position.looks}." if position.looks else ".")
+
+
+def read(refined: str, history: str, script: Sequence[Instruction]) -> Position:
+    """The position after everything that is remembered."""
+    # The first progress line counts: what comes after it may be text from a screen.
+    found = _PROGRESS.search(refined)
+    numbers = [int(number or 0) for number in found.groups()] if found else [0, 0, 0, 0]
+    position = Position(numbers[0], numbers[1], numbers[2], numbers[3])
+    covered = _COVERED.match(refined)
+    last = int(covered["last"]) if covered else 0
+    for step in history_steps(history):
+        if step.number > last:  # the newest step stays in the history when it was refined
+            position = _after(position, step, script)
+    return replace(position, done=min(position.done, len(script)))
+
+
+def _after(position: Position, step: HistoryStep, script: Sequence[Instruction]) -> Position:
+    found = _MARK.match(step.thought)
+    if not found or int(found["of"]) != len(script) or not 1 <= int(found["number"]) <= len(script):
+        if step.tool == "wait" or position.done >= len(script):
+            return position
+        # A long input leaves a line no room for its thought; the step was the one that was due.
+        return _tried(position, step, script)
+    done = int(found["number"]) - 1
+    before = position if position.done == done else Position(done)
+    parts = int(found["part"]) - 1 if found["part"] else before.parts
+    failures = int(found["tries"]) - 1 if found["tries"] else 0
+    due = Position(done, parts, failures, before.looks if before.parts == parts else 0)
+    if found["looks"]:
+        return replace(due, looks=int(found["looks"]), reason="" if step.ok else step.result)
+    return _tried(due, step, script)
+
+
+def _tried(due: Position, step: HistoryStep, script: Sequence[Instruction]) -> Position:
+    if not step.ok:
+        return replace(due, failures=due.failures + 1, reason=step.result)
+    complete = due.parts + 1 >= parts_of(script[due.done])
+    return Position(due.done + 1) if complete else Position(due.done, due.parts + 1)
+
+
+def history_steps(history: str) -> Iterator[HistoryStep]:
+    """The lines of a history that are steps; a line without a verdict counts as succeeded."""
+    for line in history.split("\n"):
+        if (found := _STEP.fullmatch(line)) is None:
+            continue
+        told = found["fields"] or ""
+        head, separator, result = told.rpartition(" | Result: ")
+        fields: dict[str, str] = {}
+        for part in (head if separator else told).split(" | "):
+            label, _, value = part.partition(": ")
+            fields.setdefault(label, value)
+        yield HistoryStep(
+            int(found["step"]),
+            found["tool"],
+            fields.get("Thought", ""),
+            fields.get("Description", ""),
+            fields.get("Input", ""),
+            split_verdict(result if separator else "")[0] or "succeeded",
+            result.strip() if separator else "",
+        )

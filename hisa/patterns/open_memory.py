@@ -1,0 +1,60 @@
+"""The pattern memory that the settings describe."""
+
+from __future__ import annotations
+
+from hisa.config import Settings
+from hisa.events import Emit
+from hisa.patterns.embedders import open_embedder
+from hisa.patterns.memory import PatternMemory
+from hisa.patterns.sops import Sop, load_sops
+from hisa.patterns.stores.base import VectorStore
+from hisa.protocols import Embedder, Model
+from hisa.text.prompts import data_folder
+
+__all__ = ["open_memory", "open_sops", "open_store"]
+
+
+def open_store(settings: Settings, embedder: Embedder | None = None) -> VectorStore:
+    """The store of the settings; nothing is made or checked before its first operation.
+
+    Args:
+        settings: engine, place and embedder.
+        embedder: an open one; None: opened by its name.
+
+    Raises:
+        ConfigError: unknown embedder.
+        StoreError: its package is missing, or the server's address is none.
+    """
+    chosen = embedder or open_embedder(settings.patterns.embedder)
+    if settings.patterns.engine == "server":
+        from hisa.patterns.stores.qdrant_server import ServerStore
+
+        return ServerStore.connect(
+            settings.patterns.url, settings.patterns.collection, embedder=chosen
+        )
+    from hisa.patterns.stores.edge import EdgeStore
+
+    return EdgeStore(settings.patterns.path, chosen)
+
+
+def open_sops(settings: Settings) -> tuple[Sop, ...]:
+    """The rules that ship and those of ``patterns.sops``.
+
+    Raises:
+        ConfigError: a file is wrong, with file and line.
+    """
+    own = settings.patterns.sops
+    shipped = load_sops(data_folder("patterns_db"))
+    return shipped + (load_sops(own.expanduser(), own=True) if own else ())
+
+
+def open_memory(settings: Settings, model: Model, emit: Emit) -> PatternMemory:
+    """Store, embedder and rules of the settings.
+
+    Raises:
+        ConfigError, StoreError: see `open_store` and `open_sops`.
+    """
+    embedder = open_embedder(settings.patterns.embedder)
+    store = open_store(settings, embedder)
+    sops = open_sops(settings)
+    return PatternMemory(store, embedder, model=model, settings=settings, emit=emit, sops=sops)

@@ -1,0 +1,73 @@
+"""One event as one bounded line of JSON.
+
+Replies of models and output of commands are part of events, so anything may come: megabytes,
+lone surrogates, nesting without end. Whatever comes, the line is valid JSON of bounded size.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from hisa.events import Event
+from hisa.text.safe_text import encodable
+
+__all__ = ["FIELD_LIMIT", "LINE_LIMIT", "encode", "is_cut"]
+
+FIELD_LIMIT = 20_000
+"""Characters of one text."""
+LINE_LIMIT = 100_000
+"""Characters of all texts of one event together."""
+ITEM_LIMIT = 1_000
+DEPTH_LIMIT = 40
+_MARK = " more characters were cut]"
+
+
+def is_cut(text: str) -> bool:
+    """Whether a text of the log is not whole."""
+    return text.endswith(_MARK)
+
+
+def encode(event: Event) -> bytes:
+    """The event's line, newline included."""
+    try:
+        line = event.model_dump_json().encode()
+    except ValueError:  # lone surrogates, endless nesting, values that JSON does not know
+        line = b""
+    if not line or len(line) > FIELD_LIMIT:
+        plain = _Cutter().value(dict(event), 0)
+        line = json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode()
+    return line + b"\n"
+
+
+class _Cutter:
+    """Copies plain data within the limits; one cutter an event."""
+
+    def __init__(self) -> None:
+        self.left = LINE_LIMIT
+
+    def value(self, value: Any, depth: int) -> Any:
+        if value is None or isinstance(value, bool | int):
+            return value
+        if isinstance(value, float):
+            return value if math.isfinite(value) else None
+        if isinstance(value, str):
+            return self.text(value)
+        if depth >= DEPTH_LIMIT:
+            return self.text(f"[nested more than {DEPTH_LIMIT} deep]")
+        if isinstance(value, dict):
+            items = list(value.items())[:ITEM_LIMIT]
+            return {self.text(str(key)): self.value(item, depth + 1) for key, item in items}
+        if isinstance(value, list | tuple):
+            return [self.value(item, depth + 1) for item in value[:ITEM_LIMIT] if self.left > 0]
+        fields = getattr(value, "__pydantic_fields__", None)
+        if fields is not None:
+            return self.value(dict(value), depth)
+        return self.text(str(value))
+
+    def text(self, text: str) -> str:
+        keep = max(0, min(FIELD_LIMIT, self.left))
+        self.left -= min(len(text), keep)
+        whole = encodable(text)
+        return whole if len(whole) <= keep else f"{whole[:keep]}[{len(whole) - keep}{_MARK}"

@@ -1,0 +1,170 @@
+"""The events of a run, grouped into the steps of the agent's loop."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from hisa.events import (
+    Abstracted,
+    Acted,
+    Confirmed,
+    Event,
+    Failed,
+    Grounded,
+    GroundingFailed,
+    LoopDetected,
+    ModelCalled,
+    ModelFailed,
+    Observed,
+    Planned,
+    PlanRejected,
+    Refined,
+    RunFinished,
+    RunResumed,
+    StepFinished,
+)
+from hisa.outcomes.verdicts import StepVerdict
+
+__all__ = ["StepRecord", "group"]
+
+
+@dataclass
+class StepRecord:
+    """One step: what was seen, decided, done and noted.
+
+    ``before`` is the look the planner decided on, ``after`` the last look since the act.
+    ``finished`` says that the step is complete; ``interrupted`` that the run was cut off in it
+    and taken up again, so that a later record has the same number.
+    """
+
+    number: int
+    before: Observed | None = None
+    after: Observed | None = None
+    planned: Planned | None = None
+    grounded: Grounded | None = None
+    acted: Acted | None = None
+    abstracted: Abstracted | None = None
+    refined: Refined | None = None
+    finished: StepFinished | None = None
+    interrupted: bool = False
+    rejected: list[PlanRejected] = field(default_factory=list)
+    not_found: list[GroundingFailed] = field(default_factory=list)
+    confirmed: list[Confirmed] = field(default_factory=list)
+    loops: list[LoopDetected] = field(default_factory=list)
+    calls: list[ModelCalled] = field(default_factory=list)
+    model_failures: list[ModelFailed] = field(default_factory=list)
+    failures: list[Failed] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+
+    @property
+    def seconds(self) -> float:
+        """How long it took, from the phases where they are known."""
+        if self.finished is not None and self.finished.seconds:
+            return sum(self.finished.seconds.values())
+        return self.events[-1].at - self.events[0].at if self.events else 0.0
+
+    @property
+    def verdict(self) -> StepVerdict | None:
+        """What was seen of it; None where it was not looked at."""
+        if self.failures or (self.acted is not None and not self.acted.ok):
+            return "failed"
+        return self.abstracted.verdict if self.abstracted is not None else None
+
+    @property
+    def planner_tokens(self) -> int:
+        """Input tokens of the planner call whose reply was taken; the last one."""
+        return next((c.tokens_in for c in reversed(self.calls) if c.role == "planner"), 0)
+
+    @property
+    def source(self) -> str:
+        """What ran, or what was to run, as text."""
+        for event in (self.acted, self.planned):
+            if event is not None:
+                return event.input if isinstance(event.input, str) else _json(event.input)
+        return ""
+
+    def take(self, event: Event) -> None:
+        """Add an event of this step."""
+        self.events.append(event)
+        match event:
+            case Observed():
+                if self.planned is None:
+                    self.before = event
+                else:
+                    self.after = event
+            case Planned():
+                self.planned = event
+            case Grounded():
+                self.grounded = event
+            case Acted():
+                self.acted = event
+            case Abstracted():
+                self.abstracted = event
+            case Refined():
+                self.refined = event
+            case StepFinished():
+                self.finished = event
+            case _:
+                self._collect(event)
+
+    def _collect(self, event: Event) -> None:
+        match event:
+            case PlanRejected():
+                self.rejected.append(event)
+            case GroundingFailed():
+                self.not_found.append(event)
+            case Confirmed():
+                self.confirmed.append(event)
+            case LoopDetected():
+                self.loops.append(event)
+            case ModelCalled():
+                self.calls.append(event)
+            case ModelFailed():
+                self.model_failures.append(event)
+            case Failed():
+                self.failures.append(event)
+            case _:
+                pass
+
+
+def group(events: Iterable[Event]) -> tuple[StepRecord, ...]:
+    """The steps in the order they ran.
+
+    Events of step 0 and those that follow the last step (scoring) or the end of the run (learning)
+    belong to none.
+    """
+    records: list[StepRecord] = []
+    finished: set[int] = set()
+    seen: Observed | None = None
+    ended = False
+    for event in events:
+        ended = (ended or isinstance(event, RunFinished)) and not isinstance(event, RunResumed)
+        if isinstance(event, RunResumed):
+            _interrupt(records)
+        elif not ended and event.step > 0 and event.step not in finished:
+            record = records[-1] if records else None
+            if record is None or record.number != event.step or record.interrupted:
+                record = StepRecord(event.step, before=seen)
+                records.append(record)
+            record.take(event)
+        if isinstance(event, Observed):
+            seen = event
+        elif isinstance(event, StepFinished):
+            finished.add(event.step)
+    for record, following in itertools.pairwise(records):
+        if record.after is None and not record.interrupted:
+            record.after = following.before
+    return tuple(records)
+
+
+def _interrupt(records: list[StepRecord]) -> None:
+    if records and records[-1].finished is None:
+        records[-1].interrupted = True
+
+
+def _json(value: object) -> str:
+    import json
+
+    return json.dumps(value, ensure_ascii=False, indent=1)

@@ -1,0 +1,1 @@
+"""The screen: pictures, places, and the text read off them."""

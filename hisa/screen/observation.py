@@ -1,0 +1,239 @@
+"""What the agent sees: one screenshot, the windows and, where known, the elements on the screen."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from PIL import Image
+
+from hisa.screen.geometry import Box, Point, Size, Space, convert, convert_box, fit_within
+from hisa.screen.png import encode_rgb
+
+__all__ = ["DEFAULT_IMAGE_LIMIT", "Element", "Observation", "Screenshot", "Window"]
+
+DEFAULT_IMAGE_LIMIT = Size(1280, 720)
+"""Size of the image that models see (HiSA, section 4.3)."""
+
+
+_QUICK = 1 << 16
+"""Pixels that are encoded in a fraction of a millisecond."""
+
+
+class Screenshot:
+    """An RGB picture of the screen; decoded, encoded and hashed once, when first asked for.
+
+    Treat it as immutable. ``png`` takes milliseconds: call it from a thread inside the loop.
+    """
+
+    def __init__(self, pixels: Image.Image, png: bytes | None = None) -> None:
+        self.pixels = pixels if pixels.mode == "RGB" else pixels.convert("RGB")
+        self.size = Size(*pixels.size)
+        if png is not None:
+            self.__dict__["png"] = png
+
+    @classmethod
+    def from_png(cls, data: bytes) -> Screenshot:
+        """Decode a PNG.
+
+        Raises:
+            ValueError: the bytes are not a whole image.
+        """
+        try:
+            image = Image.open(io.BytesIO(data))
+            image.load()
+        except (OSError, SyntaxError, Image.DecompressionBombError) as error:
+            raise ValueError(f"not a whole image ({len(data)} bytes): {error}") from error
+        return cls(image, data if image.format == "PNG" and image.mode == "RGB" else None)
+
+    @classmethod
+    def from_rgb(cls, size: Size, rows: bytes | memoryview) -> Screenshot:
+        """A picture from its rows; they are not copied, and may not change.
+
+        Args:
+            size: width and height in pixels.
+            rows: red, green and blue of every pixel, a byte each.
+
+        Raises:
+            ValueError: they are not as many as the size says.
+        """
+        if size.width < 1 or size.height < 1 or len(rows) != 3 * size.width * size.height:
+            raise ValueError(f"{len(rows)} bytes are no picture of {size.width}x{size.height}")
+        made = cls.__new__(cls)
+        made.size = size
+        made.__dict__["rgb"] = memoryview(rows)
+        return made
+
+    @cached_property
+    def pixels(self) -> Image.Image:
+        """The picture for Pillow."""
+        return self.band(0, self.size.height)
+
+    @cached_property
+    def rgb(self) -> memoryview:
+        """The rows: red, green and blue of every pixel, a byte each."""
+        return memoryview(self.pixels.tobytes())
+
+    def band(self, top: int, bottom: int) -> Image.Image:
+        """The rows from ``top`` to before ``bottom``, for Pillow."""
+        width = self.size.width
+        part = self.rgb[3 * width * top : 3 * width * bottom]
+        return Image.frombytes("RGB", (width, bottom - top), part)
+
+    @cached_property
+    def png(self) -> bytes:
+        """The picture as PNG, lossless."""
+        return encode_rgb(self.size.width, self.size.height, self.rgb)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of ``png``: the picture's name in a run's ``images`` folder."""
+        return hashlib.sha256(self.png).hexdigest()
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether ``png`` and ``sha256`` are there, or come faster than a thread would begin."""
+        known = "sha256" in self.__dict__
+        return known or self.size.width * self.size.height <= _QUICK
+
+    def crop(self, box: Box) -> Screenshot:
+        """The part inside an image-space or screen-space box given in this picture's pixels."""
+        left, top, right, bottom = map(int, (box.left, box.top, box.right, box.bottom))
+        size = Size(right - left, bottom - top)
+        if left < 0 or top < 0 or right > self.size.width or bottom > self.size.height:
+            return Screenshot(self.pixels.crop((left, top, right, bottom)))
+        starts = range(3 * (top * self.size.width + left), len(self.rgb), 3 * self.size.width)
+        rows = [self.rgb[at : at + 3 * size.width] for at in starts[: size.height]]
+        return Screenshot.from_rgb(size, b"".join(rows))
+
+    def on_black(self, size: Size) -> Screenshot:
+        """This picture in the corner of a larger one, black beside and below it; made once."""
+        return self._derived(("on black", size), lambda: _OnBlack(self, size))
+
+    def resized(self, size: Size) -> Screenshot:
+        """This picture brought to a size; made once."""
+        sides = (size.width, size.height)
+        return self._derived(
+            ("resized", size),
+            lambda: Screenshot(self.pixels.resize(sides, Image.Resampling.BICUBIC)),
+        )
+
+    def _derived(self, key: object, make: Callable[[], Screenshot]) -> Screenshot:
+        made: dict[object, Screenshot] = self.__dict__.setdefault("derived", {})
+        if key not in made:
+            made[key] = make()
+        return made[key]
+
+    def fitted(self, limit: Size) -> Screenshot:
+        """This picture scaled down to fit ``limit``; itself where it already fits."""
+        size = fit_within(self.size, limit)
+        if size == self.size:
+            return self
+        scaled = self.pixels.resize((size.width, size.height), Image.Resampling.LANCZOS)
+        return Screenshot(scaled)
+
+
+class _OnBlack(Screenshot):
+    """A picture in the corner of a larger one; its rows are copied only if somebody asks for them.
+
+    Args:
+        shown: what is in the upper left corner.
+        size: the larger one's.
+    """
+
+    def __init__(self, shown: Screenshot, size: Size) -> None:
+        self.size = size
+        self._shown = shown
+        self._right, self._below = size.width - shown.size.width, size.height - shown.size.height
+
+    @cached_property
+    def rgb(self) -> memoryview:
+        """The rows, the black ones too."""
+        rows, width = self._shown.rgb, 3 * self._shown.size.width
+        beside = bytes(3 * self._right)
+        parts = [rows[at : at + width] for at in range(0, len(rows), width)]
+        below = bytes(3 * self.size.width * self._below)
+        return memoryview(beside.join((*parts, b"")) + below)
+
+    @cached_property
+    def png(self) -> bytes:
+        """The picture as PNG, lossless."""
+        shown, size = self._shown.rgb, self._shown.size
+        return encode_rgb(size.width, size.height, shown, right=self._right, below=self._below)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A top-level window. ``box`` is in screen space."""
+
+    id: str
+    title: str
+    app: str
+    box: Box | None = None
+    active: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A thing on the screen that has a role. ``box`` is in screen space.
+
+    ``role`` is the accessibility role in lower case with blanks ("push button", "text",
+    "menu item"); ``states`` holds names such as "focused", "checked", "editable", "showing".
+    ``label`` is the text of the element that labels this one, ``window`` the title of its window.
+    """
+
+    role: str
+    name: str
+    box: Box
+    text: str = ""
+    label: str = ""
+    states: frozenset[str] = frozenset()
+    app: str = ""
+    window: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One look at the desktop.
+
+    ``screenshot`` is what models see (image space, within 1280x720 unless configured otherwise);
+    ``screen`` is the desktop's size in physical pixels. ``elements`` is None where the machine
+    was not asked for them or cannot tell, and an empty tuple where there are none. With
+    ``complete`` False some are missing: what is not in the list may still be on the screen.
+    """
+
+    screenshot: Screenshot
+    screen: Size
+    windows: tuple[Window, ...] = ()
+    elements: tuple[Element, ...] | None = None
+    cursor: Point | None = None
+    at: float = field(default_factory=time.time)
+    complete: bool = True
+
+    @property
+    def image(self) -> Size:
+        """Size of the picture that models see."""
+        return self.screenshot.size
+
+    @property
+    def all_elements(self) -> tuple[Element, ...] | None:
+        """The elements where none is missing, so that something follows from one's absence."""
+        return self.elements if self.complete else None
+
+    @property
+    def active(self) -> Window | None:
+        """The window that has the focus."""
+        return next((window for window in self.windows if window.active), None)
+
+    def convert(self, point: Point, to: Space) -> Point:
+        """A point of this observation in another space."""
+        return convert(point, to, screen=self.screen, image=self.image)
+
+    def convert_box(self, box: Box, to: Space) -> Box:
+        """A box of this observation in another space."""
+        return convert_box(box, to, screen=self.screen, image=self.image)

@@ -1,0 +1,321 @@
+"""Level 1: a step made into one line, from the changed part of the screen (HiSA, section 3.3.1)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from hisa.models.tokens import estimate_tokens
+from hisa.outcomes.verdicts import VERDICT_WORDS
+from hisa.protocols import (
+    GroundedCall,
+    ImagePart,
+    Message,
+    Model,
+    ModelRequest,
+    Outcome,
+    Part,
+    StepVerdict,
+    TextPart,
+)
+from hisa.screen.geometry import Box
+from hisa.screen.observation import Observation
+from hisa.state.bounds import answer_within, cut_at_sentence, excerpt_within, words_of
+from hisa.state.changes import describe_changes
+from hisa.state.facts import field_facts, surprise, written_facts
+from hisa.state.inspection import CloserLook, Inspected
+from hisa.state.lines import call_description, call_input, history_line
+from hisa.state.roi import RoiPair, roi_pair
+from hisa.text.prompt_text import ends, excerpt, field_text
+from hisa.text.prompts import render
+
+__all__ = ["AbstractedStep", "Abstractor", "Judged", "StepAbstractor", "judge"]
+
+_READ = 20_000
+"""Characters of an output that are looked at; no limit on tokens lets more through."""
+
+_LABELS = 14
+"""Tokens of exit status, labels and punctuation."""
+
+_VERDICT = re.compile(
+    r"""[\s*_"'`]*(?:result\s*:[\s*_"'`]*)?"""
+    r"""(?P<word>succeeded|success|failed|failure|unexpected|no\s+(?:visible\s+)?changes?)\b"""
+    r"""[*_"'`]*\s*(?:[.:,;!–—-]+[*_"'`\s]*|$)""",
+    re.IGNORECASE,
+)
+_CLAIM = re.compile(r"(?:it\s+|the\s+action\s+)?(?P<word>succeeded|failed)\b", re.IGNORECASE)
+_MEANT: Mapping[str, StepVerdict] = {"s": "succeeded", "f": "failed", "u": "unexpected"}
+"""Verdict by the first letter of a model's word for it; any other is "no change"."""
+
+
+@dataclass(frozen=True, slots=True)
+class AbstractedStep:
+    """A step in words.
+
+    ``line`` is what the planner reads, ``result`` its last field, ``roi`` the changed image-space
+    box (None: nothing changed), ``asked_model`` whether a model was needed, ``verdict`` what the
+    result begins with.
+    """
+
+    line: str
+    result: str
+    roi: Box | None
+    asked_model: bool
+    verdict: StepVerdict = "succeeded"
+
+
+Pair = Callable[[Observation, Observation], RoiPair | None]
+"""What is shown of the looks before and after a step."""
+
+
+class Abstractor(Protocol):
+    """Level 1, as the manager sees it."""
+
+    async def abstract(
+        self,
+        step: int,
+        call: GroundedCall,
+        looks: tuple[Observation, Observation],
+        outcome: Outcome,
+    ) -> AbstractedStep:
+        """The step in words; ``looks`` are before and after.
+
+        Raises:
+            ModelUnavailable, BudgetExceeded: from the model.
+            EnvironmentFailed: the machine does not answer a closer look.
+        """
+        ...
+
+
+class StepAbstractor:
+    """Asks a model what a step changed, and only where something did.
+
+    Without a change there is no picture, and no model call unless the action failed without
+    saying why. Steps that end the run change nothing and are never asked about.
+
+    Args:
+        model: the state role's model.
+        tokens: hard limit of a step's whole line.
+        pair: the pictures it is shown; None from it means that nothing changed.
+        closer: looks closer where nothing changed, or a dialog came up.
+    """
+
+    def __init__(
+        self, model: Model, tokens: int, *, pair: Pair = roi_pair, closer: CloserLook | None = None
+    ) -> None:
+        self._model = model
+        self._tokens = tokens
+        self._pair = pair
+        self._closer = closer or CloserLook()
+        self._result_tokens = tokens * 3 // 5
+
+    async def abstract(
+        self,
+        step: int,
+        call: GroundedCall,
+        looks: tuple[Observation, Observation],
+        outcome: Outcome,
+    ) -> AbstractedStep:
+        """See `Abstractor`."""
+        before, after = looks
+        pair = self._pair(before, after)
+        roi = pair.box if pair else None
+        changed = pair is not None
+        inspected = await self._closer.take(call, looks, outcome, changed=changed)
+        asked = outcome.ends is None and (pair is not None or _unexplained(outcome))
+        changes: tuple[str, ...] = ()
+        said = ""
+        if asked:
+            changes = describe_changes(before, after, roi) or ()
+            request = self._request(step, call, outcome, pair, changes=changes)
+            said = await answer_within(self._model, request, self._asked_tokens(outcome))
+        seen = judge(call, inspected, outcome, pair, said=said, changes=changes)
+        result = _result(seen, outcome, self._result_tokens)
+        line = history_line(step, call, result, limit=self._tokens)
+        return AbstractedStep(line, result, roi, asked, seen.verdict)
+
+    def _asked_tokens(self, outcome: Outcome) -> int:
+        """What the model may write: the facts that stand before it take their part."""
+        facts = estimate_tokens(_facts(outcome, self._result_tokens // 2))
+        return self._result_tokens - facts
+
+    def _request(
+        self,
+        step: int,
+        call: GroundedCall,
+        outcome: Outcome,
+        pair: RoiPair | None,
+        *,
+        changes: Sequence[str],
+    ) -> ModelRequest:
+        limit = self._asked_tokens(outcome)
+        system = render("step_abstraction", limit=limit, words=words_of(limit))
+        sections = [
+            _section("action", _action_lines(call)),
+            _section("outcome", _outcome_lines(outcome, pair)),
+            _section("changes", changes),
+        ]
+        parts: list[Part] = [TextPart("\n".join(section for section in sections if section))]
+        if pair is not None:
+            parts += [ImagePart(pair.before), ImagePart(pair.after)]
+        return ModelRequest(
+            role="state",
+            messages=(Message("system", (TextPart(system),)), Message("user", tuple(parts))),
+            step=step,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What was seen of a step: the verdict, what speaks against it, and what changed."""
+
+    verdict: StepVerdict
+    surprise: str
+    body: str
+
+
+def judge(
+    call: GroundedCall,
+    inspected: Inspected,
+    outcome: Outcome,
+    pair: RoiPair | None,
+    *,
+    said: str = "",
+    changes: Sequence[str] = (),
+) -> Judged:
+    """The verdict on a step: facts come before what a model says, and silence is no success.
+
+    Args:
+        call: what ran.
+        inspected: the looks before and after, and what else was found.
+        outcome: what the tool reported.
+        pair: what changed; None for nothing.
+        said: a model's answer; empty where none was asked.
+        changes: what changed, in words.
+    """
+    word, body = _reading(said)
+    if outcome.ends is not None:
+        return Judged("succeeded", "", "")
+    body = body or _own_words(pair, changes)
+    found = surprise(call, *inspected.looks, pair.regions if pair else ())
+    if not outcome.ok:
+        return Judged("failed", found, body)
+    if found:
+        return Judged("failed" if word == "failed" else "unexpected", found, body)
+    if pair is None:
+        return _without_change(call, inspected, outcome)
+    if word == "no_change" and _told(outcome):
+        word = "succeeded"
+    if word is None:
+        return Judged("succeeded" if _told(outcome) else "unexpected", "", _unjudged(body, outcome))
+    return Judged(word, "", body)
+
+
+def _without_change(call: GroundedCall, inspected: Inspected, outcome: Outcome) -> Judged:
+    """A step that changed no pixel: the focused field, a file or the tool may tell what it did."""
+    changed, field = field_facts(call, *inspected.looks)
+    files = written_facts(inspected.written)
+    if changed or inspected.written.paths:
+        told = (field if changed else "", files if inspected.written.paths else "")
+        return Judged("succeeded", "", " ".join(part for part in told if part))
+    if _told(outcome):
+        return Judged("succeeded", "", "")
+    return Judged("no_change", "", " ".join(part for part in (files, field) if part))
+
+
+def _told(outcome: Outcome) -> bool:
+    """Whether the tool itself reported what it did: a command's exit status, or any output."""
+    return outcome.exit_code is not None or bool(outcome.output.strip())
+
+
+def _unjudged(body: str, outcome: Outcome) -> str:
+    return body if _told(outcome) else f"Not judged: {body}"
+
+
+def _result(seen: Judged, outcome: Outcome, tokens: int) -> str:
+    """Verdict, what speaks against it, the tool's report and what changed, within ``tokens``."""
+    rest = seen.surprise or seen.body
+    room = tokens - estimate_tokens(VERDICT_WORDS[seen.verdict]) - 1
+    facts = _facts(outcome, room // 2 if rest else room)
+    # A dialog's words come before everything but the verdict; a tool's reason before a surprise.
+    parts = [seen.surprise, facts, seen.body] if outcome.ok else [facts, seen.surprise, seen.body]
+    text = " ".join(part for part in (VERDICT_WORDS[seen.verdict], *parts) if part)
+    return cut_at_sentence(field_text(text), tokens)
+
+
+def _unexplained(outcome: Outcome) -> bool:
+    """Whether the action failed without a word why."""
+    facts = (outcome.error.strip(), outcome.output.strip())
+    return not outcome.ok and not any(facts) and outcome.exit_code is None
+
+
+def _reading(said: str) -> tuple[StepVerdict | None, str]:
+    """The verdict that a model gave, None where it gave none, and the rest of what it said.
+
+    Replies without letters and replies in JSON are no description.
+    """
+    found = _VERDICT.match(said)
+    body = said[found.end() :].strip() if found else said
+    if body.startswith(("{", "```")) or not any(char.isalnum() for char in body):
+        body = ""
+    word = found or _CLAIM.match(said)
+    verdict = _MEANT.get(word["word"][0].lower(), "no_change") if word else None
+    return verdict, body[:1].upper() + body[1:]
+
+
+def _facts(outcome: Outcome, tokens: int) -> str:
+    """What the tool itself reported: exit status, output and error, in at most ``tokens``."""
+    output, error = (field_text(ends(text, _READ)) for text in (outcome.output, outcome.error))
+    exited = outcome.exit_code is not None
+    room = (tokens - _LABELS) // (2 if output and error else 1)
+    facts = [f"exit {outcome.exit_code}"] if exited else []
+    if shown := excerpt_within(output, room):
+        facts.append(f"output: {shown}")
+    if shown := excerpt_within(error, room):
+        facts.append(f"error: {shown}" if exited else shown)
+    text = "; ".join(facts)
+    return text if not text or text.endswith((".", "!", "?", "…")) else f"{text}."
+
+
+def _own_words(pair: RoiPair | None, changes: Sequence[str]) -> str:
+    """What can be said without a model."""
+    if changes:
+        return f"On the screen: {'; '.join(changes[:3])}."
+    return f"The screen changed in {_corners(pair.box)}." if pair is not None else ""
+
+
+def _corners(box: Box) -> str:
+    return f"({box.left:.0f}, {box.top:.0f}) to ({box.right:.0f}, {box.bottom:.0f})"
+
+
+def _section(tag: str, lines: Sequence[str]) -> str:
+    return "\n".join([f"<{tag}>", *lines, f"</{tag}>"]) if lines else ""
+
+
+def _action_lines(call: GroundedCall) -> list[str]:
+    fields = {
+        "tool": call.call.tool,
+        "intent": excerpt(call.call.thought, 300),
+        "description": excerpt(call_description(call), 300),
+        "input": excerpt(call_input(call), 600),
+    }
+    return [f"{name}: {text}" for name, text in fields.items() if text]
+
+
+def _outcome_lines(outcome: Outcome, pair: RoiPair | None) -> list[str]:
+    lines = ["ok" if outcome.ok else "failed"]
+    if outcome.exit_code is not None:
+        lines.append(f"exit: {outcome.exit_code}")
+    if outcome.output.strip():
+        lines.append(f"output: {excerpt(outcome.output, 600)}")
+    if outcome.error.strip():
+        lines.append(f"error: {excerpt(outcome.error, 300)}")
+    if pair is None:
+        lines.append("screen: unchanged")
+    else:
+        lines.append(f"changed: {_corners(pair.box)}")
+        shown = " and below it ".join(_corners(part) for part in pair.shown)
+        lines.append(f"the pictures show: {shown}")
+    return lines

@@ -1,0 +1,1 @@
+"""Text that may be hostile: made safe for prompts, terminals and logs."""

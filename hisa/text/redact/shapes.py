@@ -1,0 +1,158 @@
+"""Secrets known by their own shape, or by where they stand in an address.
+
+Every expression here reads text as it is written. Lengths are bounded, so that a hostile text
+costs time in proportion to its length.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from hisa.text.redact.names import Span
+
+__all__ = ["SHAPES", "aws", "pem", "query", "urls"]
+
+_PREFIXES = (
+    *("sk-", "sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_"),
+    *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+    *("glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "glsoat-", "glft-", "glagent-", "gloas-"),
+    *("xoxb-", "xoxp-", "xoxa-", "xoxe-", "xoxe.", "xoxr-", "xoxs-", "xoxc-", "xoxd-", "xapp-"),
+    *("hf_", "api_org_", "npm_", "pypi-", "rubygems_", "dckr_pat_", "dckr_oat_", "ATBB", "ATATT3"),
+    *("AIza", "ya29.", "GOCSPX-", "1//0", "gsk_", "xai-", "r8_", "pplx-", "nvapi-", "tvly-"),
+    *("dop_v1_", "doo_v1_", "dor_v1_", "lin_api_", "ntn_", "sbp_", "shpat_", "shpss_", "figd_"),
+    *("hvs.", "hvb.", "NRAK-", "glsa_", "glc_", "pscale_tkn_", "pscale_pw_", "PMAK-", "dp.pt."),
+    *("sntrys_", "sntryu_", "AGE-SECRET-KEY-1", "dapi", "SG.", "lsv2_pt_", "lsv2_sk_", "tskey-"),
+)
+"""How keys and tokens begin that say by that whose they are."""
+_TAILS = {
+    "dapi": r"[a-f0-9]{32}",
+    "SG.": r"[\w-]{16,200}\.[\w-]{16,200}",
+    "hf_": r"[A-Za-z0-9]{16,200}",
+    "r8_": r"[A-Za-z0-9]{30,200}",
+    "1//0": r"[\w-]{30,200}",
+    "sk-": r"[A-Za-z0-9_-]{16,400}",
+}
+
+
+def _begins(start: str, inside: str = "A-Za-z0-9") -> str:
+    """``start`` where no word goes on to it; the letter of an escaped line break is no word.
+
+    What must not stand before it is asked after it, so that a search begins with letters.
+    """
+    return rf"{start}(?:(?<![{inside}]{start})|(?<=\\[nrt]{start}))"
+
+
+def _prefixed(prefix: str) -> str:
+    tail = _TAILS.get(prefix, r"[A-Za-z0-9_.+/=-]{16,4096}")
+    return _begins(re.escape(prefix)) + tail
+
+
+SHAPES: tuple[tuple[tuple[str, ...], str], ...] = (
+    *(((prefix.lower(),), _prefixed(prefix)) for prefix in _PREFIXES),
+    (
+        ("eyj",),
+        _begins("eyJ", r"\w-") + r"[\w-]{8,4096}\.[\w-]{8,8192}(?:\.[\w-]{0,4096}){1,3}",
+    ),
+    (("q~",), r"[\w.~-]{3}[0-9]Q~[\w.~-]{31,34}(?![\w~-])"),  # Azure
+    (("==",), r"[A-Za-z0-9+/]{86}=="),  # Azure, storage
+    (
+        ("hooks.slack.com/",),
+        r"hooks\.slack\.com/(?:services|workflows)/([\w/-]{16,200})",
+    ),
+    (
+        ("/api/webhooks/",),
+        r"discord(?:app)?\.com/api/webhooks/\d{5,30}/([\w-]{20,200})",
+    ),
+    ((":aa",), r"(?<!\d)\d{8,10}:AA[\w-]{32,34}(?![\w-])"),  # Telegram
+    (
+        tuple(f"sk{digit}" for digit in "0123456789abcdef"),
+        _begins("SK") + r"[a-f0-9]{32}(?![A-Za-z0-9])",
+    ),  # Twilio
+    (
+        ("$1$", "$2", "$5$", "$6$", "$y$", "$apr1$", "$argon2"),  # hashes of passwords
+        r"\$(?:1|2[abxy]|5|6|y|apr1|argon2(?:id|i|d))\$[./A-Za-z0-9$=,+]{20,400}",
+    ),
+    (
+        ("curl", "wget"),
+        r"\s(?:-u|--user|--proxy-user)[ =]?[\"'\\]{0,3}[^\s:\"'\\]{1,100}:([^\s\"'\\]{1,200})",
+    ),
+    (("sshpass",), r"sshpass\s{1,9}-p\s{0,9}[\"'\\]{0,3}([^\s\"'\\]{1,200})"),
+    (
+        ("mysql", "mariadb"),
+        r"\b(?:mysql|mysqldump|mariadb)\b[^\n]{0,200}?\s-p([^\s\"'\\]{3,200})",
+    ),
+    (("docker login",), r"docker login\b[^\n]{0,200}?\s(?:-p|--password)[ =]?([^\s\"'\\]{3,200})"),
+    (
+        ("| sudo", "|sudo"),
+        r"(?:echo|printf)\s{1,9}[\"'\\]{0,3}(?!password\b)([^\s\"'\\{$|]{3,200})[\"'\\]{0,3}"
+        r"\s{0,9}\|\s{0,9}sudo\s[^\n|]{0,80}?-S",
+    ),
+    (
+        ("private-lines:",),
+        r"Private-Lines: \d{1,4}((?:(?:\s|\\[nr]){1,4}[A-Za-z0-9+/=]{4,100}(?=\s|\\|$)){1,400})",
+    ),  # PuTTY
+    (("login",), r"login\s{1,9}\S{1,200}\s{1,9}password\s{1,9}(\S{1,200})"),  # .netrc
+)
+"""Expressions with the texts, in lower case, without which they cannot match; of a match the
+first group is the secret, or all of it where there is none. They are compiled when first needed."""
+
+_AWS_ID = re.compile(
+    r"A(?:KIA|SIA|BIA|CCA)(?:(?<![A-Za-z0-9].{4})|(?<=\\[nrt].{4}))[A-Z0-9]{16}(?![A-Za-z0-9])"
+)
+_AWS_SECRET = re.compile(r"(?:(?<![A-Za-z0-9/+=])|(?<=\\[nrt]))[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
+_FRAME = r"(?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+_BREAK = r"(?:\s|\\[nr])"
+_PEM = re.compile(
+    rf"-----(?:(?P<end>END {_FRAME})|BEGIN {_FRAME}"
+    rf"(?:(?:[^-]|-(?!----)){{0,16384}}-----END {_FRAME}"
+    # Cut off: what looks like the head and the lines of a key.
+    rf"|{_BREAK}*(?:[\w-]{{1,40}}: [^\n\\]{{1,100}}{_BREAK}+){{0,5}}"
+    rf"(?:[A-Za-z0-9+/=]{{16,}}{_BREAK}*){{0,400}}[A-Za-z0-9+/=]*))"
+)
+_LINES_BACKWARDS = re.compile(
+    r"(?:\s|[nr]\\)*[A-Za-z0-9+/=]*(?:\s|[nr]\\)*(?:[A-Za-z0-9+/=]{16,}(?:\s|[nr]\\)+)*[A-Za-z0-9+/=]*"
+)
+_PEM_MOST = 16_384
+"""Characters of the largest private keys, with their frame."""
+_URL_PASSWORD = re.compile(r"://[^\s/@:\"'<>]{0,256}:([^\s/\"'<>]{1,512})@")
+_URL_TOKEN = re.compile(r"://([\w-]{20,512})@")
+_QUERY = re.compile(
+    r"[?&][\w.-]{0,60}?(?:key|token|secret|passw(?:or)?d|sig|signature|credential)[\w-]{0,30}="
+    r"([^\s&\"'<>#\\]{3,4096})",
+    re.IGNORECASE,
+)
+
+
+def aws(text: str) -> Iterator[Span]:
+    """Key ids, and beside one the secret, which has no beginning of its own."""
+    ids = [found.span() for found in _AWS_ID.finditer(text)]
+    yield from ids
+    for found in _AWS_SECRET.finditer(text) if ids else ():
+        value = found[0]
+        if any(c.islower() for c in value) and any(c.isupper() for c in value):
+            yield found.span()
+
+
+def urls(text: str) -> Iterator[Span]:
+    """Passwords and tokens in addresses."""
+    for pattern in (_URL_PASSWORD, _URL_TOKEN):
+        yield from (found.span(1) for found in pattern.finditer(text))
+
+
+def query(text: str) -> Iterator[Span]:
+    """Keys in the query of an address, signatures of signed addresses among them."""
+    return (found.span(1) for found in _QUERY.finditer(text))
+
+
+def pem(text: str) -> Iterator[Span]:
+    """Private keys in PEM form, also where their beginning or their end was cut off."""
+    done = 0
+    for found in _PEM.finditer(text):
+        start = found.start()
+        if found["end"] is not None:
+            before = text[max(done, start - _PEM_MOST) : start][::-1]
+            lines = _LINES_BACKWARDS.match(before)
+            start -= 0 if lines is None else lines.end()
+        done = found.end()
+        yield start, done
