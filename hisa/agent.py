@@ -14,6 +14,7 @@ from hisa.events import Acted, Observed, Recorder, StepFinished
 from hisa.protocols import (
     Environment,
     ExitStatus,
+    Forehanded,
     GroundedCall,
     Grounder,
     Outcome,
@@ -200,6 +201,8 @@ class Agent:
         observation = await self.environment.observe(elements=self.elements, settle=self.settle)
         seconds = time.monotonic() - started
         png = await asyncio.to_thread(_encoded, observation.screenshot)
+        if isinstance(self.grounder, Forehanded):
+            self.grounder.begin(observation)
         active = observation.active
         self.log.emit(
             Observed(

@@ -24,6 +24,7 @@ __all__ = [
     "Environment",
     "ExitStatus",
     "FileRefused",
+    "Forehanded",
     "GroundedCall",
     "Grounder",
     "ImagePart",
@@ -406,6 +407,15 @@ class Grounder(Protocol):
             NotFound: honest "not there" or "cannot tell"; never a made-up point.
             ModelUnavailable, BudgetExceeded: from the model.
         """
+        ...
+
+
+@runtime_checkable
+class Forehanded(Protocol):
+    """A grounder that can begin before it is asked: the planner takes its time first."""
+
+    def begin(self, observation: Observation, /) -> None:
+        """Take note of the look that the next call may be about; returns at once."""
         ...
 
 

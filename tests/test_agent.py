@@ -22,7 +22,7 @@ from hisa.events import (
     Refined,
     StepFinished,
 )
-from hisa.protocols import ModelRequest, Task
+from hisa.protocols import GroundedCall, Grounder, ModelRequest, Task, ToolCall
 from hisa.runs.read import Run, load_run
 from hisa.screen.observation import Observation
 from hisa.testing.form import FakeEnvironment
@@ -293,6 +293,29 @@ async def test_a_look_asks_for_what_the_agent_was_made_with_and_is_taken_again_w
     await bench.agent.run(bench.task)
     looked = [look for look in environment.asked if look[1]]
     assert looked == [(elements, settle)] * looks
+
+
+class Begun:
+    """A grounder that keeps what it was told to begin on and what it was asked about."""
+
+    def __init__(self, inner: Grounder) -> None:
+        self.inner = inner
+        self.begun: list[Observation] = []
+        self.asked: list[Observation] = []
+
+    def begin(self, observation: Observation, /) -> None:
+        self.begun.append(observation)
+
+    async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
+        self.asked.append(observation)
+        return await self.inner.resolve(call, observation)
+
+
+async def test_a_grounder_may_begin_on_each_look_before_it_is_asked(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, ScriptedModel([click("OK"), done()]))
+    bench.agent.grounder = begun = Begun(bench.agent.grounder)
+    await bench.agent.run(bench.task)
+    assert begun.begun == begun.asked
 
 
 def test_what_is_not_chosen_is_as_in_the_paper_or_measured() -> None:

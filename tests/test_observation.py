@@ -65,7 +65,11 @@ def test_rows_are_cropped_and_put_on_black_as_pillow_does() -> None:
     shot = Screenshot.from_rgb(Size(31, 17), image.tobytes())
     assert shot.crop(Box(3, 2, 20, 17)).pixels == image.crop((3, 2, 20, 17))
     assert shot.crop(Box(-3, 2, 40, 20)).pixels == image.crop((-3, 2, 40, 20))
-    assert shot.on_black(Size(56, 28)).pixels == image.crop((0, 0, 56, 28))
+    for size in (Size(56, 28), Size(31, 28), Size(56, 17)):
+        black = shot.on_black(size)
+        padded = image.crop((0, 0, size.width, size.height))
+        assert Image.open(io.BytesIO(black.png)).tobytes() == padded.tobytes()
+        assert black.pixels == padded
     assert Image.open(io.BytesIO(shot.png)).tobytes() == image.tobytes()
 
 

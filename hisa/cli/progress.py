@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.text import Text
+from rich.console import COLOR_SYSTEMS, Console
+from rich.style import Style
 
 from hisa.events import (
     Abstracted,
@@ -51,6 +52,8 @@ class Progress:
         self._max_steps = max_steps
         self._started = time.monotonic()
         self._ledger = Ledger()
+        self._colours = COLOR_SYSTEMS.get(console.color_system or "")
+        self._styles: dict[str, Style] = {}
 
     def __call__(self, event: Event) -> None:
         """Show one event."""
@@ -115,25 +118,46 @@ class Progress:
             self._line("advice", line, "cyan")
 
     def _planned(self, event: Planned) -> None:
-        lines = [
-            Text(),
-            Text(f"step {event.step} of at most {self._max_steps}", style="bold"),
+        lines: list[_Line] = [
+            (),
+            ((f"step {event.step} of at most {self._max_steps}", "bold"),),
             _labelled("thought", event.thought),
             _labelled("action", f"{event.tool}  {_flat(event.input)}", "bold"),
         ]
         if event.description:
             lines.append(_labelled("target", event.description))
-        self._console.print(Text("\n").join(lines))  # each printing costs as much as its lines
+        self._print(*lines)
 
     def count(self, event: Event) -> None:
         """Add a model call to the totals; other events are passed over."""
         self._ledger.add(event)
 
     def _line(self, label: str, value: str, style: str = "") -> None:
-        self._console.print(_labelled(label, value, style))
+        self._print(_labelled(label, value, style))
+
+    def _print(self, *lines: _Line) -> None:
+        """Write lines as ``Console.print`` does, which takes 0.3 ms where its code is not in cache.
+
+        They hold nothing that has to be laid out.
+        """
+        console = self._console
+        if console.quiet:
+            return
+        painted = ["".join(self._painted(*part) for part in line) for line in lines]
+        console.file.write("\n".join((*painted, "")))
+        console.file.flush()
+
+    def _painted(self, text: str, style: str) -> str:
+        if style not in self._styles:
+            found = self._console.get_style(style)
+            self._styles[style] = found.without_color if self._console.no_color else found
+        return self._styles[style].render(text, color_system=self._colours)
 
 
-def _labelled(label: str, value: str, style: str = "") -> Text:
-    text = Text(f"  {safe_line(label, 40):<9}", style="dim")
-    text.append(_flat(value), style=style)
-    return text
+_Line = Sequence[tuple[str, str]]
+"""Texts with the names of their styles."""
+
+
+def _labelled(label: str, value: str, style: str = "") -> _Line:
+    named, said = f"  {safe_line(label, 40):<9}", _flat(value)
+    return ((named, "dim"), (said, f"dim {style}")) if style else ((named + said, "dim"),)

@@ -7,8 +7,6 @@ import re
 from collections.abc import Callable
 from typing import Protocol
 
-from PIL import Image
-
 from hisa.errors import ConfigError, NotFound
 from hisa.machine import plugins
 from hisa.protocols import ImagePart, Message, TextPart
@@ -128,8 +126,7 @@ class GTA1Format:
             shown, size = screenshot.size, padded
             sent = screenshot if size == shown else screenshot.on_black(size)
         else:
-            pixels = screenshot.pixels.resize((size.width, size.height), Image.Resampling.BICUBIC)
-            sent = Screenshot(pixels)
+            sent = screenshot.resized(size)
         system = render("element_locator", height=size.height, width=size.width)
         return shown, (
             Message("system", (TextPart(system),)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 from hisa.errors import NotFound
 from hisa.events import Emit
@@ -28,6 +29,13 @@ class VisionGrounder:
         self._model = model
         self._format = format
         self._emit = emit
+        self._begun: tuple[Screenshot, asyncio.Future[None]] | None = None
+
+    def begin(self, observation: Observation, /) -> None:
+        """See `hisa.protocols.Forehanded`: the picture is encoded in a thread."""
+        screenshot = observation.screenshot
+        work = asyncio.get_running_loop().run_in_executor(None, self._encoded, screenshot)
+        self._begun = screenshot, work
 
     async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
         """Fill the slots of a call; a call without slots is returned unchanged.
@@ -39,9 +47,7 @@ class VisionGrounder:
         return await resolve(call, observation, locate=self._locate, emit=self._emit)
 
     async def _locate(self, description: str, observation: Observation) -> Place:
-        shown, messages = await asyncio.to_thread(
-            self._prepared, observation.screenshot, description
-        )
+        shown, messages = await self._asked(observation.screenshot, description)
         try:
             point = await self._ask(messages, shown)
         except NotFound as error:
@@ -52,13 +58,25 @@ class VisionGrounder:
         )
         return Place(description, place, None, self._model.name)
 
+    def _encoded(self, screenshot: Screenshot) -> None:
+        with suppress(NotFound):  # it is said when somebody asks
+            self._prepared(screenshot, "")
+
+    async def _asked(
+        self, screenshot: Screenshot, description: str
+    ) -> tuple[Size, tuple[Message, ...]]:
+        if self._begun is None or self._begun[0] is not screenshot:
+            return await asyncio.to_thread(self._prepared, screenshot, description)
+        await self._begun[1]
+        return self._prepared(screenshot, description)
+
     def _prepared(
         self, screenshot: Screenshot, description: str
     ) -> tuple[Size, tuple[Message, ...]]:
         """The messages, with their pictures encoded: one trip to a thread for all of it."""
         shown, messages = self._format.prepare(screenshot, description)
         for picture in ModelRequest("grounder", messages).pictures:
-            picture.sha256  # noqa: B018
+            picture.png, picture.sha256  # noqa: B018
         return shown, messages
 
     async def _ask(self, messages: tuple[Message, ...], size: Size) -> Point:

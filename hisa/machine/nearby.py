@@ -25,6 +25,8 @@ __all__ = ["Address", "HttpAnswer", "NearbyTransport"]
 
 _PIECE = 1 << 20
 """Bytes read at once, at most."""
+_FIRST = 1 << 16
+"""The same until the head is read: what comes with it of a body is copied three times."""
 _IDLE = 8
 """Connections to one server that are kept."""
 _HEAD = 1 << 16
@@ -356,12 +358,13 @@ class _Connection:
         """Give the parser what comes; returns its length in bytes."""
         loop = asyncio.get_running_loop()
         answer = self._answer
+        most = _PIECE if answer.has_head else _FIRST
         with _as(httpx.ReadError):
             if limit is None:
-                data = await loop.sock_recv(self._socket, _PIECE)
+                data = await loop.sock_recv(self._socket, most)
             else:
                 async with _within(limit, httpx.ReadTimeout):
-                    data = await loop.sock_recv(self._socket, _PIECE)
+                    data = await loop.sock_recv(self._socket, most)
         if not data:
             answer.goes_on = False
             if not (answer.has_head and answer.ends_by_hanging_up):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -110,12 +111,22 @@ class Screenshot:
         return Screenshot.from_rgb(size, b"".join(rows))
 
     def on_black(self, size: Size) -> Screenshot:
-        """This picture in the corner of a larger one, black beside and below it."""
-        row = 3 * self.size.width
-        rows = [self.rgb[at : at + row] for at in range(0, len(self.rgb), row)]
-        beside = bytes(3 * (size.width - self.size.width))
-        below = bytes(3 * size.width * (size.height - self.size.height))
-        return Screenshot.from_rgb(size, beside.join((*rows, b"")) + below)
+        """This picture in the corner of a larger one, black beside and below it; made once."""
+        return self._derived(("on black", size), lambda: _OnBlack(self, size))
+
+    def resized(self, size: Size) -> Screenshot:
+        """This picture brought to a size; made once."""
+        sides = (size.width, size.height)
+        return self._derived(
+            ("resized", size),
+            lambda: Screenshot(self.pixels.resize(sides, Image.Resampling.BICUBIC)),
+        )
+
+    def _derived(self, key: object, make: Callable[[], Screenshot]) -> Screenshot:
+        made: dict[object, Screenshot] = self.__dict__.setdefault("derived", {})
+        if key not in made:
+            made[key] = make()
+        return made[key]
 
     def fitted(self, limit: Size) -> Screenshot:
         """This picture scaled down to fit ``limit``; itself where it already fits."""
@@ -124,6 +135,35 @@ class Screenshot:
             return self
         scaled = self.pixels.resize((size.width, size.height), Image.Resampling.LANCZOS)
         return Screenshot(scaled)
+
+
+class _OnBlack(Screenshot):
+    """A picture in the corner of a larger one; its rows are copied only if somebody asks for them.
+
+    Args:
+        shown: what is in the upper left corner.
+        size: the larger one's.
+    """
+
+    def __init__(self, shown: Screenshot, size: Size) -> None:
+        self.size = size
+        self._shown = shown
+        self._right, self._below = size.width - shown.size.width, size.height - shown.size.height
+
+    @cached_property
+    def rgb(self) -> memoryview:
+        """The rows, the black ones too."""
+        rows, width = self._shown.rgb, 3 * self._shown.size.width
+        beside = bytes(3 * self._right)
+        parts = [rows[at : at + width] for at in range(0, len(rows), width)]
+        below = bytes(3 * self.size.width * self._below)
+        return memoryview(beside.join((*parts, b"")) + below)
+
+    @cached_property
+    def png(self) -> bytes:
+        """The picture as PNG, lossless."""
+        shown, size = self._shown.rgb, self._shown.size
+        return encode_rgb(size.width, size.height, shown, right=self._right, below=self._below)
 
 
 @dataclass(frozen=True, slots=True)

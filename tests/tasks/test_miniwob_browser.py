@@ -86,7 +86,7 @@ async def test_a_scripted_model_is_told_what_the_page_asks_for_and_solves_it(
     def planner(request: ModelRequest) -> str:
         asked.append(request)
         # A browser that has just started reports its page late; the planner is told so, and waits.
-        return done() if "Succeeded." in request.text else click('push button "Click Me!"')
+        return done() if "Result: Succeeded." in request.text else click('push button "Click Me!"')
 
     bench = Bench(tmp_path, FunctionModel(planner), environment=desktop)
     bench.task = load_task("miniwob:click-test")
