@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from hisa.actions import Action
@@ -133,17 +133,6 @@ class ModelRequest:
     def text(self) -> str:
         """All text, for counting."""
         return "\n".join(p.text for m in self.messages for p in m.parts if isinstance(p, TextPart))
-
-    def again(self, reply: str, correction: str, *, shown: int = 2000) -> ModelRequest:
-        """Returns the request with an unusable reply, cut to ``shown`` characters, and its error.
-
-        Built on the first request, it stays bounded however often a reply is unusable.
-        """
-        turns = (
-            Message("assistant", (TextPart(reply[:shown] or "(nothing)"),)),
-            Message("user", (TextPart(correction),)),
-        )
-        return replace(self, messages=(*self.messages, *turns))
 
 
 @dataclass(frozen=True, slots=True)

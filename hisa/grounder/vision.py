@@ -9,6 +9,7 @@ from hisa.errors import NotFound
 from hisa.events import Emit
 from hisa.grounder.common import resolve
 from hisa.grounder.formats import GroundingFormat
+from hisa.models.again import again
 from hisa.protocols import GroundedCall, Message, Model, ModelRequest, Place, ToolCall
 from hisa.screen.geometry import Point, Size, convert
 from hisa.screen.observation import Observation, Screenshot
@@ -89,5 +90,5 @@ class VisionGrounder:
             return self._format.parse(answer, size)
         except NotFound as error:
             demand = f"{error}. Answer with one pair (x,y) and nothing else."
-            again = request.again(answer.strip(), demand, shown=200)
-            return self._format.parse((await self._model.complete(again)).text, size)
+            second = again(request, answer.strip(), demand, shown=200)
+            return self._format.parse((await self._model.complete(second)).text, size)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hisa.models.again import again
 from hisa.models.tokens import estimate_tokens
 from hisa.patterns.pattern_text import block, clean, sentences, unbinding
 from hisa.patterns.usage import mark
@@ -142,7 +143,7 @@ async def synthesise(
     text = (await model.complete(request)).text.strip()
     if problem := _excess(text, limit, marks):
         demand = f"Not usable: {problem}. Write it again as instructed."
-        second = (await model.complete(request.again(text, demand, shown=4000))).text
+        second = (await model.complete(again(request, text, demand, shown=4000))).text
         text = second.strip() or text
     lines = [line for line in _bullets(text) if _marks(line) & marks]
     if text and not lines:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from hisa.errors import InvalidReply
 from hisa.events import Emit, Planned, PlanRejected
+from hisa.models.again import again
 from hisa.models.tokens import estimate_tokens
 from hisa.planner.reply import REPLY_SCHEMA, parse_reply
 from hisa.planner.view import state_text
@@ -89,7 +90,7 @@ class GlobalPlanner:
                     raise
                 shown = reply.text[:_SHOWN_REPLY]
                 text = render("format_correction", error=str(error), reply=shown)
-                request = question.again(reply.text, text, shown=_SHOWN_REPLY)
+                request = again(question, reply.text, text, shown=_SHOWN_REPLY)
             else:
                 self._record(call)
                 return call

@@ -12,7 +12,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, field
 from typing import Any
 
-from .bus import Bus, Limit, has_session_bus
+from .bus import Bus, BusGone, Limit, has_session_bus
 from .cells import Cells
 from .comings import Comings
 from .element_tree import read_tree
@@ -33,6 +33,8 @@ _QUIET_SHARE = 0.5
 _UNTOLD_SHARE = 0.25
 """Of the time limit, so long a window may be there before its application reports it: 1 s on an
 idle machine, where LibreOffice takes 0.1 s; at load 13 it took 4 s, and had 8."""
+_WAIT_SHARE, _UNTOLD_PAUSE = 0.125, 0.05
+"""Of the time limit, so long one reading waits for such a window, and the pause between tries."""
 
 
 @dataclass(frozen=True)
@@ -160,8 +162,8 @@ class _Reader:
         Where the screen has changed meanwhile it is read once more, so that elements and the
         picture that is taken next are of one moment; a clip that plays never stands still.
         """
-        bus = self._bus = self._bus or Bus()
         end = time.monotonic() + request.seconds
+        bus = self._bus = self._bus or _connected(time.monotonic() + _WAIT_SHARE * request.seconds)
         last = Reading()
         while time.monotonic() < end:
             most = _QUIET_SHARE * (end - time.monotonic())
@@ -174,9 +176,17 @@ class _Reader:
             if limit.moved:
                 last = Reading(windows)
                 continue
+            if limit.ran_out and last.complete:
+                return last
+            share = _UNTOLD_SHARE * request.seconds
+            came = time.monotonic() - self._comings.last < share
+            if self._awaits(windows, share) or (limit.ran_out and came):
+                last = Reading(windows)
+                if time.monotonic() > end - (1.0 - _WAIT_SHARE) * request.seconds:
+                    return last
+                time.sleep(_UNTOLD_PAUSE)
+                continue
             if limit.ran_out:
-                return last if last.complete else Reading(windows)
-            if self._awaits(windows, _UNTOLD_SHARE * request.seconds):
                 return Reading(windows)
             if last.complete or self._screen.grab().pixels == frame.pixels:
                 return Reading(windows, complete=True)
@@ -199,6 +209,21 @@ class _Reader:
             and not any(_overlap(window.box, box) for box in others)
             for window in shown
         )
+
+
+def _connected(end: float) -> Bus:
+    """Returns the bus; one that has just been started answers a moment later.
+
+    Raises:
+        BusGone: it does not answer until ``end``, a monotonic time.
+    """
+    while True:
+        try:
+            return Bus()
+        except BusGone:
+            if time.monotonic() >= end:
+                raise
+        time.sleep(_UNTOLD_PAUSE)
 
 
 def _overlap(one: Box, other: Box) -> bool:

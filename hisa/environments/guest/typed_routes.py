@@ -84,11 +84,15 @@ class TypedRoutes:
         wanted = bool(asked.get("elements")) and self._access.available
         within = ELEMENTS_SECONDS * _number(asked, "patience", 1.0, 1000.0)
         elements, complete = None, False
+        there = {window.id for window in self._screen.windows()} if wanted else set()
         if wanted:
             elements, complete = self._access.elements(
                 ElementsRequest(limit, min(within, _MAX_ELEMENTS_SECONDS))
             )
-        windows = [window.to_json() for window in self._screen.windows()]
+        shown = self._screen.windows()
+        # A window that came after its elements were asked for is in the picture, not among them.
+        complete = complete and {window.id for window in shown} <= there
+        windows = [window.to_json() for window in shown]
         pixels = self._screen.png() if encoding == "png" else self._screen.look().tobytes()
         header = {
             "screen": [self._screen.width, self._screen.height],

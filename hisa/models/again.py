@@ -1,0 +1,21 @@
+"""Asks a model again after a reply that could not be used."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hisa.protocols import Message, ModelRequest, TextPart
+
+__all__ = ["again"]
+
+
+def again(request: ModelRequest, reply: str, correction: str, *, shown: int = 2000) -> ModelRequest:
+    """Returns the request with an unusable reply, cut to ``shown`` characters, and its correction.
+
+    Built on the first request each time, it stays bounded however often a reply is unusable.
+    """
+    turns = (
+        Message("assistant", (TextPart(reply[:shown] or "(nothing)"),)),
+        Message("user", (TextPart(correction),)),
+    )
+    return replace(request, messages=(*request.messages, *turns))
