@@ -184,6 +184,20 @@ async def test_a_window_that_just_came_and_tells_nothing_may_still_tell() -> Non
         assert shown[-1].elements == ()
 
 
+async def test_a_window_that_shows_is_among_complete_elements() -> None:
+    async with DesktopEnvironment() as desktop:
+        for _ in range(4):
+            await desktop.execute("mousepad ~/note.txt >/dev/null 2>&1 &")
+            looks: list[Observation] = []
+            while not (looks and looks[-1].elements):
+                looks.append(await desktop.observe(elements=True))
+            wrong = [look for look in looks if look.windows and look.complete and not look.elements]
+            assert wrong == []
+            await desktop.execute("pkill -KILL -x mousepad")
+            while (await desktop.observe()).windows:
+                pass
+
+
 def _page(number: int, link: str) -> bytes:
     rows = "".join(
         f"<tr><td>row {row}</td><td><button>Buy {row}</button></td></tr>" for row in range(9)

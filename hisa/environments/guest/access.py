@@ -33,6 +33,8 @@ _QUIET_SHARE = 0.5
 _UNTOLD_SHARE = 0.25
 """Of the time limit, so long a window may be there before its application reports it: 1 s on an
 idle machine, where LibreOffice takes 0.1 s; at load 13 it took 4 s, and had 8."""
+_BUS_SHARE = 0.5
+"""Of the time limit, so long the bus may take to answer at first: it starts beside the desktop."""
 _WAIT_SHARE, _UNTOLD_PAUSE = 0.125, 0.05
 """Of the time limit, so long one reading waits for such a window, and the pause between tries."""
 
@@ -163,7 +165,7 @@ class _Reader:
         picture that is taken next are of one moment; a clip that plays never stands still.
         """
         end = time.monotonic() + request.seconds
-        bus = self._bus = self._bus or _connected(time.monotonic() + _WAIT_SHARE * request.seconds)
+        bus = self._bus = self._bus or _connected(time.monotonic() + _BUS_SHARE * request.seconds)
         last = Reading()
         while time.monotonic() < end:
             most = _QUIET_SHARE * (end - time.monotonic())
