@@ -201,7 +201,7 @@ def _mismatch(wanted: Check, text: str, subject: str) -> str:
 
 
 _CALL = """
-import hashlib, json, os, site, sys, types
+import hashlib, importlib.abc, json, os, site, sys, types
 path, digest, function = sys.argv[1:]
 with open(path, "rb") as file:
     data = file.read()
@@ -209,9 +209,19 @@ if hashlib.sha256(data).hexdigest() != digest:
     sys.exit("the check was changed on the machine")
 sys.path += site.getsitepackages()
 os.environ["HOME"] = os.environ.pop("HISA_HOME")
+
+
+class Held(importlib.abc.SourceLoader):
+    def get_filename(self, name):
+        return path
+
+    def get_data(self, path):
+        return data
+
+
 module = types.ModuleType("task_check")
 module.__file__ = path
-exec(compile(data, path, "exec"), module.__dict__)
+Held().exec_module(module)
 print("\\n" + json.dumps({"score": getattr(module, function)()}))
 """
 """Runs on the machine: the last line printed is what the function gave. Nothing that lies in the
