@@ -208,6 +208,8 @@ def _look(pixels: Pixels, box: Sides) -> _Seen:
     if min(sign.shape) >= 8 and _rim(sign) >= _RIM:
         inside = part[rows, columns][2:-2, 2:-2]
         inner = _against(inside, _ring(inside))
+        if (own := _colour(inside, inner)) not in ("", "black", "grey", "white"):
+            colour = own
         rows, columns = _filled(inner)
         return _Seen(tight, inner[rows, columns], True, not inner.any(), colour)
     return _Seen(tight, sign, False, not sign.any(), colour)

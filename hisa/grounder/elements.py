@@ -67,7 +67,7 @@ class ElementsGrounder:
     def _locate_now(self, description: str, observation: Observation) -> Place:
         queries = read_description(description)
         parts = bool(_PART.search(description))
-        choice = choose(queries, observation, self._min_score, parts=parts)
+        choice = choose(queries, observation, self._min_score, parts=parts, shapes=parts)
         reason = choice.reason
         if not _is_sure(queries[-1], choice):
             choice, reason = self._with_words(queries, observation, choice, parts=parts)

@@ -33,6 +33,9 @@ _LESS_LIKE, _QUITE_CLEAR = 0.7, 0.25
 _NARROW, _WIDE = 0.55, 1.8
 """Width by height within which a sign looks like itself."""
 
+_COARSE = 5
+"""Pixels; a sign that is smaller in both ways looks like any other."""
+
 Line = tuple[tuple[float, float], ...]
 _STROKES = (0.1, 0.16, 0.24, 0.34, 0.46)
 _LINES: dict[str, tuple[tuple[Line, ...], ...]] = {
@@ -92,6 +95,8 @@ def recognise(signs: Sequence[Soft]) -> list[Glyph]:
 def _judge(sign: Soft, name: str, like: float, next_like: float) -> Glyph:
     """The best template and how much the sign is like it, and like the next best."""
     height, width = sign.shape
+    if max(height, width) < _COARSE:
+        return Glyph()
     if plain := _bar(sign, width / height) or _parted(sign):
         return plain
     square = _NARROW <= width / height <= _WIDE

@@ -59,4 +59,6 @@ def part(owner: Thing, name: str, box: BoundingBox, drawn: float | None = None) 
         app=of.app,
     )
     labels = owner.labels + tuple((word, 0.95) for word in does)
+    if of.name and of.text:  # a cell goes by what it shows as much as by its address
+        labels += ((of.text[:60], 0.95),)
     return Thing(told, box, labels, owner.front, drawn)

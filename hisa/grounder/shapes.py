@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from hisa.grounder.blobs import Blob, find_blobs
 from hisa.grounder.parts import part
+from hisa.grounder.sheet_headers import sheet_headers
 from hisa.grounder.things import READ, Thing, gaps, overlap
 from hisa.grounder.title_bars import title_buttons
 from hisa.grounder.tracks import slider_handle
@@ -45,6 +46,7 @@ _CELLS = frozenset({"table cell", "column header", "table column header", "cell"
 _ROWS = frozenset({"list item", "tree item", "table row", "table cell", "row"})
 _TABS = frozenset({"page tab", "tab"})
 _BUTTONS = frozenset({"push button", "toggle button", "push button menu", "split button"})
+_PICTURES = _BUTTONS | {"image", "icon", "link", "static", "section", "label"}
 _TICKED = frozenset({"check box", "radio button", "toggle switch", "switch", "check menu item"})
 _NEAR = 40
 """Pixels of the screen between an expander or a tick and its text."""
@@ -53,6 +55,8 @@ _UNKNOWN = 0.3
 _UNKNOWN_SIZE = 8
 """Pixels of the picture; a smaller shape is no icon of its own."""
 _MOST_UNKNOWN = 120
+_MISREAD = 2
+"""Letters of what may be a sign that was read as text."""
 _LARGER = 12
 """How many times larger a thing is than the sign that it shows, at most."""
 
@@ -99,6 +103,7 @@ class _Drawn:
         called: dict[int, Thing] = {}
         for window in self._observation.windows:
             found += title_buttons(window, self._observation)
+        found += sheet_headers(self._things, self._observation)
         taken = [_wider(t.box) for t in found]
         for shape in self._shapes:
             if any(box.contains(shape.box.centre) for box in taken):
@@ -106,14 +111,16 @@ class _Drawn:
             owner = self._owner(shape)
             if owner is None or _is_ground(owner):
                 found += self._free(shape)
-            elif owner.is_bare and _shows(owner, shape):
-                called[id(owner)] = _called(owner, shape)
+            elif _shows(owner, shape):
+                called[id(owner)] = _called(called.get(id(owner), owner), shape)
             else:
                 found += _inside(owner, shape)
         for thing in self._things:
             if thing.role == "slider":
                 found += slider_handle(thing, self._observation)
         kept = [called.get(id(t), t) for t in self._things if not _is_replaced(t, found)]
+        drawn = [t for t in found if t.element.name]
+        kept = [t for t in kept if _may_hold(t) or not _is_misread(t, drawn)]
         return kept + found
 
     def _owner(self, shape: _Shape) -> Thing | None:
@@ -125,14 +132,11 @@ class _Drawn:
             return None
         left, top, right, bottom = self._sides
         inside = np.flatnonzero((left <= at.x) & (at.x < right) & (top <= at.y) & (at.y < bottom))
-        over = self._window_at(shape.box)
-        holding = [self._things[i] for i in inside.tolist()]
-        holding = [
-            t
-            for t in holding
-            if t.role != "arrow part" and (not over or t.element.window in ("", over))
-        ]
-        return min(holding, key=lambda t: t.box.area, default=None)
+        holding = [t for i in inside.tolist() if _may_hold(t := self._things[i])]
+        # What lies behind a dialog or an open menu is not what is seen there.
+        seen = max((t.front for t in holding), default=0.0) - 0.1
+        holding = [t for t in holding if t.front >= seen]
+        return min(holding, key=lambda t: (t.box.area, _is_ground(t)), default=None)
 
     @cached_property
     def _sides(self) -> NDArray[np.float64]:
@@ -212,6 +216,11 @@ class _Drawn:
         return any(t.role == READ and overlap(t.box, shape.box) > 0.5 for t in self._things)
 
 
+def _may_hold(thing: Thing) -> bool:
+    """Whether a shape may be a part of it; signs are read as a letter or two, by mistake."""
+    return thing.role != "arrow part" and (thing.role != READ or len(thing.element.name) > _MISREAD)
+
+
 def _is_ground(owner: Thing) -> bool:
     """Whether it is only where other things stand."""
     ground = owner.role in CONTAINERS or owner.role in ("document web", "landmark", "canvas")
@@ -219,13 +228,17 @@ def _is_ground(owner: Thing) -> bool:
 
 
 def _shows(owner: Thing, shape: _Shape) -> bool:
-    """Whether a shape is all that a thing shows."""
-    return owner.box.area <= _LARGER * shape.box.area and shape.name in _CALLED
+    """Whether a shape is all that a button or picture shows."""
+    if shape.name not in _CALLED or owner.role not in _PICTURES:
+        return False
+    far = abs(owner.box.centre.x - shape.box.centre.x) / owner.box.width
+    return owner.box.area <= _LARGER * shape.box.area and far <= 0.15
 
 
 def _called(owner: Thing, shape: _Shape) -> Thing:
-    word = _CALLED[shape.name]
-    return replace(owner, labels=(*owner.labels, (word, 0.9), (shape.name, 0.9)))
+    trust = 0.9 if owner.is_bare else 0.8
+    words = dict.fromkeys((_CALLED[shape.name], shape.name, f"{shape.blob.colour} {shape.name}"))
+    return replace(owner, labels=(*owner.labels, *((word, trust) for word in words)))
 
 
 def _inside(owner: Thing, shape: _Shape) -> list[Thing]:
@@ -241,6 +254,10 @@ def _inside(owner: Thing, shape: _Shape) -> list[Thing]:
         return [_made("arrow part", way, shape, owner.element.window, label="scroll bar")]
     if role in _TABS and shape.name == "cross" and end > 0.5:
         return [_made("push button", "Close", shape, owner.element.window, label=_words(owner))]
+    if role in _ROWS and end < 0.3 and _is_tick(shape) and shape.name:
+        states = frozenset({"checked"} if shape.name in ("check", "cross") else ())
+        element = _element("check box", _words(owner), shape, owner.element.window, states)
+        return [Thing(element, shape.box, (), owner.front, shape.sure)]
     if role in _ROWS and way in ("right", "down") and end < 0.5:
         name = "expand" if way == "right" else "collapse"
         return [_made("arrow part", name, shape, owner.element.window, label=_words(owner))]
@@ -269,6 +286,10 @@ def _is_tick(shape: _Shape) -> bool:
 def _may_be_icon(blob: Blob) -> bool:
     width, height = blob.box.width, blob.box.height
     return min(width, height) >= _UNKNOWN_SIZE and 0.5 <= width / height <= 2
+
+
+def _is_misread(thing: Thing, drawn: Iterable[Thing]) -> bool:
+    return thing.role == READ and any(overlap(thing.box, t.box) > 0.5 for t in drawn)
 
 
 def _is_replaced(thing: Thing, found: Iterable[Thing]) -> bool:
