@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image, ImageDraw
 
+from hisa.grounder.pictograms import PLAIN, outlines
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -33,6 +35,10 @@ _LESS_LIKE, _QUITE_CLEAR = 0.7, 0.25
 _NARROW, _WIDE = 0.55, 1.8
 """Width by height within which a sign looks like itself."""
 
+_LIKE_PICTURE = 0.84
+"""Correlation from which an outline is taken to be a picture's."""
+_FINE = 8
+"""Pixels; a smaller picture has no outline of its own."""
 _COARSE = 5
 """Pixels; a sign that is smaller in both ways looks like any other."""
 
@@ -78,18 +84,56 @@ def recognise(signs: Sequence[Soft]) -> list[Glyph]:
     Args:
         signs: any sizes, higher than 0 where the sign is.
     """
+    found = _compared(signs, _templates())
+    unknown = [
+        i for i, glyph in enumerate(found) if not glyph.name and min(signs[i].shape) >= _FINE
+    ]
+    pictures = _compared([_filled(signs[i]) for i in unknown], _outlines(), picture=True)
+    for i, glyph in zip(unknown, pictures, strict=True):
+        found[i] = glyph
+    return found
+
+
+@dataclass(frozen=True)
+class _Templates:
+    names: tuple[str, ...]
+    starts: list[int]
+    """Where the templates of each name begin."""
+    drawn: Soft
+
+
+def _compared(signs: Sequence[Soft], known: _Templates, *, picture: bool = False) -> list[Glyph]:
     import numpy as np
 
     if not signs:
         return []
-    names, starts, drawn = _templates()
-    likeness = np.maximum.reduceat(np.stack([_normal(s) for s in signs]) @ drawn.T, starts, axis=1)
+    each = np.stack([_normal(sign) for sign in signs]) @ known.drawn.T
+    likeness = np.maximum.reduceat(each, known.starts, axis=1)
     order = np.argsort(likeness, axis=1)[:, :-3:-1]
     best = np.take_along_axis(likeness, order, axis=1)
+    judge = _judge_picture if picture else _judge
     return [
-        _judge(sign, names[first], float(like), float(next_like))
+        judge(sign, known.names[first], float(like), float(next_like))
         for sign, (first, _), (like, next_like) in zip(signs, order, best, strict=True)
     ]
+
+
+def _judge_picture(sign: Soft, name: str, like: float, next_like: float) -> Glyph:
+    """The same for a picture by its outline."""
+    height, width = sign.shape
+    shape = _NARROW <= width / height <= _WIDE
+    if name.startswith(PLAIN) or not shape or like < _LIKE_PICTURE or like - next_like < _CLEAR:
+        return Glyph()
+    return Glyph(name, like)
+
+
+def _filled(sign: Soft) -> Soft:
+    """A sign with what its lines enclose."""
+    import numpy as np
+    from scipy import ndimage
+
+    filled: Soft = ndimage.binary_fill_holes(np.pad(sign > 0.4, 1))[1:-1, 1:-1].astype(np.float32)
+    return filled
 
 
 def _judge(sign: Soft, name: str, like: float, next_like: float) -> Glyph:
@@ -160,10 +204,8 @@ def _normal(sign: Soft) -> Soft:
 
 
 @cache
-def _templates() -> tuple[tuple[str, ...], list[int], Soft]:
-    """The names of signs, where the templates of each begin, and the templates."""
-    import numpy as np
-
+def _templates() -> _Templates:
+    """The signs that are known, each in several weights."""
     drawn = [
         (name, _stroked(lines, stroke))
         for name, ways in _LINES.items()
@@ -175,13 +217,24 @@ def _templates() -> tuple[tuple[str, ...], list[int], Soft]:
         drawn.append(("star", _polygon(_star(ratio))))
         drawn.append(("star", _outlined(_star(ratio))))
     for stroke in _STROKES[:3]:
-        drawn.append(("magnifier", _magnifier(stroke)))
+        drawn += [("magnifier", _magnifier(stroke, lens)) for lens in (0.68, 0.8)]
         drawn.append(("ring", _disc(stroke)))
     drawn.append(("disc", _disc(0.5)))
+    return _prepared(drawn)
+
+
+@cache
+def _outlines() -> _Templates:
+    return _prepared(outlines())
+
+
+def _prepared(drawn: list[tuple[str, Image.Image]]) -> _Templates:
+    import numpy as np
+
     masks = [_normal(np.asarray(_cut(picture)).astype(np.float32) / 255) for _, picture in drawn]
     names = [name for name, _ in drawn]
     starts = [i for i, name in enumerate(names) if name not in names[:i]]
-    return tuple(dict.fromkeys(names)), starts, np.stack(masks)
+    return _Templates(tuple(dict.fromkeys(names)), starts, np.stack(masks))
 
 
 def _canvas() -> tuple[Image.Image, ImageDraw.ImageDraw]:
@@ -234,10 +287,10 @@ def _disc(stroke: float) -> Image.Image:
     return picture
 
 
-def _magnifier(stroke: float) -> Image.Image:
+def _magnifier(stroke: float, lens: float) -> Image.Image:
     picture, pen = _canvas()
-    (left, top), (right, bottom) = _at(((0.0, 0.0), (0.7, 0.7)))
+    (left, top), (right, bottom) = _at(((0.0, 0.0), (lens, lens)))
     width = round(stroke * _DRAWN)
     pen.ellipse((left, top, right, bottom), outline=255, width=width)
-    pen.line(_at(((0.58, 0.58), (1.0, 1.0))), fill=255, width=width)
+    pen.line(_at(((0.83 * lens, 0.83 * lens), (1.0, 1.0))), fill=255, width=width)
     return picture

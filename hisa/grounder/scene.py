@@ -97,7 +97,9 @@ class Scene:
                     thing, any(page.contains(thing.box.centre) for page in pages)
                 )
         found += [Thing(e, e.box) for e in self._read if not _told(e, found)]
-        return with_shapes(found, self.observation) if self._shapes else found
+        if not self._shapes:
+            return found
+        return with_shapes(found, self.observation, arrows=self._parts)
 
     def _shown(self, element: Element) -> bool:
         return not self._tells_showing or bool(element.states & {"showing", "visible"})

@@ -36,6 +36,16 @@ _CALLED = {
     "magnifier": "search",
     "three dots": "more",
     "three lines": "menu",
+    "bin": "delete",
+    "bell": "notifications",
+    "person": "user",
+    "pencil": "edit",
+    "eye": "show",
+    "heart": "like",
+    "house": "home",
+    "gear": "settings",
+    "padlock": "lock",
+    "funnel": "filter",
     "arrow left": "arrow left",
     "arrow right": "arrow right",
     "arrow up": "arrow up",
@@ -46,7 +56,7 @@ _CELLS = frozenset({"table cell", "column header", "table column header", "cell"
 _ROWS = frozenset({"list item", "tree item", "table row", "table cell", "row"})
 _TABS = frozenset({"page tab", "tab"})
 _BUTTONS = frozenset({"push button", "toggle button", "push button menu", "split button"})
-_PICTURES = _BUTTONS | {"image", "icon", "link", "static", "section", "label"}
+_PICTURES = _BUTTONS | {"menu item", "image", "icon", "link", "static", "section", "label"}
 _TICKED = frozenset({"check box", "radio button", "toggle switch", "switch", "check menu item"})
 _NEAR = 40
 """Pixels of the screen between an expander or a tick and its text."""
@@ -61,9 +71,16 @@ _LARGER = 12
 """How many times larger a thing is than the sign that it shows, at most."""
 
 
-def with_shapes(things: list[Thing], observation: Observation) -> list[Thing]:
-    """The things and what is drawn besides; those without a name are called by their sign."""
-    return _Drawn(things, observation).all()
+def with_shapes(things: list[Thing], observation: Observation, *, arrows: bool) -> list[Thing]:
+    """The things and what is drawn besides; those that show a sign are called by it too.
+
+    Args:
+        things: what is told and read.
+        observation: the look that they are of.
+        arrows: whether arrows are wanted; they go by the names of what they belong to.
+    """
+    found = _Drawn(things, observation).all()
+    return found if arrows else [t for t in found if t.role != "arrow part"]
 
 
 @dataclass(frozen=True)
@@ -93,6 +110,8 @@ class _Drawn:
     def __init__(self, things: list[Thing], observation: Observation) -> None:
         self._observation = observation
         self._things = things
+        self._wider: dict[int, BoundingBox] = {}
+        """What fields really take, where the toolkit tells too little of them."""
         self._shapes = [
             _Shape(blob, observation.convert_box(blob.box, "screen"))
             for blob in find_blobs(observation.screenshot)
@@ -119,6 +138,7 @@ class _Drawn:
             if thing.role == "slider":
                 found += slider_handle(thing, self._observation)
         kept = [called.get(id(t), t) for t in self._things if not _is_replaced(t, found)]
+        kept = [replace(t, box=box) if (box := self._wider.get(id(t))) else t for t in kept]
         drawn = [t for t in found if t.element.name]
         kept = [t for t in kept if _may_hold(t) or not _is_misread(t, drawn)]
         return kept + found
@@ -186,6 +206,8 @@ class _Drawn:
                 across, down = gaps(thing.box, shape.box)
                 right = shape.box.left >= thing.box.right - thing.box.height
                 if right and across <= 2 * thing.box.height and down <= -shape.box.height / 2:
+                    told = self._wider.get(id(thing), thing.box)
+                    self._wider[id(thing)] = _up_to(told, shape.box.right)
                     return thing
         return None
 
@@ -219,6 +241,10 @@ class _Drawn:
 def _may_hold(thing: Thing) -> bool:
     """Whether a shape may be a part of it; signs are read as a letter or two, by mistake."""
     return thing.role != "arrow part" and (thing.role != READ or len(thing.element.name) > _MISREAD)
+
+
+def _up_to(box: BoundingBox, right: float) -> BoundingBox:
+    return replace(box, right=max(right, box.right))
 
 
 def _is_ground(owner: Thing) -> bool:
