@@ -17,7 +17,7 @@ _ASIDE = 8
 """Pixels by which a frame is wider than what it frames."""
 _REACH = 160
 """Pixels of the screen from the corner within which the buttons stand."""
-_APART = 2.5
+_APART = 4.6
 """How far apart they stand at most, of the width of the larger one."""
 _LEAST = 3
 """Pixels of the picture; what is smaller is no button."""
