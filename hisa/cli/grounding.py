@@ -65,8 +65,8 @@ def grounding(
     \b
     Ways:
       elements       what runs without a model: accessibility and OCR (the default)
-      elements-only  accessibility without OCR
-      ocr            the elements are hidden
+      elements-only  accessibility and shapes, without OCR
+      ocr            the elements are hidden: what is read and drawn
       vision         the model of models.grounder, as in a run
       settings       as the setting grounder.kind says
       simulated:P    a stand-in for a model of that accuracy; it knows the answers

@@ -1,4 +1,4 @@
-"""Finds elements by accessibility first, then by the text read off the screenshot."""
+"""Finds elements by accessibility first, then by what is drawn and written on the screenshot."""
 
 from __future__ import annotations
 
