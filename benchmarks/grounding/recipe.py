@@ -28,7 +28,7 @@ __all__ = ["HD", "LARGE", "UHD", "Screen", "capture", "known_screens", "screen"]
 
 HD, LARGE, UHD = Size(1280, 720), Size(1920, 1080), Size(3840, 2160)
 
-_PARTS = ("gtk", "office")
+_PARTS = ("gtk", "office", "programs")
 """Modules beside this one; importing one registers its screens."""
 
 

@@ -3,7 +3,7 @@
 The pages lie in ``pages``; those of MiniWoB++ come from its package. A browser starts anew for
 each screen, because Chromium lost what stands inside HTML tables after a first navigation.
 
-Usage: ``python -m benchmarks.grounding.web [NAME...]``.
+Usage: ``python -m benchmarks.grounding.web [--into FOLDER] [NAME...]``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.grounding.capture import Split, capture
+from benchmarks.grounding.capture import SCREENS, Split, capture
 from hisa.actions import Action, Hotkey, Press
 from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.screen.geometry import Size
@@ -72,6 +72,16 @@ RECIPES: dict[str, Recipe] = {
     "web-book-flight": Recipe("train", ("miniwob:book-flight",)),
     "web-use-spinner": Recipe("train", ("miniwob:use-spinner",)),
     "web-click-checkboxes": Recipe("train", ("miniwob:click-checkboxes",)),
+    "web-board": Recipe("train", ("board",)),
+    "web-chat": Recipe("train", ("chat",), dark=True),
+    "web-map": Recipe("train", ("map",)),
+    "web-grid": Recipe("train", ("grid",), _LARGE),
+    "web-code": Recipe("train", ("code",), _LARGE, dark=True),
+    "web-survey": Recipe("train", ("survey",)),
+    "web-dash": Recipe("train", ("dash",), _DOUBLE),
+    "web-upload": Recipe("train", ("upload",)),
+    "web-phone": Recipe("train", ("phone",), dark=True),
+    "web-paint": Recipe("train", ("paint",), dark=True),
     "web-mail": Recipe("held", ("mail",)),
     "web-calendar": Recipe("held", ("calendar",)),
     "web-shop": Recipe("held", ("shop",), _LARGE),
@@ -88,8 +98,8 @@ RECIPES: dict[str, Recipe] = {
 }
 
 
-async def make(name: str, recipe: Recipe) -> None:
-    """Take that screen on a desktop of its own."""
+async def make(name: str, recipe: Recipe, folder: Path) -> None:
+    """Take that screen on a desktop of its own; its files go into the folder."""
     async with DesktopEnvironment(recipe.size, image_limit=recipe.size) as desktop:
         if recipe.miniwob:
             await TaskScorer().prepare(load_task(recipe.pages[0], seed=7), desktop)
@@ -97,7 +107,8 @@ async def make(name: str, recipe: Recipe) -> None:
             await _open(desktop, recipe)
         if recipe.keys:
             await desktop.act(recipe.keys)
-        await capture(desktop, name, split=recipe.split, app=_app(recipe), about=_about(recipe))
+        app, about = _app(recipe), _about(recipe)
+        await capture(desktop, name, split=recipe.split, app=app, about=about, folder=folder)
 
 
 async def _open(desktop: DesktopEnvironment, recipe: Recipe) -> None:
@@ -134,9 +145,10 @@ def _about(recipe: Recipe) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="of screens; default: all")
-    names = parser.parse_args().names or list(RECIPES)
-    for name in names:
-        asyncio.run(make(name, RECIPES[name]))
+    parser.add_argument("--into", type=Path, default=SCREENS, help="folder of the screens")
+    given = parser.parse_args()
+    for name in given.names or list(RECIPES):
+        asyncio.run(make(name, RECIPES[name], given.into))
         print(name, flush=True)
     return 0
 
