@@ -9,7 +9,7 @@ import zipfile
 from PIL import Image, ImageDraw
 
 from benchmarks.grounding.drive import AWAY, found, opened, until
-from benchmarks.grounding.recipe import HD, LARGE, UHD, screen
+from benchmarks.grounding.recipe import LARGE, UHD, screen
 from hisa.actions import Click, Hotkey, Move, Press, Write
 from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.screen.geometry import Point
@@ -24,8 +24,6 @@ PACKAGES = {
     "meld": "meld",
     "ristretto": "ristretto",
     "gucharmap": "gucharmap",
-    "qpdfview": "qpdfview",
-    "featherpad": "featherpad",
     "xfce4-mouse-settings": "xfce4-settings",
     "xfce4-appearance-settings": "xfce4-settings",
     "xfce4-keyboard-settings": "xfce4-settings",
@@ -43,9 +41,7 @@ async def _start(desktop: DesktopEnvironment, command: str, title: str) -> None:
     words = shlex.split(command)
     program = next(word for word in words if word != "env" and "=" not in word)
     if (await desktop.execute(["sh", "-c", f"command -v {program}"])).exit_code:
-        raise RuntimeError(
-            f"{program} is not installed; sudo apt-get install {PACKAGES[program]}"
-        )
+        raise RuntimeError(f"{program} is not installed; sudo apt-get install {PACKAGES[program]}")
     await opened(desktop, command, title)
 
 
@@ -73,9 +69,7 @@ def _document(pages: list[tuple[str, list[str]]]) -> bytes:
     kids = " ".join(f"{5 + 3 * n} 0 R" for n in range(count))
     objects.append(f"<</Type/Pages/Count {count}/Kids[{kids}]>>")
     objects.append("<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>")
-    objects.append(
-        f"<</Type/Outlines/First 7 0 R/Last {4 + 3 * count} 0 R/Count {count}>>"
-    )
+    objects.append(f"<</Type/Outlines/First 7 0 R/Last {4 + 3 * count} 0 R/Count {count}>>")
     for number, (heading, lines) in enumerate(pages):
         first = 5 + 3 * number
         rows = "".join(f"0 -24 Td ({line}) Tj " for line in lines)
@@ -118,7 +112,8 @@ async def _workshop(desktop: DesktopEnvironment) -> str:
     texts = ("guests.csv", "plan.txt", "song list.txt", "stage.svg.bak", "backup-march.tar.gz")
     for number, name in enumerate(texts):
         await desktop.write_file(f"{folder}/{name}", b"a,b\n" * (40 + 977 * number * number))
-    await desktop.execute(f"cd {folder} && touch -d '2025-02-11 09:30' * && touch -d '2024-08-02 17:45' plan.txt Choir winter.png")
+    await desktop.execute(f"cd {folder} && touch -d '2025-02-11 09:30' *")
+    await desktop.execute(f"cd {folder} && touch -d '2024-08-02 17:45' plan.txt Choir winter.png")
     return folder
 
 
@@ -220,22 +215,6 @@ async def appearance_fonts(desktop: DesktopEnvironment) -> None:
 
 @screen(split="train", app="xfce4-display-settings", size=UHD)
 async def display_settings(desktop: DesktopEnvironment) -> None:
-    """Xfce's dialog for displays at twice the usual scale."""
-    await _start(desktop, "env GDK_SCALE=2 xfce4-display-settings", "Display")
+    """Xfce's dialog for displays with large letters."""
+    await _start(desktop, "env GDK_DPI_SCALE=1.8 xfce4-display-settings", "Display")
     await desktop.act([Move(AWAY)])
-
-
-@screen(split="train", app="qpdfview")
-async def qpdfview_manual(desktop: DesktopEnvironment) -> None:
-    """Qpdfview, a program of Qt, with a manual."""
-    await desktop.write_file(f"{HOME}/kettle.pdf", _document(MANUAL))
-    await _start(desktop, f"env QT_ACCESSIBILITY=1 QT_LINUX_ACCESSIBILITY_ALWAYS_ON=1 qpdfview {HOME}/kettle.pdf", "qpdfview")
-
-
-@screen(split="train", app="featherpad")
-async def featherpad_text(desktop: DesktopEnvironment) -> None:
-    """FeatherPad, an editor of Qt, with two tabs and its bar for replacing open."""
-    await desktop.write_file(f"{HOME}/loan.py", b"rate = 0.035\nyears = 12\nfor year in range(years):\n    print(year, rate)\n")
-    await desktop.write_file(f"{HOME}/names.txt", b"Ada\nGrace\nEdsger\n")
-    await _start(desktop, f"env QT_ACCESSIBILITY=1 QT_LINUX_ACCESSIBILITY_ALWAYS_ON=1 featherpad {HOME}/names.txt {HOME}/loan.py", "loan.py")
-    await desktop.act([Hotkey(("ctrl", "r"))])

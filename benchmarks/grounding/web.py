@@ -37,7 +37,8 @@ class Recipe:
 
     Attributes:
         split: "train" or "held".
-        pages: files of ``pages``, one a tab, the first in front; or one page of MiniWoB++.
+        pages: files of ``pages``, one a tab, the first in front; or one page of MiniWoB++; or one
+            of Chromium's own, by its address.
         size: of the screen.
         chrome: whether tabs and address bar are shown.
         keys: pressed once the page is there.
@@ -55,6 +56,11 @@ class Recipe:
     def miniwob(self) -> bool:
         """Whether it is a page of MiniWoB++."""
         return self.pages[0].startswith("miniwob:")
+
+    @property
+    def own(self) -> bool:
+        """Whether it is a page of Chromium itself."""
+        return self.pages[0].startswith("chrome://")
 
 
 RECIPES: dict[str, Recipe] = {
@@ -82,6 +88,8 @@ RECIPES: dict[str, Recipe] = {
     "web-upload": Recipe("train", ("upload",)),
     "web-phone": Recipe("train", ("phone",), dark=True),
     "web-paint": Recipe("train", ("paint",), dark=True),
+    "web-chrome-appearance": Recipe("train", ("chrome://settings/appearance",), chrome=True),
+    "web-chrome-flags": Recipe("train", ("chrome://flags",), _LARGE, chrome=True),
     "web-mail": Recipe("held", ("mail",)),
     "web-calendar": Recipe("held", ("calendar",)),
     "web-shop": Recipe("held", ("shop",), _LARGE),
@@ -112,10 +120,10 @@ async def make(name: str, recipe: Recipe, folder: Path) -> None:
 
 
 async def _open(desktop: DesktopEnvironment, recipe: Recipe) -> None:
-    for page in recipe.pages:
+    for page in recipe.pages if not recipe.own else ():
         data = (PAGES / f"{page}.html").read_bytes()
         await desktop.write_file(f"{_HOME}/{page}.html", data)
-    urls = " ".join(f"file://{_HOME}/{page}.html" for page in recipe.pages)
+    urls = " ".join(page if recipe.own else f"file://{_HOME}/{page}.html" for page in recipe.pages)
     how = "--start-maximized" if recipe.chrome else "--kiosk"
     scale = 2 if recipe.size == _DOUBLE else 1
     flags = f"{how} --no-sandbox --test-type --force-device-scale-factor={scale}"
@@ -128,13 +136,14 @@ async def _open(desktop: DesktopEnvironment, recipe: Recipe) -> None:
 
 
 def _app(recipe: Recipe) -> str:
-    return recipe.pages[0] if recipe.miniwob else f"chromium:{recipe.pages[0]}"
+    return recipe.pages[0] if recipe.miniwob or recipe.own else f"chromium:{recipe.pages[0]}"
 
 
 def _about(recipe: Recipe) -> str:
     if recipe.miniwob:
         return f"MiniWoB++ page {recipe.pages[0].removeprefix('miniwob:')} with seed 7"
-    words = [f"pages/{recipe.pages[0]}.html in a Chromium just started"]
+    page = recipe.pages[0] if recipe.own else f"pages/{recipe.pages[0]}.html"
+    words = [f"{page} in a Chromium just started"]
     words += ["with tabs"] if recipe.chrome else ["over the whole screen"]
     words += ["at twice the usual scale"] if recipe.size == _DOUBLE else []
     words += ["and its menu open"] if recipe.keys else []
