@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.grounding.capture import SCREENS, Split, capture
-from hisa.actions import Action, Hotkey, Press
+from benchmarks.grounding.drive import AWAY, until
+from hisa.actions import Action, Hotkey, Move, Press, Write
 from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.screen.geometry import Size
 from hisa.tasks.scorer import TaskScorer
@@ -89,7 +90,9 @@ RECIPES: dict[str, Recipe] = {
     "web-phone": Recipe("train", ("phone",), dark=True),
     "web-paint": Recipe("train", ("paint",), dark=True),
     "web-chrome-appearance": Recipe("train", ("chrome://settings/appearance",), chrome=True),
-    "web-chrome-flags": Recipe("train", ("chrome://flags",), _LARGE, chrome=True),
+    "web-chrome-searches": Recipe(
+        "train", ("chrome://settings/searchEngines",), _LARGE, chrome=True
+    ),
     "web-mail": Recipe("held", ("mail",)),
     "web-calendar": Recipe("held", ("calendar",)),
     "web-shop": Recipe("held", ("shop",), _LARGE),
@@ -123,7 +126,7 @@ async def _open(desktop: DesktopEnvironment, recipe: Recipe) -> None:
     for page in recipe.pages if not recipe.own else ():
         data = (PAGES / f"{page}.html").read_bytes()
         await desktop.write_file(f"{_HOME}/{page}.html", data)
-    urls = " ".join(page if recipe.own else f"file://{_HOME}/{page}.html" for page in recipe.pages)
+    urls = "" if recipe.own else " ".join(f"file://{_HOME}/{page}.html" for page in recipe.pages)
     how = "--start-maximized" if recipe.chrome else "--kiosk"
     scale = 2 if recipe.size == _DOUBLE else 1
     flags = f"{how} --no-sandbox --test-type --force-device-scale-factor={scale}"
@@ -131,8 +134,18 @@ async def _open(desktop: DesktopEnvironment, recipe: Recipe) -> None:
     for _ in range(_LOOKS):
         seen = await desktop.observe(elements=True, settle=2.0)
         if len([e for e in seen.elements or () if e.role in _CONTROLS]) > _FEW:
-            return
-    raise RuntimeError(f"{recipe.pages[0]}: the page did not come up")
+            break
+    else:
+        raise RuntimeError(f"{recipe.pages[0]}: the page did not come up")
+    if recipe.own:
+        await _visit(desktop, recipe.pages[0])
+
+
+async def _visit(desktop: DesktopEnvironment, address: str) -> None:
+    """Go to one of Chromium's own pages, which it does not open from its command line."""
+    await desktop.act((Hotkey(("ctrl", "l")), Write(address), Press("enter")))
+    await until(desktop, lambda seen: seen.active and "New Tab" not in seen.active.title)
+    await desktop.act((Move(AWAY),))
 
 
 def _app(recipe: Recipe) -> str:
