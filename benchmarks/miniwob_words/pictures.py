@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from benchmarks.miniwob_words.script import (
     BUTTON,
@@ -10,6 +11,7 @@ from benchmarks.miniwob_words.script import (
     NUMBER,
     Calls,
     Seen,
+    Truth,
     click,
     drag,
     named,
@@ -19,6 +21,7 @@ from benchmarks.miniwob_words.script import (
     submit,
     typed,
 )
+from hisa.screen.observation import Element
 
 
 def _mail(see: Seen) -> Calls:
@@ -31,17 +34,35 @@ def _mail(see: Seen) -> Calls:
         yield click(
             f"trash can icon in the row of the email from '{name}'",
             f"grey delete icon to the right of '{name}', next to the star",
+            at=_icon(name, -1),
         )
     elif "star" in see.task:
         yield click(
             f"star icon in the email row of '{name}', left of the trash icon",
             f"star to the right of '{name}'",
+            at=_icon(name, 0),
         )
     else:
         yield click(
             f"email from '{name}' in the inbox list", f"row of the sender '{name}'", at=named(name)
         )
         yield from (_reply(see) if "reply" in see.task else _forward(see))
+
+
+def _icon(sender: str, index: int) -> Truth:
+    """The icon at that index among the two in the row of a sender's mail."""
+
+    def find(elements: Sequence[Element]) -> list[Element]:
+        rows = [e.box.centre.y for e in named(sender)(elements)]
+        icons = [e for e in elements if e.role == "image" and rows]
+        beside = [e for e in icons if abs(e.box.centre.y - rows[0]) < _ROW and e.box.left > 150]
+        return sorted(beside, key=lambda e: e.box.left)[index:][:1]
+
+    return find
+
+
+_ROW = 30
+"""Pixels between the middles of a sender's name and of the icons in its row, at most."""
 
 
 def _reply(see: Seen) -> Calls:

@@ -46,6 +46,8 @@ _BOTTOM = 420
 BUTTON = "push button"
 FIELD = ("entry", "text", "password text", "spin button")
 """Roles of what is typed into."""
+_WHOLE = ("document web", "frame")
+"""Roles of what is as large as the window."""
 NUMBER = re.compile(r"-?\d+")
 ORDER = {"1st": 0, "2nd": 1, "3rd": 2}
 ORDINAL = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
@@ -77,7 +79,11 @@ class Seen:
 
     def on_page(self, *roles: str) -> list[Element]:
         """The elements of the page below its instruction, in reading order; of these roles."""
-        inside = [e for e in self.elements if e.box.centre.y >= TOP]
+        inside = [
+            e
+            for e in self.elements
+            if e.box.centre.y >= TOP and e.role not in ("document web", "frame")
+        ]
         kept = [e for e in inside if not roles or e.role in roles]
         return sorted(kept, key=lambda e: (round(e.box.top / 8), e.box.left))
 
