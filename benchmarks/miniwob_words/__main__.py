@@ -57,7 +57,7 @@ async def _all(pages: Sequence[str], seeds: int, out: Path | None) -> list[Episo
     wanted = {(page, seed) for page in pages for seed in range(1, seeds + 1)}
     found = [one for one in _read(out) if (one.page, one.seed) in wanted]
     known = {(one.page, one.seed) for one in found}
-    for page, seed in sorted(wanted - known):
+    for seed, page in sorted((seed, page) for page, seed in wanted - known):
         episode = await _episode(page, seed)
         _write(out, episode)
         found.append(episode)
