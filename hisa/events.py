@@ -137,6 +137,8 @@ class Observed(_Event):
     seconds: float = 0.0
     complete: bool = True
     """False: some of the elements could not be read in time."""
+    undrawn: tuple[str, ...] = ()
+    """What is there, was waited for and is not in the picture yet."""
 
 
 class StartFile(BaseModel):

@@ -6,12 +6,14 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hisa.agent import Agent
 from hisa.conclusion import write_end
 from hisa.config import Settings
 from hisa.environments.confirm import Ask, ConfirmedEnvironment
+from hisa.environments.programs import installed_programs
 from hisa.errors import ConfigError, LogFailed, UsageError
 from hisa.events import Event, ModelCalled, Noted, RunFinished, RunStarted
 from hisa.grounder.elements import ElementsGrounder
@@ -45,6 +47,7 @@ from hisa.screen.ocr import ReadText, read_text
 from hisa.state.inspection import StepInspector
 from hisa.state.manager import build_state
 from hisa.state.written_files import WrittenFiles
+from hisa.tasks.miniwob.task import is_page
 from hisa.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
@@ -255,6 +258,7 @@ async def _opened(
         planner = GlobalPlanner(
             models["planner"], tools, emit=emit, reads_elements=known.reads_elements,
             max_tokens=settings.models.planner.max_tokens, pointing=_pointing(settings, known),
+            programs=None if is_page(task) else partial(installed_programs, environment),
         )  # fmt: skip
         yield Agent(
             planner=planner,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from hisa.errors import InvalidReply
@@ -52,6 +53,7 @@ class GlobalPlanner:
         max_tokens: limit of a reply (HiSA, section 4.3: 4096).
         pointing: how a planner that gives coordinates of its own is to write them; empty: it
             describes places, and the grounder finds them.
+        programs: tells what is installed, for the first step; None: nothing is told.
     """
 
     def __init__(
@@ -63,12 +65,14 @@ class GlobalPlanner:
         reads_elements: bool = False,
         max_tokens: int = 4096,
         pointing: str = "",
+        programs: Callable[[], Awaitable[str]] | None = None,
     ) -> None:
         self._model = model
         self._toolbox = toolbox
         self._emit = emit
         self._reads_elements = reads_elements
         self._max_tokens = max_tokens
+        self._programs = programs
         self._system = render(
             "planner",
             tools=toolbox.describe(),
@@ -81,7 +85,7 @@ class GlobalPlanner:
         """The next call; see `hisa.protocols.Planner`."""
         question = ModelRequest(
             role="planner",
-            messages=self._question(task, observation, view),
+            messages=self._question(task, observation, view, await self._told_once(view)),
             schema=REPLY_SCHEMA,
             max_tokens=self._max_tokens,
         )
@@ -105,10 +109,22 @@ class GlobalPlanner:
                 return call
         raise AssertionError("unreachable: the last try raises")
 
+    async def _told_once(self, view: StateView) -> str:
+        """The programs of the machine, at the first step."""
+        first = not view.steps and not view.refined
+        return await self._programs() if first and self._programs is not None else ""
+
     def _question(
-        self, task: Task, observation: Observation, view: StateView
+        self, task: Task, observation: Observation, view: StateView, programs: str
     ) -> tuple[Message, ...]:
-        text = state_text(task, observation, view, elements=self._reads_elements, room=self._room)
+        text = state_text(
+            task,
+            observation,
+            view,
+            elements=self._reads_elements,
+            room=self._room,
+            programs=programs,
+        )
         return (
             Message("system", (TextPart(self._system),)),
             Message("user", (TextPart(text), ImagePart(observation.screenshot))),
