@@ -21,6 +21,7 @@ __all__ = [
     "LimitSettings",
     "ModelSettings",
     "PatternSettings",
+    "PlannerSettings",
     "RemoteSettings",
     "RunSettings",
     "Settings",
@@ -89,6 +90,14 @@ class ModelsSettings(_Section):
     state: ModelSettings | None = None
     grounder: ModelSettings | None = None
     judge: ModelSettings | None = None
+
+
+class PlannerSettings(_Section):
+    """What the planner is shown."""
+
+    sees: Literal["picture", "elements", "both"] = "picture"
+    """picture: the screenshot; elements: a numbered list of what is on the screen in its place, of
+    at most 800 tokens; both. A place may then be given as a number of the list."""
 
 
 class GrounderSettings(_Section):
@@ -244,6 +253,7 @@ class Settings(_Section):
 
     run: RunSettings = RunSettings()
     models: ModelsSettings = ModelsSettings()
+    planner: PlannerSettings = PlannerSettings()
     grounder: GrounderSettings = GrounderSettings()
     state: StateSettings = StateSettings()
     patterns: PatternSettings = PatternSettings()

@@ -16,6 +16,7 @@ from hisa.errors import ConfigError, LogFailed, UsageError
 from hisa.events import Event, ModelCalled, Noted, RunFinished, RunStarted
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import open_format
+from hisa.grounder.marks import MarkGrounder, Marks
 from hisa.grounder.pointing import PointingGrounder, written_as
 from hisa.grounder.reading import ElementsReader, ReadingGrounder
 from hisa.grounder.vision import VisionGrounder
@@ -165,6 +166,28 @@ def _pointing(settings: Settings, planner: Profile) -> str:
     return written_as(planner.coordinates)
 
 
+def _marks(settings: Settings, environment: Environment, planner: Profile) -> Marks | None:
+    """The numbered list for a planner that gets one.
+
+    Raises:
+        ConfigError: there is nothing to list, or nobody who reads it.
+    """
+    if settings.planner.sees == "picture":
+        return None
+    told = f"planner.sees = {settings.planner.sees!r}"
+    if planner.reads_elements:
+        raise ConfigError(
+            f"{told}: {planner.name} reads the elements in a form of its own",
+            fix="--set planner.sees=picture, or give --model",
+        )
+    if "elements" not in environment.capabilities:
+        raise ConfigError(
+            f"{told}: {environment.name} cannot tell what is on its screen (no accessibility)",
+            fix="--set planner.sees=picture",
+        )
+    return Marks()
+
+
 def image_limit(settings: Settings) -> Size:
     """The largest picture that models see."""
     return Size(settings.run.image_width, settings.run.image_height)
@@ -252,9 +275,13 @@ async def _opened(
         grounder = _grounder(
             settings, models, reader, emit, seer=opened.profiles.get("grounder"), planner=known
         )
+        marks = _marks(settings, environment, known)
+        if marks is not None:
+            grounder = MarkGrounder(grounder, marks, emit=emit)
         planner = GlobalPlanner(
             models["planner"], tools, emit=emit, reads_elements=known.reads_elements,
             max_tokens=settings.models.planner.max_tokens, pointing=_pointing(settings, known),
+            marks=marks, picture=settings.planner.sees != "elements",
         )  # fmt: skip
         yield Agent(
             planner=planner,
@@ -265,7 +292,7 @@ async def _opened(
             scorer=ResultsScorer(_scorer(settings, environment, emit), results),
             log=_Tee(log, emit),
             max_steps=settings.run.max_steps,
-            elements=known.reads_elements,
+            elements=known.reads_elements or marks is not None,
             settle=settings.environment.settle,
         )
 

@@ -8,6 +8,7 @@ from hisa.errors import InvalidReply
 from hisa.events import Planned, PlanRejected
 from hisa.models.correction import with_correction
 from hisa.models.tokens import estimate_tokens
+from hisa.planner.base import NumberedList
 from hisa.planner.reply import REPLY_SCHEMA, parse_reply
 from hisa.planner.view import state_text
 from hisa.protocols import (
@@ -24,7 +25,7 @@ from hisa.protocols import (
     ToolCall,
 )
 from hisa.screen.observation import Observation
-from hisa.text.prompt_text import printable
+from hisa.text.prompt_text import printable, sections
 from hisa.text.prompts import render
 
 __all__ = ["GlobalPlanner"]
@@ -33,7 +34,7 @@ MAX_TRIES = 3
 PROMPT_TOKENS = 3500
 """Most tokens of a first prompt's text, unless the task alone takes them: what a step may cost.
 
-The elements are not counted, which stand for the picture where a model has no eyes.
+The elements are not counted, which stand for the picture where a model gets none.
 """
 _BETWEEN = 8
 """Tokens that servers put around two messages."""
@@ -52,6 +53,8 @@ class GlobalPlanner:
         max_tokens: limit of a reply (HiSA, section 4.3: 4096).
         pointing: how a planner that gives coordinates of its own is to write them; empty: it
             describes places, and the grounder finds them.
+        marks: add its numbered list of the screen, whose numbers a reply may give for places.
+        picture: send the screenshot; False needs ``marks``.
     """
 
     def __init__(
@@ -63,17 +66,22 @@ class GlobalPlanner:
         reads_elements: bool = False,
         max_tokens: int = 4096,
         pointing: str = "",
+        marks: NumberedList | None = None,
+        picture: bool = True,
     ) -> None:
         self._model = model
         self._toolbox = toolbox
         self._emit = emit
         self._reads_elements = reads_elements
         self._max_tokens = max_tokens
+        self._marks, self._picture = marks, picture
         self._system = render(
             "planner",
             tools=toolbox.describe(),
             names=", ".join(toolbox.names()),
             pointing=pointing,
+            marks=marks is not None,
+            picture=picture,
         )
         self._room = PROMPT_TOKENS - estimate_tokens(self._system) - _BETWEEN
 
@@ -109,9 +117,12 @@ class GlobalPlanner:
         self, task: Task, observation: Observation, view: StateView
     ) -> tuple[Message, ...]:
         text = state_text(task, observation, view, elements=self._reads_elements, room=self._room)
+        if self._marks is not None:
+            text += "\n" + sections({"elements": self._marks.listed(task, observation)})
+        shown = (ImagePart(observation.screenshot),) if self._picture else ()
         return (
             Message("system", (TextPart(self._system),)),
-            Message("user", (TextPart(text), ImagePart(observation.screenshot))),
+            Message("user", (TextPart(text), *shown)),
         )
 
     def _read(self, reply: ModelReply) -> ToolCall:
@@ -119,6 +130,8 @@ class GlobalPlanner:
             raise InvalidReply(f"the reply was cut off at {self._max_tokens} tokens; be shorter")
         call = parse_reply(reply.text)
         self._toolbox.check(call)
+        if self._marks is not None:
+            self._marks.check(call)
         return call
 
     def _record(self, call: ToolCall) -> None:
