@@ -93,7 +93,11 @@ class ModelsSettings(_Section):
 
 
 class PlannerSettings(_Section):
-    """What the planner is shown."""
+    """How the planner is asked, and what it is shown."""
+
+    kind: Literal["auto", "chat", "computer"] = "auto"
+    """chat: it answers in JSON, over chat completions; computer: it has the computer tool of the
+    Responses API; auto: computer where its profile names that tool, else chat."""
 
     sees: Literal["picture", "elements", "both"] = "picture"
     """picture: the screenshot; elements: a numbered list of what is on the screen in its place, of

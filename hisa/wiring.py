@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from hisa.agent import Agent
 from hisa.conclusion import write_end
 from hisa.config import Settings
-from hisa.environments.confirm import Ask, ConfirmedEnvironment
-from hisa.errors import ConfigError, LogFailed, UsageError
+from hisa.environments.confirm import Ask, ConfirmedEnvironment, Question, ask_person
+from hisa.errors import ActionRefused, ConfigError, LogFailed, UsageError
 from hisa.events import Event, ModelCalled, Noted, RunFinished, RunStarted
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import open_format
@@ -22,11 +22,12 @@ from hisa.grounder.reading import ElementsReader, ReadingGrounder
 from hisa.grounder.vision import VisionGrounder
 from hisa.models.at_step import ModelAtStep
 from hisa.models.budget import Budget
-from hisa.models.open_models import open_models
+from hisa.models.open_models import has_computer_tool, open_models
 from hisa.models.profiles import Profile
 from hisa.models.spending import Ledger
 from hisa.patterns.memory import PatternMemory
 from hisa.patterns.open_memory import open_memory
+from hisa.planner.computer import ComputerPlanner
 from hisa.planner.planner import GlobalPlanner
 from hisa.protocols import (
     Emit,
@@ -34,6 +35,7 @@ from hisa.protocols import (
     Grounder,
     Model,
     Outcome,
+    Planner,
     Role,
     Scorer,
     Task,
@@ -139,13 +141,15 @@ def _grounder(
     *,
     seer: Profile | None,
     planner: Profile,
+    computer: bool,
 ) -> Grounder:
     finder = build_grounder(settings, models, emit, seer=seer)
+    if settings.grounder.kind == "planner" or computer:
+        checker = ElementsGrounder(emit=lambda _: None, min_score=settings.grounder.min_score)
+        convention = "" if computer else planner.coordinates
+        return PointingGrounder(convention, finder, checker, reader, emit=emit)
     if isinstance(finder, VisionGrounder):
         return finder
-    if settings.grounder.kind == "planner":
-        checker = ElementsGrounder(emit=lambda _: None, min_score=settings.grounder.min_score)
-        return PointingGrounder(planner.coordinates, finder, checker, reader, emit=emit)
     return ReadingGrounder(finder, reader)
 
 
@@ -166,7 +170,9 @@ def _pointing(settings: Settings, planner: Profile) -> str:
     return written_as(planner.coordinates)
 
 
-def _marks(settings: Settings, environment: Environment, planner: Profile) -> Marks | None:
+def _marks(
+    settings: Settings, environment: Environment, planner: Profile, *, computer: bool
+) -> Marks | None:
     """The numbered list for a planner that gets one.
 
     Raises:
@@ -175,6 +181,11 @@ def _marks(settings: Settings, environment: Environment, planner: Profile) -> Ma
     if settings.planner.sees == "picture":
         return None
     told = f"planner.sees = {settings.planner.sees!r}"
+    if computer:
+        raise ConfigError(
+            f"{told}: a planner with a computer tool sees the picture and nothing else",
+            fix="--set planner.sees=picture, or --set planner.kind=chat",
+        )
     if planner.reads_elements:
         raise ConfigError(
             f"{told}: {planner.name} reads the elements in a form of its own",
@@ -272,17 +283,27 @@ async def _opened(
             emit(_started(task, log))
         tools = ToolRegistry(emit=emit)
         known = opened.profiles["planner"]
+        computer = has_computer_tool(settings, settings.models.planner, known)
         grounder = _grounder(
-            settings, models, reader, emit, seer=opened.profiles.get("grounder"), planner=known
-        )
-        marks = _marks(settings, environment, known)
+            settings, models, reader, emit, seer=opened.profiles.get("grounder"), planner=known,
+            computer=computer,
+        )  # fmt: skip
+        marks = _marks(settings, environment, known, computer=computer)
         if marks is not None:
             grounder = MarkGrounder(grounder, marks, emit=emit)
-        planner = GlobalPlanner(
-            models["planner"], tools, emit=emit, reads_elements=known.reads_elements,
-            max_tokens=settings.models.planner.max_tokens, pointing=_pointing(settings, known),
-            marks=marks, picture=settings.planner.sees != "elements",
-        )  # fmt: skip
+        planner: Planner
+        if computer:
+            planner = ComputerPlanner(
+                models["planner"], tools, emit=emit, functions=tools.functions(),
+                tool=known.computer or "computer", confirm=_confirming(run_context.ask, emit),
+                max_tokens=settings.models.planner.max_tokens,
+            )  # fmt: skip
+        else:
+            planner = GlobalPlanner(
+                models["planner"], tools, emit=emit, reads_elements=known.reads_elements,
+                max_tokens=settings.models.planner.max_tokens, pointing=_pointing(settings, known),
+                marks=marks, picture=settings.planner.sees != "elements",
+            )  # fmt: skip
         yield Agent(
             planner=planner,
             grounder=grounder,
@@ -365,6 +386,19 @@ def _asking(
             "hisa.environments.confirm to an Answer, or set run.confirm = 'never'",
         )
     return ConfirmedEnvironment(environment, ask=ask, emit=emit)
+
+
+def _confirming(ask: Ask | None, emit: Emit) -> Callable[[str], Awaitable[None]]:
+    """Asks a person about what a model's maker wants confirmed; refuses where nobody can be."""
+
+    async def confirm(what: str) -> None:
+        if ask is None:
+            raise ActionRefused(
+                f"the model's maker wants a person to confirm this, and nobody can be asked: {what}"
+            )
+        await ask_person(ask, Question("safety", what), emit=emit)
+
+    return confirm
 
 
 def _scorer(settings: Settings, environment: Environment, emit: Emit) -> Scorer:

@@ -36,9 +36,9 @@ PROMPT_TOKENS = 3500
 
 The elements are not counted, which stand for the picture where a model gets none.
 """
-_BETWEEN = 8
+BETWEEN = 8
 """Tokens that servers put around two messages."""
-_SHOWN_REPLY = 2000
+SHOWN_REPLY = 2000
 """Characters of a rejected reply that the event and the correction keep; chosen by hand."""
 
 
@@ -82,8 +82,9 @@ class GlobalPlanner:
             pointing=pointing,
             marks=marks is not None,
             picture=picture,
+            computer=False,
         )
-        self._room = PROMPT_TOKENS - estimate_tokens(self._system) - _BETWEEN
+        self._room = PROMPT_TOKENS - estimate_tokens(self._system) - BETWEEN
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
         """The next call; see `hisa.protocols.Planner`."""
@@ -101,13 +102,13 @@ class GlobalPlanner:
                 call = self._read(reply)
             except InvalidReply as error:
                 self._emit(
-                    PlanRejected(attempt=attempt, error=str(error), reply=reply.text[:_SHOWN_REPLY])
+                    PlanRejected(attempt=attempt, error=str(error), reply=reply.text[:SHOWN_REPLY])
                 )
                 if attempt == MAX_TRIES:
                     raise
-                shown = reply.text[:_SHOWN_REPLY]
+                shown = reply.text[:SHOWN_REPLY]
                 text = render("format_correction", error=str(error), reply=shown)
-                request = with_correction(question, reply.text, text, shown=_SHOWN_REPLY)
+                request = with_correction(question, reply.text, text, shown=SHOWN_REPLY)
             else:
                 self._record(call)
                 return call
