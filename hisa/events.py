@@ -260,7 +260,7 @@ class PlaceFound(BaseModel):
     y: float
     score: float | None = None
     source: str = ""
-    """"accessibility", "ocr", "planner" or the grounding model's name."""
+    """"accessibility", "ocr", "planner", "mark" or the grounding model's name."""
     label: str = ""
     """What was chosen, as the grounder names it."""
 
