@@ -17,7 +17,7 @@ from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation
 from hisa.screen.ocr import OcrUnavailable, ReadText, read_text
 
-__all__ = ["ElementsGrounder", "choose", "spot"]
+__all__ = ["ElementsGrounder", "choose", "names_a_part", "spot"]
 
 _AS_A_NAME = 0.9
 """What "the first name field" must score to be the field "first name" and not the first one."""
@@ -66,7 +66,7 @@ class ElementsGrounder:
 
     def _locate_now(self, description: str, observation: Observation) -> Place:
         queries = read_description(description)
-        parts = bool(_PART.search(description))
+        parts = names_a_part(description)
         choice = choose(queries, observation, self._min_score, parts=parts, shapes=parts)
         reason = choice.reason
         if not _is_sure(queries[-1], choice):
@@ -90,6 +90,11 @@ class ElementsGrounder:
         if choice.ambiguous:  # several fit, and some of them may be written
             return choice, choice.reason
         return choice, f"{choice.reason}; nothing written on the picture fits"
+
+
+def names_a_part(description: str) -> bool:
+    """Whether a part of a control may be meant which is no element of its own."""
+    return bool(_PART.search(description))
 
 
 def choose(
