@@ -10,14 +10,14 @@ from hisa.errors import NotFound
 from hisa.grounder.common import resolve
 from hisa.grounder.description import Query, read_description
 from hisa.grounder.pick import ALIKE, Candidate, Choice, pick
-from hisa.grounder.scene import READ, Scene
+from hisa.grounder.scene import READ, Scene, Thing
 from hisa.grounder.screen_text import read_elements
 from hisa.protocols import Emit, GroundedCall, Place, ToolCall
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation
 from hisa.screen.ocr import OcrUnavailable, ReadText, read_text
 
-__all__ = ["ElementsGrounder", "choose"]
+__all__ = ["ElementsGrounder", "choose", "names_a_part", "spot"]
 
 _AS_A_NAME = 0.9
 """What "the first name field" must score to be the field "first name" and not the first one."""
@@ -66,7 +66,7 @@ class ElementsGrounder:
 
     def _locate_now(self, description: str, observation: Observation) -> Place:
         queries = read_description(description)
-        parts = bool(_PART.search(description))
+        parts = names_a_part(description)
         choice = choose(queries, observation, self._min_score, parts=parts, shapes=parts)
         reason = choice.reason
         if not _is_sure(queries[-1], choice):
@@ -90,6 +90,11 @@ class ElementsGrounder:
         if choice.ambiguous:  # several fit, and some of them may be written
             return choice, choice.reason
         return choice, f"{choice.reason}; nothing written on the picture fits"
+
+
+def names_a_part(description: str) -> bool:
+    """Whether a part of a control may be meant which is no element of its own."""
+    return bool(_PART.search(description))
 
 
 def choose(
@@ -125,6 +130,11 @@ def _place(description: str, chosen: Candidate, observation: Observation) -> Pla
     if chosen.thing.role == READ:
         return Place(description, box.centre, score, "ocr", repr(chosen.element.name))
     return Place(description, _spot(chosen, box), score, "accessibility", _label(chosen))
+
+
+def spot(thing: Thing, observation: Observation) -> Point:
+    """The point of a thing to click, in image space."""
+    return _spot(Candidate(thing, 1.0), observation.convert_box(thing.box, "image"))
 
 
 def _spot(chosen: Candidate, box: BoundingBox) -> Point:
