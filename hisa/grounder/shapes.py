@@ -46,6 +46,8 @@ _CALLED = {
     "gear": "settings",
     "padlock": "lock",
     "funnel": "filter",
+    "pin": "pin",
+    "plane": "plane",
     "arrow left": "arrow left",
     "arrow right": "arrow right",
     "arrow up": "arrow up",
