@@ -327,3 +327,24 @@ async def test_what_a_page_tells_before_it_paints_it_is_waited_for() -> None:
             seen = await desktop.observe(elements=True, settle=patience(3.0))
             late = [e for e in _of(seen, "push button") if e.name == f"late {number}"]
             assert [_colours(seen, each.box) > 1 for each in late] == [True]
+
+
+_MARKED_TITLE = """
+import gi
+gi.require_version("Gtk", "3.0")
+from gi.repository import Gtk
+window = Gtk.Window(title="\\u200e\\u202b" + "استبيان المكتبة" + "\\u202c  ")
+window.add(Gtk.Button(label="English"))
+window.show_all()
+Gtk.main()
+"""
+
+
+async def test_things_are_of_their_window_whatever_marks_its_title_has() -> None:
+    """Toolkits tell a title with marks and blanks of its own in one place and not in the other."""
+    async with DesktopEnvironment() as desktop:
+        await desktop.write_file("/tmp/marked.py", _MARKED_TITLE.encode())
+        await desktop.execute("/usr/bin/python3 /tmp/marked.py >/dev/null 2>&1 &")
+        seen = await seen_when(desktop, lambda seen: bool(_of(seen, "push button")))
+        assert _title(seen) == "استبيان المكتبة"
+        assert only(seen, "push button", name="English").window == _title(seen)

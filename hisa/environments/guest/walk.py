@@ -13,6 +13,7 @@ from .bus import Bus, Limit
 from .dbus import Call, arguments
 from .node import Node
 from .role_numbers import role_name, state_names
+from .titles import plain_title
 
 __all__ = ["ROOT", "top_windows", "walk"]
 
@@ -45,7 +46,7 @@ def top_windows(bus: Bus, limit: Limit) -> list[Node]:
         refs: list[_Ref] = [(one, path) for one, path in answer[0]] if answer else []
         for node in _described(bus, [ref for ref in refs if ref[1] != _NULL], limit):
             if node is not None:
-                node.parent, node.window = ROOT, node.name
+                node.parent, node.window = ROOT, plain_title(node.name)
                 node.app = str(said[0]) if said else name
                 windows.append(node)
     return windows
