@@ -27,6 +27,11 @@ PACKAGES = {
     "xfce4-mouse-settings": "xfce4-settings",
     "xfce4-appearance-settings": "xfce4-settings",
     "xfce4-keyboard-settings": "xfce4-settings",
+    "xfce4-screenshooter": "xfce4-screenshooter",
+    "catfish": "catfish",
+    "homebank": "homebank",
+    "inkscape": "inkscape",
+    "transmission-gtk": "transmission-gtk",
     "xfce4-display-settings": "xfce4-settings",
 }
 """Debian's package of each program."""
@@ -217,4 +222,48 @@ async def appearance_fonts(desktop: DesktopEnvironment) -> None:
 async def display_settings(desktop: DesktopEnvironment) -> None:
     """Xfce's dialog for displays with large letters."""
     await _start(desktop, "env GDK_DPI_SCALE=1.8 xfce4-display-settings", "Display")
+    await desktop.act([Move(AWAY)])
+
+
+@screen(split="train", app="catfish")
+async def catfish_search(desktop: DesktopEnvironment) -> None:
+    """Catfish, a search for files, in a dark theme with a few words typed."""
+    await _workshop(desktop)
+    await _start(desktop, f"env GTK_THEME=Adwaita:dark catfish --path={HOME}", "Catfish")
+    await desktop.act([Write("song"), Press("enter"), Move(AWAY)])
+
+
+@screen(split="train", app="xfce4-screenshooter")
+async def screenshot_dialog(desktop: DesktopEnvironment) -> None:
+    """Xfce's dialog before a screenshot is taken."""
+    await _start(desktop, "xfce4-screenshooter", "Screenshot")
+    await desktop.act([Move(AWAY)])
+
+
+@screen(split="train", app="homebank", size=LARGE)
+async def homebank_accounts(desktop: DesktopEnvironment) -> None:
+    """HomeBank, a program for one's money, before the first account."""
+    await _start(desktop, "homebank", "HomeBank")
+    await until(desktop, lambda seen: len(seen.windows) > 1)
+    await desktop.act([Press("esc"), Move(AWAY)])
+
+
+@screen(split="train", app="transmission")
+async def transmission_preferences(desktop: DesktopEnvironment) -> None:
+    """Transmission's preferences over its main window, the page of speeds."""
+    await _start(desktop, "transmission-gtk", "")
+    await desktop.act([await found(desktop, "push button", "I Agree")])
+    await desktop.act([await found(desktop, "menu", "Edit")])
+    await desktop.act([await found(desktop, "menu item", "Preferences")])
+    await desktop.act([await found(desktop, "page tab", "Speed"), Move(AWAY)])
+
+
+@screen(split="train", app="inkscape", size=LARGE)
+async def inkscape_drawing(desktop: DesktopEnvironment) -> None:
+    """Inkscape with a small drawing."""
+    drawing = '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200">'
+    drawing += '<rect x="20" y="30" width="120" height="80" fill="#c0392b"/>'
+    drawing += '<circle cx="210" cy="110" r="60" fill="#2471a3"/></svg>'
+    await desktop.write_file(f"{HOME}/sign.svg", drawing.encode())
+    await _start(desktop, f"inkscape {HOME}/sign.svg", "sign")
     await desktop.act([Move(AWAY)])
