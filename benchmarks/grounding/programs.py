@@ -28,6 +28,8 @@ PACKAGES = {
     "xfce4-appearance-settings": "xfce4-settings",
     "xfce4-keyboard-settings": "xfce4-settings",
     "xfce4-screenshooter": "xfce4-screenshooter",
+    "featherpad": "featherpad",
+    "qpdfview": "qpdfview",
     "catfish": "catfish",
     "homebank": "homebank",
     "inkscape": "inkscape",
@@ -267,3 +269,23 @@ async def inkscape_drawing(desktop: DesktopEnvironment) -> None:
     await desktop.write_file(f"{HOME}/sign.svg", drawing.encode())
     await _start(desktop, f"inkscape {HOME}/sign.svg", "sign")
     await desktop.act([Move(AWAY)])
+
+
+@screen(split="train", app="featherpad")
+async def featherpad_replace(desktop: DesktopEnvironment) -> None:
+    """FeatherPad, an editor of Qt, with two tabs and its pane for replacing open."""
+    code = b"rate = 0.035\nyears = 12\nfor year in range(years):\n    print(year, rate)\n"
+    await desktop.write_file(f"{HOME}/loan.py", code)
+    await desktop.write_file(f"{HOME}/names.txt", b"Ada\nGrace\nEdsger\n")
+    command = f"featherpad --standalone {HOME}/loan.py {HOME}/names.txt"
+    await _start(desktop, f"env QT_LINUX_ACCESSIBILITY_ALWAYS_ON=1 {command}", "loan.py")
+    await desktop.act([Hotkey(("ctrl", "r")), Move(AWAY)])
+
+
+@screen(split="train", app="qpdfview")
+async def qpdfview_manual(desktop: DesktopEnvironment) -> None:
+    """Qpdfview, a viewer of Qt, with a manual and its outline."""
+    await desktop.write_file(f"{HOME}/kettle.pdf", _document(MANUAL))
+    command = f"qpdfview {HOME}/kettle.pdf"
+    await _start(desktop, f"env QT_LINUX_ACCESSIBILITY_ALWAYS_ON=1 {command}", "pdf")
+    await desktop.act([Press("f6"), Move(AWAY)])
