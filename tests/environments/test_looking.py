@@ -348,3 +348,17 @@ async def test_things_are_of_their_window_whatever_marks_its_title_has() -> None
         seen = await seen_when(desktop, lambda seen: bool(_of(seen, "push button")))
         assert _title(seen) == "استبيان المكتبة"
         assert only(seen, "push button", name="English").window == _title(seen)
+
+
+@pytest.mark.skipif(not shutil.which("featherpad"), reason="needs Qt 5: featherpad")
+async def test_a_program_of_qt_is_read_and_outlives_it() -> None:
+    """Qt 5 ends when it is asked for all properties of an element at once."""
+    async with DesktopEnvironment() as desktop:
+        start = "QT_LINUX_ACCESSIBILITY_ALWAYS_ON=1 featherpad --standalone /etc/hostname"
+        await desktop.execute(f"{start} >/dev/null 2>&1 &")
+        seen = await seen_when(desktop, lambda seen: bool(_of(seen, "page tab")))
+        names = [element.name for element in _of(seen, "push button")]
+        assert {"New", "Open", "Reload"} <= set(names)
+        again = await desktop.observe(elements=True)
+        assert _of(again, "page tab")
+        assert (await desktop.execute("pgrep -x featherpad")).exit_code == 0
