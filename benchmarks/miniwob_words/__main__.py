@@ -59,6 +59,8 @@ async def _all(pages: Sequence[str], seeds: int, out: Path | None) -> list[Episo
     known = {(one.page, one.seed) for one in found}
     for seed, page in sorted((seed, page) for page, seed in wanted - known):
         episode = await _episode(page, seed)
+        if episode.status == "stopped":  # by a signal: what comes next is not this page's fault
+            break
         _write(out, episode)
         found.append(episode)
         told = "done" if episode.done else episode.broken or episode.reason
