@@ -105,7 +105,7 @@ def _table(episodes: Sequence[Episode]) -> Iterable[str]:
 
 def main() -> None:
     """Run what is asked for and print the counts."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("pages", nargs="*", metavar="PAGE")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--half", choices=("A", "B"))
