@@ -97,7 +97,7 @@ def _answered(message: Message) -> list[dict[str, Any]] | None:
 
 
 def _output(call: dict[str, Any], message: Message) -> dict[str, Any]:
-    """What a call came to."""
+    """The item that tells the model the result of its call."""
     if call["type"] == "function_call":
         return {
             "type": "function_call_output",
