@@ -20,6 +20,7 @@ from hisa.grounder.pointing import PointingGrounder
 from hisa.grounder.reading import ElementsReader
 from hisa.models.tokens import estimate_tokens
 from hisa.protocols import GroundedCall, ModelRequest, Task, ToolCall
+from hisa.runs.export import samples
 from hisa.runs.read import load_run
 from hisa.runs.resume import resume_point
 from hisa.screen.geometry import Point
@@ -323,6 +324,8 @@ def test_a_whole_run_on_the_list(tmp_path: Path, sees: str) -> None:
     assert "element: 4" not in asked[-1].text
     (_, save) = [event for event in run.events if isinstance(event, Grounded)]
     assert [place.source for place in save.places] == ["mark"]
+    (_, sample, _) = samples(run)  # who learns from it has no list
+    assert json.loads(sample["messages"][1]["content"])["description"] == 'push button "Save"'
     again = resume_point(run).acts[1]  # done again on a fresh desktop at the very place
     assert again.input == save.input == "pyautogui.click(375, 237)"
 

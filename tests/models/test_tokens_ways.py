@@ -21,3 +21,10 @@ async def test_each_way_does_the_task_and_pays_for_what_it_is_shown(
     assert bool(parts.get("picture")) is ("instead" not in way)
     assert bool(parts.get("tools")) is ("computer" in way)
     assert sum(parts.values()) == pytest.approx(row["per_step"])
+
+
+@pytest.mark.desktop
+@pytest.mark.parametrize("way", [way for way in WAYS if "points" in way or "and the" in way])
+async def test_a_way_does_the_task_in_a_real_editor(tmp_path: Path, way: str) -> None:
+    row = await run(way, estimate_tokens, tmp_path, form=False)  # ends the process without score 1
+    assert row["steps"] == 7
