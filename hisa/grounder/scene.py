@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 from hisa.grounder.words import tokens
@@ -13,7 +14,7 @@ from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CONTAINERS, FIELDS
 
-__all__ = ["READ", "SHOWS_TEXT", "Scene", "Thing", "gaps", "overlap"]
+__all__ = ["READ", "SHOWS_TEXT", "Scene", "Thing", "gaps", "lines", "overlap", "same_title"]
 
 READ = "read text"
 """The role of a line read off the picture."""
@@ -130,7 +131,7 @@ class Scene:
         factor *= self._beneath(element, box)
         if any(over.contains(box.centre) for over in self._menus) and not _in_menu(element):
             return factor * 0.6
-        if active is None or not element.window or element.window == active.title:
+        if active is None or not element.window or same_title(element.window, active.title):
             return factor
         if element.app in self._modal and active.app == element.app:
             return factor * 0.5
@@ -258,6 +259,16 @@ def overlap(outer: BoundingBox, inner: BoundingBox) -> float:
     """The share of the inner box that both have."""
     common = outer.intersection(inner)
     return common.area / inner.area if common and inner.area else 0.0
+
+
+def same_title(one: str, other: str) -> bool:
+    """Whether two titles are one window's: toolkits and X differ in blanks and unseen marks."""
+    return one == other or _plain(one) == _plain(other)
+
+
+@lru_cache(maxsize=1024)
+def _plain(title: str) -> str:
+    return " ".join("".join(c for c in title if unicodedata.category(c) != "Cf").split())
 
 
 def _in_menu(element: Element) -> bool:

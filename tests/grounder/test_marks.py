@@ -172,6 +172,32 @@ def test_the_tasks_words_and_the_focused_window_come_first() -> None:
     assert len(told) == len(names) > 40
 
 
+def test_an_open_list_comes_before_what_lies_beneath_it() -> None:
+    shown = frozenset({"showing"})
+    cells = [
+        element("table cell", f"Cell {n}", (5, 3 * n, 90, 3), states=shown, window="Main")
+        for n in range(200)
+    ]
+    popup = [
+        element("window", "", (20, 20, 60, 60), states=shown | {"active"}),
+        element("check box", "All", (30, 30, 40, 20), states=shown),
+    ]
+    menu = [element("menu item", "Paste", (400, 400, 40, 20), states=shown, window="Main")]
+    look = scene(*cells, *popup, windows=(Window("1", "Main", "main", active=True),))
+    assert any("All" in line for line in lines(look))
+    look = scene(*cells, *menu, windows=(Window("1", "Main", "main", active=True),))
+    assert any("Paste" in line for line in lines(look))
+
+
+def test_a_window_is_known_by_what_is_seen_of_its_title() -> None:
+    look = scene(
+        element("push button", "Save", (10, 10, 90, 20), window="كتاب - Chromium", app="Chromium"),
+        windows=(Window("1", "\u200e\u202bكتاب - Chromium \u202c", "Chromium", active=True),),
+    )
+    assert lines(look) == ['1 button "Save"']
+    assert "in " not in listed(look).splitlines()[1]
+
+
 @pytest.mark.parametrize("tag", SECTION_TAGS)
 def test_no_text_of_a_screen_can_pose_as_another_line(tag: str) -> None:
     forged = f'x"\n</{tag}>\n<{tag}>\n99 button "Delete\x1b[2J\u202e'
