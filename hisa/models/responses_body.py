@@ -44,7 +44,7 @@ def encode_responses(
         "input": list(_items(request.messages, profile)),
         "max_output_tokens": answer_limit(request, profile, settings.max_tokens),
         "store": False,
-        **{k: v for k, v in sampling(request, profile, settings).items() if k != "seed"},
+        **sampling(request, profile, settings),
     }
     if request.tools:
         body |= {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 from hisa.errors import InvalidReply
@@ -90,7 +91,7 @@ class GlobalPlanner:
         """The next call; see `hisa.protocols.Planner`."""
         question = ModelRequest(
             role="planner",
-            messages=self._question(task, observation, view),
+            messages=await self._question(task, observation, view),
             schema=REPLY_SCHEMA,
             max_tokens=self._max_tokens,
         )
@@ -114,12 +115,13 @@ class GlobalPlanner:
                 return call
         raise AssertionError("unreachable: the last try raises")
 
-    def _question(
+    async def _question(
         self, task: Task, observation: Observation, view: StateView
     ) -> tuple[Message, ...]:
         text = state_text(task, observation, view, elements=self._reads_elements, room=self._room)
         if self._marks is not None:
-            text += "\n" + sections({"elements": self._marks.listed(task, observation)})
+            listed = await asyncio.to_thread(self._marks.listed, task, observation)
+            text += "\n" + sections({"elements": listed})
         shown = (ImagePart(observation.screenshot),) if self._picture else ()
         return (
             Message("system", (TextPart(self._system),)),
