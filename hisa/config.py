@@ -22,6 +22,7 @@ __all__ = [
     "LimitSettings",
     "ModelSettings",
     "PatternSettings",
+    "PlannerSettings",
     "RemoteSettings",
     "RunSettings",
     "Settings",
@@ -93,6 +94,18 @@ class ModelsSettings(_Section):
 
 
 GrounderKind = Literal["auto", "cascade", "elements", "vision", "planner"]
+
+
+class PlannerSettings(_Section):
+    """How the planner is asked, and what it is shown."""
+
+    kind: Literal["auto", "chat", "computer"] = "auto"
+    """chat: it answers in JSON, over chat completions; computer: it has the computer tool of the
+    Responses API; auto: computer where its profile names that tool, else chat."""
+
+    sees: Literal["picture", "elements", "both"] = "picture"
+    """picture: the screenshot; elements: a numbered list of what is on the screen in its place, of
+    at most 800 tokens; both. A place may then be given as a number of the list."""
 
 
 class GrounderSettings(_Section):
@@ -249,6 +262,7 @@ class Settings(_Section):
 
     run: RunSettings = RunSettings()
     models: ModelsSettings = ModelsSettings()
+    planner: PlannerSettings = PlannerSettings()
     grounder: GrounderSettings = GrounderSettings()
     state: StateSettings = StateSettings()
     patterns: PatternSettings = PatternSettings()

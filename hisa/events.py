@@ -138,6 +138,8 @@ class Observed(_Event):
     seconds: float = 0.0
     complete: bool = True
     """False: some of the elements could not be read in time."""
+    undrawn: tuple[str, ...] = ()
+    """What is there, was waited for and is not in the picture yet."""
 
 
 class StartFile(BaseModel):
@@ -259,7 +261,7 @@ class PlaceFound(BaseModel):
     y: float
     score: float | None = None
     source: str = ""
-    """"accessibility", "ocr", "planner" or the grounding model's name."""
+    """"accessibility", "ocr", "planner", "mark" or the grounding model's name."""
     label: str = ""
     """What was chosen, as the grounder names it."""
 

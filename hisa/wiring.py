@@ -6,27 +6,31 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hisa.agent import Agent
 from hisa.conclusion import write_end
 from hisa.config import GrounderKind, Settings
-from hisa.environments.confirm import Ask, ConfirmedEnvironment
-from hisa.errors import ConfigError, LogFailed, UsageError
+from hisa.environments.confirm import Ask, ConfirmedEnvironment, Question, ask_person
+from hisa.environments.programs import installed_programs
+from hisa.errors import ActionRefused, ConfigError, LogFailed, UsageError
 from hisa.events import Event, ModelCalled, Noted, RunFinished, RunStarted
 from hisa.grounder.cascade import CascadeGrounder
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import open_format
+from hisa.grounder.marks import MarkGrounder, Marks
 from hisa.grounder.pointing import PointingGrounder, written_as
 from hisa.grounder.reading import ElementsReader, ReadingGrounder
 from hisa.grounder.vision import Seer, VisionGrounder
 from hisa.models.at_step import ModelAtStep
 from hisa.models.budget import Budget
-from hisa.models.open_models import open_models
+from hisa.models.open_models import has_computer_tool, open_models
 from hisa.models.profiles import Profile
 from hisa.models.spending import Ledger
 from hisa.patterns.memory import PatternMemory
 from hisa.patterns.open_memory import open_memory
+from hisa.planner.computer import ComputerPlanner
 from hisa.planner.planner import GlobalPlanner
 from hisa.protocols import (
     Emit,
@@ -34,6 +38,7 @@ from hisa.protocols import (
     Grounder,
     Model,
     Outcome,
+    Planner,
     Role,
     Scorer,
     Task,
@@ -46,6 +51,7 @@ from hisa.screen.ocr import ReadText, read_text
 from hisa.state.inspection import StepInspector
 from hisa.state.manager import build_state
 from hisa.state.written_files import WrittenFiles
+from hisa.tasks.miniwob.task import is_page
 from hisa.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
@@ -154,13 +160,15 @@ def _grounder(
     *,
     seer: Profile | None,
     planner: Profile,
+    computer: bool,
 ) -> Grounder:
     finder = build_grounder(settings, models, emit, seer=seer)
+    if settings.grounder.kind == "planner" or computer:
+        checker = ElementsGrounder(emit=lambda _: None, min_score=settings.grounder.min_score)
+        convention = "" if computer else planner.coordinates
+        return PointingGrounder(convention, finder, checker, reader, emit=emit)
     if isinstance(finder, VisionGrounder):
         return finder
-    if settings.grounder.kind == "planner":
-        checker = ElementsGrounder(emit=lambda _: None, min_score=settings.grounder.min_score)
-        return PointingGrounder(planner.coordinates, finder, checker, reader, emit=emit)
     return ReadingGrounder(finder, reader)
 
 
@@ -179,6 +187,35 @@ def _pointing(settings: Settings, planner: Profile) -> str:
     if settings.grounder.kind != "planner":
         return ""
     return written_as(planner.coordinates)
+
+
+def _marks(
+    settings: Settings, environment: Environment, planner: Profile, *, computer: bool
+) -> Marks | None:
+    """The numbered list for a planner that gets one.
+
+    Raises:
+        ConfigError: there is nothing to list, or nobody who reads it.
+    """
+    if settings.planner.sees == "picture":
+        return None
+    told = f"planner.sees = {settings.planner.sees!r}"
+    if computer:
+        raise ConfigError(
+            f"{told}: a planner with a computer tool sees the picture and nothing else",
+            fix="--set planner.sees=picture, or --set planner.kind=chat",
+        )
+    if planner.reads_elements:
+        raise ConfigError(
+            f"{told}: {planner.name} reads the elements in a form of its own",
+            fix="--set planner.sees=picture, or give --model",
+        )
+    if "elements" not in environment.capabilities:
+        raise ConfigError(
+            f"{told}: {environment.name} cannot tell what is on its screen (no accessibility)",
+            fix="--set planner.sees=picture",
+        )
+    return Marks()
 
 
 def image_limit(settings: Settings) -> Size:
@@ -265,13 +302,28 @@ async def _opened(
             emit(_started(task, log))
         tools = ToolRegistry(emit=emit)
         known = opened.profiles["planner"]
+        computer = has_computer_tool(settings, settings.models.planner, known)
         grounder = _grounder(
-            settings, models, reader, emit, seer=opened.profiles.get("grounder"), planner=known
-        )
-        planner = GlobalPlanner(
-            models["planner"], tools, emit=emit, reads_elements=known.reads_elements,
-            max_tokens=settings.models.planner.max_tokens, pointing=_pointing(settings, known),
+            settings, models, reader, emit, seer=opened.profiles.get("grounder"), planner=known,
+            computer=computer,
         )  # fmt: skip
+        marks = _marks(settings, environment, known, computer=computer)
+        if marks is not None:
+            grounder = MarkGrounder(grounder, marks, emit=emit)
+        planner: Planner
+        if computer:
+            planner = ComputerPlanner(
+                models["planner"], tools, emit=emit, functions=tools.functions(),
+                tool=known.computer or "computer", confirm=_confirming(run_context.ask, emit),
+                max_tokens=settings.models.planner.max_tokens,
+            )  # fmt: skip
+        else:
+            planner = GlobalPlanner(
+                models["planner"], tools, emit=emit, reads_elements=known.reads_elements,
+                max_tokens=settings.models.planner.max_tokens, pointing=_pointing(settings, known),
+                marks=marks, picture=settings.planner.sees != "elements",
+                programs=None if is_page(task) else partial(installed_programs, environment),
+            )  # fmt: skip
         yield Agent(
             planner=planner,
             grounder=grounder,
@@ -281,7 +333,7 @@ async def _opened(
             scorer=ResultsScorer(_scorer(settings, environment, emit), results),
             log=_Tee(log, emit),
             max_steps=settings.run.max_steps,
-            elements=known.reads_elements,
+            elements=known.reads_elements or marks is not None,
             settle=settings.environment.settle,
         )
 
@@ -354,6 +406,19 @@ def _asking(
             "hisa.environments.confirm to an Answer, or set run.confirm = 'never'",
         )
     return ConfirmedEnvironment(environment, ask=ask, emit=emit)
+
+
+def _confirming(ask: Ask | None, emit: Emit) -> Callable[[str], Awaitable[None]]:
+    """Asks a person about what a model's maker wants confirmed; refuses where nobody can be."""
+
+    async def confirm(what: str) -> None:
+        if ask is None:
+            raise ActionRefused(
+                f"the model's maker wants a person to confirm this, and nobody can be asked: {what}"
+            )
+        await ask_person(ask, Question("safety", what), emit=emit)
+
+    return confirm
 
 
 def _scorer(settings: Settings, environment: Environment, emit: Emit) -> Scorer:
