@@ -126,7 +126,7 @@ def _described(bus: Bus, refs: list[_Ref], limit: Limit) -> list[Node | None]:
 
 
 def _fragile(bus: Bus, names: set[str], limit: Limit) -> set[str]:
-    """Which of these applications GetAll would end: Qt 5 takes a null for the interface asked."""
+    """The applications among these that GetAll would end: in Qt 5 it meets a null interface."""
     asked = sorted(names - bus.toolkits.keys())
     answers = bus.gather(
         [_property(name, ROOT, "ToolkitName", "Application") for name in asked], limit
@@ -138,7 +138,7 @@ def _fragile(bus: Bus, names: set[str], limit: Limit) -> set[str]:
 
 
 def _questions(ref: _Ref, fragile: bool) -> list[Call]:
-    """What is asked of one that shows: role, interfaces, place, and its properties."""
+    """The calls about an element that shows: role, interfaces, place, and its properties."""
     calls = [Call(*ref, f"{_A11Y}.Accessible", method) for method in ("GetRole", "GetInterfaces")]
     calls.append(Call(*ref, f"{_A11Y}.Component", "GetExtents", _ON_SCREEN))
     if fragile:
