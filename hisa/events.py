@@ -176,7 +176,7 @@ class Fingerprinted(_Event):
 
 
 class LoggedMessage(BaseModel):
-    """One turn of a request as it left; pictures are named by hash.
+    """One turn of a request as it left; pictures are named by hash. Role "tools": its tools.
 
     ``text`` is left out where the same turn was logged before in this run: ``sha256`` finds it.
     """
