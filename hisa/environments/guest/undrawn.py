@@ -78,7 +78,7 @@ class Undrawn:
         return _blank(frame, found)
 
     def awaited(self, blank: Iterable[Blank]) -> None:
-        """Note what was waited for in vain; `still` names it as long as it stays blank."""
+        """Note these as waited for in vain, for `still` to name as long as they stay so."""
         since = time.monotonic()
         self._awaited |= {one.key: since for one in blank}
 
@@ -88,7 +88,7 @@ class Undrawn:
         windows: Iterable[TopWindow],
         elements: Sequence[Mapping[str, Any]] | None,
     ) -> list[str]:
-        """Name what was waited for in vain a moment ago, is there, and is not painted now."""
+        """Returns the names of what was lately waited for in vain and still is blank."""
         if not self._awaited:
             return []
         there = _windows(windows) | {one.key: one for one in map(_control, elements or ())}
