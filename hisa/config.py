@@ -17,6 +17,7 @@ from hisa.errors import ConfigError
 
 __all__ = [
     "EnvironmentSettings",
+    "GrounderKind",
     "GrounderSettings",
     "LimitSettings",
     "ModelSettings",
@@ -92,6 +93,9 @@ class ModelsSettings(_Section):
     judge: ModelSettings | None = None
 
 
+GrounderKind = Literal["auto", "cascade", "elements", "vision", "planner"]
+
+
 class PlannerSettings(_Section):
     """How the planner is asked, and what it is shown."""
 
@@ -107,10 +111,11 @@ class PlannerSettings(_Section):
 class GrounderSettings(_Section):
     """How descriptions become places."""
 
-    kind: Literal["auto", "elements", "vision", "planner"] = "auto"
-    """elements: accessibility and OCR; vision: ``models.grounder``; planner: the planner's own
-    coordinates, in the convention of its profile; auto: vision where a grounder model is set, else
-    elements."""
+    kind: GrounderKind = "auto"
+    """elements: accessibility and OCR; vision: ``models.grounder``; cascade: the elements where
+    they are sure, else the model, whose points the elements check; planner: the planner's own
+    coordinates, in the convention of its profile; auto: the cascade where ``models.grounder`` is
+    set or the planner's model was trained to point, as its profile says; else elements."""
     format: str = "auto"
     """Prompt and answer format of the vision-language grounder; auto: as its profile says how it
     writes points, else gta1."""

@@ -6,20 +6,23 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hisa.agent import Agent
 from hisa.conclusion import write_end
-from hisa.config import Settings
+from hisa.config import GrounderKind, Settings
 from hisa.environments.confirm import Ask, ConfirmedEnvironment, Question, ask_person
+from hisa.environments.programs import installed_programs
 from hisa.errors import ActionRefused, ConfigError, LogFailed, UsageError
 from hisa.events import Event, ModelCalled, Noted, RunFinished, RunStarted
+from hisa.grounder.cascade import CascadeGrounder
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import open_format
 from hisa.grounder.marks import MarkGrounder, Marks
 from hisa.grounder.pointing import PointingGrounder, written_as
 from hisa.grounder.reading import ElementsReader, ReadingGrounder
-from hisa.grounder.vision import VisionGrounder
+from hisa.grounder.vision import Seer, VisionGrounder
 from hisa.models.at_step import ModelAtStep
 from hisa.models.budget import Budget
 from hisa.models.open_models import has_computer_tool, open_models
@@ -48,6 +51,7 @@ from hisa.screen.ocr import ReadText, read_text
 from hisa.state.inspection import StepInspector
 from hisa.state.manager import build_state
 from hisa.state.written_files import WrittenFiles
+from hisa.tasks.miniwob.task import is_page
 from hisa.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
@@ -58,6 +62,7 @@ __all__ = [
     "RunContext",
     "build_grounder",
     "emitter",
+    "grounder_kind",
     "image_limit",
     "note_writer",
     "open_agent",
@@ -117,20 +122,34 @@ def build_grounder(
     Raises:
         ConfigError: eyes are wanted and there is no model, or the format is unknown.
     """
-    kind = settings.grounder.kind
-    model = models.get("grounder")
-    if kind == "vision" and model is None:
+    kind, model = grounder_kind(settings, seer), models.get("grounder")
+    if kind in ("cascade", "vision") and model is None:
         raise ConfigError(
-            "grounder.kind = 'vision' needs models.grounder",
+            f"grounder.kind = {kind!r} needs models.grounder",
             fix="--set models.grounder.model=HelloKKMe/GTA1-7B "
             "--set models.grounder.base_url=http://127.0.0.1:8000/v1",
         )
-    chosen = kind == "vision" or (kind == "auto" and settings.models.grounder is not None)
-    if model is not None and chosen:
-        known = (seer.coordinates, seer.grounding) if seer else ("", "")
-        form = open_format(settings.grounder.format, *known)
+    least = settings.grounder.min_score
+    if model is None or kind not in ("cascade", "vision"):
+        return ElementsGrounder(emit=emit, min_score=least, read=read)
+    known = (seer.coordinates, seer.grounding) if seer else ("", "")
+    form = open_format(settings.grounder.format, *known)
+    if kind == "vision":
         return VisionGrounder(model, form, emit=emit)
-    return ElementsGrounder(emit=emit, min_score=settings.grounder.min_score, read=read)
+    return CascadeGrounder(Seer(model, form), emit=emit, min_score=least, read=read)
+
+
+def grounder_kind(settings: Settings, seer: Profile | None) -> GrounderKind:
+    """What "auto" means here: the cascade where there is a model that was trained to point.
+
+    Args:
+        settings: the effective settings.
+        seer: the profile of the model ``grounder``, the planner's where it has none of its own.
+    """
+    if settings.grounder.kind != "auto":
+        return settings.grounder.kind
+    eyes = settings.models.grounder is not None or (seer is not None and seer.grounding)
+    return "cascade" if eyes else "elements"
 
 
 def _grounder(
@@ -306,18 +325,20 @@ async def _opened(
         marks = _marks(settings, environment, known, computer=computer)
         if marks is not None:
             grounder = MarkGrounder(grounder, marks, emit=emit)
+        programs = None if is_page(task) else partial(installed_programs, environment)
         planner: Planner
         if computer:
             planner = ComputerPlanner(
                 models["planner"], tools, emit=emit, functions=tools.functions(),
                 tool=known.computer or "computer", confirm=_confirming(run_context.ask, emit),
-                max_tokens=settings.models.planner.max_tokens,
+                max_tokens=settings.models.planner.max_tokens, programs=programs,
             )  # fmt: skip
         else:
             planner = GlobalPlanner(
                 models["planner"], tools, emit=emit, reads_elements=known.reads_elements,
                 max_tokens=settings.models.planner.max_tokens, pointing=_pointing(settings, known),
                 marks=marks, picture=settings.planner.sees != "elements",
+                programs=programs,
             )  # fmt: skip
         yield Agent(
             planner=planner,

@@ -17,7 +17,7 @@ from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation
 from hisa.screen.ocr import OcrUnavailable, ReadText, read_text
 
-__all__ = ["ElementsGrounder", "choose", "spot"]
+__all__ = ["ElementsGrounder", "choose", "names_a_part", "spot"]
 
 _AS_A_NAME = 0.9
 """What "the first name field" must score to be the field "first name" and not the first one."""
@@ -66,8 +66,8 @@ class ElementsGrounder:
 
     def _locate_now(self, description: str, observation: Observation) -> Place:
         queries = read_description(description)
-        parts = bool(_PART.search(description))
-        choice = choose(queries, observation, self._min_score, parts=parts)
+        parts = names_a_part(description)
+        choice = choose(queries, observation, self._min_score, parts=parts, shapes=parts)
         reason = choice.reason
         if not _is_sure(queries[-1], choice):
             choice, reason = self._with_words(queries, observation, choice, parts=parts)
@@ -78,15 +78,23 @@ class ElementsGrounder:
     def _with_words(
         self, queries: tuple[Query, ...], observation: Observation, told: Choice, *, parts: bool
     ) -> tuple[Choice, str]:
-        """The choice among elements and what is written on the picture."""
+        """The choice among elements and what is drawn and written on the picture."""
+        told = choose(queries, observation, self._min_score, parts=parts, shapes=True)
+        if _is_sure(queries[-1], told):
+            return told, told.reason
         try:
             read = read_elements(queries, observation, self._read)
         except OcrUnavailable as error:
             return told, f"{told.reason}; the text on the picture cannot be read ({error})"
-        choice = choose(queries, observation, self._min_score, read, parts=parts)
+        choice = choose(queries, observation, self._min_score, read, parts=parts, shapes=True)
         if choice.ambiguous:  # several fit, and some of them may be written
             return choice, choice.reason
         return choice, f"{choice.reason}; nothing written on the picture fits"
+
+
+def names_a_part(description: str) -> bool:
+    """Whether a part of a control may be meant which is no element of its own."""
+    return bool(_PART.search(description))
 
 
 def choose(
@@ -96,9 +104,10 @@ def choose(
     read: tuple[Element, ...] = (),
     *,
     parts: bool = False,
+    shapes: bool = False,
 ) -> Choice:
     """The thing that a description means; its literal readings have to fit better."""
-    scene = Scene(observation, read, parts=parts)
+    scene = Scene(observation, read, parts=parts, shapes=shapes)
     for query in queries[:-1]:
         choice = pick(query, scene, max(_AS_A_NAME, min_score))
         if choice.chosen is not None:
@@ -116,6 +125,8 @@ def _is_sure(query: Query, choice: Choice) -> bool:
 def _place(description: str, chosen: Candidate, observation: Observation) -> Place:
     box = observation.convert_box(chosen.box, "image")
     score = min(1.0, chosen.score)
+    if chosen.thing.drawn is not None:
+        return Place(description, box.centre, score, "shapes", _label(chosen))
     if chosen.thing.role == READ:
         return Place(description, box.centre, score, "ocr", repr(chosen.element.name))
     return Place(description, _spot(chosen, box), score, "accessibility", _label(chosen))

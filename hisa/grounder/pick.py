@@ -17,7 +17,7 @@ from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element
 from hisa.screen.roles import CONTAINERS, FIELDS, MULTI_LINE
 
-__all__ = ["ALIKE", "Candidate", "Choice", "pick"]
+__all__ = ["ALIKE", "Candidate", "Choice", "pick", "rate"]
 
 _TIE = 0.03
 """Scores this close are equal."""
@@ -75,9 +75,14 @@ class Choice:
     ambiguous: bool = False
 
 
+def rate(query: Query, scene: Scene) -> list[Candidate]:
+    """Everything that fits at all, with all the evidence."""
+    return _in_context(query, _scored(query, scene), scene)
+
+
 def pick(query: Query, scene: Scene, min_score: float) -> Choice:
     """The thing that the query means."""
-    found = _in_context(query, _scored(query, scene), scene)
+    found = rate(query, scene)
     others = tuple(_distinct_best(found)[:5])
     if not others or others[0].score < ALIKE:
         others = _nearest(query, scene)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from hisa.errors import InvalidReply
@@ -29,7 +30,10 @@ from hisa.screen.observation import Observation
 from hisa.text.prompt_text import printable, sections
 from hisa.text.prompts import render
 
-__all__ = ["GlobalPlanner"]
+__all__ = ["GlobalPlanner", "Programs", "told_once"]
+
+Programs = Callable[[], Awaitable[str]]
+"""Tells what is installed."""
 
 MAX_TRIES = 3
 PROMPT_TOKENS = 3500
@@ -43,6 +47,12 @@ SHOWN_REPLY = 2000
 """Characters of a rejected reply that the event and the correction keep; chosen by hand."""
 
 
+async def told_once(programs: Programs | None, view: StateView) -> str:
+    """The programs of the machine, at the first step; empty at any other."""
+    first = not view.steps and not view.refined
+    return await programs() if first and programs is not None else ""
+
+
 class GlobalPlanner:
     """Asks the planner model for the next call.
 
@@ -54,6 +64,7 @@ class GlobalPlanner:
         max_tokens: limit of a reply (HiSA, section 4.3: 4096).
         pointing: how a planner that gives coordinates of its own is to write them; empty: it
             describes places, and the grounder finds them.
+        programs: tells what is installed, for the first step; None: nothing is told.
         marks: add its numbered list of the screen, whose numbers a reply may give for places.
         picture: send the screenshot; False needs ``marks``.
     """
@@ -67,6 +78,7 @@ class GlobalPlanner:
         reads_elements: bool = False,
         max_tokens: int = 4096,
         pointing: str = "",
+        programs: Programs | None = None,
         marks: NumberedList | None = None,
         picture: bool = True,
     ) -> None:
@@ -75,6 +87,7 @@ class GlobalPlanner:
         self._emit = emit
         self._reads_elements = reads_elements
         self._max_tokens = max_tokens
+        self._programs = programs
         self._marks, self._picture = marks, picture
         self._system = render(
             "planner",
@@ -118,7 +131,14 @@ class GlobalPlanner:
     async def _question(
         self, task: Task, observation: Observation, view: StateView
     ) -> tuple[Message, ...]:
-        text = state_text(task, observation, view, elements=self._reads_elements, room=self._room)
+        text = state_text(
+            task,
+            observation,
+            view,
+            elements=self._reads_elements,
+            room=self._room,
+            programs=await told_once(self._programs, view),
+        )
         if self._marks is not None:
             listed = await asyncio.to_thread(self._marks.listed, task, observation)
             text += "\n" + sections({"elements": listed})
