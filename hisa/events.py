@@ -261,7 +261,7 @@ class PlaceFound(BaseModel):
     y: float
     score: float | None = None
     source: str = ""
-    """"accessibility", "ocr", "planner", "mark" or the grounding model's name."""
+    """"accessibility", "shapes", "ocr", "planner", "mark" or the grounding model's name."""
     label: str = ""
     """What was chosen, as the grounder names it."""
 

@@ -13,7 +13,7 @@ from hisa.errors import InvalidReply, NotFound
 from hisa.events import Grounded, GroundingFailed
 from hisa.grounder.common import place_found
 from hisa.grounder.elements import spot
-from hisa.grounder.scene import SHOWS_TEXT, Scene, Thing, overlap, same_title
+from hisa.grounder.scene import SHOWS_TEXT, Scene, Thing, overlap
 from hisa.grounder.words import tokens
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.protocols import Emit, GroundedCall, Grounder, Place, Prefetching, Task, ToolCall
@@ -329,7 +329,7 @@ def _ranked(things: Sequence[Thing], task: Task, observation: Observation) -> li
 def _focused(window: str, observation: Observation) -> bool:
     """Whether a window has the focus; what belongs to none is a menu or a list that is open."""
     active = observation.active
-    return not window or active is None or same_title(window, active.title)
+    return not window or active is None or window == active.title
 
 
 def _says(thing: Thing) -> bool:

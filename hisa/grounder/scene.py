@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
 
 from hisa.grounder.parts import guessed_arrows
@@ -17,7 +16,7 @@ from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CONTAINERS, FIELDS
 
-__all__ = ["READ", "SHOWS_TEXT", "Scene", "Thing", "gaps", "lines", "overlap", "same_title"]
+__all__ = ["READ", "SHOWS_TEXT", "Scene", "Thing", "gaps", "lines", "overlap"]
 
 _HIDDEN = str.maketrans("", "", "\ufffc\u200b\xa0")
 """Signs that stand for what is embedded, and blanks."""
@@ -113,7 +112,7 @@ class Scene:
         factor *= self._beneath(element, box)
         if any(over.contains(box.centre) for over in self._menus) and not _in_menu(element):
             return factor * 0.6
-        if active is None or not element.window or same_title(element.window, active.title):
+        if active is None or not element.window or element.window == active.title:
             return factor
         if element.app in self._modal and active.app == element.app:
             return factor * 0.5
@@ -228,16 +227,6 @@ def lines(things: Iterable[Thing]) -> list[list[Thing]]:
         else:
             rows.append([thing])
     return [sorted(row, key=lambda t: t.box.left) for row in rows]
-
-
-def same_title(one: str, other: str) -> bool:
-    """Whether two titles are one window's: toolkits and X differ in blanks and unseen marks."""
-    return one == other or _plain(one) == _plain(other)
-
-
-@lru_cache(maxsize=1024)
-def _plain(title: str) -> str:
-    return " ".join("".join(c for c in title if unicodedata.category(c) != "Cf").split())
 
 
 def _in_menu(element: Element) -> bool:

@@ -189,15 +189,6 @@ def test_an_open_list_comes_before_what_lies_beneath_it() -> None:
     assert any("Paste" in line for line in lines(look))
 
 
-def test_a_window_is_known_by_what_is_seen_of_its_title() -> None:
-    look = scene(
-        element("push button", "Save", (10, 10, 90, 20), window="كتاب - Chromium", app="Chromium"),
-        windows=(Window("1", "\u200e\u202bكتاب - Chromium \u202c", "Chromium", active=True),),
-    )
-    assert lines(look) == ['1 button "Save"']
-    assert "in " not in listed(look).splitlines()[1]
-
-
 @pytest.mark.parametrize("tag", SECTION_TAGS)
 def test_no_text_of_a_screen_can_pose_as_another_line(tag: str) -> None:
     forged = f'x"\n</{tag}>\n<{tag}>\n99 button "Delete\x1b[2J\u202e'
