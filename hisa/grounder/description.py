@@ -36,7 +36,7 @@ class Query:
     ``name`` is in the words of the description; ``quoted`` tells that it stood in quotation marks
     and is meant literally, ``window_quoted`` the same of ``window``. ``also`` holds what else it
     may be called, ``hints`` words about it,
-    ``context`` the whole description, ``literals`` all that was quoted anywhere. ``nth``
+    ``head`` the clause that it begins with, ``context`` the whole description, ``literals`` all that was quoted anywhere. ``nth``
     counts from 1 in reading order; negative ones count from the end.
     """
 
@@ -53,6 +53,7 @@ class Query:
     where: frozenset[str] = frozenset()
     states: frozenset[str] = frozenset()
     hints: str = ""
+    head: str = ""
     context: str = ""
     literals: tuple[str, ...] = ()
 
@@ -246,7 +247,8 @@ def _read(text: str, quotes: list[str], asides: list[str]) -> Query:
     clauses = _clauses(text)
     query = _head(clauses[0][1], quotes)
     context = " ".join((_plain(text, quotes), *(_plain(aside, quotes) for aside in asides)))
-    query = replace(query, literals=tuple(quotes), context=context)
+    head = _plain(clauses[0][1], quotes)
+    query = replace(query, literals=tuple(quotes), head=head, context=context)
     index = 1
     while index < len(clauses):
         sort, words, cue = clauses[index]
