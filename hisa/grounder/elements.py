@@ -17,7 +17,7 @@ from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation
 from hisa.screen.ocr import OcrUnavailable, ReadText, read_text
 
-__all__ = ["ElementsGrounder", "choose"]
+__all__ = ["ElementsGrounder", "choose", "names_a_part"]
 
 _AS_A_NAME = 0.9
 """What "the first name field" must score to be the field "first name" and not the first one."""
@@ -66,7 +66,7 @@ class ElementsGrounder:
 
     def _locate_now(self, description: str, observation: Observation) -> Place:
         queries = read_description(description)
-        parts = bool(_PART.search(description))
+        parts = names_a_part(description)
         choice = choose(queries, observation, self._min_score, parts=parts)
         reason = choice.reason
         if not _is_sure(queries[-1], choice):
@@ -104,6 +104,11 @@ def choose(
         if choice.chosen is not None:
             return choice
     return pick(queries[-1], scene, min_score)
+
+
+def names_a_part(description: str) -> bool:
+    """Whether a description may mean a part that is no element of its own."""
+    return bool(_PART.search(description))
 
 
 def _is_sure(query: Query, choice: Choice) -> bool:

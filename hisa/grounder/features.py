@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,7 @@ from hisa.grounder.layout import Order, distances, orders
 from hisa.grounder.looks import Looks
 from hisa.grounder.role_words import find_kind
 from hisa.grounder.scene import READ
+from hisa.grounder.senses import load_senses
 from hisa.grounder.table import FAMILIES, Floats, Table
 from hisa.grounder.words import purpose_match
 
@@ -68,7 +70,7 @@ class Evidence:
 
     def _relation(self, relation: Relation) -> Floats:
         table = self.table
-        found = np.zeros(len(table.things))
+        found = self._reference(relation)
         others = self._anchors(relation.other) if relation.other else []
         for row, trust in self._anchors(relation.anchor):
             if relation.how == "between":
@@ -79,6 +81,17 @@ class Evidence:
             far = distances(relation.how, table.box, table.box[row])
             found = np.maximum(found, trust / (1 + far / _NEAR))
         return found
+
+    def _reference(self, relation: Relation) -> Floats:
+        """Cells by the letter of their column or the number of their row: "in column C"."""
+        called = relation.anchor.name.casefold()
+        pattern = {"row": rf"[a-z]{{1,3}}{called}", "column": rf"{called}\d+"}.get(relation.how)
+        if pattern is None or not re.fullmatch(r"\d{1,7}|[a-z]{1,3}", called):
+            return np.zeros(len(self.table.things))
+        cell = re.compile(pattern, re.I)
+        things = self.table.things
+        fits = (t.role == "table cell" and cell.fullmatch(t.element.name) for t in things)
+        return np.array([float(bool(fit)) for fit in fits])
 
     def _anchors(self, query: Query) -> list[tuple[int, float]]:
         """The rows of the things that an anchor may be, and how surely each is."""
@@ -278,6 +291,31 @@ def _names(evidence: Evidence) -> dict[str, Floats]:
     }
 
 
+def _meaning(evidence: Evidence) -> dict[str, Floats]:
+    """How near in meaning the words on a thing are to those of the description."""
+    senses, table = load_senses(), evidence.table
+    count = len(table.things)
+    zero = np.zeros(count)
+    asked = senses.rows(evidence.query.context)
+    head = senses.rows(evidence.query.head)
+    names = [(t.element.name or t.element.description or t.element.label)[:60] for t in table.things]
+    words = {name: rows for name in set(names) if (rows := senses.rows(name))}
+    if not asked or not words:
+        return {"sense": zero, "sense_head": zero, "sense_best": zero}
+    told = sorted({row for rows in words.values() for row in rows})
+    at = {row: place for place, row in enumerate(told)}
+    near = senses.nearness(asked, told)
+    best = near.max(axis=0)
+    heads = senses.nearness(head, told).max(axis=0) if head else best * 0
+    places = {name: [at[row] for row in rows] for name, rows in words.items()}
+    found = {
+        name: (best[rows].mean(), heads[rows].mean(), best[rows].max())
+        for name, rows in places.items()
+    }
+    values = np.array([found.get(name, (0.0, 0.0, 0.0)) for name in names])
+    return {"sense": values[:, 0], "sense_head": values[:, 1], "sense_best": values[:, 2]}
+
+
 def _kinds(evidence: Evidence) -> dict[str, Floats]:
     table, query = evidence.table, evidence.query
     things = table.things
@@ -397,7 +435,8 @@ def _extremes(order: Order, sides: frozenset[str]) -> Floats:
         places = order.across if side in ("left", "right") else order.down
         index, number = places[:, 0], places[:, 1]
         place = index if side in ("left", "top") else number - 1 - index
-        found.append(np.where((number >= 2) & (index >= 0), 1 / (1 + place), 0.0))
+        fit = 1 / (1 + np.maximum(place, 0))
+        found.append(np.where((number >= 2) & (index >= 0), fit, 0.0))
     return np.asarray(np.mean(found, axis=0))
 
 
@@ -450,4 +489,4 @@ def _stating(evidence: Evidence) -> dict[str, Floats]:
     return result
 
 
-_PARTS = (_words, _names, _kinds, _relations, _places, _seen)
+_PARTS = (_words, _names, _meaning, _kinds, _relations, _places, _seen)

@@ -33,7 +33,7 @@ def distances(how: How, box: Floats, at: Floats) -> Floats:
         smaller = (box[:, 2] - box[:, 0]) * (box[:, 3] - box[:, 1]) < (right - left) * (
             bottom - top
         )
-        return np.where(inside & smaller & ~same, 0.0, _INF)
+        return np.where(inside & smaller, 0.0, _grouped(box, at, across, down)) + 1e9 * same
     if how == "row":
         low = np.minimum(box[:, 3] - box[:, 1], bottom - top)
         return np.where(down < -0.4 * low, np.maximum(across, 0) * 0.02, _INF)
@@ -43,6 +43,16 @@ def distances(how: How, box: Floats, at: Floats) -> Floats:
         far = np.maximum(across, 0) + 3 * np.maximum(down, 0)
         return np.where(~same & (far < 400), far, _INF)
     return np.where(same, _INF, _directed(how, box, at, across, down))
+
+
+def _grouped(box: Floats, at: Floats, across: Floats, down: Floats) -> Floats:
+    """The distance of what stands in the row of a name, right of it, or under it as a heading."""
+    left, _, right, bottom = at
+    in_row = (down < 0) & (box[:, 0] >= right - _OVERLAP)
+    under = (box[:, 1] >= bottom - 2) & (box[:, 0] >= left - 20)
+    small = bottom - at[1] < 60
+    row = np.where(in_row & small, 40 + 0.1 * across, _INF)
+    return np.minimum(row, np.where(under & small, 80 + 2 * down, _INF))
 
 
 def _directed(how: How, box: Floats, at: Floats, across: Floats, down: Floats) -> Floats:

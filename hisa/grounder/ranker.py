@@ -23,7 +23,7 @@ from hisa.grounder.scene import Scene, Thing
 from hisa.grounder.spots import spot
 from hisa.grounder.table import Floats, Ints, Table
 
-__all__ = ["Ranked", "Trees", "columns", "load_trees", "preselect", "rank"]
+__all__ = ["Ranked", "Trees", "clipped", "columns", "load_trees", "parsed", "preselect", "rank"]
 
 _POOL = 80
 """Things that are scored by the trees, of a thousand; the rest have hardly a word in common."""
@@ -37,7 +37,7 @@ _RELATIVE = (
     *("own", "own_head", "own_meant", "label", "told", "name", "name_label", "quote_own"),
     *("quote_label", "value", "does", "line", "column", "inside", "close", "covered", "related"),
     *("related_least", "role", "role_head", "colour", "stands_out", "off_screen", "off_window"),
-    *("size", "front", "also"),
+    *("size", "front", "also", "sense", "sense_head", "sense_best"),
 )
 """Features of which the distance from the best on the screen is a feature too."""
 
@@ -76,13 +76,14 @@ class Trees:
 
 
 @lru_cache(maxsize=1)
-def load_trees() -> Trees:
+def loadparsed() -> Trees:
     """The trees that HiSA ships."""
     text = (files("hisa.grounder") / "ranker.json").read_text("utf-8")
-    return _trees(json.loads(text))
+    return parsed(json.loads(text))
 
 
-def _trees(content: dict[str, Any]) -> Trees:
+def parsed(content: dict[str, Any]) -> Trees:
+    """The trees of a file's content."""
     rows = content["trees"]
     size = max(len(row["value"]) for row in rows)
 
@@ -133,6 +134,11 @@ def _by_hand(queries: tuple[Query, ...], scene: Scene) -> dict[str, Floats]:
     return found | {"picked": picked}
 
 
+def clipped(matrix: Floats) -> Floats:
+    """Features without infinite ones."""
+    return np.clip(np.nan_to_num(matrix, posinf=0.0, neginf=0.0), -10.0, 20.0)
+
+
 def preselect(found: dict[str, Floats]) -> Ints:
     """The rows worth scoring: those that anything speaks for; chosen by hand."""
     rough = found["old"] + found["own"] + found["name"] + found["name_label"]
@@ -147,11 +153,11 @@ def rank(queries: tuple[Query, ...], scene: Scene) -> tuple[Ranked, ...]:
     """The things that may be meant, the likeliest place first."""
     if not scene.things:
         return ()
-    trees = load_trees()
+    trees = loadparsed()
     table, found = columns(queries, scene)
     rows = preselect(found)
     matrix = np.stack([found[name][rows] for name in trees.names], axis=1)
-    score = trees.scores(np.clip(np.nan_to_num(matrix), -10, 20))
+    score = trees.scores(clipped(matrix))
     weight = np.exp(np.minimum(score, 50.0))
     own = weight / (1.0 + weight.sum())
     order = np.argsort(-own, kind="stable")
