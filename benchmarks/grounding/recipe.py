@@ -1,9 +1,10 @@
-"""Makes the screens of GTK programs and LibreOffice again, each on a desktop of its own.
+"""Makes the screens of desktop programs and LibreOffice again, each on a desktop of its own.
 
     python -m benchmarks.grounding.recipe [--into FOLDER] [NAME…]
 
 Without names, all of them are made. Besides what `scripts/install-system.sh` installs, this needs
-the packages libreoffice-writer, libreoffice-impress, zenity, galculator and xfce4-terminal.
+the packages libreoffice-writer, libreoffice-impress, zenity, galculator, xfce4-terminal, thunar,
+atril, engrampa, meld, ristretto, gucharmap and xfce4-settings.
 
 The boxes of the targets belong to the screens as they are kept. Make them into another folder
 first: where the elements of a NAME.json differ, that screen's targets need their boxes checked.
@@ -28,7 +29,7 @@ __all__ = ["HD", "LARGE", "UHD", "Screen", "capture", "known_screens", "screen"]
 
 HD, LARGE, UHD = Size(1280, 720), Size(1920, 1080), Size(3840, 2160)
 
-_PARTS = ("gtk", "office")
+_PARTS = ("gtk", "office", "programs")
 """Modules beside this one; importing one registers its screens."""
 
 

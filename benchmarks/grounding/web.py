@@ -3,7 +3,7 @@
 The pages lie in ``pages``; those of MiniWoB++ come from its package. A browser starts anew for
 each screen, because Chromium lost what stands inside HTML tables after a first navigation.
 
-Usage: ``python -m benchmarks.grounding.web [NAME...]``.
+Usage: ``python -m benchmarks.grounding.web [--into FOLDER] [NAME...]``.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.grounding.capture import Split, capture
-from hisa.actions import Action, Hotkey, Press
+from benchmarks.grounding.capture import SCREENS, Split, capture
+from benchmarks.grounding.drive import AWAY, until
+from hisa.actions import Action, Hotkey, Move, Press, Write
 from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.screen.geometry import Size
 from hisa.tasks.scorer import TaskScorer
@@ -37,7 +38,8 @@ class Recipe:
 
     Attributes:
         split: "train" or "held".
-        pages: files of ``pages``, one a tab, the first in front; or one page of MiniWoB++.
+        pages: files of ``pages``, one a tab, the first in front; or one page of MiniWoB++; or one
+            of Chromium's own, by its address.
         size: of the screen.
         chrome: whether tabs and address bar are shown.
         keys: pressed once the page is there.
@@ -56,6 +58,11 @@ class Recipe:
         """Whether it is a page of MiniWoB++."""
         return self.pages[0].startswith("miniwob:")
 
+    @property
+    def own(self) -> bool:
+        """Whether it is a page of Chromium itself."""
+        return self.pages[0].startswith("chrome://")
+
 
 RECIPES: dict[str, Recipe] = {
     "web-register": Recipe("train", ("register",)),
@@ -72,6 +79,20 @@ RECIPES: dict[str, Recipe] = {
     "web-book-flight": Recipe("train", ("miniwob:book-flight",)),
     "web-use-spinner": Recipe("train", ("miniwob:use-spinner",)),
     "web-click-checkboxes": Recipe("train", ("miniwob:click-checkboxes",)),
+    "web-board": Recipe("train", ("board",)),
+    "web-chat": Recipe("train", ("chat",), dark=True),
+    "web-map": Recipe("train", ("map",)),
+    "web-grid": Recipe("train", ("grid",), _LARGE),
+    "web-code": Recipe("train", ("code",), _LARGE, dark=True),
+    "web-survey": Recipe("train", ("survey",)),
+    "web-dash": Recipe("train", ("dash",), _DOUBLE),
+    "web-upload": Recipe("train", ("upload",)),
+    "web-phone": Recipe("train", ("phone",), dark=True),
+    "web-paint": Recipe("train", ("paint",), dark=True),
+    "web-chrome-appearance": Recipe("train", ("chrome://settings/appearance",), chrome=True),
+    "web-chrome-searches": Recipe(
+        "train", ("chrome://settings/searchEngines",), _LARGE, chrome=True
+    ),
     "web-mail": Recipe("held", ("mail",)),
     "web-calendar": Recipe("held", ("calendar",)),
     "web-shop": Recipe("held", ("shop",), _LARGE),
@@ -88,8 +109,8 @@ RECIPES: dict[str, Recipe] = {
 }
 
 
-async def make(name: str, recipe: Recipe) -> None:
-    """Take that screen on a desktop of its own."""
+async def make(name: str, recipe: Recipe, folder: Path) -> None:
+    """Take that screen on a desktop of its own; its files go into the folder."""
     async with DesktopEnvironment(recipe.size, image_limit=recipe.size) as desktop:
         if recipe.miniwob:
             await TaskScorer().prepare(load_task(recipe.pages[0], seed=7), desktop)
@@ -97,14 +118,15 @@ async def make(name: str, recipe: Recipe) -> None:
             await _open(desktop, recipe)
         if recipe.keys:
             await desktop.act(recipe.keys)
-        await capture(desktop, name, split=recipe.split, app=_app(recipe), about=_about(recipe))
+        app, about = _app(recipe), _about(recipe)
+        await capture(desktop, name, split=recipe.split, app=app, about=about, folder=folder)
 
 
 async def _open(desktop: DesktopEnvironment, recipe: Recipe) -> None:
-    for page in recipe.pages:
+    for page in recipe.pages if not recipe.own else ():
         data = (PAGES / f"{page}.html").read_bytes()
         await desktop.write_file(f"{_HOME}/{page}.html", data)
-    urls = " ".join(f"file://{_HOME}/{page}.html" for page in recipe.pages)
+    urls = "" if recipe.own else " ".join(f"file://{_HOME}/{page}.html" for page in recipe.pages)
     how = "--start-maximized" if recipe.chrome else "--kiosk"
     scale = 2 if recipe.size == _DOUBLE else 1
     flags = f"{how} --no-sandbox --test-type --force-device-scale-factor={scale}"
@@ -112,18 +134,29 @@ async def _open(desktop: DesktopEnvironment, recipe: Recipe) -> None:
     for _ in range(_LOOKS):
         seen = await desktop.observe(elements=True, settle=2.0)
         if len([e for e in seen.elements or () if e.role in _CONTROLS]) > _FEW:
-            return
-    raise RuntimeError(f"{recipe.pages[0]}: the page did not come up")
+            break
+    else:
+        raise RuntimeError(f"{recipe.pages[0]}: the page did not come up")
+    if recipe.own:
+        await _visit(desktop, recipe.pages[0])
+
+
+async def _visit(desktop: DesktopEnvironment, address: str) -> None:
+    """Go to one of Chromium's own pages, which it does not open from its command line."""
+    await desktop.act((Hotkey(("ctrl", "l")), Write(address), Press("enter")))
+    await until(desktop, lambda seen: seen.active and "New Tab" not in seen.active.title)
+    await desktop.act((Move(AWAY),))
 
 
 def _app(recipe: Recipe) -> str:
-    return recipe.pages[0] if recipe.miniwob else f"chromium:{recipe.pages[0]}"
+    return recipe.pages[0] if recipe.miniwob or recipe.own else f"chromium:{recipe.pages[0]}"
 
 
 def _about(recipe: Recipe) -> str:
     if recipe.miniwob:
         return f"MiniWoB++ page {recipe.pages[0].removeprefix('miniwob:')} with seed 7"
-    words = [f"pages/{recipe.pages[0]}.html in a Chromium just started"]
+    page = recipe.pages[0] if recipe.own else f"pages/{recipe.pages[0]}.html"
+    words = [f"{page} in a Chromium just started"]
     words += ["with tabs"] if recipe.chrome else ["over the whole screen"]
     words += ["at twice the usual scale"] if recipe.size == _DOUBLE else []
     words += ["and its menu open"] if recipe.keys else []
@@ -134,9 +167,10 @@ def _about(recipe: Recipe) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="of screens; default: all")
-    names = parser.parse_args().names or list(RECIPES)
-    for name in names:
-        asyncio.run(make(name, RECIPES[name]))
+    parser.add_argument("--into", type=Path, default=SCREENS, help="folder of the screens")
+    given = parser.parse_args()
+    for name in given.names or list(RECIPES):
+        asyncio.run(make(name, RECIPES[name], given.into))
         print(name, flush=True)
     return 0
 
