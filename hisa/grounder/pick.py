@@ -17,7 +17,7 @@ from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element
 from hisa.screen.roles import CONTAINERS, FIELDS, MULTI_LINE
 
-__all__ = ["ALIKE", "Candidate", "Choice", "pick", "scores"]
+__all__ = ["ALIKE", "Candidate", "Choice", "distinct_best", "pick", "scores"]
 
 _TIE = 0.03
 """Scores this close are equal."""
@@ -78,7 +78,7 @@ class Choice:
 def pick(query: Query, scene: Scene, min_score: float) -> Choice:
     """The thing that the query means."""
     found = _judged(query, scene)
-    others = tuple(_distinct_best(found)[:5])
+    others = tuple(distinct_best(found)[:5])
     if not others or others[0].score < ALIKE:
         others = _nearest(query, scene)
     good = [c for c in found if c.score >= min_score]
@@ -131,7 +131,7 @@ def _nearest(query: Query, scene: Scene) -> tuple[Candidate, ...]:
         Candidate(t, fuzz.token_set_ratio(asked, t.element.name.casefold()) / 200) for t in named
     ]
     told = told or [Candidate(t, 0.0) for t in scene.things]
-    return tuple(_distinct_best(told)[:3])
+    return tuple(distinct_best(told)[:3])
 
 
 def _why(query: Query, scene: Scene) -> str:
@@ -416,7 +416,7 @@ def _distinct(candidates: Iterable[Candidate]) -> list[Candidate]:
     return kept
 
 
-def _distinct_best(candidates: Iterable[Candidate]) -> list[Candidate]:
+def distinct_best(candidates: Iterable[Candidate]) -> list[Candidate]:
     """The best of each place, best first."""
     kept: list[Candidate] = []
     for candidate in sorted(candidates, key=lambda c: (-c.score, c.box.area))[:20]:
