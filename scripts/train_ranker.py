@@ -13,13 +13,14 @@ import argparse
 import json
 import pickle
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from made_descriptions import MADE, made_descriptions
 
 from hisa.bench.grounding.open_suite import open_grounding_suite
 from hisa.bench.grounding.targets import Target
@@ -31,8 +32,8 @@ from hisa.grounder.screen_text import read_elements
 from hisa.grounder.spots import spot
 from hisa.grounder.table import Floats, Ints, Table
 from hisa.screen.geometry import Point
-from hisa.screen.observation import DEFAULT_IMAGE_LIMIT, Observation
-from hisa.screen.ocr import Line, read_text
+from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
+from hisa.screen.ocr import read_text
 
 ROOT = Path(__file__).parents[1]
 RANKER = ROOT / "hisa" / "grounder" / "ranker.json"
@@ -100,7 +101,7 @@ def _cached(
     file: Path | None, make: Callable[[], tuple[list[str], list[Example]]]
 ) -> tuple[list[str], list[Example]]:
     if file is not None and file.is_file():
-        found: tuple[list[str], list[Example]] = pickle.loads(file.read_bytes())  # noqa: S301
+        found: tuple[list[str], list[Example]] = pickle.loads(file.read_bytes())
         return found
     made = make()
     if file is not None:
@@ -113,28 +114,38 @@ def _cached(
 
 def prepare(suite: Path) -> tuple[list[str], list[Example]]:
     """The names of the features, and the examples of the training split."""
+    chosen = [t for t in open_grounding_suite(suite).targets if t.screen.split == "train"]
+    screens = sorted({target.screen.name for target in chosen})
+    with ProcessPoolExecutor() as pool:
+        parts = list(
+            pool.map(_prepared, [[t for t in chosen if t.screen.name == s] for s in screens])
+        )
+    return parts[0][0], [example for _, examples in parts for example in examples]
+
+
+def _prepared(targets: Sequence[Target]) -> tuple[list[str], list[Example]]:
+    """The examples of one screen, and of it as it is where accessibility tells nothing."""
+    look = targets[0].screen.look(DEFAULT_IMAGE_LIMIT)
+    lines = read_text(look.screenshot, None)
     names: list[str] = []
     examples = []
-    for target, look, lines in _looks(suite):
+    made = made_descriptions(targets[0].screen, Table(Scene(look)))
+    silent = [t for row, t in enumerate(targets) if row % 4 == 0 and t.kind in _TOLD_BY_TEXT]
+    rows = [(t, look) for t in (*targets, *made)]
+    for target, shown in [*rows, *((t, replace(look, elements=None)) for t in silent)]:
         queries = read_description(target.description)
-        read = read_elements(queries, look, lambda _, __, lines=lines: lines)
-        scene = Scene(look, read, parts=names_a_part(target.description))
+        read = () if target.kind == MADE else read_elements(queries, shown, lambda _, __: lines)
+        scene = Scene(shown, read, parts=names_a_part(target.description))
         if scene.things:
             table, found = columns(queries, scene)
-            names = names or list(found)
+            names = list(found)
             examples.append(_example(target, table, found))
+            if shown is not look:
+                examples[-1] = replace(examples[-1], target=replace(target, kind=MADE))
     return names, examples
 
 
-def _looks(suite: Path) -> Iterator[tuple[Target, Observation, tuple[Line, ...]]]:
-    shown: tuple[str, Observation, tuple[Line, ...]] | None = None
-    for target in open_grounding_suite(suite).targets:
-        if target.screen.split != "train":
-            continue
-        if shown is None or shown[0] != target.screen.name:
-            look = target.screen.look(DEFAULT_IMAGE_LIMIT)
-            shown = target.screen.name, look, read_text(look.screenshot, None)
-        yield target, shown[1], shown[2]
+_TOLD_BY_TEXT = frozenset({"name", "role", "row", "absent"})
 
 
 def _example(target: Target, table: Table, found: dict[str, Floats]) -> Example:
@@ -143,10 +154,8 @@ def _example(target: Target, table: Table, found: dict[str, Floats]) -> Example:
     right = np.array([_is_right(target, x, y) for x, y in np.floor(at)], dtype=float)
     meant = _meant(target, table, right)
     rows = np.union1d(preselect(found), np.flatnonzero(meant)).astype(int)
-    matrix = np.stack([column[rows] for column in found.values()], axis=1).astype(np.float32)
-    return Example(
-        target, clipped(matrix), table.box[rows], at[rows], right[rows], meant[rows]
-    )
+    matrix = np.stack([column[rows] for column in found.values()], axis=1)
+    return Example(target, clipped(matrix), table.box[rows], at[rows], right[rows], meant[rows])
 
 
 def _is_right(target: Target, x: float, y: float) -> bool:
@@ -246,7 +255,7 @@ def _flat(structure: dict[str, Any]) -> dict[str, Any]:
 
 def check(names: Sequence[str], examples: Sequence[Example]) -> None:
     """Leave each application out once, and say how well the rest ranks its things."""
-    judged = list(_judged(names, examples))
+    judged = [j for j in _judged(names, examples) if j[0].target.kind != MADE]
     there = [j for j in judged if j[0].target.region is not None]
     absent = [j for j in judged if j[0].target.region is None]
     first = sum(right for _, right, _ in there) / len(there)
@@ -325,4 +334,4 @@ def _parts(words: Sequence[str], size: int) -> Iterable[Sequence[str]]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hisa.grounder.description import Query
 from hisa.grounder.words import tokens
 
-__all__ = ["Asked", "COLOURS", "read_asked"]
+__all__ = ["COLOURS", "Asked", "read_asked"]
 
 COLOURS = (
     *("red", "orange", "yellow", "green", "blue", "purple"),
@@ -21,11 +21,9 @@ _COLOUR_WORDS = {"gray": "grey", "violet": "purple", "gold": "yellow", "golden":
     colour: colour for colour in COLOURS
 }
 _ORDINALS = {
-    word: index + 1
-    for index, word in enumerate(
-        "first second third fourth fifth sixth seventh eighth ninth tenth".split()
-    )
-}
+    "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5,
+    "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10,
+}  # fmt: skip
 _ORDINAL = re.compile(
     rf"\b(?P<back>second[- ]to[- ]last|next[- ]to[- ]last|last but one|penultimate|second last)\b|"
     rf"\b(?P<last>last|final)\b(?! (?:days?|weeks?|months?|years?|name))|"
@@ -34,8 +32,7 @@ _ORDINAL = re.compile(
 _EXTREMES = {
     "left": r"left-?most|furthest left|far left|very left|left(?:-hand)? (?:one|of the)",
     "right": r"right-?most|furthest right|far right|very right|right(?:-hand)? (?:one|of the)",
-    "top": r"top-?most|upper-?most|highest|upper|top(?= (?:one|of the|[a-z]+ (?:icon|button|entry)))"
-    r"|topmost",
+    "top": r"top-?most|upper-?most|highest|upper|top(?= (?:one|of the|\w+ (?:icon|button|entry)))",
     "bottom": r"bottom-?most|lower-?most|lowest|lower|bottom(?= (?:one|of the))|bottom(?= \w+box)",
     "middle": r"middle|central|in the centre|in the center",
 }
@@ -54,7 +51,7 @@ _STATE = {name: re.compile(rf"(?<![\w-])(?:{words})(?![\w-])") for name, words i
 _SMALL = re.compile(r"\b(?:tiny|small|little|narrow|short|shortest|thin)\b")
 _LARGE = re.compile(r"\b(?:large|big|long|longest|wide|widest|huge|tall|biggest|largest)\b")
 _ONLY = re.compile(r"\bonly\b")
-_PLACE_WORDS = frozenset(
+_PLACE_WORDS = (
     "left right top bottom upper lower middle centre center corner side edge end above below "
     "under beneath between next beside near front behind before after first second third fourth "
     "fifth sixth seventh eighth ninth tenth last leftmost rightmost topmost lowest row column "
@@ -65,9 +62,10 @@ _PLACE_WORDS = frozenset(
     "very two three four five button icon field box checkbox check tick drop-down dropdown menu "
     "entry item tab link text number slider handle arrow symbol label small tiny large big "
     "round blue red green yellow orange purple black white same one ones them its their other "
-    "input option switch toggle radio combo heading header title cell".split()
+    "input option switch toggle radio combo heading header title cell"
 )
 """Words that say where and of what kind a thing is, and seldom what it is called."""
+_PLACE_TOKENS = frozenset(token for word in _PLACE_WORDS.split(" ") for token in tokens(word))
 
 
 @dataclass(frozen=True)
@@ -107,7 +105,7 @@ def read_asked(query: Query) -> Asked:
     return Asked(
         words=words,
         head=tokens(head),
-        meant=words - _kind_tokens(),
+        meant=words - _PLACE_TOKENS,
         quotes=query.literals,
         numbers=frozenset(w for w in words if any(map(str.isdigit, w))),
         nth=_nth(plain, query.nth),
@@ -118,13 +116,6 @@ def read_asked(query: Query) -> Asked:
         large=bool(_LARGE.search(plain)),
         only=bool(_ONLY.search(plain)),
     )
-
-
-def _kind_tokens() -> frozenset[str]:
-    return _KIND_TOKENS
-
-
-_KIND_TOKENS = frozenset(token for word in _PLACE_WORDS for token in tokens(word))
 
 
 def _nth(text: str, known: int | None) -> int | None:

@@ -35,9 +35,9 @@ class Query:
 
     ``name`` is in the words of the description; ``quoted`` tells that it stood in quotation marks
     and is meant literally, ``window_quoted`` the same of ``window``. ``also`` holds what else it
-    may be called, ``hints`` words about it,
-    ``head`` the clause that it begins with, ``context`` the whole description, ``literals`` all that was quoted anywhere. ``nth``
-    counts from 1 in reading order; negative ones count from the end.
+    may be called, ``hints`` words about it, ``head`` the clause that it begins with, ``context``
+    the whole description, ``literals`` all that was quoted anywhere. ``nth`` counts from 1 in
+    reading order; negative ones count from the end.
     """
 
     name: str = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,7 @@ from hisa.grounder.looks import Looks
 from hisa.grounder.role_words import find_kind
 from hisa.grounder.scene import READ
 from hisa.grounder.senses import load_senses
+from hisa.grounder.similar import clean
 from hisa.grounder.table import FAMILIES, Floats, Table
 from hisa.grounder.words import purpose_match
 
@@ -100,8 +102,8 @@ class Evidence:
         best = trust.max(initial=0.0)
         if best < 0.3:
             return []
-        rows = np.argsort(-trust, kind="stable")[: 4 * _ANCHORS]
-        rows = [int(row) for row in rows if trust[row] >= 0.75 * best]
+        likely = np.argsort(-trust, kind="stable")[: 4 * _ANCHORS]
+        rows = [int(row) for row in likely if trust[row] >= 0.75 * best]
         return [(row, float(trust[row] * table.front[row])) for row in rows[:_ANCHORS]]
 
     def anchor_fit(self, query: Query) -> Floats:
@@ -161,9 +163,7 @@ def _words(evidence: Evidence) -> dict[str, Floats]:
         "own": _sum(own, rarity, count) / total,
         "own_head": _sum(own, heads, count) / (sum(heads.values()) or 1.0),
         "own_meant": _sum(own, meant, count) / (sum(meant.values()) or 1.0),
-        "label": _sum(
-            {w: _spread(table.labelled.get(w, ()), count) for w in meant}, meant, count
-        )
+        "label": _sum({w: _spread(table.labelled.get(w, ()), count) for w in meant}, meant, count)
         / (sum(meant.values()) or 1.0),
     }
     told = np.array([len(called & asked.words) / max(len(called), 1) for called in table.called])
@@ -182,6 +182,12 @@ def _words(evidence: Evidence) -> dict[str, Floats]:
         for w in meant
     }
     result["covered"] = _sum(covered, meant, count) / (sum(meant.values()) or 1.0)
+    result["numbers"] = np.array(
+        [len(called & asked.numbers) / max(len(asked.numbers), 1) for called in table.called]
+    )
+    texts = [clean(mine[0]) if mine else "" for mine in table.texts]
+    twins = Counter(texts)
+    result["twins"] = np.array([min(twins[text], 6) if text else 0 for text in texts], dtype=float)
     known = len(meant) / max(len(asked.meant), 1)
     result["known_words"] = np.full(count, known)
     return result
@@ -271,7 +277,6 @@ def _names(evidence: Evidence) -> dict[str, Floats]:
     purpose = " ".join((query.name if not query.quoted else "", query.hints))
     names = [t.element.name or t.element.description for t in table.things]
     does = np.array([purpose_match(purpose, n) if n else 0.0 for n in names])
-    exact = [s for s in quotes.values()]
     return {
         "name": named,
         "name_label": by_label,
@@ -281,7 +286,7 @@ def _names(evidence: Evidence) -> dict[str, Floats]:
         "quote_label": np.maximum.reduce([zero, *(labels[q] for q in mine)]),
         "quote_anchor": np.maximum.reduce([zero, *(quotes[q] for q in theirs)]),
         "quote_found": np.full(
-            count, min((float(s.max(initial=0.0)) for s in exact), default=1.0)
+            count, min((float(s.max(initial=0.0)) for s in quotes.values()), default=1.0)
         ),
         "quotes": np.full(count, float(len(quotes))),
         "value": np.maximum.reduce([zero, *values]),
@@ -298,7 +303,9 @@ def _meaning(evidence: Evidence) -> dict[str, Floats]:
     zero = np.zeros(count)
     asked = senses.rows(evidence.query.context)
     head = senses.rows(evidence.query.head)
-    names = [(t.element.name or t.element.description or t.element.label)[:60] for t in table.things]
+    names = [
+        (t.element.name or t.element.description or t.element.label)[:60] for t in table.things
+    ]
     words = {name: rows for name in set(names) if (rows := senses.rows(name))}
     if not asked or not words:
         return {"sense": zero, "sense_head": zero, "sense_best": zero}
@@ -378,7 +385,7 @@ def _rank(evidence: Evidence, score: Floats) -> Floats:
     fits = evidence.in_kind & (score > 0)
     levels = np.unique(np.round(score[fits], 2))[::-1]
     place = np.searchsorted(-levels, -np.round(score, 2))
-    return np.where(score > 0, 1 / (1 + place), 0.0)
+    return np.asarray(np.where(score > 0, 1 / (1 + place), 0.0))
 
 
 def _places(evidence: Evidence) -> dict[str, Floats]:

@@ -33,7 +33,8 @@ def distances(how: How, box: Floats, at: Floats) -> Floats:
         smaller = (box[:, 2] - box[:, 0]) * (box[:, 3] - box[:, 1]) < (right - left) * (
             bottom - top
         )
-        return np.where(inside & smaller, 0.0, _grouped(box, at, across, down)) + 1e9 * same
+        far = np.where(inside & smaller, 0.0, _grouped(box, at, across, down))
+        return np.asarray(far + 1e9 * same)
     if how == "row":
         low = np.minimum(box[:, 3] - box[:, 1], bottom - top)
         return np.where(down < -0.4 * low, np.maximum(across, 0) * 0.02, _INF)
@@ -52,7 +53,7 @@ def _grouped(box: Floats, at: Floats, across: Floats, down: Floats) -> Floats:
     under = (box[:, 1] >= bottom - 2) & (box[:, 0] >= left - 20)
     small = bottom - at[1] < 60
     row = np.where(in_row & small, 40 + 0.1 * across, _INF)
-    return np.minimum(row, np.where(under & small, 80 + 2 * down, _INF))
+    return np.asarray(np.minimum(row, np.where(under & small, 80 + 2 * down, _INF)))
 
 
 def _directed(how: How, box: Floats, at: Floats, across: Floats, down: Floats) -> Floats:
@@ -69,7 +70,7 @@ def _directed(how: How, box: Floats, at: Floats, across: Floats, down: Floats) -
     else:
         off, slant = across, np.abs(x - (left + right) / 2) * 0.5
     far = np.maximum(gap, 0) + 0.25 * np.minimum(slant, 200) + 6 * np.maximum(off, 0)
-    return np.where((gap < -_OVERLAP) | (off > 30) | (far > 900), _INF, far)
+    return np.asarray(np.where((gap < -_OVERLAP) | (off > 30) | (far > 900), _INF, far))
 
 
 class Order:

@@ -85,7 +85,10 @@ class Looks:
             if part is not None:
                 left, top, right, bottom = self._clipped(part, mask.shape)
                 inside = (
-                    total[bottom, right] - total[top, right] - total[bottom, left] + total[top, left]
+                    total[bottom, right]
+                    - total[top, right]
+                    - total[bottom, left]
+                    + total[top, left]
                 )
                 shares[row] = inside / max((right - left) * (bottom - top), 1)
         return shares

@@ -31,6 +31,8 @@ _SHOWN = 12
 """The likeliest things whose place is compared with the others'."""
 _LITERAL = 0.9
 """What "the first name field" must score to be the field "first name" and not the first one."""
+_READINGS = 2
+"""Literal readings that are tried, the most literal first: each costs as much as the usual one."""
 _USUAL = 0.64
 """What a thing must score by the weights set by hand to be their choice."""
 _RELATIVE = (
@@ -76,7 +78,7 @@ class Trees:
 
 
 @lru_cache(maxsize=1)
-def loadparsed() -> Trees:
+def load_trees() -> Trees:
     """The trees that HiSA ships."""
     text = (files("hisa.grounder") / "ranker.json").read_text("utf-8")
     return parsed(json.loads(text))
@@ -118,7 +120,7 @@ def columns(queries: tuple[Query, ...], scene: Scene) -> tuple[Table, dict[str, 
 
 def _by_hand(queries: tuple[Query, ...], scene: Scene) -> dict[str, Floats]:
     """What the weights set by hand say: scores, and their choice."""
-    *literal, usual = queries
+    *literal, usual = (*queries[:-1][:_READINGS], queries[-1])
     found: dict[str, Floats] = {}
     for name, readings in (("old", [usual]), ("old_literal", literal)):
         score = np.zeros(len(scene.things))
@@ -126,7 +128,7 @@ def _by_hand(queries: tuple[Query, ...], scene: Scene) -> dict[str, Floats]:
             score = np.maximum(score, scores(query, scene))
         found |= {name: score, f"{name}_gap": score - score.max(initial=0.0)}
     picked = np.zeros(len(scene.things))
-    for query in queries:
+    for query in (*literal, usual):
         chosen = pick(query, scene, _USUAL if query is usual else _LITERAL).chosen
         if chosen is not None:
             picked[[thing is chosen.thing for thing in scene.things]] = 1.0
@@ -153,7 +155,7 @@ def rank(queries: tuple[Query, ...], scene: Scene) -> tuple[Ranked, ...]:
     """The things that may be meant, the likeliest place first."""
     if not scene.things:
         return ()
-    trees = loadparsed()
+    trees = load_trees()
     table, found = columns(queries, scene)
     rows = preselect(found)
     matrix = np.stack([found[name][rows] for name in trees.names], axis=1)

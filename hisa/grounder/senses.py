@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 __all__ = ["Senses", "load_senses"]
 
 _WORD = re.compile(r"[a-z]{2,16}")
-_HOLLOW = frozenset(
+_HOLLOW = (
     "the a an of to in on at for with and or its it this that is by from which one as are be was "
-    "will can all no not but so if then than has have had do does did into out up".split()
+    "will can all no not but so if then than has have had do does did into out up"
 )
 
 
@@ -32,7 +32,7 @@ class Senses:
 
     def rows(self, text: str) -> tuple[int, ...]:
         """The rows of the words of a text that are known and say something."""
-        found = (w for w in _WORD.findall(text.casefold()) if w not in _HOLLOW)
+        found = (w for w in _WORD.findall(text.casefold()) if w not in _HOLLOW.split())
         return tuple(self._row[w] for w in found if w in self._row)
 
     def nearness(self, asked: Sequence[int], told: Sequence[int]) -> NDArray[np.float32]:

@@ -28,9 +28,9 @@ FAMILIES = (
 )
 """Groups of roles that look and work alike."""
 _FAMILY = (
-    {role: "field" for role in FIELDS}
-    | {role: "text" for role in SHOWS_TEXT}
-    | {role: "holder" for role in CONTAINERS}
+    dict.fromkeys(FIELDS, "field")
+    | dict.fromkeys(SHOWS_TEXT, "text")
+    | dict.fromkeys(CONTAINERS, "holder")
     | {
         "push button": "button",
         "button": "button",
