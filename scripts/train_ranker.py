@@ -10,6 +10,7 @@ Needs ``pip install lightgbm``; running the grounder does not. The held-out spli
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import pickle
 import re
@@ -82,13 +83,13 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     options.add_argument("--check", action="store_true", help="leave each application out once")
     options.add_argument("--senses", action="store_true", help="make the vectors of words")
-    options.add_argument("--cache", type=Path, help="file to keep the features in")
+    options.add_argument("--cache", type=Path, help="folder to keep the features in")
     options.add_argument("--suite", type=Path, default=ROOT / "benchmarks" / "grounding")
     chosen = options.parse_args()
     if chosen.senses:
         make_senses(SENSES)
         return
-    names, examples = _cached(chosen.cache, lambda: prepare(chosen.suite))
+    names, examples = prepare(chosen.suite, chosen.cache)
     if chosen.check:
         check(names, examples)
         return
@@ -97,52 +98,57 @@ def main() -> None:
     print(f"{RANKER}: {len(trees)} trees from {len(examples)} descriptions")
 
 
-def _cached(
-    file: Path | None, make: Callable[[], tuple[list[str], list[Example]]]
-) -> tuple[list[str], list[Example]]:
+# ---------------------------------------------------------------- features
+
+
+def prepare(suite: Path, cache: Path | None) -> tuple[list[str], list[Example]]:
+    """The names of the features, and the examples of the training split."""
+    chosen = [t for t in open_grounding_suite(suite).targets if t.screen.split == "train"]
+    screens = sorted({target.screen.name for target in chosen}, key=_shuffled)
+    groups = [[t for t in chosen if t.screen.name == name] for name in screens]
+    names: list[str] = []
+    examples: list[Example] = []
+    with ProcessPoolExecutor() as pool:
+        for known, found in pool.map(_prepared, groups, [cache] * len(groups)):
+            names = known
+            examples += found
+    return names, examples
+
+
+def _shuffled(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()
+
+
+def _prepared(targets: Sequence[Target], cache: Path | None) -> tuple[list[str], list[Example]]:
+    """The examples of one screen."""
+    file = cache / f"{targets[0].screen.name}.pickle" if cache else None
     if file is not None and file.is_file():
-        found: tuple[list[str], list[Example]] = pickle.loads(file.read_bytes())
-        return found
-    made = make()
+        known: tuple[list[str], list[Example]] = pickle.loads(file.read_bytes())
+        return known
+    made = _examples(targets)
     if file is not None:
+        file.parent.mkdir(exist_ok=True, parents=True)
         file.write_bytes(pickle.dumps(made))
     return made
 
 
-# ---------------------------------------------------------------- features
-
-
-def prepare(suite: Path) -> tuple[list[str], list[Example]]:
-    """The names of the features, and the examples of the training split."""
-    chosen = [t for t in open_grounding_suite(suite).targets if t.screen.split == "train"]
-    screens = sorted({target.screen.name for target in chosen})
-    with ProcessPoolExecutor() as pool:
-        parts = list(
-            pool.map(_prepared, [[t for t in chosen if t.screen.name == s] for s in screens])
-        )
-    return parts[0][0], [example for _, examples in parts for example in examples]
-
-
-def _prepared(targets: Sequence[Target]) -> tuple[list[str], list[Example]]:
-    """The examples of one screen, and of it as it is where accessibility tells nothing."""
+def _examples(targets: Sequence[Target]) -> tuple[list[str], list[Example]]:
+    """With those made up, and some again as if accessibility told nothing."""
     look = targets[0].screen.look(DEFAULT_IMAGE_LIMIT)
-    lines = read_text(look.screenshot, None)
-    names: list[str] = []
-    examples = []
-    made = made_descriptions(targets[0].screen, Table(Scene(look)))
-    silent = [t for row, t in enumerate(targets) if row % 4 == 0 and t.kind in _TOLD_BY_TEXT]
-    rows = [(t, look) for t in (*targets, *made)]
-    for target, shown in [*rows, *((t, replace(look, elements=None)) for t in silent)]:
-        queries = read_description(target.description)
-        read = () if target.kind == MADE else read_elements(queries, shown, lambda _, __: lines)
-        scene = Scene(shown, read, parts=names_a_part(target.description))
-        if scene.things:
-            table, found = columns(queries, scene)
-            names = list(found)
-            examples.append(_example(target, table, found))
-            if shown is not look:
-                examples[-1] = replace(examples[-1], target=replace(target, kind=MADE))
-    return names, examples
+    plain = Table(Scene(look))
+    asked = [query for target in targets for query in read_description(target.description)]
+    read = read_elements(asked, look, read_text)
+    lists = {parts: Table(Scene(look, read, parts=parts)) for parts in (False, True)}
+    silent = Table(Scene(replace(look, elements=None), read))
+    examples = [(t, lists[names_a_part(t.description)]) for t in targets]
+    examples += [(t, plain) for t in made_descriptions(targets[0].screen, plain)]
+    examples += [
+        (replace(t, kind=MADE), silent)
+        for row, t in enumerate(targets)
+        if row % 4 == 0 and t.kind in _TOLD_BY_TEXT
+    ]
+    found = [(t, table, columns(read_description(t.description), table)) for t, table in examples]
+    return list(found[0][2]), [_example(*each) for each in found if each[1].things]
 
 
 _TOLD_BY_TEXT = frozenset({"name", "role", "row", "absent"})

@@ -102,9 +102,10 @@ def choose(
         parts: whether arrows of fields are things of their own.
     """
     from hisa.grounder.ranker import rank
+    from hisa.grounder.table import Table
 
     scene = Scene(observation, read, parts=parts)
-    ranked = rank(queries, scene)
+    ranked = rank(queries, Table(scene))
     others = distinct_best(Candidate(one.thing, one.chance) for one in ranked)[:5]
     if ranked and ranked[0].chance >= min_score:
         return Choice(Candidate(ranked[0].thing, ranked[0].chance), others=tuple(others))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,14 +12,12 @@ from numpy.typing import NDArray
 
 from hisa.grounder.asked import Asked, read_asked
 from hisa.grounder.description import Query, Relation
-from hisa.grounder.evidence import role_factor, state_factor
+from hisa.grounder.evidence import state_factor
 from hisa.grounder.layout import Order, distances, orders
-from hisa.grounder.looks import Looks
 from hisa.grounder.role_words import find_kind
 from hisa.grounder.scene import READ
 from hisa.grounder.senses import load_senses
-from hisa.grounder.similar import clean
-from hisa.grounder.table import FAMILIES, Floats, Table
+from hisa.grounder.table import FAMILIES, Floats, Table, family
 from hisa.grounder.words import purpose_match
 
 __all__ = ["Evidence", "features"]
@@ -38,7 +35,6 @@ class Evidence:
 
     queries: tuple[Query, ...]
     table: Table
-    looks: Looks
 
     @property
     def query(self) -> Query:
@@ -53,7 +49,7 @@ class Evidence:
     @cached_property
     def roles(self) -> Floats:
         """How well each role fits the kind that is asked for."""
-        return np.array([role_factor(self.query.kind, t) for t in self.table.things])
+        return self.table.fits(self.query.kind)
 
     @cached_property
     def in_kind(self) -> NDArray[np.bool_]:
@@ -109,7 +105,7 @@ class Evidence:
     def anchor_fit(self, query: Query) -> Floats:
         """How well each thing fits the words for an anchor."""
         table = self.table
-        kind = np.array([role_factor(query.kind, t) for t in table.things])
+        kind = table.fits(query.kind)
         if not query.name:
             roles = query.kind.roles if query.kind else frozenset()
             fit = np.array([float(t.role in roles) for t in table.things]) * 0.6
@@ -185,9 +181,7 @@ def _words(evidence: Evidence) -> dict[str, Floats]:
     result["numbers"] = np.array(
         [len(called & asked.numbers) / max(len(asked.numbers), 1) for called in table.called]
     )
-    texts = [clean(mine[0]) if mine else "" for mine in table.texts]
-    twins = Counter(texts)
-    result["twins"] = np.array([min(twins[text], 6) if text else 0 for text in texts], dtype=float)
+    result["twins"] = table.twins
     known = len(meant) / max(len(asked.meant), 1)
     result["known_words"] = np.full(count, known)
     return result
@@ -336,12 +330,12 @@ def _kinds(evidence: Evidence) -> dict[str, Floats]:
         "role_also": np.array([float(bool(kind) and t.role in kind.also) for t in things])
         if kind
         else np.zeros(count),
-        "role_head": np.array([role_factor(named, t) for t in things]),
+        "role_head": table.fits(named),
         "kind_asked": np.full(count, float(kind is not None)),
         "bare": np.array([float(t.is_bare) for t in things]),
         "read": np.array([float(t.role == READ) for t in things]),
         "front": table.front,
-        "running": np.array([float(t in table.scene.running) for t in things]),
+        "running": table.running,
         "states": np.array([state_factor(query, t) for t in things]),
     }
     for index, name in enumerate(FAMILIES):
@@ -355,8 +349,6 @@ def _kinds(evidence: Evidence) -> dict[str, Floats]:
 
 
 def _asked_family(evidence: Evidence) -> frozenset[str]:
-    from hisa.grounder.table import family
-
     kind = evidence.query.kind
     return frozenset(family(role) for role in kind.roles) if kind else frozenset()
 
@@ -449,7 +441,7 @@ def _extremes(order: Order, sides: frozenset[str]) -> Floats:
 
 def _middle(places: Floats) -> Floats:
     index, number = places[:, 0], places[:, 1]
-    return ((number >= 3) & (2 * index == number - 1)).astype(float)
+    return np.asarray((number >= 3) & (2 * index == number - 1), dtype=float)
 
 
 def _seen(evidence: Evidence) -> dict[str, Floats]:
@@ -461,7 +453,7 @@ def _seen(evidence: Evidence) -> dict[str, Floats]:
         "size": np.log(area),
         "flat": np.log(np.maximum(table.width, 1) / np.maximum(table.height, 1)),
         "sized": small * (float(asked.small) - float(asked.large)),
-        "colour": evidence.looks.coloured(asked.colours),
+        "colour": evidence.table.looks.coloured(asked.colours),
         "colour_asked": np.full(len(area), float(bool(asked.colours))),
         **_stating(evidence),
     }
@@ -492,7 +484,7 @@ def _stating(evidence: Evidence) -> dict[str, Floats]:
     empty = np.array([float(not t.element.text.strip()) for t in table.things])
     result["empty"] = empty * float("empty" in asked.states)
     lit = asked.states & {"selected", "open"}
-    result["stands_out"] = evidence.looks.standing_out() if lit else np.zeros(count)
+    result["stands_out"] = evidence.table.looks.standing_out() if lit else np.zeros(count)
     return result
 
 

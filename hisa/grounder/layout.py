@@ -89,7 +89,7 @@ class Order:
 def _nth(places: Floats, nth: int) -> Floats:
     index, number = places[:, 0], places[:, 1]
     wanted = np.full(len(places), nth - 1.0) if nth > 0 else number + nth
-    return ((index == wanted) & (number >= 2)).astype(float)
+    return np.asarray((index == wanted) & (number >= 2), dtype=float)
 
 
 def orders(box: Floats, groups: Ints, members: NDArray[np.bool_]) -> Order:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hisa.grounder.table import Floats, Table
+from hisa.grounder.scene import Scene
 
 __all__ = ["Looks"]
+
+Floats = NDArray[np.float64]
 
 _HUES = {
     "red": ((340, 360), (0, 14)),
@@ -25,18 +28,26 @@ _VIVID = 70
 
 
 class Looks:
-    """The picture of a table of things. Everything is looked at when first asked for."""
+    """The picture of things. Everything is looked at when first asked for.
 
-    def __init__(self, table: Table) -> None:
-        self._table = table
+    Args:
+        scene: holds the picture.
+        box: the things' boxes, n by left, top, right, bottom.
+        family: a number for each; what has the same is alike.
+    """
+
+    def __init__(self, scene: Scene, box: Floats, family: NDArray[np.int64]) -> None:
+        self._look = scene.observation
+        self._box, self._family = box, family
+        self._shares: dict[str, Floats] = {}
 
     @cached_property
     def _parts(self) -> list[tuple[int, int, int, int] | None]:
         """Each thing's box in the picture; None where too little of it can be seen."""
-        look = self._table.scene.observation
+        look = self._look
         wide = look.image.width / max(look.screen.width, 1)
         high = look.image.height / max(look.screen.height, 1)
-        scaled = self._table.box * np.array([wide, high, wide, high])
+        scaled = self._box * np.array([wide, high, wide, high])
         found: list[tuple[int, int, int, int] | None] = []
         for left, top, right, bottom in np.round(scaled).astype(int).tolist():
             shown = right - left >= 3 and bottom - top >= 3
@@ -46,7 +57,7 @@ class Looks:
     @cached_property
     def _pixels(self) -> tuple[Floats, Floats, Floats]:
         """Hue in degrees, saturation and brightness of 255."""
-        picture = np.asarray(self._table.scene.observation.screenshot.pixels.convert("HSV"))
+        picture = np.asarray(self._look.screenshot.pixels.convert("HSV"))
         hue = picture[:, :, 0].astype(float) * (360 / 255)
         return hue, picture[:, :, 1].astype(float), picture[:, :, 2].astype(float)
 
@@ -56,9 +67,11 @@ class Looks:
         Args:
             colours: names, see `hisa.grounder.asked.COLOURS`; none gives zeros.
         """
-        best = np.zeros(len(self._table.things))
+        best = np.zeros(len(self._box))
         for colour in colours:
-            best = np.maximum(best, self._share(colour))
+            if colour not in self._shares:
+                self._shares[colour] = self._share(colour)
+            best = np.maximum(best, self._shares[colour])
         return np.sqrt(np.minimum(best * 4, 1.0))
 
     def _share(self, colour: str) -> Floats:
@@ -76,7 +89,7 @@ class Looks:
             mask = (saturation < 30) & (value > 90) & (value < 225)
         return self._sums(mask)
 
-    def _sums(self, mask: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Floats:
+    def _sums(self, mask: NDArray[np.bool_]) -> Floats:
         """The share of each box that a mask covers, by sums over the whole picture."""
         total = np.zeros((mask.shape[0] + 1, mask.shape[1] + 1))
         total[1:, 1:] = mask.cumsum(axis=0, dtype=float).cumsum(axis=1)
@@ -108,23 +121,23 @@ class Looks:
     @cached_property
     def _out(self) -> Floats:
         grounds = self._grounds
-        table = self._table
-        result = np.zeros(len(table.things))
-        size = np.stack([table.height // 4, np.full(len(table.things), 0)], axis=1)
-        keys = table.family * 10_000 + size[:, 0].astype(int)
+        result = np.zeros(len(self._box))
+        height = self._box[:, 3] - self._box[:, 1]
+        keys = self._family * 10_000 + (height // 4).astype(int)
         for key in np.unique(keys):
             rows = np.flatnonzero((keys == key) & ~np.isnan(grounds[:, 0]))
             if 3 <= len(rows) <= 600:
                 result[rows] = self._apart(rows)
         return result
 
-    def _apart(self, rows: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Floats:
+    def _apart(self, rows: NDArray[np.int64]) -> Floats:
         """The difference of each ground from the middle of those on its line or in its column."""
-        table, grounds = self._table, self._grounds
+        grounds, box = self._grounds, self._box
+        middle_y, height = (box[:, 1] + box[:, 3]) / 2, box[:, 3] - box[:, 1]
         found = np.zeros(len(rows))
         for place, row in enumerate(rows):
-            level = np.abs(table.y[rows] - table.y[row]) < 0.5 * table.height[row]
-            below = np.abs(table.box[rows, 0] - table.box[row, 0]) < 8
+            level = np.abs(middle_y[rows] - middle_y[row]) < 0.5 * height[row]
+            below = np.abs(box[rows, 0] - box[row, 0]) < 8
             for mates in (rows[level], rows[below]):
                 if len(mates) >= 3:
                     middle = np.median(grounds[mates], axis=0)
@@ -135,7 +148,7 @@ class Looks:
     @cached_property
     def _grounds(self) -> Floats:
         """The commonest paint of each thing: the median of a grid of its pixels."""
-        picture = np.asarray(self._table.scene.observation.screenshot.pixels)
+        picture = np.asarray(self._look.screenshot.pixels)
         result = np.full((len(self._parts), 3), np.nan)
         for row, part in enumerate(self._parts):
             if part is None:

@@ -17,7 +17,6 @@ import numpy as np
 
 from hisa.grounder.description import Query
 from hisa.grounder.features import Evidence, features
-from hisa.grounder.looks import Looks
 from hisa.grounder.pick import pick, scores
 from hisa.grounder.scene import Scene, Thing
 from hisa.grounder.spots import spot
@@ -104,18 +103,17 @@ def parsed(content: dict[str, Any]) -> Trees:
     )
 
 
-def columns(queries: tuple[Query, ...], scene: Scene) -> tuple[Table, dict[str, Floats]]:
-    """The things of a scene, and all features by name.
+def columns(queries: tuple[Query, ...], table: Table) -> dict[str, Floats]:
+    """All features by name, a number for each thing.
 
     Args:
         queries: the readings of one description.
-        scene: what is on the screen.
+        table: the things on the screen.
     """
-    table = Table(scene)
-    found = features(Evidence(queries, table, Looks(table)), _by_hand(queries, scene))
+    found = features(Evidence(queries, table), _by_hand(queries, table.scene))
     for name in _RELATIVE:
         found[f"{name}_gap"] = found[name] - found[name].max(initial=-np.inf)
-    return table, found
+    return found
 
 
 def _by_hand(queries: tuple[Query, ...], scene: Scene) -> dict[str, Floats]:
@@ -151,12 +149,12 @@ def preselect(found: dict[str, Floats]) -> Ints:
     return np.asarray(np.argsort(-rough, kind="stable")[:_POOL], dtype=int)
 
 
-def rank(queries: tuple[Query, ...], scene: Scene) -> tuple[Ranked, ...]:
+def rank(queries: tuple[Query, ...], table: Table) -> tuple[Ranked, ...]:
     """The things that may be meant, the likeliest place first."""
-    if not scene.things:
+    if not table.things:
         return ()
     trees = load_trees()
-    table, found = columns(queries, scene)
+    found = columns(queries, table)
     rows = preselect(found)
     matrix = np.stack([found[name][rows] for name in trees.names], axis=1)
     score = trees.scores(clipped(matrix))

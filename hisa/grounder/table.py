@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hisa.grounder.evidence import role_factor
+from hisa.grounder.looks import Looks
+from hisa.grounder.role_words import Kind
 from hisa.grounder.scene import READ, SHOWS_TEXT, Scene, Thing
 from hisa.grounder.similar import clean, similarity
 from hisa.grounder.words import token_match, tokens
@@ -92,7 +95,31 @@ class Table:
         self.family: Ints = np.array([FAMILIES.index(f) for f in self.families], dtype=int)
         self.front: Floats = np.array([t.front for t in self.things])
         self.texts = [_texts(t) for t in self.things]
+        self._fits: dict[Kind | None, Floats] = {}
         self.called = [tokens(" ".join(texts)) if texts else frozenset() for texts in self.texts]
+
+    def fits(self, kind: Kind | None) -> Floats:
+        """How well each role fits a kind; worked out once for each kind."""
+        if kind not in self._fits:
+            self._fits[kind] = np.array([role_factor(kind, thing) for thing in self.things])
+        return self._fits[kind]
+
+    @cached_property
+    def looks(self) -> Looks:
+        """What the picture shows of the things."""
+        return Looks(self.scene, self.box, self.family)
+
+    @cached_property
+    def running(self) -> Floats:
+        """Whether each is a part of a sentence."""
+        return np.array([float(thing in self.scene.running) for thing in self.things])
+
+    @cached_property
+    def twins(self) -> Floats:
+        """The number of things that say the same, at most 6."""
+        texts = [clean(mine[0]) if mine else "" for mine in self.texts]
+        number = Counter(texts)
+        return np.array([min(number[text], 6) if text else 0 for text in texts], dtype=float)
 
     @cached_property
     def index(self) -> dict[str, Ints]:
