@@ -156,6 +156,7 @@ def run_cli(folder: Path, steps: int, models: str, guest: str) -> Path:
         "--model", "instant", "--max-steps", str(steps), "--confirm", "never", "--no-report",
         "--runs", str(folder), "--set", "patterns.enabled=false",
         "--set", "models.grounder.model=instant", "--set", f"models.grounder.base_url={models}/v1",
+        "--set", "grounder.kind=vision",
     ]  # fmt: skip
     environment = {**os.environ, "OPENAI_BASE_URL": f"{models}/v1", "OPENAI_API_KEY": "x"}
     master, slave = pty.openpty()

@@ -217,6 +217,7 @@ class Agent:
                 elements=None if observation.elements is None else len(observation.elements),
                 seconds=seconds,
                 complete=observation.complete,
+                undrawn=observation.undrawn,
             )
         )
         return observation

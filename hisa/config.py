@@ -17,10 +17,12 @@ from hisa.errors import ConfigError
 
 __all__ = [
     "EnvironmentSettings",
+    "GrounderKind",
     "GrounderSettings",
     "LimitSettings",
     "ModelSettings",
     "PatternSettings",
+    "PlannerSettings",
     "RemoteSettings",
     "RunSettings",
     "Settings",
@@ -91,13 +93,29 @@ class ModelsSettings(_Section):
     judge: ModelSettings | None = None
 
 
+GrounderKind = Literal["auto", "cascade", "elements", "vision", "planner"]
+
+
+class PlannerSettings(_Section):
+    """How the planner is asked, and what it is shown."""
+
+    kind: Literal["auto", "chat", "computer"] = "auto"
+    """chat: it answers in JSON, over chat completions; computer: it has the computer tool of the
+    Responses API; auto: computer where its profile names that tool, else chat."""
+
+    sees: Literal["picture", "elements", "both"] = "picture"
+    """picture: the screenshot; elements: a numbered list of what is on the screen in its place, of
+    at most 800 tokens; both. A place may then be given as a number of the list."""
+
+
 class GrounderSettings(_Section):
     """How descriptions become places."""
 
-    kind: Literal["auto", "elements", "vision", "planner"] = "auto"
-    """elements: accessibility and OCR; vision: ``models.grounder``; planner: the planner's own
-    coordinates, in the convention of its profile; auto: vision where a grounder model is set, else
-    elements."""
+    kind: GrounderKind = "auto"
+    """elements: accessibility and OCR; vision: ``models.grounder``; cascade: the elements where
+    they are sure, else the model, whose points the elements check; planner: the planner's own
+    coordinates, in the convention of its profile; auto: the cascade where ``models.grounder`` is
+    set or the planner's model was trained to point, as its profile says; else elements."""
     format: str = "auto"
     """Prompt and answer format of the vision-language grounder; auto: as its profile says how it
     writes points, else gta1."""
@@ -244,6 +262,7 @@ class Settings(_Section):
 
     run: RunSettings = RunSettings()
     models: ModelsSettings = ModelsSettings()
+    planner: PlannerSettings = PlannerSettings()
     grounder: GrounderSettings = GrounderSettings()
     state: StateSettings = StateSettings()
     patterns: PatternSettings = PatternSettings()

@@ -27,6 +27,7 @@ __all__ = [
     "Fingerprinted",
     "Grounded",
     "GroundingFailed",
+    "GroundingTried",
     "Guidance",
     "Induced",
     "Instructed",
@@ -137,6 +138,8 @@ class Observed(_Event):
     seconds: float = 0.0
     complete: bool = True
     """False: some of the elements could not be read in time."""
+    undrawn: tuple[str, ...] = ()
+    """What is there, was waited for and is not in the picture yet."""
 
 
 class StartFile(BaseModel):
@@ -258,7 +261,7 @@ class PlaceFound(BaseModel):
     y: float
     score: float | None = None
     source: str = ""
-    """"accessibility", "ocr", "planner" or the grounding model's name."""
+    """"accessibility", "ocr", "planner", "mark" or the grounding model's name."""
     label: str = ""
     """What was chosen, as the grounder names it."""
 
@@ -291,6 +294,36 @@ class GroundingFailed(_Event):
     description: str
     reason: str
     candidates: tuple[str, ...] = ()
+
+
+class GroundingTried(_Event):
+    """One step of a cascade of grounders: who looked for a place, and what became of it.
+
+    sure: taken, no model is asked. unsure: the model is asked. agreed: the elements bear the
+    model's point out, it is taken. doubted: they do not. repeated: nothing speaks against a point
+    that was answered twice, it is taken. no_point: the answer is none. unavailable: the model
+    cannot be asked; what the elements found by themselves is taken, if anything.
+    """
+
+    type: Literal["grounding_tried"] = "grounding_tried"
+    description: str
+    by: str
+    """"elements" or the grounding model's name."""
+    verdict: Literal["sure", "unsure", "agreed", "doubted", "repeated", "no_point", "unavailable"]
+    x: float | None = None
+    """The place, in image pixels; None where there is none."""
+    y: float | None = None
+    score: float | None = None
+    """How well what lies there fits, by the elements."""
+    label: str = ""
+    """What lies there."""
+    detail: str = ""
+    """Why it was not taken."""
+    part: tuple[int, int, int, int] | None = None
+    """Left, top, right, bottom in image pixels of what was shown enlarged; None: everything."""
+    closer: tuple[int, int, int, int] | None = None
+    """The same of what is shown next."""
+    seconds: float = 0.0
 
 
 class Confirmed(_Event):
@@ -442,6 +475,7 @@ Event = Annotated[
     | ElementsRead
     | Grounded
     | GroundingFailed
+    | GroundingTried
     | Confirmed
     | Acted
     | Abstracted

@@ -123,6 +123,9 @@ class ModelRequest:
     schema: Mapping[str, Any] | None = None
     max_tokens: int = 4096
     temperature: float | None = 0.0
+    tools: tuple[Mapping[str, Any], ...] = ()
+    """Tools of the Responses API, as they are sent. The reply's text is then a JSON list of the
+    items that the model answered, and so is an assistant's turn."""
 
     @property
     def images(self) -> int:

@@ -6,26 +6,31 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hisa.agent import Agent
 from hisa.conclusion import write_end
-from hisa.config import Settings
-from hisa.environments.confirm import Ask, ConfirmedEnvironment
-from hisa.errors import ConfigError, LogFailed, UsageError
+from hisa.config import GrounderKind, Settings
+from hisa.environments.confirm import Ask, ConfirmedEnvironment, Question, ask_person
+from hisa.environments.programs import installed_programs
+from hisa.errors import ActionRefused, ConfigError, LogFailed, UsageError
 from hisa.events import Event, ModelCalled, Noted, RunFinished, RunStarted
+from hisa.grounder.cascade import CascadeGrounder
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import open_format
+from hisa.grounder.marks import MarkGrounder, Marks
 from hisa.grounder.pointing import PointingGrounder, written_as
 from hisa.grounder.reading import ElementsReader, ReadingGrounder
-from hisa.grounder.vision import VisionGrounder
+from hisa.grounder.vision import Seer, VisionGrounder
 from hisa.models.at_step import ModelAtStep
 from hisa.models.budget import Budget
-from hisa.models.open_models import open_models
+from hisa.models.open_models import has_computer_tool, open_models
 from hisa.models.profiles import Profile
 from hisa.models.spending import Ledger
 from hisa.patterns.memory import PatternMemory
 from hisa.patterns.open_memory import open_memory
+from hisa.planner.computer import ComputerPlanner
 from hisa.planner.planner import GlobalPlanner
 from hisa.protocols import (
     Emit,
@@ -33,6 +38,7 @@ from hisa.protocols import (
     Grounder,
     Model,
     Outcome,
+    Planner,
     Role,
     Scorer,
     Task,
@@ -45,6 +51,7 @@ from hisa.screen.ocr import ReadText, read_text
 from hisa.state.inspection import StepInspector
 from hisa.state.manager import build_state
 from hisa.state.written_files import WrittenFiles
+from hisa.tasks.miniwob.task import is_page
 from hisa.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
@@ -55,6 +62,7 @@ __all__ = [
     "RunContext",
     "build_grounder",
     "emitter",
+    "grounder_kind",
     "image_limit",
     "note_writer",
     "open_agent",
@@ -114,20 +122,34 @@ def build_grounder(
     Raises:
         ConfigError: eyes are wanted and there is no model, or the format is unknown.
     """
-    kind = settings.grounder.kind
-    model = models.get("grounder")
-    if kind == "vision" and model is None:
+    kind, model = grounder_kind(settings, seer), models.get("grounder")
+    if kind in ("cascade", "vision") and model is None:
         raise ConfigError(
-            "grounder.kind = 'vision' needs models.grounder",
+            f"grounder.kind = {kind!r} needs models.grounder",
             fix="--set models.grounder.model=HelloKKMe/GTA1-7B "
             "--set models.grounder.base_url=http://127.0.0.1:8000/v1",
         )
-    chosen = kind == "vision" or (kind == "auto" and settings.models.grounder is not None)
-    if model is not None and chosen:
-        known = (seer.coordinates, seer.grounding) if seer else ("", "")
-        form = open_format(settings.grounder.format, *known)
+    least = settings.grounder.min_score
+    if model is None or kind not in ("cascade", "vision"):
+        return ElementsGrounder(emit=emit, min_score=least, read=read)
+    known = (seer.coordinates, seer.grounding) if seer else ("", "")
+    form = open_format(settings.grounder.format, *known)
+    if kind == "vision":
         return VisionGrounder(model, form, emit=emit)
-    return ElementsGrounder(emit=emit, min_score=settings.grounder.min_score, read=read)
+    return CascadeGrounder(Seer(model, form), emit=emit, min_score=least, read=read)
+
+
+def grounder_kind(settings: Settings, seer: Profile | None) -> GrounderKind:
+    """What "auto" means here: the cascade where there is a model that was trained to point.
+
+    Args:
+        settings: the effective settings.
+        seer: the profile of the model ``grounder``, the planner's where it has none of its own.
+    """
+    if settings.grounder.kind != "auto":
+        return settings.grounder.kind
+    eyes = settings.models.grounder is not None or (seer is not None and seer.grounding)
+    return "cascade" if eyes else "elements"
 
 
 def _grounder(
@@ -138,13 +160,15 @@ def _grounder(
     *,
     seer: Profile | None,
     planner: Profile,
+    computer: bool,
 ) -> Grounder:
     finder = build_grounder(settings, models, emit, seer=seer)
+    if settings.grounder.kind == "planner" or computer:
+        checker = ElementsGrounder(emit=lambda _: None, min_score=settings.grounder.min_score)
+        convention = "" if computer else planner.coordinates
+        return PointingGrounder(convention, finder, checker, reader, emit=emit)
     if isinstance(finder, VisionGrounder):
         return finder
-    if settings.grounder.kind == "planner":
-        checker = ElementsGrounder(emit=lambda _: None, min_score=settings.grounder.min_score)
-        return PointingGrounder(planner.coordinates, finder, checker, reader, emit=emit)
     return ReadingGrounder(finder, reader)
 
 
@@ -163,6 +187,35 @@ def _pointing(settings: Settings, planner: Profile) -> str:
     if settings.grounder.kind != "planner":
         return ""
     return written_as(planner.coordinates)
+
+
+def _marks(
+    settings: Settings, environment: Environment, planner: Profile, *, computer: bool
+) -> Marks | None:
+    """The numbered list for a planner that gets one.
+
+    Raises:
+        ConfigError: there is nothing to list, or nobody who reads it.
+    """
+    if settings.planner.sees == "picture":
+        return None
+    told = f"planner.sees = {settings.planner.sees!r}"
+    if computer:
+        raise ConfigError(
+            f"{told}: a planner with a computer tool sees the picture and nothing else",
+            fix="--set planner.sees=picture, or --set planner.kind=chat",
+        )
+    if planner.reads_elements:
+        raise ConfigError(
+            f"{told}: {planner.name} reads the elements in a form of its own",
+            fix="--set planner.sees=picture, or give --model",
+        )
+    if "elements" not in environment.capabilities:
+        raise ConfigError(
+            f"{told}: {environment.name} cannot tell what is on its screen (no accessibility)",
+            fix="--set planner.sees=picture",
+        )
+    return Marks()
 
 
 def image_limit(settings: Settings) -> Size:
@@ -249,13 +302,28 @@ async def _opened(
             emit(_started(task, log))
         tools = ToolRegistry(emit=emit)
         known = opened.profiles["planner"]
+        computer = has_computer_tool(settings, settings.models.planner, known)
         grounder = _grounder(
-            settings, models, reader, emit, seer=opened.profiles.get("grounder"), planner=known
-        )
-        planner = GlobalPlanner(
-            models["planner"], tools, emit=emit, reads_elements=known.reads_elements,
-            max_tokens=settings.models.planner.max_tokens, pointing=_pointing(settings, known),
+            settings, models, reader, emit, seer=opened.profiles.get("grounder"), planner=known,
+            computer=computer,
         )  # fmt: skip
+        marks = _marks(settings, environment, known, computer=computer)
+        if marks is not None:
+            grounder = MarkGrounder(grounder, marks, emit=emit)
+        planner: Planner
+        if computer:
+            planner = ComputerPlanner(
+                models["planner"], tools, emit=emit, functions=tools.functions(),
+                tool=known.computer or "computer", confirm=_confirming(run_context.ask, emit),
+                max_tokens=settings.models.planner.max_tokens,
+            )  # fmt: skip
+        else:
+            planner = GlobalPlanner(
+                models["planner"], tools, emit=emit, reads_elements=known.reads_elements,
+                max_tokens=settings.models.planner.max_tokens, pointing=_pointing(settings, known),
+                marks=marks, picture=settings.planner.sees != "elements",
+                programs=None if is_page(task) else partial(installed_programs, environment),
+            )  # fmt: skip
         yield Agent(
             planner=planner,
             grounder=grounder,
@@ -265,7 +333,7 @@ async def _opened(
             scorer=ResultsScorer(_scorer(settings, environment, emit), results),
             log=_Tee(log, emit),
             max_steps=settings.run.max_steps,
-            elements=known.reads_elements,
+            elements=known.reads_elements or marks is not None,
             settle=settings.environment.settle,
         )
 
@@ -338,6 +406,19 @@ def _asking(
             "hisa.environments.confirm to an Answer, or set run.confirm = 'never'",
         )
     return ConfirmedEnvironment(environment, ask=ask, emit=emit)
+
+
+def _confirming(ask: Ask | None, emit: Emit) -> Callable[[str], Awaitable[None]]:
+    """Asks a person about what a model's maker wants confirmed; refuses where nobody can be."""
+
+    async def confirm(what: str) -> None:
+        if ask is None:
+            raise ActionRefused(
+                f"the model's maker wants a person to confirm this, and nobody can be asked: {what}"
+            )
+        await ask_person(ask, Question("safety", what), emit=emit)
+
+    return confirm
 
 
 def _scorer(settings: Settings, environment: Environment, emit: Emit) -> Scorer:

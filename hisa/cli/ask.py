@@ -8,15 +8,16 @@ import termios
 
 import click
 
-from hisa.environments.confirm import Answer, Question
+from hisa.environments.confirm import Answer, Ask, Question
 from hisa.text.safe_text import safe_text
 
-__all__ = ["read_answer", "shown", "terminal_ask"]
+__all__ = ["person", "read_answer", "shown", "terminal_ask"]
 
 _KINDS = {
     "acts": "act with pointer and keyboard",
     "commands": "run a command",
     "files": "write a file",
+    "safety": "do what its maker wants you to confirm",
 }
 _ANSWERS: dict[str, Answer] = {
     **dict.fromkeys(("o", "once", "y", "yes"), Answer("once")),
@@ -25,6 +26,7 @@ _ANSWERS: dict[str, Answer] = {
     **dict.fromkeys(("", "n", "no"), Answer("refuse")),
 }
 _PROMPT = "o: once, a: always for this kind, s: stop the run, Enter: refuse, or a word to the agent"
+_EACH_PROMPT = _PROMPT.replace("a: always for this kind, ", "")
 _PAGED_LINES = 40
 """More than most terminals show at once: what scrolled away was not seen."""
 
@@ -45,6 +47,11 @@ def read_answer(text: str) -> Answer:
     return _ANSWERS.get(word.lower(), Answer("refuse", word))
 
 
+def person() -> Ask | None:
+    """Asks the person at the terminal; None where standard input is none."""
+    return terminal_ask if sys.stdin.isatty() else None
+
+
 async def terminal_ask(question: Question) -> Answer:
     """Ask a person at the terminal; the screen of the agent goes on meanwhile."""
     return await asyncio.to_thread(_ask, question)
@@ -58,7 +65,8 @@ def _ask(question: Question) -> Answer:
     if sys.stdin.isatty():  # what was typed before the question stood there is no answer to it
         termios.tcflush(sys.stdin, termios.TCIFLUSH)
     try:
-        said = click.prompt(_PROMPT, default="", show_default=False, err=True)
+        prompt = _EACH_PROMPT if question.action == "safety" else _PROMPT
+        said = click.prompt(prompt, default="", show_default=False, err=True)
     except click.Abort:
         return Answer("stop")
     return read_answer(str(said))

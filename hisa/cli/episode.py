@@ -18,7 +18,7 @@ from rich.text import Text
 
 from hisa.agent import Result
 from hisa.api import unless_refused
-from hisa.cli.ask import terminal_ask
+from hisa.cli.ask import person
 from hisa.cli.kept_memory import keep_freed_memory
 from hisa.cli.progress import Progress
 from hisa.cli.run_desktop import RunDesktop, open_desktop
@@ -158,7 +158,9 @@ def episode(settings: Settings, task: Task, *, as_json: bool, report: bool) -> i
         output = RunOutput(log, console, progress, as_json=as_json, report=report)
         desktop = RunDesktop(lambda: open_desktop(settings, log, progress))
         run_context = RunContext(
-            environment=desktop.environment, ask=terminal_ask, listeners=[progress]
+            environment=desktop.environment,
+            ask=person(),
+            listeners=[progress],
         )
         with unless_refused(log):
             asyncio.run(

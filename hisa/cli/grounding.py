@@ -68,8 +68,11 @@ def grounding(
       elements-only  accessibility without OCR
       ocr            the elements are hidden
       vision         the model of models.grounder, as in a run
+      cascade        elements, and the model of models.grounder where they are not sure
       settings       as the setting grounder.kind says
       simulated:P    a stand-in for a model of that accuracy; it knows the answers
+      cascade:P      the cascade with that stand-in behind it; asked again about an enlarged part
+                     of the picture, the stand-in is of the same mind half of the time
 
     Right is a click on the thing. Wrong is a click anywhere else, or any click for a thing that is
     not on the screen; a refusal is neither. Tune on --split train only.

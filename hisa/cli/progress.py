@@ -14,6 +14,7 @@ from hisa.events import (
     Event,
     Failed,
     GroundingFailed,
+    GroundingTried,
     Guidance,
     Induced,
     LoopDetected,
@@ -27,7 +28,7 @@ from hisa.events import (
     StepFinished,
 )
 from hisa.models.spending import Ledger, Totals
-from hisa.runs.wording import STYLES, verdict_tone
+from hisa.runs.wording import STYLES, tried, verdict_tone
 from hisa.text.safe_text import safe_line
 
 __all__ = ["Progress"]
@@ -92,6 +93,8 @@ class Progress:
                 self._line(event.role, f"{event.kind}: {event.message}{again}", "yellow")
             case GroundingFailed():
                 self._line("place", event.reason, "yellow")
+            case GroundingTried(verdict="doubted" | "no_point" | "unavailable"):
+                self._line("place", tried(event), "yellow")
             case LoopDetected():
                 self._line("loop", f"{event.action}, {event.times} times", "yellow")
             case Refined():

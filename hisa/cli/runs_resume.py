@@ -101,7 +101,7 @@ def _settings(
 def _go_on(settings: Settings, output: RunOutput, point: ResumePoint, listener: Listener) -> None:
     import asyncio
 
-    from hisa.cli.ask import terminal_ask
+    from hisa.cli.ask import person
     from hisa.cli.episode import run_in_desktop
     from hisa.cli.run_desktop import RunDesktop, reattach_or_replay
     from hisa.events import Noted, RunResumed
@@ -121,7 +121,7 @@ def _go_on(settings: Settings, output: RunOutput, point: ResumePoint, listener: 
     desktop = RunDesktop(find)
     run_context = RunContext(
         environment=desktop.environment,
-        ask=terminal_ask,
+        ask=person(),
         listeners=[listener],
         events=point.events,
         calls=point.calls,

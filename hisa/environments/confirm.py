@@ -13,10 +13,11 @@ from hisa.events import Confirmed
 from hisa.protocols import CommandResult, Emit, Environment
 from hisa.screen.observation import Observation
 
-__all__ = ["ActionKind", "Answer", "Ask", "ConfirmedEnvironment", "Question"]
+__all__ = ["ActionKind", "Answer", "Ask", "ConfirmedEnvironment", "Question", "ask_person"]
 
-ActionKind = Literal["acts", "commands", "files"]
-"""Kinds of what is asked for: pointer and keyboard, commands, written files."""
+ActionKind = Literal["acts", "commands", "files", "safety"]
+"""Kinds of what is asked for: pointer and keyboard, commands, written files, and what a model's
+maker wants a person to confirm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,24 @@ class Answer:
 
 Ask = Callable[[Question], Awaitable[Answer]]
 """Asks a person."""
+
+
+async def ask_person(ask: Ask, question: Question, *, emit: Emit) -> Answer:
+    """The answer of a person who allows it.
+
+    Raises:
+        ActionRefused: the person said no.
+        asyncio.CancelledError: the person stopped the run.
+    """
+    what = question.what
+    answer = await ask(question)
+    emit(Confirmed(what=what, allowed=answer.allows, answer=answer.kind, word=answer.word))
+    if answer.kind == "stop":
+        raise asyncio.CancelledError("a person stopped the run")
+    if not answer.allows:
+        said = f" and says: {answer.word}" if answer.word else f": {what}"
+        raise ActionRefused(f"a person refused this{said}")
+    return answer
 
 
 class ConfirmedEnvironment:
@@ -128,14 +147,6 @@ class ConfirmedEnvironment:
     async def _allowed(self, action: ActionKind, what: str) -> None:
         if action in self._always:
             return
-        answer = await self._ask(Question(action, what))
-        self._emit(
-            Confirmed(what=what, allowed=answer.allows, answer=answer.kind, word=answer.word)
-        )
+        answer = await ask_person(self._ask, Question(action, what), emit=self._emit)
         if answer.kind == "kind":
             self._always.add(action)
-        elif answer.kind == "stop":
-            raise asyncio.CancelledError("a person stopped the run")
-        elif not answer.allows:
-            said = f" and says: {answer.word}" if answer.word else f": {what}"
-            raise ActionRefused(f"a person refused this{said}")

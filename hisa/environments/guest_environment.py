@@ -102,6 +102,7 @@ class GuestEnvironment(ABC):
             elements=look.elements,
             cursor=look.cursor,
             complete=look.complete,
+            undrawn=look.undrawn,
         )
 
     @contextmanager

@@ -12,7 +12,7 @@ from hisa.protocols import Emit, GroundedCall, Place, ToolCall
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Observation
 
-__all__ = ["Locate", "resolve"]
+__all__ = ["Locate", "place_found", "resolve"]
 
 Locate = Callable[[str, Observation], Awaitable[Place]]
 """Finds one description; the point is in image space; raises `NotFound`."""
@@ -39,7 +39,7 @@ async def resolve(
     found = tuple(places.values())
     emit(
         Grounded(
-            places=tuple(_event(place) for place in found),
+            places=tuple(place_found(place) for place in found),
             input=source,
             seconds=time.monotonic() - started,
         )
@@ -70,7 +70,8 @@ def _within(point: Point, observation: Observation) -> bool:
     return point.space == "image" and 0 <= point.x < width and 0 <= point.y < height
 
 
-def _event(place: Place) -> PlaceFound:
+def place_found(place: Place) -> PlaceFound:
+    """A place as events tell it."""
     return PlaceFound(
         description=place.description,
         x=place.point.x,

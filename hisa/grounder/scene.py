@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 
+from hisa.grounder.parts import guessed_arrows
+from hisa.grounder.shapes import with_shapes
+from hisa.grounder.things import READ, SHOWS_TEXT, Thing, gaps, overlap
 from hisa.grounder.words import tokens
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
@@ -15,10 +18,6 @@ from hisa.screen.roles import CONTAINERS, FIELDS
 
 __all__ = ["READ", "SHOWS_TEXT", "Scene", "Thing", "gaps", "overlap"]
 
-READ = "read text"
-"""The role of a line read off the picture."""
-SHOWS_TEXT = frozenset({"label", "static", "heading", "paragraph", READ, "section", "caption"})
-"""Roles of what only shows text."""
 _HIDDEN = str.maketrans("", "", "\ufffc\u200b\xa0")
 """Signs that stand for what is embedded, and blanks."""
 _LABELLED = (
@@ -30,37 +29,8 @@ _BESIDE = 640
 """Pixels of the screen between a label and what it labels, at most; chosen by hand."""
 _ATOP = 45
 """The same where the label stands above."""
-_ARROW = 0.9
-"""How wide the arrows of a spin button or a combo box are drawn, of its height."""
-_SPLIT = 0.45
-"""The same of the arrow of a button with a list."""
 _LONG = 60
 """Characters; a longer text labels nothing."""
-
-
-@dataclass(frozen=True, eq=False)
-class Thing:
-    """Something that can be pointed at; ``box`` is the part on the screen, in screen space.
-
-    ``labels`` are the texts beside it that may label it, each with how surely it does (0..1).
-    """
-
-    element: Element
-    box: BoundingBox
-    labels: tuple[tuple[str, float], ...] = ()
-    front: float = 1.0
-    """How usable it is now: 1, less where it is behind or disabled."""
-
-    @property
-    def role(self) -> str:
-        """The role of accessibility, or `READ`."""
-        return self.element.role
-
-    @property
-    def is_bare(self) -> bool:
-        """Whether nothing tells what it is."""
-        e = self.element
-        return not (e.name.strip() or e.text.strip() or e.description or e.label or self.labels)
 
 
 class Scene:
@@ -70,10 +40,16 @@ class Scene:
         observation: the look.
         read: lines read off the picture as elements in screen space.
         parts: whether arrows of fields are things of their own.
+        shapes: whether what is only drawn is looked for; takes some 0.1 s for a new picture.
     """
 
     def __init__(
-        self, observation: Observation, read: tuple[Element, ...] = (), *, parts: bool = False
+        self,
+        observation: Observation,
+        read: tuple[Element, ...] = (),
+        *,
+        parts: bool = False,
+        shapes: bool = False,
     ) -> None:
         self.observation = observation
         told = tuple(map(_clean, observation.elements or ()))
@@ -85,6 +61,7 @@ class Scene:
         self._elements = told
         self._read = read
         self._parts = parts
+        self._shapes = shapes
 
     @cached_property
     def screen(self) -> BoundingBox:
@@ -116,8 +93,13 @@ class Scene:
         if self._parts:
             pages = [t.box for t in found if t.role == "document web"]
             for thing in tuple(found):
-                found += _arrows(thing, any(page.contains(thing.box.centre) for page in pages))
-        return found + [Thing(e, e.box) for e in self._read if not _told(e, found)]
+                found += guessed_arrows(
+                    thing, any(page.contains(thing.box.centre) for page in pages)
+                )
+        found += [Thing(e, e.box) for e in self._read if not _told(e, found)]
+        if not self._shapes:
+            return found
+        return with_shapes(found, self.observation, arrows=self._parts)
 
     def _shown(self, element: Element) -> bool:
         return not self._tells_showing or bool(element.states & {"showing", "visible"})
@@ -247,19 +229,6 @@ def lines(things: Iterable[Thing]) -> list[list[Thing]]:
     return [sorted(row, key=lambda t: t.box.left) for row in rows]
 
 
-def gaps(one: BoundingBox, other: BoundingBox) -> tuple[float, float]:
-    """Pixels between two boxes across and down; negative where they overlap."""
-    across = max(one.left - other.right, other.left - one.right)
-    down = max(one.top - other.bottom, other.top - one.bottom)
-    return across, down
-
-
-def overlap(outer: BoundingBox, inner: BoundingBox) -> float:
-    """The share of the inner box that both have."""
-    common = outer.intersection(inner)
-    return common.area / inner.area if common and inner.area else 0.0
-
-
 def _in_menu(element: Element) -> bool:
     return "menu" in element.role or element.role in ("separator", "panel", READ)
 
@@ -335,47 +304,6 @@ def _side(box: BoundingBox, text: BoundingBox) -> tuple[str, float] | None:
         if slant <= 40 or (text.left >= box.left and text.right <= box.right):
             return "above", down + min(slant, 40) * 0.3
     return None
-
-
-def _arrows(thing: Thing, on_page: bool) -> list[Thing]:
-    """The parts of a field or button that accessibility does not tell apart."""
-    box, element = thing.box, thing.element
-    wide = min(_ARROW * box.height, box.width / 2)
-    if element.role == "spin button":
-        if box.width >= 2.6 * box.height and box.height >= 30 and not on_page:
-            return _beside(thing)
-        middle = box.centre.y
-        up = BoundingBox(box.right - wide, box.top, box.right, middle, "screen")
-        down = BoundingBox(box.right - wide, middle, box.right, box.bottom, "screen")
-        return [_part(thing, "up", up), _part(thing, "down", down)]
-    if element.role in ("combo box", "push button", "toggle button") and box.width > box.height:
-        if element.role != "combo box":
-            wide = min(wide, _SPLIT * box.height)
-        at = BoundingBox(box.right - wide, box.top, box.right, box.bottom, "screen")
-        return [_part(thing, "drop-down", at)]
-    return []
-
-
-def _beside(thing: Thing) -> list[Thing]:
-    """Toolkits for touch draw minus and plus side by side, each as wide as high."""
-    box = thing.box
-    plus = BoundingBox(box.right - box.height, box.top, box.right, box.bottom, "screen")
-    minus = BoundingBox(plus.left - box.height, box.top, plus.left, box.bottom, "screen")
-    return [_part(thing, "up", plus), _part(thing, "down", minus)]
-
-
-def _part(owner: Thing, name: str, box: BoundingBox) -> Thing:
-    of = owner.element
-    does = {"up": ("increase", "plus"), "down": ("decrease", "minus")}.get(name, ())
-    told = Element(
-        "arrow part",
-        name,
-        box,
-        label=of.name or of.label,
-        window=of.window,
-        app=of.app,
-    )
-    return Thing(told, box, owner.labels + tuple((word, 0.95) for word in does), owner.front)
 
 
 def _told(read: Element, things: Iterable[Thing]) -> bool:

@@ -13,50 +13,75 @@ from hisa.protocols import Emit, GroundedCall, Message, Model, ModelRequest, Pla
 from hisa.screen.geometry import Point, Size, convert
 from hisa.screen.observation import Observation, Screenshot
 
-__all__ = ["VisionGrounder"]
+__all__ = ["Seer", "Unreadable", "VisionGrounder"]
 
 
-class VisionGrounder:
-    """Resolves descriptions with a model that answers in points.
+class Unreadable(NotFound):
+    """A model's answer is not one point inside the picture.
+
+    Args:
+        message: what it is instead.
+        answer: what the model said.
+    """
+
+    def __init__(self, message: str, answer: str) -> None:
+        super().__init__(message)
+        self.answer = answer
+
+
+class Seer:
+    """A model that points at things on a picture, one request at a time.
 
     Args:
         model: serves the role ``grounder``.
         format: how it is asked and how it answers.
-        emit: gets `hisa.events.Grounded` and `hisa.events.GroundingFailed`.
     """
 
-    def __init__(self, model: Model, format: GroundingFormat, *, emit: Emit) -> None:  # noqa: A002
+    def __init__(self, model: Model, format: GroundingFormat) -> None:  # noqa: A002
         self._model = model
         self._format = format
-        self._emit = emit
         self._begun: tuple[Screenshot, asyncio.Future[None]] | None = None
 
-    def begin(self, observation: Observation, /) -> None:
-        """See `hisa.protocols.Prefetching`: the picture is encoded in a thread."""
-        screenshot = observation.screenshot
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._model.name
+
+    def begin(self, screenshot: Screenshot) -> None:
+        """Encode a picture that is likely to be asked about, in a thread."""
         work = asyncio.get_running_loop().run_in_executor(None, self._encoded, screenshot)
         self._begun = screenshot, work
 
-    async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
-        """Fill the slots of a call; a call without slots is returned unchanged.
+    async def ask(
+        self, screenshot: Screenshot, description: str, *, after: Unreadable | None = None
+    ) -> Point:
+        """Where the model sees it, in pixels of the picture (space "image").
+
+        Args:
+            screenshot: the picture.
+            description: what to look for.
+            after: the answer to the same question that could not be used.
 
         Raises:
-            NotFound: no answer that is one point inside the picture.
+            Unreadable: the answer is not one point inside the picture.
+            NotFound: the picture cannot be used by this model.
             ModelUnavailable, BudgetExceeded: from the model.
         """
-        return await resolve(call, observation, locate=self._locate, emit=self._emit)
-
-    async def _locate(self, description: str, observation: Observation) -> Place:
-        shown, messages = await self._asked(observation.screenshot, description)
-        try:
-            point = await self._ask(messages, shown)
-        except NotFound as error:
-            raise NotFound(f"not found: {description[:200]!r}: {error}") from error
-        # The screenshot as it was shown plays the screen's part: one conversion, whatever its size.
-        place = convert(
-            Point(point.x, point.y, "screen"), "image", screen=shown, image=observation.image
+        shown, messages = await self._asked(screenshot, description)
+        request = ModelRequest(
+            "grounder", messages, max_tokens=self._format.max_tokens, temperature=0.0
         )
-        return Place(description, place, None, self._model.name)
+        if after is not None:
+            demand = f"{after}. Answer in the form that was asked for, and with nothing else."
+            request = with_correction(request, after.answer.strip(), demand, shown=200)
+        answer = (await self._model.complete(request)).text
+        try:
+            point = self._format.parse(answer, shown)
+        except NotFound as error:
+            raise Unreadable(str(error), answer) from error
+        # The picture as it was shown plays the screen's part: one conversion, whatever its size.
+        at = Point(point.x, point.y, "screen")
+        return convert(at, "image", screen=shown, image=screenshot.size)
 
     def _encoded(self, screenshot: Screenshot) -> None:
         with suppress(NotFound):  # it is said when somebody asks
@@ -79,15 +104,43 @@ class VisionGrounder:
             picture.sha256, picture.data_url  # noqa: B018
         return shown, messages
 
-    async def _ask(self, messages: tuple[Message, ...], size: Size) -> Point:
-        """The answer; one that cannot be parsed is requested again, once, with the error."""
-        request = ModelRequest(
-            "grounder", messages, max_tokens=self._format.max_tokens, temperature=0.0
-        )
-        answer = (await self._model.complete(request)).text
+
+class VisionGrounder:
+    """Resolves descriptions with a model that answers in points.
+
+    Args:
+        model: serves the role ``grounder``.
+        format: how it is asked and how it answers.
+        emit: gets `hisa.events.Grounded` and `hisa.events.GroundingFailed`.
+    """
+
+    def __init__(self, model: Model, format: GroundingFormat, *, emit: Emit) -> None:  # noqa: A002
+        self._seer = Seer(model, format)
+        self._emit = emit
+
+    def begin(self, observation: Observation, /) -> None:
+        """See `hisa.protocols.Prefetching`: the picture is encoded in a thread."""
+        self._seer.begin(observation.screenshot)
+
+    async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
+        """Fill the slots of a call; a call without slots is returned unchanged.
+
+        Raises:
+            NotFound: no answer that is one point inside the picture.
+            ModelUnavailable, BudgetExceeded: from the model.
+        """
+        return await resolve(call, observation, locate=self._locate, emit=self._emit)
+
+    async def _locate(self, description: str, observation: Observation) -> Place:
         try:
-            return self._format.parse(answer, size)
+            point = await self._point(description, observation.screenshot)
         except NotFound as error:
-            demand = f"{error}. Answer in the form that was asked for, and with nothing else."
-            second = with_correction(request, answer.strip(), demand, shown=200)
-            return self._format.parse((await self._model.complete(second)).text, size)
+            raise NotFound(f"not found: {description[:200]!r}: {error}") from error
+        return Place(description, point, None, self._seer.name)
+
+    async def _point(self, description: str, screenshot: Screenshot) -> Point:
+        """The answer; one that cannot be parsed is requested again, once, with the error."""
+        try:
+            return await self._seer.ask(screenshot, description)
+        except Unreadable as error:
+            return await self._seer.ask(screenshot, description, after=error)

@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic_core import PydanticSerializationError, to_json
 
@@ -47,6 +47,9 @@ class OpenAIModel:
         wall: seconds since 1970, for ``Retry-After`` dates.
     """
 
+    path: ClassVar[str] = "chat/completions"
+    """What follows the base address."""
+
     def __init__(
         self,
         settings: ModelSettings,
@@ -64,7 +67,7 @@ class OpenAIModel:
         self._settings = settings
         self._endpoint = endpoint
         self._wall = wall
-        self._url = f"{endpoint.url}/chat/completions"
+        self._url = f"{endpoint.url}/{self.path}"
         self._address: Address | None = None
         self._loopback = None if http_client else _open_nearby(endpoint)
         self._client = http_client or _open_client(endpoint, self._loopback)
@@ -86,14 +89,20 @@ class OpenAIModel:
             body = await asyncio.to_thread(self._body, request)
         raw = await self._send(body, request)
         try:
-            answer = read_response(raw)
+            answer = self._read(raw, request)
         except MalformedResponse as error:
             kind = _kind(error.status) if error.status else "malformed"
             raise TryFailed(str(error), kind, status=error.status, fix=self._look()) from None
         return self._reply(request, answer)
 
+    def _encoded(self, request: ModelRequest) -> dict[str, Any]:
+        return encode(request, self.profile, self._settings)
+
+    def _read(self, raw: bytes, request: ModelRequest) -> ChatResponse:
+        return read_response(raw)
+
     def _body(self, request: ModelRequest) -> bytes:
-        body = encode(request, self.profile, self._settings)
+        body = self._encoded(request)
         with suppress(PydanticSerializationError):
             return to_json(body)  # a picture is long, and this reads it once
         return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(

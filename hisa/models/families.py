@@ -96,6 +96,7 @@ BUILT_IN: tuple[Profile, ...] = (
         seed=False,
         max_tokens_as="max_completion_tokens",
         image_detail="high",
+        computer="computer_use_preview",
         price=Price(input=3.00, output=12.00, date="2025-03-11"),
     ),
     _like(

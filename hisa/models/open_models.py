@@ -22,6 +22,7 @@ from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import Endpoint, resolve
 from hisa.models.profiles import Price, Profile, find
 from hisa.models.request_body import not_sent
+from hisa.models.responses_client import ResponsesModel
 from hisa.models.retry import RetryingModel
 from hisa.models.spending import Ledger, MeteredModel
 from hisa.protocols import Emit, Model, Role
@@ -30,7 +31,7 @@ from hisa.text.redact import redact
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["OFFLINE_NAME", "Models", "open_models", "require_models"]
+__all__ = ["OFFLINE_NAME", "Models", "has_computer_tool", "open_models", "require_models"]
 
 OFFLINE_NAME = "offline (rules, no LLM)"
 """How the offline model is named in every output."""
@@ -61,6 +62,17 @@ class Models(dict[Role, Model]):
 
     async def __aexit__(self, *exc: object) -> None:
         await self.aclose()
+
+
+def has_computer_tool(settings: Settings, wanted: ModelSettings, profile: Profile) -> bool:
+    """Whether a model is asked over the Responses API, with its computer tool where it plans."""
+    match settings.planner.kind:
+        case "chat":
+            return False
+        case "computer":
+            return wanted == settings.models.planner
+        case "auto":
+            return bool(profile.computer)
 
 
 def _chosen(settings: Settings, own: Collection[Role] = ()) -> dict[Role, ModelSettings]:
@@ -102,13 +114,15 @@ def _client(
     section: Role,
     environ: Mapping[str, str],
     offline: InProcess,
+    responses: bool,
 ) -> Model:
     if settings.model != "offline" and _added(settings):
         added: Model = plugins.make("models", settings.model, settings)
         return added
     if settings.model != "offline":
         endpoint = resolve(settings, environ)
-        return OpenAIModel(settings, endpoint, profile=profile, section=section)
+        kind = ResponsesModel if responses else OpenAIModel
+        return kind(settings, endpoint, profile=profile, section=section)
     client = offline()
     endpoint = Endpoint(str(client.base_url).rstrip("/"))
     return OpenAIModel(settings, endpoint, profile=profile, name=OFFLINE_NAME, http_client=client)
@@ -171,7 +185,12 @@ def _open_chosen(settings: Settings, models: Models, opener: _Opener, offline: I
             section: Role = role if getattr(settings.models, role) else "planner"
             profile = _at_home(find(wanted.model, wanted.profile), wanted, opener.environ)
             client = _client(
-                wanted, profile, section=section, environ=opener.environ, offline=offline
+                wanted,
+                profile,
+                section=section,
+                environ=opener.environ,
+                offline=offline,
+                responses=has_computer_tool(settings, wanted, profile),
             )
             models.own(client)
             if not _added(wanted):

@@ -64,5 +64,8 @@ class Profile(BaseModel):
     grounding: str = ""
     """The format (``grounder.format``) that the model was trained to answer in; empty: none of its
     own, so that ``coordinates`` decide."""
+    computer: Literal["", "computer", "computer_use_preview"] = ""
+    """The computer tool that the model was trained with; it is then asked over the Responses API.
+    Empty: none."""
     reads_elements: bool = False
     """Whether the planner gets the elements on the screen as text."""

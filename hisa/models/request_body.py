@@ -10,7 +10,7 @@ from hisa.models.tokens import estimate_input
 from hisa.protocols import ImagePart, Message, ModelRequest, Part, TextPart
 from hisa.text.safe_text import encodable
 
-__all__ = ["encode", "not_sent"]
+__all__ = ["answer_limit", "encode", "not_sent", "sampling"]
 
 _MIN_ANSWER = 16
 """Tokens asked for even where the context looks full: the server then says so itself."""
@@ -46,7 +46,7 @@ def _response_format(request: ModelRequest, profile: Profile) -> dict[str, Any] 
     return {"type": "json_schema", "json_schema": schema}
 
 
-def _answer_limit(request: ModelRequest, profile: Profile, limit: int) -> int:
+def answer_limit(request: ModelRequest, profile: Profile, limit: int) -> int:
     """The setting where the request leaves its default, else the smaller of the two."""
     if request.max_tokens != ModelRequest.max_tokens:
         limit = min(limit, request.max_tokens)
@@ -56,7 +56,7 @@ def _answer_limit(request: ModelRequest, profile: Profile, limit: int) -> int:
     return limit
 
 
-def _sampling(
+def sampling(
     request: ModelRequest, profile: Profile, settings: ModelSettings
 ) -> dict[str, float | int]:
     """The role's settings win over what the request asks for."""
@@ -98,8 +98,8 @@ def encode(request: ModelRequest, profile: Profile, settings: ModelSettings) -> 
     body: dict[str, Any] = {
         "model": settings.model,
         "messages": [_message(message, profile) for message in request.messages],
-        profile.max_tokens_as: _answer_limit(request, profile, settings.max_tokens),
-        **_sampling(request, profile, settings),
+        profile.max_tokens_as: answer_limit(request, profile, settings.max_tokens),
+        **sampling(request, profile, settings),
     }
     if profile.reasoning_effort:
         body["reasoning_effort"] = profile.reasoning_effort

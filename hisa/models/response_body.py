@@ -9,7 +9,14 @@ from typing import Any
 from hisa.protocols import Usage
 from hisa.text.safe_text import encodable
 
-__all__ = ["ChatResponse", "MalformedResponse", "read_response"]
+__all__ = [
+    "ChatResponse",
+    "MalformedResponse",
+    "count",
+    "parse_body",
+    "read_response",
+    "server_error",
+]
 
 
 class MalformedResponse(ValueError):
@@ -34,7 +41,12 @@ def _start(body: bytes) -> str:
     return repr(body[:80].decode("utf-8", "replace"))
 
 
-def _parse(body: bytes) -> dict[str, Any]:
+def parse_body(body: bytes) -> dict[str, Any]:
+    """A response's JSON object.
+
+    Raises:
+        MalformedResponse: it is none.
+    """
     try:
         data = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -60,7 +72,8 @@ def _content(message: dict[str, Any]) -> str:
     return _text(content) or _text(message.get("refusal"))
 
 
-def _count(value: object) -> int | None:
+def count(value: object) -> int | None:
+    """A number of tokens; None where it is none."""
     good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9
     return value if good and isinstance(value, int) else None
 
@@ -69,8 +82,8 @@ def _usage(value: object) -> Usage | None:
     if not isinstance(value, dict):
         return None
     tokens_in, tokens_out = (
-        _count(value.get("prompt_tokens")),
-        _count(value.get("completion_tokens")),
+        count(value.get("prompt_tokens")),
+        count(value.get("completion_tokens")),
     )
     if tokens_in is None or tokens_out is None:
         return None
@@ -81,12 +94,13 @@ def _cached(usage: dict[str, Any]) -> int:
     """Input tokens that came from the server's cache: OpenAI's way to say it, or DeepSeek's."""
     details = usage.get("prompt_tokens_details")
     said = details.get("cached_tokens") if isinstance(details, dict) else None
-    return _count(said) or _count(usage.get("prompt_cache_hit_tokens")) or 0
+    return count(said) or count(usage.get("prompt_cache_hit_tokens")) or 0
 
 
-def _error(value: object) -> MalformedResponse:
+def server_error(value: object) -> MalformedResponse:
+    """The error that a body holds in place of an answer."""
     detail = value if isinstance(value, dict) else {"message": value}
-    status = _count(detail.get("code"))
+    status = count(detail.get("code"))
     return MalformedResponse(
         f"an error in place of an answer: {detail.get('message')!s:.300}", status
     )
@@ -100,10 +114,10 @@ def read_response(body: bytes, /) -> ChatResponse:
     Raises:
         MalformedResponse: not JSON, cut off, another shape, or an error object.
     """
-    data = _parse(body)
+    data = parse_body(body)
     choices = data.get("choices")
     if choices is None and data.get("error"):
-        raise _error(data["error"])
+        raise server_error(data["error"])
     if not isinstance(choices, list):
         raise MalformedResponse(f"no list of choices in {_start(body)}")
     first = choices[0] if choices else {}

@@ -105,10 +105,11 @@ def _hanzi(char: str) -> int:
 
 
 def estimate_input(request: ModelRequest, /, *, image_tokens: int) -> int:
-    """Tokens of a request: its text, its pictures at ``image_tokens`` each, 4 for each message."""
+    """Tokens of a request: text and tools, ``image_tokens`` a picture, 4 a message."""
     texts = [
         part.text for turn in request.messages for part in turn.parts if isinstance(part, TextPart)
     ]
+    texts += [str(dict(tool)) for tool in request.tools]
     cost = sum(map(_known_cost, texts)) + _WHOLE * max(0, len(texts) - 1)
     return -(-cost // _WHOLE) + request.images * image_tokens + 4 * len(request.messages)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from hisa.errors import InvalidReply
 from hisa.events import Planned, PlanRejected
 from hisa.models.correction import with_correction
 from hisa.models.tokens import estimate_tokens
+from hisa.planner.base import NumberedList
 from hisa.planner.reply import REPLY_SCHEMA, parse_reply
 from hisa.planner.view import state_text
 from hisa.protocols import (
@@ -24,7 +26,7 @@ from hisa.protocols import (
     ToolCall,
 )
 from hisa.screen.observation import Observation
-from hisa.text.prompt_text import printable
+from hisa.text.prompt_text import printable, sections
 from hisa.text.prompts import render
 
 __all__ = ["GlobalPlanner"]
@@ -33,11 +35,11 @@ MAX_TRIES = 3
 PROMPT_TOKENS = 3500
 """Most tokens of a first prompt's text, unless the task alone takes them: what a step may cost.
 
-The elements are not counted, which stand for the picture where a model has no eyes.
+The elements are not counted, which stand for the picture where a model gets none.
 """
-_BETWEEN = 8
+BETWEEN = 8
 """Tokens that servers put around two messages."""
-_SHOWN_REPLY = 2000
+SHOWN_REPLY = 2000
 """Characters of a rejected reply that the event and the correction keep; chosen by hand."""
 
 
@@ -52,6 +54,9 @@ class GlobalPlanner:
         max_tokens: limit of a reply (HiSA, section 4.3: 4096).
         pointing: how a planner that gives coordinates of its own is to write them; empty: it
             describes places, and the grounder finds them.
+        programs: tells what is installed, for the first step; None: nothing is told.
+        marks: add its numbered list of the screen, whose numbers a reply may give for places.
+        picture: send the screenshot; False needs ``marks``.
     """
 
     def __init__(
@@ -63,25 +68,33 @@ class GlobalPlanner:
         reads_elements: bool = False,
         max_tokens: int = 4096,
         pointing: str = "",
+        programs: Callable[[], Awaitable[str]] | None = None,
+        marks: NumberedList | None = None,
+        picture: bool = True,
     ) -> None:
         self._model = model
         self._toolbox = toolbox
         self._emit = emit
         self._reads_elements = reads_elements
         self._max_tokens = max_tokens
+        self._programs = programs
+        self._marks, self._picture = marks, picture
         self._system = render(
             "planner",
             tools=toolbox.describe(),
             names=", ".join(toolbox.names()),
             pointing=pointing,
+            marks=marks is not None,
+            picture=picture,
+            computer=False,
         )
-        self._room = PROMPT_TOKENS - estimate_tokens(self._system) - _BETWEEN
+        self._room = PROMPT_TOKENS - estimate_tokens(self._system) - BETWEEN
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
         """The next call; see `hisa.protocols.Planner`."""
         question = ModelRequest(
             role="planner",
-            messages=self._question(task, observation, view),
+            messages=self._question(task, observation, view, await self._told_once(view)),
             schema=REPLY_SCHEMA,
             max_tokens=self._max_tokens,
         )
@@ -93,25 +106,40 @@ class GlobalPlanner:
                 call = self._read(reply)
             except InvalidReply as error:
                 self._emit(
-                    PlanRejected(attempt=attempt, error=str(error), reply=reply.text[:_SHOWN_REPLY])
+                    PlanRejected(attempt=attempt, error=str(error), reply=reply.text[:SHOWN_REPLY])
                 )
                 if attempt == MAX_TRIES:
                     raise
-                shown = reply.text[:_SHOWN_REPLY]
+                shown = reply.text[:SHOWN_REPLY]
                 text = render("format_correction", error=str(error), reply=shown)
-                request = with_correction(question, reply.text, text, shown=_SHOWN_REPLY)
+                request = with_correction(question, reply.text, text, shown=SHOWN_REPLY)
             else:
                 self._record(call)
                 return call
         raise AssertionError("unreachable: the last try raises")
 
+    async def _told_once(self, view: StateView) -> str:
+        """The programs of the machine, at the first step."""
+        first = not view.steps and not view.refined
+        return await self._programs() if first and self._programs is not None else ""
+
     def _question(
-        self, task: Task, observation: Observation, view: StateView
+        self, task: Task, observation: Observation, view: StateView, programs: str
     ) -> tuple[Message, ...]:
-        text = state_text(task, observation, view, elements=self._reads_elements, room=self._room)
+        text = state_text(
+            task,
+            observation,
+            view,
+            elements=self._reads_elements,
+            room=self._room,
+            programs=programs,
+        )
+        if self._marks is not None:
+            text += "\n" + sections({"elements": self._marks.listed(task, observation)})
+        shown = (ImagePart(observation.screenshot),) if self._picture else ()
         return (
             Message("system", (TextPart(self._system),)),
-            Message("user", (TextPart(text), ImagePart(observation.screenshot))),
+            Message("user", (TextPart(text), *shown)),
         )
 
     def _read(self, reply: ModelReply) -> ToolCall:
@@ -119,6 +147,8 @@ class GlobalPlanner:
             raise InvalidReply(f"the reply was cut off at {self._max_tokens} tokens; be shorter")
         call = parse_reply(reply.text)
         self._toolbox.check(call)
+        if self._marks is not None:
+            self._marks.check(call)
         return call
 
     def _record(self, call: ToolCall) -> None:

@@ -16,6 +16,9 @@ __all__ = ["element_lines", "state_text"]
 
 MAX_ELEMENTS = 150
 """Elements in the prompt; chosen by hand."""
+_PROGRAMS = "Installed, by command; told only now: "
+_MAX_UNDRAWN = 3
+"""Things that a notice names as not drawn; a guest sends no more."""
 _MAX_FIELD = 120
 """Characters of a name or a text in such a line; chosen by hand."""
 
@@ -74,6 +77,7 @@ def state_text(
     *,
     elements: bool,
     room: int | None = None,
+    programs: str = "",
 ) -> str:
     """The user turn's text. Empty sections are left out.
 
@@ -83,12 +87,26 @@ def state_text(
         view: the bounded state.
         elements: for models whose profile reads elements instead of pixels.
         room: most tokens of all but the elements, which stand for the picture; None: no limit.
+        programs: what is installed.
     """
+    told = _section("programs", f"{_PROGRAMS}{programs}" if programs else "")
+    if told and room is not None:
+        room -= estimate_tokens(told)
+    view = replace(view, notice="\n".join(filter(None, (_undrawn(observation), view.notice))))
     text = _state(task, view)
     if room is not None and estimate_tokens(text) > room:
         text = _fitted(task, view, room)
     screen = "\n".join(element_lines(observation)) if elements else ""
-    return "\n".join(part for part in (text, _section("elements", screen)) if part)
+    parts = (text, told, _section("elements", screen))
+    return "\n".join(part for part in parts if part)
+
+
+def _undrawn(observation: Observation) -> str:
+    """Says what is there and does not show in the picture yet; empty where all is drawn."""
+    names = ", ".join(map(_short, observation.undrawn[:_MAX_UNDRAWN]))
+    return f"Not drawn yet in the screenshot: {names}. Wait before you judge or use it." * bool(
+        names
+    )
 
 
 def _state(task: Task, view: StateView) -> str:

@@ -142,6 +142,7 @@ def _template() -> jinja2.Template:
         "score_tone": wording.score_tone,
         "tone": wording.tone,
         "total_money": wording.total_money,
+        "tried": wording.tried,
         "verdict_tone": wording.verdict_tone,
         "verdict_words": verdict_words,
     }

@@ -14,6 +14,7 @@ from hisa.events import (
     Failed,
     Grounded,
     GroundingFailed,
+    GroundingTried,
     LoopDetected,
     ModelCalled,
     ModelFailed,
@@ -51,6 +52,7 @@ class StepRecord:
     interrupted: bool = False
     rejected: list[PlanRejected] = field(default_factory=list)
     not_found: list[GroundingFailed] = field(default_factory=list)
+    tried: list[GroundingTried] = field(default_factory=list)
     confirmed: list[Confirmed] = field(default_factory=list)
     loops: list[LoopDetected] = field(default_factory=list)
     calls: list[ModelCalled] = field(default_factory=list)
@@ -111,6 +113,7 @@ _LAST: Mapping[type, str] = {
 _EACH: Mapping[type, str] = {
     PlanRejected: "rejected",
     GroundingFailed: "not_found",
+    GroundingTried: "tried",
     Confirmed: "confirmed",
     LoopDetected: "loops",
     ModelCalled: "calls",

@@ -175,6 +175,8 @@ def _lines(run: Run, record: StepRecord) -> Iterator[str]:
         if record.planned.description:
             yield f"description: {printable(record.planned.description)}"
     yield f"input: {printable(record.source)}"
+    for step in record.tried:
+        yield f"searched: {printable(wording.tried(step))}"
     for place in record.grounded.places if record.grounded else ():
         score = "" if place.score is None else f" {place.score:.2f}"
         where = f"({place.x:g}, {place.y:g}) by {place.source}{score} {place.label}"

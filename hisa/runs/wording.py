@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from hisa.events import Fingerprinted
+from hisa.events import Fingerprinted, GroundingTried
 from hisa.models.spending import Totals
 from hisa.outcomes.endings import ScoreState
 from hisa.outcomes.verdicts import StepVerdict
@@ -23,6 +23,7 @@ __all__ = [
     "start",
     "tone",
     "total_money",
+    "tried",
     "verdict_tone",
 ]
 
@@ -47,6 +48,15 @@ _VERDICT_TONES: dict[StepVerdict, str] = {
     "no_change": "warn",
     "unexpected": "bad",
     "failed": "bad",
+}
+_TRIED = {
+    "sure": "sure",
+    "unsure": "not sure",
+    "agreed": "borne out by the elements",
+    "doubted": "not borne out by the elements",
+    "repeated": "answered twice, nothing speaks against it",
+    "no_point": "no point",
+    "unavailable": "cannot be asked",
 }
 _SCORE_STATES: dict[ScoreState, str] = {
     "scored": "scored",
@@ -76,6 +86,17 @@ def score_tone(state: ScoreState, success: bool) -> str:
 def verdict_tone(verdict: StepVerdict | None) -> str:
     """Returns the colour of the verdict on a step."""
     return "calm" if verdict is None else _VERDICT_TONES[verdict]
+
+
+def tried(step: GroundingTried) -> str:
+    """One step of a search for a place: who, what, where, and what became of it."""
+    said = f"{step.by}: {_TRIED[step.verdict]}"
+    if step.x is not None and step.y is not None:
+        score = "" if step.score is None else f", score {step.score:.2f}"
+        said += f": {step.label or 'a point'} at ({step.x:.0f}, {step.y:.0f}){score}"
+    if step.part is not None:
+        said += ", looking closer at ({}, {}) to ({}, {})".format(*step.part)
+    return f"{said}: {step.detail}" if step.detail else said
 
 
 def count(number: int) -> str:

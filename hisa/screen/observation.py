@@ -211,6 +211,7 @@ class Observation:
     ``screen`` is the desktop's size in physical pixels. ``elements`` is None where the machine
     was not asked for them or cannot tell, and an empty tuple where there are none. With
     ``complete`` False some are missing: what is not in the list may still be on the screen.
+    ``undrawn`` names what is there, was waited for and is not painted yet: windows and controls.
     """
 
     screenshot: Screenshot
@@ -220,6 +221,7 @@ class Observation:
     cursor: Point | None = None
     at: float = field(default_factory=time.time)
     complete: bool = True
+    undrawn: tuple[str, ...] = ()
 
     @property
     def image(self) -> Size:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hisa.testing.form import FakeEnvironment
     from hisa.testing.model_server import FakeServer, Fault, Line, Received
     from hisa.testing.never_ending import never_terminate
+    from hisa.testing.responses_server import ResponsesServer, computer_call, function_call
     from hisa.testing.scripted import FunctionModel, ScriptedModel, tool_call
     from hisa.testing.stock_guest import GuestFault, StockGuest
     from hisa.testing.word_embedder import WordEmbedder
@@ -29,9 +30,12 @@ __all__ = [
     "Received",
     "RecordingModel",
     "ReplayModel",
+    "ResponsesServer",
     "ScriptedModel",
     "StockGuest",
     "WordEmbedder",
+    "computer_call",
+    "function_call",
     "never_terminate",
     "tool_call",
 ]
@@ -50,9 +54,12 @@ if not TYPE_CHECKING:  # a checker knows the names above, and no others
             "Received": "hisa.testing.model_server",
             "RecordingModel": "hisa.testing.cassette",
             "ReplayModel": "hisa.testing.cassette",
+            "ResponsesServer": "hisa.testing.responses_server",
             "ScriptedModel": "hisa.testing.scripted",
             "StockGuest": "hisa.testing.stock_guest",
             "WordEmbedder": "hisa.testing.word_embedder",
+            "computer_call": "hisa.testing.responses_server",
+            "function_call": "hisa.testing.responses_server",
             "never_terminate": "hisa.testing.never_ending",
             "tool_call": "hisa.testing.scripted",
         },

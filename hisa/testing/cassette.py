@@ -38,7 +38,8 @@ def _request(request: ModelRequest) -> dict[str, Any]:
         for message in request.messages
     ]
     schema = None if request.schema is None else json.loads(json.dumps(dict(request.schema)))
-    return {"role": request.role, "messages": messages, "schema": schema}
+    asked = {"role": request.role, "messages": messages, "schema": schema}
+    return {**asked, "tools": json.loads(json.dumps(request.tools))} if request.tools else asked
 
 
 def _flat(value: object, path: str = "") -> dict[str, str]:

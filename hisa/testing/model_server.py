@@ -25,7 +25,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Literal, assert_never
+from typing import Any, ClassVar, Literal, Self, assert_never
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -34,7 +34,7 @@ from hisa.models.tokens import estimate_tokens
 from hisa.protocols import ModelReply
 from hisa.testing.never_ending import never_terminate
 
-__all__ = ["FakeServer", "Fault", "FaultKind", "Line", "Received", "main", "read_script"]
+__all__ = ["FakeServer", "Fault", "FaultKind", "Handler", "Line", "Received", "main", "read_script"]
 
 FaultKind = Literal[
     "status",  # an HTTP status, with Retry-After where given
@@ -150,45 +150,59 @@ class _Server(ThreadingHTTPServer):
         """A client that went away is what the faults are for: nothing to report."""
 
 
-class _Handler(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler):
+    """Speaks the chat protocol; a subclass may speak another one."""
+
     server: _Server
+    path_end: ClassVar[str] = "/chat/completions"
     protocol_version = "HTTP/1.1"
     wbufsize = -1
     """Head and body leave in one piece: sent apart, each answer waits 40 ms for a delayed ACK."""
 
     def do_GET(self) -> None:
+        """Names the models."""
         if self.path.rstrip("/").endswith("/models"):
             self._json(200, {"object": "list", "data": [{"id": "fake", "object": "model"}]})
         else:
             self._error(404, f"no such address: {self.path}")
 
     def do_POST(self) -> None:
+        """Answers a request."""
         length = int(self.headers.get("Content-Length") or 0)
         raw = self.rfile.read(length)
         headers = {name.lower(): value for name, value in self.headers.items()}
-        if not self.path.endswith("/chat/completions"):
+        if not self.path.endswith(self.path_end):
             self._error(404, f"no such address: {self.path}")
             return
         try:
-            body = json.loads(raw)
-            messages = body["messages"]
+            received = self.received(headers, json.loads(raw))
         except (ValueError, TypeError, KeyError) as error:
-            self._error(400, f"the request is not a chat completion: {error}")
+            self._error(400, f"the request is not as it should be: {error}")
             return
-        if not isinstance(messages, list):
-            self._error(400, "messages is not a list")
-            return
-        received = Received(self.path, headers, body)
         self._send(self.server.answer(received), received)
+
+    def received(self, headers: dict[str, str], body: Any) -> Received:
+        """The request, where it is a chat completion.
+
+        Raises:
+            ValueError, TypeError, KeyError: it is none.
+        """
+        if not isinstance(body["messages"], list):
+            raise ValueError("messages is not a list")
+        return Received(self.path, headers, body)
+
+    def completion(self, reply: str | ModelReply, received: Received) -> dict[str, Any]:
+        """The body of a good answer."""
+        return _completion(reply, received)
 
     def _send(self, reply: Reply, received: Received) -> None:
         if isinstance(reply, Fault):
             self._fault(reply, received)
         else:
-            self._json(200, _completion(reply, received))
+            self._json(200, self.completion(reply, received))
 
     def _fault(self, fault: Fault, received: Received) -> None:
-        good = _completion(fault.text, received)
+        good = self.completion(fault.text, received)
         match fault.kind:
             case "status":
                 self._error(fault.status, fault.text, fault.retry_after)
@@ -209,13 +223,13 @@ class _Handler(BaseHTTPRequestHandler):
             case "wrong_type":
                 self._bytes(200, json.dumps(good).encode(), kind="text/plain")
             case "empty":
-                self._json(200, _completion("", received))
+                self._json(200, self.completion("", received))
             case "no_choices":
-                self._json(200, good | {"choices": []})
+                self._json(200, good | {"choices": [], "output": []})
             case "no_usage":
                 self._json(200, {key: good[key] for key in good if key != "usage"})
             case "length":
-                self._json(200, _completion(ModelReply("", finish="length"), received))
+                self._json(200, self.completion(ModelReply("", finish="length"), received))
             case "error_body":
                 self._json(200, {"error": {"message": fault.text, "code": fault.status}})
             case _:
@@ -293,8 +307,10 @@ class FakeServer:
         port: 0: a free one.
         log: a file that gets one JSON line a request.
 
-    ``requests`` holds every chat request in the order it came.
+    ``requests`` holds every request in the order it came.
     """
+
+    handler: ClassVar[type[Handler]] = Handler
 
     def __init__(
         self,
@@ -309,7 +325,7 @@ class FakeServer:
         self._then = then
         self._log = log
         self._lock = threading.Lock()
-        self._server = _Server(("127.0.0.1", port), _Handler)
+        self._server = _Server(("127.0.0.1", port), self.handler)
         self._server.stopping = threading.Event()
         self._server.answer = self._answer
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
@@ -336,7 +352,7 @@ class FakeServer:
             self._thread.join()
         self._server.server_close()
 
-    def __enter__(self) -> FakeServer:
+    def __enter__(self) -> Self:
         self.start()
         return self
 

@@ -37,6 +37,7 @@ SECTION_TAGS = (
     "notice",
     "outcome",
     "previous_summary",
+    "programs",
     "refined_context",
     "requirements",
     "steps",

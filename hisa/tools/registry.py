@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint
+from typing import Any
 
 from hisa.errors import ActionRefused, EnvironmentFailed, InvalidReply, PluginFailed, ToolFailed
 from hisa.events import Acted
@@ -66,6 +67,20 @@ class ToolRegistry:
     def names(self) -> tuple[str, ...]:
         """Known names, sorted."""
         return tuple(sorted(self._tools))
+
+    def functions(self) -> tuple[Mapping[str, Any], ...]:
+        """The tools but gui_action, as the Responses API takes them."""
+        return tuple(
+            {
+                "type": "function",
+                "name": name,
+                "description": self._tools[name].documentation,
+                "parameters": dict(self._tools[name].parameters),
+                "strict": False,
+            }
+            for name in self.names()
+            if name != "gui_action"
+        )
 
     def check(self, call: ToolCall, /) -> None:
         """Refuse an unknown name or a wrong input; nothing is executed."""

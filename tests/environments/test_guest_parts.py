@@ -136,15 +136,16 @@ def test_what_came_and_is_blank_is_new_once() -> None:
         return {"role": role, "name": name, "box": box, "window": window}
 
     undrawn = Undrawn()
-    assert undrawn.new(blank, [main], None) == [main.box]
+    assert [one.name for one in undrawn.new(blank, [main], None)] == ['window "Main"']
     assert undrawn.new(blank, [main], None) == []
     undrawn.forget_gone([])
-    assert undrawn.new(blank, [main], None) == [main.box]
+    assert [one.box for one in undrawn.new(blank, [main], None)] == [main.box]
     shown = [control("push button", "Save", 0), control("link", "more", 15)]
     silent = [
         control("push button", "", 0), control("table cell", "A1", 0),
         control("push button", "Behind", 0, "Other"), control("label", "out", 50),
     ]  # fmt: skip
     assert undrawn.new(half, [main], silent) == []
-    assert undrawn.new(half, [main], [*silent, *shown]) == [shown[0]["box"]]
+    found = undrawn.new(half, [main], [*silent, *shown])
+    assert [(one.name, one.box) for one in found] == [('push button "Save"', shown[0]["box"])]
     assert undrawn.new(half, [main], [*silent, *shown]) == []

@@ -185,6 +185,35 @@ async def test_a_window_that_just_came_and_tells_nothing_may_still_tell() -> Non
         assert shown[-1].elements == ()
 
 
+LATE = MUTE.replace(
+    """while True:
+    display.next_event()
+""",
+    """import pathlib, time
+while not pathlib.Path("/home/user/paint").exists():
+    time.sleep(0.05)
+pen = window.create_gc(foreground=screen.white_pixel)
+while True:
+    window.fill_rectangle(pen, 20, 20, 50, 50)
+    display.sync()
+    time.sleep(0.05)
+""",
+)
+
+
+async def test_a_window_that_is_not_drawn_in_time_is_named_until_it_is() -> None:
+    async with DesktopEnvironment() as desktop:
+        await desktop.write_file("/home/user/late.py", LATE.encode())
+        await desktop.execute("/usr/bin/python3 ~/late.py >/dev/null 2>&1 &")
+        seen = await seen_when(desktop, lambda seen: bool(seen.windows))
+        named = [(await desktop.observe(settle=1.0)).undrawn for _ in range(3)]
+        assert {*seen.undrawn, *(name for names in named for name in names)} == {'window "Mute"'}
+        assert named[1:] == [('window "Mute"',)] * 2
+        await desktop.execute("touch ~/paint")
+        seen = await seen_when(desktop, lambda seen: not seen.undrawn)
+        assert seen.windows
+
+
 async def test_a_window_that_shows_is_among_complete_elements() -> None:
     async with DesktopEnvironment() as desktop:
         for _ in range(4):

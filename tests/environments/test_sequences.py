@@ -6,8 +6,10 @@ import shutil
 
 import pytest
 
-from benchmarks.sequences import APPS
+from benchmarks.sequences import APPS, open_with, window
+from hisa.actions import Click, Hotkey, Write
 from hisa.environments.private_desktop import DesktopEnvironment
+from hisa.screen.geometry import Point
 
 pytestmark = pytest.mark.desktop
 
@@ -24,3 +26,21 @@ async def test_a_list_without_pauses_does_what_it_says(app: str, program: str, l
         do = await APPS[app](desktop)
         wrong = [await do(desktop, number) for number in range(lists)]
     assert wrong == [""] * lists
+
+
+async def test_what_a_click_put_the_focus_on_gets_the_keys_that_follow() -> None:
+    """Click, Ctrl+A, text and Ctrl+S as one list, four times."""
+    if shutil.which("mousepad") is None:
+        pytest.skip("needs mousepad")
+    async with DesktopEnvironment() as desktop:
+        await desktop.write_file("/home/user/a.txt", b"one two")
+        await open_with(desktop, "mousepad /home/user/a.txt", "a.txt")
+        text = Point(400, 300, "screen")
+        for number in range(4):
+            said = f"number {number}"
+            await desktop.act(
+                [Click(text), Hotkey(("ctrl", "a")), Write(said), Hotkey(("ctrl", "s"))]
+            )
+            await window(desktop, "a.txt")
+            await desktop.observe(settle=5.0)
+            assert (await desktop.read_file("/home/user/a.txt")).decode().strip() == said

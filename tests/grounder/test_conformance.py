@@ -9,10 +9,11 @@ import pytest
 
 from hisa.actions import Click, Drag, parse, points, slots
 from hisa.errors import NotFound
-from hisa.events import Event, Grounded, GroundingFailed
+from hisa.events import Event, Grounded, GroundingFailed, GroundingTried
+from hisa.grounder.cascade import CascadeGrounder
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import GTA1Format
-from hisa.grounder.vision import VisionGrounder
+from hisa.grounder.vision import Seer, VisionGrounder
 from hisa.protocols import Grounder, ModelRequest, ToolCall
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Observation
@@ -49,6 +50,11 @@ class Setup:
     grounder: Grounder
     events: list[Event]
 
+    @property
+    def outcome(self) -> list[Event]:
+        """The events without the steps on the way."""
+        return [event for event in self.events if not isinstance(event, GroundingTried)]
+
 
 Maker = Callable[[], Setup]
 
@@ -64,7 +70,16 @@ def vision_grounder() -> Setup:
     return Setup(VisionGrounder(model, GTA1Format(), emit=events.append), events)
 
 
-@pytest.fixture(params=[elements_grounder, vision_grounder], ids=["elements", "vision"])
+def cascade() -> Setup:
+    events: list[Event] = []
+    seer = Seer(FunctionModel(seeing_model), GTA1Format())
+    return Setup(CascadeGrounder(seer, emit=events.append), events)
+
+
+MAKERS = [elements_grounder, vision_grounder, cascade]
+
+
+@pytest.fixture(params=MAKERS, ids=["elements", "vision", "cascade"])
 def setup(request: pytest.FixtureRequest) -> Setup:
     make: Maker = request.param
     return make()
@@ -107,7 +122,7 @@ async def test_two_slots_become_two_places(setup: Setup) -> None:
 
 async def test_success_is_recorded(setup: Setup) -> None:
     grounded = await setup.grounder.resolve(call("the Save button"), look())
-    (event,) = setup.events
+    (event,) = setup.outcome
     assert isinstance(event, Grounded)
     assert event.input == grounded.input
     (found,) = event.places
@@ -136,7 +151,7 @@ async def test_a_call_without_slots_comes_back_as_it_is(setup: Setup, unchanged:
 async def test_what_is_not_there_is_not_found(setup: Setup) -> None:
     with pytest.raises(NotFound, match="Frobnicate"):
         await setup.grounder.resolve(call("the Frobnicate button"), look())
-    (event,) = setup.events
+    (event,) = setup.outcome
     assert isinstance(event, GroundingFailed)
     assert event.description == "the Frobnicate button"
     assert event.reason

@@ -12,7 +12,7 @@ from hisa.errors import InvalidReply
 from hisa.events import Event, Planned, PlanRejected
 from hisa.planner.planner import GlobalPlanner
 from hisa.planner.reply import REPLY_SCHEMA
-from hisa.planner.view import element_lines
+from hisa.planner.view import element_lines, state_text
 from hisa.protocols import ImagePart, Message, ModelReply, StateView, Task, TextPart
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Element, Observation, Screenshot, Window
@@ -61,7 +61,9 @@ You repeat yourself.
 
 
 class Bench:
-    def __init__(self, *replies: str | ModelReply, reads_elements: bool = False) -> None:
+    def __init__(
+        self, *replies: str | ModelReply, reads_elements: bool = False, programs: str = ""
+    ) -> None:
         self.events: list[Event] = []
         self.model = ScriptedModel(replies)
         tools = [Tool(f) for f in (gui_action, bash_execution, wait, termination)]
@@ -70,7 +72,12 @@ class Bench:
             ToolRegistry(tools, emit=self.events.append),
             emit=self.events.append,
             reads_elements=reads_elements,
+            programs=self._installed,
         )
+        self._told = programs
+
+    async def _installed(self) -> str:
+        return self._told
 
 
 async def test_the_request_is_the_bounded_state_and_one_image() -> None:
@@ -220,3 +227,24 @@ async def test_the_active_window_is_told_first_and_containers_without_a_name_are
     assert lines[2].startswith('- push button "Save"')
     assert not [line for line in lines if line.startswith("- panel")]
     assert len(lines) == 152
+
+
+def test_what_is_not_drawn_yet_is_told_and_cannot_look_like_a_section() -> None:
+    late = replace(observation(), undrawn=('window "Save</notice>"', 'push button "OK"'))
+    text = state_text(TASK, late, VIEW, elements=False)
+    told = 'Not drawn yet in the screenshot: window "Save</notice>", push button "OK".'
+    safe = text.partition("<notice>\n")[2]
+    assert safe.startswith(told.replace("</notice>", "‹/notice>")), text
+    assert safe.endswith("Wait before you judge or use it.\nYou repeat yourself.\n</notice>")
+    assert state_text(TASK, observation(), VIEW, elements=False) == STATE
+
+
+async def test_programs_are_told_at_the_first_step_alone() -> None:
+    bench = Bench("nothing", GOOD, GOOD, programs="mousepad, thunar")
+    await bench.planner.plan(TASK, observation(), StateView())
+    await bench.planner.plan(TASK, observation(), VIEW)
+    section = "<programs>\nInstalled, by command; told only now: mousepad, thunar\n</programs>"
+    first, corrected, second = (request.text for request in bench.model.requests)
+    assert section in first
+    assert section in corrected
+    assert "<programs>" not in second

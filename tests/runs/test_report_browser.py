@@ -20,6 +20,7 @@ from hisa.events import (
     Failed,
     Grounded,
     GroundingFailed,
+    GroundingTried,
     Guidance,
     Induced,
     ModelCalled,
@@ -216,6 +217,15 @@ def hostile_run(root: Path) -> Path:
         log.step = 1
         called = ModelCalled(role=HOSTILE, model=HOSTILE, tokens_in=1, tokens_out=1)
         place = PlaceFound(description=HOSTILE, x=9, y=9, source=HOSTILE, label=HOSTILE)
+        tried = GroundingTried(
+            description=HOSTILE,
+            by=HOSTILE,
+            verdict="doubted",
+            x=1,
+            y=1,
+            label=HOSTILE,
+            detail=HOSTILE,
+        )
         failed = ModelFailed(role=HOSTILE, model=HOSTILE, kind="server", message=HOSTILE)
         for event in (
             called,
@@ -223,6 +233,8 @@ def hostile_run(root: Path) -> Path:
             PlanRejected(attempt=1, error=HOSTILE, reply=HOSTILE),
             Planned(thought=HOSTILE, tool=HOSTILE, input=HOSTILE, description=HOSTILE),
             GroundingFailed(description=HOSTILE, reason=HOSTILE, candidates=(HOSTILE,)),
+            tried,
+            tried,
             Grounded(places=(place,), input=HOSTILE),
             Confirmed(what=HOSTILE, allowed=False),
             Acted(

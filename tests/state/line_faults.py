@@ -23,6 +23,7 @@ _VERBATIM = re.compile(r"\bclicked\b", re.I)
 _SCROLLED = re.compile(r"\| Input: (?:(?!click|mouse|drag)[^|])*\bh?scroll\((?:(?!click)[^|])*\|")
 _NUMBER = re.compile(r"\d[\d.,]*\d|\d")
 _CLOSEST = re.compile(r"\| Result: Failed\. not found: .*?Closest: (?P<first>[^;…]+)")
+_UNVERIFIED = re.compile(r"\| Result: No visible change\.(?!.*(?:The focus is on|was written))")
 _SHORT = 80
 """Characters of a last sentence that has room in every line."""
 
@@ -50,14 +51,16 @@ def run_faults(events: Iterable[Event]) -> list[str]:
 
 
 def _faults(events: Iterable[Event]) -> Iterator[tuple[str, str]]:
-    thought, closest = "", ""
+    thought, closest, typed = "", "", False
     clicked: set[tuple[str, ...]] = set()
     for event in events:
         match event:
             case Planned():
-                thought = event.thought
+                thought, typed = event.thought, "write(" in str(event.input)
             case Abstracted():
                 yield from ((fault, event.line) for fault in line_faults(event.line))
+                if typed and _UNVERIFIED.search(event.line):
+                    yield "typing without a visible change was not verified", event.line
                 if _lost_value(thought, event.line):
                     yield "a value in the thought's tail is cut away", event.line
                 clicked |= set(_CLICK.findall(event.line))

@@ -87,6 +87,17 @@ def test_what_is_lost_between_the_lines_of_a_run_is_found() -> None:
     ]
 
 
+def test_typing_that_nobody_looked_for_is_found() -> None:
+    source = "pyautogui.write('tea')"
+    planned = Planned(step=1, thought="Type.", tool="gui_action", input=source)
+    head = f"Step 1: gui_action | Thought: Type. | Input: {source} | Result: "
+    told = "The focus is on entry “Name”, which holds what was typed: “tea”."
+    lines = ("No visible change.", f"No visible change. {told}", "Succeeded. It shows tea.")
+    found = [run_faults([planned, Abstracted(line=head + line, result=line)]) for line in lines]
+    assert [len(faults) for faults in found] == [1, 0, 0]
+    assert "was not verified" in found[0][0]
+
+
 def test_recorded_runs_have_the_faults_of_their_time_and_no_other() -> None:
     found = [fault for run in sorted(OLD.iterdir()) for fault in run_faults(load_run(run).events)]
     assert [fault.partition(": Step ")[0] for fault in found] == [TITLE] * 3

@@ -9,12 +9,16 @@ from __future__ import annotations
 import hashlib
 
 from hisa.bench.grounding.targets import Region
+from hisa.events import Event, GroundingTried
+from hisa.grounder.closer import ENLARGED
 from hisa.protocols import ModelReply, ModelRequest
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Observation
 
 __all__ = ["SimulatedModel"]
 
+_OF_ONE_MIND = 0.5
+"""Share of second looks at which it means what it meant before."""
 _TRIES = 1000
 """Random points that are drawn before a screen counts as full of the right thing."""
 
@@ -27,6 +31,10 @@ class SimulatedModel:
     where there is one, as wrong answers of models mostly are. For a thing that is not there a
     point is answered too, because models trained to point do.
 
+    Asked again about an enlarged part of the picture, it is of the same mind half of the time: as
+    right as before, or the same mistake. Else it is right or wrong anew, by the same chance. What
+    it means and does not see on the part becomes another thing there.
+
     Args:
         chance: of a right answer, 0..1.
         seed: another one draws anew.
@@ -36,8 +44,10 @@ class SimulatedModel:
         self.name = f"simulated:{chance:g}"
         self._chance = chance
         self._seed = seed
-        self._answer = Point(0, 0)
-        self._image = Size(1, 1)
+        self._key = ""
+        self._region: Region | None = None
+        self._look: Observation | None = None
+        self._part: BoundingBox | None = None
 
     def aim(self, key: str, region: Region | None, look: Observation) -> None:
         """Choose the answer to what is asked next.
@@ -47,40 +57,67 @@ class SimulatedModel:
             region: the right thing, in screen space; None: it is not there.
             look: the whole look that will be asked about.
         """
-        self._image = look.image
-        right = region is not None and self._draw(key, "chance") < self._chance
-        place = region if right else None
-        self._answer = _middle(place, look) if place else self._wrong(key, region, look)
+        self._key, self._region, self._look, self._part = key, region, look, None
+
+    def hear(self, event: Event) -> None:
+        """Take note of the part of the picture that is asked about next."""
+        if isinstance(event, GroundingTried) and event.closer is not None:
+            self._part = BoundingBox(*event.closer)
 
     async def complete(self, request: ModelRequest, /) -> ModelReply:
-        """Answer with the chosen point; the picture must be the whole screen, padded or resized."""
-        sent = request.pictures[-1].size
-        padded = sent.width >= self._image.width and sent.height >= self._image.height
-        across = 1.0 if padded else sent.width / self._image.width
-        down = 1.0 if padded else sent.height / self._image.height
-        answer = f"({self._answer.x * across:.2f},{self._answer.y * down:.2f})"
-        return ModelReply(answer, model=self.name)
+        """Answer with the chosen point.
 
-    def _wrong(self, key: str, region: Region | None, look: Observation) -> Point:
-        """The middle of another element, else a point anywhere else."""
+        The picture must be the whole screen, or the part that was heard of, padded or resized.
+        """
+        if self._look is None:
+            raise RuntimeError("aim comes first")
+        whole = BoundingBox(0, 0, self._look.image.width, self._look.image.height)
+        times, part = (1, whole) if self._part is None else (ENLARGED, self._part)
+        meant = self._first(self._look) if self._part is None else self._second(self._look, part)
+        sent = request.pictures[-1].size
+        wide, high = times * part.width, times * part.height
+        padded = sent.width >= wide and sent.height >= high
+        x = (meant.x - part.left) * (times if padded else sent.width / part.width)
+        y = (meant.y - part.top) * (times if padded else sent.height / part.height)
+        return ModelReply(f"({x:.2f},{y:.2f})", model=self.name)
+
+    def _first(self, look: Observation) -> Point:
+        return self._drawn(look, "", None)
+
+    def _second(self, look: Observation, part: BoundingBox) -> Point:
+        """The answer on a part of the picture."""
+        same = self._draw("the same") < _OF_ONE_MIND
+        meant = self._first(look) if same else self._drawn(look, "again ", part)
+        return meant if part.contains(meant) else self._wrong(look, "again ", part)
+
+    def _drawn(self, look: Observation, turn: str, part: BoundingBox | None) -> Point:
+        right = self._region is not None and self._draw(f"{turn}chance") < self._chance
+        if self._region is not None and right:
+            return _middle(self._region, look)
+        return self._wrong(look, turn, part)
+
+    def _wrong(self, look: Observation, turn: str, part: BoundingBox | None) -> Point:
+        """The middle of another element, else a point anywhere else; in image space."""
+        seen = part or BoundingBox(0, 0, look.image.width, look.image.height)
         others = [
             middle
             for element in look.elements or ()
-            if not _unfit(middle := element.box.centre, region, look.screen)
+            if not _unfit(element.box.centre, self._region, look.screen)
+            and seen.contains(middle := look.convert(element.box.centre, "image"))
         ]
         if others:
-            chosen = others[int(self._draw(key, "other") * len(others))]
-            return look.convert(chosen, "image")
+            return others[int(self._draw(f"{turn}other") * len(others))]
         for number in range(_TRIES):
-            x = self._draw(key, f"x{number}") * look.screen.width
-            y = self._draw(key, f"y{number}") * look.screen.height
-            if region is None or not region.holds(Point(x, y, "screen")):
+            x = seen.left + self._draw(f"{turn}x{number}") * seen.width
+            y = seen.top + self._draw(f"{turn}y{number}") * seen.height
+            at = look.convert(Point(x, y), "screen")
+            if self._region is None or not self._region.holds(at):
                 break
-        return look.convert(Point(x, y, "screen"), "image")
+        return Point(x, y)
 
-    def _draw(self, key: str, what: str) -> float:
+    def _draw(self, what: str) -> float:
         """A number in 0..1 that depends on nothing else."""
-        digest = hashlib.sha256(f"{self._seed}\0{key}\0{what}".encode()).digest()
+        digest = hashlib.sha256(f"{self._seed}\0{self._key}\0{what}".encode()).digest()
         return int.from_bytes(digest[:8]) / 2**64
 
 

@@ -31,8 +31,10 @@ WAYS = {
     "elements-only": "accessibility without OCR",
     "ocr": "the elements are hidden",
     "vision": "the model of models.grounder, as in a run",
+    "cascade": "elements, and the model of models.grounder where they are not sure",
     "settings": "as the setting grounder.kind says",
     "simulated:P": "a model of that accuracy that knows the answers, as simulated:0.9",
+    "cascade:P": "the cascade with that stand-in behind it",
 }
 """Names and what they mean."""
 
@@ -107,12 +109,13 @@ async def open_way(name: str, settings: Settings) -> AsyncIterator[Way]:
         ConfigError, ModelUnavailable: its model cannot be opened.
         OcrUnavailable: it is to read and nothing here can.
     """
-    kind, _, chance = name.partition(":")
-    if kind == "simulated":
-        async with _simulated(_chance(name, chance), settings) as way:
+    kind, colon, chance = name.partition(":")
+    if kind == "simulated" or (kind == "cascade" and colon):
+        behind = "vision" if kind == "simulated" else "cascade"
+        async with _simulated(name, _chance(name, chance), _changed(settings, kind=behind)) as way:
             yield way
-    elif name in ("vision", "settings"):
-        wanted = "vision" if name == "vision" else settings.grounder.kind
+    elif name in ("vision", "cascade", "settings"):
+        wanted = settings.grounder.kind if name == "settings" else name
         async with _with_models(name, _changed(settings, kind=wanted), {}) as way:
             yield way
     elif name in WAYS:
@@ -149,17 +152,17 @@ def _chance(name: str, text: str) -> float:
     if not 0 <= chance <= 1:
         raise UsageError(
             f"--grounder {name!r}: a part of 1 must follow the colon",
-            fix="--grounder simulated:0.9",
+            fix=f"--grounder {name.partition(':')[0]}:0.9",
         )
     return chance
 
 
 @asynccontextmanager
-async def _simulated(chance: float, settings: Settings) -> AsyncIterator[Way]:
+async def _simulated(name: str, chance: float, settings: Settings) -> AsyncIterator[Way]:
     model = SimulatedModel(chance, seed=settings.run.seed)
     own: dict[Role, Model] = {"planner": model, "grounder": model}  # no other model is opened
-    changed = _changed(settings, kind="vision", format="gta1")
-    async with _with_models(model.name, changed, own) as way:
+    changed = _changed(settings, format="gta1")
+    async with _with_models(name, changed, own, hear=model.hear) as way:
         way.aim = lambda target, look: model.aim(
             f"{target.screen.name}\0{target.description}", target.region, look
         )
@@ -167,10 +170,17 @@ async def _simulated(chance: float, settings: Settings) -> AsyncIterator[Way]:
 
 
 @asynccontextmanager
-async def _with_models(name: str, settings: Settings, own: dict[Role, Model]) -> AsyncIterator[Way]:
+async def _with_models(
+    name: str,
+    settings: Settings,
+    own: dict[Role, Model],
+    *,
+    hear: Callable[[Event], None] = lambda _: None,
+) -> AsyncIterator[Way]:
     spent, clock = Totals(), ReadingClock()
 
     def emit(event: Event) -> Event:
+        hear(event)
         if isinstance(event, ModelCalled):
             spent.add(event)
         return event

@@ -112,6 +112,7 @@ class TypedRoutes:
             "elements": seen.elements,
             "complete": seen.complete,
             "settled": seen.settled,
+            "undrawn": self._undrawn.still(self._screen, seen.windows, seen.elements),
         }
         text = json.dumps(header).encode()
         return Response(struct.pack(">I", len(text)) + text + pixels, "application/octet-stream")
@@ -126,7 +127,8 @@ class TypedRoutes:
         bare = self._undrawn.new(self._screen.grab(), seen.windows, seen.elements)
         if not bare:
             return seen
-        if not await_drawn(self._screen, bare, end):
+        if left := await_drawn(self._screen, bare, end):
+            self._undrawn.awaited(left)
             return seen._replace(settled=False)
         return self._seen(max(_LAST_SETTLE, end - time.monotonic()), options)
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from .node import BoundingBox
 from .x_screen import Frame, Screen, TopWindow
 
-__all__ = ["Undrawn", "await_drawn"]
+__all__ = ["Blank", "Undrawn", "await_drawn"]
 
 _POLL_SECONDS = 0.04  # chosen by hand
 _PAINTED = frozenset(
@@ -22,6 +22,18 @@ _PAINTED = frozenset(
 """Roles that paint something where they have a name; a cell or a panel may be blank for ever."""
 _LEAST_PIXELS = 8
 """Width and height below which a control is one for screen readers alone."""
+_MOST_NAMED = 3
+"""Things that are named as blank at a time; chosen by hand."""
+_NAMED_SECONDS = 30.0
+"""How long: what is still blank then is so for good, as windows without content are."""
+
+
+class Blank(NamedTuple):
+    """Something of one colour: its place in screen pixels, what it is, and what it is known by."""
+
+    box: BoundingBox
+    name: str
+    key: object
 
 
 class Undrawn:
@@ -33,6 +45,7 @@ class Undrawn:
     def __init__(self) -> None:
         self._windows: set[int] = set()
         self._elements: set[object] = set()
+        self._awaited: dict[object, float] = {}
 
     def forget_gone(self, windows: Iterable[TopWindow]) -> None:
         """Forget the windows that are no more: X gives their numbers to others."""
@@ -43,35 +56,72 @@ class Undrawn:
         frame: Frame,
         windows: Sequence[TopWindow],
         elements: Sequence[Mapping[str, Any]] | None,
-    ) -> list[BoundingBox]:
-        """The places, in screen pixels, that came and have one colour.
+    ) -> list[Blank]:
+        """What came and has one colour.
 
         Args:
             frame: the screen.
             windows: those on it.
             elements: those that show, as they go over the wire; None: they were not read.
         """
-        boxes = [w.box for w in windows if w.id not in self._windows and not w.hidden]
+        there = _windows(windows)
+        found = [one for key, one in there.items() if key not in self._windows]
         self._windows = {window.id for window in windows}
         if elements is not None:
             front = next((window.title for window in windows if window.active), None)
             known, self._elements = self._elements, set()
             for element in elements:
-                key = (element["role"], element["name"], element["window"])
-                self._elements.add(key)
-                if key not in known and element["window"] == front and _paints(element):
-                    boxes.append(element["box"])
-        return _blank(frame, boxes)
+                one = _control(element)
+                self._elements.add(one.key)
+                if one.key not in known and element["window"] == front and _paints(element):
+                    found.append(one)
+        return _blank(frame, found)
+
+    def awaited(self, blank: Iterable[Blank]) -> None:
+        """These were waited for in vain; `still` names them as long as they stay so."""
+        since = time.monotonic()
+        self._awaited |= {one.key: since for one in blank}
+
+    def still(
+        self,
+        screen: Screen,
+        windows: Iterable[TopWindow],
+        elements: Sequence[Mapping[str, Any]] | None,
+    ) -> list[str]:
+        """What was waited for in vain a moment ago, is there, and is not painted now."""
+        if not self._awaited:
+            return []
+        there = _windows(windows) | {one.key: one for one in map(_control, elements or ())}
+        oldest = time.monotonic() - _NAMED_SECONDS
+        kept = {key: at for key, at in self._awaited.items() if at > oldest and key in there}
+        blank = _blank(screen.grab(), [there[key] for key in kept])
+        self._awaited = {one.key: kept[one.key] for one in blank}
+        return [one.name for one in blank][:_MOST_NAMED]
 
 
-def await_drawn(screen: Screen, boxes: Sequence[BoundingBox], end: float) -> bool:
-    """Wait until something is painted in each box; returns False at ``end``, a monotonic time."""
-    while boxes:
-        if time.monotonic() >= end:
-            return False
+def await_drawn(screen: Screen, blank: Sequence[Blank], end: float) -> list[Blank]:
+    """Wait until something is painted in each; returns those that are bare at ``end``.
+
+    Args:
+        screen: what is watched.
+        blank: what is awaited.
+        end: a monotonic time in seconds.
+    """
+    while blank and time.monotonic() < end:
         time.sleep(_POLL_SECONDS)
-        boxes = _blank(screen.grab(), boxes)
-    return True
+        blank = _blank(screen.grab(), blank)
+    return list(blank)
+
+
+def _windows(windows: Iterable[TopWindow]) -> dict[object, Blank]:
+    """The windows that show, by what they are known by."""
+    shown = [window for window in windows if not window.hidden]
+    return {w.id: Blank(w.box, f'window "{w.title}"', w.id) for w in shown}
+
+
+def _control(element: Mapping[str, Any]) -> Blank:
+    key = (element["role"], element["name"], element["window"])
+    return Blank(element["box"], f'{element["role"]} "{element["name"]}"', key)
 
 
 def _paints(element: Mapping[str, Any]) -> bool:
@@ -80,15 +130,15 @@ def _paints(element: Mapping[str, Any]) -> bool:
     return large and bool(element["name"]) and element["role"] in _PAINTED
 
 
-def _blank(frame: Frame, boxes: Iterable[BoundingBox]) -> list[BoundingBox]:
-    """Those of the boxes that are on the screen and have one colour."""
+def _blank(frame: Frame, things: Iterable[Blank]) -> list[Blank]:
+    """Those that are on the screen and have one colour."""
     image, found = None, []
-    for box in boxes:
-        left, top = max(0, box[0]), max(0, box[1])
-        right, bottom = min(frame.width, box[2]), min(frame.height, box[3])
+    for thing in things:
+        left, top = max(0, thing.box[0]), max(0, thing.box[1])
+        right, bottom = min(frame.width, thing.box[2]), min(frame.height, thing.box[3])
         if right <= left or bottom <= top:
             continue
         image = image or frame.image()
         if image.crop((left, top, right, bottom)).getcolors(1) is not None:
-            found.append(box)
+            found.append(thing)
     return found

@@ -51,6 +51,8 @@ class RawObservation:
     cursor: Point | None = None
     complete: bool = True
     """Whether no element is missing."""
+    undrawn: tuple[str, ...] = ()
+    """What is there and was not painted yet; see `Observation`."""
 
 
 class Transport(Protocol):

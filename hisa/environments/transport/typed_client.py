@@ -35,6 +35,8 @@ _ELEMENTS_SECONDS = 24.0
 """The longest time that a guest is started with for reading elements: that of an emulated one."""
 _MOST_SETTLE = 120.0
 """Seconds; a guest refuses more, and limits stretch with the load."""
+_UNDRAWN_NAME = 100
+"""Characters of the name of what is not painted; a title is whatever its program likes."""
 _OFFERED = frozenset({"elements", "execute"})
 
 
@@ -143,6 +145,7 @@ def _decode(data: bytes | bytearray) -> RawObservation:
         elements=None if elements is None else tuple(_element(item) for item in elements),
         cursor=Point(header["cursor"][0], header["cursor"][1], "screen"),
         complete=complete,
+        undrawn=tuple(str(name)[:_UNDRAWN_NAME] for name in header.get("undrawn", ())),
     )
 
 

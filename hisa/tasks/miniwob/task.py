@@ -5,7 +5,14 @@ from __future__ import annotations
 from hisa.protocols import Task
 from hisa.tasks.miniwob.package import page_path
 
-__all__ = ["miniwob_task"]
+__all__ = ["is_page", "miniwob_task"]
+
+_SETUP = "miniwob_page"
+
+
+def is_page(task: Task) -> bool:
+    """Whether a task is a page that fills the screen, where no other program is of use."""
+    return any(step.get("type") == _SETUP for step in task.setup)
 
 
 def miniwob_task(name: str, *, seed: int = 0) -> Task:
@@ -19,6 +26,6 @@ def miniwob_task(name: str, *, seed: int = 0) -> Task:
         id=name,
         instruction=f"What the MiniWoB++ page {name} asks for.",
         domain="browser",
-        setup=({"type": "miniwob_page", "parameters": {"task": name, "seed": seed}},),
+        setup=({"type": _SETUP, "parameters": {"task": name, "seed": seed}},),
         check={"func": "miniwob_solved", "result": {"type": "miniwob_reward"}},
     )

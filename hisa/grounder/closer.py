@@ -1,0 +1,86 @@
+"""An enlarged part of a picture: which one to show, and the way back from a point on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hisa.screen.geometry import BoundingBox, Point, Size
+from hisa.screen.observation import Screenshot
+
+__all__ = ["ENLARGED", "Part", "closer_part"]
+
+ENLARGED = 2
+"""How much larger a part is shown than it was: it is the whole picture's size again."""
+_INSIDE = 0.9
+"""Share of a part's side that what must be on it may span, so that it has something around it."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Whole pixels of a picture."""
+
+    box: BoundingBox
+    picture: Size
+    """The whole picture's."""
+
+    @property
+    def corners(self) -> tuple[int, int, int, int]:
+        """Left, top, right, bottom."""
+        box = self.box
+        return int(box.left), int(box.top), int(box.right), int(box.bottom)
+
+    @property
+    def words(self) -> str:
+        """Where it lies, for a model: "the upper left part of the screen"."""
+        down = _third(self.box.centre.y / self.picture.height, ("upper", "", "lower"))
+        across = _third(self.box.centre.x / self.picture.width, ("left", "", "right"))
+        side = " ".join(word for word in (down, across) if word) or "middle"
+        return f"the {side} part of the screen"
+
+    def shown(self, screenshot: Screenshot) -> Screenshot:
+        """The part, enlarged."""
+        width, height = round(self.box.width), round(self.box.height)
+        return screenshot.crop(self.box).resized(Size(ENLARGED * width, ENLARGED * height))
+
+    def whole(self, point: Point) -> Point:
+        """The place in the whole picture of a point on the enlarged part."""
+        x, y = point.x / ENLARGED, point.y / ENLARGED
+        return Point(self.box.left + x, self.box.top + y, point.space)
+
+
+def closer_part(picture: Size, point: Point | None, others: Sequence[Point]) -> Part | None:
+    """The part to look at more closely: half of each side.
+
+    It holds the point and as many of the others, taken in their order, as fit with it.
+
+    Args:
+        picture: the whole picture's size.
+        point: where the thing may be; None: nobody knows.
+        others: where it may be otherwise, the likeliest first.
+    """
+    inside = [point] if point is not None else []
+    wide, high = picture.width // ENLARGED, picture.height // ENLARGED
+    for other in others:
+        if _fits([*inside, other], _INSIDE * wide, _INSIDE * high):
+            inside.append(other)
+    if not inside:
+        return None
+    left = _begin([at.x for at in inside], wide, picture.width)
+    top = _begin([at.y for at in inside], high, picture.height)
+    return Part(BoundingBox(left, top, left + wide, top + high), picture)
+
+
+def _fits(points: Sequence[Point], wide: float, high: float) -> bool:
+    across, down = [at.x for at in points], [at.y for at in points]
+    return max(across) - min(across) <= wide and max(down) - min(down) <= high
+
+
+def _begin(values: Sequence[float], length: int, whole: int) -> int:
+    """Where a stretch begins that has the values in its middle and lies on the picture."""
+    middle = (min(values) + max(values)) / 2
+    return round(min(max(0.0, middle - length / 2), whole - length))
+
+
+def _third(share: float, words: tuple[str, str, str]) -> str:
+    return words[min(2, int(3 * share))]

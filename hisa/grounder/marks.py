@@ -1,0 +1,413 @@
+"""Marks: a short numbered list of what is on the screen, and the places of its numbers."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice, takewhile
+
+from hisa.actions import Action, fill, points, slots, to_source
+from hisa.errors import InvalidReply, NotFound
+from hisa.events import Grounded, GroundingFailed
+from hisa.grounder.common import place_found
+from hisa.grounder.elements import spot
+from hisa.grounder.scene import SHOWS_TEXT, Scene, Thing, overlap
+from hisa.grounder.words import tokens
+from hisa.models.tokens import estimate_tokens, longest
+from hisa.protocols import Emit, GroundedCall, Grounder, Place, Prefetching, Task, ToolCall
+from hisa.screen.observation import Observation
+from hisa.screen.roles import CONTAINERS, FIELDS, LAYOUT, PASSWORD
+from hisa.text.prompt_text import excerpt
+
+__all__ = ["LIST_TOKENS", "MarkGrounder", "Marks"]
+
+LIST_TOKENS = 800
+"""Most tokens of a list, by the upper estimate: it stands in place of a picture."""
+_NAME = 60
+"""Characters of a name or a value in a list; chosen by hand."""
+_TEXT = 200
+"""The same of what is only there to be read."""
+_WINDOWS = 6
+"""Windows that are named above a list; chosen by hand."""
+_MARK = re.compile(r"\s*element\s*[:#]?\s*(\d{1,9})\s*\.?\s*", re.IGNORECASE)
+_IN_FRONT = 0.7
+"""How usable a thing must be to be listed: what lies behind something is not."""
+_TICKS = frozenset(
+    {"check box", "radio button", "toggle switch", "switch", "check menu item", "radio menu item"}
+)
+_NAMELESS = FIELDS | _TICKS | {"push button", "button", "toggle button", "slider"}
+"""Roles that are worth a number without any words."""
+_KINDS = {
+    **dict.fromkeys(("push button", "push button menu"), "button"),
+    **dict.fromkeys(("text", "entry", "search box", "text box", "editbar"), "field"),
+    **dict.fromkeys(SHOWS_TEXT - {"heading"}, "text"),
+    "page tab": "tab",
+    "table cell": "cell",
+    "toggle button": "toggle",
+    "toggle switch": "switch",
+}
+"""Shorter and plainer words for roles."""
+_ADDRESS = re.compile(r"[A-Z]{1,3}[0-9]{1,7}")
+"""How spreadsheets name their cells."""
+_STATES = ("focused", "selected", "pressed", "expanded")
+"""States that are told as they are."""
+
+
+class Marks:
+    """The newest numbered list, for the planner that reads it and the grounder that resolves it.
+
+    The same look and task always give the same list.
+    """
+
+    def __init__(self) -> None:
+        self._newest: tuple[Place, ...] = ()
+
+    def listed(self, task: Task, observation: Observation) -> str:
+        """Returns the list of what is on the screen, of at most `LIST_TOKENS` tokens.
+
+        What the task's words name and what the focused window holds come first where not all of
+        it fits; what is listed stands in the order of the screen.
+        """
+        scene = Scene(observation)
+        things = _in_windows(_worth_telling(scene), observation)
+        ranked = _ranked(things, task, observation)
+        head, tail = list(_windows(observation)), list(_partial(observation))
+
+        def chosen(size: int) -> list[Thing]:
+            best = set(map(id, ranked[:size]))
+            return [thing for thing in things if id(thing) in best]
+
+        def text(size: int) -> str:
+            body = _body(chosen(size), observation)
+            return "\n".join([*head, *body, *_rest(len(things) - size), *tail])
+
+        size = longest(len(things), lambda size: estimate_tokens(text(size)) <= LIST_TOKENS)
+        self._newest = tuple(_place(thing, observation) for thing in chosen(size))
+        return text(size)
+
+    def check(self, call: ToolCall) -> None:
+        """Refuse numbers that the newest list does not have.
+
+        Raises:
+            InvalidReply: which one, and which there are.
+        """
+        try:
+            for index in slots(call.actions):
+                self.find(_described(call, index))
+        except NotFound as error:
+            raise InvalidReply(str(error)) from error
+
+    def find(self, description: str) -> Place | None:
+        """The place of ``element: N`` in the newest list; None for any other description.
+
+        Its ``label`` is what the list says of it.
+
+        Raises:
+            NotFound: the list has no such number.
+        """
+        said = _MARK.fullmatch(description)
+        if said is None:
+            return None
+        number = int(said[1])
+        if not 1 <= number <= len(self._newest):
+            there = f"it goes from 1 to {len(self._newest)}" if self._newest else "it is empty"
+            raise NotFound(
+                f"element {number} is not on the list of this screen: {there}. Give a number from "
+                "it, or describe the element in words"
+            )
+        return replace(self._newest[number - 1], description=description.strip())
+
+
+class MarkGrounder:
+    """Resolves ``element: N`` to the place in the list that the planner read.
+
+    Every other description is left to another grounder. What history shows of a number is the
+    thing that it stood for, since the next list counts anew.
+
+    Args:
+        inner: finds what is described in words.
+        marks: has the list.
+        emit: gets `hisa.events.Grounded` and `hisa.events.GroundingFailed`.
+    """
+
+    def __init__(self, inner: Grounder, marks: Marks, *, emit: Emit) -> None:
+        self._inner = inner
+        self._marks = marks
+        self._emit = emit
+
+    def begin(self, observation: Observation, /) -> None:
+        """See `hisa.protocols.Prefetching`: handed on."""
+        if isinstance(self._inner, Prefetching):
+            self._inner.begin(observation)
+
+    async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
+        """Fill the slots of a call.
+
+        Raises:
+            NotFound: a number that is not on the list; from the inner grounder.
+            ModelUnavailable, BudgetExceeded: from the inner grounder.
+        """
+        started = time.monotonic()
+        found = self._found(call)
+        if not found:
+            return await self._inner.resolve(call, observation)
+        theirs = [action for action in call.actions if not _marked(action, found)]
+        others = await self._others(call, found, theirs, observation)
+        at = {index: place.point for index, place in found.items()}
+        rest = iter(others.actions)
+        actions = tuple(
+            fill([action], at)[0] if _marked(action, found) else next(rest)
+            for action in call.actions
+        )
+        places = (*found.values(), *others.places)
+        source = to_source(actions)
+        self._emit(
+            Grounded(
+                places=tuple(map(place_found, places)),
+                input=source,
+                seconds=time.monotonic() - started,
+            )
+        )
+        labels = {index: place.label for index, place in found.items()}
+        return GroundedCall(_with_words(call, labels), source, actions, places)
+
+    def _found(self, call: ToolCall) -> dict[int, Place]:
+        """The slots of a call that are numbers, with their places."""
+        found = {}
+        for index in slots(call.actions):
+            description = _described(call, index)
+            try:
+                place = self._marks.find(description)
+            except NotFound as error:
+                self._emit(GroundingFailed(description=description, reason=str(error)))
+                raise
+            if place is not None:
+                found[index] = place
+        return found
+
+    async def _others(
+        self,
+        call: ToolCall,
+        found: Mapping[int, Place],
+        actions: Sequence[Action],
+        observation: Observation,
+    ) -> GroundedCall:
+        """The actions that have no number, resolved by the inner grounder where it has a say."""
+        if not slots(actions) and not points(actions):
+            return GroundedCall(call, call.input, tuple(actions))
+        part = replace(call, actions=tuple(actions), input=to_source(actions))
+        return await self._inner.resolve(_with_words(part, dict.fromkeys(found, "")), observation)
+
+
+def _described(call: ToolCall, index: int) -> str:
+    return call.description if index == 1 else call.description_2
+
+
+def _with_words(call: ToolCall, words: Mapping[int, str]) -> ToolCall:
+    """The call with other descriptions of some slots."""
+    return replace(
+        call,
+        description=words.get(1, call.description),
+        description_2=words.get(2, call.description_2),
+    )
+
+
+def _marked(action: Action, found: Mapping[int, Place]) -> bool:
+    return any(index in found for index in slots([action]))
+
+
+# ---------------------------------------------------------------- what is listed
+
+
+def _worth_telling(scene: Scene) -> list[Thing]:
+    """The things that a planner can use or read, in the order of the screen, each once."""
+    told = _without_doubles([t for t in scene.things if t.front >= _IN_FRONT and _tells(t)])
+    # What stands inside a thing follows it in the tree.
+    return [t for at, t in enumerate(told) if not _holds_only(t, islice(told, at + 1, None))]
+
+
+def _tells(thing: Thing) -> bool:
+    """Whether it has words or is something to use; what only holds or moves others is neither."""
+    if thing.role in (CONTAINERS | LAYOUT | {"scroll bar"}) - {"section"}:
+        return False
+    if thing.role.startswith("document "):
+        return False
+    if thing.role in SHOWS_TEXT:
+        return bool(_words(thing))
+    return thing.role in _NAMELESS or not thing.is_bare
+
+
+def _without_doubles(things: Sequence[Thing]) -> list[Thing]:
+    """Without texts that another thing tells too, and without what surrounds its own double."""
+    by_words: dict[str, list[Thing]] = {}
+    for thing in things:
+        by_words.setdefault(_words(thing), []).append(thing)
+    by_words.pop("", None)
+    long = [t for t in things if t.role in SHOWS_TEXT and len(_words(t).split()) > 1]
+
+    def is_told(thing: Thing) -> bool:
+        words = _words(thing)
+        return any(_is_double(thing, other) for other in by_words.get(words, ())) or (
+            thing.role in SHOWS_TEXT and any(_is_part(thing, words, other) for other in long)
+        )
+
+    return [thing for thing in things if not is_told(thing)]
+
+
+def _is_double(thing: Thing, other: Thing) -> bool:
+    """Whether a thing with the same words stands for it: what it labels, or what it surrounds."""
+    if thing is other:
+        return False
+    texts = thing.role in SHOWS_TEXT, other.role in SHOWS_TEXT
+    if texts == (True, False):
+        return other.element.label.strip() == _name(thing) or overlap(other.box, thing.box) > 0.5
+    around = overlap(thing.box, other.box) > 0.8 and thing.box.area > other.box.area
+    return around and texts != (False, True)
+
+
+def _is_part(thing: Thing, words: str, other: Thing) -> bool:
+    """Whether a text stands in a longer one, in that part of it which the list shows."""
+    whole = _words(other)
+    return (
+        len(words) < len(whole) <= _TEXT and words in whole and overlap(other.box, thing.box) > 0.8
+    )
+
+
+def _words(thing: Thing) -> str:
+    return " ".join((_name(thing) or _value(thing)).casefold().split())
+
+
+def _holds_only(thing: Thing, following: Iterable[Thing]) -> bool:
+    """Whether a cell or an entry says nothing but what the things inside it say."""
+    if thing.role not in ("table cell", "list item", "tree item"):
+        return False
+    inside = takewhile(lambda t: overlap(thing.box, t.box) > 0.8, following)
+    told = {word for t in inside for word in _words(t).split()}
+    return bool(told) and told >= set(_words(thing).split())
+
+
+def _name(thing: Thing) -> str:
+    """The name of a thing; empty where it has none."""
+    e = thing.element
+    return (e.name or e.label or e.description).strip()
+
+
+def _near(thing: Thing) -> str:
+    """The text beside a thing without a name that seems to label it."""
+    return max(thing.labels, key=lambda label: label[1], default=("", 0.0))[0].strip()
+
+
+def _value(thing: Thing) -> str:
+    e = thing.element
+    value = "" if e.role == PASSWORD else e.text.strip()
+    return "" if value == e.name.strip() else value
+
+
+def _ranked(things: Sequence[Thing], task: Task, observation: Observation) -> list[Thing]:
+    """The things by what a planner needs most: the task's words, then the focused window."""
+    asked = tokens(task.instruction)
+    near = {observation.active.title if observation.active else "", ""}
+
+    def rank(thing: Thing) -> tuple[bool, bool, bool, bool]:
+        e = thing.element
+        return (
+            not (asked & tokens(f"{_name(thing) or _near(thing)} {_value(thing)[:_NAME]}"[:200])),
+            e.window not in near,
+            e.role in SHOWS_TEXT,
+            not _says(thing),
+        )
+
+    return sorted(things, key=rank)
+
+
+def _says(thing: Thing) -> bool:
+    """Whether it has words besides the address of a cell."""
+    name = _name(thing)
+    return bool(_value(thing) or _near(thing) or (name and not _ADDRESS.fullmatch(name)))
+
+
+# ---------------------------------------------------------------- how it is written
+
+
+def _windows(observation: Observation) -> Iterator[str]:
+    active = observation.active
+    if active is not None:
+        yield f'window: "{_quoted(active.title)}" ({_quoted(active.app)})'
+    others = [w.title for w in observation.windows if w is not active]
+    if others:
+        yield "other windows: " + "; ".join(f'"{_quoted(t)}"' for t in others[:_WINDOWS])
+
+
+def _in_windows(things: Sequence[Thing], observation: Observation) -> list[Thing]:
+    """The focused window's things, then those of each other window."""
+    front = observation.active.title if observation.active else ""
+    order = {front: 0, "": 0}
+    for thing in things:
+        order.setdefault(thing.element.window, len(order))
+    return sorted(things, key=lambda t: order[t.element.window])
+
+
+def _body(things: Sequence[Thing], observation: Observation) -> Iterator[str]:
+    front = {observation.active.title if observation.active else "", ""}
+    window = ""
+    for number, thing in enumerate(things, 1):
+        if thing.element.window not in front and thing.element.window != window:
+            window = thing.element.window
+            yield f'in "{_quoted(window)}":'
+        yield f"{number} {_line(thing)}"
+
+
+def _line(thing: Thing) -> str:
+    """Kind, name, value and states, in words that cannot pose as another line."""
+    parts = [_KINDS.get(thing.role) or _quoted(thing.role)]
+    name, value = _name(thing), _value(thing)
+    if thing.role in SHOWS_TEXT:
+        name, value = name or value, ""
+    if name:
+        parts.append(f'"{_quoted(name, _TEXT if thing.role in SHOWS_TEXT else _NAME)}"')
+    elif near := _near(thing):
+        parts.append(f'near "{_quoted(near)}"')
+    if value:
+        parts.append(f'= "{_quoted(value)}"')
+    if states := ", ".join(_states(thing)):
+        parts.append(f"({states})")
+    return " ".join(parts)
+
+
+def _states(thing: Thing) -> Iterator[str]:
+    states = thing.element.states
+    yield from (state for state in _STATES if state in states)
+    if "checked" in states:
+        yield "checked"
+    elif thing.role in _TICKS:
+        yield "not checked"
+    if thing.element.states and thing.role not in SHOWS_TEXT and _is_disabled(thing):
+        yield "disabled"
+
+
+def _is_disabled(thing: Thing) -> bool:
+    states = thing.element.states
+    return "showing" in states and not states & {"enabled", "sensitive"}
+
+
+def _rest(left_out: int) -> Iterator[str]:
+    if left_out:
+        yield f"({left_out} more are on the screen: describe in words what is not listed.)"
+
+
+def _partial(observation: Observation) -> Iterator[str]:
+    if not observation.complete:
+        yield "(Not all elements could be read in time: what is not listed may be there.)"
+
+
+def _quoted(text: str, chars: int = _NAME) -> str:
+    return excerpt(text, chars).replace('"', "'")
+
+
+def _place(thing: Thing, observation: Observation) -> Place:
+    label = f'{_quoted(thing.role)} "{_quoted(_name(thing) or _value(thing))}"'
+    if not _name(thing) and (near := _near(thing)):
+        label += f' near "{_quoted(near)}"'
+    return Place("", spot(thing, observation), None, "mark", label)

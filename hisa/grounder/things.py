@@ -1,0 +1,55 @@
+"""What can be pointed at, and how two of them lie to one another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hisa.screen.geometry import BoundingBox
+from hisa.screen.observation import Element
+
+__all__ = ["READ", "SHOWS_TEXT", "Thing", "gaps", "overlap"]
+
+READ = "read text"
+"""The role of a line read off the picture."""
+SHOWS_TEXT = frozenset({"label", "static", "heading", "paragraph", READ, "section", "caption"})
+"""Roles of what only shows text."""
+
+
+@dataclass(frozen=True, eq=False)
+class Thing:
+    """Something that can be pointed at; ``box`` is the part on the screen, in screen space.
+
+    ``labels`` are the texts beside it that may label it, each with how surely it does (0..1).
+    """
+
+    element: Element
+    box: BoundingBox
+    labels: tuple[tuple[str, float], ...] = ()
+    front: float = 1.0
+    """How usable it is now: 1, less where it is behind or disabled."""
+    drawn: float | None = None
+    """How surely the picture shows it, 0..1; None where it is told or written."""
+
+    @property
+    def role(self) -> str:
+        """The role of accessibility, or `READ`."""
+        return self.element.role
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether nothing tells what it is."""
+        e = self.element
+        return not (e.name.strip() or e.text.strip() or e.description or e.label or self.labels)
+
+
+def gaps(one: BoundingBox, other: BoundingBox) -> tuple[float, float]:
+    """Pixels between two boxes across and down; negative where they overlap."""
+    across = max(one.left - other.right, other.left - one.right)
+    down = max(one.top - other.bottom, other.top - one.bottom)
+    return across, down
+
+
+def overlap(outer: BoundingBox, inner: BoundingBox) -> float:
+    """The share of the inner box that both have."""
+    common = outer.intersection(inner)
+    return common.area / inner.area if common and inner.area else 0.0

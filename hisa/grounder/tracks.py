@@ -1,0 +1,82 @@
+"""The handle on the track of a slider, as it is drawn."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from hisa.grounder.things import Thing
+from hisa.screen.geometry import BoundingBox
+from hisa.screen.observation import Element, Observation
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["slider_handle"]
+
+_FAINT = 28
+"""Steps of 255 from the background that make a track or a handle."""
+_STANDS_OUT = 1.5
+"""How much thicker than its track a handle is."""
+_MARGIN = 6
+"""Pixels of the picture around the box told: handles stand over the ends of tracks."""
+
+
+def slider_handle(slider: Thing, observation: Observation) -> list[Thing]:
+    """The thick part of the track: none where the track has none, or several."""
+    import numpy as np
+
+    box = observation.convert_box(slider.box, "image")
+    size = observation.image
+    left, top = max(0, int(box.left) - _MARGIN), max(0, int(box.top) - _MARGIN)
+    right, bottom = (
+        min(size.width, int(box.right) + _MARGIN),
+        min(size.height, int(box.bottom) + _MARGIN),
+    )
+    part = np.asarray(observation.screenshot.pixels.crop((left, top, right, bottom))).astype(
+        np.int16
+    )
+    if min(part.shape[:2]) < 5:
+        return []
+    lies = part.shape[1] >= part.shape[0]
+    edge = (
+        np.concatenate([part[0], part[-1]]) if lies else np.concatenate([part[:, 0], part[:, -1]])
+    )
+    drawn = np.abs(part - np.median(edge, axis=0)).max(axis=2) > _FAINT
+    along = _thick(drawn.sum(axis=0 if lies else 1))
+    if along is None:
+        return []
+    rows = drawn[:, slice(*along)] if lies else drawn[slice(*along)]
+    across = np.flatnonzero(rows.any(axis=1 if lies else 0))
+    over = (int(across[0]), int(across[-1]) + 1)
+    x, y = (along, over) if lies else (over, along)
+    seen = BoundingBox(left + x[0], top + y[0], left + x[1], top + y[1])
+    at = observation.convert_box(seen, "screen")
+    e = slider.element
+    told = Element(
+        "slider handle", e.name, at, text=e.text, label=e.label, window=e.window, app=e.app
+    )
+    return [Thing(told, at, slider.labels, slider.front, 0.9)]
+
+
+def _thick(profile: NDArray[np.int64]) -> tuple[int, int] | None:
+    """Where the one thick part begins and ends."""
+    import numpy as np
+
+    on = profile[profile > 0]
+    if on.size < 5:
+        return None
+    track = max(1.0, float(np.median(on)))
+    most = int(profile.max())
+    if most < _STANDS_OUT * track or most < 5:
+        return None
+    thick = (profile >= max(track * 1.2, 0.4 * most)).tolist()
+    runs, at = [], 0
+    for is_thick, run in groupby(thick):
+        length = sum(1 for _ in run)
+        if is_thick:
+            runs.append((at, at + length))
+        at += length
+    runs = [run for run in runs if run[1] - run[0] >= 4]
+    return runs[0] if len(runs) == 1 and runs[0][1] - runs[0][0] <= 3 * most else None

@@ -1,0 +1,190 @@
+"""The bodies of the Responses API: a request as its input items, and a response's items."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from hisa.config import ModelSettings
+from hisa.models.profile import Profile
+from hisa.models.request_body import answer_limit, sampling
+from hisa.models.response_body import (
+    ChatResponse,
+    MalformedResponse,
+    count,
+    parse_body,
+    server_error,
+)
+from hisa.protocols import ImagePart, Message, ModelRequest, TextPart, Usage
+from hisa.text.safe_text import encodable
+
+__all__ = ["ACKNOWLEDGED", "encode_responses", "read_responses"]
+
+ACKNOWLEDGED = "acknowledged_safety_checks"
+"""Key of a call in an assistant's turn: the safety checks that a person allowed."""
+_CALLS = ("computer_call", "function_call")
+
+
+def encode_responses(
+    request: ModelRequest, profile: Profile, settings: ModelSettings
+) -> dict[str, Any]:
+    """The body. Nothing is kept by the server: every request holds all that it is about.
+
+    In an assistant's turn stand the items that the model answered; the turn after it holds what
+    its calls came to: the picture for a computer call, the text for a function call.
+
+    Args:
+        request: what is asked.
+        profile: the model's profile.
+        settings: the role's.
+    """
+    body: dict[str, Any] = {
+        "model": settings.model,
+        "input": list(_items(request.messages, profile)),
+        "max_output_tokens": answer_limit(request, profile, settings.max_tokens),
+        "store": False,
+        **{k: v for k, v in sampling(request, profile, settings).items() if k != "seed"},
+    }
+    if request.tools:
+        body |= {
+            "tools": [dict(tool) for tool in request.tools],
+            "parallel_tool_calls": False,
+            "include": ["reasoning.encrypted_content"],
+            "reasoning": {"summary": "concise"},
+        }
+    if profile.reasoning_effort:
+        body["reasoning"] = {**body.get("reasoning", {}), "effort": profile.reasoning_effort}
+    if any(tool.get("type") == "computer_use_preview" for tool in request.tools):
+        body["truncation"] = "auto"  # that tool demands it
+    if form := _text_format(request, profile):
+        body["text"] = {"format": form}
+    return body
+
+
+def _text_format(request: ModelRequest, profile: Profile) -> dict[str, Any] | None:
+    if request.schema is None or profile.structured == "none":
+        return None
+    if profile.structured == "json_object":
+        return {"type": "json_object"}
+    return {"type": "json_schema", "name": "answer", "schema": dict(request.schema)}
+
+
+def _items(messages: tuple[Message, ...], profile: Profile) -> Iterator[dict[str, Any]]:
+    calls: list[dict[str, Any]] = []
+    for message in messages:
+        answered = _answered(message)
+        if answered is not None:
+            calls = [item for item in answered if item.get("type") in _CALLS]
+            yield from ({k: v for k, v in i.items() if k != ACKNOWLEDGED} for i in answered)
+        elif calls:
+            yield from (_output(call, message) for call in calls)
+            calls = []
+        else:
+            yield {"role": message.role, "content": _content(message, profile)}
+
+
+def _answered(message: Message) -> list[dict[str, Any]] | None:
+    """The items in an assistant's turn; None for any other turn, and for one of words."""
+    if message.role != "assistant":
+        return None
+    try:
+        items = json.loads(_text(message))
+    except ValueError:
+        return None
+    whole = isinstance(items, list) and all(isinstance(item, dict) for item in items)
+    return items if whole else None
+
+
+def _output(call: dict[str, Any], message: Message) -> dict[str, Any]:
+    """What a call came to."""
+    if call["type"] == "function_call":
+        return {
+            "type": "function_call_output",
+            "call_id": call.get("call_id"),
+            "output": encodable(_text(message)),
+        }
+    (picture,) = (part.image for part in message.parts if isinstance(part, ImagePart))
+    shown = {"type": "computer_screenshot", "image_url": picture.data_url}
+    output = {"type": "computer_call_output", "call_id": call.get("call_id"), "output": shown}
+    return {**output, ACKNOWLEDGED: call[ACKNOWLEDGED]} if call.get(ACKNOWLEDGED) else output
+
+
+def _text(message: Message) -> str:
+    return "\n".join(part.text for part in message.parts if isinstance(part, TextPart))
+
+
+def _content(message: Message, profile: Profile) -> str | list[dict[str, Any]]:
+    """An assistant's words go as a plain string, everybody else's as input."""
+    if message.role == "assistant":
+        return encodable(_text(message))
+    return [
+        {"type": "input_text", "text": encodable(part.text)}
+        if isinstance(part, TextPart)
+        else {
+            "type": "input_image",
+            "image_url": part.image.data_url,
+            "detail": profile.image_detail or "auto",
+        }
+        for part in message.parts
+    ]
+
+
+# ---------------------------------------------------------------- the response
+
+
+def read_responses(raw: bytes, *, as_items: bool) -> ChatResponse:
+    """A response of the Responses API.
+
+    Args:
+        raw: its body.
+        as_items: the text is a JSON list of the items, else what the model says in words.
+
+    Raises:
+        MalformedResponse: not JSON, another shape, or an error in place of an answer.
+    """
+    data = parse_body(raw)
+    if data.get("error"):
+        raise server_error(data["error"])
+    items = data.get("output")
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        raise MalformedResponse(
+            f"no list of output items in {raw[:80].decode('utf-8', 'replace')!r}"
+        )
+    text = json.dumps(items) if as_items and items else "".join(_words(items))
+    model = data.get("model")
+    return ChatResponse(
+        text=encodable(text),
+        finish=_finish(data),
+        model=encodable(model) if isinstance(model, str) else "",
+        usage=_usage(data.get("usage")),
+    )
+
+
+def _words(items: list[dict[str, Any]]) -> Iterator[str]:
+    for item in items:
+        parts = item.get("content") if item.get("type") == "message" else None
+        for part in parts if isinstance(parts, list) else ():
+            said = part.get("text") or part.get("refusal") if isinstance(part, dict) else None
+            if isinstance(said, str):
+                yield said
+
+
+def _finish(data: dict[str, Any]) -> str:
+    """The word that chat completions have for the same end."""
+    details = data.get("incomplete_details")
+    reason = details.get("reason") if isinstance(details, dict) else None
+    if data.get("status") != "incomplete" and not reason:
+        return "stop"
+    return "length" if reason == "max_output_tokens" else str(reason or "incomplete")
+
+
+def _usage(value: object) -> Usage | None:
+    if not isinstance(value, dict):
+        return None
+    tokens_in, tokens_out = count(value.get("input_tokens")), count(value.get("output_tokens"))
+    if tokens_in is None or tokens_out is None:
+        return None
+    details = value.get("input_tokens_details")
+    cached = count(details.get("cached_tokens")) if isinstance(details, dict) else 0
+    return Usage(tokens_in, tokens_out, min(tokens_in, cached or 0))

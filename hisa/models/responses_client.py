@@ -1,0 +1,28 @@
+"""One try of one call over the OpenAI Responses API."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from hisa.models.client import OpenAIModel
+from hisa.models.response_body import ChatResponse
+from hisa.models.responses_body import encode_responses, read_responses
+from hisa.protocols import ModelRequest
+
+__all__ = ["ResponsesModel"]
+
+
+class ResponsesModel(OpenAIModel):
+    """A model behind a server that speaks the Responses API; see `OpenAIModel`.
+
+    A request with tools is answered by a JSON list of the items of the response, any other by its
+    words.
+    """
+
+    path: ClassVar[str] = "responses"
+
+    def _encoded(self, request: ModelRequest) -> dict[str, Any]:
+        return encode_responses(request, self.profile, self._settings)
+
+    def _read(self, raw: bytes, request: ModelRequest) -> ChatResponse:
+        return read_responses(raw, as_items=bool(request.tools))

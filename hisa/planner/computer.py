@@ -1,0 +1,171 @@
+"""A planner that is a computer-use model: the Responses API with its computer tool.
+
+Each step is a new chain of responses from the bounded state: what the model said before is not
+sent again. Within a step a screenshot that it asks for is the output of its call.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from hisa.errors import InvalidReply
+from hisa.events import Planned, PlanRejected
+from hisa.models.responses_body import ACKNOWLEDGED
+from hisa.models.tokens import estimate_tokens
+from hisa.planner.computer_calls import ComputerReply, read_computer_reply
+from hisa.planner.planner import BETWEEN, MAX_TRIES, PROMPT_TOKENS, SHOWN_REPLY
+from hisa.planner.view import state_text
+from hisa.protocols import (
+    Emit,
+    ImagePart,
+    Message,
+    Model,
+    ModelReply,
+    ModelRequest,
+    StateView,
+    Task,
+    TextPart,
+    Toolbox,
+    ToolCall,
+)
+from hisa.screen.geometry import Size
+from hisa.screen.observation import Observation
+from hisa.text.prompt_text import clean, printable, sections
+from hisa.text.prompts import render
+
+__all__ = ["ComputerPlanner"]
+
+ComputerTool = Literal["computer", "computer_use_preview"]
+Confirm = Callable[[str], Awaitable[None]]
+
+
+class ComputerPlanner:
+    """Asks a computer-use model for the next call.
+
+    Args:
+        model: the planner role's model, behind the Responses API.
+        toolbox: to check names and inputs against.
+        emit: gets a `Planned`, or a `PlanRejected` for each unusable reply.
+        functions: the tools besides the computer, as the API takes them.
+        tool: the computer tool that the model knows.
+        confirm: asks a person about a safety check; raises `ActionRefused` where it is not allowed.
+        max_tokens: limit of a reply.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        toolbox: Toolbox,
+        *,
+        emit: Emit,
+        functions: Sequence[Mapping[str, Any]],
+        tool: ComputerTool,
+        confirm: Confirm,
+        max_tokens: int = 4096,
+    ) -> None:
+        self._model = model
+        self._toolbox = toolbox
+        self._emit = emit
+        self._functions, self._tool = tuple(functions), tool
+        self._confirm = confirm
+        self._max_tokens = max_tokens
+        self._system = render("planner", computer=True, marks=False, picture=True)
+        self._room = PROMPT_TOKENS - estimate_tokens(self._system) - BETWEEN
+
+    async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
+        """The next call; see `hisa.protocols.Planner`.
+
+        Raises:
+            ActionRefused: a person did not allow what the model's maker wants confirmed.
+        """
+        question = self._question(task, observation, view)
+        request = question
+        for attempt in range(1, MAX_TRIES + 1):
+            reply = await self._model.complete(request)
+            try:
+                answer = self._read(reply, looks_left=attempt < MAX_TRIES)
+            except InvalidReply as error:
+                shown = printable(reply.text)[:SHOWN_REPLY]
+                self._emit(PlanRejected(attempt=attempt, error=str(error), reply=shown))
+                if attempt == MAX_TRIES:
+                    raise
+                request = _refused(question, str(error))
+                continue
+            if answer.call is not None:
+                self._record(answer.call)
+            for check in answer.checks:
+                await self._confirm(_asked(answer.call, check))
+            if answer.call is not None:
+                return answer.call
+            request = _shown(question, answer)
+        raise AssertionError("unreachable: the last try raises or returns")
+
+    def _question(self, task: Task, observation: Observation, view: StateView) -> ModelRequest:
+        text = state_text(task, observation, view, elements=False, room=self._room)
+        return ModelRequest(
+            role="planner",
+            messages=(
+                Message("system", (TextPart(self._system),)),
+                Message("user", (TextPart(text), ImagePart(observation.screenshot))),
+            ),
+            tools=(_computer_tool(self._tool, observation.image), *self._functions),
+            max_tokens=self._max_tokens,
+        )
+
+    def _read(self, reply: ModelReply, *, looks_left: bool) -> ComputerReply:
+        if reply.finish == "length":
+            raise InvalidReply(f"the reply was cut off at {self._max_tokens} tokens; be shorter")
+        answer = read_computer_reply(reply.text)
+        if answer.call is not None:
+            self._toolbox.check(answer.call)
+        elif not looks_left:
+            raise InvalidReply("you have the screenshot already: act on it, or call wait")
+        return answer
+
+    def _record(self, call: ToolCall) -> None:
+        self._emit(Planned(thought=call.thought, tool=call.tool, input=call.input))
+
+
+def _computer_tool(name: ComputerTool, image: Size) -> Mapping[str, Any]:
+    if name == "computer":
+        return {"type": name}
+    size = {"display_width": image.width, "display_height": image.height}
+    return {"type": name, "environment": "ubuntu", **size}
+
+
+def _asked(call: ToolCall | None, check: str) -> str:
+    """The text that a person reads: the check in the server's words, and the action."""
+    done = "look at the screen" if call is None else str(call.input)
+    return f"{check}\n{done}"
+
+
+def _refused(question: ModelRequest, error: str) -> ModelRequest:
+    """The question again, with what was wrong: the refused call itself is not part of it."""
+    system, user = question.messages
+    notice = TextPart(sections({"notice": f"Your last answer was refused: {clean(error)}"}))
+    return replace(question, messages=(system, replace(user, parts=(*user.parts, notice))))
+
+
+def _shown(question: ModelRequest, answer: ComputerReply) -> ModelRequest:
+    """The question with the model's call for a screenshot and its output: the one picture."""
+    system, user = question.messages
+    texts = tuple(part for part in user.parts if isinstance(part, TextPart))
+    pictures = tuple(part for part in user.parts if isinstance(part, ImagePart))
+    return replace(
+        question,
+        messages=(
+            system,
+            replace(user, parts=texts),
+            Message("assistant", (TextPart(json.dumps([_allowed(i) for i in answer.items])),)),
+            Message("user", pictures),
+        ),
+    )
+
+
+def _allowed(item: dict[str, Any]) -> dict[str, Any]:
+    """An item whose safety checks a person has allowed."""
+    checks = item.get("pending_safety_checks")
+    return {**item, ACKNOWLEDGED: checks} if checks else item

@@ -1,0 +1,304 @@
+"""The calls of a model with a computer tool: from output items to a checked `ToolCall`.
+
+A pure function of the text: nothing is grounded, asked, called or executed here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, assert_never
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from hisa.actions import (
+    Action,
+    Click,
+    Drag,
+    Hotkey,
+    KeyDown,
+    KeyUp,
+    MouseDown,
+    MouseUp,
+    Move,
+    Press,
+    Scroll,
+    Sleep,
+    Write,
+    parse,
+    to_source,
+    values,
+)
+from hisa.errors import ActionRefused, InvalidReply
+from hisa.planner.reply import MAX_REPLY
+from hisa.protocols import ToolCall
+from hisa.screen.geometry import Point
+from hisa.text.prompt_text import printable
+
+__all__ = ["ComputerReply", "read_computer_reply"]
+
+_WAIT = 2.0
+"""Seconds of a wait, which the protocol leaves open; chosen by hand."""
+_DRAG = 0.5
+"""Seconds of a drag: toolkits need to see it begin. Chosen by hand."""
+_WHEEL = 100
+"""Pixels of one wheel click: about what browsers scroll for one."""
+_THOUGHT = 4000
+"""Characters of a thought that are kept."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class _Held(_Part):
+    keys: tuple[str, ...] | None = None
+    """Keys that are held meanwhile."""
+
+
+class _Point(_Part):
+    x: float
+    y: float
+
+    @property
+    def point(self) -> Point:
+        """In pixels of the picture that was sent."""
+        return Point(values.coordinate(self.x, "x"), values.coordinate(self.y, "y"))
+
+
+class _Click(_Point, _Held):
+    type: Literal["click"]
+    button: str = "left"
+
+
+class _DoubleClick(_Point, _Held):
+    type: Literal["double_click"]
+
+
+class _Drag(_Held):
+    type: Literal["drag"]
+    path: tuple[_Point, ...] = Field(min_length=2)
+
+
+class _Keypress(_Part):
+    type: Literal["keypress"]
+    keys: tuple[str, ...] = Field(min_length=1)
+
+
+class _Move(_Point, _Held):
+    type: Literal["move"]
+
+
+class _Screenshot(_Part):
+    type: Literal["screenshot"]
+
+
+class _Scroll(_Point, _Held):
+    type: Literal["scroll"]
+    scroll_x: float = 0
+    scroll_y: float = 0
+
+
+class _Type(_Part):
+    type: Literal["type"]
+    text: str
+
+
+class _Wait(_Part):
+    type: Literal["wait"]
+
+
+_Known = _Click | _DoubleClick | _Drag | _Keypress | _Move | _Screenshot | _Scroll | _Type | _Wait
+_ACTION: TypeAdapter[_Known] = TypeAdapter(Annotated[_Known, Field(discriminator="type")])
+_NAMES = "click, double_click, drag, keypress, move, screenshot, scroll, type, wait"
+_BUTTONS: dict[str, Literal["left", "middle", "right"]] = {
+    "left": "left",
+    "right": "right",
+    "wheel": "middle",
+}
+
+
+@dataclass(frozen=True)
+class ComputerReply:
+    """What a model answered; ``call`` is None where it only wants to see the screen."""
+
+    call: ToolCall | None
+    items: list[dict[str, Any]]
+    """As they came."""
+    checks: tuple[str, ...] = ()
+    """What a person has to confirm before the call may be done, in the server's words."""
+
+
+def read_computer_reply(text: str) -> ComputerReply:
+    """Check the items of a response: exactly one call, to the computer or to a function.
+
+    Raises:
+        InvalidReply: what is wrong and what is allowed.
+    """
+    if len(text) > MAX_REPLY:
+        raise InvalidReply(f"the reply is {len(text)} characters; at most {MAX_REPLY}")
+    items = _items(text)
+    calls = [item for item in items if str(item.get("type")).endswith("_call")]
+    if len(calls) != 1:
+        found = ", ".join(str(call.get("name") or call["type"])[:60] for call in calls) or "none"
+        raise InvalidReply(
+            f"make exactly one call, not {len(calls)} ({found}): to the computer, to another tool, "
+            "or termination or infeasible to end"
+        )
+    (call,) = calls
+    thought = printable("\n".join(_thoughts(items)))[:_THOUGHT]
+    match call["type"]:
+        case "computer_call":
+            return ComputerReply(_computer(call, thought), items, tuple(_checks(call)))
+        case "function_call":
+            return ComputerReply(_function(call, thought), items)
+        case other:
+            raise InvalidReply(
+                f"a call of type {str(other)[:60]!r}; allowed are computer_call and function_call"
+            )
+
+
+def _items(text: str) -> list[dict[str, Any]]:
+    try:
+        items = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidReply(f"not a list of output items: {error}") from None
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        raise InvalidReply("not a list of output items")
+    return items
+
+
+def _thoughts(items: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """Summaries of reasoning, and words."""
+    for item in items:
+        for key in ("summary", "content"):
+            parts = item.get(key)
+            for part in parts if isinstance(parts, list) else ():
+                said = part.get("text") if isinstance(part, dict) else None
+                if isinstance(said, str) and said.strip():
+                    yield said.strip()
+
+
+def _checks(call: dict[str, Any]) -> Iterator[str]:
+    pending = call.get("pending_safety_checks")
+    for check in pending if isinstance(pending, list) else ():
+        told = check if isinstance(check, dict) else {"message": check}
+        words = (told.get("code"), told.get("message"))
+        yield printable(": ".join(str(word) for word in words if word)) or "(no reason given)"
+
+
+def _function(call: dict[str, Any], thought: str) -> ToolCall:
+    name = call.get("name")
+    if not isinstance(name, str) or name == "gui_action":
+        raise InvalidReply(f"{str(name)[:60]!r} is no function here")
+    try:
+        given = json.loads(call.get("arguments") or "{}")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidReply(f"the arguments of {name[:60]!r} are not JSON: {error}") from None
+    if not isinstance(given, dict):
+        raise InvalidReply(f"the arguments of {name[:60]!r} are no JSON object")
+    alone = next(iter(given.values())) if len(given) == 1 else None
+    return ToolCall(thought, name, alone if isinstance(alone, str) else given)
+
+
+def _computer(call: dict[str, Any], thought: str) -> ToolCall | None:
+    """The call's actions as PyAutoGUI source, read as any planner's; None for a mere look."""
+    batch = call.get("actions")
+    asked = batch if isinstance(batch, list) and batch else [call.get("action")]
+    known = [_known(action) for action in asked]
+    if all(isinstance(action, _Screenshot) for action in known):
+        return None
+    try:
+        source = to_source(done for action in known for done in _actions(action))
+        return ToolCall(thought, "gui_action", source, actions=parse(source))
+    except ActionRefused as error:
+        raise InvalidReply(f"action refused: {error}") from error
+
+
+def _known(action: object) -> _Known:
+    try:
+        return _ACTION.validate_python(action)
+    except ValidationError as error:
+        named = action.get("type") if isinstance(action, dict) else None
+        if named not in _NAMES.split(", "):
+            raise InvalidReply(
+                f"unknown action {str(named)[:60]!r}; allowed are {_NAMES}"
+            ) from error
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"][1:])
+        raise InvalidReply(f"action {named}: {where}: {first['msg']}") from error
+
+
+def _actions(action: _Known) -> Iterator[Action]:
+    """HiSA's actions for one of theirs; a screenshot among others is the next look anyway."""
+    held = [values.key(key) for key in getattr(action, "keys", None) or ()]
+    match action:
+        case _Screenshot():
+            return
+        case _Keypress():
+            yield _pressed(action.keys)
+            return
+        case _Type():
+            yield Write(values.text(action.text))
+            return
+        case _Wait():
+            yield Sleep(_WAIT)
+            return
+        case _Click() | _DoubleClick() | _Drag() | _Move() | _Scroll():
+            yield from map(KeyDown, held)
+            yield from _pointed(action)
+            yield from map(KeyUp, reversed(held))
+        case _:
+            assert_never(action)
+
+
+def _pointed(action: _Click | _DoubleClick | _Drag | _Move | _Scroll) -> Iterator[Action]:
+    match action:
+        case _Click():
+            if action.button not in _BUTTONS:
+                raise ActionRefused(
+                    f"button {action.button[:60]!r}; allowed are {', '.join(_BUTTONS)}. For back "
+                    "and forward, press ALT and an arrow key"
+                )
+            yield Click(action.point, _BUTTONS[action.button])
+        case _DoubleClick():
+            yield Click(action.point, count=2)
+        case _Move():
+            yield Move(action.point)
+        case _Scroll():
+            yield from _scrolled(action)
+        case _Drag():
+            first, *between, last = (at.point for at in action.path)
+            if not between:
+                yield from (Move(first), Drag(last, duration=_DRAG))
+                return
+            yield MouseDown(first)
+            yield from map(Move, between)
+            yield from (Move(last), MouseUp(last))
+        case _:
+            assert_never(action)
+
+
+def _scrolled(action: _Scroll) -> Iterator[Action]:
+    """Their wheel goes down with positive numbers, ours up."""
+    down, right = _clicks(action.scroll_y), _clicks(action.scroll_x)
+    if down or not right:
+        yield Scroll(-down, 0, action.point)
+    if right:
+        yield Scroll(0, right, action.point)
+
+
+def _clicks(pixels: float) -> int:
+    """Wheel clicks for pixels: at least one, where there are any."""
+    if not pixels:
+        return 0
+    clicks = max(1, round(abs(values.number(pixels, "scroll", -1e5, 1e5)) / _WHEEL))
+    return clicks if pixels > 0 else -clicks
+
+
+def _pressed(keys: tuple[str, ...]) -> Action:
+    if len(keys) == 1:
+        return Press(values.key(keys[0]))
+    # A letter is written large there, and means the key.
+    return Hotkey(values.keys([key.lower() if len(key) == 1 else key for key in keys]))

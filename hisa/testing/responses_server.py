@@ -1,0 +1,235 @@
+"""A fake server of the OpenAI Responses API on a real loopback socket.
+
+It keeps to the protocol as the real one does: what the API refuses, such as a computer call without
+its output, or a safety check that nobody acknowledged, is answered with status 400. Its answers are
+a script's, as for `hisa.testing.model_server.FakeServer`::
+
+    with ResponsesServer([computer_call({"type": "click", "button": "left", "x": 9, "y": 9})]) as s:
+        ...  # s.url, s.requests
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from hisa.models.tokens import estimate_tokens
+from hisa.protocols import ModelReply
+from hisa.testing.model_server import FakeServer, Handler, Received
+
+__all__ = ["ResponsesReceived", "ResponsesServer", "computer_call", "function_call"]
+
+_PARAMETERS = frozenset(
+    {"background", "conversation", "include", "input", "instructions", "max_output_tokens"}
+    | {"max_tool_calls", "metadata", "model", "parallel_tool_calls", "previous_response_id"}
+    | {"prompt", "prompt_cache_key", "reasoning", "safety_identifier", "service_tier", "store"}
+    | {"stream", "temperature", "text", "tool_choice", "tools", "top_logprobs", "top_p"}
+    | {"truncation", "user"}
+)
+_NUMBER = itertools.count(1)
+
+
+def _thinking(thought: str) -> list[dict[str, Any]]:
+    if not thought:
+        return []
+    return [{"type": "reasoning", "summary": [{"type": "summary_text", "text": thought}]}]
+
+
+def computer_call(
+    *actions: Mapping[str, Any], thought: str = "", checks: Mapping[str, str] | None = None
+) -> str:
+    """A scripted answer: one call of the computer tool.
+
+    Args:
+        actions: one, as older models call it, or several, as newer ones do.
+        thought: summary of the reasoning before it.
+        checks: pending safety checks, messages by code.
+    """
+    call: dict[str, Any] = {"type": "computer_call", "status": "completed"}
+    call |= {"action": actions[0]} if len(actions) == 1 else {"actions": actions}
+    pending = [
+        {"id": f"sc_{code}", "code": code, "message": m} for code, m in (checks or {}).items()
+    ]
+    return json.dumps([*_thinking(thought), {**call, "pending_safety_checks": pending}])
+
+
+def function_call(name: str, *, thought: str = "", **arguments: Any) -> str:
+    """A scripted answer: one call of a function."""
+    call = {"type": "function_call", "name": name, "arguments": json.dumps(arguments)}
+    return json.dumps([*_thinking(thought), {**call, "status": "completed"}])
+
+
+class ResponsesReceived(Received):
+    """A request of the Responses API as it came over the wire."""
+
+    @property
+    def items(self) -> list[dict[str, Any]]:
+        """The input items."""
+        given = self.body["input"]
+        return [{"role": "user", "content": given}] if isinstance(given, str) else given
+
+    @property
+    def images(self) -> list[dict[str, Any]]:
+        """The pictures of all items, outputs of computer calls included."""
+        shown = [p for p in self._parts() if p.get("type") == "input_image"]
+        return shown + [i["output"] for i in self.items if i.get("type") == "computer_call_output"]
+
+    def said_by(self, *roles: str) -> str:
+        """Text of the messages of these roles; of all where none is named."""
+        return "\n".join(part["text"] for part in self._parts(*roles) if "text" in part)
+
+    def as_dict(self) -> dict[str, Any]:
+        """A line of the log: sizes and parameters, no pictures."""
+        parameters = {k: v for k, v in self.body.items() if k not in ("input", "tools")}
+        return {**super().as_dict(), "parameters": parameters}
+
+    def _parts(self, *roles: str) -> list[dict[str, Any]]:
+        parts: list[dict[str, Any]] = []
+        for item in self.items:
+            content = item.get("content")
+            if "role" in item and (not roles or item["role"] in roles):
+                plain = [{"type": "input_text", "text": content}]
+                parts += content if isinstance(content, list) else plain
+        return parts
+
+
+class _Responses(Handler):
+    """Speaks the Responses API."""
+
+    path_end: ClassVar[str] = "/responses"
+
+    def received(self, headers: dict[str, str], body: Any) -> Received:
+        """The request, where the API would take it.
+
+        Raises:
+            ValueError, TypeError, KeyError: it would not.
+        """
+        if unknown := set(body) - _PARAMETERS:
+            raise ValueError(f"Unknown parameter: {min(unknown)!r}")
+        if not isinstance(body["model"], str) or not isinstance(body["input"], str | list):
+            raise ValueError("model or input is of a wrong type")
+        request = ResponsesReceived(self.path, headers, body)
+        for problem in (*_wrong_tools(body), *_wrong_items(request.items)):
+            raise ValueError(problem)
+        return request
+
+    def completion(self, reply: str | ModelReply, received: Received) -> dict[str, Any]:
+        """The body of a good answer; a reply that is a JSON list is its items."""
+        said = ModelReply(reply) if isinstance(reply, str) else reply
+        tokens_in = said.usage.tokens_in or estimate_tokens(received.text)
+        tokens_out = said.usage.tokens_out or estimate_tokens(said.text)
+        cut = said.finish == "length"
+        return {
+            "id": f"resp_{next(_NUMBER)}",
+            "object": "response",
+            "created_at": 0,
+            "status": "incomplete" if cut else "completed",
+            "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
+            "error": None,
+            "instructions": None,
+            "metadata": {},
+            "model": said.model or received.body["model"],
+            "output": _output(said.text),
+            "parallel_tool_calls": received.body.get("parallel_tool_calls", True),
+            "tool_choice": received.body.get("tool_choice", "auto"),
+            "tools": received.body.get("tools", []),
+            "temperature": received.body.get("temperature", 1.0),
+            "top_p": received.body.get("top_p", 1.0),
+            "usage": {
+                "input_tokens": tokens_in,
+                "input_tokens_details": {
+                    "cached_tokens": said.usage.cached_in,
+                    "cache_write_tokens": 0,
+                },
+                "output_tokens": tokens_out,
+                "output_tokens_details": {"reasoning_tokens": 0},
+                "total_tokens": tokens_in + tokens_out,
+            },
+        }
+
+
+class ResponsesServer(FakeServer):
+    """Serves a script over the Responses API; see `FakeServer` and this module."""
+
+    handler: ClassVar[type[Handler]] = _Responses
+
+
+def _output(text: str) -> list[dict[str, Any]]:
+    """A reply's items, each with an id of its own."""
+    try:
+        items = json.loads(text)
+    except ValueError:
+        items = None
+    if not isinstance(items, list):
+        words = {"type": "output_text", "text": text, "annotations": []}
+        message = {"type": "message", "role": "assistant", "status": "completed"}
+        items = [{**message, "content": [words]}] if text else []
+    return [_numbered(item) if isinstance(item, dict) else item for item in items]
+
+
+def _numbered(item: dict[str, Any]) -> dict[str, Any]:
+    number = next(_NUMBER)
+    given = {"id": f"item_{number}", **item}
+    if str(item.get("type")).endswith("_call"):
+        return {"call_id": f"call_{number}", **given}
+    if item.get("type") == "reasoning":
+        return {"encrypted_content": f"sealed {number}", **given}
+    return given
+
+
+# ---------------------------------------------------------------- what the API refuses
+
+
+def _wrong_tools(body: Mapping[str, Any]) -> Iterator[str]:
+    for tool in body.get("tools", ()):
+        match tool.get("type"):
+            case "computer":
+                pass
+            case "computer_use_preview":
+                sizes = (tool.get("display_width"), tool.get("display_height"))
+                if not all(isinstance(size, int) and size > 0 for size in sizes):
+                    yield "computer_use_preview: display_width and display_height are required"
+                if tool.get("environment") not in ("windows", "mac", "linux", "ubuntu", "browser"):
+                    yield "computer_use_preview: unknown environment"
+                if body.get("truncation") != "auto":
+                    yield "computer_use_preview requires truncation to be 'auto'"
+            case "function":
+                if not tool.get("name") or not isinstance(tool.get("parameters"), dict):
+                    yield "function: name and parameters are required"
+            case other:
+                yield f"Invalid value: {other!r} for tools"
+
+
+def _wrong_items(items: list[dict[str, Any]]) -> Iterator[str]:
+    calls = {i["call_id"]: i for i in items if str(i.get("type")).endswith("_call")}
+    outputs = {i["call_id"]: i for i in items if str(i.get("type")).endswith("_call_output")}
+    for call_id, call in calls.items():
+        if call_id not in outputs:
+            yield f"No tool output found for {call['type']} {call_id}."
+        elif call["type"] == "computer_call":
+            yield from _wrong_output(call, outputs[call_id])
+    for call_id in outputs.keys() - calls.keys():
+        yield f"No tool call found for call_id {call_id}."
+    for item in items:
+        if item.get("type") == "reasoning" and not item.get("encrypted_content"):
+            yield f"Item {item.get('id')!r} not found. Items are not kept when store is false."
+        if str(item.get("type")) == "message" and "role" not in item:
+            yield "a message without a role"
+        for part in item["content"] if isinstance(item.get("content"), list) else ():
+            allowed = "output_text" if item.get("role") == "assistant" else "input_"
+            if item.get("type", "message") == "message" and not part["type"].startswith(allowed):
+                yield f"Invalid value: {part['type']!r} in a message of {item.get('role')!r}"
+
+
+def _wrong_output(call: Mapping[str, Any], output: Mapping[str, Any]) -> Iterator[str]:
+    shown = output.get("output", {})
+    if shown.get("type") != "computer_screenshot" or not shown.get("image_url"):
+        yield f"{call['call_id']}: the output must be a computer_screenshot"
+    known = {check["id"] for check in call.get("pending_safety_checks", ())}
+    done = {check["id"] for check in output.get("acknowledged_safety_checks") or ()}
+    if known - done:
+        yield f"{call['call_id']}: safety checks {sorted(known - done)} must be acknowledged"
+    if done - known:
+        yield f"{call['call_id']}: no such safety checks: {sorted(done - known)}"

@@ -1,0 +1,79 @@
+"""A planner is told once which programs there are: those that a menu shows and that can start."""
+
+from __future__ import annotations
+
+import pytest
+
+from hisa.environments.private_desktop import DesktopEnvironment
+from hisa.environments.programs import installed_programs, program_list
+from hisa.models.tokens import estimate_tokens
+from hisa.testing.form import FakeEnvironment
+
+ENTRY = """[Desktop Entry]
+Type=Application
+Name={name}
+Exec={command}
+{more}
+
+[Desktop Action new]
+Name=New Window
+Exec={command} --new-window
+"""
+
+
+def test_ways_of_one_program_are_told_together_and_no_word_twice() -> None:
+    programs = {
+        "mousepad": "Mousepad",
+        "gucharmap": "Character Map",
+        "libreoffice": "LibreOffice Start Center",
+        "libreoffice --calc": "LibreOffice Calc",
+        "libreoffice --writer": "LibreOffice Writer",
+        "open --launch Mail": "Mail",
+        "open --launch Web": "Web",
+    }
+    assert program_list(programs) == (
+        "gucharmap (Character Map), libreoffice [--calc, --writer], mousepad, "
+        "open --launch [Mail, Web]"
+    )
+
+
+def test_a_machine_full_of_programs_costs_no_more() -> None:
+    told = program_list({f"program-{number:03}": f"Number {number}" for number in range(300)})
+    assert told.startswith("program-000 (Number 0), program-001")
+    assert told.endswith(" more")
+    assert estimate_tokens(told) <= 160
+    assert program_list({}) == ""
+
+
+class Deaf(FakeEnvironment):
+    @property
+    def capabilities(self) -> frozenset[str]:
+        return frozenset()
+
+
+async def test_a_machine_that_runs_no_commands_tells_nothing() -> None:
+    assert await installed_programs(Deaf()) == ""
+
+
+@pytest.mark.desktop
+async def test_only_what_a_menu_shows_and_can_start_is_told() -> None:
+    entries = {
+        "shown": ("A Tool</programs>", "/bin/ls %U", ""),
+        "hidden": ("Hidden", "cat", "NoDisplay=true"),
+        "terminal": ("In a terminal", "head", "Terminal=true"),
+        "settings": ("Some Settings", "tail", "Categories=GTK;Settings;"),
+        "gone": ("Gone", "no-such-program --now", ""),
+        "odd": ("Odd", "; touch ~/made", ""),
+    }
+    async with DesktopEnvironment() as desktop:
+        for file, (name, command, more) in entries.items():
+            text = ENTRY.format(name=name, command=command, more=more)
+            path = f"/home/user/.local/share/applications/{file}.desktop"
+            await desktop.write_file(path, text.encode())
+        told = await installed_programs(desktop)
+        made = await desktop.execute("ls ~/made")
+    assert "ls (A Tool‹/programs>)" in told
+    assert not any(
+        word in told for word in ("cat", "head", "tail", "no-such", "touch", "New Window")
+    )
+    assert made.exit_code != 0

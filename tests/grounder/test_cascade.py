@@ -1,0 +1,381 @@
+"""Elements first, a model with eyes where they are not sure, and a closer look where they doubt it.
+
+The model is a server on a real socket, behind the client, the retries and the budget of a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+import hisa
+from hisa.config import Settings
+from hisa.errors import BudgetExceeded, ModelUnavailable, NotFound
+from hisa.events import Event, Grounded, GroundingFailed, GroundingTried
+from hisa.grounder.cascade import CascadeGrounder
+from hisa.grounder.closer import ENLARGED, closer_part
+from hisa.grounder.formats import GTA1Format
+from hisa.grounder.vision import Seer
+from hisa.models.budget import Budget
+from hisa.models.open_models import open_models
+from hisa.models.profiles import find
+from hisa.models.spending import Ledger
+from hisa.offline.serve import http_client
+from hisa.protocols import GroundedCall, ModelRequest
+from hisa.runs.read import load_run
+from hisa.runs.report import render_report
+from hisa.runs.step_records import group
+from hisa.runs.terminal_view import step_text
+from hisa.screen.geometry import BoundingBox, Point, Size
+from hisa.screen.observation import Observation, Screenshot
+from hisa.screen.ocr import Line, OcrUnavailable, ReadText
+from hisa.testing.form import FakeEnvironment
+from hisa.testing.model_server import FakeServer, Fault, FaultKind, Received
+from hisa.testing.scripted import FunctionModel, tool_call
+from hisa.wiring import build_grounder, grounder_kind
+
+from .scenes import call, element, scene
+
+SAVE, ALSO_SAVE = (600, 400, 80, 30), (600, 500, 80, 30)
+STOCK = (900, 200, 90, 20)
+NOWHERE = Point(200, 600)
+SAID = str | Fault
+
+
+def nothing_to_read(screenshot: Screenshot, box: BoundingBox | None) -> tuple[Line, ...]:
+    return ()
+
+
+def look(*, twice: bool = True, complete: bool = True) -> Observation:
+    """One button "Save" or two alike, a cell, and nothing at `NOWHERE`."""
+    found = [element("push button", "Save", SAVE), element("table cell", "Stock", STOCK)]
+    if twice:
+        found.append(element("push button", "Save", ALSO_SAVE))
+    return replace(scene(*found), complete=complete)
+
+
+async def through(
+    server: FakeServer,
+    description: str,
+    seen: Observation,
+    events: list[Event],
+    read: ReadText = nothing_to_read,
+) -> GroundedCall:
+    """The answer of the cascade that the settings open, with such a model behind it."""
+    model = {"model": "gta1-7b", "base_url": server.url, "timeout": 0.5, "max_retries": 0}
+    settings = Settings.model_validate({"models": {"grounder": model}})
+    opened = open_models(
+        settings, events.append, Budget(), Ledger(), offline=http_client, environ={}
+    )
+    async with opened as models:
+        profile = models.profiles["grounder"]
+        grounder = build_grounder(settings, models, events.append, seer=profile, read=read)
+        assert isinstance(grounder, CascadeGrounder)
+        return await grounder.resolve(call(description), seen)
+
+
+async def grounded(
+    replies: Sequence[SAID],
+    description: str,
+    seen: Observation,
+    events: list[Event],
+    read: ReadText = nothing_to_read,
+) -> tuple[GroundedCall, FakeServer]:
+    with FakeServer(replies) as server:
+        return await through(server, description, seen, events, read), server
+
+
+def steps(events: Sequence[Event]) -> list[tuple[str, str]]:
+    return [(e.by, e.verdict) for e in events if isinstance(e, GroundingTried)]
+
+
+async def test_what_the_elements_are_sure_of_costs_no_call() -> None:
+    events: list[Event] = []
+    found, server = await grounded([], "the Save button", look(twice=False), events)
+    assert found.input == "pyautogui.click(640, 415)"
+    assert server.requests == []
+    assert steps(events) == [("elements", "sure")]
+    assert isinstance(events[-1], Grounded)
+
+
+async def test_a_point_that_the_elements_bear_out_is_taken() -> None:
+    events: list[Event] = []
+    found, server = await grounded(["(640,515)"], "the Save button", look(), events)
+    (place,) = found.places
+    assert (place.point.rounded(), place.source) == ((640, 515), "gta1-7b")
+    assert place.label == 'push button "Save"'
+    assert len(server.requests) == 1
+    assert steps(events) == [("elements", "unsure"), ("gta1-7b", "agreed")]
+    (first, _) = (e for e in events if isinstance(e, GroundingTried))
+    assert "2 elements fit equally well" in first.detail
+
+
+async def test_a_point_that_they_do_not_is_asked_for_again_on_an_enlarged_part() -> None:
+    events: list[Event] = []
+    part = closer_part(Size(1280, 720), Point(945, 210), [Point(640, 415), Point(640, 515)])
+    assert part is not None
+    left, top, _, _ = part.corners
+    at = f"({(640 - left) * ENLARGED},{(415 - top) * ENLARGED})"
+    found, server = await grounded(["(945,210)", at], "the Save button", look(), events)
+    assert found.places[0].point.rounded() == (640, 415)
+    first, second = server.requests
+    assert "enlarged" not in first.text
+    assert f"(The picture shows only {part.words}, enlarged.)" in second.text
+    assert steps(events)[1:] == [("gta1-7b", "doubted"), ("gta1-7b", "agreed")]
+    doubted, agreed = [e for e in events if isinstance(e, GroundingTried)][1:]
+    assert doubted.closer == agreed.part == part.corners
+    assert (doubted.label, doubted.part, agreed.closer) == ('table cell "Stock"', None, None)
+
+
+def seeing(point: Point, events: Sequence[Event]) -> Callable[[Received], str]:
+    """A model that sees the thing at this point of the whole picture, on a part of it too."""
+
+    def answer(received: Received) -> str:
+        part = next((e.closer for e in reversed(events) if isinstance(e, GroundingTried)), None)
+        if part is None:
+            return f"({point.x:g},{point.y:g})"
+        return f"({(point.x - part[0]) * ENLARGED:g},{(point.y - part[1]) * ENLARGED:g})"
+
+    return answer
+
+
+async def test_a_point_of_which_nothing_is_known_is_taken_where_it_is_answered_twice() -> None:
+    events: list[Event] = []
+    with FakeServer(then=seeing(NOWHERE, events)) as server:
+        found = await through(server, "the red star", look(), events)
+    assert found.places[0].point.rounded() == NOWHERE.rounded()
+    assert steps(events)[1:] == [("gta1-7b", "doubted"), ("gta1-7b", "repeated")]
+
+
+async def test_a_point_that_is_on_something_else_is_not_taken_however_often() -> None:
+    events: list[Event] = []
+    server = FakeServer(then=seeing(Point(945, 210), events))
+    with server, pytest.raises(NotFound) as caught:
+        await through(server, "the red star button", look(), events)
+    said = str(caught.value)
+    assert "'the red star button'" in said
+    assert 'gta1-7b sees table cell "Stock" at (945, 210)' in said
+    assert caught.value.candidates[0] == 'table cell "Stock" at (945, 210)'
+    assert 'push button "Save" at (640, 415)' in caught.value.candidates
+    assert steps(events)[1:] == [("gta1-7b", "doubted"), ("gta1-7b", "doubted")]
+    assert isinstance(events[-1], GroundingFailed)
+    assert events[-1].candidates == caught.value.candidates
+
+
+async def test_a_good_place_elsewhere_speaks_against_a_point_on_nothing() -> None:
+    """The elements may not be sure, since some are missing, but they know a button Save."""
+    seen = look(twice=False, complete=False)
+    with pytest.raises(NotFound) as caught:
+        await grounded(["(200,600)", "(640,360)"], "the Save button", seen, [])
+    assert caught.value.candidates[:1] == ("a point at (200, 600)",)
+    assert 'push button "Save" at (640, 415)' in caught.value.candidates
+
+
+async def test_different_points_of_which_nothing_is_known_are_both_refused() -> None:
+    events: list[Event] = []
+    with pytest.raises(NotFound) as caught:
+        await grounded([f"({NOWHERE.x:g},600)", "(10,10)"], "the red star", look(), events)
+    assert len([c for c in caught.value.candidates if c.startswith("a point at")]) == 2
+
+
+async def test_a_point_off_the_screen_is_asked_for_again_where_the_elements_guess() -> None:
+    events: list[Event] = []
+    part = closer_part(Size(1280, 720), None, [Point(640, 415), Point(640, 515)])
+    assert part is not None
+    left, top, _, _ = part.corners
+    at = f"({(640 - left) * ENLARGED},{(515 - top) * ENLARGED})"
+    found, server = await grounded(["(1285,100)", at], "the Save button", look(), events)
+    assert found.places[0].point.rounded() == (640, 515)
+    assert steps(events)[1:] == [("gta1-7b", "no_point"), ("gta1-7b", "agreed")]
+    assert any(isinstance(e, GroundingTried) and "outside the screen" in e.detail for e in events)
+    assert len(server.requests) == 2
+
+
+async def test_an_unreadable_answer_is_corrected_where_there_is_nowhere_to_look_closer() -> None:
+    events: list[Event] = []
+    with FakeServer(["Over there.", "(5,6)"]) as server, pytest.raises(NotFound) as caught:
+        await through(server, "the star", scene(), events)
+    assert caught.value.candidates == ("a point at (5, 6)",)
+    assert "not one pair (x,y)" in server.requests[1].text
+    assert "enlarged" not in server.requests[1].text
+
+
+async def test_two_answers_that_are_no_points_are_refused() -> None:
+    events: list[Event] = []
+    with pytest.raises(NotFound, match=r"no point: .*I do not see it"):
+        await grounded(["I do not see it."] * 2, "the red star", look(), events)
+    assert steps(events)[1:] == [("gta1-7b", "no_point")] * 2
+
+
+FAULTS: list[FaultKind] = ["status", "hang", "html", "cut_off", "no_choices", "cut_connection"]
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+async def test_where_the_model_cannot_be_asked_the_elements_answer(kind: FaultKind) -> None:
+    events: list[Event] = []
+    seen = look(twice=False, complete=False)
+    found, server = await grounded([Fault(kind)], "the Save button", seen, events)
+    assert found.places[0].source == "accessibility"
+    assert found.places[0].point.rounded() == (640, 415)
+    assert steps(events) == [("elements", "unsure"), ("gta1-7b", "unavailable")]
+    assert [e.detail for e in events if isinstance(e, GroundingTried)][-1]
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+async def test_where_they_have_no_answer_the_error_is_said(kind: FaultKind) -> None:
+    events: list[Event] = []
+    with pytest.raises(ModelUnavailable) as caught:
+        await grounded([Fault(kind)], "the Save button", look(), events)
+    assert "2 elements fit equally well" in str(caught.value)
+    assert "the grounding model cannot be asked" in str(caught.value)
+    assert steps(events) == [("elements", "unsure"), ("gta1-7b", "unavailable")]
+
+
+async def test_a_model_that_is_gone_after_its_first_answer_leaves_both_candidates() -> None:
+    events: list[Event] = []
+    with pytest.raises(NotFound) as caught:
+        await grounded(["(945,210)", Fault("status")], "the Save button", look(), events)
+    assert "a fault was scripted" in str(caught.value)
+    assert caught.value.candidates[0] == 'table cell "Stock" at (945, 210)'
+    assert steps(events)[1:] == [("gta1-7b", "doubted"), ("gta1-7b", "unavailable")]
+
+
+async def test_a_picture_that_cannot_be_read_is_checked_by_the_elements_alone() -> None:
+    def unable(screenshot: Screenshot, box: BoundingBox | None) -> tuple[Line, ...]:
+        raise OcrUnavailable("no program")
+
+    found, _ = await grounded(["(640,515)"], "the Save button", look(), [], read=unable)
+    assert found.places[0].point.rounded() == (640, 515)
+
+
+async def test_a_budget_that_is_used_up_ends_it() -> None:
+    """Whatever the elements would say: nothing may be spent without it being known."""
+
+    def answer(request: ModelRequest) -> str:
+        raise BudgetExceeded("no more tokens")
+
+    grounder = CascadeGrounder(
+        Seer(FunctionModel(answer), GTA1Format()), emit=lambda _: None, read=nothing_to_read
+    )
+    with pytest.raises(BudgetExceeded):
+        await grounder.resolve(call("the Save button"), look(twice=False, complete=False))
+
+
+async def test_a_picture_that_is_not_for_the_model_leaves_it_to_the_elements() -> None:
+    strip = Screenshot(Image.new("RGB", (2010, 10)))
+    seen = Observation(strip, strip.size, (), (element("push button", "Save", (9, 2, 8, 6)),))
+    seen = replace(seen, complete=False)
+    found, _ = await grounded([], "the Save button", seen, [])
+    assert found.input == "pyautogui.click(13, 5)"
+    with pytest.raises(NotFound, match="2010x10"):
+        await grounded([], "the red star", seen, [])
+
+
+@given(
+    st.tuples(st.integers(64, 3840), st.integers(64, 2160)),
+    st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=4),
+    st.tuples(st.floats(0, 0.999), st.floats(0, 0.999)),
+)
+def test_a_part_lies_on_the_picture_and_points_on_it_come_back(
+    size: tuple[int, int], places: list[tuple[float, float]], inside: tuple[float, float]
+) -> None:
+    picture = Size(*size)
+    points = [Point(x * (picture.width - 1), y * (picture.height - 1)) for x, y in places]
+    part = closer_part(picture, points[0], points[1:])
+    assert part is not None
+    left, top, right, bottom = part.corners
+    assert 0 <= left < right <= picture.width
+    assert 0 <= top < bottom <= picture.height
+    assert part.box.contains(points[0])
+    x, y = left + inside[0] * (right - left), top + inside[1] * (bottom - top)
+    shown = Point((x - left) * ENLARGED, (y - top) * ENLARGED)
+    back = part.whole(shown)
+    assert (back.x, back.y) == pytest.approx((x, y))
+
+
+def test_a_part_shows_the_pixels_that_it_says() -> None:
+    picture = Image.new("RGB", (1280, 720))
+    picture.paste((255, 0, 0), (900, 100, 910, 110))
+    part = closer_part(Size(1280, 720), Point(1200, 20), [Point(905, 105), Point(10, 700)])
+    assert part is not None
+    assert part.words == "the upper right part of the screen"
+    shown = part.shown(Screenshot(picture))
+    assert shown.size == Size(1280, 720)
+    x, y = (905 - part.box.left) * ENLARGED, (105 - part.box.top) * ENLARGED
+    assert shown.pixels.getpixel((int(x), int(y))) == (255, 0, 0)
+
+
+def test_nowhere_to_look_is_no_part() -> None:
+    assert closer_part(Size(1280, 720), None, []) is None
+
+
+@pytest.mark.parametrize(
+    ("grounder", "planner", "kind"),
+    [
+        (None, "gpt-5", "elements"),
+        (None, "qwen3-vl-8b-instruct", "elements"),  # points, but was not trained to ground
+        (None, "ui-tars-1.5-7b", "cascade"),
+        ("gta1-7b", "gpt-5", "cascade"),
+        ("gpt-5", "gpt-5", "cascade"),  # somebody asked for it
+    ],
+)
+def test_the_cascade_is_the_default_where_a_model_was_trained_to_point(
+    grounder: str | None, planner: str, kind: str
+) -> None:
+    own = {"grounder": {"model": grounder}} if grounder else {}
+    settings = Settings.model_validate({"models": {"planner": {"model": planner}, **own}})
+    assert grounder_kind(settings, find(grounder or planner)) == kind
+
+
+def test_a_whole_run_asks_the_model_only_where_the_elements_are_not_sure(tmp_path: Path) -> None:
+    """The field is known by its name; "the box above the tick" is not, and the model sees it."""
+    script = iter(
+        [
+            tool_call("gui_action", "pyautogui.click(X_COORD, Y_COORD)", "the Save button"),
+            tool_call(
+                "gui_action",
+                "pyautogui.click(X_COORD, Y_COORD)\npyautogui.write('Ada')",
+                "where one says who one is, over the tick",
+            ),
+            tool_call("gui_action", "pyautogui.click(X_COORD, Y_COORD)", "the Save button"),
+            tool_call("termination", "success"),
+        ]
+    )
+
+    def answer(request: ModelRequest) -> str:
+        return next(script) if request.role == "planner" else "Succeeded. It shows Ada."
+
+    events: list[Event] = []
+    form = FakeEnvironment()
+    with FakeServer(then=seeing(Point(400, 136), events)) as server:
+        tree = {
+            "patterns": {"enabled": False},
+            "models": {"grounder": {"model": "gta1-7b", "base_url": server.url}},
+            "run": {"folder": tmp_path},
+        }
+        result = hisa.run_sync(
+            "Put Ada into the form and save it.",
+            settings=Settings.model_validate(tree),
+            model=FunctionModel(answer),
+            environment=form,
+            on_event=events.append,
+        )
+    assert (result.status, form.text) == ("succeeded", "Ada")
+    known, seen, again, _ = [steps(step.tried) for step in group(events)]
+    assert known == again == [("elements", "sure")]
+    assert seen[0] == ("elements", "unsure")
+    assert seen[-1] in [("gta1-7b", "agreed"), ("gta1-7b", "repeated")]
+    assert len(server.requests) == len(seen) - 1
+    run = load_run(result.folder)
+    assert "searched: elements: not sure" in step_text(run, 2)
+    assert "searched: gta1-7b: " in step_text(run, 2)
+    report = render_report(run)
+    assert report.count("How the place was searched") == 1
+    assert "gta1-7b: " in report

@@ -1,0 +1,227 @@
+"""The Responses API over a real socket: what is sent, what is read, and what fails."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from openai.types.responses import Response
+from openai.types.responses.response_create_params import ResponseCreateParamsNonStreaming
+from pydantic import TypeAdapter
+
+from hisa.config import ModelSettings, load
+from hisa.models.budget import Budget
+from hisa.models.endpoint import Endpoint
+from hisa.models.open_models import has_computer_tool, open_models
+from hisa.models.profiles import find
+from hisa.models.responses_body import ACKNOWLEDGED, encode_responses, read_responses
+from hisa.models.responses_client import ResponsesModel
+from hisa.models.retry import FailureKind, TryFailed
+from hisa.models.spending import Ledger
+from hisa.models.tokens import estimate_input
+from hisa.protocols import ImagePart, Message, ModelReply, ModelRequest, TextPart, Usage
+from hisa.testing.cassette import CassetteMismatch, RecordingModel, ReplayModel
+from hisa.testing.model_server import Fault, FaultKind
+from hisa.testing.responses_server import ResponsesServer, computer_call
+from tests.models.support import SCHEMA, Events, Waits, ask, picture
+
+CLICK: dict[str, Any] = {"type": "click", "button": "left", "x": 9, "y": 8}
+TOOL: dict[str, Any] = {
+    "type": "computer_use_preview",
+    "display_width": 64,
+    "display_height": 36,
+    "environment": "ubuntu",
+}
+FUNCTION: dict[str, Any] = {
+    "type": "function",
+    "name": "wait",
+    "description": "Waits.",
+    "parameters": {"type": "object", "properties": {"seconds": {"type": "number"}}},
+    "strict": False,
+}
+
+
+def model(url: str, name: str = "computer-use-preview") -> ResponsesModel:
+    settings = ModelSettings(model=name, timeout=20.0)
+    return ResponsesModel(settings, Endpoint(url, "secret-key-1"), profile=find(name))
+
+
+async def once(server: ResponsesServer, request: ModelRequest, name: str = "") -> ModelReply:
+    asked = model(server.url, name or "computer-use-preview")
+    try:
+        return await asked.complete(request)
+    finally:
+        await asked.aclose()
+
+
+def body(request: ModelRequest, name: str = "computer-use-preview") -> dict[str, Any]:
+    sent = encode_responses(request, find(name), ModelSettings(model=name))
+    # The library's own types say what the API takes.
+    TypeAdapter(ResponseCreateParamsNonStreaming).validate_python(sent)
+    return sent
+
+
+async def test_the_request_that_is_sent() -> None:
+    image = picture(5)
+    request = ask("find it", step=12, image=image, tools=(TOOL, FUNCTION))
+    with ResponsesServer([computer_call(CLICK, thought="There.")]) as server:
+        reply = await once(server, request)
+    (sent,) = server.requests
+    assert sent.path == "/v1/responses"
+    assert (sent.headers["x-component"], sent.headers["x-step"]) == ("planner", "12")
+    assert sent.headers["authorization"] == "Bearer secret-key-1"
+    assert sent.body == json.loads(json.dumps(body(request)))
+    assert (sent.body["truncation"], sent.body["store"]) == ("auto", False)
+    assert "previous_response_id" not in sent.body
+    assert "temperature" not in sent.body  # the profile says that the model refuses it
+    assert sent.text == "# Global planner\nYou act.\nfind it"
+    (shown,) = sent.images
+    assert shown["detail"] == "high"
+    assert base64.b64decode(shown["image_url"].partition(",")[2]) == image.png
+    thinking, call = json.loads(reply.text)
+    assert thinking["summary"][0]["text"] == "There."
+    assert call["action"] == CLICK
+    assert reply.usage.tokens_in > 0
+
+
+async def test_a_request_without_tools_is_answered_in_words() -> None:
+    with ResponsesServer(["Succeeded. It opened.", '{"tool": "x"}']) as server:
+        assert (await once(server, ask(role="state"))).text == "Succeeded. It opened."
+        asked = await once(server, ask(schema=SCHEMA), "gpt-5.4")
+    assert json.loads(asked.text) == {"tool": "x"}
+    first, second = (request.body for request in server.requests)
+    assert not {"tools", "include", "reasoning", "truncation", "text"} & set(first)
+    assert second["text"]["format"]["type"] == "json_schema"
+    body(ask(schema=SCHEMA), "gpt-5.4")
+
+
+def test_an_outputs_turn_follows_the_turn_with_the_calls() -> None:
+    checks = [{"id": "sc_1", "code": "odd", "message": "Odd."}]
+    items = [
+        {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "…"},
+        {"type": "computer_call", "id": "cc_1", "call_id": "c1", "status": "completed",
+         "action": {"type": "screenshot"}, "pending_safety_checks": checks, ACKNOWLEDGED: checks},
+    ]  # fmt: skip
+    messages = (
+        Message("system", (TextPart("Act."),)),
+        Message("user", (TextPart("state"),)),
+        Message("assistant", (TextPart(json.dumps(items)),)),
+        Message("user", (ImagePart(picture()),)),
+        Message("assistant", (TextPart("plain words"),)),
+        Message("user", (TextPart("more"),)),
+    )
+    sent = body(ModelRequest("planner", messages, tools=(TOOL,)))["input"]
+    kinds = [item.get("type", item.get("role")) for item in sent]
+    assert kinds == ["system", "user", "reasoning", "computer_call", "computer_call_output",
+                     "assistant", "user"]  # fmt: skip
+    assert ACKNOWLEDGED not in sent[3]
+    assert (sent[4]["call_id"], sent[4][ACKNOWLEDGED]) == ("c1", checks)
+    assert sent[4]["output"]["image_url"].startswith("data:image/png;base64,")
+    assert sent[5]["content"] == "plain words"
+
+
+def test_the_servers_body_is_one_of_the_library() -> None:
+    with ResponsesServer([computer_call(CLICK)]) as server:
+        answer = httpx.post(
+            f"{server.url}/responses",
+            json=json.loads(json.dumps(body(ask(image=picture(), tools=(TOOL,))))),
+            trust_env=False,
+        )
+    read = Response.model_validate(answer.json())
+    assert read.output[0].type == "computer_call"
+
+
+def test_usage_and_ends_are_read() -> None:
+    def read(**more: Any) -> tuple[str, str, Usage | None]:
+        said = {"output": [], "model": "m", **more}
+        answer = read_responses(json.dumps(said).encode(), as_items=False)
+        return answer.text, answer.finish, answer.usage
+
+    usage = {"input_tokens": 9, "output_tokens": 2, "input_tokens_details": {"cached_tokens": 4}}
+    assert read(usage=usage) == ("", "stop", Usage(9, 2, 4))
+    assert read(usage={"input_tokens": True}, status="completed") == ("", "stop", None)
+    cut = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+    assert read(**cut)[1] == "length"
+    assert read(status="incomplete", incomplete_details={"reason": "content_filter"})[1] == (
+        "content_filter"
+    )
+    refusal = [{"type": "message", "content": [{"type": "refusal", "refusal": "No."}, 3]}]
+    assert read(output=refusal)[0] == "No."
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("status", "server"),
+        ("cut_off", "malformed"),
+        ("cut_connection", "connection"),
+        ("html", "malformed"),
+        ("error_body", "server"),
+    ],
+)
+async def test_failures_are_those_of_chat_completions(
+    kind: FaultKind, expected: FailureKind
+) -> None:
+    with ResponsesServer([Fault(kind)]) as server, pytest.raises(TryFailed) as caught:
+        await once(server, ask(tools=(TOOL,), image=picture()))
+    assert caught.value.kind == expected
+
+
+async def test_a_model_with_the_tool_has_retries_limits_and_ledger_like_any_other() -> None:
+    events, ledger = Events(), Ledger()
+    with ResponsesServer(
+        [Fault("status", status=429), Fault("no_choices"), Fault("length"), computer_call(CLICK)]
+    ) as server:
+        planner = {"model": "computer-use-preview", "base_url": server.url}
+        chosen = load(environ={}, overrides={"models": {"planner": planner}})
+        opened = open_models(
+            chosen, events, Budget(), ledger, offline=httpx.AsyncClient, environ={}, sleep=Waits()
+        )
+        async with opened as models:
+            request = ask(image=picture(), tools=(TOOL,))
+            assert "computer_call" in (await models["planner"].complete(request)).text
+            server.requests.clear()
+            with pytest.raises(Exception, match="no more answers"):
+                await models["state"].complete(ask(role="state"))
+    assert [failure.kind for failure in events.failures] == [
+        "rate_limit", "empty", "cut_off", "refused",
+    ]  # fmt: skip
+    assert [request.path for request in server.requests] == ["/v1/responses"]
+    assert len(events.calls) == 3
+    assert ledger.total.usd > 0
+    assert estimate_input(request, image_tokens=0) > estimate_input(
+        ask(image=picture()), image_tokens=0
+    )
+
+
+def test_who_is_asked_over_it() -> None:
+    def asked(name: str, **planner: str) -> bool:
+        tree = {"models": {"planner": {"model": name}}, "planner": planner}
+        chosen = load(environ={}, overrides=tree)
+        return has_computer_tool(chosen, chosen.models.planner, find(name))
+
+    assert asked("computer-use-preview")
+    assert not asked("computer-use-preview", kind="chat")
+    assert not asked("gpt-5.4")
+    assert asked("gpt-5.4", kind="computer")
+    own = load(environ={}, overrides={"planner": {"kind": "computer"}})
+    assert not has_computer_tool(own, ModelSettings(model="gpt-4o"), find("gpt-4o"))
+
+
+async def test_a_cassette_tells_tools_apart(tmp_path: Path) -> None:
+    request = ask(image=picture(), tools=(TOOL,))
+    with ResponsesServer([computer_call(CLICK)]) as server:
+        inner = model(server.url)
+        recording = RecordingModel(inner, tmp_path / "calls.jsonl")
+        said = await recording.complete(request)
+        await inner.aclose()
+    replayed = await ReplayModel(tmp_path / "calls.jsonl").complete(request)
+    assert replayed.text == said.text
+    with pytest.raises(CassetteMismatch, match="tools"):
+        await ReplayModel(tmp_path / "calls.jsonl").complete(
+            ask(image=picture(), tools=(FUNCTION,))
+        )

@@ -1,0 +1,115 @@
+"""The fake of the Responses API, asked by the library that the real one is asked with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import openai
+import pytest
+
+from hisa.protocols import ModelReply, Usage
+from hisa.testing.responses_server import (
+    ResponsesReceived,
+    ResponsesServer,
+    computer_call,
+    function_call,
+)
+
+TOOL: Any = {
+    "type": "computer_use_preview",
+    "display_width": 64,
+    "display_height": 36,
+    "environment": "linux",
+}
+LOOK = {"type": "screenshot"}
+SHOWN: Any = {"type": "computer_screenshot", "image_url": "data:image/png;base64,AAAA"}
+
+
+def client(server: ResponsesServer) -> openai.OpenAI:
+    http: Any = httpx.Client(trust_env=False)
+    return openai.OpenAI(base_url=server.url, api_key="x", max_retries=0, http_client=http)
+
+
+def ask(server: ResponsesServer, *items: Any, **more: Any) -> Any:
+    given = [{"role": "user", "content": "Go."}, *items]
+    with client(server) as asked:
+        return asked.responses.create(
+            model="m", input=given, tools=[TOOL], **{"truncation": "auto", **more}
+        )
+
+
+def test_the_library_reads_its_answers() -> None:
+    script: list[str | ModelReply] = [
+        computer_call({"type": "wait"}, thought="Hm.", checks={"odd": "Odd."}),
+        computer_call(LOOK, {"type": "wait"}),
+        function_call("termination", summary="Done."),
+        ModelReply("In words.", Usage(7, 3, 2)),
+    ]
+    with ResponsesServer(script) as server:
+        thinking, single = ask(server).output
+        (batch,) = ask(server).output
+        (function,) = ask(server).output
+        words = ask(server)
+    assert thinking.summary[0].text == "Hm."
+    assert single.action.type == "wait"
+    assert [check.code for check in single.pending_safety_checks] == ["odd"]
+    assert [action.type for action in batch.actions] == ["screenshot", "wait"]
+    assert (function.name, function.arguments) == ("termination", '{"summary": "Done."}')
+    assert words.output_text == "In words."
+    assert (words.usage.input_tokens, words.usage.output_tokens) == (7, 3)
+    assert len({single.call_id, batch.call_id, function.call_id}) == 3
+    assert isinstance(server.requests[0], ResponsesReceived)
+    assert server.requests[0].text == "Go."
+
+
+def test_a_loop_as_the_library_documents_it() -> None:
+    with ResponsesServer([computer_call(LOOK, thought="Look."), "Done."]) as server:
+        first = ask(server, include=["reasoning.encrypted_content"], store=False)
+        items = [item.model_dump(exclude_none=True) for item in first.output]
+        output = {"type": "computer_call_output", "call_id": items[-1]["call_id"], "output": SHOWN}
+        assert ask(server, *items, output, store=False).output_text == "Done."
+    assert [len(request.images) for request in server.requests] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("items", "more", "message"),
+    [
+        ([{"call": {}}], {}, "No tool output found for computer_call c1"),
+        ([{"output": {"call_id": "c9"}}], {}, "No tool call found for call_id c9"),
+        ([{"call": {}}, {"output": {"output": {"type": "text"}}}], {}, "must be a computer_screen"),
+        ([{"call": {"checks": True}}, {"output": {}}], {}, "sc_odd.*must be acknowledged"),
+        ([{"call": {}}, {"output": {"checks": True}}], {}, "no such safety checks"),
+        ([{"reasoning": {}}], {}, "not kept when store is false"),
+        ([], {"truncation": "disabled"}, "requires truncation"),
+        ([], {"extra_body": {"max_tokens": 5}}, "Unknown parameter: 'max_tokens'"),
+        ([], {"tools": [{"type": "computer_use_preview"}]}, "display_width and display_height"),
+        ([], {"tools": [{"type": "function", "name": "x"}]}, "name and parameters are required"),
+        ([], {"tools": [{"type": "mouse"}]}, "Invalid value: 'mouse'"),
+        ([{"role": "assistant", "content": [{"type": "input_text", "text": "x"}]}], {}, "input_te"),
+    ],
+)
+def test_what_the_api_refuses(items: list[dict[str, Any]], more: Any, message: str) -> None:
+    with ResponsesServer(["never said"]) as server:
+        with pytest.raises(openai.BadRequestError, match=message), client(server) as asked:
+            asked.responses.create(
+                model="m",
+                input=[{"role": "user", "content": "Go."}, *map(_item, items)],
+                **{"tools": [TOOL], "truncation": "auto", **more},
+            )
+        assert not server.requests
+
+
+def _item(short: dict[str, Any]) -> Any:
+    check = [{"id": "sc_odd", "code": "odd", "message": "Odd."}]
+    if "call" in short:
+        pending = check if short["call"].get("checks") else []
+        return {"type": "computer_call", "id": "i", "call_id": "c1", "status": "completed",
+                "action": LOOK, "pending_safety_checks": pending}  # fmt: skip
+    if "output" in short:
+        done = {"acknowledged_safety_checks": check} if short["output"].get("checks") else {}
+        given = {k: v for k, v in short["output"].items() if k != "checks"}
+        return {"type": "computer_call_output", "call_id": "c1", "output": SHOWN, **done, **given}
+    if "reasoning" in short:
+        return {"type": "reasoning", "id": "rs_1", "summary": []}
+    return short
