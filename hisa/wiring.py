@@ -140,7 +140,7 @@ def build_grounder(
 
 
 def grounder_kind(settings: Settings, seer: Profile | None) -> GrounderKind:
-    """What "auto" means here: the cascade where there is a model that was trained to point.
+    """Say what "auto" means here: the cascade where a model was trained to point.
 
     Args:
         settings: the effective settings.

@@ -89,7 +89,7 @@ _WAYS = {
 
 
 def places(settings: Settings) -> Finding:
-    """Which grounder finds places with these settings; nobody is asked."""
+    """Say which grounder finds places with these settings; nobody is asked."""
     from hisa.models.profiles import find
     from hisa.wiring import grounder_kind
 

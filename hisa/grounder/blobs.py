@@ -300,7 +300,7 @@ def _filled(mask: Soft) -> tuple[slice, slice]:
 
 
 def _rim(sign: Soft) -> float:
-    """How much of the edge is covered; corners may be round."""
+    """Returns the share of the edge that is covered; corners may be round."""
     sides = (sign[0, 2:-2], sign[-1, 2:-2], sign[2:-2, 0], sign[2:-2, -1])
     return min(float((side > 0.4).mean()) for side in sides)
 

@@ -177,7 +177,7 @@ class CascadeGrounder:
     def _refusal(
         self, description: str, rating: Rating, answers: Sequence[_Answer], more: str = ""
     ) -> NotFound:
-        """What to tell the planner: every place that was thought of."""
+        """Returns what tells the planner every place that was thought of."""
         told = tuple(dict.fromkeys(text for each in answers if (text := _pointed(each))))
         known = rating.candidates
         said = "; ".join(told) or f"no point: {answers[-1].why}"
@@ -229,7 +229,7 @@ def _holds(box: BoundingBox, point: Point | None) -> bool:
 
 
 def _verdict(rating: Rating, first: _Answer, second: _Answer) -> _Verdict:
-    """What becomes of the answer to a closer look."""
+    """Judge the answer to a closer look."""
     if second.agreed:
         return "agreed"
     one, other, standing = first.point, second.point, second.standing

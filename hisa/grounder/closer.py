@@ -32,7 +32,7 @@ class Part:
 
     @property
     def words(self) -> str:
-        """Where it lies, for a model: "the upper left part of the screen"."""
+        """The place of it in words for a model: "the upper left part of the screen"."""
         down = _third(self.box.centre.y / self.picture.height, ("upper", "", "lower"))
         across = _third(self.box.centre.x / self.picture.width, ("left", "", "right"))
         side = " ".join(word for word in (down, across) if word) or "middle"
@@ -77,7 +77,7 @@ def _fits(points: Sequence[Point], wide: float, high: float) -> bool:
 
 
 def _begin(values: Sequence[float], length: int, whole: int) -> int:
-    """Where a stretch begins that has the values in its middle and lies on the picture."""
+    """Returns the begin of a stretch on the picture that has the values in its middle."""
     middle = (min(values) + max(values)) / 2
     return round(min(max(0.0, middle - length / 2), whole - length))
 

@@ -84,7 +84,7 @@ class Glyph:
 
 
 def recognise(signs: Sequence[Soft]) -> list[Glyph]:
-    """What each of the signs is; each is cut at its edges.
+    """Name each of the signs; each is cut at its edges.
 
     Args:
         signs: any sizes, higher than 0 where the sign is.

@@ -115,7 +115,7 @@ class Rating:
         return sorted(fair, key=lambda thing: -thing.score)
 
     def at(self, point: Point) -> Standing:
-        """What is known of a point of the picture."""
+        """Returns what is known of a point of the picture."""
         there = [thing for thing in self.things if thing.box.contains(point)]
         score = max((thing.score for thing in there), default=0.0)
         rival = max((t.score for t in self.things if not t.box.contains(point)), default=0.0)

@@ -8,9 +8,9 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 
-from hisa.grounder.parts import guessed_arrows
-from hisa.grounder.shapes import with_shapes
-from hisa.grounder.things import READ, SHOWS_TEXT, Thing, gaps, overlap
+from hisa.grounder.control_parts import guessed_arrows
+from hisa.grounder.drawn_shapes import with_shapes
+from hisa.grounder.thing import READ, SHOWS_TEXT, Thing, gaps, overlap
 from hisa.grounder.words import tokens
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hisa.grounder.blobs import steps
-from hisa.grounder.things import Thing
+from hisa.grounder.thing import Thing
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
 
@@ -135,7 +135,7 @@ def _usual(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def _last_run(filled: NDArray[np.bool_]) -> tuple[int, int] | None:
-    """Where what is nearest to the cells begins and ends; digits stand close to one another."""
+    """Returns begin and end of what is nearest to the cells; digits stand close together."""
     import numpy as np
 
     on = np.flatnonzero(filled)

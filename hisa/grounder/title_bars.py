@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from hisa.grounder.blobs import Blob, Sides, see, steps
-from hisa.grounder.things import Thing, squared
+from hisa.grounder.thing import Thing, squared
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Window
 
@@ -31,7 +31,7 @@ _BY_PLACE = 0.6
 
 
 def title_buttons(window: Window, observation: Observation) -> list[Thing]:
-    """The buttons that are seen above a window's contents, named by their signs.
+    """Find the buttons that are seen above a window's contents, named by their signs.
 
     Three alike at the right end are named by their order where they are too small to be told
     apart. None where nothing like a button is seen.
@@ -82,7 +82,7 @@ def _are_three(row: list[Blob]) -> bool:
 
 
 def _shapes(strip: BoundingBox, of: BoundingBox, observation: Observation) -> list[Blob]:
-    """What differs from the colour of its row: title bars are shaded from top to bottom."""
+    """Find what differs from the colour of its row: title bars are shaded from top to bottom."""
     import numpy as np
     from scipy import ndimage
 

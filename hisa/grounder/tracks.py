@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from hisa.grounder.things import Thing
+from hisa.grounder.thing import Thing
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
 
@@ -61,7 +61,7 @@ def slider_handle(slider: Thing, observation: Observation) -> list[Thing]:
 
 
 def _thick(profile: NDArray[np.int64]) -> tuple[int, int] | None:
-    """Where the one thick part begins and ends."""
+    """Returns begin and end of the one thick part."""
     import numpy as np
 
     on = profile[profile > 0]

@@ -55,7 +55,7 @@ class Seer:
     async def ask(
         self, screenshot: Screenshot, description: str, *, after: Unreadable | None = None
     ) -> Point:
-        """Where the model sees it, in pixels of the picture (space "image").
+        """Ask where it is; returns pixels of the picture (space "image").
 
         Args:
             screenshot: the picture.

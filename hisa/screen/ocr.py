@@ -88,7 +88,7 @@ def available() -> bool:
 
 @cache
 def languages() -> str:
-    """What tesseract reads, in its own notation: all that is installed, English first."""
+    """Returns all languages that tesseract has, in its own notation, English first."""
     try:
         told = subprocess.run(
             [PROGRAM, "--list-langs"], capture_output=True, text=True, timeout=patience(TIME_LIMIT)

@@ -6,7 +6,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from hisa.grounder.scene import Scene
-from hisa.grounder.things import Thing
+from hisa.grounder.thing import Thing
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation, Window
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hisa.grounder.things import Thing
+from hisa.grounder.thing import Thing
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element
 

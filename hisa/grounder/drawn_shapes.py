@@ -12,9 +12,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hisa.grounder.blobs import Blob, find_blobs
-from hisa.grounder.parts import part
+from hisa.grounder.control_parts import part
 from hisa.grounder.sheet_headers import sheet_headers
-from hisa.grounder.things import READ, Thing, gaps, overlap, squared
+from hisa.grounder.thing import READ, Thing, gaps, overlap, squared
 from hisa.grounder.title_bars import title_buttons
 from hisa.grounder.tracks import slider_handle
 from hisa.screen.geometry import BoundingBox
@@ -97,7 +97,7 @@ class _Shape:
 
     @property
     def way(self) -> str:
-        """Where an arrowhead points, if it is one."""
+        """The direction of an arrowhead; empty where it is none."""
         kind, _, way = self.name.partition(" ")
         return way if kind in ("triangle", "chevron") else ""
 
@@ -284,7 +284,7 @@ def _called(owner: Thing, shape: _Shape) -> Thing:
 
 
 def _inside(owner: Thing, shape: _Shape, *, is_tick: bool = False) -> list[Thing]:
-    """What a shape is that stands in a thing that is told."""
+    """Name a shape that stands in a thing that is told."""
     end = (shape.box.centre.x - owner.box.left) / max(owner.box.width, 1)
     role, way = owner.role, shape.way
     up_down = way or {"plus": "up", "minus": "down"}.get(shape.name, "")
