@@ -329,6 +329,85 @@ async def test_what_a_page_tells_before_it_paints_it_is_waited_for() -> None:
             assert [_colours(seen, each.box) > 1 for each in late] == [True]
 
 
+_FORM = """
+import gi, sys
+gi.require_version("Gtk", "3.0")
+from gi.repository import Gtk
+window, said = Gtk.Window(title=sys.argv[1]), Gtk.Label()
+window.move(int(sys.argv[2]), 20)
+def say(thing, text):
+    said.set_text("did " + text)
+column = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
+bar, top, choices = Gtk.MenuBar(), Gtk.MenuItem(label="File"), Gtk.Menu()
+for text in ("Open", "Save"):
+    choice = Gtk.MenuItem(label=text)
+    choice.connect("activate", say, text)
+    choices.append(choice)
+top.set_submenu(choices)
+bar.append(top)
+combo = Gtk.ComboBoxText()
+for text in ("red", "green"):
+    combo.append_text(text)
+combo.connect("changed", lambda combo: say(combo, combo.get_active_text()))
+rows = Gtk.ListStore(str)
+for number in range(4):
+    rows.append([f"row {number}"])
+table = Gtk.TreeView(model=rows)
+table.append_column(Gtk.TreeViewColumn("Name", Gtk.CellRendererText(), text=0))
+table.connect("cursor-changed", lambda _: say(_, rows[table.get_cursor()[0]][0]))
+button = Gtk.Button(label="Press")
+button.connect("clicked", say, "Press")
+for part in (bar, said, button, combo, table):
+    column.add(part)
+window.add(column)
+window.show_all()
+Gtk.main()
+"""
+
+
+def _parts(seen: Observation, window: str, role: str, name: str) -> list[Element]:
+    return [e for e in _of(seen, role) if e.name == name and e.window in (window, "")]
+
+
+_CLICKED = (
+    (("push button", "Press"),),
+    (("menu", "File"), ("menu item", "Save")),
+    (("combo box", ""), ("menu item", "green")),
+    (("table cell", "row 2"),),
+)
+
+
+async def test_what_is_drawn_larger_than_told_is_clicked_where_it_is() -> None:
+    """GTK tells a window at GDK_SCALE=2 at half its place; one beside it is where it is told."""
+    async with DesktopEnvironment() as desktop:
+        await desktop.write_file("/tmp/form.py", _FORM.encode())
+        for scale, title, left in ((1, "Plain", 20), (2, "Fine", 300)):
+            start = f"GDK_SCALE={scale} /usr/bin/python3 /tmp/form.py {title} {left}"
+            await desktop.execute(f"{start} >/dev/null 2>&1 &")
+            await seen_when(desktop, lambda seen, title=title: _title(seen) == title)  # type: ignore[misc]
+        for window in ("Fine", "Plain"):
+            for parts in _CLICKED:
+                await _click_through(desktop, window, parts)
+                said = f"did {parts[-1][1]}"
+                seen = await seen_when(
+                    desktop,
+                    lambda seen, at=(window, "label", said): bool(_parts(seen, *at)),  # type: ignore[misc]
+                )
+                assert _parts(seen, window, "label", said)
+                assert seen.complete
+
+
+async def _click_through(
+    desktop: DesktopEnvironment, window: str, parts: tuple[tuple[str, str], ...]
+) -> None:
+    for part in parts:
+        seen = await seen_when(
+            desktop,
+            lambda seen, part=part: bool(_parts(seen, window, *part)),  # type: ignore[misc]
+        )
+        await desktop.act([Click(_parts(seen, window, *part)[0].box.centre)])
+
+
 _MARKED_TITLE = """
 import gi
 gi.require_version("Gtk", "3.0")

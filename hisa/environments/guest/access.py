@@ -174,7 +174,9 @@ class _Reader:
                 break
             limit = Limit(max(0.0, end - time.monotonic()), self._comings.since())
             frame = self._screen.grab()
-            windows = read_tree(bus, self._cells, frame, request.limit, limit)
+            windows = read_tree(
+                bus, self._cells, frame, self._screen.windows(), request.limit, limit
+            )
             limit.check()
             if limit.moved:
                 last = Reading(windows)

@@ -8,8 +8,9 @@ from .cells import Cells
 from .dbus import Call, arguments
 from .node import Node, flatten
 from .role_numbers import LABELLED_BY
+from .scale import to_pixels
 from .walk import top_windows, walk
-from .x_screen import Frame
+from .x_screen import Frame, TopWindow
 
 __all__ = ["read_tree"]
 
@@ -26,7 +27,9 @@ _LABELLED = frozenset(_LABELLED_NAMES.replace("\n", "").split("|"))
 """Roles that a text beside them may name."""
 
 
-def read_tree(bus: Bus, cells: Cells, frame: Frame, most: int, limit: Limit) -> list[Node]:
+def read_tree(
+    bus: Bus, cells: Cells, frame: Frame, shown: list[TopWindow], most: int, limit: Limit
+) -> list[Node]:
     """Returns the showing top-level windows with everything that shows in them.
 
     The window in front and its dialogs are read first and the cells of tables last, so that where
@@ -36,6 +39,7 @@ def read_tree(bus: Bus, cells: Cells, frame: Frame, most: int, limit: Limit) -> 
         bus: the accessibility bus.
         cells: reads the cells of tables, and keeps those that did not change.
         frame: the screen as it is now.
+        shown: the windows on it.
         most: at most so many cells are read.
         limit: ends the reading.
     """
@@ -46,10 +50,12 @@ def read_tree(bus: Bus, cells: Cells, frame: Frame, most: int, limit: Limit) -> 
     rest = [window for window in windows if window.name_on_bus not in apps]
     for group in (first, rest):
         _read(bus, group, limit)
+    lost = to_pixels(windows, shown)
     for window in windows:
         straighten(window)
     for group in (first, rest):
         cells.fill(bus, [node for window in group for node in flatten(window)], frame, most, limit)
+    limit.ran_out |= lost
     return windows
 
 
