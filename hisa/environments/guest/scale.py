@@ -22,23 +22,21 @@ _LEAST_SHARE = 0.5
 been resized between two answers. Chosen by hand."""
 
 _Outlines = Mapping[str, Sequence[BoundingBox]]
-"""Boxes of the windows on the screen by their titles."""
+"""Boxes of the windows on the screen by their titles; under "" those that nobody tells of."""
 
 
 def to_pixels(windows: list[Node], shown: Iterable[TopWindow]) -> bool:
     """Multiply the boxes of applications that draw larger than they tell.
 
-    Where a window is told is compared with where those of that title are. Menus and lists of
-    choices have no title; their application's windows speak for them. What lies about elsewhere
-    than any such window loses its boxes, so that nobody clicks where it is not.
+    Where a window is told is compared with where those of that title are; an application that
+    tells no title on the screen may be any window that nobody else tells of. Menus and lists of
+    choices are as the other windows of their application. What lies about elsewhere than any
+    window of its title loses its boxes, so that nobody clicks where it is not.
 
     Returns:
         Whether boxes were lost.
     """
-    outlines: dict[str, list[BoundingBox]] = {}
-    for window in shown:
-        if window.title:
-            outlines.setdefault(window.title, []).extend((window.box, *window.outlines))
+    outlines = _outlines(windows, shown)
     apps: dict[str, list[Node]] = {}
     for node in windows:
         apps.setdefault(node.name_on_bus, []).append(node)
@@ -46,16 +44,27 @@ def to_pixels(windows: list[Node], shown: Iterable[TopWindow]) -> bool:
     return any(lost)
 
 
+def _outlines(windows: Iterable[Node], shown: Iterable[TopWindow]) -> _Outlines:
+    told = {window.window for window in windows}
+    found: dict[str, list[BoundingBox]] = {"": []}
+    for window in shown:
+        title = window.title if window.title in told else ""
+        found.setdefault(title, []).extend((window.box, *window.outlines))
+    return found
+
+
 def _place(windows: list[Node], outlines: _Outlines) -> bool:
     """Put the windows of one application where they are; returns whether some are not found."""
-    fits = [_fit(window, outlines) for window in windows]
-    known = [scale for scale in fits if scale is not None]
-    usual = known[0] if known else 1.0
+    titled = [outlines.get(window.window, ()) if window.window else () for window in windows]
+    fits = list(map(_fit, windows, titled))
+    if not any(fits) and not any(titled):
+        fits = [_fit(window, outlines[""]) for window in windows]
+    usual = next(filter(None, fits), 1.0)
     astray = [
-        fit is None and _astray(window, usual, outlines)
-        for window, fit in zip(windows, fits, strict=True)
+        fit is None and _astray(window, usual, own)
+        for window, fit, own in zip(windows, fits, titled, strict=True)
     ]
-    nobody = any(astray) and not known
+    nobody = any(astray) and not any(fits)
     for window, fit, lost in zip(windows, fits, astray, strict=True):
         if lost or nobody:
             _forget(window)
@@ -64,26 +73,25 @@ def _place(windows: list[Node], outlines: _Outlines) -> bool:
     return any(astray)
 
 
-def _fit(window: Node, outlines: _Outlines) -> float | None:
+def _fit(window: Node, outlines: Sequence[BoundingBox]) -> float | None:
     """Returns by what the told box has to be multiplied; None where nothing makes it fit."""
     if window.box is None:
         return None
     errors = [
         (_error(_times(window.box, scale), outline), scale)
-        for outline in outlines.get(window.window, ())
+        for outline in outlines
         for scale in _SCALES
     ]
     error, scale = min(errors, default=(_SLACK + 1, 1.0))
     return scale if error <= _SLACK else None
 
 
-def _astray(window: Node, scale: float, outlines: _Outlines) -> bool:
-    """Whether there are windows of that title, and all of them are elsewhere."""
-    own = outlines.get(window.window, ())
-    if window.box is None or not own:
+def _astray(window: Node, scale: float, outlines: Sequence[BoundingBox]) -> bool:
+    """Whether there are windows of its title, and all of them are elsewhere."""
+    if window.box is None or not outlines:
         return False
     box = _times(window.box, scale)
-    return all(_share(box, outline) < _LEAST_SHARE for outline in own)
+    return all(_share(box, outline) < _LEAST_SHARE for outline in outlines)
 
 
 def _multiply(window: Node, scale: float) -> None:
