@@ -6,6 +6,7 @@ from .box_repair import straighten
 from .bus import Bus, Limit
 from .cells import Cells
 from .dbus import Call, arguments
+from .icon_view import scroll_icons
 from .node import Node, flatten
 from .role_numbers import LABELLED_BY
 from .scale import to_pixels
@@ -62,6 +63,7 @@ def read_tree(
 def _read(bus: Bus, windows: list[Node], limit: Limit) -> None:
     walk(bus, windows, limit)
     nodes = [node for window in windows for node in flatten(window)]
+    scroll_icons(bus, nodes, limit)
     placed = [node for node in nodes if "Component" in node.interfaces]
     texts = [node for node in placed if "Text" in node.interfaces and node.role not in _SILENT]
     _fill_texts(bus, texts, limit)

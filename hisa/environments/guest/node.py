@@ -7,7 +7,7 @@ from typing import Any
 
 from .dbus import NOTHING, Arguments, Call
 
-__all__ = ["BoundingBox", "Node", "flatten"]
+__all__ = ["BoundingBox", "Node", "flatten", "overlap"]
 
 BoundingBox = tuple[int, int, int, int]
 """Left, top, right, bottom, in pixels of the screen."""
@@ -90,3 +90,9 @@ def flatten(node: Node) -> list[Node]:
         found.append(top)
         stack += reversed(top.children)
     return found
+
+
+def overlap(one: BoundingBox, other: BoundingBox) -> bool:
+    """Whether two boxes have a pixel in common."""
+    left, top, right, bottom = other
+    return one[0] < right and left < one[2] and one[1] < bottom and top < one[3]
