@@ -5,22 +5,22 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hisa.errors import NotFound
 from hisa.grounder.common import resolve
 from hisa.grounder.description import Query, read_description
-from hisa.grounder.pick import ALIKE, Candidate, Choice, pick
+from hisa.grounder.pick import ALIKE, Candidate, Choice, distinct_best, pick
 from hisa.grounder.scene import READ, Scene, Thing
 from hisa.grounder.screen_text import read_elements
+from hisa.grounder.spots import spot_in
 from hisa.protocols import Emit, GroundedCall, Place, ToolCall
-from hisa.screen.geometry import BoundingBox, Point
+from hisa.screen.geometry import Point
 from hisa.screen.observation import Element, Observation
 from hisa.screen.ocr import OcrUnavailable, ReadText, read_text
 
 __all__ = ["ElementsGrounder", "choose", "names_a_part", "spot"]
 
-_AS_A_NAME = 0.9
-"""What "the first name field" must score to be the field "first name" and not the first one."""
 _PART = re.compile(
     r"\b(arrow|chevron|triangle|stepper|spinner (?:up|down)|increase|increment|decrease|decrement|"
     r"plus|minus)|[+−▲▼▾▴]",
@@ -28,11 +28,9 @@ _PART = re.compile(
 )
 """Words that may mean a part which is no element of its own."""
 _SURE = 0.85
-"""A score that what is written on the picture does not better; chosen by hand."""
-_WIDE_EXPANDER = 150
-"""Pixels; an expander wider than this is clicked at its title. Chosen by hand."""
-_TITLE = 24
-"""Pixels; from an expander's left end into its title."""
+"""A chance that what is drawn and written on the picture does not better; chosen by hand."""
+_BY_HAND = 0.64
+"""What a thing must score by the weights set by hand for their reason to be no longer true."""
 _PARTIAL = (
     "not all elements on the screen could be read in time, so that it may be there all the same: "
     "wait and try again, or use the keyboard"
@@ -69,7 +67,7 @@ class ElementsGrounder:
         parts = names_a_part(description)
         choice = choose(queries, observation, self._min_score, parts=parts, shapes=parts)
         reason = choice.reason
-        if not _is_sure(queries[-1], choice):
+        if not _is_sure(choice):
             choice, reason = self._with_words(queries, observation, choice, parts=parts)
         if choice.chosen is not None:
             return _place(description, choice.chosen, observation)
@@ -80,7 +78,7 @@ class ElementsGrounder:
     ) -> tuple[Choice, str]:
         """The choice among elements and what is drawn and written on the picture."""
         told = choose(queries, observation, self._min_score, parts=parts, shapes=True)
-        if _is_sure(queries[-1], told):
+        if _is_sure(told):
             return told, told.reason
         try:
             read = read_elements(queries, observation, self._read)
@@ -106,20 +104,33 @@ def choose(
     parts: bool = False,
     shapes: bool = False,
 ) -> Choice:
-    """The thing that a description means; its literal readings have to fit better."""
+    """The thing that a description most likely means, if it is likely enough.
+
+    Args:
+        queries: the readings of the description, the usual one last.
+        observation: the look.
+        min_score: the least chance of being meant, 0..1.
+        read: lines read off the picture.
+        parts: whether arrows of fields are things of their own.
+        shapes: whether what is only drawn is looked for.
+    """
+    from hisa.grounder.ranker import rank
+    from hisa.grounder.table import Table
+
     scene = Scene(observation, read, parts=parts, shapes=shapes)
-    for query in queries[:-1]:
-        choice = pick(query, scene, max(_AS_A_NAME, min_score))
-        if choice.chosen is not None:
-            return choice
-    return pick(queries[-1], scene, min_score)
+    ranked = rank(queries, Table(scene))
+    others = distinct_best(Candidate(one.thing, one.chance) for one in ranked)[:5]
+    if ranked and ranked[0].chance >= min_score:
+        return Choice(Candidate(ranked[0].thing, ranked[0].chance), others=tuple(others))
+    told = pick(queries[-1], scene, _BY_HAND)
+    if told.chosen is None:
+        return replace(told, others=told.others if told.ambiguous else tuple(others))
+    return Choice(None, "nothing fits well enough", tuple(others))
 
 
-def _is_sure(query: Query, choice: Choice) -> bool:
+def _is_sure(choice: Choice) -> bool:
     """Whether nothing that could be read off the picture would change the choice."""
-    if choice.chosen is None:
-        return False
-    return choice.chosen.score >= _SURE or not query.literals
+    return choice.chosen is not None and choice.chosen.score >= _SURE
 
 
 def _place(description: str, chosen: Candidate, observation: Observation) -> Place:
@@ -129,26 +140,12 @@ def _place(description: str, chosen: Candidate, observation: Observation) -> Pla
         return Place(description, box.centre, score, "shapes", _label(chosen))
     if chosen.thing.role == READ:
         return Place(description, box.centre, score, "ocr", repr(chosen.element.name))
-    return Place(description, _spot(chosen, box), score, "accessibility", _label(chosen))
+    return Place(description, spot_in(chosen.thing, box), score, "accessibility", _label(chosen))
 
 
 def spot(thing: Thing, observation: Observation) -> Point:
     """The point of a thing to click, in image space."""
-    return _spot(Candidate(thing, 1.0), observation.convert_box(thing.box, "image"))
-
-
-def _spot(chosen: Candidate, box: BoundingBox) -> Point:
-    """The middle of a box, unless only one end of it reacts as wanted.
-
-    An expander's box is as wide as what it folds, but only its title reacts; a spin button's
-    number stands left of its arrows.
-    """
-    middle = box.centre
-    if "expandable" in chosen.element.states and box.width > _WIDE_EXPANDER:
-        return Point(box.left + _TITLE, middle.y, middle.space)
-    if chosen.thing.role == "spin button" and box.width > box.height:
-        return Point(box.left + 0.3 * box.width, middle.y, middle.space)
-    return middle
+    return spot_in(thing, observation.convert_box(thing.box, "image"))
 
 
 def _label(candidate: Candidate) -> str:

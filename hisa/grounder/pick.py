@@ -17,7 +17,7 @@ from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element
 from hisa.screen.roles import CONTAINERS, FIELDS, MULTI_LINE
 
-__all__ = ["ALIKE", "Candidate", "Choice", "pick", "rate"]
+__all__ = ["ALIKE", "Candidate", "Choice", "distinct_best", "pick", "rate", "scores"]
 
 _TIE = 0.03
 """Scores this close are equal."""
@@ -76,14 +76,23 @@ class Choice:
 
 
 def rate(query: Query, scene: Scene) -> list[Candidate]:
-    """Everything that fits at all, with all the evidence."""
-    return _in_context(query, _scored(query, scene), scene)
+    """Everything that fits at all, with all the evidence; worked out once."""
+    known: dict[Query, list[Candidate]] = scene.__dict__.setdefault("rated", {})
+    if query not in known:
+        known[query] = _in_context(query, _scored(query, scene), scene)
+    return known[query]
+
+
+def scores(query: Query, scene: Scene) -> list[float]:
+    """The score of each thing of a scene, with all the evidence; 0 where nothing fits."""
+    by_thing = {id(c.thing): c.score for c in rate(query, scene)}
+    return [by_thing.get(id(thing), 0.0) for thing in scene.things]
 
 
 def pick(query: Query, scene: Scene, min_score: float) -> Choice:
     """The thing that the query means."""
     found = rate(query, scene)
-    others = tuple(_distinct_best(found)[:5])
+    others = tuple(distinct_best(found)[:5])
     if not others or others[0].score < ALIKE:
         others = _nearest(query, scene)
     good = [c for c in found if c.score >= min_score]
@@ -121,7 +130,7 @@ def _nearest(query: Query, scene: Scene) -> tuple[Candidate, ...]:
         Candidate(t, fuzz.token_set_ratio(asked, t.element.name.casefold()) / 200) for t in named
     ]
     told = told or [Candidate(t, 0.0) for t in scene.things]
-    return tuple(_distinct_best(told)[:3])
+    return tuple(distinct_best(told)[:3])
 
 
 def _why(query: Query, scene: Scene) -> str:
@@ -406,7 +415,7 @@ def _distinct(candidates: Iterable[Candidate]) -> list[Candidate]:
     return kept
 
 
-def _distinct_best(candidates: Iterable[Candidate]) -> list[Candidate]:
+def distinct_best(candidates: Iterable[Candidate]) -> list[Candidate]:
     """The best of each place, best first."""
     kept: list[Candidate] = []
     for candidate in sorted(candidates, key=lambda c: (-c.score, c.box.area))[:20]:
