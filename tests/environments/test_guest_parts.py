@@ -15,6 +15,7 @@ from hisa.environments.guest.idempotency_cache import IdempotencyCache
 from hisa.environments.guest.keysyms import NAMED_KEYS, keysym_of_character, keysym_of_key
 from hisa.environments.guest.node import BoundingBox, Node
 from hisa.environments.guest.role_numbers import ROLES, STATES, role_name, state_names
+from hisa.environments.guest.scale import to_pixels
 from hisa.environments.guest.titles import plain_title
 from hisa.environments.guest.undrawn import Undrawn
 from hisa.environments.guest.x_screen import Frame, TopWindow
@@ -124,6 +125,73 @@ def test_only_what_leaves_its_holder_as_told_is_moved() -> None:
     assert add.box == (108, 675, 132, 699)
     assert button.box == (174, 130, 199, 157)
     assert (button.moved, name_box.moved) == ((0, 25), (0, 0))
+
+
+def _window(title: str, box: BoundingBox, *children: Node, app: str = ":1") -> Node:
+    window = _part("frame", box, *children)
+    window.window, window.name_on_bus = title, app
+    return window
+
+
+_SHOWN = [
+    TopWindow(1, "Fine", "a", (563, 50, 717, 686), True, False, ((562, 28, 718, 692),)),
+    TopWindow(2, "Plain", "b", (100, 60, 400, 300), False, False),
+]
+
+
+@pytest.mark.parametrize(
+    ("title", "told", "scale"),
+    [
+        ("Fine", (281, 14, 359, 346), 2.0),
+        ("Fine", (375, 33, 478, 457), 1.5),
+        ("Fine", (563, 50, 717, 686), 1.0),
+        ("Fine", (562, 28, 718, 692), 1.0),
+        ("Fine", (563, 50, 717, 500), 1.0),
+        ("Plain", (50, 30, 200, 150), 2.0),
+        ("Plain", (33, 20, 133, 100), 3.0),
+        ("", (281, 14, 359, 346), 2.0),
+        ("Not its title", (281, 14, 359, 346), 2.0),
+        ("", (140, 7, 170, 160), 1.0),
+    ],
+)
+def test_a_window_is_as_large_as_the_server_says(
+    title: str, told: BoundingBox, scale: float
+) -> None:
+    button = _part("push button", (300, 100, 310, 110))
+    menu = _window("", (300, 40, 340, 80), item := _part("menu item", (300, 40, 340, 60)))
+    assert not to_pixels([_window(title, told, button), menu], _SHOWN)
+    for part, (left, top, right, bottom) in (
+        (button, (300, 100, 310, 110)),
+        (item, (300, 40, 340, 60)),
+    ):
+        assert part.box == (scale * left, scale * top, scale * right, scale * bottom)
+
+
+def test_the_scale_of_a_program_is_its_own() -> None:
+    fine, plain = (_part("push button", (110, 70, 120, 80)) for _ in range(2))
+    one = _window("Fine", (281, 14, 359, 346), fine)
+    assert not to_pixels([one, _window("Plain", (100, 60, 400, 300), plain, app=":2")], _SHOWN)
+    assert fine.box == (220, 140, 240, 160)
+    assert plain.box == (110, 70, 120, 80)
+
+
+def test_a_page_is_told_in_pixels_inside_a_scaled_browser() -> None:
+    button = _part("push button", (120, 200, 180, 220))
+    page = _part("document web", (102, 100, 398, 298), button)
+    tab = _part("page tab", (60, 32, 90, 40))
+    to_pixels([_window("Plain", (50, 30, 200, 150), tab, _part("panel", (51, 50, 199, 149), page))],
+              _SHOWN)  # fmt: skip
+    assert tab.box == (120, 64, 180, 80)
+    assert (page.box, button.box) == ((102, 100, 398, 298), (120, 200, 180, 220))
+
+
+def test_what_is_told_quite_elsewhere_has_no_place() -> None:
+    button, item, other = (_part("push button", (10, 10, 20, 20)) for _ in range(3))
+    astray = _window("Plain", (900, 500, 1000, 540), button)
+    menu = _window("", (0, 0, 30, 30), item)
+    assert to_pixels([astray, menu, _window("", (0, 0, 30, 30), other, app=":2")], _SHOWN)
+    assert (astray.box, button.box, item.box) == (None, None, None)
+    assert other.box == (10, 10, 20, 20)
 
 
 def test_what_came_and_is_blank_is_new_once() -> None:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from hisa.actions import Click, Hotkey, MouseDown, MouseUp, Press, Sleep, Write
+from hisa.actions import Click, Hotkey, MouseDown, MouseUp, Press, Scroll, Sleep, Write
 from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.environments.runtime import Handle
 from hisa.environments.transport import GuestClient, HisaTransport
@@ -327,6 +327,136 @@ async def test_what_a_page_tells_before_it_paints_it_is_waited_for() -> None:
             seen = await desktop.observe(elements=True, settle=patience(3.0))
             late = [e for e in _of(seen, "push button") if e.name == f"late {number}"]
             assert [_colours(seen, each.box) > 1 for each in late] == [True]
+
+
+_FORM = """
+import gi, sys
+gi.require_version("Gtk", "3.0")
+from gi.repository import Gtk
+window, said = Gtk.Window(title=sys.argv[1]), Gtk.Label()
+window.move(int(sys.argv[2]), 20)
+def say(thing, text):
+    said.set_text("did " + text)
+column = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
+bar, top, choices = Gtk.MenuBar(), Gtk.MenuItem(label="File"), Gtk.Menu()
+for text in ("Open", "Save"):
+    choice = Gtk.MenuItem(label=text)
+    choice.connect("activate", say, text)
+    choices.append(choice)
+top.set_submenu(choices)
+bar.append(top)
+combo = Gtk.ComboBoxText()
+for text in ("red", "green"):
+    combo.append_text(text)
+combo.connect("changed", lambda combo: say(combo, combo.get_active_text()))
+rows = Gtk.ListStore(str)
+for number in range(4):
+    rows.append([f"row {number}"])
+table = Gtk.TreeView(model=rows)
+table.append_column(Gtk.TreeViewColumn("Name", Gtk.CellRendererText(), text=0))
+table.connect("cursor-changed", lambda _: say(_, rows[table.get_cursor()[0]][0]))
+button = Gtk.Button(label="Press")
+button.connect("clicked", say, "Press")
+for part in (bar, said, button, combo, table):
+    column.add(part)
+window.add(column)
+window.show_all()
+Gtk.main()
+"""
+
+
+def _parts(seen: Observation, window: str, role: str, name: str) -> list[Element]:
+    return [e for e in _of(seen, role) if e.name == name and e.window in (window, "")]
+
+
+_CLICKED = (
+    (("push button", "Press"),),
+    (("menu", "File"), ("menu item", "Save")),
+    (("combo box", ""), ("menu item", "green")),
+    (("table cell", "row 2"),),
+)
+
+
+async def test_what_is_drawn_larger_than_told_is_clicked_where_it_is() -> None:
+    """GTK tells a window at GDK_SCALE=2 at half its place; one beside it is where it is told."""
+    async with DesktopEnvironment() as desktop:
+        await desktop.write_file("/tmp/form.py", _FORM.encode())
+        for scale, title, left in ((1, "Plain", 20), (2, "Fine", 300)):
+            start = f"GDK_SCALE={scale} /usr/bin/python3 /tmp/form.py {title} {left}"
+            await desktop.execute(f"{start} >/dev/null 2>&1 &")
+            await seen_when(desktop, lambda seen, title=title: _title(seen) == title)  # type: ignore[misc]
+        for window in ("Fine", "Plain"):
+            for parts in _CLICKED:
+                await _click_through(desktop, window, parts)
+                said = f"did {parts[-1][1]}"
+                seen = await seen_when(
+                    desktop,
+                    lambda seen, at=(window, "label", said): bool(_parts(seen, *at)),  # type: ignore[misc]
+                )
+                assert _parts(seen, window, "label", said)
+                assert seen.complete
+
+
+async def _click_through(
+    desktop: DesktopEnvironment, window: str, parts: tuple[tuple[str, str], ...]
+) -> None:
+    for part in parts:
+        seen = await seen_when(
+            desktop,
+            lambda seen, part=part: bool(_parts(seen, window, *part)),  # type: ignore[misc]
+        )
+        await desktop.act([Click(_parts(seen, window, *part)[0].box.centre)])
+
+
+_ICONS = """
+import gi
+gi.require_version("Gtk", "3.0")
+from gi.repository import GdkPixbuf, Gtk
+window, pane = Gtk.Window(title="Icons"), Gtk.ScrolledWindow()
+window.set_default_size(300, 300)
+picture = GdkPixbuf.Pixbuf.new(GdkPixbuf.Colorspace.RGB, False, 8, 64, 64)
+rows = Gtk.ListStore(str, GdkPixbuf.Pixbuf)
+for number in range(30):
+    rows.append([f"icon {number}", picture])
+view = Gtk.IconView(model=rows, text_column=0, pixbuf_column=1, columns=2)
+said = Gtk.Label()
+def say(view):
+    said.set_text("did " + ", ".join(rows[path][0] for path in view.get_selected_items()))
+view.connect("selection-changed", say)
+pane.add(view)
+column = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
+column.pack_start(pane, True, True, 0)
+column.add(said)
+window.add(column)
+window.show_all()
+Gtk.main()
+"""
+
+
+@pytest.mark.parametrize("scale", [1, 2])
+async def test_a_scrolled_icon_is_clicked_where_it_is(scale: int) -> None:
+    """GTK tells icons where they would be if nothing was scrolled."""
+    async with DesktopEnvironment() as desktop:
+        await desktop.write_file("/tmp/icons.py", _ICONS.encode())
+        await desktop.execute(f"GDK_SCALE={scale} /usr/bin/python3 /tmp/icons.py >/dev/null 2>&1 &")
+        seen = await seen_when(desktop, lambda seen: bool(_of(seen, "icon")))
+        pane = only(seen, "layered pane").box
+        for _ in range(2):
+            await desktop.act([Scroll(dy=-3, at=pane.centre)])
+            seen = await seen_when(desktop, lambda seen: bool(_of(seen, "icon")))
+            inside = [e for e in _of(seen, "icon") if _is_inside(e.box, pane)]
+            assert inside
+            await desktop.act([Click(inside[0].box.centre)])
+            said = f"did {inside[0].text}"
+            seen = await seen_when(
+                desktop,
+                lambda seen, said=said: bool(_parts(seen, "Icons", "label", said)),  # type: ignore[misc]
+            )
+            assert _parts(seen, "Icons", "label", said)
+
+
+def _is_inside(box: BoundingBox, other: BoundingBox) -> bool:
+    return box.top >= other.top and box.bottom <= other.bottom
 
 
 _MARKED_TITLE = """

@@ -15,7 +15,7 @@ from typing import Any
 from .bus import Bus, BusGone, Limit, has_session_bus
 from .cells import Cells
 from .element_tree import read_tree
-from .node import BoundingBox, Node, flatten
+from .node import Node, flatten, overlap
 from .window_watch import WindowWatch
 from .x_screen import Screen
 
@@ -174,7 +174,9 @@ class _Reader:
                 break
             limit = Limit(max(0.0, end - time.monotonic()), self._comings.since())
             frame = self._screen.grab()
-            windows = read_tree(bus, self._cells, frame, request.limit, limit)
+            windows = read_tree(
+                bus, self._cells, frame, self._screen.windows(), request.limit, limit
+            )
             limit.check()
             if limit.moved:
                 last = Reading(windows)
@@ -209,7 +211,7 @@ class _Reader:
         return any(
             now - self._came[window.id] < seconds
             and window.title not in names
-            and not any(_overlap(window.box, box) for box in others)
+            and not any(overlap(window.box, box) for box in others)
             for window in shown
         )
 
@@ -227,9 +229,3 @@ def _connected(end: float) -> Bus:
             if time.monotonic() >= end:
                 raise
         time.sleep(_UNTOLD_PAUSE)
-
-
-def _overlap(one: BoundingBox, other: BoundingBox) -> bool:
-    """Whether two boxes have a pixel in common."""
-    left, top, right, bottom = other
-    return one[0] < right and left < one[2] and one[1] < bottom and top < one[3]

@@ -133,10 +133,11 @@ def _corners(bus: Bus, node: Node, limit: Limit) -> tuple[_Spot, _Spot] | None:
     """Returns row and column of the first and of the last visible cell."""
     if node.box is None:
         return None
-    left, top, right, bottom = _shifted(node.box, -node.moved[0], -node.moved[1])
+    left, top, right, bottom = node.box
     points = [(left + _INSET, top + _INSET), (right - _INSET, bottom - _INSET)]
     calls = [
-        node.call("Component", "GetAccessibleAtPoint", arguments("iiu", x, y, 0)) for x, y in points
+        node.call("Component", "GetAccessibleAtPoint", arguments("iiu", *node.as_told(x, y), 0))
+        for x, y in points
     ]
     first, last = bus.gather(calls, limit)
     start = _position(bus, node, first, limit) or (0, 0)
@@ -240,12 +241,7 @@ def _clipped(extents: Any, table: Node) -> BoundingBox | None:
     if not extents or table.box is None:
         return None
     left, top, width, height = extents[0]
-    told = (left, top, left + width, top + height)
-    left, top, right, bottom = _shifted(told, *table.moved)
+    left, top, right, bottom = table.on_screen((left, top, left + width, top + height))
     box = (max(left, table.box[0]), max(top, table.box[1]))
     end = (min(right, table.box[2]), min(bottom, table.box[3]))
     return (*box, *end) if end[0] > box[0] and end[1] > box[1] else None
-
-
-def _shifted(box: BoundingBox, across: int, down: int) -> BoundingBox:
-    return box[0] + across, box[1] + down, box[2] + across, box[3] + down

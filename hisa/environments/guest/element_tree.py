@@ -6,10 +6,12 @@ from .box_repair import straighten
 from .bus import Bus, Limit
 from .cells import Cells
 from .dbus import Call, arguments
+from .icon_view import scroll_icons
 from .node import Node, flatten
 from .role_numbers import LABELLED_BY
+from .scale import to_pixels
 from .walk import top_windows, walk
-from .x_screen import Frame
+from .x_screen import Frame, TopWindow
 
 __all__ = ["read_tree"]
 
@@ -26,7 +28,9 @@ _LABELLED = frozenset(_LABELLED_NAMES.replace("\n", "").split("|"))
 """Roles that a text beside them may name."""
 
 
-def read_tree(bus: Bus, cells: Cells, frame: Frame, most: int, limit: Limit) -> list[Node]:
+def read_tree(
+    bus: Bus, cells: Cells, frame: Frame, shown: list[TopWindow], most: int, limit: Limit
+) -> list[Node]:
     """Returns the showing top-level windows with everything that shows in them.
 
     The window in front and its dialogs are read first and the cells of tables last, so that where
@@ -36,6 +40,7 @@ def read_tree(bus: Bus, cells: Cells, frame: Frame, most: int, limit: Limit) -> 
         bus: the accessibility bus.
         cells: reads the cells of tables, and keeps those that did not change.
         frame: the screen as it is now.
+        shown: the windows on it.
         most: at most so many cells are read.
         limit: ends the reading.
     """
@@ -46,16 +51,19 @@ def read_tree(bus: Bus, cells: Cells, frame: Frame, most: int, limit: Limit) -> 
     rest = [window for window in windows if window.name_on_bus not in apps]
     for group in (first, rest):
         _read(bus, group, limit)
+    lost = to_pixels(windows, shown)
     for window in windows:
         straighten(window)
     for group in (first, rest):
         cells.fill(bus, [node for window in group for node in flatten(window)], frame, most, limit)
+    limit.ran_out |= lost
     return windows
 
 
 def _read(bus: Bus, windows: list[Node], limit: Limit) -> None:
     walk(bus, windows, limit)
     nodes = [node for window in windows for node in flatten(window)]
+    scroll_icons(bus, nodes, limit)
     placed = [node for node in nodes if "Component" in node.interfaces]
     texts = [node for node in placed if "Text" in node.interfaces and node.role not in _SILENT]
     _fill_texts(bus, texts, limit)

@@ -7,7 +7,7 @@ from typing import Any
 
 from .dbus import NOTHING, Arguments, Call
 
-__all__ = ["BoundingBox", "Node", "flatten"]
+__all__ = ["BoundingBox", "Node", "flatten", "overlap"]
 
 BoundingBox = tuple[int, int, int, int]
 """Left, top, right, bottom, in pixels of the screen."""
@@ -30,8 +30,9 @@ class Node:
     description: str
     states: frozenset[str]
     box: BoundingBox | None = None
+    scale: float = 1.0
     moved: tuple[int, int] = (0, 0)
-    """By how much ``box`` was put right; what it is asked about places lies so far off."""
+    """How ``box`` was put right: what was told, times ``scale``, and then moved so many pixels."""
     text: str = ""
     label: str = ""
     app: str = ""
@@ -50,6 +51,17 @@ class Node:
         The tables of web pages hold theirs as any other parent.
         """
         return "manages-descendants" in self.states and "Table" in self.interfaces
+
+    def on_screen(self, told: BoundingBox) -> BoundingBox:
+        """Returns where on the screen a place is that is told in the same way as this one."""
+        across, down = self.moved
+        left, top, right, bottom = (round(self.scale * edge) for edge in told)
+        return left + across, top + down, right + across, bottom + down
+
+    def as_told(self, x: int, y: int) -> tuple[int, int]:
+        """Returns how the application itself would tell a point of the screen."""
+        across, down = self.moved
+        return round((x - across) / self.scale), round((y - down) / self.scale)
 
     def call(self, interface: str, method: str, given: Arguments = NOTHING) -> Call:
         """A call to it."""
@@ -78,3 +90,9 @@ def flatten(node: Node) -> list[Node]:
         found.append(top)
         stack += reversed(top.children)
     return found
+
+
+def overlap(one: BoundingBox, other: BoundingBox) -> bool:
+    """Whether two boxes have a pixel in common."""
+    left, top, right, bottom = other
+    return one[0] < right and left < one[2] and one[1] < bottom and top < one[3]

@@ -43,6 +43,9 @@ class TopWindow:
     box: tuple[int, int, int, int]
     active: bool
     hidden: bool
+    outlines: tuple[tuple[int, int, int, int], ...] = ()
+    """What toolkits take for its box, if not that: with the manager's frame, without the shadow
+    that the toolkit itself draws around."""
 
     def to_json(self) -> dict[str, Any]:
         """As it goes over the wire."""
@@ -142,18 +145,22 @@ class Screen:
             kinds = window.get_wm_class() or ("", "")
             title = self._text(window, "_NET_WM_NAME") or window.get_wm_name() or ""
             states = self._numbers(window, "_NET_WM_STATE", Xatom.ATOM)
+            frame = self._numbers(window, "_NET_FRAME_EXTENTS", Xatom.CARDINAL)
+            shadow = self._numbers(window, "_GTK_FRAME_EXTENTS", Xatom.CARDINAL)
         except XError:
             return None
         left, top = corner.x, corner.y
+        box = (left, top, left + geometry.width, top + geometry.height)
         if isinstance(title, bytes):
             title = title.decode("utf-8", "replace")
         return TopWindow(
             id=number,
             title=plain_title(title),
             app=kinds[1],
-            box=(left, top, left + geometry.width, top + geometry.height),
+            box=box,
             active=active,
             hidden=self.atom("_NET_WM_STATE_HIDDEN") in states,
+            outlines=(_grown(box, frame), _grown(box, [-edge for edge in shadow])),
         )
 
     def atom(self, name: str) -> int:
@@ -206,3 +213,11 @@ class Screen:
             context.free()
             pixmap.free()
             self.display.sync()
+
+
+def _grown(box: tuple[int, int, int, int], edges: list[int]) -> tuple[int, int, int, int]:
+    """The box with so many pixels more at its left, right, top and bottom, where all are told."""
+    if len(edges) != 4:
+        return box
+    left, right, top, bottom = edges
+    return box[0] - left, box[1] - top, box[2] + right, box[3] + bottom

@@ -1,0 +1,133 @@
+"""Brings told boxes to the pixels of the screen, by what the X server knows of the windows.
+
+A toolkit that draws larger for a fine screen (GDK_SCALE, QT_SCALE_FACTOR) tells places as if it
+did not: at a factor of 2, a window at half its place and of half its size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from .node import BoundingBox, Node, flatten
+from .x_screen import TopWindow
+
+__all__ = ["to_pixels"]
+
+_SCALES = (1.0, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 3.0)
+_SLACK = 8
+"""Pixels by which an edge may be off: told ones are rounded, and toolkits have borders of their
+own. Chosen by hand."""
+_LEAST_SHARE = 0.5
+"""Of what two boxes cover together, what they share at least to be one window's, which may have
+been resized between two answers. Chosen by hand."""
+
+_Outlines = Mapping[str, Sequence[BoundingBox]]
+"""Boxes of the windows on the screen by their titles; under "" those that nobody tells of."""
+
+
+def to_pixels(windows: list[Node], shown: Iterable[TopWindow]) -> bool:
+    """Multiply the boxes of applications that draw larger than they tell.
+
+    Where a window is told is compared with where those of that title are; an application that
+    tells no title on the screen may be any window that nobody else tells of. Menus and lists of
+    choices are as the other windows of their application. What lies about elsewhere than any
+    window of its title loses its boxes, so that nobody clicks where it is not.
+
+    Returns:
+        Whether boxes were lost.
+    """
+    outlines = _outlines(windows, shown)
+    apps: dict[str, list[Node]] = {}
+    for node in windows:
+        apps.setdefault(node.name_on_bus, []).append(node)
+    lost = [_place(app, outlines) for app in apps.values()]
+    return any(lost)
+
+
+def _outlines(windows: Iterable[Node], shown: Iterable[TopWindow]) -> _Outlines:
+    told = {window.window for window in windows}
+    found: dict[str, list[BoundingBox]] = {"": []}
+    for window in shown:
+        title = window.title if window.title in told else ""
+        found.setdefault(title, []).extend((window.box, *window.outlines))
+    return found
+
+
+def _place(windows: list[Node], outlines: _Outlines) -> bool:
+    """Put the windows of one application where they are; returns whether some are not found."""
+    titled = [outlines.get(window.window, ()) if window.window else () for window in windows]
+    fits = list(map(_fit, windows, titled))
+    if not any(fits) and not any(titled):
+        fits = [_fit(window, outlines[""]) for window in windows]
+    usual = next(filter(None, fits), 1.0)
+    astray = [
+        fit is None and _astray(window, usual, own)
+        for window, fit, own in zip(windows, fits, titled, strict=True)
+    ]
+    nobody = any(astray) and not any(fits)
+    for window, fit, lost in zip(windows, fits, astray, strict=True):
+        if lost or nobody:
+            _forget(window)
+        else:
+            _multiply(window, fit or usual)
+    return any(astray)
+
+
+def _fit(window: Node, outlines: Sequence[BoundingBox]) -> float | None:
+    """Returns by what the told box has to be multiplied; None where nothing makes it fit."""
+    if window.box is None:
+        return None
+    errors = [
+        (_error(_times(window.box, scale), outline), scale)
+        for outline in outlines
+        for scale in _SCALES
+    ]
+    error, scale = min(errors, default=(_SLACK + 1, 1.0))
+    return scale if error <= _SLACK else None
+
+
+def _astray(window: Node, scale: float, outlines: Sequence[BoundingBox]) -> bool:
+    """Whether there are windows of its title, and all of them are elsewhere."""
+    if window.box is None or not outlines:
+        return False
+    box = _times(window.box, scale)
+    return all(_share(box, outline) < _LEAST_SHARE for outline in outlines)
+
+
+def _multiply(window: Node, scale: float) -> None:
+    """Multiply all boxes, but those of pages, which browsers tell in pixels of the screen."""
+    stack: list[tuple[Node, BoundingBox | None]] = [(window, None)] if scale != 1.0 else []
+    while stack:
+        node, holder = stack.pop()
+        if node.box is not None:
+            if holder is not None and _error(node.box, holder) <= _SLACK:
+                continue
+            node.scale, node.box = scale, _times(node.box, scale)
+        stack += [(child, node.box or holder) for child in node.children]
+
+
+def _forget(window: Node) -> None:
+    for node in flatten(window):
+        node.box = None
+
+
+def _times(box: BoundingBox, scale: float) -> BoundingBox:
+    left, top, right, bottom = (round(scale * edge) for edge in box)
+    return left, top, right, bottom
+
+
+def _error(one: BoundingBox, other: BoundingBox) -> int:
+    """Returns the pixels by which two boxes differ at the edge that differs most."""
+    return max(abs(a - b) for a, b in zip(one, other, strict=True))
+
+
+def _share(one: BoundingBox, other: BoundingBox) -> float:
+    """Returns how much of what two boxes cover together is in both."""
+    width = min(one[2], other[2]) - max(one[0], other[0])
+    height = min(one[3], other[3]) - max(one[1], other[1])
+    both = max(0, width) * max(0, height)
+    return both / (_area(one) + _area(other) - both)
+
+
+def _area(box: BoundingBox) -> int:
+    return (box[2] - box[0]) * (box[3] - box[1])
