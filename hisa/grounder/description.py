@@ -35,9 +35,9 @@ class Query:
 
     ``name`` is in the words of the description; ``quoted`` tells that it stood in quotation marks
     and is meant literally, ``window_quoted`` the same of ``window``. ``also`` holds what else it
-    may be called, ``hints`` words about it,
-    ``context`` the whole description, ``literals`` all that was quoted anywhere. ``nth``
-    counts from 1 in reading order; negative ones count from the end.
+    may be called, ``hints`` words about it, ``head`` the clause that it begins with, ``context``
+    the whole description, ``literals`` all that was quoted anywhere. ``nth`` counts from 1 in
+    reading order; negative ones count from the end.
     """
 
     name: str = ""
@@ -53,6 +53,7 @@ class Query:
     where: frozenset[str] = frozenset()
     states: frozenset[str] = frozenset()
     hints: str = ""
+    head: str = ""
     context: str = ""
     literals: tuple[str, ...] = ()
 
@@ -64,6 +65,16 @@ _QUOTES = re.compile(
 _MARK = re.compile(r'"(\d+)"')
 _OWNED = re.compile(r"""^((?:the )?"\d+"(?: \w+){0,2}|(?:the )?\w+(?: \w+)?)['’]s (.+)$""")
 """What begins with an owner: "the 'Invoice' tab's close button"."""
+_ONE_OF = re.compile(
+    r"^((?:the )?(?:very )?[\w-]+(?: but one)?)(?: one)? of (?:the |its )?(?:other )?"
+    r"(?:two|both|three|four|five|six|seven|eight|nine|ten|\d+) "
+)
+"""A part of many: "the lower of the two drop-downs"."""
+_LINE_OF = re.compile(
+    r"^(?:the )?(?:same |table )?(?P<how>row|line|column)s? (?:number |no\. |of |for |with )?"
+    r"(?:the )?(?P<name>.+)$|^(?:the )?(?P<called>.+?) (?P<sort>row|line|column)$"
+)
+"""A row or a column by its name: "column C", "the Zoom row"."""
 _TO_DO = re.compile(
     r"^(close|remove|edit|delete|open|add|show|hide|save|switch|clear|print|sort|reply|expand|copy|"
     r"collapse|send|download|rename|select|insert|move) (?:to |by |on )?((?:the|all|this|a|an) .+)$"
@@ -74,8 +85,8 @@ _CORNER = re.compile(
 )
 _THAT_IS = re.compile(r"\b(?:that|which) (?:is|are) (?:now |currently )?")
 _BRACKETS = re.compile(r"\s*[(\[]([^()\[\]]*)[)\]]")
-_AREA = r"(?:[- ]?hand)?(?: (?:corner|part|edge|area|end|half|side|most))?"
-_JUST = r"(?:directly |just |immediately |right |shown |located |placed |standing )?"
+_AREA = r"(?:[-\ ]?hand)?(?:\ (?:corner|part|edge|area|end|half|side|most))?"
+_JUST = r"(?:(?:directly|just|immediately|right|shown|located|placed|standing)\ )?"
 _CUES = re.compile(
     rf"""(?:^|(?<=[\s,;]))(?:
     (?P<side>(?:{_JUST}(?:to|on|at|by)\ )?(?:the\ )?(?:immediate\ |far\ |very\ )?
@@ -103,7 +114,8 @@ _CUES = re.compile(
         (?:\ is|\ of)?|
         (?:current\ )?value:?)
   | (?P<label>labell?ed(?:\ as|\ with)?|captioned|
-        with\ (?:the\ |a\ )?(?:label|name|title|caption|tooltip)|
+        with\ (?:the\ |a\ )?(?:label|name|title|caption|tooltip|shortcut|badge|placeholder|
+        subject|heading)|
         whose\ label\ is|named|called|titled|entitled|headed|marked(?:\ as|\ with)?)
   | (?P<purpose>(?:which|that|so\ that|in\ order\ to|used\ (?:to|for)|where|whose)\b|
         to(?=\ (?!the\ |left\ |right\ |a\ |an\ |")\w))
@@ -181,6 +193,7 @@ def read_description(description: str) -> tuple[Query, ...]:
     text, quotes = _mask(" ".join(description[:MAX_DESCRIPTION].split()))
     text = text.strip(" .,;:!")
     text = _TO_DO.sub(r"\1 of \2", _OWNED.sub(r"\2 of \1", text))
+    text = _ONE_OF.sub(r"\1 ", text)
     asides = [found[1] for found in _BRACKETS.finditer(text)]
     text = " ".join(_BRACKETS.sub(" ", text).replace(" ,", ",").split()) or " ".join(asides)
     usual = _read(text, quotes, asides)
@@ -246,7 +259,8 @@ def _read(text: str, quotes: list[str], asides: list[str]) -> Query:
     clauses = _clauses(text)
     query = _head(clauses[0][1], quotes)
     context = " ".join((_plain(text, quotes), *(_plain(aside, quotes) for aside in asides)))
-    query = replace(query, literals=tuple(quotes), context=context)
+    head = _plain(clauses[0][1], quotes)
+    query = replace(query, literals=tuple(quotes), head=head, context=context)
     index = 1
     while index < len(clauses):
         sort, words, cue = clauses[index]
@@ -404,17 +418,11 @@ def _within(query: Query, words: str, quotes: list[str], *, of: bool = False) ->
             return query
         return replace(query, window=title[0], window_quoted=bool(_MARK.search(words)))
     words = re.sub(r"['’]s (row|line|entry|column)$", r" \1", words)
+    if (line := _LINE_OF.match(words)) and not bar:
+        return _in_line(query, line, quotes, of=of)
     anchor = Query(kind=find_kind("title bar")[0]) if bar else _anchor(words, quotes)
-    word = anchor.kind.word if anchor.kind else ""
     if not anchor.name and anchor.nth is None and _EVERYWHERE.match(_bare(words)):
         return query
-    if word in ("row", "column") and (anchor.name or anchor.nth is not None):
-        how: How = "row" if word == "row" else "column"
-        if of and query.kind and query.kind.word == "column header" and not query.name:
-            return replace(query, name=anchor.name, quoted=anchor.quoted)
-        return _with(
-            query, Relation(how, replace(anchor, kind=None if anchor.name else anchor.kind))
-        )
     if of and not query.name and anchor.quoted:
         return replace(query, name=anchor.name, quoted=True, labelled=False)
     return _with(query, Relation("within", anchor))
@@ -435,6 +443,17 @@ def _aside(query: Query, words: str, quotes: list[str]) -> Query:
         nth=query.nth if query.nth is not None or query.quoted else more.nth,
         hints=f"{query.hints} {_plain(words, quotes)}".strip(),
     )
+
+
+def _in_line(query: Query, line: re.Match[str], quotes: list[str], *, of: bool) -> Query:
+    """In a row or a column that is named, or counted."""
+    how: How = "column" if "column" in (line["how"], line["sort"]) else "row"
+    anchor = _anchor(line["name"] or line["called"], quotes)
+    if anchor.nth is not None and not anchor.name:
+        anchor = replace(anchor, kind=find_kind("row")[0])
+    if of and query.kind and query.kind.word == "column header" and not query.name:
+        return replace(query, name=anchor.name, quoted=anchor.quoted)
+    return _with(query, Relation(how, replace(anchor, kind=None if anchor.name else anchor.kind)))
 
 
 def _settle(query: Query) -> Query:

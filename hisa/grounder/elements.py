@@ -5,22 +5,21 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hisa.errors import NotFound
 from hisa.grounder.common import resolve
 from hisa.grounder.description import Query, read_description
-from hisa.grounder.pick import ALIKE, Candidate, Choice, pick
-from hisa.grounder.scene import READ, Scene, Thing
+from hisa.grounder.pick import ALIKE, Candidate, Choice, distinct_best, pick
+from hisa.grounder.scene import READ, Scene
 from hisa.grounder.screen_text import read_elements
+from hisa.grounder.spots import spot
 from hisa.protocols import Emit, GroundedCall, Place, ToolCall
-from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation
 from hisa.screen.ocr import OcrUnavailable, ReadText, read_text
 
-__all__ = ["ElementsGrounder", "choose", "names_a_part", "spot"]
+__all__ = ["ElementsGrounder", "choose", "names_a_part"]
 
-_AS_A_NAME = 0.9
-"""What "the first name field" must score to be the field "first name" and not the first one."""
 _PART = re.compile(
     r"\b(arrow|chevron|triangle|stepper|spinner (?:up|down)|increase|increment|decrease|decrement|"
     r"plus|minus|\+|[▲▼▾▴])",
@@ -29,10 +28,6 @@ _PART = re.compile(
 """Words that may mean a part which is no element of its own."""
 _SURE = 0.85
 """A score that what is written on the picture does not better; chosen by hand."""
-_WIDE_EXPANDER = 150
-"""Pixels; an expander wider than this is clicked at its title. Chosen by hand."""
-_TITLE = 24
-"""Pixels; from an expander's left end into its title."""
 _PARTIAL = (
     "not all elements on the screen could be read in time, so that it may be there all the same: "
     "wait and try again, or use the keyboard"
@@ -67,7 +62,7 @@ class ElementsGrounder:
     def _locate_now(self, description: str, observation: Observation) -> Place:
         queries = read_description(description)
         parts = names_a_part(description)
-        choice = choose(queries, observation, self._min_score, parts=parts, shapes=parts)
+        choice = choose(queries, observation, self._min_score, parts=parts)
         reason = choice.reason
         if not _is_sure(queries[-1], choice):
             choice, reason = self._with_words(queries, observation, choice, parts=parts)
@@ -78,23 +73,15 @@ class ElementsGrounder:
     def _with_words(
         self, queries: tuple[Query, ...], observation: Observation, told: Choice, *, parts: bool
     ) -> tuple[Choice, str]:
-        """The choice among elements and what is drawn and written on the picture."""
-        told = choose(queries, observation, self._min_score, parts=parts, shapes=True)
-        if _is_sure(queries[-1], told):
-            return told, told.reason
+        """The choice among elements and what is written on the picture."""
         try:
             read = read_elements(queries, observation, self._read)
         except OcrUnavailable as error:
             return told, f"{told.reason}; the text on the picture cannot be read ({error})"
-        choice = choose(queries, observation, self._min_score, read, parts=parts, shapes=True)
+        choice = choose(queries, observation, self._min_score, read, parts=parts)
         if choice.ambiguous:  # several fit, and some of them may be written
             return choice, choice.reason
         return choice, f"{choice.reason}; nothing written on the picture fits"
-
-
-def names_a_part(description: str) -> bool:
-    """Whether a part of a control may be meant which is no element of its own."""
-    return bool(_PART.search(description))
 
 
 def choose(
@@ -104,15 +91,33 @@ def choose(
     read: tuple[Element, ...] = (),
     *,
     parts: bool = False,
-    shapes: bool = False,
 ) -> Choice:
-    """The thing that a description means; its literal readings have to fit better."""
-    scene = Scene(observation, read, parts=parts, shapes=shapes)
-    for query in queries[:-1]:
-        choice = pick(query, scene, max(_AS_A_NAME, min_score))
-        if choice.chosen is not None:
-            return choice
-    return pick(queries[-1], scene, min_score)
+    """The thing that a description most likely means, if it is likely enough.
+
+    Args:
+        queries: the readings of the description, the usual one last.
+        observation: the look.
+        min_score: the least chance of being meant, 0..1.
+        read: lines read off the picture.
+        parts: whether arrows of fields are things of their own.
+    """
+    from hisa.grounder.ranker import rank
+    from hisa.grounder.table import Table
+
+    scene = Scene(observation, read, parts=parts)
+    ranked = rank(queries, Table(scene))
+    others = distinct_best(Candidate(one.thing, one.chance) for one in ranked)[:5]
+    if ranked and ranked[0].chance >= min_score:
+        return Choice(Candidate(ranked[0].thing, ranked[0].chance), others=tuple(others))
+    told = pick(queries[-1], scene, min_score)
+    if told.chosen is None:
+        return replace(told, others=told.others if told.ambiguous else tuple(others))
+    return Choice(None, "nothing fits well enough", tuple(others))
+
+
+def names_a_part(description: str) -> bool:
+    """Whether a description may mean a part that is no element of its own."""
+    return bool(_PART.search(description))
 
 
 def _is_sure(query: Query, choice: Choice) -> bool:
@@ -125,30 +130,9 @@ def _is_sure(query: Query, choice: Choice) -> bool:
 def _place(description: str, chosen: Candidate, observation: Observation) -> Place:
     box = observation.convert_box(chosen.box, "image")
     score = min(1.0, chosen.score)
-    if chosen.thing.drawn is not None:
-        return Place(description, box.centre, score, "shapes", _label(chosen))
     if chosen.thing.role == READ:
         return Place(description, box.centre, score, "ocr", repr(chosen.element.name))
-    return Place(description, _spot(chosen, box), score, "accessibility", _label(chosen))
-
-
-def spot(thing: Thing, observation: Observation) -> Point:
-    """The point of a thing to click, in image space."""
-    return _spot(Candidate(thing, 1.0), observation.convert_box(thing.box, "image"))
-
-
-def _spot(chosen: Candidate, box: BoundingBox) -> Point:
-    """The middle of a box, unless only one end of it reacts as wanted.
-
-    An expander's box is as wide as what it folds, but only its title reacts; a spin button's
-    number stands left of its arrows.
-    """
-    middle = box.centre
-    if "expandable" in chosen.element.states and box.width > _WIDE_EXPANDER:
-        return Point(box.left + _TITLE, middle.y, middle.space)
-    if chosen.thing.role == "spin button" and box.width > box.height:
-        return Point(box.left + 0.3 * box.width, middle.y, middle.space)
-    return middle
+    return Place(description, spot(chosen.thing, box), score, "accessibility", _label(chosen))
 
 
 def _label(candidate: Candidate) -> str:

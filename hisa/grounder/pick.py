@@ -17,7 +17,7 @@ from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element
 from hisa.screen.roles import CONTAINERS, FIELDS, MULTI_LINE
 
-__all__ = ["ALIKE", "Candidate", "Choice", "pick", "rate"]
+__all__ = ["ALIKE", "Candidate", "Choice", "distinct_best", "pick", "scores"]
 
 _TIE = 0.03
 """Scores this close are equal."""
@@ -75,15 +75,10 @@ class Choice:
     ambiguous: bool = False
 
 
-def rate(query: Query, scene: Scene) -> list[Candidate]:
-    """Everything that fits at all, with all the evidence."""
-    return _in_context(query, _scored(query, scene), scene)
-
-
 def pick(query: Query, scene: Scene, min_score: float) -> Choice:
     """The thing that the query means."""
-    found = rate(query, scene)
-    others = tuple(_distinct_best(found)[:5])
+    found = _judged(query, scene)
+    others = tuple(distinct_best(found)[:5])
     if not others or others[0].score < ALIKE:
         others = _nearest(query, scene)
     good = [c for c in found if c.score >= min_score]
@@ -111,6 +106,21 @@ def pick(query: Query, scene: Scene, min_score: float) -> Choice:
     return Choice(replace(equal[0], thing=scene.inner(equal[0].thing)), others=others)
 
 
+def scores(query: Query, scene: Scene) -> list[float]:
+    """The score of each thing of a scene, with all the evidence; 0 where nothing fits."""
+    found = _judged(query, scene)
+    by_thing = {id(c.thing): c.score for c in found}
+    return [by_thing.get(id(thing), 0.0) for thing in scene.things]
+
+
+def _judged(query: Query, scene: Scene) -> list[Candidate]:
+    """Everything that fits at all, with all the evidence and the context; worked out once."""
+    known: dict[Query, list[Candidate]] = scene.__dict__.setdefault("judged", {})
+    if query not in known:
+        known[query] = _in_context(query, _scored(query, scene), scene)
+    return known[query]
+
+
 def _nearest(query: Query, scene: Scene) -> tuple[Candidate, ...]:
     """The things called most like the description, where nothing fits at all."""
     from rapidfuzz import fuzz
@@ -121,7 +131,7 @@ def _nearest(query: Query, scene: Scene) -> tuple[Candidate, ...]:
         Candidate(t, fuzz.token_set_ratio(asked, t.element.name.casefold()) / 200) for t in named
     ]
     told = told or [Candidate(t, 0.0) for t in scene.things]
-    return tuple(_distinct_best(told)[:3])
+    return tuple(distinct_best(told)[:3])
 
 
 def _why(query: Query, scene: Scene) -> str:
@@ -406,7 +416,7 @@ def _distinct(candidates: Iterable[Candidate]) -> list[Candidate]:
     return kept
 
 
-def _distinct_best(candidates: Iterable[Candidate]) -> list[Candidate]:
+def distinct_best(candidates: Iterable[Candidate]) -> list[Candidate]:
     """The best of each place, best first."""
     kept: list[Candidate] = []
     for candidate in sorted(candidates, key=lambda c: (-c.score, c.box.area))[:20]:

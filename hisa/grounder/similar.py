@@ -29,6 +29,7 @@ def clean(text: str) -> str:
     return joined.replace("’", "'")
 
 
+@lru_cache(maxsize=32768)
 def similarity(name: str, text: str) -> float:
     """0..1: 1 is the same but for case, blanks and punctuation at the ends.
 

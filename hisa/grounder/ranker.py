@@ -1,0 +1,191 @@
+"""Says how likely each thing on the screen is the one described, by what was learned from screens.
+
+The trees of ``ranker.json`` give each thing a score from its features; scores become chances that
+sum to less than one, the rest being that nothing on the screen is meant. `scripts/train_ranker.py`
+makes the file.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from hisa.grounder.description import Query
+from hisa.grounder.features import Evidence, features
+from hisa.grounder.pick import pick, scores
+from hisa.grounder.scene import Scene, Thing
+from hisa.grounder.spots import spot
+from hisa.grounder.table import Floats, Ints, Table
+
+__all__ = [
+    "Ranked",
+    "Trees",
+    "chances",
+    "clipped",
+    "columns",
+    "load_trees",
+    "parsed",
+    "preselect",
+    "rank",
+]
+
+_POOL = 80
+"""Things that are scored by the trees, of a thousand; the rest have hardly a word in common."""
+_SHOWN = 12
+"""The likeliest things whose place is compared with the others'."""
+_LITERAL = 0.9
+"""What "the first name field" must score to be the field "first name" and not the first one."""
+_READINGS = 2
+"""Literal readings that are tried, the most literal first: each costs as much as the usual one."""
+_USUAL = 0.64
+"""What a thing must score by the weights set by hand to be their choice."""
+_RELATIVE = (
+    *("own", "own_head", "own_meant", "label", "told", "name", "name_label", "quote_own"),
+    *("quote_label", "value", "does", "line", "column", "inside", "close", "covered", "related"),
+    *("related_least", "role", "role_head", "colour", "stands_out", "off_screen", "off_window"),
+    *("size", "front", "also", "sense", "sense_head", "sense_best"),
+)
+"""Features of which the distance from the best on the screen is a feature too."""
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A thing, the chance that it is meant, and the chance that a click on it meets what is."""
+
+    thing: Thing
+    own: float
+    chance: float
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Regression trees side by side, a row each; leaves point to themselves."""
+
+    names: tuple[str, ...]
+    start: float
+    feature: Ints
+    threshold: Floats
+    left: Ints
+    right: Ints
+    value: Floats
+    depth: int
+
+    def scores(self, matrix: Floats) -> Floats:
+        """The sum of all trees for each row of features."""
+        count, trees = len(matrix), len(self.feature)
+        rows, tree = np.arange(count)[:, None], np.arange(trees)[None, :]
+        node = np.zeros((count, trees), dtype=int)
+        for _ in range(self.depth):
+            lower = matrix[rows, self.feature[tree, node]] <= self.threshold[tree, node]
+            node = np.where(lower, self.left[tree, node], self.right[tree, node])
+        return np.asarray(self.start + self.value[tree, node].sum(axis=1))
+
+
+@lru_cache(maxsize=1)
+def load_trees() -> Trees:
+    """The trees that HiSA ships."""
+    text = (files("hisa.grounder") / "ranker.json").read_text("utf-8")
+    return parsed(json.loads(text))
+
+
+def parsed(content: dict[str, Any]) -> Trees:
+    """The trees of a file's content."""
+    rows = content["trees"]
+    size = max(len(row["value"]) for row in rows)
+
+    def table(key: str, kind: type) -> Any:
+        return np.array([row[key] + [0] * (size - len(row[key])) for row in rows], dtype=kind)
+
+    return Trees(
+        tuple(content["features"]),
+        content["start"],
+        table("feature", int),
+        table("threshold", float),
+        table("left", int),
+        table("right", int),
+        table("value", float),
+        content["depth"],
+    )
+
+
+def columns(queries: tuple[Query, ...], table: Table) -> dict[str, Floats]:
+    """All features by name, a number for each thing.
+
+    Args:
+        queries: the readings of one description.
+        table: the things on the screen.
+    """
+    found = features(Evidence(queries, table), _by_hand(queries, table.scene))
+    for name in _RELATIVE:
+        found[f"{name}_gap"] = found[name] - found[name].max(initial=-np.inf)
+    return found
+
+
+def _by_hand(queries: tuple[Query, ...], scene: Scene) -> dict[str, Floats]:
+    """What the weights set by hand say: scores, and their choice."""
+    *literal, usual = (*queries[:-1][:_READINGS], queries[-1])
+    found: dict[str, Floats] = {}
+    for name, readings in (("old", [usual]), ("old_literal", literal)):
+        score = np.zeros(len(scene.things))
+        for query in readings:
+            score = np.maximum(score, scores(query, scene))
+        found |= {name: score, f"{name}_gap": score - score.max(initial=0.0)}
+    picked = np.zeros(len(scene.things))
+    for query in (*literal, usual):
+        chosen = pick(query, scene, _USUAL if query is usual else _LITERAL).chosen
+        if chosen is not None:
+            picked[[thing is chosen.thing for thing in scene.things]] = 1.0
+            break
+    return found | {"picked": picked}
+
+
+def clipped(matrix: Floats) -> Floats:
+    """Features without infinite ones."""
+    return np.clip(np.nan_to_num(matrix, posinf=0.0, neginf=0.0), -10.0, 20.0)
+
+
+def preselect(found: dict[str, Floats]) -> Ints:
+    """The rows worth scoring: those that anything speaks for; chosen by hand."""
+    rough = found["old"] + found["own"] + found["name"] + found["name_label"]
+    for name in ("old_literal", "covered", "role", "related"):
+        rough = rough + 0.5 * found[name]
+    for name in ("quote_own", "nth_down", "nth_across", "extreme", "stands_out", "colour"):
+        rough = rough + 0.3 * found[name]
+    return np.asarray(np.argsort(-rough, kind="stable")[:_POOL], dtype=int)
+
+
+def rank(queries: tuple[Query, ...], table: Table) -> tuple[Ranked, ...]:
+    """The things that may be meant, the likeliest place first."""
+    return _placed(table, *chances(queries, table))
+
+
+def chances(queries: tuple[Query, ...], table: Table) -> tuple[Ints, Floats]:
+    """The rows of things that may be meant, the likeliest first, and the chance of each."""
+    if not table.things:
+        return np.zeros(0, dtype=int), np.zeros(0)
+    trees = load_trees()
+    found = columns(queries, table)
+    rows = preselect(found)
+    matrix = np.stack([found[name][rows] for name in trees.names], axis=1)
+    score = trees.scores(clipped(matrix))
+    weight = np.exp(np.minimum(score, 50.0))
+    own = weight / (1.0 + weight.sum())
+    order = np.argsort(-own, kind="stable")
+    return rows[order], own[order]
+
+
+def _placed(table: Table, rows: Ints, own: Floats) -> tuple[Ranked, ...]:
+    """With the chance that a click there meets what is meant: a cell holds its button's place."""
+    box = table.box[rows]
+    found = []
+    for row, mine in list(zip(rows, own, strict=True))[:_SHOWN]:
+        thing = table.scene.inner(table.things[row])
+        at = spot(thing, thing.box)
+        hit = (box[:, 0] <= at.x) & (at.x < box[:, 2]) & (box[:, 1] <= at.y) & (at.y < box[:, 3])
+        found.append(Ranked(thing, float(mine), min(1.0, float(own[hit].sum()))))
+    return tuple(sorted(found, key=lambda r: (-r.chance, -r.own)))

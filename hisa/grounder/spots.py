@@ -1,0 +1,31 @@
+"""Where in its box a thing is clicked."""
+
+from __future__ import annotations
+
+from hisa.grounder.scene import Thing
+from hisa.screen.geometry import BoundingBox, Point
+
+__all__ = ["spot"]
+
+_WIDE_EXPANDER = 150
+"""Pixels; an expander wider than this is clicked at its title. Chosen by hand."""
+_TITLE = 24
+"""Pixels; from an expander's left end into its title."""
+
+
+def spot(thing: Thing, box: BoundingBox) -> Point:
+    """The middle of a box, unless only one end of it reacts as wanted.
+
+    An expander's box is as wide as what it folds, but only its title reacts; a spin button's
+    number stands left of its arrows.
+
+    Args:
+        thing: what is clicked.
+        box: its box, in any space; the point is in the same.
+    """
+    middle = box.centre
+    if "expandable" in thing.element.states and box.width > _WIDE_EXPANDER:
+        return Point(box.left + _TITLE, middle.y, middle.space)
+    if thing.role == "spin button" and box.width > box.height:
+        return Point(box.left + 0.3 * box.width, middle.y, middle.space)
+    return middle

@@ -1,0 +1,217 @@
+"""The things of a scene as arrays, so that each hint is looked up for all of them at once."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hisa.grounder.evidence import role_factor
+from hisa.grounder.looks import Looks
+from hisa.grounder.role_words import Kind
+from hisa.grounder.scene import READ, SHOWS_TEXT, Scene, Thing
+from hisa.grounder.similar import clean, similarity
+from hisa.grounder.words import token_match, tokens
+from hisa.screen.roles import CONTAINERS, FIELDS
+
+__all__ = ["FAMILIES", "Floats", "Ints", "Table", "family"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+_LONG = 80
+"""Characters; a longer text is no name."""
+_ALIKE = 82
+"""Percent; a slip of reading leaves names this much alike."""
+
+FAMILIES = (
+    *("button", "field", "choice", "tick", "item", "tab", "link", "cell", "header"),
+    *("text", "part", "holder", "picture", "slider", "menu", "other"),
+)
+"""Groups of roles that look and work alike."""
+_FAMILY = (
+    dict.fromkeys(FIELDS, "field")
+    | dict.fromkeys(SHOWS_TEXT, "text")
+    | dict.fromkeys(CONTAINERS, "holder")
+    | {
+        "push button": "button",
+        "button": "button",
+        "toggle button": "button",
+        "push button menu": "button",
+        "split button": "button",
+        "combo box": "choice",
+        "check box": "tick",
+        "toggle switch": "tick",
+        "switch": "tick",
+        "radio button": "tick",
+        "check menu item": "item",
+        "radio menu item": "item",
+        "menu item": "item",
+        "list item": "item",
+        "tree item": "item",
+        "option": "item",
+        "list box option": "item",
+        "menu": "menu",
+        "page tab": "tab",
+        "tab": "tab",
+        "link": "link",
+        "hyper link": "link",
+        "table cell": "cell",
+        "cell": "cell",
+        "table row": "item",
+        "row": "item",
+        "arrow part": "part",
+        "slider handle": "part",
+        "icon": "picture",
+        "image": "picture",
+        "slider": "slider",
+        "scroll bar": "slider",
+    }
+)
+
+
+def family(role: str) -> str:
+    """The group of roles that one belongs to."""
+    if "header" in role:
+        return "header"
+    return _FAMILY.get(role, "other")
+
+
+class Table:
+    """The things of a scene in rows; the boxes in columns left, top, right, bottom."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self.things: list[Thing] = scene.things
+        count = len(self.things)
+        sides = [(t.box.left, t.box.top, t.box.right, t.box.bottom) for t in self.things]
+        self.box: Floats = np.array(sides, dtype=float).reshape(count, 4)
+        self.width: Floats = self.box[:, 2] - self.box[:, 0]
+        self.height: Floats = self.box[:, 3] - self.box[:, 1]
+        self.x: Floats = (self.box[:, 0] + self.box[:, 2]) / 2
+        self.y: Floats = (self.box[:, 1] + self.box[:, 3]) / 2
+        self.families = [family(t.role) for t in self.things]
+        self.family: Ints = np.array([FAMILIES.index(f) for f in self.families], dtype=int)
+        self.front: Floats = np.array([t.front for t in self.things])
+        self.texts = [_texts(t) for t in self.things]
+        self._fits: dict[Kind | None, Floats] = {}
+        self.called = [tokens(" ".join(texts)) if texts else frozenset() for texts in self.texts]
+
+    def fits(self, kind: Kind | None) -> Floats:
+        """How well each role fits a kind; worked out once for each kind."""
+        if kind not in self._fits:
+            self._fits[kind] = np.array([role_factor(kind, thing) for thing in self.things])
+        return self._fits[kind]
+
+    @cached_property
+    def looks(self) -> Looks:
+        """What the picture shows of the things."""
+        return Looks(self.scene, self.box, self.family)
+
+    @cached_property
+    def running(self) -> Floats:
+        """Whether each is a part of a sentence."""
+        return np.array([float(thing in self.scene.running) for thing in self.things])
+
+    @cached_property
+    def twins(self) -> Floats:
+        """The number of things that say the same, at most 6."""
+        texts = [clean(mine[0]) if mine else "" for mine in self.texts]
+        number = Counter(texts)
+        return np.array([min(number[text], 6) if text else 0 for text in texts], dtype=float)
+
+    @cached_property
+    def index(self) -> dict[str, Ints]:
+        """The things that each word is written on."""
+        return _index(self.called)
+
+    @cached_property
+    def labelled(self) -> dict[str, Ints]:
+        """The things that each word stands beside as a label."""
+        return _index(
+            [
+                tokens(" ".join(text for text, _ in t.labels)) if t.labels else frozenset()
+                for t in self.things
+            ]
+        )
+
+    @cached_property
+    def tells(self) -> NDArray[np.bool_]:
+        """Whether a thing says something short, which may tell of what lies around it."""
+        tall = ("frame", "document web")
+        return np.array(
+            [bool(c) and t.role not in tall for c, t in zip(self.called, self.things, strict=True)],
+            dtype=bool,
+        )
+
+    @cached_property
+    def rarity(self) -> dict[str, float]:
+        """For each word: 1 over the number of places where it is written."""
+        return {word: 1 / self._places(at) for word, at in self.index.items()}
+
+    def _places(self, at: Ints) -> int:
+        return len({(int(self.x[i]) // 20, int(self.y[i]) // 12) for i in at})
+
+    @cached_property
+    def _by_text(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = defaultdict(list)
+        for row, texts in enumerate(self.texts):
+            for text in texts:
+                found[clean(text)].append(row)
+        return found
+
+    def written(self, name: str, *, loosely: bool = False) -> Floats:
+        """How surely each thing has a name written on it, 0..1; ``loosely``: word by word too."""
+        from rapidfuzz import fuzz, process
+
+        score = np.zeros(len(self.things))
+        wanted = clean(name)
+        rows = set[int]()
+        for word in tokens(name):
+            rows.update(map(int, self.index.get(word, ())))
+        if len(wanted) >= 4:
+            close = process.extract(
+                wanted, list(self._by_text), scorer=fuzz.ratio, score_cutoff=_ALIKE, limit=40
+            )
+            for text, _, _ in close:
+                rows.update(self._by_text[text])
+        rows.update(self._by_text.get(wanted, ()))
+        for row in rows:
+            best = max((similarity(name, text) for text in self.texts[row]), default=0.0)
+            if loosely:
+                words = max((token_match(name, text) for text in self.texts[row]), default=0.0)
+                best = max(best, 0.93 * words)
+            score[row] = best
+        return score
+
+    def beside(self, name: str, *, loosely: bool = False) -> Floats:
+        """How surely each thing has a name as its label, 0..1."""
+        score = np.zeros(len(self.things))
+        for row in {int(i) for word in tokens(name) for i in self.labelled.get(word, ())}:
+            for text, trust in self.things[row].labels:
+                alike = similarity(name, text)
+                if loosely:
+                    alike = max(alike, 0.93 * token_match(name, text))
+                score[row] = max(score[row], alike * trust)
+        return score
+
+
+def _texts(thing: Thing) -> tuple[str, ...]:
+    e = thing.element
+    told = (e.name, e.text, e.description, e.label if e.role not in SHOWS_TEXT else "")
+    short = (" ".join(text.split()) for text in told if text)
+    return tuple(dict.fromkeys(text for text in short if 0 < len(text) <= _LONG))
+
+
+def _index(words: list[frozenset[str]]) -> dict[str, Ints]:
+    found: dict[str, list[int]] = defaultdict(list)
+    for row, mine in enumerate(words):
+        for word in mine:
+            found[word].append(row)
+    return {word: np.array(rows, dtype=int) for word, rows in found.items()}
+
+
+def is_text(thing: Thing) -> bool:
+    """Whether a thing only shows text."""
+    return thing.role in SHOWS_TEXT or thing.role == READ

@@ -1,0 +1,343 @@
+"""Trains the ranker of the elements grounder on the training screens of the grounding bench.
+
+    python scripts/train_ranker.py --check     # what it would be worth on unseen applications
+    python scripts/train_ranker.py             # writes hisa/grounder/ranker.json
+    python scripts/train_ranker.py --senses    # writes hisa/grounder/senses.npz
+
+Needs ``pip install lightgbm``; running the grounder does not. The held-out split is never read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import pickle
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from made_descriptions import MADE, made_descriptions
+
+from hisa.bench.grounding.open_suite import open_grounding_suite
+from hisa.bench.grounding.targets import Target
+from hisa.grounder.description import read_description
+from hisa.grounder.elements import names_a_part
+from hisa.grounder.ranker import clipped, columns, preselect
+from hisa.grounder.scene import Scene
+from hisa.grounder.screen_text import read_elements
+from hisa.grounder.spots import spot
+from hisa.grounder.table import Floats, Ints, Table
+from hisa.screen.geometry import Point
+from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
+from hisa.screen.ocr import read_text
+
+ROOT = Path(__file__).parents[1]
+RANKER = ROOT / "hisa" / "grounder" / "ranker.json"
+SENSES = ROOT / "hisa" / "grounder" / "senses.npz"
+SETTINGS: dict[str, Any] = {
+    "learning_rate": 0.08,
+    "num_leaves": 8,
+    "min_data_in_leaf": 20,
+    "min_sum_hessian_in_leaf": 0.5,
+    "feature_fraction": 0.4,
+    "bagging_fraction": 0.8,
+    "bagging_freq": 1,
+    "lambda_l2": 5.0,
+    "seed": 7,
+    "deterministic": True,
+    "num_threads": 1,
+    "verbose": -1,
+}
+"""Chosen by leaving applications out; results change little around them."""
+ROUNDS = 150
+START = -3.0
+"""The score of a thing before the first tree: of forty, that none is meant is as likely as any."""
+PROBABILITIES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+VOCABULARY = 22_000
+DIMENSIONS = 48
+
+
+@dataclass(frozen=True)
+class Example:
+    """A description before its screen: the things worth scoring."""
+
+    target: Target
+    matrix: Floats
+    """Their features."""
+    box: Floats
+    at: Floats
+    """Where each would be clicked."""
+    right: Floats
+    """Whether a click there is right."""
+    meant: Floats
+    """Which of those are the thing itself, not one that only holds or hides it."""
+
+
+def main() -> None:
+    """Train, or check."""
+    options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    options.add_argument("--check", action="store_true", help="leave each application out once")
+    options.add_argument("--senses", action="store_true", help="make the vectors of words")
+    options.add_argument("--cache", type=Path, help="folder to keep the features in")
+    options.add_argument("--suite", type=Path, default=ROOT / "benchmarks" / "grounding")
+    chosen = options.parse_args()
+    if chosen.senses:
+        make_senses(SENSES)
+        return
+    names, examples = prepare(chosen.suite, chosen.cache)
+    if chosen.check:
+        check(names, examples)
+        return
+    trees = fit(names, examples)
+    RANKER.write_text(exported(names, trees), "utf-8")
+    print(f"{RANKER}: {len(trees)} trees from {len(examples)} descriptions")
+
+
+# ---------------------------------------------------------------- features
+
+
+def prepare(suite: Path, cache: Path | None) -> tuple[list[str], list[Example]]:
+    """The names of the features, and the examples of the training split."""
+    chosen = [t for t in open_grounding_suite(suite).targets if t.screen.split == "train"]
+    screens = sorted({target.screen.name for target in chosen}, key=_shuffled)
+    groups = [[t for t in chosen if t.screen.name == name] for name in screens]
+    names: list[str] = []
+    examples: list[Example] = []
+    with ProcessPoolExecutor() as pool:
+        for known, found in pool.map(_prepared, groups, [cache] * len(groups)):
+            names = known
+            examples += found
+    return names, examples
+
+
+def _shuffled(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()
+
+
+def _prepared(targets: Sequence[Target], cache: Path | None) -> tuple[list[str], list[Example]]:
+    """The examples of one screen."""
+    file = cache / f"{targets[0].screen.name}.pickle" if cache else None
+    if file is not None and file.is_file():
+        known: tuple[list[str], list[Example]] = pickle.loads(file.read_bytes())
+        return known
+    made = _examples(targets)
+    if file is not None:
+        file.parent.mkdir(exist_ok=True, parents=True)
+        file.write_bytes(pickle.dumps(made))
+    return made
+
+
+def _examples(targets: Sequence[Target]) -> tuple[list[str], list[Example]]:
+    """With those made up, and some again as if accessibility told nothing."""
+    look = targets[0].screen.look(DEFAULT_IMAGE_LIMIT)
+    plain = Table(Scene(look))
+    asked = [query for target in targets for query in read_description(target.description)]
+    read = read_elements(asked, look, read_text)
+    lists = {parts: Table(Scene(look, read, parts=parts)) for parts in (False, True)}
+    silent = Table(Scene(replace(look, elements=None), read))
+    examples = [(t, lists[names_a_part(t.description)]) for t in targets]
+    examples += [(t, plain) for t in made_descriptions(targets[0].screen, plain)]
+    examples += [
+        (replace(t, kind=MADE), silent)
+        for row, t in enumerate(targets)
+        if row % 4 == 0 and t.kind in _TOLD_BY_TEXT
+    ]
+    found = [(t, table, columns(read_description(t.description), table)) for t, table in examples]
+    return list(found[0][2]), [_example(*each) for each in found if each[1].things]
+
+
+_TOLD_BY_TEXT = frozenset({"name", "role", "row", "absent"})
+
+
+def _example(target: Target, table: Table, found: dict[str, Floats]) -> Example:
+    inner = [table.scene.inner(thing) for thing in table.things]
+    at = np.array([(p.x, p.y) for p in (spot(thing, thing.box) for thing in inner)])
+    right = np.array([_is_right(target, x, y) for x, y in np.floor(at)], dtype=float)
+    meant = _meant(target, table, right)
+    rows = np.union1d(preselect(found), np.flatnonzero(meant)).astype(int)
+    matrix = np.stack([column[rows] for column in found.values()], axis=1)
+    return Example(target, clipped(matrix), table.box[rows], at[rows], right[rows], meant[rows])
+
+
+def _is_right(target: Target, x: float, y: float) -> bool:
+    return target.region is not None and target.region.holds(Point(x, y, "screen"))
+
+
+def _meant(target: Target, table: Table, right: Floats) -> Floats:
+    """Of the things whose click is right, those in front that share most of the box."""
+    if target.region is None or not right.any():
+        return right
+    box = target.region.box
+    wide = np.minimum(table.box[:, 2], box.right) - np.maximum(table.box[:, 0], box.left)
+    high = np.minimum(table.box[:, 3], box.bottom) - np.maximum(table.box[:, 1], box.top)
+    common = np.maximum(wide, 0) * np.maximum(high, 0)
+    share = right * common / (table.width * table.height + box.area - common)
+    share *= np.where(table.front > 0.6, 1.0, 1e-6)
+    return np.asarray((share >= 0.5 * share.max()) & (right > 0), dtype=float)
+
+
+# ---------------------------------------------------------------- training
+
+
+def fit(names: Sequence[str], examples: Sequence[Example]) -> list[dict[str, Any]]:
+    """The trees, as LightGBM describes them."""
+    import lightgbm
+
+    groups = np.concatenate([np.full(len(e.matrix), row) for row, e in enumerate(examples)])
+    meant = np.concatenate([e.meant for e in examples])
+    data = lightgbm.Dataset(
+        np.concatenate([e.matrix for e in examples]),
+        meant,
+        init_score=np.full(len(meant), START),
+        feature_name=list(names),
+    )
+    settings = {**SETTINGS, "objective": _likelihood(groups, meant, len(examples))}
+    trees: list[dict[str, Any]] = lightgbm.train(settings, data, ROUNDS).dump_model()["tree_info"]
+    return trees
+
+
+def _likelihood(groups: Ints, meant: Floats, count: int) -> Callable[..., tuple[Floats, Floats]]:
+    """Gradients of the likelihood that a thing meant is drawn, where "none" scores 0."""
+
+    def gradients(score: Floats, _: object) -> tuple[Floats, Floats]:
+        most = np.zeros(count)
+        np.maximum.at(most, groups, score)
+        weight = np.exp(score - most[groups])
+        total = np.bincount(groups, weight, minlength=count) + np.exp(-most)
+        chance = weight / total[groups]
+        wanted = np.bincount(groups, weight * meant, minlength=count)
+        share = np.where(meant > 0, weight / np.maximum(wanted[groups], 1e-12), 0.0)
+        return chance - share, np.maximum(chance * (1 - chance), 1e-3)
+
+    return gradients
+
+
+def exported(names: Sequence[str], trees: Sequence[dict[str, Any]]) -> str:
+    """The text of ``ranker.json``: only features that some tree asks for."""
+    rows = [_flat(tree["tree_structure"]) for tree in trees]
+    used = sorted({f for row in rows for f in row["feature"] if f >= 0})
+    place = {feature: index for index, feature in enumerate(used)}
+    for row in rows:
+        row["feature"] = [place.get(f, 0) for f in row["feature"]]
+    content = {
+        "features": [names[f] for f in used],
+        "start": START,
+        "depth": max(row.pop("depth") for row in rows),
+        "trees": rows,
+    }
+    head = json.dumps({**content, "trees": []})[: -len("]}")]
+    return head + "\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]}\n"
+
+
+def _flat(structure: dict[str, Any]) -> dict[str, Any]:
+    """A tree as lists by node; a leaf leads to itself."""
+    flat: dict[str, Any] = {k: [] for k in ("feature", "threshold", "left", "right", "value")}
+
+    def add(node: dict[str, Any]) -> tuple[int, int]:
+        place = len(flat["feature"])
+        leaf = "leaf_value" in node
+        flat["feature"].append(-1 if leaf else node["split_feature"])
+        flat["threshold"].append(0.0 if leaf else float(f"{node['threshold']:.6g}"))
+        flat["value"].append(float(f"{node['leaf_value']:.5g}") if leaf else 0.0)
+        flat["left"].append(place)
+        flat["right"].append(place)
+        if leaf:
+            return place, 0
+        flat["left"][place], low = add(node["left_child"])
+        flat["right"][place], high = add(node["right_child"])
+        return place, 1 + max(low, high)
+
+    flat["depth"] = add(structure)[1]
+    return flat
+
+
+# ---------------------------------------------------------------- checking
+
+
+def check(names: Sequence[str], examples: Sequence[Example]) -> None:
+    """Leave each application out once, and say how well the rest ranks its things."""
+    judged = [j for j in _judged(names, examples) if j[0].target.kind != MADE]
+    there = [j for j in judged if j[0].target.region is not None]
+    absent = [j for j in judged if j[0].target.region is None]
+    first = sum(right for _, right, _ in there) / len(there)
+    print(f"{len(there)} things there, {len(absent)} absent; the likeliest is right {first:.1%}")
+    for least in PROBABILITIES:
+        right = sum(ok for _, ok, p in there if p >= least) / len(there)
+        wrong = sum(not ok for _, ok, p in there if p >= least) / len(there)
+        refused = sum(p < least for _, _, p in absent) / len(absent)
+        print(f"from {least}: right {right:.1%}, wrong {wrong:.1%}, absent refused {refused:.1%}")
+
+
+def _judged(
+    names: Sequence[str], examples: Sequence[Example]
+) -> Iterator[tuple[Example, bool, float]]:
+    from hisa.grounder.ranker import Trees, parsed
+
+    for fold in sorted({_fold(e.target) for e in examples}):
+        others = [e for e in examples if _fold(e.target) != fold]
+        trees: Trees = parsed(json.loads(exported(names, fit(names, others))))
+        columns_used = [list(names).index(name) for name in trees.names]
+        for example in examples:
+            if _fold(example.target) == fold:
+                scores = trees.scores(example.matrix[:, columns_used].astype(float))
+                yield example, *_best(example, scores)
+
+
+def _fold(target: Target) -> str:
+    """Applications; the small pages of MiniWoB, and those of Chromium by two halves."""
+    kind, _, page = target.screen.app.partition(":")
+    return f"{kind}:{page < 'p'}" if kind == "chromium" else kind
+
+
+def _best(example: Example, scores: Floats) -> tuple[bool, float]:
+    weight = np.exp(np.minimum(scores, 50.0))
+    own = weight / (1 + weight.sum())
+    chances = []
+    for row in np.argsort(-own, kind="stable")[:12]:
+        x, y = example.at[row]
+        box = example.box
+        hit = (box[:, 0] <= x) & (x < box[:, 2]) & (box[:, 1] <= y) & (y < box[:, 3])
+        chances.append((float(own[hit].sum()), float(own[row]), bool(example.right[row])))
+    chance, _, right = max(chances)
+    return right, chance
+
+
+# ---------------------------------------------------------------- senses
+
+
+def make_senses(file: Path) -> None:
+    """Write a vector of few numbers for each common English word."""
+    from hisa.patterns.embedders.minilm import MiniLM, _model_folder
+
+    content = json.loads((_model_folder() / "tokenizer.json").read_text("utf-8"))
+    vocabulary = sorted(content["model"]["vocab"].items(), key=lambda item: item[1])
+    words = [w for w, _ in vocabulary if re.fullmatch(r"[a-z]{2,16}", w)][:VOCABULARY]
+    vectors = np.concatenate([_embedded(MiniLM(), part) for part in _parts(words, 256)])
+    save_senses(file, words, vectors)
+
+
+def save_senses(file: Path, words: Sequence[str], vectors: Floats) -> None:
+    """Keep the directions in which words differ most, as bytes."""
+    centred = vectors - vectors.mean(axis=0)
+    _, _, directions = np.linalg.svd(centred, full_matrices=False)
+    few = centred @ directions[:DIMENSIONS].T
+    few /= np.abs(few).max(axis=1, keepdims=True)
+    told = np.frombuffer(" ".join(words).encode("ascii"), dtype=np.uint8)
+    np.savez_compressed(file, words=told, vectors=np.round(few * 127).astype(np.int8))
+
+
+def _embedded(model: Any, words: Sequence[str]) -> Floats:
+    return np.asarray(model.embed(list(words)))
+
+
+def _parts(words: Sequence[str], size: int) -> Iterable[Sequence[str]]:
+    return (words[start : start + size] for start in range(0, len(words), size))
+
+
+if __name__ == "__main__":
+    main()
