@@ -30,7 +30,7 @@ from hisa.grounder.elements import names_a_part
 from hisa.grounder.ranker import clipped, columns, preselect
 from hisa.grounder.scene import Scene
 from hisa.grounder.screen_text import read_elements
-from hisa.grounder.spots import spot
+from hisa.grounder.spots import spot_in
 from hisa.grounder.table import Floats, Ints, Table
 from hisa.screen.geometry import Point
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
@@ -138,8 +138,8 @@ def _examples(targets: Sequence[Target]) -> tuple[list[str], list[Example]]:
     plain = Table(Scene(look))
     asked = [query for target in targets for query in read_description(target.description)]
     read = read_elements(asked, look, read_text)
-    lists = {parts: Table(Scene(look, read, parts=parts)) for parts in (False, True)}
-    silent = Table(Scene(replace(look, elements=None), read))
+    lists = {p: Table(Scene(look, read, parts=p, shapes=True)) for p in (False, True)}
+    silent = Table(Scene(replace(look, elements=None), read, shapes=True))
     examples = [(t, lists[names_a_part(t.description)]) for t in targets]
     examples += [(t, plain) for t in made_descriptions(targets[0].screen, plain)]
     examples += [
@@ -156,7 +156,7 @@ _TOLD_BY_TEXT = frozenset({"name", "role", "row", "absent"})
 
 def _example(target: Target, table: Table, found: dict[str, Floats]) -> Example:
     inner = [table.scene.inner(thing) for thing in table.things]
-    at = np.array([(p.x, p.y) for p in (spot(thing, thing.box) for thing in inner)])
+    at = np.array([(p.x, p.y) for p in (spot_in(thing, thing.box) for thing in inner)])
     right = np.array([_is_right(target, x, y) for x, y in np.floor(at)], dtype=float)
     meant = _meant(target, table, right)
     rows = np.union1d(preselect(found), np.flatnonzero(meant)).astype(int)

@@ -130,7 +130,7 @@ _ORDINALS = (
     *("sixth", "seventh", "eighth", "ninth", "tenth"),
 )
 _ORDINAL = re.compile(
-    rf"(?:^|(?<=\s))(?P<last>second[- ]to[- ]last|last)(?=\s|$)|"
+    rf"(?:^|(?<=\s))(?P<last>second[- ]to[- ]last|last but one|last)(?=\s|$)|"
     rf"(?:^|(?<=\s))({'|'.join(_ORDINALS)}|(?P<digits>\d{{1,3}})(?:st|nd|rd|th))(?=\s|$)"
 )
 _NUMBERED = re.compile(

@@ -11,14 +11,15 @@ from hisa.errors import NotFound
 from hisa.grounder.common import resolve
 from hisa.grounder.description import Query, read_description
 from hisa.grounder.pick import ALIKE, Candidate, Choice, distinct_best, pick
-from hisa.grounder.scene import READ, Scene
+from hisa.grounder.scene import READ, Scene, Thing
 from hisa.grounder.screen_text import read_elements
-from hisa.grounder.spots import spot
+from hisa.grounder.spots import spot_in
 from hisa.protocols import Emit, GroundedCall, Place, ToolCall
+from hisa.screen.geometry import Point
 from hisa.screen.observation import Element, Observation
 from hisa.screen.ocr import OcrUnavailable, ReadText, read_text
 
-__all__ = ["ElementsGrounder", "choose", "names_a_part"]
+__all__ = ["ElementsGrounder", "choose", "names_a_part", "spot"]
 
 _PART = re.compile(
     r"\b(arrow|chevron|triangle|stepper|spinner (?:up|down)|increase|increment|decrease|decrement|"
@@ -27,7 +28,9 @@ _PART = re.compile(
 )
 """Words that may mean a part which is no element of its own."""
 _SURE = 0.85
-"""A score that what is written on the picture does not better; chosen by hand."""
+"""A chance that what is drawn and written on the picture does not better; chosen by hand."""
+_BY_HAND = 0.64
+"""What a thing must score by the weights set by hand for their reason to be no longer true."""
 _PARTIAL = (
     "not all elements on the screen could be read in time, so that it may be there all the same: "
     "wait and try again, or use the keyboard"
@@ -62,9 +65,9 @@ class ElementsGrounder:
     def _locate_now(self, description: str, observation: Observation) -> Place:
         queries = read_description(description)
         parts = names_a_part(description)
-        choice = choose(queries, observation, self._min_score, parts=parts)
+        choice = choose(queries, observation, self._min_score, parts=parts, shapes=parts)
         reason = choice.reason
-        if not _is_sure(queries[-1], choice):
+        if not _is_sure(choice):
             choice, reason = self._with_words(queries, observation, choice, parts=parts)
         if choice.chosen is not None:
             return _place(description, choice.chosen, observation)
@@ -73,15 +76,23 @@ class ElementsGrounder:
     def _with_words(
         self, queries: tuple[Query, ...], observation: Observation, told: Choice, *, parts: bool
     ) -> tuple[Choice, str]:
-        """The choice among elements and what is written on the picture."""
+        """The choice among elements and what is drawn and written on the picture."""
+        told = choose(queries, observation, self._min_score, parts=parts, shapes=True)
+        if _is_sure(told):
+            return told, told.reason
         try:
             read = read_elements(queries, observation, self._read)
         except OcrUnavailable as error:
             return told, f"{told.reason}; the text on the picture cannot be read ({error})"
-        choice = choose(queries, observation, self._min_score, read, parts=parts)
+        choice = choose(queries, observation, self._min_score, read, parts=parts, shapes=True)
         if choice.ambiguous:  # several fit, and some of them may be written
             return choice, choice.reason
         return choice, f"{choice.reason}; nothing written on the picture fits"
+
+
+def names_a_part(description: str) -> bool:
+    """Whether a part of a control may be meant which is no element of its own."""
+    return bool(_PART.search(description))
 
 
 def choose(
@@ -91,6 +102,7 @@ def choose(
     read: tuple[Element, ...] = (),
     *,
     parts: bool = False,
+    shapes: bool = False,
 ) -> Choice:
     """The thing that a description most likely means, if it is likely enough.
 
@@ -100,39 +112,40 @@ def choose(
         min_score: the least chance of being meant, 0..1.
         read: lines read off the picture.
         parts: whether arrows of fields are things of their own.
+        shapes: whether what is only drawn is looked for.
     """
     from hisa.grounder.ranker import rank
     from hisa.grounder.table import Table
 
-    scene = Scene(observation, read, parts=parts)
+    scene = Scene(observation, read, parts=parts, shapes=shapes)
     ranked = rank(queries, Table(scene))
     others = distinct_best(Candidate(one.thing, one.chance) for one in ranked)[:5]
     if ranked and ranked[0].chance >= min_score:
         return Choice(Candidate(ranked[0].thing, ranked[0].chance), others=tuple(others))
-    told = pick(queries[-1], scene, min_score)
+    told = pick(queries[-1], scene, _BY_HAND)
     if told.chosen is None:
         return replace(told, others=told.others if told.ambiguous else tuple(others))
     return Choice(None, "nothing fits well enough", tuple(others))
 
 
-def names_a_part(description: str) -> bool:
-    """Whether a description may mean a part that is no element of its own."""
-    return bool(_PART.search(description))
-
-
-def _is_sure(query: Query, choice: Choice) -> bool:
+def _is_sure(choice: Choice) -> bool:
     """Whether nothing that could be read off the picture would change the choice."""
-    if choice.chosen is None:
-        return False
-    return choice.chosen.score >= _SURE or not query.literals
+    return choice.chosen is not None and choice.chosen.score >= _SURE
 
 
 def _place(description: str, chosen: Candidate, observation: Observation) -> Place:
     box = observation.convert_box(chosen.box, "image")
     score = min(1.0, chosen.score)
+    if chosen.thing.drawn is not None:
+        return Place(description, box.centre, score, "shapes", _label(chosen))
     if chosen.thing.role == READ:
         return Place(description, box.centre, score, "ocr", repr(chosen.element.name))
-    return Place(description, spot(chosen.thing, box), score, "accessibility", _label(chosen))
+    return Place(description, spot_in(chosen.thing, box), score, "accessibility", _label(chosen))
+
+
+def spot(thing: Thing, observation: Observation) -> Point:
+    """The point of a thing to click, in image space."""
+    return spot_in(thing, observation.convert_box(thing.box, "image"))
 
 
 def _label(candidate: Candidate) -> str:

@@ -333,6 +333,7 @@ def _kinds(evidence: Evidence) -> dict[str, Floats]:
         "role_head": table.fits(named),
         "kind_asked": np.full(count, float(kind is not None)),
         "bare": np.array([float(t.is_bare) for t in things]),
+        "drawn": np.array([-1.0 if t.drawn is None else t.drawn for t in things]),
         "read": np.array([float(t.role == READ) for t in things]),
         "front": table.front,
         "running": table.running,

@@ -17,7 +17,7 @@ from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element
 from hisa.screen.roles import CONTAINERS, FIELDS, MULTI_LINE
 
-__all__ = ["ALIKE", "Candidate", "Choice", "distinct_best", "pick", "scores"]
+__all__ = ["ALIKE", "Candidate", "Choice", "distinct_best", "pick", "rate", "scores"]
 
 _TIE = 0.03
 """Scores this close are equal."""
@@ -75,9 +75,23 @@ class Choice:
     ambiguous: bool = False
 
 
+def rate(query: Query, scene: Scene) -> list[Candidate]:
+    """Everything that fits at all, with all the evidence; worked out once."""
+    known: dict[Query, list[Candidate]] = scene.__dict__.setdefault("rated", {})
+    if query not in known:
+        known[query] = _in_context(query, _scored(query, scene), scene)
+    return known[query]
+
+
+def scores(query: Query, scene: Scene) -> list[float]:
+    """The score of each thing of a scene, with all the evidence; 0 where nothing fits."""
+    by_thing = {id(c.thing): c.score for c in rate(query, scene)}
+    return [by_thing.get(id(thing), 0.0) for thing in scene.things]
+
+
 def pick(query: Query, scene: Scene, min_score: float) -> Choice:
     """The thing that the query means."""
-    found = _judged(query, scene)
+    found = rate(query, scene)
     others = tuple(distinct_best(found)[:5])
     if not others or others[0].score < ALIKE:
         others = _nearest(query, scene)
@@ -104,21 +118,6 @@ def pick(query: Query, scene: Scene, min_score: float) -> Choice:
         reason = f"{len(equal)} elements fit equally well: say which one, and in which window"
         return Choice(None, reason, tuple(equal[:5]), ambiguous=True)
     return Choice(replace(equal[0], thing=scene.inner(equal[0].thing)), others=others)
-
-
-def scores(query: Query, scene: Scene) -> list[float]:
-    """The score of each thing of a scene, with all the evidence; 0 where nothing fits."""
-    found = _judged(query, scene)
-    by_thing = {id(c.thing): c.score for c in found}
-    return [by_thing.get(id(thing), 0.0) for thing in scene.things]
-
-
-def _judged(query: Query, scene: Scene) -> list[Candidate]:
-    """Everything that fits at all, with all the evidence and the context; worked out once."""
-    known: dict[Query, list[Candidate]] = scene.__dict__.setdefault("judged", {})
-    if query not in known:
-        known[query] = _in_context(query, _scored(query, scene), scene)
-    return known[query]
 
 
 def _nearest(query: Query, scene: Scene) -> tuple[Candidate, ...]:

@@ -19,7 +19,7 @@ from hisa.grounder.description import Query
 from hisa.grounder.features import Evidence, features
 from hisa.grounder.pick import pick, scores
 from hisa.grounder.scene import Scene, Thing
-from hisa.grounder.spots import spot
+from hisa.grounder.spots import spot_in
 from hisa.grounder.table import Floats, Ints, Table
 
 __all__ = [
@@ -185,7 +185,7 @@ def _placed(table: Table, rows: Ints, own: Floats) -> tuple[Ranked, ...]:
     found = []
     for row, mine in list(zip(rows, own, strict=True))[:_SHOWN]:
         thing = table.scene.inner(table.things[row])
-        at = spot(thing, thing.box)
+        at = spot_in(thing, thing.box)
         hit = (box[:, 0] <= at.x) & (at.x < box[:, 2]) & (box[:, 1] <= at.y) & (at.y < box[:, 3])
         found.append(Ranked(thing, float(mine), min(1.0, float(own[hit].sum()))))
     return tuple(sorted(found, key=lambda r: (-r.chance, -r.own)))

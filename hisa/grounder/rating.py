@@ -157,7 +157,7 @@ def _things(
     from hisa.grounder.ranker import chances  # loads numpy, which a start need not wait for
     from hisa.grounder.table import Table
 
-    scene = Scene(observation, read, parts=names_a_part(description))
+    scene = Scene(observation, read, parts=names_a_part(description), shapes=True)
     rows, own = chances(queries, Table(scene))
     known = {int(row): float(chance) for row, chance in zip(rows, own, strict=True)}
     things = enumerate(scene.things)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hisa.grounder.scene import Thing
 from hisa.screen.geometry import BoundingBox, Point
 
-__all__ = ["spot"]
+__all__ = ["spot_in"]
 
 _WIDE_EXPANDER = 150
 """Pixels; an expander wider than this is clicked at its title. Chosen by hand."""
@@ -13,7 +13,7 @@ _TITLE = 24
 """Pixels; from an expander's left end into its title."""
 
 
-def spot(thing: Thing, box: BoundingBox) -> Point:
+def spot_in(thing: Thing, box: BoundingBox) -> Point:
     """The middle of a box, unless only one end of it reacts as wanted.
 
     An expander's box is as wide as what it folds, but only its title reacts; a spin button's
