@@ -147,44 +147,6 @@ def _click_widget(see: Seen) -> Calls:
         yield click(words, f"text field with the text '{shown}'", at=named(shown, *FIELD))
 
 
-@page("drag-items")
-def _drag_items(see: Seen) -> Calls:
-    name = see.word(r"Drag (\S+) ")
-    names = _items(see)
-    index = names.index(name)
-    if found := re.search(r"to the (\d)\w\w position", see.task):
-        target = int(found[1]) - 1
-    else:
-        ends = {"top": 0, "bottom": 4, "down": index + 1, "up": index - 1}
-        target = next(value for word, value in ends.items() if re.search(rf"\b{word}\b", see.task))
-    yield drag(
-        f"list item '{name}' with the up-down arrow on its left",
-        f"list item '{names[target]}'",
-        at=named(name),
-        end=named(names[target]),
-    )
-
-
-def _items(see: Seen) -> list[str]:
-    """The texts of the sortable list, from the top."""
-    return [t for t in see.texts() if t not in ("Submit", "") and re.fullmatch(r"[\w-]+", t)]
-
-
-@page("drag-sort-numbers")
-def _drag_sort_numbers(see: Seen) -> Calls:
-    for place in range(3):
-        now = [t for t in _items(see) if NUMBER.fullmatch(t)]
-        wanted = sorted(now, key=int)[place]
-        if now[place] != wanted:
-            yield drag(
-                f"list item '{wanted}' (with the up-down arrow)",
-                f"list item '{now[place]}', where it belongs",
-                at=named(wanted),
-                end=named(now[place]),
-            )
-    yield submit("'Submit' button below the list of numbers")
-
-
 @page("drag-box")
 def _drag_box(see: Seen) -> Calls:
     yield drag(

@@ -9,7 +9,7 @@ from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from PIL import Image, ImageDraw
+from PIL import Image, ImageDraw, ImageFont
 
 from hisa.grounder.pictograms import PLAIN, outlines
 
@@ -68,6 +68,9 @@ _FILLED: dict[str, Line] = {
     "triangle left": ((1.0, 0.0), (0.0, 0.5), (1.0, 1.0)),
     "block": ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)),
 }
+
+_LETTERS = "ABDEFGHKLMNPQRSTUWYZ2345679"
+"""What may be taken for a sign; other letters and numbers are drawn as one."""
 
 
 @dataclass(frozen=True)
@@ -132,8 +135,12 @@ def _filled(sign: Soft) -> Soft:
     import numpy as np
     from scipy import ndimage
 
-    filled: Soft = ndimage.binary_fill_holes(np.pad(sign > 0.4, 1))[1:-1, 1:-1].astype(np.float32)
-    return filled
+    filled = ndimage.binary_fill_holes(sign > 0.4)
+    rows, columns = np.flatnonzero(filled.any(axis=1)), np.flatnonzero(filled.any(axis=0))
+    if not rows.size:
+        return sign
+    cut: Soft = filled[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1].astype(np.float32)
+    return cut
 
 
 def _judge(sign: Soft, name: str, like: float, next_like: float) -> Glyph:
@@ -148,7 +155,8 @@ def _judge(sign: Soft, name: str, like: float, next_like: float) -> Glyph:
     clear = (like >= _LIKE and like - next_like >= _CLEAR) or (
         like >= _LESS_LIKE and like - next_like >= _QUITE_CLEAR
     )
-    return Glyph(name, like) if clear and (square or turned) else Glyph()
+    known = clear and (square or turned) and not name.startswith(PLAIN)
+    return Glyph(name, like) if known else Glyph()
 
 
 def _bar(sign: Soft, shape: float) -> Glyph | None:
@@ -167,7 +175,7 @@ def _parted(sign: Soft) -> Glyph | None:
     if height < 2.2 * width:
         full = sign.mean(axis=1)
         lines = _runs(full)
-        crisp = not ((full > 0.3) & (full < 0.75)).any() and sum(lines) < 0.75 * height
+        crisp = not ((full > 0.12) & (full < 0.75)).any() and sum(lines) < 0.75 * height
         return Glyph("three lines", 0.9) if len(lines) == 3 and _even(lines) and crisp else None
     if max(height, width) < 2.2 * min(height, width):
         return None
@@ -220,6 +228,7 @@ def _templates() -> _Templates:
         drawn += [("magnifier", _magnifier(stroke, lens)) for lens in (0.68, 0.8)]
         drawn.append(("ring", _disc(stroke)))
     drawn.append(("disc", _disc(0.5)))
+    drawn += [(f"{PLAIN}{letter}", _letter(letter)) for letter in _LETTERS]
     return _prepared(drawn)
 
 
@@ -254,6 +263,12 @@ def _stroked(lines: Sequence[Line], stroke: float) -> Image.Image:
     picture, pen = _canvas()
     for line in lines:
         pen.line(_at(line), fill=255, width=round(stroke * _DRAWN), joint="curve")
+    return picture
+
+
+def _letter(letter: str) -> Image.Image:
+    picture, pen = _canvas()
+    pen.text((0, 0), letter, fill=255, font=ImageFont.load_default(_DRAWN))
     return picture
 
 

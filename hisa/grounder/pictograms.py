@@ -47,6 +47,18 @@ def _bin(pen: Pen) -> None:
     _area(pen, (0.1, 0.24), (0.9, 0.24), (0.82, 1.0), (0.18, 1.0))
 
 
+def _straight_bin(pen: Pen) -> None:
+    _box(pen, 0.27, 0.0, 0.73, 0.14)
+    _box(pen, 0.0, 0.14, 1.0, 0.3)
+    _box(pen, 0.12, 0.3, 0.88, 1.0)
+
+
+def _open_bin(pen: Pen) -> None:
+    _box(pen, 0.32, 0.0, 0.68, 0.1)
+    _box(pen, 0.0, 0.08, 1.0, 0.2)
+    _area(pen, (0.08, 0.29), (0.92, 0.29), (0.84, 1.0), (0.16, 1.0))
+
+
 def _bell(pen: Pen) -> None:
     _oval(pen, 0.17, 0.0, 0.83, 0.7)
     _area(pen, (0.17, 0.35), (0.83, 0.35), (0.86, 0.65), (1.0, 0.82), (0.0, 0.82), (0.14, 0.65))
@@ -115,6 +127,8 @@ def _slope(pen: Pen) -> None:
 
 _PAINTED: tuple[tuple[str, Callable[[Pen], None]], ...] = (
     ("bin", _bin),
+    ("bin", _straight_bin),
+    ("bin", _open_bin),
     ("bell", _bell),
     ("person", _person),
     ("person", _person_in_lines),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from hisa.grounder.blobs import Blob, find_blobs
 from hisa.grounder.parts import part
 from hisa.grounder.sheet_headers import sheet_headers
-from hisa.grounder.things import READ, Thing, gaps, overlap
+from hisa.grounder.things import READ, Thing, gaps, overlap, squared
 from hisa.grounder.title_bars import title_buttons
 from hisa.grounder.tracks import slider_handle
 from hisa.screen.geometry import BoundingBox
@@ -273,9 +273,9 @@ def _inside(owner: Thing, shape: _Shape) -> list[Thing]:
     role, way = owner.role, shape.way
     up_down = way or {"plus": "up", "minus": "down"}.get(shape.name, "")
     if role == "spin button" and up_down in ("up", "down") and end > 0.5:
-        return [part(owner, up_down, shape.box, shape.sure)]
+        return [part(owner, up_down, _button(owner, shape), shape.sure)]
     if way == "down" and end > 0.55 and _drops_down(owner, shape):
-        return [part(owner, "drop-down", shape.box, shape.sure)]
+        return [part(owner, "drop-down", _button(owner, shape), shape.sure)]
     if role == "scroll bar" and way:
         return [_made("arrow part", way, shape, owner.element.window, label="scroll bar")]
     if role in _TABS and shape.name == "cross" and end > 0.5:
@@ -291,6 +291,18 @@ def _inside(owner: Thing, shape: _Shape) -> list[Thing]:
         name = _CALLED[shape.name]
         return [_made("push button", name, shape, owner.element.window, label=_words(owner))]
     return []
+
+
+def _button(owner: Thing, shape: _Shape) -> BoundingBox:
+    """The part of a field that reacts as its arrow says: its height, or the half of it."""
+    x, y = shape.box.centre.x, shape.box.centre.y
+    top, bottom, middle = owner.box.top, owner.box.bottom, owner.box.centre.y
+    if abs(y - middle) > 0.1 * owner.box.height:
+        top, bottom = (top, middle) if y < middle else (middle, bottom)
+    half = max(shape.box.width, bottom - top) / 2
+    return BoundingBox(
+        x - half, min(top, shape.box.top), x + half, max(bottom, shape.box.bottom), "screen"
+    )
 
 
 def _drops_down(owner: Thing, shape: _Shape) -> bool:
@@ -324,7 +336,7 @@ def _is_replaced(thing: Thing, found: Iterable[Thing]) -> bool:
         return False
     return any(
         t.role == "arrow part"
-        and t.element.name == thing.element.name
+        and (t.element.name, t.element.label) == (thing.element.name, thing.element.label)
         and max(gaps(t.box, thing.box)) < 20
         for t in found
     )
@@ -332,7 +344,7 @@ def _is_replaced(thing: Thing, found: Iterable[Thing]) -> bool:
 
 def _made(role: str, name: str, shape: _Shape, window: str, label: str = "") -> Thing:
     element = _element(role, name, shape, window, label=label)
-    return Thing(element, shape.box, drawn=shape.sure)
+    return Thing(element, squared(shape.box), drawn=shape.sure)
 
 
 def _element(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
@@ -94,7 +95,7 @@ class GlobalPlanner:
         """The next call; see `hisa.protocols.Planner`."""
         question = ModelRequest(
             role="planner",
-            messages=self._question(task, observation, view, await self._told_once(view)),
+            messages=await self._question(task, observation, view),
             schema=REPLY_SCHEMA,
             max_tokens=self._max_tokens,
         )
@@ -123,8 +124,8 @@ class GlobalPlanner:
         first = not view.steps and not view.refined
         return await self._programs() if first and self._programs is not None else ""
 
-    def _question(
-        self, task: Task, observation: Observation, view: StateView, programs: str
+    async def _question(
+        self, task: Task, observation: Observation, view: StateView
     ) -> tuple[Message, ...]:
         text = state_text(
             task,
@@ -132,10 +133,11 @@ class GlobalPlanner:
             view,
             elements=self._reads_elements,
             room=self._room,
-            programs=programs,
+            programs=await self._told_once(view),
         )
         if self._marks is not None:
-            text += "\n" + sections({"elements": self._marks.listed(task, observation)})
+            listed = await asyncio.to_thread(self._marks.listed, task, observation)
+            text += "\n" + sections({"elements": listed})
         shown = (ImagePart(observation.screenshot),) if self._picture else ()
         return (
             Message("system", (TextPart(self._system),)),
