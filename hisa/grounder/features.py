@@ -16,7 +16,6 @@ from hisa.grounder.evidence import state_factor
 from hisa.grounder.layout import Order, distances, orders
 from hisa.grounder.role_words import find_kind
 from hisa.grounder.scene import READ
-from hisa.grounder.senses import load_senses
 from hisa.grounder.table import FAMILIES, Floats, Table, family
 from hisa.grounder.words import purpose_match
 
@@ -290,33 +289,6 @@ def _names(evidence: Evidence) -> dict[str, Floats]:
     }
 
 
-def _meaning(evidence: Evidence) -> dict[str, Floats]:
-    """How near in meaning the words on a thing are to those of the description."""
-    senses, table = load_senses(), evidence.table
-    count = len(table.things)
-    zero = np.zeros(count)
-    asked = senses.rows(evidence.query.context)
-    head = senses.rows(evidence.query.head)
-    names = [
-        (t.element.name or t.element.description or t.element.label)[:60] for t in table.things
-    ]
-    words = {name: rows for name in set(names) if (rows := senses.rows(name))}
-    if not asked or not words:
-        return {"sense": zero, "sense_head": zero, "sense_best": zero}
-    told = sorted({row for rows in words.values() for row in rows})
-    at = {row: place for place, row in enumerate(told)}
-    near = senses.nearness(asked, told)
-    best = near.max(axis=0)
-    heads = senses.nearness(head, told).max(axis=0) if head else best * 0
-    places = {name: [at[row] for row in rows] for name, rows in words.items()}
-    found = {
-        name: (best[rows].mean(), heads[rows].mean(), best[rows].max())
-        for name, rows in places.items()
-    }
-    values = np.array([found.get(name, (0.0, 0.0, 0.0)) for name in names])
-    return {"sense": values[:, 0], "sense_head": values[:, 1], "sense_best": values[:, 2]}
-
-
 def _kinds(evidence: Evidence) -> dict[str, Floats]:
     table, query = evidence.table, evidence.query
     things = table.things
@@ -489,4 +461,4 @@ def _stating(evidence: Evidence) -> dict[str, Floats]:
     return result
 
 
-_PARTS = (_words, _names, _meaning, _kinds, _relations, _places, _seen)
+_PARTS = (_words, _names, _kinds, _relations, _places, _seen)

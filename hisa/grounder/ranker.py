@@ -48,7 +48,7 @@ _RELATIVE = (
     *("own", "own_head", "own_meant", "label", "told", "name", "name_label", "quote_own"),
     *("quote_label", "value", "does", "line", "column", "inside", "close", "covered", "related"),
     *("related_least", "role", "role_head", "colour", "stands_out", "off_screen", "off_window"),
-    *("size", "front", "also", "sense", "sense_head", "sense_best"),
+    *("size", "front", "also"),
 )
 """Features of which the distance from the best on the screen is a feature too."""
 

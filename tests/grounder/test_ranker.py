@@ -29,7 +29,7 @@ def best(description: str, observation: Observation, *features: str) -> Element:
     found = told(description, observation)
     total = np.sum([found[name] for name in features], axis=0)
     things = Scene(observation).things
-    assert np.sum(total == total.max()) == 1, dict(zip([t.element.name for t in things], total))
+    assert np.sum(total == total.max()) == 1, [t.element.name for t in things]
     return things[int(total.argmax())].element
 
 
