@@ -34,7 +34,7 @@ format: $(VENV)/.dev  ## put every file into the house format
 	$(BIN)/ruff check --fix .
 
 bench: $(VENV)/.dev  ## print the benchmarks, with their goals
-	@for each in roi guest patterns loop own_time first_act tokens png importtime "looking looks -n 20"; do $(BIN)/python -m benchmarks.$$each || exit 1; echo; done
+	@for each in roi guest patterns loop own_time first_act tokens tokens_ways png importtime "looking looks -n 20"; do $(BIN)/python -m benchmarks.$$each || exit 1; echo; done
 
 docs: $(VENV)/.docs  ## build the documentation site into build/docs, links checked
 	$(BIN)/mkdocs build --strict --quiet --site-dir build/docs

@@ -69,7 +69,8 @@ async def run(
             or models by role.
         environment: a kind, as for ``--env``; or a started environment, which is left open.
         on_event: called with each event of the run as it is written; what it raises ends the run.
-        ask: asks a person before each act, where the settings want one.
+        ask: asks a person before each act, where the settings want one, and about what the maker
+            of a computer-use model wants confirmed.
 
     Returns:
         Ending, score and folder, after the run was learned from.

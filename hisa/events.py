@@ -176,7 +176,7 @@ class Fingerprinted(_Event):
 
 
 class LoggedMessage(BaseModel):
-    """One turn of a request as it left; pictures are named by hash.
+    """One turn of a request as it left; pictures are named by hash. Role "tools": its tools.
 
     ``text`` is left out where the same turn was logged before in this run: ``sha256`` finds it.
     """
@@ -261,7 +261,7 @@ class PlaceFound(BaseModel):
     y: float
     score: float | None = None
     source: str = ""
-    """"accessibility", "ocr", "planner", "mark" or the grounding model's name."""
+    """"accessibility", "shapes", "ocr", "planner", "mark" or the grounding model's name."""
     label: str = ""
     """What was chosen, as the grounder names it."""
 

@@ -189,6 +189,21 @@ def _pointing(settings: Settings, planner: Profile) -> str:
     return written_as(planner.coordinates)
 
 
+def _has_computer(settings: Settings, planner: Profile) -> bool:
+    """Whether the planner makes calls of a computer tool.
+
+    Raises:
+        ConfigError: it is one that cannot.
+    """
+    asked = has_computer_tool(settings, settings.models.planner, planner)
+    if asked and planner.reads_elements:
+        raise ConfigError(
+            f"planner.kind = {settings.planner.kind!r}: {planner.name} knows no computer tool",
+            fix="--set planner.kind=auto, or give --model",
+        )
+    return asked
+
+
 def _marks(
     settings: Settings, environment: Environment, planner: Profile, *, computer: bool
 ) -> Marks | None:
@@ -302,7 +317,7 @@ async def _opened(
             emit(_started(task, log))
         tools = ToolRegistry(emit=emit)
         known = opened.profiles["planner"]
-        computer = has_computer_tool(settings, settings.models.planner, known)
+        computer = _has_computer(settings, known)
         grounder = _grounder(
             settings, models, reader, emit, seer=opened.profiles.get("grounder"), planner=known,
             computer=computer,
@@ -310,19 +325,20 @@ async def _opened(
         marks = _marks(settings, environment, known, computer=computer)
         if marks is not None:
             grounder = MarkGrounder(grounder, marks, emit=emit)
+        programs = None if is_page(task) else partial(installed_programs, environment)
         planner: Planner
         if computer:
             planner = ComputerPlanner(
                 models["planner"], tools, emit=emit, functions=tools.functions(),
                 tool=known.computer or "computer", confirm=_confirming(run_context.ask, emit),
-                max_tokens=settings.models.planner.max_tokens,
+                max_tokens=settings.models.planner.max_tokens, programs=programs,
             )  # fmt: skip
         else:
             planner = GlobalPlanner(
                 models["planner"], tools, emit=emit, reads_elements=known.reads_elements,
                 max_tokens=settings.models.planner.max_tokens, pointing=_pointing(settings, known),
                 marks=marks, picture=settings.planner.sees != "elements",
-                programs=None if is_page(task) else partial(installed_programs, environment),
+                programs=programs,
             )  # fmt: skip
         yield Agent(
             planner=planner,

@@ -102,3 +102,37 @@ def test_a_reader_that_fails_ends_neither_a_step_nor_its_run(
         )
     )
     assert said
+
+
+@pytest.mark.parametrize(
+    ("installed", "read"),
+    [
+        ("eng osd", "eng"),
+        ("eng jpn osd rus", "eng+jpn+rus"),
+        ("chi_sim eng", "eng+chi_sim"),
+        ("afr amh ara asm aze eng", "eng"),
+    ],
+)
+def test_reads_the_languages_that_are_installed(
+    installed: str, read: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = tmp_path / "said"
+    program = tmp_path / ocr.PROGRAM
+    program.write_text(
+        f'#!/bin/sh\nif [ "$1" = --list-langs ]; then\nprintf "List:\\n"\n'
+        f'for name in {installed}; do echo "$name"; done\nelse echo "$@" > {said}\nfi\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    ocr.languages.cache_clear()
+    try:
+        assert ocr.read_text(drawn({(9, 9): f"read with {installed}"})) == ()
+    finally:
+        ocr.languages.cache_clear()
+    assert f"-l {read} " in said.read_text()
+
+
+def test_japanese_has_no_blanks_between_its_words() -> None:
+    box = BoundingBox(0, 0, 10, 10)
+    words = tuple(ocr.Word(text, box, 0.9) for text in ("買い", "物", "メモ", "(PDF)", "2 Seiten"))
+    assert ocr.Line(words).text == "買い物メモ (PDF) 2 Seiten"

@@ -27,6 +27,13 @@ PACKAGES = {
     "xfce4-mouse-settings": "xfce4-settings",
     "xfce4-appearance-settings": "xfce4-settings",
     "xfce4-keyboard-settings": "xfce4-settings",
+    "xfce4-screenshooter": "xfce4-screenshooter",
+    "featherpad": "featherpad",
+    "qpdfview": "qpdfview",
+    "catfish": "catfish",
+    "homebank": "homebank",
+    "inkscape": "inkscape",
+    "transmission-gtk": "transmission-gtk",
     "xfce4-display-settings": "xfce4-settings",
 }
 """Debian's package of each program."""
@@ -218,3 +225,67 @@ async def display_settings(desktop: DesktopEnvironment) -> None:
     """Xfce's dialog for displays with large letters."""
     await _start(desktop, "env GDK_DPI_SCALE=1.8 xfce4-display-settings", "Display")
     await desktop.act([Move(AWAY)])
+
+
+@screen(split="train", app="catfish")
+async def catfish_search(desktop: DesktopEnvironment) -> None:
+    """Catfish, a search for files, in a dark theme with a few words typed."""
+    await _workshop(desktop)
+    await _start(desktop, f"env GTK_THEME=Adwaita:dark catfish --path={HOME}", "Catfish")
+    await desktop.act([Write("song"), Press("enter"), Move(AWAY)])
+
+
+@screen(split="train", app="xfce4-screenshooter")
+async def screenshot_dialog(desktop: DesktopEnvironment) -> None:
+    """Xfce's dialog before a screenshot is taken."""
+    await _start(desktop, "xfce4-screenshooter", "Screenshot")
+    await desktop.act([Move(AWAY)])
+
+
+@screen(split="train", app="homebank", size=LARGE)
+async def homebank_accounts(desktop: DesktopEnvironment) -> None:
+    """HomeBank, a program for one's money, before the first account."""
+    await _start(desktop, "homebank", "HomeBank")
+    await until(desktop, lambda seen: len(seen.windows) > 1)
+    await desktop.act([Press("esc"), Move(AWAY)])
+
+
+@screen(split="train", app="transmission")
+async def transmission_preferences(desktop: DesktopEnvironment) -> None:
+    """Transmission's preferences over its main window, the page of speeds."""
+    await _start(desktop, "transmission-gtk", "")
+    await desktop.act([await found(desktop, "push button", "I Agree")])
+    await desktop.act([await found(desktop, "menu", "Edit")])
+    await desktop.act([await found(desktop, "menu item", "Preferences")])
+    await desktop.act([await found(desktop, "page tab", "Speed"), Move(AWAY)])
+
+
+@screen(split="train", app="inkscape", size=LARGE)
+async def inkscape_drawing(desktop: DesktopEnvironment) -> None:
+    """Inkscape with a small drawing."""
+    drawing = '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200">'
+    drawing += '<rect x="20" y="30" width="120" height="80" fill="#c0392b"/>'
+    drawing += '<circle cx="210" cy="110" r="60" fill="#2471a3"/></svg>'
+    await desktop.write_file(f"{HOME}/sign.svg", drawing.encode())
+    await _start(desktop, f"inkscape {HOME}/sign.svg", "sign")
+    await desktop.act([Move(AWAY)])
+
+
+@screen(split="train", app="featherpad")
+async def featherpad_replace(desktop: DesktopEnvironment) -> None:
+    """FeatherPad, an editor of Qt, with two tabs and its pane for replacing open."""
+    code = b"rate = 0.035\nyears = 12\nfor year in range(years):\n    print(year, rate)\n"
+    await desktop.write_file(f"{HOME}/loan.py", code)
+    await desktop.write_file(f"{HOME}/names.txt", b"Ada\nGrace\nEdsger\n")
+    command = f"featherpad --standalone {HOME}/loan.py {HOME}/names.txt"
+    await _start(desktop, f"env QT_LINUX_ACCESSIBILITY_ALWAYS_ON=1 {command}", "loan.py")
+    await desktop.act([Hotkey(("ctrl", "r")), Move(AWAY)])
+
+
+@screen(split="train", app="qpdfview")
+async def qpdfview_manual(desktop: DesktopEnvironment) -> None:
+    """Qpdfview, a viewer of Qt, with a manual and its outline."""
+    await desktop.write_file(f"{HOME}/kettle.pdf", _document(MANUAL))
+    command = f"qpdfview {HOME}/kettle.pdf"
+    await _start(desktop, f"env QT_LINUX_ACCESSIBILITY_ALWAYS_ON=1 {command}", "pdf")
+    await desktop.act([Press("f6"), Move(AWAY)])

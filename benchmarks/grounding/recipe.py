@@ -4,7 +4,8 @@
 
 Without names, all of them are made. Besides what `scripts/install-system.sh` installs, this needs
 the packages libreoffice-writer, libreoffice-impress, zenity, galculator, xfce4-terminal, thunar,
-atril, engrampa, meld, ristretto, gucharmap and xfce4-settings.
+atril, engrampa, meld, ristretto, gucharmap, catfish, homebank, inkscape, transmission-gtk,
+xfce4-screenshooter, xfce4-settings, featherpad and qpdfview.
 
 The boxes of the targets belong to the screens as they are kept. Make them into another folder
 first: where the elements of a NAME.json differ, that screen's targets need their boxes checked.

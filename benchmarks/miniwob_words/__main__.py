@@ -59,6 +59,8 @@ async def _all(pages: Sequence[str], seeds: int, out: Path | None) -> list[Episo
     known = {(one.page, one.seed) for one in found}
     for seed, page in sorted((seed, page) for page, seed in wanted - known):
         episode = await _episode(page, seed)
+        if episode.status == "stopped":  # by a signal: what comes next is not this page's fault
+            break
         _write(out, episode)
         found.append(episode)
         told = "done" if episode.done else episode.broken or episode.reason
@@ -103,7 +105,7 @@ def _table(episodes: Sequence[Episode]) -> Iterable[str]:
 
 def main() -> None:
     """Run what is asked for and print the counts."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("pages", nargs="*", metavar="PAGE")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--half", choices=("A", "B"))

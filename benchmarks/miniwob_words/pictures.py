@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from benchmarks.miniwob_words.script import (
     BUTTON,
     FIELD,
-    NUMBER,
     Calls,
     Seen,
     Truth,
@@ -113,15 +112,6 @@ def _grid_coordinate(see: Seen) -> Calls:
     yield click(f"blue dot at the grid coordinate ({x}, {y}), column x={x}, row y={y}")
 
 
-@page("ascending-numbers")
-def _ascending_numbers(see: Seen) -> Calls:
-    numbers = sorted({int(t) for t in see.texts() if NUMBER.fullmatch(t)})
-    for number in numbers:
-        yield click(
-            f"the number '{number}' on the white area", f"number {number}", at=named(str(number))
-        )
-
-
 @page("click-widget")
 def _click_widget(see: Seen) -> Calls:
     kind = see.quoted[0]
@@ -145,44 +135,6 @@ def _click_widget(see: Seen) -> Calls:
             else f"single-line text box showing '{shown}'"
         )
         yield click(words, f"text field with the text '{shown}'", at=named(shown, *FIELD))
-
-
-@page("drag-items")
-def _drag_items(see: Seen) -> Calls:
-    name = see.word(r"Drag (\S+) ")
-    names = _items(see)
-    index = names.index(name)
-    if found := re.search(r"to the (\d)\w\w position", see.task):
-        target = int(found[1]) - 1
-    else:
-        ends = {"top": 0, "bottom": 4, "down": index + 1, "up": index - 1}
-        target = next(value for word, value in ends.items() if re.search(rf"\b{word}\b", see.task))
-    yield drag(
-        f"list item '{name}' with the up-down arrow on its left",
-        f"list item '{names[target]}'",
-        at=named(name),
-        end=named(names[target]),
-    )
-
-
-def _items(see: Seen) -> list[str]:
-    """The texts of the sortable list, from the top."""
-    return [t for t in see.texts() if t not in ("Submit", "") and re.fullmatch(r"[\w-]+", t)]
-
-
-@page("drag-sort-numbers")
-def _drag_sort_numbers(see: Seen) -> Calls:
-    for place in range(3):
-        now = [t for t in _items(see) if NUMBER.fullmatch(t)]
-        wanted = sorted(now, key=int)[place]
-        if now[place] != wanted:
-            yield drag(
-                f"list item '{wanted}' (with the up-down arrow)",
-                f"list item '{now[place]}', where it belongs",
-                at=named(wanted),
-                end=named(now[place]),
-            )
-    yield submit("'Submit' button below the list of numbers")
 
 
 @page("drag-box")

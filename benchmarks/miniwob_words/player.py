@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from hisa.screen.geometry import Point
 from hisa.screen.observation import Element
 from hisa.testing.scripted import FunctionModel, tool_call
 
-__all__ = ["Episode", "play"]
+__all__ = ["Episode", "by_rules", "play"]
 
 _MAX_STEPS = 45
 """The longest script takes 20 calls; each may be asked twice."""
@@ -100,7 +100,7 @@ class _Player:
         The state manager's requests go to the offline model.
         """
         if request.role != "planner":
-            return await asyncio.to_thread(answer, [*map(_turn, request.messages)])
+            return await asyncio.to_thread(by_rules, request)
         failed, self._failed = self._failed, False
         if failed and self._call is not None:
             self._wording += 1
@@ -135,6 +135,11 @@ def _shown(elements: tuple[Element, ...]) -> list[Element]:
     return [e for e in elements if e.box.width > 0 and e.box.height > 0]
 
 
+def by_rules(request: ModelRequest) -> str:
+    """The offline model's answer, for the roles that a script does not play."""
+    return answer([*map(_turn, request.messages)])
+
+
 def _turn(message: Message) -> Turn:
     texts = [part.text for part in message.parts if isinstance(part, TextPart)]
     images = [part.image.png for part in message.parts if isinstance(part, ImagePart)]
@@ -148,17 +153,35 @@ def _said(call: Call, wording: int) -> str:
     return json.dumps({**reply, "description_2": call.to} if call.to else reply)
 
 
-async def play(desktop: DesktopEnvironment, page: str, seed: int) -> Episode:
-    """Do a page once, through the whole agent."""
+async def play(
+    desktop: DesktopEnvironment,
+    page: str,
+    seed: int,
+    *,
+    on_event: Callable[[Event], None] = lambda _: None,
+) -> Episode:
+    """Do a page once, through the whole agent.
+
+    Args:
+        desktop: where; it is brought to its initial state.
+        page: one that has a script.
+        seed: what the page draws.
+        on_event: gets each event of the run.
+    """
     episode = Episode(page, seed, half(page))
     player = _Player(desktop, episode)
+
+    def hear(event: Event) -> None:
+        player.hear(event)
+        on_event(event)
+
     with tempfile.TemporaryDirectory() as folder:
         result = await hisa.run(
             f"miniwob:{page}",
             settings=_settings(Path(folder), seed),
             model={"planner": FunctionModel(player.reply)},
             environment=desktop,
-            on_event=player.hear,
+            on_event=hear,
         )
     episode.done = result.score == 1.0
     episode.status, episode.reason = result.status, result.score_detail or result.message

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hisa.cli.findings import Finding, grounder, libraries, models, parts, store
+from hisa.cli.findings import Finding, grounder, libraries, models, parts, places, store
 from hisa.cli.out import json_option, print_json, say
 from hisa.errors import PluginFailed
 from hisa.machine.plugins import ENTRY_POINT_GROUPS, load, source
@@ -116,7 +116,8 @@ def doctor(settings: Settings, env: str | None, points: bool, as_json: bool) -> 
         settings = settings.model_copy(update={"environment": where})
     packages = [libraries(), *parts(settings), *store(settings)]
     findings = [
-        *_machine(), *packages, *models(settings), *_plugins(), *_added(), *_guests(settings),
+        *_machine(), *packages, *models(settings), places(settings), *_plugins(), *_added(),
+        *_guests(settings),
         *([grounder(settings)] if points else []),
     ]  # fmt: skip
     broken = [f for f in findings if f.needed and not f.ok]

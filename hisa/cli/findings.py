@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from hisa.config import ModelSettings, Settings
 
-__all__ = ["Finding", "grounder", "libraries", "models", "parts", "store"]
+__all__ = ["Finding", "grounder", "libraries", "models", "parts", "places", "store"]
 
 _ANSWER_SECONDS = 5.0
 """A server on the way answers its list of models in milliseconds; a person waits for this."""
@@ -80,6 +80,29 @@ def models(settings: Settings) -> Iterator[Finding]:
             yield _model(role, chosen)
 
 
+_WAYS = {
+    "cascade": "the elements where they are sure, else {model}, whose points they check",
+    "elements": "the elements: accessibility and OCR, no model",
+    "planner": "the planner's own coordinates, checked by the elements",
+    "vision": "{model} alone",
+}
+
+
+def places(settings: Settings) -> Finding:
+    """Which grounder finds places with these settings; nobody is asked."""
+    from hisa.models.profiles import find
+    from hisa.wiring import grounder_kind
+
+    chosen = settings.models.grounder or settings.models.planner
+    kind = grounder_kind(settings, find(chosen.model, chosen.profile))
+    able = chosen.model != "offline" or kind in ("elements", "planner")
+    detail = f"{settings.grounder.kind}: {_WAYS[kind].format(model=chosen.model)}"
+    fix = "--set models.grounder.model=NAME --set models.grounder.base_url=http://HOST:PORT/v1"
+    if not able:
+        return Finding("models", "places", False, True, f"{detail}, which sees nothing", fix)
+    return Finding("models", "places", True, True, detail)
+
+
 def grounder(settings: Settings) -> Finding:
     """Ask the grounder's model for eight places that are known; see `hisa.grounder.self_test`."""
     import asyncio
@@ -87,13 +110,22 @@ def grounder(settings: Settings) -> Finding:
     from hisa.errors import OperatorError
 
     area = ("models", "grounder's points")
-    if settings.models.grounder is None:
+    if _pointing_model(settings) is None:
         fix = "--set models.grounder.model=NAME --set models.grounder.base_url=http://HOST:PORT/v1"
         return Finding(*area, False, True, "no models.grounder is set", fix)
     try:
         return asyncio.run(_self_test(settings, area))
     except OperatorError as error:
         return Finding(*area, False, True, str(error), error.fix)
+
+
+def _pointing_model(settings: Settings) -> ModelSettings | None:
+    """The grounder's model, else the planner's where that was trained to point."""
+    from hisa.models.profiles import find
+
+    planner = settings.models.planner
+    trained = find(planner.model, planner.profile).grounding
+    return settings.models.grounder or (planner if trained else None)
 
 
 async def _self_test(settings: Settings, area: tuple[str, str]) -> Finding:
@@ -104,8 +136,9 @@ async def _self_test(settings: Settings, area: tuple[str, str]) -> Finding:
     from hisa.models.spending import Ledger
     from hisa.screen.geometry import Size
 
-    chosen = settings.models
-    alone = chosen.model_copy(update={"planner": chosen.grounder, "state": None, "judge": None})
+    alone = settings.models.model_copy(
+        update={"planner": _pointing_model(settings), "state": None, "judge": None}
+    )
     only = settings.model_copy(update={"models": alone})
     async with open_models(only, lambda _: None, Budget(), Ledger(), offline=_no_offline) as models:
         profile = models.profiles["grounder"]

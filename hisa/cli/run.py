@@ -96,6 +96,7 @@ def run(ctx: click.Context, /, task: str, assignments: tuple[str, ...], **option
     With a model that a server of your own serves:
     export OPENAI_BASE_URL=http://127.0.0.1:8000/v1 OPENAI_API_KEY=x
     hisa run "Sort the table by price." --model my-model --max-steps 30
+    hisa run "Sort the table by price." --model my-model --set planner.sees=elements  # no picture
 
     \b
     A task file, which may also have id, domain, setup and results:

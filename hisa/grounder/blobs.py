@@ -65,7 +65,8 @@ def _find(screenshot: Screenshot) -> tuple[Blob, ...]:
     import numpy as np
 
     pixels = np.asarray(screenshot.pixels)
-    boxes = [b for b in _without_words(pixels, _compact(pixels)) if not _is_word(b)][:_MOST]
+    boxes = _without_words(pixels, _with_triples(_compact(pixels)))
+    boxes = [box for box in boxes if not _is_word(box)][:_MOST]
     return _outermost(see(pixels, boxes))
 
 
@@ -135,6 +136,59 @@ def steps(one: Pixels, other: Pixels) -> Pixels:
     far = np.maximum(one, other) - np.minimum(one, other)
     most: Pixels = np.maximum(np.maximum(far[..., 0], far[..., 1]), far[..., 2])
     return most
+
+
+def _with_triples(boxes: list[Sides]) -> list[Sides]:
+    """Three dots in a row or a column as one shape, and three lines above each other."""
+    small = {((b[0] + b[2]) // 2, (b[1] + b[3]) // 2): b for b in boxes if _is_dash(b)}
+    joined: dict[Sides, tuple[Sides, Sides, Sides]] = {}
+    for (x, y), first in small.items():
+        wide, high = first[2] - first[0], first[3] - first[1]
+        for step in range(high, 3 * high + 1):
+            steps_on = [(0, step), (step, 0)] if wide <= 1.5 * high else [(0, step)]
+            for across, down in steps_on:
+                second = _near(small, x + across, y + down, first)
+                third = _near(small, x + 2 * across, y + 2 * down, first) if second else None
+                if second and third:
+                    whole = (first[0], first[1], third[2], third[3])
+                    joined.setdefault(whole, (first, second, third))
+    alone = [w for w in joined if not _goes_on(w, joined[w], boxes)]
+    parts = {part for whole in alone for part in joined[whole]}
+    return [box for box in boxes if box not in parts] + alone
+
+
+def _is_dash(box: Sides) -> bool:
+    width, height = box[2] - box[0], box[3] - box[1]
+    return height <= 8 and (width <= 8 or 2 * height < width <= _LARGEST / 1.5)
+
+
+def _near(small: dict[tuple[int, int], Sides], x: int, y: int, like: Sides) -> Sides | None:
+    """The small shape there, or a pixel aside, of the same size."""
+    for at in ((x, y), (x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)):
+        found = small.get(at)
+        if found and found != like and _size_differs(found, like) <= 1:
+            return found
+    return None
+
+
+def _size_differs(one: Sides, other: Sides) -> int:
+    return max(abs((one[2 + i] - one[i]) - (other[2 + i] - other[i])) for i in (0, 1))
+
+
+def _goes_on(whole: Sides, parts: tuple[Sides, ...], boxes: list[Sides]) -> bool:
+    """Whether more stands close on the same line or in the same column: text, or a pattern."""
+    gap = max(whole[2] - whole[0], whole[3] - whole[1]) // 2 + 2
+    across = whole[2] - whole[0] >= whole[3] - whole[1]
+    for box in boxes:
+        if box in parts:
+            continue
+        beside = box[1] < whole[3] and box[3] > whole[1]
+        stacked = box[0] < whole[2] and box[2] > whole[0]
+        if across and beside and box[0] < whole[2] + gap and box[2] > whole[0] - gap:
+            return True
+        if not across and stacked and box[1] < whole[3] + gap and box[3] > whole[1] - gap:
+            return True
+    return False
 
 
 def _without_words(pixels: Pixels, boxes: list[Sides]) -> list[Sides]:

@@ -1,4 +1,4 @@
-"""Finds elements by accessibility first, then by the text read off the screenshot."""
+"""Finds elements by accessibility first, then by what is drawn and written on the screenshot."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["ElementsGrounder", "choose", "names_a_part", "spot"]
 
 _PART = re.compile(
     r"\b(arrow|chevron|triangle|stepper|spinner (?:up|down)|increase|increment|decrease|decrement|"
-    r"plus|minus|\+|[▲▼▾▴])",
+    r"plus|minus)|[+−▲▼▾▴]",
     re.I,
 )
 """Words that may mean a part which is no element of its own."""

@@ -9,7 +9,7 @@ from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from PIL import Image, ImageDraw
+from PIL import Image, ImageDraw, ImageFont
 
 from hisa.grounder.pictograms import PLAIN, outlines
 
@@ -37,6 +37,8 @@ _NARROW, _WIDE = 0.55, 1.8
 
 _LIKE_PICTURE = 0.84
 """Correlation from which an outline is taken to be a picture's."""
+_PLAINLY = 0.88
+"""Correlation from which a sign is no picture that only looks like it."""
 _FINE = 8
 """Pixels; a smaller picture has no outline of its own."""
 _COARSE = 5
@@ -69,6 +71,9 @@ _FILLED: dict[str, Line] = {
     "block": ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)),
 }
 
+_LETTERS = "ABDEFGHKLMNPQRSTUWYZ2345679"
+"""What may be taken for a sign; other letters and numbers are drawn as one."""
+
 
 @dataclass(frozen=True)
 class Glyph:
@@ -85,12 +90,13 @@ def recognise(signs: Sequence[Soft]) -> list[Glyph]:
         signs: any sizes, higher than 0 where the sign is.
     """
     found = _compared(signs, _templates())
-    unknown = [
-        i for i, glyph in enumerate(found) if not glyph.name and min(signs[i].shape) >= _FINE
+    unclear = [
+        i for i, glyph in enumerate(found) if glyph.sure < _PLAINLY and min(signs[i].shape) >= _FINE
     ]
-    pictures = _compared([_filled(signs[i]) for i in unknown], _outlines(), picture=True)
-    for i, glyph in zip(unknown, pictures, strict=True):
-        found[i] = glyph
+    pictures = _compared([_filled(signs[i]) for i in unclear], _outlines(), picture=True)
+    for i, picture in zip(unclear, pictures, strict=True):
+        if picture.sure > found[i].sure:
+            found[i] = picture
     return found
 
 
@@ -132,8 +138,12 @@ def _filled(sign: Soft) -> Soft:
     import numpy as np
     from scipy import ndimage
 
-    filled: Soft = ndimage.binary_fill_holes(np.pad(sign > 0.4, 1))[1:-1, 1:-1].astype(np.float32)
-    return filled
+    filled = ndimage.binary_fill_holes(sign > 0.4)
+    rows, columns = np.flatnonzero(filled.any(axis=1)), np.flatnonzero(filled.any(axis=0))
+    if not rows.size:
+        return sign
+    cut: Soft = filled[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1].astype(np.float32)
+    return cut
 
 
 def _judge(sign: Soft, name: str, like: float, next_like: float) -> Glyph:
@@ -148,7 +158,8 @@ def _judge(sign: Soft, name: str, like: float, next_like: float) -> Glyph:
     clear = (like >= _LIKE and like - next_like >= _CLEAR) or (
         like >= _LESS_LIKE and like - next_like >= _QUITE_CLEAR
     )
-    return Glyph(name, like) if clear and (square or turned) else Glyph()
+    known = clear and (square or turned) and not name.startswith(PLAIN)
+    return Glyph(name, like) if known else Glyph()
 
 
 def _bar(sign: Soft, shape: float) -> Glyph | None:
@@ -167,7 +178,7 @@ def _parted(sign: Soft) -> Glyph | None:
     if height < 2.2 * width:
         full = sign.mean(axis=1)
         lines = _runs(full)
-        crisp = not ((full > 0.3) & (full < 0.75)).any() and sum(lines) < 0.75 * height
+        crisp = not ((full > 0.12) & (full < 0.75)).any() and sum(lines) < 0.75 * height
         return Glyph("three lines", 0.9) if len(lines) == 3 and _even(lines) and crisp else None
     if max(height, width) < 2.2 * min(height, width):
         return None
@@ -217,9 +228,10 @@ def _templates() -> _Templates:
         drawn.append(("star", _polygon(_star(ratio))))
         drawn.append(("star", _outlined(_star(ratio))))
     for stroke in _STROKES[:3]:
-        drawn += [("magnifier", _magnifier(stroke, lens)) for lens in (0.68, 0.8)]
+        drawn += [("magnifier", _magnifier(stroke, lens)) for lens in (0.62, 0.7, 0.8)]
         drawn.append(("ring", _disc(stroke)))
     drawn.append(("disc", _disc(0.5)))
+    drawn += [(f"{PLAIN}{letter}", _letter(letter)) for letter in _LETTERS]
     return _prepared(drawn)
 
 
@@ -231,6 +243,7 @@ def _outlines() -> _Templates:
 def _prepared(drawn: list[tuple[str, Image.Image]]) -> _Templates:
     import numpy as np
 
+    drawn = sorted(drawn, key=lambda pair: pair[0])  # those of one name follow one another
     masks = [_normal(np.asarray(_cut(picture)).astype(np.float32) / 255) for _, picture in drawn]
     names = [name for name, _ in drawn]
     starts = [i for i, name in enumerate(names) if name not in names[:i]]
@@ -254,6 +267,12 @@ def _stroked(lines: Sequence[Line], stroke: float) -> Image.Image:
     picture, pen = _canvas()
     for line in lines:
         pen.line(_at(line), fill=255, width=round(stroke * _DRAWN), joint="curve")
+    return picture
+
+
+def _letter(letter: str) -> Image.Image:
+    picture, pen = _canvas()
+    pen.text((0, 0), letter, fill=255, font=ImageFont.load_default(_DRAWN))
     return picture
 
 

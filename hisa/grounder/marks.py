@@ -34,6 +34,8 @@ _WINDOWS = 6
 _MARK = re.compile(r"\s*element\s*[:#]?\s*(\d{1,9})\s*\.?\s*", re.IGNORECASE)
 _IN_FRONT = 0.7
 """How usable a thing must be to be listed: what lies behind something is not."""
+_HOLDERS = (CONTAINERS | LAYOUT | {"scroll bar", "landmark", "article"}) - {"section"}
+"""Roles that hold, order or move others."""
 _TICKS = frozenset(
     {"check box", "radio button", "toggle switch", "switch", "check menu item", "radio menu item"}
 )
@@ -230,9 +232,7 @@ def _worth_telling(scene: Scene) -> list[Thing]:
 
 def _tells(thing: Thing) -> bool:
     """Whether it has words or is something to use; what only holds or moves others is neither."""
-    if thing.role in (CONTAINERS | LAYOUT | {"scroll bar"}) - {"section"}:
-        return False
-    if thing.role.startswith("document "):
+    if thing.role in _HOLDERS or thing.role.startswith("document "):
         return False
     if thing.role in SHOWS_TEXT:
         return bool(_words(thing))
@@ -306,20 +306,30 @@ def _value(thing: Thing) -> str:
 
 
 def _ranked(things: Sequence[Thing], task: Task, observation: Observation) -> list[Thing]:
-    """The things by what a planner needs most: the task's words, then the focused window."""
-    asked = tokens(task.instruction)
-    near = {observation.active.title if observation.active else "", ""}
+    """The things by what a planner needs most.
 
-    def rank(thing: Thing) -> tuple[bool, bool, bool, bool]:
-        e = thing.element
+    First what the task's words name, then menus and lists that are open, then the focused window.
+    """
+    asked = tokens(task.instruction)
+
+    def rank(thing: Thing) -> tuple[bool, bool, float, bool, bool, bool]:
+        words = f"{_name(thing) or _near(thing)} {_value(thing)[:_NAME]}"
         return (
-            not (asked & tokens(f"{_name(thing) or _near(thing)} {_value(thing)[:_NAME]}"[:200])),
-            e.window not in near,
-            e.role in SHOWS_TEXT,
+            not (asked & tokens(words[:200])),
+            "menu item" not in thing.role,
+            -round(thing.front, 1),
+            not _focused(thing.element.window, observation),
+            thing.role in SHOWS_TEXT,
             not _says(thing),
         )
 
     return sorted(things, key=rank)
+
+
+def _focused(window: str, observation: Observation) -> bool:
+    """Whether a window has the focus; what belongs to none is a menu or a list that is open."""
+    active = observation.active
+    return not window or active is None or window == active.title
 
 
 def _says(thing: Thing) -> bool:
@@ -342,18 +352,21 @@ def _windows(observation: Observation) -> Iterator[str]:
 
 def _in_windows(things: Sequence[Thing], observation: Observation) -> list[Thing]:
     """The focused window's things, then those of each other window."""
-    front = observation.active.title if observation.active else ""
-    order = {front: 0, "": 0}
+    order: dict[str, int] = {}
     for thing in things:
-        order.setdefault(thing.element.window, len(order))
-    return sorted(things, key=lambda t: order[t.element.window])
+        order.setdefault(thing.element.window, len(order) + 1)
+
+    def place(thing: Thing) -> int:
+        window = thing.element.window
+        return 0 if _focused(window, observation) else order[window]
+
+    return sorted(things, key=place)
 
 
 def _body(things: Sequence[Thing], observation: Observation) -> Iterator[str]:
-    front = {observation.active.title if observation.active else "", ""}
     window = ""
     for number, thing in enumerate(things, 1):
-        if thing.element.window not in front and thing.element.window != window:
+        if thing.element.window != window and not _focused(thing.element.window, observation):
             window = thing.element.window
             yield f'in "{_quoted(window)}":'
         yield f"{number} {_line(thing)}"

@@ -47,6 +47,18 @@ def _bin(pen: Pen) -> None:
     _area(pen, (0.1, 0.24), (0.9, 0.24), (0.82, 1.0), (0.18, 1.0))
 
 
+def _straight_bin(pen: Pen) -> None:
+    _box(pen, 0.27, 0.0, 0.73, 0.14)
+    _box(pen, 0.0, 0.14, 1.0, 0.3)
+    _box(pen, 0.12, 0.3, 0.88, 1.0)
+
+
+def _open_bin(pen: Pen) -> None:
+    _box(pen, 0.32, 0.0, 0.68, 0.1)
+    _box(pen, 0.0, 0.08, 1.0, 0.2)
+    _area(pen, (0.08, 0.29), (0.92, 0.29), (0.84, 1.0), (0.16, 1.0))
+
+
 def _bell(pen: Pen) -> None:
     _oval(pen, 0.17, 0.0, 0.83, 0.7)
     _area(pen, (0.17, 0.35), (0.83, 0.35), (0.86, 0.65), (1.0, 0.82), (0.0, 0.82), (0.14, 0.65))
@@ -101,6 +113,17 @@ def _funnel(pen: Pen) -> None:
     _area(pen, (0.0, 0.0), (1.0, 0.0), (0.6, 0.5), (0.6, 0.85), (0.4, 1.0), (0.4, 0.5))
 
 
+def _pin(pen: Pen) -> None:
+    _oval(pen, 0.0, 0.0, 1.0, 0.72)
+    _area(pen, (0.02, 0.45), (0.98, 0.45), (0.5, 1.0))
+
+
+def _plane(pen: Pen) -> None:
+    _area(pen, (0.5, 0.0), (0.6, 0.35), (1.0, 0.6), (1.0, 0.7), (0.6, 0.6), (0.58, 0.85))
+    _area(pen, (0.5, 0.0), (0.4, 0.35), (0.0, 0.6), (0.0, 0.7), (0.4, 0.6), (0.42, 0.85))
+    _area(pen, (0.4, 0.3), (0.6, 0.3), (0.58, 0.85), (0.72, 1.0), (0.28, 1.0), (0.42, 0.85))
+
+
 def _cup(pen: Pen) -> None:
     _area(pen, (0.0, 0.0), (1.0, 0.0), (0.84, 1.0), (0.16, 1.0))
 
@@ -115,6 +138,8 @@ def _slope(pen: Pen) -> None:
 
 _PAINTED: tuple[tuple[str, Callable[[Pen], None]], ...] = (
     ("bin", _bin),
+    ("bin", _straight_bin),
+    ("bin", _open_bin),
     ("bell", _bell),
     ("person", _person),
     ("person", _person_in_lines),
@@ -125,6 +150,8 @@ _PAINTED: tuple[tuple[str, Callable[[Pen], None]], ...] = (
     ("gear", _gear),
     ("padlock", _lock),
     ("funnel", _funnel),
+    ("pin", _pin),
+    ("plane", _plane),
     (f"{PLAIN}cup", _cup),
     (f"{PLAIN}diamond", _diamond),
     (f"{PLAIN}slope", _slope),

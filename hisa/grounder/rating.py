@@ -157,7 +157,8 @@ def rated(
         lines = read_elements(queries, observation, read)
     except OcrUnavailable:  # what is known without has been rated
         return sure
-    return Rating(place, refusal, _things(queries, description, observation, lines), sure.complete)
+    things = _things(queries, description, observation, lines, shapes=True)
+    return Rating(place, refusal, things, sure.complete)
 
 
 def _things(
@@ -165,8 +166,11 @@ def _things(
     description: str,
     observation: Observation,
     read: tuple[Element, ...],
+    *,
+    shapes: bool = False,
 ) -> tuple[Rated, ...]:
-    scene, query = Scene(observation, read, parts=names_a_part(description)), queries[-1]
+    scene = Scene(observation, read, parts=names_a_part(description), shapes=shapes)
+    query = queries[-1]
     scores = {id(candidate.thing): candidate.score for candidate in rate(query, scene)}
     return tuple(
         _rated(thing, scores.get(id(thing), 0.0), query, observation) for thing in scene.things

@@ -16,7 +16,7 @@ from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CONTAINERS, FIELDS
 
-__all__ = ["READ", "SHOWS_TEXT", "Scene", "Thing", "gaps", "overlap"]
+__all__ = ["READ", "SHOWS_TEXT", "Scene", "Thing", "gaps", "lines", "overlap"]
 
 _HIDDEN = str.maketrans("", "", "\ufffc\u200b\xa0")
 """Signs that stand for what is embedded, and blanks."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from hisa.grounder.blobs import Blob, find_blobs
 from hisa.grounder.parts import part
 from hisa.grounder.sheet_headers import sheet_headers
-from hisa.grounder.things import READ, Thing, gaps, overlap
+from hisa.grounder.things import READ, Thing, gaps, overlap, squared
 from hisa.grounder.title_bars import title_buttons
 from hisa.grounder.tracks import slider_handle
 from hisa.screen.geometry import BoundingBox
@@ -46,6 +46,8 @@ _CALLED = {
     "gear": "settings",
     "padlock": "lock",
     "funnel": "filter",
+    "pin": "pin",
+    "plane": "plane",
     "arrow left": "arrow left",
     "arrow right": "arrow right",
     "arrow up": "arrow up",
@@ -133,7 +135,7 @@ class _Drawn:
             elif _shows(owner, shape):
                 called[id(owner)] = _called(called.get(id(owner), owner), shape)
             else:
-                found += _inside(owner, shape)
+                found += _inside(owner, shape, is_tick=self._among_ticks(shape))
         for thing in self._things:
             if thing.role == "slider":
                 found += slider_handle(thing, self._observation)
@@ -171,6 +173,20 @@ class _Drawn:
         active = self._observation.active
         there = active is not None and active.box is not None and active.box.contains(box.centre)
         return active.title if there and active is not None else ""
+
+    def _among_ticks(self, shape: _Shape) -> bool:
+        """Whether it is a tick or an empty square, or stands below or above one in a list."""
+        if not _is_tick(shape):
+            return False
+        return bool(shape.name) or any(
+            abs(tick.box.centre.x - shape.box.centre.x) <= 2
+            and abs(tick.box.width - shape.box.width) <= 2
+            for tick in self._ticks
+        )
+
+    @cached_property
+    def _ticks(self) -> list[_Shape]:
+        return [s for s in self._shapes if s.blob.framed and s.name and _is_tick(s)]
 
     # ------------------------------------------------------------ what stands free
 
@@ -267,20 +283,20 @@ def _called(owner: Thing, shape: _Shape) -> Thing:
     return replace(owner, labels=(*owner.labels, *((word, trust) for word in words)))
 
 
-def _inside(owner: Thing, shape: _Shape) -> list[Thing]:
+def _inside(owner: Thing, shape: _Shape, *, is_tick: bool = False) -> list[Thing]:
     """What a shape is that stands in a thing that is told."""
     end = (shape.box.centre.x - owner.box.left) / max(owner.box.width, 1)
     role, way = owner.role, shape.way
     up_down = way or {"plus": "up", "minus": "down"}.get(shape.name, "")
     if role == "spin button" and up_down in ("up", "down") and end > 0.5:
-        return [part(owner, up_down, shape.box, shape.sure)]
+        return [part(owner, up_down, _button(owner, shape), shape.sure)]
     if way == "down" and end > 0.55 and _drops_down(owner, shape):
-        return [part(owner, "drop-down", shape.box, shape.sure)]
+        return [part(owner, "drop-down", _button(owner, shape), shape.sure)]
     if role == "scroll bar" and way:
         return [_made("arrow part", way, shape, owner.element.window, label="scroll bar")]
     if role in _TABS and shape.name == "cross" and end > 0.5:
         return [_made("push button", "Close", shape, owner.element.window, label=_words(owner))]
-    if role in _ROWS and end < 0.3 and _is_tick(shape) and shape.name:
+    if role in _ROWS and end < 0.3 and is_tick:
         states = frozenset({"checked"} if shape.name in ("check", "cross") else ())
         element = _element("check box", _words(owner), shape, owner.element.window, states)
         return [Thing(element, shape.box, (), owner.front, shape.sure)]
@@ -291,6 +307,18 @@ def _inside(owner: Thing, shape: _Shape) -> list[Thing]:
         name = _CALLED[shape.name]
         return [_made("push button", name, shape, owner.element.window, label=_words(owner))]
     return []
+
+
+def _button(owner: Thing, shape: _Shape) -> BoundingBox:
+    """The part of a field that reacts as its arrow says: its height, or the half of it."""
+    x, y = shape.box.centre.x, shape.box.centre.y
+    top, bottom, middle = owner.box.top, owner.box.bottom, owner.box.centre.y
+    if abs(y - middle) > 0.1 * owner.box.height:
+        top, bottom = (top, middle) if y < middle else (middle, bottom)
+    half = max(shape.box.width, bottom - top) / 2
+    return BoundingBox(
+        x - half, min(top, shape.box.top), x + half, max(bottom, shape.box.bottom), "screen"
+    )
 
 
 def _drops_down(owner: Thing, shape: _Shape) -> bool:
@@ -324,7 +352,7 @@ def _is_replaced(thing: Thing, found: Iterable[Thing]) -> bool:
         return False
     return any(
         t.role == "arrow part"
-        and t.element.name == thing.element.name
+        and (t.element.name, t.element.label) == (thing.element.name, thing.element.label)
         and max(gaps(t.box, thing.box)) < 20
         for t in found
     )
@@ -332,7 +360,7 @@ def _is_replaced(thing: Thing, found: Iterable[Thing]) -> bool:
 
 def _made(role: str, name: str, shape: _Shape, window: str, label: str = "") -> Thing:
     element = _element(role, name, shape, window, label=label)
-    return Thing(element, shape.box, drawn=shape.sure)
+    return Thing(element, squared(shape.box), drawn=shape.sure)
 
 
 def _element(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element
 
-__all__ = ["READ", "SHOWS_TEXT", "Thing", "gaps", "overlap"]
+__all__ = ["READ", "SHOWS_TEXT", "Thing", "gaps", "overlap", "squared"]
 
 READ = "read text"
 """The role of a line read off the picture."""
@@ -53,3 +53,10 @@ def overlap(outer: BoundingBox, inner: BoundingBox) -> float:
     """The share of the inner box that both have."""
     common = outer.intersection(inner)
     return common.area / inner.area if common and inner.area else 0.0
+
+
+def squared(box: BoundingBox) -> BoundingBox:
+    """The square around a box: what is drawn as a line is clicked somewhat above and below too."""
+    half = max(box.width, box.height) / 2
+    x, y = box.centre.x, box.centre.y
+    return BoundingBox(x - half, y - half, x + half, y + half, box.space)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from hisa.grounder.blobs import Blob, Sides, see, steps
-from hisa.grounder.things import Thing
+from hisa.grounder.things import Thing, squared
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Window
 
@@ -17,7 +17,7 @@ _ASIDE = 8
 """Pixels by which a frame is wider than what it frames."""
 _REACH = 160
 """Pixels of the screen from the corner within which the buttons stand."""
-_APART = 2.5
+_APART = 4.6
 """How far apart they stand at most, of the width of the larger one."""
 _LEAST = 3
 """Pixels of the picture; what is smaller is no button."""
@@ -101,8 +101,8 @@ def _shapes(strip: BoundingBox, of: BoundingBox, observation: Observation) -> li
         sides = (columns.start, rows.start, columns.stop, rows.stop)
         if _may_be_button(sides, pixels.shape[0]) and not _hidden(sides, found):
             found.append(sides)
-    blobs = list(see(pixels, found))
-    inside = [_moved(blob, left, top) for blob in blobs]
+    around = [(f[0] - 1, f[1] - 1, f[2] + 1, f[3] + 1) for f in found if f[0] > 0]
+    inside = [_moved(blob, left, top) for blob in see(pixels, around)]
     return [blob for blob in inside if part.contains(blob.box.centre)]
 
 
@@ -129,7 +129,7 @@ def _moved(blob: Blob, left: int, top: int) -> Blob:
 def _button(blob: Blob, name: str, window: Window, observation: Observation) -> Thing:
     active = observation.active is None or window.title == observation.active.title
     sign = blob.glyph.name
-    box = observation.convert_box(blob.box, "screen")
+    box = squared(observation.convert_box(blob.box, "screen"))
     element = Element(
         "push button",
         name,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 
 from hisa.events import LoggedMessage, ModelAsked
 from hisa.protocols import Emit, ImagePart, Message, Model, ModelReply, ModelRequest, TextPart
@@ -34,6 +35,8 @@ class AuditedModel:
     async def complete(self, request: ModelRequest, /) -> ModelReply:
         """The inner model's reply."""
         said = [await self._said(message) for message in request.messages]
+        if request.tools:
+            said.append(self._logged("tools", json.dumps(request.tools, default=dict), ()))
         self._emit(ModelAsked(role=request.role, model=self.name, messages=tuple(said)))
         return await self._inner.complete(request)
 
@@ -44,12 +47,10 @@ class AuditedModel:
             images = tuple(image.sha256 for image in pictures)
         else:
             images = await asyncio.to_thread(lambda: tuple(image.sha256 for image in pictures))
+        return self._logged(message.role, text, images)
+
+    def _logged(self, role: str, text: str, images: tuple[str, ...]) -> LoggedMessage:
         digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
         new = digest not in self._known
         self._known.add(digest)
-        return LoggedMessage(
-            role=message.role,
-            sha256=digest,
-            text=text if new else None,
-            images=images,
-        )
+        return LoggedMessage(role=role, sha256=digest, text=text if new else None, images=images)

@@ -184,13 +184,16 @@ def _open_chosen(settings: Settings, models: Models, opener: _Opener, offline: I
         if wanted not in stacks:
             section: Role = role if getattr(settings.models, role) else "planner"
             profile = _at_home(find(wanted.model, wanted.profile), wanted, opener.environ)
+            responses = has_computer_tool(settings, wanted, profile)
+            if responses:
+                profile = profile.model_copy(update={"seed": False})  # that API has none
             client = _client(
                 wanted,
                 profile,
                 section=section,
                 environ=opener.environ,
                 offline=offline,
-                responses=has_computer_tool(settings, wanted, profile),
+                responses=responses,
             )
             models.own(client)
             if not _added(wanted):

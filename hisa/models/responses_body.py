@@ -44,7 +44,7 @@ def encode_responses(
         "input": list(_items(request.messages, profile)),
         "max_output_tokens": answer_limit(request, profile, settings.max_tokens),
         "store": False,
-        **{k: v for k, v in sampling(request, profile, settings).items() if k != "seed"},
+        **sampling(request, profile, settings),
     }
     if request.tools:
         body |= {
@@ -97,7 +97,7 @@ def _answered(message: Message) -> list[dict[str, Any]] | None:
 
 
 def _output(call: dict[str, Any], message: Message) -> dict[str, Any]:
-    """What a call came to."""
+    """The item that tells the model the result of its call."""
     if call["type"] == "function_call":
         return {
             "type": "function_call_output",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
@@ -29,7 +30,10 @@ from hisa.screen.observation import Observation
 from hisa.text.prompt_text import printable, sections
 from hisa.text.prompts import render
 
-__all__ = ["GlobalPlanner"]
+__all__ = ["GlobalPlanner", "Programs", "told_once"]
+
+Programs = Callable[[], Awaitable[str]]
+"""Tells what is installed."""
 
 MAX_TRIES = 3
 PROMPT_TOKENS = 3500
@@ -41,6 +45,12 @@ BETWEEN = 8
 """Tokens that servers put around two messages."""
 SHOWN_REPLY = 2000
 """Characters of a rejected reply that the event and the correction keep; chosen by hand."""
+
+
+async def told_once(programs: Programs | None, view: StateView) -> str:
+    """The programs of the machine, at the first step; empty at any other."""
+    first = not view.steps and not view.refined
+    return await programs() if first and programs is not None else ""
 
 
 class GlobalPlanner:
@@ -68,7 +78,7 @@ class GlobalPlanner:
         reads_elements: bool = False,
         max_tokens: int = 4096,
         pointing: str = "",
-        programs: Callable[[], Awaitable[str]] | None = None,
+        programs: Programs | None = None,
         marks: NumberedList | None = None,
         picture: bool = True,
     ) -> None:
@@ -94,7 +104,7 @@ class GlobalPlanner:
         """The next call; see `hisa.protocols.Planner`."""
         question = ModelRequest(
             role="planner",
-            messages=self._question(task, observation, view, await self._told_once(view)),
+            messages=await self._question(task, observation, view),
             schema=REPLY_SCHEMA,
             max_tokens=self._max_tokens,
         )
@@ -118,13 +128,8 @@ class GlobalPlanner:
                 return call
         raise AssertionError("unreachable: the last try raises")
 
-    async def _told_once(self, view: StateView) -> str:
-        """The programs of the machine, at the first step."""
-        first = not view.steps and not view.refined
-        return await self._programs() if first and self._programs is not None else ""
-
-    def _question(
-        self, task: Task, observation: Observation, view: StateView, programs: str
+    async def _question(
+        self, task: Task, observation: Observation, view: StateView
     ) -> tuple[Message, ...]:
         text = state_text(
             task,
@@ -132,10 +137,11 @@ class GlobalPlanner:
             view,
             elements=self._reads_elements,
             room=self._room,
-            programs=programs,
+            programs=await told_once(self._programs, view),
         )
         if self._marks is not None:
-            text += "\n" + sections({"elements": self._marks.listed(task, observation)})
+            listed = await asyncio.to_thread(self._marks.listed, task, observation)
+            text += "\n" + sections({"elements": listed})
         shown = (ImagePart(observation.screenshot),) if self._picture else ()
         return (
             Message("system", (TextPart(self._system),)),

@@ -96,10 +96,8 @@ def _sample(run: Run, record: StepRecord, history: str) -> dict[str, Any]:
     assert record.before is not None
     planned = record.planned
     reply = {"thought": planned.thought, "tool": planned.tool, "input": planned.input}
-    if planned.description:
-        reply["description"] = planned.description
-    if planned.description_2:
-        reply["description_2"] = planned.description_2
+    described = {"description": planned.description, "description_2": planned.description_2}
+    reply |= {key: _in_words(record, text) for key, text in described.items() if text}
     path = run.image(record.before.image)
     image = str(path.relative_to(run.folder)) if path is not None else ""
     user = [{"type": "text", "text": history}, {"type": "image", "image": image}]
@@ -122,6 +120,13 @@ def _sample(run: Run, record: StepRecord, history: str) -> dict[str, Any]:
         "score": run.score,
         "score_state": run.score_state,
     }
+
+
+def _in_words(record: StepRecord, description: str) -> str:
+    """A description as it stands; of a number, the thing that the list had under it."""
+    places = record.grounded.places if record.grounded else ()
+    marked = (p.label for p in places if p.source == "mark" and p.description == description)
+    return next(marked, description)
 
 
 def _write_osworld(run: Run, folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from textwrap import shorten
 
 from hisa.models.tokens import estimate_tokens
 from hisa.outcomes.verdicts import split_verdict
@@ -191,4 +192,13 @@ def in_short(line: str, *, brief: bool) -> str:
     number = _STEP_HEAD.match(call)
     name = call[number.end() :] if number else call
     ran = f"{name} {excerpt(source, 40 if brief else 60)}"
-    return f"{ran}: {excerpt(result.rstrip('.'), 30 if brief else 80)}"
+    return f"{ran}: {_result_in_short(result.rstrip('.'), 30 if brief else 80)}"
+
+
+def _result_in_short(result: str, chars: int) -> str:
+    """Both ends of a result; of what came and went only the beginning.
+
+    The beginning of one quotation and the end of another would be read as one.
+    """
+    quotes = "“" in result and not result.startswith("Failed.")
+    return shorten(result, chars, placeholder=" …") if quotes else excerpt(result, chars)

@@ -9,18 +9,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from hisa.bench.grounding.grounding_report import build_grounding_report
 from hisa.bench.grounding.open_suite import open_grounding_suite
 from hisa.bench.grounding.page import miss_page
 from hisa.bench.grounding.runner import Answer, answers
-from hisa.bench.grounding.targets import GroundingSuite
+from hisa.bench.grounding.simulated import SimulatedModel
+from hisa.bench.grounding.targets import GroundingSuite, Region
 from hisa.bench.grounding.ways import open_way
 from hisa.bench.stats import quantile, wilson
 from hisa.config import Settings
 from hisa.errors import UsageError
+from hisa.events import GroundingTried
+from hisa.grounder.closer import closer_part
+from hisa.grounder.formats import GTA1Format
+from hisa.protocols import Message, ModelRequest
 from hisa.screen import ocr
-from hisa.screen.geometry import Point, Size
+from hisa.screen.geometry import BoundingBox, Point, Size
+from hisa.screen.observation import Element, Observation, Screenshot
 from hisa.testing.model_server import FakeServer
 from tests.bench_suite.grounding_suite import HOSTILE, TARGETS, draw, published, write_suite
 from tests.cli.command import Command
@@ -114,7 +121,67 @@ async def test_the_stand_in_is_as_good_as_said_and_the_same_each_time(folder: Pa
     assert [each.point for each in half.values()] != [each.point for each in other.values()]
 
 
-@pytest.mark.parametrize("way", ["eyes", "simulated:2", "simulated:", "simulated:x"])
+async def test_the_cascade_asks_the_stand_in_at_most_twice_and_only_where_it_must(
+    folder: Path,
+) -> None:
+    found = await asked(open_grounding_suite(folder), "cascade:1")
+    assert {each.calls for each in found.values()} <= {0, 1, 2}
+    sure = found["form", "the Save button"]
+    assert (sure.outcome, sure.calls, sure.source) == ("right", 0, "accessibility")
+    seen = found["form", HOSTILE]  # nothing is known of the place: it is looked at twice
+    assert (seen.outcome, seen.calls, seen.source) == ("right", 2, "simulated:1")
+    large = found["large", "the Save button"]
+    assert (large.outcome, large.calls) == ("right", 0)
+
+
+async def test_a_configured_model_is_behind_the_cascade(folder: Path) -> None:
+    with FakeServer(then=lambda received: "(2,2)") as server:
+        model = {"model": "gta1-7b", "base_url": server.url}
+        settings = Settings.model_validate({"models": {"grounder": model}})
+        found = await asked(open_grounding_suite(folder), "cascade", settings)
+        default = await asked(open_grounding_suite(folder), "settings", settings)
+    assert found["form", "the Save button"].calls == 0
+    assert found["form", HOSTILE].calls == 2
+    assert [each.outcome for each in found.values()] == [e.outcome for e in default.values()]
+
+
+async def test_the_stand_in_is_of_the_same_mind_on_a_part_half_of_the_time() -> None:
+    button = BoundingBox(600, 300, 640, 320, "screen")
+    elements = tuple(
+        Element("push button", str(n), BoundingBox(20 * n, 200, 20 * n + 10, 210, "screen"))
+        for n in range(60)
+    )
+    look = Observation(Screenshot(Image.new("RGB", (1280, 720))), Size(1280, 720), (), elements)
+    part = closer_part(look.image, button.centre, [])
+    assert part is not None
+    model = SimulatedModel(0.6)
+
+    async def point(asked: tuple[Size, tuple[Message, ...]]) -> Point:
+        reply = await model.complete(ModelRequest("grounder", asked[1]))
+        return GTA1Format().parse(reply.text, asked[0])
+
+    whole = GTA1Format().prepare(look.screenshot, "it")
+    enlarged = GTA1Format().prepare(part.shown(look.screenshot), "it")
+    pairs = []
+    for key in map(str, range(1000)):
+        model.aim(key, Region(button), look)
+        first = await point(whole)
+        closer = GroundingTried(description="", by="", verdict="doubted", closer=part.corners)
+        model.hear(closer)
+        pairs.append((first, part.whole(await point(enlarged))))
+
+    def right(point: Point) -> bool:
+        return look.convert_box(button, "image").contains(point)
+
+    assert all(part.box.contains(second) for _, second in pairs)
+    assert sum(right(first) for first, _ in pairs) == pytest.approx(600, abs=40)
+    assert sum(right(second) for _, second in pairs) == pytest.approx(600, abs=40)
+    mistakes = [(a, b) for a, b in pairs if not right(a) and part.box.contains(a)]
+    same = sum(abs(a.x - b.x) < 1 and abs(a.y - b.y) < 1 for a, b in mistakes)
+    assert same / len(mistakes) == pytest.approx(0.5, abs=0.1)
+
+
+@pytest.mark.parametrize("way", ["eyes", "simulated:2", "simulated:", "simulated:x", "cascade:7"])
 async def test_an_unknown_way_is_refused(way: str) -> None:
     with pytest.raises(UsageError, match=re.escape(repr(way))):
         async with open_way(way, Settings()):

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from hisa.cli.findings import places
 from hisa.cli.run import read_task
+from hisa.config import load
 from hisa.errors import UsageError
 from tests.cli.command import Command
 
@@ -143,3 +145,20 @@ def test_doctor_finds_what_the_defaults_need(hisa: Command) -> None:
     assert json.dumps(findings)
     text = hisa.run("doctor")
     assert "everything that is needed is here" in text
+
+
+@pytest.mark.parametrize(
+    ("assignment", "said"),
+    [
+        ("run.seed=1", "auto: the elements: accessibility and OCR, no model"),
+        ("models.grounder.model=gta1-7b", "auto: the elements where they are sure, else gta1-7b"),
+        ("models.planner.model=ui-tars-1.5-7b", "auto: the elements where they are sure, else ui-"),
+        ("grounder.kind=vision", "vision: offline alone, which sees nothing"),
+        ("grounder.kind=planner", "planner: the planner's own coordinates"),
+    ],
+)
+def test_doctor_says_which_grounder_finds_places(assignment: str, said: str) -> None:
+    settings = load(None, [assignment], environ={})
+    found = places(settings)
+    assert found.detail.startswith(said)
+    assert found.ok == ("nothing" not in said)

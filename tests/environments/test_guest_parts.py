@@ -15,6 +15,7 @@ from hisa.environments.guest.idempotency_cache import IdempotencyCache
 from hisa.environments.guest.keysyms import NAMED_KEYS, keysym_of_character, keysym_of_key
 from hisa.environments.guest.node import BoundingBox, Node
 from hisa.environments.guest.role_numbers import ROLES, STATES, role_name, state_names
+from hisa.environments.guest.titles import plain_title
 from hisa.environments.guest.undrawn import Undrawn
 from hisa.environments.guest.x_screen import Frame, TopWindow
 
@@ -149,3 +150,17 @@ def test_what_came_and_is_blank_is_new_once() -> None:
     found = undrawn.new(half, [main], [*silent, *shown])
     assert [(one.name, one.box) for one in found] == [('push button "Save"', shown[0]["box"])]
     assert undrawn.new(half, [main], [*silent, *shown]) == []
+
+
+@pytest.mark.parametrize(
+    ("told", "read"),
+    [
+        ("Save As", "Save As"),
+        ("birdhouse.zip ", "birdhouse.zip"),
+        ("\u200e\u202bاستبيان\u202c\u200e", "استبيان"),
+        ("Ομάδα\xa0– Chromium", "Ομάδα – Chromium"),
+        ("\ufeff", ""),
+    ],
+)
+def test_titles_are_as_they_read(told: str, read: str) -> None:
+    assert plain_title(told) == read

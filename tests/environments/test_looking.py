@@ -327,3 +327,38 @@ async def test_what_a_page_tells_before_it_paints_it_is_waited_for() -> None:
             seen = await desktop.observe(elements=True, settle=patience(3.0))
             late = [e for e in _of(seen, "push button") if e.name == f"late {number}"]
             assert [_colours(seen, each.box) > 1 for each in late] == [True]
+
+
+_MARKED_TITLE = """
+import gi
+gi.require_version("Gtk", "3.0")
+from gi.repository import Gtk
+window = Gtk.Window(title="\\u200e\\u202b" + "استبيان المكتبة" + "\\u202c  ")
+window.add(Gtk.Button(label="English"))
+window.show_all()
+Gtk.main()
+"""
+
+
+async def test_things_are_of_their_window_whatever_marks_its_title_has() -> None:
+    """Toolkits tell a title with marks and blanks of its own in one place and not in the other."""
+    async with DesktopEnvironment() as desktop:
+        await desktop.write_file("/tmp/marked.py", _MARKED_TITLE.encode())
+        await desktop.execute("/usr/bin/python3 /tmp/marked.py >/dev/null 2>&1 &")
+        seen = await seen_when(desktop, lambda seen: bool(_of(seen, "push button")))
+        assert _title(seen) == "استبيان المكتبة"
+        assert only(seen, "push button", name="English").window == _title(seen)
+
+
+@pytest.mark.skipif(not shutil.which("featherpad"), reason="needs Qt 5: featherpad")
+async def test_a_program_of_qt_is_read_and_outlives_it() -> None:
+    """Qt 5 ends when it is asked for all properties of an element at once."""
+    async with DesktopEnvironment() as desktop:
+        start = "QT_LINUX_ACCESSIBILITY_ALWAYS_ON=1 featherpad --standalone /etc/hostname"
+        await desktop.execute(f"{start} >/dev/null 2>&1 &")
+        seen = await seen_when(desktop, lambda seen: bool(_of(seen, "page tab")))
+        names = [element.name for element in _of(seen, "push button")]
+        assert {"New", "Open", "Reload"} <= set(names)
+        again = await desktop.observe(elements=True)
+        assert _of(again, "page tab")
+        assert (await desktop.execute("pgrep -x featherpad")).exit_code == 0

@@ -58,3 +58,18 @@ def scene(
 def call(description: str, source: str = "pyautogui.click(X_COORD, Y_COORD)") -> ToolCall:
     """A gui_action whose first slot is described."""
     return ToolCall("why", "gui_action", source, description, actions=parse(source))
+
+
+SCREENS = Path(__file__).parent.parent.parent / "benchmarks" / "grounding" / "screens"
+
+
+def saved(name: str) -> Observation:
+    """A screen of the grounding bench that may be tuned on, in the size that a run sees."""
+    content = json.loads((SCREENS / f"{name}.json").read_text("utf-8"))
+    assert content["split"] == "train", f"{name} is there to be held out"
+    picture = Screenshot.from_png((SCREENS / f"{name}.png").read_bytes())
+    windows = tuple(Window(**{**w, "box": _box(w["box"])}) for w in content["windows"])
+    found = tuple(
+        _element({"states": [], **item, "role": item["role"]}) for item in content["elements"]
+    )
+    return Observation(picture.fitted(IMAGE), picture.size, windows, found)

@@ -20,6 +20,7 @@ from hisa.grounder.pointing import PointingGrounder
 from hisa.grounder.reading import ElementsReader
 from hisa.models.tokens import estimate_tokens
 from hisa.protocols import GroundedCall, ModelRequest, Task, ToolCall
+from hisa.runs.export import samples
 from hisa.runs.read import load_run
 from hisa.runs.resume import resume_point
 from hisa.screen.geometry import Point
@@ -169,6 +170,23 @@ def test_the_tasks_words_and_the_focused_window_come_first() -> None:
     assert sum(n >= 90 for n in names) >= len(names) - 1
     assert names[-1] == 7  # the other window's comes last
     assert len(told) == len(names) > 40
+
+
+def test_an_open_list_comes_before_what_lies_beneath_it() -> None:
+    shown = frozenset({"showing"})
+    cells = [
+        element("table cell", f"Cell {n}", (5, 3 * n, 90, 3), states=shown, window="Main")
+        for n in range(200)
+    ]
+    popup = [
+        element("window", "", (20, 20, 60, 60), states=shown | {"active"}),
+        element("check box", "All", (30, 30, 40, 20), states=shown),
+    ]
+    menu = [element("menu item", "Paste", (400, 400, 40, 20), states=shown, window="Main")]
+    look = scene(*cells, *popup, windows=(Window("1", "Main", "main", active=True),))
+    assert any("All" in line for line in lines(look))
+    look = scene(*cells, *menu, windows=(Window("1", "Main", "main", active=True),))
+    assert any("Paste" in line for line in lines(look))
 
 
 @pytest.mark.parametrize("tag", SECTION_TAGS)
@@ -323,6 +341,8 @@ def test_a_whole_run_on_the_list(tmp_path: Path, sees: str) -> None:
     assert "element: 4" not in asked[-1].text
     (_, save) = [event for event in run.events if isinstance(event, Grounded)]
     assert [place.source for place in save.places] == ["mark"]
+    (_, sample, _) = samples(run)  # who learns from it has no list
+    assert json.loads(sample["messages"][1]["content"])["description"] == 'push button "Save"'
     again = resume_point(run).acts[1]  # done again on a fresh desktop at the very place
     assert again.input == save.input == "pyautogui.click(375, 237)"
 

@@ -198,6 +198,19 @@ async def test_a_model_with_the_tool_has_retries_limits_and_ledger_like_any_othe
     )
 
 
+async def test_a_seed_is_said_not_to_be_sent() -> None:
+    planner = {"model": "gpt-4o", "base_url": "http://127.0.0.1:9/v1", "seed": 4}
+    tree = {"models": {"planner": planner}, "planner": {"kind": "computer"}}
+    events = Events()
+    opened = open_models(
+        load(environ={}, overrides=tree), events, Budget(), Ledger(),
+        offline=httpx.AsyncClient, environ={},
+    )  # fmt: skip
+    async with opened as models:
+        assert not models.profiles["planner"].seed
+    assert "models.planner.seed is not sent" in str(events.all)
+
+
 def test_who_is_asked_over_it() -> None:
     def asked(name: str, **planner: str) -> bool:
         tree = {"models": {"planner": {"model": name}}, "planner": planner}

@@ -14,7 +14,15 @@ import pytest
 import hisa
 from hisa.environments.confirm import Answer, Ask, Question
 from hisa.errors import ActionRefused, ConfigError, InvalidReply
-from hisa.events import Acted, Confirmed, Event, Grounded, Planned, PlanRejected
+from hisa.events import (
+    Acted,
+    Confirmed,
+    Event,
+    Grounded,
+    ModelAsked,
+    Planned,
+    PlanRejected,
+)
 from hisa.planner.computer import ComputerPlanner
 from hisa.protocols import Environment, StateView, Task, ToolCall
 from hisa.runs.read import Run, load_run
@@ -58,7 +66,11 @@ class Bench:
             functions=registry.functions(),
             tool="computer_use_preview",
             confirm=self._confirm,
+            programs=self._programs,
         )
+
+    async def _programs(self) -> str:
+        return "Mousepad (mousepad)"
 
     async def _confirm(self, what: str) -> None:
         self.asked.append(what)
@@ -86,6 +98,15 @@ async def test_the_request_is_the_bounded_state_one_image_and_the_tools() -> Non
     assert (computer["display_width"], computer["display_height"]) == (640, 360)
     assert [tool["name"] for tool in functions] == ["infeasible", "termination", "wait"]
     assert [type(event) for event in bench.events] == [Planned]
+
+
+async def test_programs_are_told_at_the_first_step_alone() -> None:
+    bench = Bench(click(3, 4), click(3, 4))
+    await bench.plan(StateView())
+    await bench.plan()
+    first, second = bench.model.requests
+    assert "Mousepad (mousepad)" in first.text
+    assert "Mousepad (mousepad)" not in second.text
 
 
 async def test_a_screenshot_is_the_output_of_its_call_and_still_the_one_image() -> None:
@@ -204,6 +225,14 @@ def test_a_whole_run_is_a_new_chain_each_step(tmp_path: Path) -> None:
     assert {place.source for place in places} == {"planner"}
     assert result.steps == len([e for e in log.events if isinstance(e, Planned)])
     assert log.manifest.totals.tokens > 0
+    told = [m for e in log.events if isinstance(e, ModelAsked) for m in e.messages]
+    tools = [m.text for m in told if m.role == "tools"]  # each request as it left, once in full
+    assert [json.loads(text or "[]")[:1] for text in tools] == [
+        asked[0].body["tools"][:1],
+        [],
+        [],
+        [],
+    ]
 
 
 def test_a_larger_screen_is_pointed_at_in_pixels_of_the_picture(tmp_path: Path) -> None:
@@ -252,6 +281,18 @@ def test_a_safety_check_reaches_the_person(tmp_path: Path, answer: Any) -> None:
         assert "nobody can be asked" in asked[1].text
     if answer == "refuse":
         assert "leave it" in asked[1].text
+
+
+def test_the_offline_model_has_no_computer_tool(tmp_path: Path) -> None:
+    tree = {
+        "planner": {"kind": "computer"},
+        "run": {"folder": tmp_path},
+        "patterns": {"enabled": False},
+    }
+    with pytest.raises(ConfigError, match="offline knows no computer tool"):
+        hisa.run_sync(
+            TASK, settings=hisa.Settings.model_validate(tree), environment=FakeEnvironment()
+        )
 
 
 def test_it_sees_the_picture_and_nothing_else(tmp_path: Path) -> None:

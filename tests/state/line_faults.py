@@ -17,6 +17,7 @@ _TITLE = re.compile(
 )
 _ITSELF = re.compile(r"“(?P<one>[^”]+)” now reads “(?P=one)”")
 _LIST = re.compile(r"(?:New text|Text gone): (?P<items>(?:“[^”]*”(?:, )?)+)")
+_JOINED = re.compile(r"“[^”]* … [^”]*“")
 _WORD = re.compile(r"[^\W_]{2}|\d")
 _CLICK = re.compile(r"\b\w*[cC]lick(?:ed at)?\s*\((?:x=)?(-?\d+),\s*(?:y=)?(-?\d+)")
 _VERBATIM = re.compile(r"\bclicked\b", re.I)
@@ -38,8 +39,10 @@ def line_faults(line: str) -> list[str]:
     if _ITSELF.search(line):
         found.append("a thing that now reads what it is called")
     items = (item for told in _LIST.finditer(line) for item in told["items"].split(", "))
-    if any(not _WORD.search(item) for item in items):
+    if any(item and not _WORD.search(item) for item in items):
         found.append("noise read as text")
+    if _JOINED.search(line):
+        found.append("two quotations made one")
     if _SCROLLED.search(line) and _VERBATIM.search(line.partition("| Result: ")[2]):
         found.append("a scroll told as a click")
     return found

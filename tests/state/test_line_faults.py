@@ -14,6 +14,7 @@ from hisa.runs.read import load_run
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation, Window
 from hisa.state.changes import describe_changes
+from hisa.state.context import in_short
 from tests.offline.talk import asked
 from tests.state.line_faults import line_faults, run_faults
 from tests.state.scene import SCREEN, element, look, picture
@@ -49,6 +50,7 @@ def boxed(number: int, name: str, *states: str, role: str = "check box") -> Elem
         ("Combo box “Medium” now reads “Medium”.", "a thing that now reads what it is called"),
         ("Text “Name” now reads “\ufffc”.", "an object replacement character"),
         ("New text: “Save”, “|=”. Text gone: “Ready”.", "noise read as text"),
+        ("New text: “Case sensitive”, “Inc … “Sort Key 1”.", "two quotations made one"),
     ],
 )
 def test_a_fault_in_a_line_is_found(result: str, fault: str) -> None:
@@ -60,6 +62,7 @@ def test_a_fault_in_a_line_is_found(result: str, fault: str) -> None:
     [
         "Label “1 of 2” now reads “2 of 2”. The window in front is now “*a.txt”.",
         "New text: “Save”, “7”. Text gone: “né a”.",
+        "New text: “Time”, … Text gone: “F19”, … “Date Time”.",
         "Clicked it: check box “Bold” is now checked.",
     ],
 )
@@ -71,6 +74,17 @@ def test_a_scroll_told_as_a_click_is_found() -> None:
     line = HEAD.replace("click(1, 2)", "moveTo(1, 2); pyautogui.scroll(-5)")
     assert line_faults(line + "Clicked the list.") == ["a scroll told as a click"]
     assert line_faults(line + "The list shows more rows.") == []
+
+
+def test_a_step_in_short_makes_no_two_quotations_one() -> None:
+    came, gone = (
+        "“Case sensitive”, “Include formats”, “Natural sort”",
+        "“Sort Key 1”, “Ascending”",
+    )
+    line = f"{HEAD}New text: {came}. Text gone: {gone}."
+    for brief in (True, False):
+        assert line_faults(in_short(line, brief=brief)) == []
+    assert "“Case sensitive”, “Include" in in_short(line, brief=False)
 
 
 def test_what_is_lost_between_the_lines_of_a_run_is_found() -> None:

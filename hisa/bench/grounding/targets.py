@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from PIL import Image
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from hisa.environments.guest.titles import plain_title
 from hisa.errors import UsageError
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Element, Observation, Screenshot, Window
@@ -250,11 +251,24 @@ def _screen(folder: Path, name: str, where: str) -> Screen:
     if size_of(picture, str(path)) != Size(*file.screen):
         raise UsageError(f"{path}: screen {list(file.screen)} is not the size of {picture.name}")
     windows = tuple(
-        Window(w.id or str(n), w.title, w.app, None if w.box is None else _box(w.box), w.active)
+        Window(
+            w.id or str(n),
+            plain_title(w.title),
+            w.app,
+            None if w.box is None else _box(w.box),
+            w.active,
+        )
         for n, w in enumerate(file.windows)
     )
     elements = tuple(
-        Element(**{**dict(e), "box": _box(e.box), "states": frozenset(e.states)})
+        Element(
+            **{
+                **dict(e),
+                "box": _box(e.box),
+                "states": frozenset(e.states),
+                "window": plain_title(e.window),
+            }
+        )
         for e in file.elements
     )
     return Screen(name, picture, file.app, file.split, windows, elements, file.complete)

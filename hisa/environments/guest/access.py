@@ -203,12 +203,12 @@ class _Reader:
         """
         shown = [window for window in self._screen.windows() if not window.hidden]
         self._came = {w.id: self._came.get(w.id, self._comings.last) for w in shown}
-        names = {window.title.strip() for window in shown} & {window.name for window in windows}
-        others = [window.box for window in windows if window.name not in names and window.box]
+        names = {window.title for window in shown} & {window.window for window in windows}
+        others = [window.box for window in windows if window.window not in names and window.box]
         now = time.monotonic()
         return any(
             now - self._came[window.id] < seconds
-            and window.title.strip() not in names
+            and window.title not in names
             and not any(_overlap(window.box, box) for box in others)
             for window in shown
         )

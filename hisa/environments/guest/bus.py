@@ -80,6 +80,8 @@ class Bus:
             self._connection = Connection(_accessibility_bus())
         except DBusError as error:
             raise BusGone(str(error)) from error
+        self.toolkits: dict[str, str] = {}
+        """Of the applications asked so far, by their names on the bus, which are never reused."""
 
     def close(self) -> None:
         """Close the connection."""

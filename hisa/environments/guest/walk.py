@@ -7,12 +7,14 @@ as a few dialogs were closed. A walk asks living objects alone, and of them only
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 from .bus import Bus, Limit
 from .dbus import Call, arguments
 from .node import Node
 from .role_numbers import role_name, state_names
+from .titles import plain_title
 
 __all__ = ["ROOT", "top_windows", "walk"]
 
@@ -21,6 +23,7 @@ ROOT = "/org/a11y/atspi/accessible/root"
 _NULL = "/org/a11y/atspi/null"
 _PROPERTIES = "org.freedesktop.DBus.Properties"
 _ALL = arguments("s", f"{_A11Y}.Accessible")
+_SAID = ("Name", "ChildCount", "Description")
 _ON_SCREEN = arguments("u", 0)
 _MAX_NODES, _MAX_CHILDREN, _MAX_DEPTH = 8000, 2000, 60
 """Largest tree; a page of a browser has some 3,000 nodes 40 deep. What is larger is cut, and the
@@ -45,7 +48,7 @@ def top_windows(bus: Bus, limit: Limit) -> list[Node]:
         refs: list[_Ref] = [(one, path) for one, path in answer[0]] if answer else []
         for node in _described(bus, [ref for ref in refs if ref[1] != _NULL], limit):
             if node is not None:
-                node.parent, node.window = ROOT, node.name
+                node.parent, node.window = ROOT, plain_title(node.name)
                 node.app = str(said[0]) if said else name
                 windows.append(node)
     return windows
@@ -109,36 +112,58 @@ def _described(bus: Bus, refs: list[_Ref], limit: Limit) -> list[Node | None]:
         for answer in bus.gather(asked, limit)
     ]
     shown = [i for i, found in enumerate(states) if {"showing", "visible"} <= found]
-    calls: list[Call] = []
-    for index in shown:
-        name, path = refs[index]
-        methods = ("GetRole", "GetInterfaces")
-        calls += [Call(name, path, f"{_A11Y}.Accessible", method) for method in methods]
-        calls.append(Call(name, path, _PROPERTIES, "GetAll", _ALL))
-        calls.append(Call(name, path, f"{_A11Y}.Component", "GetExtents", _ON_SCREEN))
-    answers = bus.gather(calls, limit)
+    fragile = _fragile(bus, {refs[index][0] for index in shown}, limit)
+    asks = [_questions(refs[index], refs[index][0] in fragile) for index in shown]
+    answers = iter(bus.gather([call for calls in asks for call in calls], limit))
     nodes: list[Node | None] = [None] * len(refs)
-    for number, index in enumerate(shown):
-        four = answers[4 * number : 4 * number + 4]
-        nodes[index] = _node(refs[index], states[index], *four)
+    for index, calls in zip(shown, asks, strict=True):
+        role, interfaces, extents, *said = islice(answers, len(calls))
+        if role and interfaces and all(said):
+            values = [one[0] for one in said]
+            known = values[0] if len(values) == 1 else dict(zip(_SAID, values, strict=True))
+            nodes[index] = _node(refs[index], states[index], role, interfaces, known, extents)
     return nodes
 
 
+def _fragile(bus: Bus, names: set[str], limit: Limit) -> set[str]:
+    """The applications among these that GetAll would end: in Qt 5 it meets a null interface."""
+    asked = sorted(names - bus.toolkits.keys())
+    answers = bus.gather(
+        [_property(name, ROOT, "ToolkitName", "Application") for name in asked], limit
+    )
+    bus.toolkits.update(
+        {name: str(answer[0]) for name, answer in zip(asked, answers, strict=True) if answer}
+    )
+    return {name for name in names if bus.toolkits.get(name, "") in {"", "Qt"}}
+
+
+def _questions(ref: _Ref, fragile: bool) -> list[Call]:
+    """The calls about an element that shows: role, interfaces, place, and its properties."""
+    calls = [Call(*ref, f"{_A11Y}.Accessible", method) for method in ("GetRole", "GetInterfaces")]
+    calls.append(Call(*ref, f"{_A11Y}.Component", "GetExtents", _ON_SCREEN))
+    if fragile:
+        return calls + [_property(*ref, what) for what in _SAID]
+    return [*calls, Call(*ref, _PROPERTIES, "GetAll", _ALL)]
+
+
 def _node(
-    ref: _Ref, states: frozenset[str], role: Any, interfaces: Any, said: Any, extents: Any
-) -> Node | None:
-    if not (role and interfaces and said):
-        return None
+    ref: _Ref,
+    states: frozenset[str],
+    role: Any,
+    interfaces: Any,
+    said: dict[str, Any],
+    extents: Any,
+) -> Node:
     return Node(
         name_on_bus=ref[0],
         path=ref[1],
         parent="",
         index=0,
-        children_count=said[0].get("ChildCount", 0),
+        children_count=said.get("ChildCount", 0),
         interfaces=frozenset(one.rpartition(".")[2] for one in interfaces[0]),
-        name=said[0].get("Name", "").strip(),
+        name=said.get("Name", "").strip(),
         role=role_name(role[0]),
-        description=said[0].get("Description", ""),
+        description=said.get("Description", ""),
         states=states,
         box=box_of(extents),
     )
@@ -156,5 +181,5 @@ def _children(ref: _Ref) -> Call:
     return Call(*ref, f"{_A11Y}.Accessible", "GetChildren")
 
 
-def _property(name: str, path: str, what: str) -> Call:
-    return Call(name, path, _PROPERTIES, "Get", arguments("ss", f"{_A11Y}.Accessible", what))
+def _property(name: str, path: str, what: str, interface: str = "Accessible") -> Call:
+    return Call(name, path, _PROPERTIES, "Get", arguments("ss", f"{_A11Y}.{interface}", what))

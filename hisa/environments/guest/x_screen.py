@@ -14,6 +14,7 @@ from Xlib.display import Display
 from Xlib.error import XError
 
 from .shm import SharedCapture
+from .titles import plain_title
 
 __all__ = ["Frame", "Screen", "TopWindow"]
 
@@ -148,7 +149,7 @@ class Screen:
             title = title.decode("utf-8", "replace")
         return TopWindow(
             id=number,
-            title=title,
+            title=plain_title(title),
             app=kinds[1],
             box=(left, top, left + geometry.width, top + geometry.height),
             active=active,

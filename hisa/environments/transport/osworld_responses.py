@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from hisa.environments.guest.titles import plain_title
 from hisa.environments.transport.base import reason
 from hisa.environments.transport.osworld_xml import Tree, parse_tree
 from hisa.machine.loopback import HttpResponse
@@ -97,7 +98,7 @@ def windows(text: str) -> tuple[Window, ...]:
         found.append(
             Window(
                 id=hex(int(parts[0], 16)),
-                title=parts[4] if len(parts) > 4 else "",
+                title=plain_title(parts[4]) if len(parts) > 4 else "",
                 app=parts[2].rpartition(".")[2],
                 active=int(parts[0], 16) == front,
             )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from xml.etree import ElementTree
 
+from hisa.environments.guest.titles import plain_title
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element
 from hisa.text.prompt_text import OBJECT_CHARACTER
@@ -54,7 +55,7 @@ def _walk(root: ElementTree.Element) -> Iterator[Element]:
         if role == "application":
             app = name
         elif role in {"frame", "dialog", "window"} and not window:
-            window = name
+            window = plain_title(name)
         element = _element(node, role, name, app=app, window=window)
         if element is not None:
             yield element

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hisa.actions import Action, to_json
+from hisa.environments.guest.titles import plain_title
 from hisa.environments.transport.base import (
     GuestClient,
     RawObservation,
@@ -156,7 +157,7 @@ def _box(corners: Sequence[float]) -> BoundingBox:
 
 def _window(item: Mapping[str, Any]) -> Window:
     box = _box(item["box"]) if item["box"] else None
-    return Window(item["id"], item["title"], item["app"], box, item["active"])
+    return Window(item["id"], plain_title(item["title"]), item["app"], box, item["active"])
 
 
 def _element(item: Mapping[str, Any]) -> Element:
@@ -168,6 +169,6 @@ def _element(item: Mapping[str, Any]) -> Element:
         label=item.get("label", ""),
         states=frozenset(item["states"]),
         app=item["app"],
-        window=item["window"],
+        window=plain_title(item["window"]),
         description=item.get("description", ""),
     )
