@@ -325,19 +325,20 @@ async def _opened(
         marks = _marks(settings, environment, known, computer=computer)
         if marks is not None:
             grounder = MarkGrounder(grounder, marks, emit=emit)
+        programs = None if is_page(task) else partial(installed_programs, environment)
         planner: Planner
         if computer:
             planner = ComputerPlanner(
                 models["planner"], tools, emit=emit, functions=tools.functions(),
                 tool=known.computer or "computer", confirm=_confirming(run_context.ask, emit),
-                max_tokens=settings.models.planner.max_tokens,
+                max_tokens=settings.models.planner.max_tokens, programs=programs,
             )  # fmt: skip
         else:
             planner = GlobalPlanner(
                 models["planner"], tools, emit=emit, reads_elements=known.reads_elements,
                 max_tokens=settings.models.planner.max_tokens, pointing=_pointing(settings, known),
                 marks=marks, picture=settings.planner.sees != "elements",
-                programs=None if is_page(task) else partial(installed_programs, environment),
+                programs=programs,
             )  # fmt: skip
         yield Agent(
             planner=planner,

@@ -2,8 +2,9 @@
 
 The descriptions were written from pictures of the pages before any script had been run, and stay
 as they are: what the grounder makes of them is what is measured. Only a wrong reading of what a
-page wants is mended. The pages of the grounding suite have no script here, nor has a list whose
-items are dragged: what is let go on the middle of another counts as before or after it by chance.
+page wants is mended. The pages of the grounding suite have no script here; nor have lists whose
+items are dragged, since what is let go on the middle of another counts as before or after it by
+chance, and numbers that are hidden once the first was clicked.
 """
 
 from __future__ import annotations

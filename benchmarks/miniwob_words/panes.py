@@ -16,7 +16,7 @@ from benchmarks.miniwob_words.script import (
 
 @page("click-collapsible")
 def _collapsible(see: Seen) -> Calls:
-    name = see.find(r"(Section #\d)")
+    name = see.find(r"(Section #\d+)")
     yield click(
         f"blue collapsed section header '{name}'", f"the blue bar labeled '{name}'", at=named(name)
     )

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from benchmarks.miniwob_words.script import (
     BUTTON,
     FIELD,
-    NUMBER,
     Calls,
     Seen,
     Truth,
@@ -111,15 +110,6 @@ def _find_greatest(see: Seen) -> Calls:
 def _grid_coordinate(see: Seen) -> Calls:
     x, y = re.search(r"\((-?\d),(-?\d)\)", see.task).groups()  # type: ignore[union-attr]
     yield click(f"blue dot at the grid coordinate ({x}, {y}), column x={x}, row y={y}")
-
-
-@page("ascending-numbers")
-def _ascending_numbers(see: Seen) -> Calls:
-    numbers = sorted({int(t) for t in see.texts() if NUMBER.fullmatch(t)})
-    for number in numbers:
-        yield click(
-            f"the number '{number}' on the white area", f"number {number}", at=named(str(number))
-        )
 
 
 @page("click-widget")

@@ -37,6 +37,8 @@ _NARROW, _WIDE = 0.55, 1.8
 
 _LIKE_PICTURE = 0.84
 """Correlation from which an outline is taken to be a picture's."""
+_PLAINLY = 0.88
+"""Correlation from which a sign is no picture that only looks like it."""
 _FINE = 8
 """Pixels; a smaller picture has no outline of its own."""
 _COARSE = 5
@@ -88,12 +90,13 @@ def recognise(signs: Sequence[Soft]) -> list[Glyph]:
         signs: any sizes, higher than 0 where the sign is.
     """
     found = _compared(signs, _templates())
-    unknown = [
-        i for i, glyph in enumerate(found) if not glyph.name and min(signs[i].shape) >= _FINE
+    unclear = [
+        i for i, glyph in enumerate(found) if glyph.sure < _PLAINLY and min(signs[i].shape) >= _FINE
     ]
-    pictures = _compared([_filled(signs[i]) for i in unknown], _outlines(), picture=True)
-    for i, glyph in zip(unknown, pictures, strict=True):
-        found[i] = glyph
+    pictures = _compared([_filled(signs[i]) for i in unclear], _outlines(), picture=True)
+    for i, picture in zip(unclear, pictures, strict=True):
+        if picture.sure > found[i].sure:
+            found[i] = picture
     return found
 
 
@@ -225,7 +228,7 @@ def _templates() -> _Templates:
         drawn.append(("star", _polygon(_star(ratio))))
         drawn.append(("star", _outlined(_star(ratio))))
     for stroke in _STROKES[:3]:
-        drawn += [("magnifier", _magnifier(stroke, lens)) for lens in (0.68, 0.8)]
+        drawn += [("magnifier", _magnifier(stroke, lens)) for lens in (0.62, 0.7, 0.8)]
         drawn.append(("ring", _disc(stroke)))
     drawn.append(("disc", _disc(0.5)))
     drawn += [(f"{PLAIN}{letter}", _letter(letter)) for letter in _LETTERS]
@@ -240,6 +243,7 @@ def _outlines() -> _Templates:
 def _prepared(drawn: list[tuple[str, Image.Image]]) -> _Templates:
     import numpy as np
 
+    drawn = sorted(drawn, key=lambda pair: pair[0])  # those of one name follow one another
     masks = [_normal(np.asarray(_cut(picture)).astype(np.float32) / 255) for _, picture in drawn]
     names = [name for name, _ in drawn]
     starts = [i for i, name in enumerate(names) if name not in names[:i]]

@@ -113,6 +113,17 @@ def _funnel(pen: Pen) -> None:
     _area(pen, (0.0, 0.0), (1.0, 0.0), (0.6, 0.5), (0.6, 0.85), (0.4, 1.0), (0.4, 0.5))
 
 
+def _pin(pen: Pen) -> None:
+    _oval(pen, 0.0, 0.0, 1.0, 0.72)
+    _area(pen, (0.02, 0.45), (0.98, 0.45), (0.5, 1.0))
+
+
+def _plane(pen: Pen) -> None:
+    _area(pen, (0.5, 0.0), (0.6, 0.35), (1.0, 0.6), (1.0, 0.7), (0.6, 0.6), (0.58, 0.85))
+    _area(pen, (0.5, 0.0), (0.4, 0.35), (0.0, 0.6), (0.0, 0.7), (0.4, 0.6), (0.42, 0.85))
+    _area(pen, (0.4, 0.3), (0.6, 0.3), (0.58, 0.85), (0.72, 1.0), (0.28, 1.0), (0.42, 0.85))
+
+
 def _cup(pen: Pen) -> None:
     _area(pen, (0.0, 0.0), (1.0, 0.0), (0.84, 1.0), (0.16, 1.0))
 
@@ -139,6 +150,8 @@ _PAINTED: tuple[tuple[str, Callable[[Pen], None]], ...] = (
     ("gear", _gear),
     ("padlock", _lock),
     ("funnel", _funnel),
+    ("pin", _pin),
+    ("plane", _plane),
     (f"{PLAIN}cup", _cup),
     (f"{PLAIN}diamond", _diamond),
     (f"{PLAIN}slope", _slope),

@@ -46,6 +46,8 @@ _CALLED = {
     "gear": "settings",
     "padlock": "lock",
     "funnel": "filter",
+    "pin": "pin",
+    "plane": "plane",
     "arrow left": "arrow left",
     "arrow right": "arrow right",
     "arrow up": "arrow up",
@@ -133,7 +135,7 @@ class _Drawn:
             elif _shows(owner, shape):
                 called[id(owner)] = _called(called.get(id(owner), owner), shape)
             else:
-                found += _inside(owner, shape)
+                found += _inside(owner, shape, is_tick=self._among_ticks(shape))
         for thing in self._things:
             if thing.role == "slider":
                 found += slider_handle(thing, self._observation)
@@ -171,6 +173,20 @@ class _Drawn:
         active = self._observation.active
         there = active is not None and active.box is not None and active.box.contains(box.centre)
         return active.title if there and active is not None else ""
+
+    def _among_ticks(self, shape: _Shape) -> bool:
+        """Whether it is a tick or an empty square, or stands below or above one in a list."""
+        if not _is_tick(shape):
+            return False
+        return bool(shape.name) or any(
+            abs(tick.box.centre.x - shape.box.centre.x) <= 2
+            and abs(tick.box.width - shape.box.width) <= 2
+            for tick in self._ticks
+        )
+
+    @cached_property
+    def _ticks(self) -> list[_Shape]:
+        return [s for s in self._shapes if s.blob.framed and s.name and _is_tick(s)]
 
     # ------------------------------------------------------------ what stands free
 
@@ -267,7 +283,7 @@ def _called(owner: Thing, shape: _Shape) -> Thing:
     return replace(owner, labels=(*owner.labels, *((word, trust) for word in words)))
 
 
-def _inside(owner: Thing, shape: _Shape) -> list[Thing]:
+def _inside(owner: Thing, shape: _Shape, *, is_tick: bool = False) -> list[Thing]:
     """What a shape is that stands in a thing that is told."""
     end = (shape.box.centre.x - owner.box.left) / max(owner.box.width, 1)
     role, way = owner.role, shape.way
@@ -280,7 +296,7 @@ def _inside(owner: Thing, shape: _Shape) -> list[Thing]:
         return [_made("arrow part", way, shape, owner.element.window, label="scroll bar")]
     if role in _TABS and shape.name == "cross" and end > 0.5:
         return [_made("push button", "Close", shape, owner.element.window, label=_words(owner))]
-    if role in _ROWS and end < 0.3 and _is_tick(shape) and shape.name:
+    if role in _ROWS and end < 0.3 and is_tick:
         states = frozenset({"checked"} if shape.name in ("check", "cross") else ())
         element = _element("check box", _words(owner), shape, owner.element.window, states)
         return [Thing(element, shape.box, (), owner.front, shape.sure)]

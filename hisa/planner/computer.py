@@ -16,7 +16,7 @@ from hisa.events import Planned, PlanRejected
 from hisa.models.responses_body import ACKNOWLEDGED
 from hisa.models.tokens import estimate_tokens
 from hisa.planner.computer_calls import ComputerReply, read_computer_reply
-from hisa.planner.planner import BETWEEN, MAX_TRIES, PROMPT_TOKENS, SHOWN_REPLY
+from hisa.planner.planner import BETWEEN, MAX_TRIES, PROMPT_TOKENS, SHOWN_REPLY, Programs, told_once
 from hisa.planner.view import state_text
 from hisa.protocols import (
     Emit,
@@ -53,6 +53,7 @@ class ComputerPlanner:
         tool: the computer tool that the model knows.
         confirm: asks a person about a safety check; raises `ActionRefused` where it is not allowed.
         max_tokens: limit of a reply.
+        programs: tells what is installed, for the first step; None: nothing is told.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class ComputerPlanner:
         tool: ComputerTool,
         confirm: Confirm,
         max_tokens: int = 4096,
+        programs: Programs | None = None,
     ) -> None:
         self._model = model
         self._toolbox = toolbox
@@ -72,6 +74,7 @@ class ComputerPlanner:
         self._functions, self._tool = tuple(functions), tool
         self._confirm = confirm
         self._max_tokens = max_tokens
+        self._programs = programs
         self._system = render("planner", computer=True, marks=False, picture=True)
         self._room = PROMPT_TOKENS - estimate_tokens(self._system) - BETWEEN
 
@@ -81,7 +84,7 @@ class ComputerPlanner:
         Raises:
             ActionRefused: a person did not allow what the model's maker wants confirmed.
         """
-        question = self._question(task, observation, view)
+        question = await self._question(task, observation, view)
         request = question
         for attempt in range(1, MAX_TRIES + 1):
             reply = await self._model.complete(request)
@@ -103,8 +106,13 @@ class ComputerPlanner:
             request = _shown(question, answer)
         raise AssertionError("unreachable: the last try raises or returns")
 
-    def _question(self, task: Task, observation: Observation, view: StateView) -> ModelRequest:
-        text = state_text(task, observation, view, elements=False, room=self._room)
+    async def _question(
+        self, task: Task, observation: Observation, view: StateView
+    ) -> ModelRequest:
+        programs = await told_once(self._programs, view)
+        text = state_text(
+            task, observation, view, elements=False, room=self._room, programs=programs
+        )
         return ModelRequest(
             role="planner",
             messages=(

@@ -30,7 +30,10 @@ from hisa.screen.observation import Observation
 from hisa.text.prompt_text import printable, sections
 from hisa.text.prompts import render
 
-__all__ = ["GlobalPlanner"]
+__all__ = ["GlobalPlanner", "Programs", "told_once"]
+
+Programs = Callable[[], Awaitable[str]]
+"""Tells what is installed."""
 
 MAX_TRIES = 3
 PROMPT_TOKENS = 3500
@@ -42,6 +45,12 @@ BETWEEN = 8
 """Tokens that servers put around two messages."""
 SHOWN_REPLY = 2000
 """Characters of a rejected reply that the event and the correction keep; chosen by hand."""
+
+
+async def told_once(programs: Programs | None, view: StateView) -> str:
+    """The programs of the machine, at the first step; empty at any other."""
+    first = not view.steps and not view.refined
+    return await programs() if first and programs is not None else ""
 
 
 class GlobalPlanner:
@@ -69,7 +78,7 @@ class GlobalPlanner:
         reads_elements: bool = False,
         max_tokens: int = 4096,
         pointing: str = "",
-        programs: Callable[[], Awaitable[str]] | None = None,
+        programs: Programs | None = None,
         marks: NumberedList | None = None,
         picture: bool = True,
     ) -> None:
@@ -119,11 +128,6 @@ class GlobalPlanner:
                 return call
         raise AssertionError("unreachable: the last try raises")
 
-    async def _told_once(self, view: StateView) -> str:
-        """The programs of the machine, at the first step."""
-        first = not view.steps and not view.refined
-        return await self._programs() if first and self._programs is not None else ""
-
     async def _question(
         self, task: Task, observation: Observation, view: StateView
     ) -> tuple[Message, ...]:
@@ -133,7 +137,7 @@ class GlobalPlanner:
             view,
             elements=self._reads_elements,
             room=self._room,
-            programs=await self._told_once(view),
+            programs=await told_once(self._programs, view),
         )
         if self._marks is not None:
             listed = await asyncio.to_thread(self._marks.listed, task, observation)

@@ -58,9 +58,17 @@ def three_dots(pen: Pen, side: int) -> None:
         pen.ellipse((2 * dot, top, 3 * dot, top + dot), fill=0)
 
 
+def magnifier(pen: Pen, side: int) -> None:
+    """A lens with a short handle."""
+    width = max(LARGE, side * LARGE // 9)
+    pen.ellipse((0, 0, 0.72 * side * LARGE, 0.72 * side * LARGE), outline=0, width=width)
+    line(pen, side, (0.62 * side, 0.62 * side), (0.97 * side, 0.97 * side))
+
+
 SIGNS: list[tuple[str, Callable[[Pen, int], None]]] = [
     ("cross", cross),
     ("plus", plus),
+    ("magnifier", magnifier),
     ("triangle down", shape((0, 0.25), (1, 0.25), (0.5, 0.75))),
     ("triangle up", shape((0, 0.75), (1, 0.75), (0.5, 0.25))),
     ("triangle right", shape((0.25, 0), (0.25, 1), (0.8, 0.5))),

@@ -39,6 +39,7 @@ ON_SCREENS: list[tuple[str, str, str, Box]] = [
     ("mousepad_replace", "arrow part", "drop-down", (814, 298, 848, 332)),
     ("calc_autofilter", "arrow part", "drop-down", (184, 186, 201, 202)),
     ("calc_autofilter", "check box", "Chairs", (212, 420, 228, 436)),
+    ("calc_autofilter", "check box", "Benches", (212, 397, 228, 413)),
     ("calc_autofilter", "table column header", "F", (626, 166, 734, 184)),
     ("calc_sheet", "table column header", "G", (734, 166, 811, 184)),
     ("calc_sheet", "table row header", "14", (0, 444, 41, 464)),

@@ -66,7 +66,11 @@ class Bench:
             functions=registry.functions(),
             tool="computer_use_preview",
             confirm=self._confirm,
+            programs=self._programs,
         )
+
+    async def _programs(self) -> str:
+        return "Mousepad (mousepad)"
 
     async def _confirm(self, what: str) -> None:
         self.asked.append(what)
@@ -94,6 +98,15 @@ async def test_the_request_is_the_bounded_state_one_image_and_the_tools() -> Non
     assert (computer["display_width"], computer["display_height"]) == (640, 360)
     assert [tool["name"] for tool in functions] == ["infeasible", "termination", "wait"]
     assert [type(event) for event in bench.events] == [Planned]
+
+
+async def test_programs_are_told_at_the_first_step_alone() -> None:
+    bench = Bench(click(3, 4), click(3, 4))
+    await bench.plan(StateView())
+    await bench.plan()
+    first, second = bench.model.requests
+    assert "Mousepad (mousepad)" in first.text
+    assert "Mousepad (mousepad)" not in second.text
 
 
 async def test_a_screenshot_is_the_output_of_its_call_and_still_the_one_image() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import hisa
 from benchmarks.miniwob_words.player import by_rules, play
 from hisa.config import Settings
 from hisa.environments.private_desktop import DesktopEnvironment
-from hisa.events import Abstracted, Event
+from hisa.events import Abstracted, Event, ModelAsked
 from hisa.protocols import ModelRequest
 from hisa.runs.read import load_run
 from hisa.testing.scripted import FunctionModel, tool_call
@@ -70,6 +71,12 @@ def planner(steps: tuple[Step, ...]) -> FunctionModel:
     return FunctionModel(reply)
 
 
+def tells_programs(events: Iterable[Event]) -> list[bool]:
+    """Of each request to the planner: whether it says what is installed."""
+    asked = [event for event in events if isinstance(event, ModelAsked) and event.role == "planner"]
+    return [any("<programs>" in (turn.text or "") for turn in event.messages) for event in asked]
+
+
 @pytest.mark.desktop
 @pytest.mark.skipif(not shutil.which("soffice"), reason="needs LibreOffice")
 @pytest.mark.parametrize(("task", "steps"), [("9e7adf85", SUMS), ("428da721", SORT)])
@@ -88,6 +95,7 @@ async def test_a_tutorials_lines_are_true(
     events = load_run(result.folder).events
     assert len([event for event in events if isinstance(event, Abstracted)]) == len(steps) + 1
     assert run_faults(events) == []
+    assert tells_programs(events) == [True] + [False] * len(steps)
 
 
 @pytest.mark.desktop
@@ -105,3 +113,4 @@ async def test_a_pages_lines_are_true(page: str) -> None:
     assert not episode.broken
     assert [event for event in heard if isinstance(event, Abstracted)]
     assert run_faults(heard) == []
+    assert not any(tells_programs(heard))

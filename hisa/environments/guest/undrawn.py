@@ -57,7 +57,7 @@ class Undrawn:
         windows: Sequence[TopWindow],
         elements: Sequence[Mapping[str, Any]] | None,
     ) -> list[Blank]:
-        """What came and has one colour.
+        """Find what came and has one colour.
 
         Args:
             frame: the screen.
@@ -78,7 +78,7 @@ class Undrawn:
         return _blank(frame, found)
 
     def awaited(self, blank: Iterable[Blank]) -> None:
-        """These were waited for in vain; `still` names them as long as they stay so."""
+        """Note these as waited for in vain, for `still` to name as long as they stay so."""
         since = time.monotonic()
         self._awaited |= {one.key: since for one in blank}
 
@@ -88,7 +88,7 @@ class Undrawn:
         windows: Iterable[TopWindow],
         elements: Sequence[Mapping[str, Any]] | None,
     ) -> list[str]:
-        """What was waited for in vain a moment ago, is there, and is not painted now."""
+        """Returns the names of what was lately waited for in vain and still is blank."""
         if not self._awaited:
             return []
         there = _windows(windows) | {one.key: one for one in map(_control, elements or ())}
