@@ -59,6 +59,7 @@ _BESIDE: dict[How, tuple[str, ...]] = {
     "above": ("the {kind} above '{text}'", "{kind} just above {text}"),
 }
 _NTH = ("first", "second", "third", "fourth", "fifth")
+_STRANGE = ("Images", "Lines", "Backup", "Vendor", "Zoom", "Total", "Weekly", "Sound", "Merge")
 _ELSEWHERE = (
     "Invoice archive",
     "Merge layers",
@@ -79,8 +80,12 @@ def made_descriptions(screen: Screen, table: Table) -> list[Target]:
         Target(f"made:{screen.name}:{number}", screen, MADE, text, Region(table.things[row].box))
         for number, (text, row) in enumerate(told)
     ]
+    told_in_part = [
+        Target(f"made:{screen.name}:part {number}", screen, MADE, text, None)
+        for number, text in enumerate(_by_a_part(table, rows, chance))
+    ]
     absent = [name for name in _ELSEWHERE if name.split()[0].casefold() not in table.index]
-    return made + [
+    return [*made, *told_in_part] + [
         Target(f"made:{screen.name}:{name}", screen, MADE, f"the {name} button", None)
         for name in absent[:2]
     ]
@@ -100,6 +105,19 @@ def _by_name(table: Table, rows: list[int], chance: random.Random) -> list[tuple
         if alone and 2 < len(name) < 40 and name.isprintable() and role not in ("static", "label"):
             found.append((chance.choice(_NAMED).format(name=name, kind=_KINDS[role]), row))
     return found[:_EACH]
+
+
+def _by_a_part(table: Table, rows: list[int], chance: random.Random) -> list[str]:
+    """Names of things that are not there, of which one word is."""
+    found = []
+    for row in rows:
+        words = table.things[row].element.name.split()
+        strange = [w for w in _STRANGE if w.casefold() not in table.index]
+        if 2 <= len(words) <= 4 and strange and all(map(str.isalpha, words)):
+            words[chance.randrange(len(words))] = chance.choice(strange)
+            kind = _KINDS[table.things[row].role]
+            found.append(f"the {' '.join(words)} {kind}")
+    return found[: _EACH // 2]
 
 
 def _by_neighbour(table: Table, rows: list[int], chance: random.Random) -> list[tuple[str, int]]:

@@ -136,14 +136,14 @@ class CascadeGrounder:
             return _Answer(None, None, time.monotonic() - started, part, error)
         point = part.whole(point) if part else point
         standing = rating.at(point)
-        place = Place(description, point, standing.score, self._seer.name, standing.label)
+        place = Place(description, point, standing.chance, self._seer.name, standing.label)
         return _Answer(place, standing, time.monotonic() - started, part)
 
     async def _closer(
         self, description: str, observation: Observation, rating: Rating, first: _Answer
     ) -> Place:
         """Ask once more, where the thing may be."""
-        others = [t.box.centre for t in rating.best if not _holds(t.box, first.point)][:_CLOSEST]
+        others = [t.box.centre for t in rating.likely if not _holds(t.box, first.point)][:_CLOSEST]
         part = closer_part(observation.image, first.point, others)
         self._tell_answer(description, first, "doubted", closer=part)
         try:

@@ -181,6 +181,13 @@ def _words(evidence: Evidence) -> dict[str, Floats]:
         [len(called & asked.numbers) / max(len(asked.numbers), 1) for called in table.called]
     )
     result["twins"] = table.twins
+    result["own_share"] = np.array(
+        [len(mine & asked.meant) / max(len(asked.meant), 1) for mine in table.called]
+    )
+    named = asked.meant & asked.head
+    result["head_share"] = np.array(
+        [len(mine & named) / max(len(named), 1) for mine in table.called]
+    )
     known = len(meant) / max(len(asked.meant), 1)
     result["known_words"] = np.full(count, known)
     return result

@@ -17,8 +17,28 @@ from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element
 from hisa.screen.roles import CONTAINERS, FIELDS, MULTI_LINE
 
-__all__ = ["ALIKE", "Candidate", "Choice", "distinct_best", "pick", "rate", "scores"]
+__all__ = [
+    "ALIKE",
+    "READINGS",
+    "Candidate",
+    "Choice",
+    "by_hand_choice",
+    "counts_rows",
+    "distinct_best",
+    "is_blocked",
+    "pick",
+    "rate",
+    "scores",
+]
 
+READINGS = 2
+"""Literal readings that are tried, the most literal first: each costs as much as the usual one."""
+_LITERAL = 0.9
+"""What "the first name field" must score to be the field "first name" and not the first one."""
+_USUAL = 0.64
+"""What a thing must score to be the choice by the usual reading."""
+_BLOCKED = 0.5
+"""How usable a thing behind a modal dialog is, at most."""
 _TIE = 0.03
 """Scores this close are equal."""
 _SAME_PLACE = 0.5
@@ -81,6 +101,26 @@ def rate(query: Query, scene: Scene) -> list[Candidate]:
     if query not in known:
         known[query] = _in_context(query, _scored(query, scene), scene)
     return known[query]
+
+
+def by_hand_choice(queries: tuple[Query, ...], scene: Scene) -> Choice:
+    """The choice by the weights set by hand; literal readings have to fit better."""
+    for query in queries[:-1][:READINGS]:
+        choice = pick(query, scene, _LITERAL)
+        if choice.chosen is not None:
+            return choice
+    return pick(queries[-1], scene, _USUAL)
+
+
+def counts_rows(query: Query) -> bool:
+    """Whether a row is counted: "the third row"."""
+    row = query.kind is not None and query.kind.word == "row"
+    return row and query.nth is not None and not query.name
+
+
+def is_blocked(query: Query, thing: Thing) -> bool:
+    """Whether a dialog keeps a thing from being used, which the description does not tell."""
+    return thing.front <= _BLOCKED and not _BEHIND.search(query.context)
 
 
 def scores(query: Query, scene: Scene) -> list[float]:
@@ -148,7 +188,7 @@ def _nth(nth: int, ordered: Sequence[Candidate], others: tuple[Candidate, ...]) 
 
 def _pick_row(query: Query, scene: Scene, min_score: float) -> Choice | None:
     """A row of a table whose rows are no elements themselves: its first cell; else a list item."""
-    if query.kind is None or query.kind.word != "row" or query.nth is None or query.name:
+    if not counts_rows(query) or query.nth is None:
         return None
     for word in ("table row", "cell", "list item"):
         roles = find_kind(word)[0]

@@ -15,25 +15,31 @@ from typing import Any
 
 import numpy as np
 
+from hisa.grounder.asked import read_asked
 from hisa.grounder.description import Query
 from hisa.grounder.features import Evidence, features
-from hisa.grounder.pick import pick, scores
+from hisa.grounder.pick import READINGS, by_hand_choice, scores
 from hisa.grounder.scene import Scene, Thing
 from hisa.grounder.spots import spot_in
 from hisa.grounder.table import Floats, Ints, Table
 
-__all__ = ["Ranked", "Trees", "clipped", "columns", "load_trees", "parsed", "preselect", "rank"]
+__all__ = [
+    "Ranked",
+    "Trees",
+    "chances",
+    "clipped",
+    "columns",
+    "known_words",
+    "load_trees",
+    "parsed",
+    "preselect",
+    "rank",
+]
 
 _POOL = 80
 """Things that are scored by the trees, of a thousand; the rest have hardly a word in common."""
 _SHOWN = 12
 """The likeliest things whose place is compared with the others'."""
-_LITERAL = 0.9
-"""What "the first name field" must score to be the field "first name" and not the first one."""
-_READINGS = 2
-"""Literal readings that are tried, the most literal first: each costs as much as the usual one."""
-_USUAL = 0.64
-"""What a thing must score by the weights set by hand to be their choice."""
 _RELATIVE = (
     *("own", "own_head", "own_meant", "label", "told", "name", "name_label", "quote_own"),
     *("quote_label", "value", "does", "line", "column", "inside", "close", "covered", "related"),
@@ -118,20 +124,15 @@ def columns(queries: tuple[Query, ...], table: Table) -> dict[str, Floats]:
 
 def _by_hand(queries: tuple[Query, ...], scene: Scene) -> dict[str, Floats]:
     """What the weights set by hand say: scores, and their choice."""
-    *literal, usual = (*queries[:-1][:_READINGS], queries[-1])
     found: dict[str, Floats] = {}
-    for name, readings in (("old", [usual]), ("old_literal", literal)):
+    for name, readings in (("old", queries[-1:]), ("old_literal", queries[:-1][:READINGS])):
         score = np.zeros(len(scene.things))
         for query in readings:
             score = np.maximum(score, scores(query, scene))
         found |= {name: score, f"{name}_gap": score - score.max(initial=0.0)}
-    picked = np.zeros(len(scene.things))
-    for query in (*literal, usual):
-        chosen = pick(query, scene, _USUAL if query is usual else _LITERAL).chosen
-        if chosen is not None:
-            picked[[thing is chosen.thing for thing in scene.things]] = 1.0
-            break
-    return found | {"picked": picked}
+    chosen = by_hand_choice(queries, scene).chosen
+    picked = [float(chosen is not None and thing is chosen.thing) for thing in scene.things]
+    return found | {"picked": np.array(picked)}
 
 
 def clipped(matrix: Floats) -> Floats:
@@ -151,8 +152,13 @@ def preselect(found: dict[str, Floats]) -> Ints:
 
 def rank(queries: tuple[Query, ...], table: Table) -> tuple[Ranked, ...]:
     """The things that may be meant, the likeliest place first."""
+    return _placed(table, *chances(queries, table))
+
+
+def chances(queries: tuple[Query, ...], table: Table) -> tuple[Ints, Floats]:
+    """The rows of things that may be meant, the likeliest first, and the chance of each."""
     if not table.things:
-        return ()
+        return np.zeros(0, dtype=int), np.zeros(0)
     trees = load_trees()
     found = columns(queries, table)
     rows = preselect(found)
@@ -161,7 +167,13 @@ def rank(queries: tuple[Query, ...], table: Table) -> tuple[Ranked, ...]:
     weight = np.exp(np.minimum(score, 50.0))
     own = weight / (1.0 + weight.sum())
     order = np.argsort(-own, kind="stable")
-    return _placed(table, rows[order], own[order])
+    return rows[order], own[order]
+
+
+def known_words(query: Query, table: Table) -> float:
+    """The share of the words of a description that stand anywhere on the screen, 0..1."""
+    meant = read_asked(query).meant
+    return sum(word in table.index for word in meant) / max(len(meant), 1)
 
 
 def _placed(table: Table, rows: Ints, own: Floats) -> tuple[Ranked, ...]:

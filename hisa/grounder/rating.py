@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from hisa.errors import NotFound
 from hisa.grounder.description import Query, read_description
 from hisa.grounder.elements import names_a_part
-from hisa.grounder.evidence import role_factor
-from hisa.grounder.pick import rate
 from hisa.grounder.scene import Scene, Thing
 from hisa.grounder.screen_text import read_elements
 from hisa.protocols import Place
@@ -20,66 +20,60 @@ from hisa.screen.roles import CONTAINERS
 
 __all__ = ["Rated", "Rating", "Standing", "rated"]
 
-# Chosen on the training screens of benchmarks/grounding.
-_SURE = 0.95
-"""What a place must score to be taken unasked."""
-_CLEAR = 0.15
-"""How far everything else must then be behind."""
-_FITS = 0.5
-"""What a thing must score to bear out a point on it,"""
-_BEHIND = 0.3
-"""and how far it may then be behind something elsewhere."""
-_FAIR = 0.35
-"""The same of what is about the best on the screen."""
-_ABOUT = 0.05
-_STRONG = 0.75
-"""What a thing elsewhere must score to speak against a point that nothing else is known of."""
+# Chosen on the training screens of benchmarks/grounding, by chances learned from others of them.
+_SURE = 0.97
+"""The chance from which a place is taken unasked."""
+_AGREES = 0.1
+"""The chance of what is at a point that bears the point out."""
+_LEAST = 0.02
+"""The same where the point was answered twice,"""
+_OF_RIVAL = 0.05
+"""and this part of the chance of what is likeliest elsewhere."""
+_STRONG = 0.6
+"""The chance of a thing elsewhere that speaks against a point where nothing is known to be."""
+_LIKELY = 0.02
+"""The chance of a thing that is worth being seen in a closer look."""
 _SAME = 12
 """Image pixels between two points that mean one place."""
 _TALL = 60
 """Image pixels; two points on a thing that is no taller mean one place."""
-_OF_KIND = 0.95
-"""What a role must fit the word for it to be of that kind."""
 _HOLDERS = CONTAINERS | {"document web", "document spreadsheet", "document text", "landmark"}
 """Roles of what other things lie on: a point on one alone is a point on nothing known."""
 
 
 @dataclass(frozen=True)
 class Rated:
-    """A thing on the screen, its box in image space, and how well it fits."""
+    """A thing on the screen, its box in image space, and the chance that it is meant."""
 
     box: BoundingBox
-    score: float
+    chance: float
     label: str
     holds: bool = False
     """Others lie on it."""
-    other: bool = False
-    """It has a name, and is of another kind than what is described."""
 
 
 @dataclass(frozen=True)
 class Standing:
     """What is known of one point."""
 
-    score: float
-    """Of what fits best of the things there."""
+    chance: float
+    """That one of the things there is meant."""
     rival: float
-    """Of what fits best elsewhere."""
+    """The same of the likeliest thing elsewhere."""
     label: str
     """What lies there; empty where nothing is known to."""
-    other: bool
-    """It is known to be something else."""
 
     @property
     def agrees(self) -> bool:
         """Whether what lies there bears the point out."""
-        fits = self.score >= _FITS and self.score >= self.rival - _BEHIND
-        return fits or (self.score >= _FAIR and self.score >= self.rival - _ABOUT)
+        return self.chance >= _AGREES
 
     @property
     def contradicts(self) -> bool:
-        """Whether the elements would rather have another place."""
-        return self.other or self.rival >= _STRONG
+        """Whether the elements would rather have another place, though it was answered twice."""
+        if self.chance >= max(_LEAST, _OF_RIVAL * self.rival):
+            return False
+        return bool(self.label) or self.rival >= _STRONG
 
 
 @dataclass(frozen=True)
@@ -98,8 +92,7 @@ class Rating:
         place = self.place
         if place is None or place.source != "accessibility" or not self.complete:
             return False
-        score = place.score or 0.0
-        return score >= _SURE and score - self.at(place.point).rival >= _CLEAR
+        return (place.score or 0.0) >= _SURE
 
     @property
     def candidates(self) -> tuple[str, ...]:
@@ -108,19 +101,18 @@ class Rating:
             return self.refusal.candidates if self.refusal else ()
         return ("{} at ({}, {})".format(self.place.label, *self.place.point.rounded()),)
 
-    @property
-    def best(self) -> list[Rated]:
-        """The things that fit fairly well, best first."""
-        fair = [thing for thing in self.things if thing.score >= _FAIR and not thing.holds]
-        return sorted(fair, key=lambda thing: -thing.score)
+    @cached_property
+    def likely(self) -> list[Rated]:
+        """The things that may well be meant, the likeliest first."""
+        found = [thing for thing in self.things if thing.chance >= _LIKELY and not thing.holds]
+        return sorted(found, key=lambda thing: -thing.chance)
 
     def at(self, point: Point) -> Standing:
         """Returns what is known of a point of the picture."""
-        there = [thing for thing in self.things if thing.box.contains(point)]
-        score = max((thing.score for thing in there), default=0.0)
-        rival = max((t.score for t in self.things if not t.box.contains(point)), default=0.0)
+        chance = sum(thing.chance for thing in self.things if thing.box.contains(point))
+        rival = max((t.chance for t in self.things if not t.box.contains(point)), default=0.0)
         lies = self._lies_at(point)
-        return Standing(score, rival, lies.label if lies else "", lies.other if lies else False)
+        return Standing(min(1.0, chance), rival, lies.label if lies else "")
 
     def same(self, one: Point, other: Point) -> bool:
         """Whether two points mean one place."""
@@ -146,19 +138,14 @@ def rated(
         read: reads the text on the picture, unless that answer is sure without.
     """
     place = found if isinstance(found, Place) else None
-    refusal = found if isinstance(found, NotFound) else None
+    alone = Rating(place, found if isinstance(found, NotFound) else None, (), observation.complete)
+    if alone.is_sure:
+        return alone
     queries = read_description(description)
-    sure = Rating(
-        place, refusal, _things(queries, description, observation, ()), observation.complete
-    )
-    if sure.is_sure:
-        return sure
-    try:
+    lines: tuple[Element, ...] = ()
+    with suppress(OcrUnavailable):  # what is known without is rated
         lines = read_elements(queries, observation, read)
-    except OcrUnavailable:  # what is known without has been rated
-        return sure
-    things = _things(queries, description, observation, lines, shapes=True)
-    return Rating(place, refusal, things, sure.complete)
+    return replace(alone, things=_things(queries, description, observation, lines))
 
 
 def _things(
@@ -166,20 +153,19 @@ def _things(
     description: str,
     observation: Observation,
     read: tuple[Element, ...],
-    *,
-    shapes: bool = False,
 ) -> tuple[Rated, ...]:
-    scene = Scene(observation, read, parts=names_a_part(description), shapes=shapes)
-    query = queries[-1]
-    scores = {id(candidate.thing): candidate.score for candidate in rate(query, scene)}
-    return tuple(
-        _rated(thing, scores.get(id(thing), 0.0), query, observation) for thing in scene.things
-    )
+    from hisa.grounder.ranker import chances  # loads numpy, which a start need not wait for
+    from hisa.grounder.table import Table
+
+    scene = Scene(observation, read, parts=names_a_part(description), shapes=True)
+    rows, own = chances(queries, Table(scene))
+    known = {int(row): float(chance) for row, chance in zip(rows, own, strict=True)}
+    things = enumerate(scene.things)
+    return tuple(_rated(thing, known.get(row, 0.0), observation) for row, thing in things)
 
 
-def _rated(thing: Thing, score: float, query: Query, observation: Observation) -> Rated:
+def _rated(thing: Thing, chance: float, observation: Observation) -> Rated:
     element = thing.element
     name = " ".join((element.name or element.text or element.description).split())[:60]
-    unlike = not thing.is_bare and role_factor(query.kind, thing) < _OF_KIND
     box = observation.convert_box(thing.box, "image")
-    return Rated(box, score, f'{element.role} "{name}"', thing.role in _HOLDERS, unlike)
+    return Rated(box, chance, f'{element.role} "{name}"', thing.role in _HOLDERS)

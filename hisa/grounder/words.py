@@ -67,6 +67,21 @@ _ALIKE = (
     "bullets|bulleted|bullet|unordered",
     "numbering|numbered|ordered",
     "centre|center|centred|centered",
+    "colour|color",
+    "grey|gray",
+    "comment|speech bubble|speech balloon",
+    "currency|money|coins|banknote|banknotes",
+    "background|paint bucket|bucket|fill",
+    "fullscreen|full screen|whole screen|entire screen",
+    "extension|puzzle|puzzle piece|plug-in|plugin|add-on",
+    "zip|postal|postcode|zip code|postal code",
+    "city|town",
+    "phone|telephone|tel",
+    "surname|last name|family name",
+    "case|capital|capitals|uppercase|upper case|capital letters",
+    "duplicate|clone",
+    "pin|pushpin|thumbtack",
+    "microphone|mic",
 )
 _CANON = {word: group.split("|", 1)[0] for group in _ALIKE for word in group.split("|")}
 _PHRASES = re.compile(

@@ -170,9 +170,10 @@ async def test_a_point_that_is_on_something_else_is_not_taken_however_often() ->
 
 async def test_a_good_place_elsewhere_speaks_against_a_point_on_nothing() -> None:
     """The elements may not be sure, since some are missing, but they know a button Save."""
-    seen = look(twice=False, complete=False)
-    with pytest.raises(NotFound) as caught:
-        await grounded(["(200,600)", "(640,360)"], "the Save button", seen, [])
+    seen, events = look(twice=False, complete=False), list[Event]()
+    server = FakeServer(then=seeing(NOWHERE, events))
+    with server, pytest.raises(NotFound) as caught:
+        await through(server, "the Save button", seen, events)
     assert caught.value.candidates[:1] == ("a point at (200, 600)",)
     assert 'push button "Save" at (640, 415)' in caught.value.candidates
 
