@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from hisa.errors import NotFound
 from hisa.grounder.common import resolve
@@ -139,12 +138,15 @@ def choose(
     ranked = rank(queries, table)
     strange = by_hand.chosen is None and known_words(queries[-1], table) < _KNOWN
     least = max(min_score, _STRANGE) if strange else min_score
-    others = tuple(distinct_best(Candidate(one.thing, one.chance) for one in ranked)[:5])
-    if ranked and ranked[0].chance >= least and not is_blocked(queries[-1], ranked[0].thing):
-        return Choice(Candidate(ranked[0].thing, ranked[0].chance), others=others)
-    if by_hand.chosen is None:
-        return by_hand if by_hand.ambiguous else replace(by_hand, others=others or by_hand.others)
-    return Choice(None, "nothing fits well enough", others)
+    told = [Candidate(one.thing, one.chance) for one in ranked]
+    if told and told[0].score >= least and not is_blocked(queries[-1], told[0].thing):
+        return Choice(told[0], others=tuple(distinct_best(told)[:5]))
+    if by_hand.ambiguous:
+        return by_hand
+    # How alike a name is, is told by the weights set by hand, whatever the chances.
+    others = tuple(distinct_best((*told, *by_hand.others))[:5])
+    reason = "nothing fits well enough" if by_hand.chosen else by_hand.reason
+    return Choice(None, reason, others)
 
 
 def _is_plain(query: Query, chosen: Candidate) -> bool:
