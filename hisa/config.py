@@ -119,7 +119,7 @@ class GrounderSettings(_Section):
     format: str = "auto"
     """Prompt and answer format of the vision-language grounder; auto: as its profile says how it
     writes points, else gta1."""
-    min_score: float = Field(0.55, ge=0, le=1)
+    min_score: float = Field(0.64, ge=0, le=1)
     """The chance of being meant below which the elements grounder says "not found". Chosen on the
     training screens of benchmarks/grounding, each application left out once: more refuses more,
     less clicks wrong more often."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from hisa.errors import NotFound
 from hisa.grounder.common import resolve
@@ -40,11 +39,6 @@ _SURE = 0.85
 _JUST_SO = 0.99
 """What a thing must score by the weights set by hand to be called just as described: of such, 97 of
 100 are right on the training screens."""
-_KNOWN = 0.55
-"""The share of its words that the screen must have for a description not to be strange to it,"""
-_STRANGE = 0.9
-"""and the chance that must be reached otherwise, where the weights set by hand find nothing either:
-what is not there is often called by a word or two of what is. Chosen as the trees were."""
 _PARTIAL = (
     "not all elements on the screen could be read in time, so that it may be there all the same: "
     "wait and try again, or use the keyboard"
@@ -60,7 +54,7 @@ class ElementsGrounder:
         read: reads the text on a picture.
     """
 
-    def __init__(self, *, emit: Emit, min_score: float = 0.55, read: ReadText = read_text) -> None:
+    def __init__(self, *, emit: Emit, min_score: float = 0.64, read: ReadText = read_text) -> None:
         self._emit = emit
         self._min_score = min_score
         self._read = read
@@ -128,23 +122,22 @@ def choose(
         parts: whether arrows of fields are things of their own.
         shapes: whether what is only drawn is looked for.
     """
-    from hisa.grounder.ranker import known_words, rank
+    from hisa.grounder.ranker import rank
     from hisa.grounder.table import Table
 
     scene = Scene(observation, read, parts=parts, shapes=shapes)
     by_hand = by_hand_choice(queries, scene)
     if by_hand.chosen is not None and _is_plain(queries[-1], by_hand.chosen):
         return by_hand
-    table = Table(scene)
-    ranked = rank(queries, table)
-    strange = by_hand.chosen is None and known_words(queries[-1], table) < _KNOWN
-    least = max(min_score, _STRANGE) if strange else min_score
-    others = tuple(distinct_best(Candidate(one.thing, one.chance) for one in ranked)[:5])
-    if ranked and ranked[0].chance >= least and not is_blocked(queries[-1], ranked[0].thing):
-        return Choice(Candidate(ranked[0].thing, ranked[0].chance), others=others)
-    if by_hand.chosen is None:
-        return by_hand if by_hand.ambiguous else replace(by_hand, others=others or by_hand.others)
-    return Choice(None, "nothing fits well enough", others)
+    told = [Candidate(one.thing, one.chance) for one in rank(queries, Table(scene))]
+    if told and told[0].score >= min_score and not is_blocked(queries[-1], told[0].thing):
+        return Choice(told[0], others=tuple(distinct_best(told)[:5]))
+    if by_hand.ambiguous:
+        return by_hand
+    # How alike a name is, is told by the weights set by hand, whatever the chances.
+    others = tuple(distinct_best((*told, *by_hand.others))[:5])
+    reason = "nothing fits well enough" if by_hand.chosen else by_hand.reason
+    return Choice(None, reason, others)
 
 
 def _is_plain(query: Query, chosen: Candidate) -> bool:

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from hisa.grounder.asked import read_asked
 from hisa.grounder.description import Query
 from hisa.grounder.features import Evidence, features
 from hisa.grounder.pick import READINGS, by_hand_choice, scores
@@ -29,7 +28,6 @@ __all__ = [
     "chances",
     "clipped",
     "columns",
-    "known_words",
     "load_trees",
     "parsed",
     "preselect",
@@ -168,12 +166,6 @@ def chances(queries: tuple[Query, ...], table: Table) -> tuple[Ints, Floats]:
     own = weight / (1.0 + weight.sum())
     order = np.argsort(-own, kind="stable")
     return rows[order], own[order]
-
-
-def known_words(query: Query, table: Table) -> float:
-    """The share of the words of a description that stand anywhere on the screen, 0..1."""
-    meant = read_asked(query).meant
-    return sum(word in table.index for word in meant) / max(len(meant), 1)
 
 
 def _placed(table: Table, rows: Ints, own: Floats) -> tuple[Ranked, ...]:

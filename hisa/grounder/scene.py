@@ -296,10 +296,12 @@ def _headed(
 
 def _side(box: BoundingBox, text: BoundingBox) -> tuple[str, float] | None:
     """The side of a box on which a text stands, and its distance."""
+    if text.top > box.bottom + 4 or text.bottom < box.top - _ATOP:
+        return None
     across, down = gaps(box, text)
     if down < -0.3 * min(box.height, text.height) and -8 <= across <= _BESIDE:
         return ("left" if text.left < box.left else "right"), across
-    if text.centre.y < box.top + 4 and -8 <= down <= _ATOP:
+    if (text.top + text.bottom) / 2 < box.top + 4 and -8 <= down <= _ATOP:
         slant = abs(text.left - box.left)
         if slant <= 40 or (text.left >= box.left and text.right <= box.right):
             return "above", down + min(slant, 40) * 0.3
