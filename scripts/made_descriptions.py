@@ -13,7 +13,7 @@ import numpy as np
 from hisa.bench.grounding.targets import Region, Screen, Target
 from hisa.grounder.description import How
 from hisa.grounder.layout import distances, orders
-from hisa.grounder.table import FAMILIES, Table
+from hisa.grounder.scene_table import FAMILIES, Table
 
 __all__ = ["MADE", "made_descriptions"]
 

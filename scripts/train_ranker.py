@@ -27,9 +27,9 @@ from hisa.grounder.description import read_description
 from hisa.grounder.elements import names_a_part
 from hisa.grounder.ranker import clipped, columns, preselect
 from hisa.grounder.scene import Scene
+from hisa.grounder.scene_table import Floats, Ints, Table
 from hisa.grounder.screen_text import read_elements
 from hisa.grounder.spots import spot_in
-from hisa.grounder.table import Floats, Ints, Table
 from hisa.screen.geometry import Point
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 from hisa.screen.ocr import read_text

@@ -65,8 +65,8 @@ def grounding(
     \b
     Ways:
       elements       what runs without a model: accessibility and OCR (the default)
-      elements-only  accessibility and shapes, without OCR
-      ocr            the elements are hidden: what is read and drawn
+      elements-only  accessibility alone
+      ocr            OCR alone: elements are hidden, no shapes
       vision         the model of models.grounder, as in a run
       cascade        elements, and the model of models.grounder where they are not sure
       settings       as the setting grounder.kind says

@@ -21,6 +21,7 @@ from hisa.grounder.pick import (
 from hisa.grounder.scene import READ, Scene, Thing
 from hisa.grounder.screen_text import read_elements
 from hisa.grounder.spots import spot_in
+from hisa.grounder.tracks import slider_handle
 from hisa.protocols import Emit, GroundedCall, Place, ToolCall
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Element, Observation
@@ -34,6 +35,12 @@ _PART = re.compile(
     re.I,
 )
 """Words that may mean a part which is no element of its own."""
+_DRAWN = re.compile(
+    r"\b(handle|knob|thumb|grip|title ?bar|scroll ?bar|icon|symbol|sign|cross|star|gear|bin|bell)s?"
+    r"\b|[×✕✓⋮☰]",
+    re.I,
+)
+"""Words for what is mostly drawn and told by nobody, so that it is looked for at once."""
 _SURE = 0.85
 """A chance that what is drawn and written on the picture does not better; chosen by hand."""
 _JUST_SO = 0.99
@@ -52,12 +59,21 @@ class ElementsGrounder:
         emit: gets `hisa.events.Grounded` and `hisa.events.GroundingFailed`.
         min_score: the least chance of being meant, 0..1; below it nothing is chosen.
         read: reads the text on a picture.
+        shapes: whether what is only drawn is looked for.
     """
 
-    def __init__(self, *, emit: Emit, min_score: float = 0.64, read: ReadText = read_text) -> None:
+    def __init__(
+        self,
+        *,
+        emit: Emit,
+        min_score: float = 0.64,
+        read: ReadText = read_text,
+        shapes: bool = True,
+    ) -> None:
         self._emit = emit
         self._min_score = min_score
         self._read = read
+        self._shapes = shapes
 
     async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
         """Fill the slots of a call; a call without slots is returned unchanged.
@@ -73,7 +89,8 @@ class ElementsGrounder:
     def _locate_now(self, description: str, observation: Observation) -> Place:
         queries = read_description(description)
         parts = names_a_part(description)
-        choice = choose(queries, observation, self._min_score, parts=parts, shapes=parts)
+        drawn = self._shapes and (parts or bool(_DRAWN.search(description)))
+        choice = choose(queries, observation, self._min_score, parts=parts, shapes=drawn)
         reason = choice.reason
         if not _is_sure(choice):
             choice, reason = self._with_words(queries, observation, choice, parts=parts)
@@ -85,14 +102,16 @@ class ElementsGrounder:
         self, queries: tuple[Query, ...], observation: Observation, told: Choice, *, parts: bool
     ) -> tuple[Choice, str]:
         """The choice among elements and what is drawn and written on the picture."""
-        told = choose(queries, observation, self._min_score, parts=parts, shapes=True)
+        told = choose(queries, observation, self._min_score, parts=parts, shapes=self._shapes)
         if _is_sure(told):
             return told, told.reason
         try:
             read = read_elements(queries, observation, self._read)
         except OcrUnavailable as error:
             return told, f"{told.reason}; the text on the picture cannot be read ({error})"
-        choice = choose(queries, observation, self._min_score, read, parts=parts, shapes=True)
+        choice = choose(
+            queries, observation, self._min_score, read, parts=parts, shapes=self._shapes
+        )
         if choice.ambiguous:  # several fit, and some of them may be written
             return choice, choice.reason
         return choice, f"{choice.reason}; nothing written on the picture fits"
@@ -123,7 +142,7 @@ def choose(
         shapes: whether what is only drawn is looked for.
     """
     from hisa.grounder.ranker import rank
-    from hisa.grounder.table import Table
+    from hisa.grounder.scene_table import Table
 
     scene = Scene(observation, read, parts=parts, shapes=shapes)
     by_hand = by_hand_choice(queries, scene)
@@ -157,12 +176,16 @@ def _place(description: str, chosen: Candidate, observation: Observation) -> Pla
         return Place(description, box.centre, score, "shapes", _label(chosen))
     if chosen.thing.role == READ:
         return Place(description, box.centre, score, "ocr", repr(chosen.element.name))
-    return Place(description, spot_in(chosen.thing, box), score, "accessibility", _label(chosen))
+    point = spot(chosen.thing, observation)
+    return Place(description, point, score, "accessibility", _label(chosen))
 
 
 def spot(thing: Thing, observation: Observation) -> Point:
-    """The point of a thing to click, in image space."""
-    return spot_in(thing, observation.convert_box(thing.box, "image"))
+    """The point of a thing to click, in image space; of a slider it is the handle that is seen."""
+    box = thing.box
+    if thing.role == "slider":
+        box = next((handle.box for handle in slider_handle(thing, observation)), box)
+    return spot_in(thing, observation.convert_box(box, "image"))
 
 
 def _label(candidate: Candidate) -> str:

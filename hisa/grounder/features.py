@@ -16,7 +16,7 @@ from hisa.grounder.evidence import state_factor
 from hisa.grounder.layout import Order, distances, orders
 from hisa.grounder.role_words import find_kind
 from hisa.grounder.scene import READ
-from hisa.grounder.table import FAMILIES, Floats, Table, family
+from hisa.grounder.scene_table import FAMILIES, Floats, Table, family
 from hisa.grounder.words import purpose_match
 
 __all__ = ["Evidence", "features"]
@@ -47,7 +47,7 @@ class Evidence:
 
     @cached_property
     def roles(self) -> Floats:
-        """How well each role fits the kind that is asked for."""
+        """Rate each role against the kind that is asked for."""
         return self.table.fits(self.query.kind)
 
     @cached_property
@@ -102,7 +102,7 @@ class Evidence:
         return [(row, float(trust[row] * table.front[row])) for row in rows[:_ANCHORS]]
 
     def anchor_fit(self, query: Query) -> Floats:
-        """How well each thing fits the words for an anchor."""
+        """Rate each thing against the words for an anchor."""
         table = self.table
         kind = table.fits(query.kind)
         if not query.name:
@@ -260,7 +260,7 @@ _AROUND: dict[str, Callable[[Table, NDArray[np.int64]], Floats]] = {
 
 
 def _names(evidence: Evidence) -> dict[str, Floats]:
-    """What is quoted or named, as a whole."""
+    """Evidence of what is quoted or named, as a whole."""
     table, query = evidence.table, evidence.query
     count = len(table.things)
     zero = np.zeros(count)
@@ -334,7 +334,7 @@ def _asked_family(evidence: Evidence) -> frozenset[str]:
 
 
 def _relations(evidence: Evidence) -> dict[str, Floats]:
-    """How a thing stands to the others named, and the rank of that among what fits the kind."""
+    """Evidence of the other things named, and its rank among what fits the kind."""
     count = len(evidence.table.things)
     rows = list(zip(evidence.query.relations, evidence.related, strict=True))
     known = [(r, s) for r, s in rows if s.max(initial=0.0) > 0]

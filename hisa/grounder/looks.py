@@ -115,7 +115,7 @@ class Looks:
         return max(left, 0), max(top, 0), min(right, wide), min(bottom, high)
 
     def standing_out(self) -> Floats:
-        """How unlike the like beside it each thing is painted, 0..1."""
+        """Rate how unlike the like beside it each thing is painted, 0..1."""
         return self._out
 
     @cached_property

@@ -19,8 +19,8 @@ from hisa.grounder.description import Query
 from hisa.grounder.features import Evidence, features
 from hisa.grounder.pick import READINGS, by_hand_choice, scores
 from hisa.grounder.scene import Scene, Thing
+from hisa.grounder.scene_table import Floats, Ints, Table
 from hisa.grounder.spots import spot_in
-from hisa.grounder.table import Floats, Ints, Table
 
 __all__ = [
     "Ranked",
@@ -121,7 +121,7 @@ def columns(queries: tuple[Query, ...], table: Table) -> dict[str, Floats]:
 
 
 def _by_hand(queries: tuple[Query, ...], scene: Scene) -> dict[str, Floats]:
-    """What the weights set by hand say: scores, and their choice."""
+    """Scores by the weights set by hand, and their choice."""
     found: dict[str, Floats] = {}
     for name, readings in (("old", queries[-1:]), ("old_literal", queries[:-1][:READINGS])):
         score = np.zeros(len(scene.things))

@@ -155,7 +155,7 @@ def _things(
     read: tuple[Element, ...],
 ) -> tuple[Rated, ...]:
     from hisa.grounder.ranker import chances  # loads numpy, which a start need not wait for
-    from hisa.grounder.table import Table
+    from hisa.grounder.scene_table import Table
 
     scene = Scene(observation, read, parts=names_a_part(description), shapes=True)
     rows, own = chances(queries, Table(scene))

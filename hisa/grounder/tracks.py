@@ -44,11 +44,13 @@ def slider_handle(slider: Thing, observation: Observation) -> list[Thing]:
         np.concatenate([part[0], part[-1]]) if lies else np.concatenate([part[:, 0], part[:, -1]])
     )
     drawn = np.abs(part - np.median(edge, axis=0)).max(axis=2) > _FAINT
-    along = _thick(drawn.sum(axis=0 if lies else 1))
+    lying = drawn if lies else drawn.T
+    begin, end = _longest_run(lying.any(axis=0).tolist())
+    along = _thick(_heights(lying[:, begin:end]))
     if along is None:
         return []
-    rows = drawn[:, slice(*along)] if lies else drawn[slice(*along)]
-    across = np.flatnonzero(rows.any(axis=1 if lies else 0))
+    along = along[0] + begin, along[1] + begin
+    across = np.flatnonzero(lying[:, slice(*along)].any(axis=1))
     over = (int(across[0]), int(across[-1]) + 1)
     x, y = (along, over) if lies else (over, along)
     seen = BoundingBox(left + x[0], top + y[0], left + x[1], top + y[1])
@@ -58,6 +60,26 @@ def slider_handle(slider: Thing, observation: Observation) -> list[Thing]:
         "slider handle", e.name, at, text=e.text, label=e.label, window=e.window, app=e.app
     )
     return [Thing(told, at, slider.labels, slider.front, 0.9)]
+
+
+def _longest_run(drawn: list[bool]) -> tuple[int, int]:
+    """Returns begin and end of the track with its handle; a value beside it stands apart."""
+    best, at = (0, 0), 0
+    for is_drawn, run in groupby(drawn):
+        length = sum(1 for _ in run)
+        if is_drawn and length > best[1] - best[0]:
+            best = at, at + length
+        at += length
+    return best
+
+
+def _heights(drawn: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """From the first to the last drawn pixel of each column: a handle may be but a ring."""
+    import numpy as np
+
+    first = drawn.argmax(axis=0)
+    last = drawn.shape[0] - drawn[::-1].argmax(axis=0)
+    return np.where(drawn.any(axis=0), last - first, 0)
 
 
 def _thick(profile: NDArray[np.int64]) -> tuple[int, int] | None:

@@ -14,7 +14,7 @@ from hisa.grounder.description import read_description
 from hisa.grounder.layout import distances, orders
 from hisa.grounder.ranker import columns, load_trees, parsed, rank
 from hisa.grounder.scene import Scene
-from hisa.grounder.table import Floats, Table
+from hisa.grounder.scene_table import Floats, Table
 from hisa.screen.observation import Element, Observation
 
 from .scenes import element, scene

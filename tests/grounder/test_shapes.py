@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 from PIL import Image, ImageDraw
 
+from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.scene import Scene
 from hisa.grounder.thing import Thing
-from hisa.screen.geometry import BoundingBox, Point
+from hisa.screen.geometry import BoundingBox, Point, convert
 from hisa.screen.observation import Element, Observation, Window
 
-from .scenes import element, saved, scene
+from .scenes import call, element, saved, scene
 
 Box = tuple[float, float, float, float]
 
@@ -203,3 +204,20 @@ def test_what_lies_behind_a_popup_does_not_own_what_is_drawn_on_it() -> None:
     look = saved("calc_autofilter")
     (tick,) = drawn(look, "check box", "Stools")
     assert tick.box.contains(Point(220, 474, "screen"))
+
+
+@pytest.mark.parametrize(
+    ("screen", "description", "handle"),
+    [
+        ("web-register", "slider between 'rarely' and 'daily'", (899, 375, 915, 391)),
+        ("web-render", "the Brightness slider", (503, 211, 519, 227)),
+        ("mouse_settings", "handle of the slider that reads 400 ms", (545, 351, 566, 372)),
+    ],
+)
+async def test_a_slider_is_taken_by_its_handle(screen: str, description: str, handle: Box) -> None:
+    """A press on the track sets a value that nobody asked for."""
+    look = saved(screen)
+    grounder = ElementsGrounder(emit=lambda _: None)
+    (place,) = (await grounder.resolve(call(description), look)).places
+    at = convert(place.point, "screen", screen=look.screen, image=look.image)
+    assert BoundingBox(*handle, "screen").contains(at)

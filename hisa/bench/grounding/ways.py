@@ -14,6 +14,7 @@ from hisa.bench.grounding.targets import Target
 from hisa.config import Settings
 from hisa.errors import UsageError
 from hisa.events import Event, ModelCalled
+from hisa.grounder.elements import ElementsGrounder
 from hisa.models.budget import Budget
 from hisa.models.open_models import Models, open_models
 from hisa.models.spending import Ledger, Totals
@@ -27,9 +28,9 @@ from hisa.wiring import build_grounder
 __all__ = ["WAYS", "ReadingClock", "Way", "open_way"]
 
 WAYS = {
-    "elements": "what runs without a model: accessibility and OCR",
-    "elements-only": "accessibility and shapes, without OCR",
-    "ocr": "the elements are hidden: what is read and drawn",
+    "elements": "what runs without a model: accessibility, shapes and OCR",
+    "elements-only": "accessibility alone",
+    "ocr": "OCR alone: the elements are hidden, shapes are not looked for",
     "vision": "the model of models.grounder, as in a run",
     "cascade": "elements, and the model of models.grounder where they are not sure",
     "settings": "as the setting grounder.kind says",
@@ -121,7 +122,7 @@ async def open_way(name: str, settings: Settings) -> AsyncIterator[Way]:
     elif name in WAYS:
         if name == "ocr":  # without a reader it would refuse everything, and look like bad reading
             read_text(Screenshot(Image.new("RGB", (8, 8))))
-        yield _elements(name, _changed(settings, kind="elements"))
+        yield _elements(name, settings)
     else:
         raise UsageError(
             f"--grounder {name!r}: no such way; known are {', '.join(WAYS)}",
@@ -135,7 +136,12 @@ def _changed(settings: Settings, **changes: str) -> Settings:
 
 def _elements(name: str, settings: Settings) -> Way:
     clock = ReadingClock(_unread if name == "elements-only" else read_text)
-    grounder = build_grounder(settings, {}, _ignored, read=clock)
+    if name == "elements":
+        wanted = _changed(settings, kind="elements")
+        return Way(name, build_grounder(wanted, {}, _ignored, read=clock), clock=clock)
+    grounder = ElementsGrounder(
+        emit=_ignored, min_score=settings.grounder.min_score, read=clock, shapes=False
+    )
     shown = _without_elements if name == "ocr" else _as_it_is
     return Way(name, grounder, shown, clock=clock)
 

@@ -99,14 +99,14 @@ class Table:
         self.called = [tokens(" ".join(texts)) if texts else frozenset() for texts in self.texts]
 
     def fits(self, kind: Kind | None) -> Floats:
-        """How well each role fits a kind; worked out once for each kind."""
+        """Rate each role against a kind, once for each kind."""
         if kind not in self._fits:
             self._fits[kind] = np.array([role_factor(kind, thing) for thing in self.things])
         return self._fits[kind]
 
     @cached_property
     def looks(self) -> Looks:
-        """What the picture shows of the things."""
+        """The things as the picture shows them."""
         return Looks(self.scene, self.box, self.family)
 
     @cached_property
@@ -162,7 +162,7 @@ class Table:
         return found
 
     def written(self, name: str, *, loosely: bool = False) -> Floats:
-        """How surely each thing has a name written on it, 0..1; ``loosely``: word by word too."""
+        """Rate how surely each thing has a name on it, 0..1; ``loosely``: word by word too."""
         from rapidfuzz import fuzz, process
 
         score = np.zeros(len(self.things))
@@ -186,7 +186,7 @@ class Table:
         return score
 
     def beside(self, name: str, *, loosely: bool = False) -> Floats:
-        """How surely each thing has a name as its label, 0..1."""
+        """Rate how surely each thing has a name as its label, 0..1."""
         score = np.zeros(len(self.things))
         for row in {int(i) for word in tokens(name) for i in self.labelled.get(word, ())}:
             for text, trust in self.things[row].labels:
