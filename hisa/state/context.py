@@ -198,7 +198,10 @@ def in_short(line: str, *, brief: bool) -> str:
 def _result_in_short(result: str, chars: int) -> str:
     """Both ends of a result; of what came and went only the beginning.
 
-    The beginning of one quotation and the end of another would be read as one.
+    The beginning of one quotation and the end of another would be read as one, and so would one
+    that the cut leaves open and the next.
     """
-    quotes = "“" in result and not result.startswith("Failed.")
-    return shorten(result, chars, placeholder=" …") if quotes else excerpt(result, chars)
+    if "“" not in result or result.startswith("Failed."):
+        return excerpt(result, chars)
+    told = shorten(result, chars, placeholder=" …")
+    return f"{told}”" if told.rfind("“") > told.rfind("”") else told

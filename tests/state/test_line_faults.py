@@ -87,6 +87,16 @@ def test_a_step_in_short_makes_no_two_quotations_one() -> None:
     assert "“Case sensitive”, “Include" in in_short(line, brief=False)
 
 
+def test_a_quotation_that_a_summary_cuts_is_closed() -> None:
+    line = (
+        "Step 3: gui_action | Input: pyautogui.click(626, 440) | Result: Succeeded. Toggle button "
+        "is no longer checked. Gone: table cell “ODF Spreadsheet (.ods)”, table cell “Text CSV”."
+    )
+    short = in_short(line, brief=False)
+    assert short.endswith("“ODF …”")
+    assert line_faults(f"{short}; gui_action x … y: Succeeded. Text now reads “a”") == []
+
+
 def test_what_is_lost_between_the_lines_of_a_run_is_found() -> None:
     thought = "The next page. Prices so far: $337."
     planned = Planned(step=1, thought=thought, tool="gui_action", input="pyautogui.press('a')")
