@@ -116,6 +116,8 @@ class _Machine(_Handler):
         size = {"width": SIZE.width, "height": SIZE.height}
         if path == "/hisa/act":
             return _JSON, b'{"done": 1}'
+        if path == "/hisa/execute":
+            return _JSON, b'{"exit_code": 0, "output": "", "error": "", "timed_out": false}'
         if path != "/hisa/observe":
             body = {"protocol": 1, "capabilities": ["execute"], "screen": size}
             return _JSON, json.dumps(body).encode()

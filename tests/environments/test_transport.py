@@ -266,3 +266,12 @@ def test_hostile_tree_is_refused(xml: str) -> None:
 
 def test_deep_tree_is_walked() -> None:
     assert parse_tree("<a>" * 5000 + "</a>" * 5000).elements == ()
+
+
+@pytest.mark.parametrize("data", [b"", b"<html>", b"[]", b'{"done": 1}'])
+async def test_unreadable_answer_to_a_command_is_a_broken_machine(data: bytes) -> None:
+    with scripted({"/hisa/execute": [(200, JSON, data)]}) as server:
+        guest = GuestClient("guest", url=server.url)
+        with pytest.raises(EnvironmentFailed, match="unreadable answer to a command"):
+            await HisaTransport(guest).execute("true", timeout=5.0, limit=100)
+        await guest.close()

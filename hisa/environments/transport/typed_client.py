@@ -96,8 +96,14 @@ class HisaTransport:
             "POST", "/hisa/execute", json=asked, seconds=timeout + 30.0
         )
         self._expect(response)
-        done = response.json()
-        return CommandResult(done["exit_code"], done["output"], done["error"], done["timed_out"])
+        try:
+            done = response.json()
+            return CommandResult(
+                done["exit_code"], done["output"], done["error"], done["timed_out"]
+            )
+        except (ValueError, KeyError, TypeError) as error:
+            said = f"unreadable answer to a command: {error!r}"
+            raise guest_failure(self._client.where, said) from error
 
     async def read_file(self, path: str, /, *, limit: int) -> bytes:
         """The file's bytes; the guest itself refuses one that is larger."""
