@@ -16,7 +16,6 @@ from hisa.environments.confirm import Ask, ConfirmedEnvironment, Question, ask_p
 from hisa.environments.programs import installed_programs
 from hisa.errors import ActionRefused, ConfigError, LogFailed, UsageError
 from hisa.events import Event, ModelCalled, Noted, RunFinished, RunStarted
-from hisa.grounder.cascade import CascadeGrounder
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import open_format
 from hisa.grounder.marks import MarkGrounder, Marks
@@ -30,7 +29,6 @@ from hisa.models.profiles import Profile
 from hisa.models.spending import Ledger
 from hisa.patterns.memory import PatternMemory
 from hisa.patterns.open_memory import open_memory
-from hisa.planner.computer import ComputerPlanner
 from hisa.planner.planner import GlobalPlanner
 from hisa.protocols import (
     Emit,
@@ -136,6 +134,8 @@ def build_grounder(
     form = open_format(settings.grounder.format, *known)
     if kind == "vision":
         return VisionGrounder(model, form, emit=emit)
+    from hisa.grounder.cascade import CascadeGrounder  # not every run has a model that points
+
     return CascadeGrounder(Seer(model, form), emit=emit, min_score=least, read=read)
 
 
@@ -328,6 +328,8 @@ async def _opened(
         programs = None if is_page(task) else partial(installed_programs, environment)
         planner: Planner
         if computer:
+            from hisa.planner.computer import ComputerPlanner  # few models have that tool
+
             planner = ComputerPlanner(
                 models["planner"], tools, emit=emit, functions=tools.functions(),
                 tool=known.computer or "computer", confirm=_confirming(run_context.ask, emit),
