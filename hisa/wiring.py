@@ -325,7 +325,8 @@ async def _opened(
         marks = _marks(settings, environment, known, computer=computer)
         if marks is not None:
             grounder = MarkGrounder(grounder, marks, emit=emit)
-        programs = None if is_page(task) else partial(installed_programs, environment)
+        tell = partial(installed_programs, environment, note_writer(emit))
+        programs = None if is_page(task) else tell
         planner: Planner
         if computer:
             from hisa.planner.computer import ComputerPlanner  # few models have that tool

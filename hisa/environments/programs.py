@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import takewhile
 
+from hisa.errors import ActionRefused, EnvironmentFailed
+from hisa.machine.patience import patience
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.protocols import Environment
 from hisa.text.prompt_text import one_line
@@ -21,8 +23,11 @@ _SECONDS = 10.0
 """For reading some dozen small files; chosen by hand."""
 _MOST_OUTPUT = 60_000
 """Characters of all entries together; chosen by hand."""
-_LONGEST = 60
-"""Characters of a name or a command; chosen by hand."""
+_LONGEST_NAME = 60
+"""Characters of a name that are told; chosen by hand."""
+_LONGEST_COMMAND = 120
+"""A longer one is left out, since its beginning alone is another command; chosen by hand."""
+_PLAIN = re.compile(r"[\w.+-]+", re.ASCII)
 _CODE = re.compile(r"\s*%[a-zA-Z]")
 """Stands for files and addresses in the command of an entry."""
 _LIST = (
@@ -32,20 +37,35 @@ _LIST = (
 )
 
 
-async def installed_programs(environment: Environment) -> str:
-    """The machine's programs in one line, as commands with their names; empty where none is told.
+async def installed_programs(environment: Environment, note: Callable[[str], None]) -> str:
+    """The machine's programs in one line, as commands with their names.
 
-    Raises:
-        EnvironmentFailed: the machine does not answer.
+    Empty where none is told. A machine that cannot say it may well do all else, and one that is
+    gone fails whatever comes next: neither ends a run here.
+
+    Args:
+        environment: is asked.
+        note: gets the reason where it did not say.
     """
     if "execute" not in environment.capabilities:
         return ""
-    found = await environment.execute(_LIST, timeout=_SECONDS, limit=_MOST_OUTPUT)
-    entries = dict(_programs(found.output))
-    names = " ".join(sorted({shlex.quote(command.split()[0]) for command in entries}))
-    look = f'for name in {names}; do command -v "$name" >/dev/null && echo "$name"; done'
-    there = (await environment.execute(look, timeout=_SECONDS)).output.split() if names else []
-    return program_list({c: name for c, name in entries.items() if c.split()[0] in there})
+    try:
+        entries = dict(_programs(await _printed(environment, _LIST)))
+        names = " ".join(sorted({_program(command) for command in entries}))
+        look = f'for name in {names}; do command -v "$name" >/dev/null && echo "$name"; done'
+        there = (await _printed(environment, look)).split() if names else []
+    except (EnvironmentFailed, ActionRefused) as error:
+        note(f"the planner is not told which programs there are: {error}")
+        return ""
+    return program_list({c: name for c, name in entries.items() if _program(c) in there})
+
+
+async def _printed(environment: Environment, command: str) -> str:
+    seconds = patience(_SECONDS)
+    done = await environment.execute(command, timeout=seconds, limit=_MOST_OUTPUT)
+    if done.timed_out:
+        raise EnvironmentFailed(f"{environment.name}: no list of them within {seconds:.0f} s")
+    return done.output
 
 
 def program_list(programs: Mapping[str, str]) -> str:
@@ -85,14 +105,23 @@ def _programs(lines: str) -> Iterator[tuple[str, str]]:
     for section in re.split(r"^\[", lines, flags=re.MULTILINE):
         head, _, body = section.partition("]\n")
         entry = dict(line.split("=", 1) for line in reversed(body.splitlines()) if "=" in line)
-        command = _safe(_CODE.sub("", entry.get("Exec", "")))
+        command = _command(entry.get("Exec", ""))
         hidden = "true" in (entry.get("NoDisplay"), entry.get("Hidden"), entry.get("Terminal"))
         settings = "Settings" in entry.get("Categories", "").split(";")
         if head == "Desktop Entry" and command and not hidden and not settings:
-            path, *options = command.split(" ")
-            yield " ".join([path.rpartition("/")[2], *options]), _safe(entry.get("Name", ""))
+            yield command, one_line(entry.get("Name", ""))[:_LONGEST_NAME]
 
 
-def _safe(text: str) -> str:
-    """An entry's word for a prompt: whoever made the machine wrote it."""
-    return one_line(text)[:_LONGEST]
+def _command(line: str) -> str:
+    """What starts an entry's program, without its folder; empty where that cannot be told."""
+    try:
+        path, *options = shlex.split(_CODE.sub("", line))
+    except ValueError:  # nothing, or an open quotation
+        return ""
+    program = path.rpartition("/")[2]
+    command = one_line(shlex.join([program, *options]))
+    return command if _PLAIN.fullmatch(program) and len(command) <= _LONGEST_COMMAND else ""
+
+
+def _program(command: str) -> str:
+    return command.partition(" ")[0]

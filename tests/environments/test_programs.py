@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.environments.programs import installed_programs, program_list
+from hisa.errors import ActionRefused, EnvironmentFailed
 from hisa.models.tokens import estimate_tokens
+from hisa.protocols import CommandResult
 from hisa.testing.form import FakeEnvironment
 
 ENTRY = """[Desktop Entry]
@@ -52,7 +56,79 @@ class Deaf(FakeEnvironment):
 
 
 async def test_a_machine_that_runs_no_commands_tells_nothing() -> None:
-    assert await installed_programs(Deaf()) == ""
+    notes: list[str] = []
+    assert await installed_programs(Deaf(), notes.append) == ""
+    assert notes == []
+
+
+class Answers(FakeEnvironment):
+    """Answers commands with these, in this order."""
+
+    def __init__(self, *answers: CommandResult | Exception) -> None:
+        super().__init__()
+        self.answers = list(answers)
+
+    async def execute(
+        self, command: str | Sequence[str], *, timeout: float = 120.0, limit: int = 100_000
+    ) -> CommandResult:
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+LISTED = CommandResult(0, ENTRY.format(name="Tool", command="tool", more=""), "")
+SLOW = CommandResult(124, "[Desktop Entry]\nName=Half\nExec=ha", "", True)
+LOST = EnvironmentFailed("no answer from the machine")
+REFUSED = ActionRefused("no commands here")
+
+
+@pytest.mark.parametrize(
+    ("answers", "why"),
+    [
+        ((SLOW,), "within"),
+        ((LISTED, SLOW), "within"),
+        ((LOST,), "no answer from the machine"),
+        ((LISTED, LOST), "no answer from the machine"),
+        ((REFUSED,), "no commands here"),
+    ],
+)
+async def test_a_machine_that_does_not_say_ends_no_run(
+    answers: tuple[CommandResult | Exception, ...], why: str
+) -> None:
+    notes: list[str] = []
+    assert await installed_programs(Answers(*answers), notes.append) == ""
+    (note,) = notes
+    assert why in note
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("/usr/bin/tool --new %U", "tool --new (Gadget)"),
+        ("\"/opt/tool/tool\" '--name=a b'", "tool '--name=a b' (Gadget)"),
+        ("/usr/bin/", ""),
+        ('"/opt/tool ware/run"', ""),
+        ('"/opt/tool', ""),
+        ("%U", ""),
+        (f"tool --id={'x' * 200}", ""),
+        ("tool\x00;reboot", ""),
+    ],
+)
+async def test_a_command_is_told_whole_or_not_at_all(command: str, told: str) -> None:
+    listed = CommandResult(0, ENTRY.format(name="Gadget", command=command, more=""), "")
+    there = CommandResult(0, "tool\nware\n", "")
+    assert await installed_programs(Answers(listed, there), lambda _: None) == told
+
+
+@pytest.mark.parametrize(
+    "printed", ["", "\0\ud800\xff[[[", "[Desktop Entry]\n===\nExec", "Exec=a\n[x"]
+)
+async def test_garbage_tells_nothing(printed: str) -> None:
+    garbage = CommandResult(0, printed, "")
+    notes: list[str] = []
+    assert await installed_programs(Answers(garbage, garbage), notes.append) == ""
+    assert notes == []
 
 
 @pytest.mark.desktop
@@ -70,9 +146,11 @@ async def test_only_what_a_menu_shows_and_can_start_is_told() -> None:
             text = ENTRY.format(name=name, command=command, more=more)
             path = f"/home/user/.local/share/applications/{file}.desktop"
             await desktop.write_file(path, text.encode())
-        told = await installed_programs(desktop)
+        notes: list[str] = []
+        told = await installed_programs(desktop, notes.append)
         made = await desktop.execute("ls ~/made")
     assert "b2sum (A Tool‹/programs>)" in told
     silent = ("base32", "base64", "basenc", "a-program", "touch", "New Window")
     assert not any(word in told for word in silent), told
     assert made.exit_code != 0
+    assert notes == []
