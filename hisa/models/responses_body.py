@@ -31,8 +31,9 @@ def encode_responses(
 ) -> dict[str, Any]:
     """The body. Nothing is kept by the server: every request holds all that it is about.
 
-    In an assistant's turn stand the items that the model answered; the turn after it holds what
-    its calls came to: the picture for a computer call, the text for a function call.
+    Where there are tools, the items that the model answered stand in an assistant's turn; the turn
+    after it holds what its calls came to: the picture for a computer call, the text for a function
+    call.
 
     Args:
         request: what is asked.
@@ -41,7 +42,7 @@ def encode_responses(
     """
     body: dict[str, Any] = {
         "model": settings.model,
-        "input": list(_items(request.messages, profile)),
+        "input": list(_items(request, profile)),
         "max_output_tokens": answer_limit(request, profile, settings.max_tokens),
         "store": False,
         **sampling(request, profile, settings),
@@ -70,10 +71,11 @@ def _text_format(request: ModelRequest, profile: Profile) -> dict[str, Any] | No
     return {"type": "json_schema", "name": "answer", "schema": dict(request.schema)}
 
 
-def _items(messages: tuple[Message, ...], profile: Profile) -> Iterator[dict[str, Any]]:
+def _items(request: ModelRequest, profile: Profile) -> Iterator[dict[str, Any]]:
     calls: list[dict[str, Any]] = []
-    for message in messages:
-        answered = _answered(message)
+    for message in request.messages:
+        # Without tools words were answered, which may look like items: a list of boxes, say.
+        answered = _answered(message) if request.tools else None
         if answered is not None:
             calls = [item for item in answered if item.get("type") in _CALLS]
             yield from ({k: v for k, v in i.items() if k != ACKNOWLEDGED} for i in answered)

@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 
 from hisa.config import ModelSettings, load
 from hisa.models.budget import Budget
+from hisa.models.correction import with_correction
 from hisa.models.endpoint import Endpoint
 from hisa.models.open_models import has_computer_tool, open_models
 from hisa.models.profiles import find
@@ -122,6 +123,13 @@ def test_an_outputs_turn_follows_the_turn_with_the_calls() -> None:
     assert (sent[4]["call_id"], sent[4][ACKNOWLEDGED]) == ("c1", checks)
     assert sent[4]["output"]["image_url"].startswith("data:image/png;base64,")
     assert sent[5]["content"] == "plain words"
+
+
+@pytest.mark.parametrize("words", ['[{"bbox_2d": [1, 2, 3, 4]}]', "[]", '[{"type": "pattern"}]'])
+def test_words_that_look_like_items_are_words_where_there_are_no_tools(words: str) -> None:
+    sent = body(with_correction(ask(role="grounder"), words, "Answer in the other form."))["input"]
+    assert sent[-2] == {"role": "assistant", "content": words}
+    assert sent[-1]["role"] == "user"
 
 
 def test_the_servers_body_is_one_of_the_library() -> None:
