@@ -61,8 +61,8 @@ async def ask_person(ask: Ask, question: Question, *, emit: Emit) -> Answer:
     if answer.kind == "stop":
         raise asyncio.CancelledError("a person stopped the run")
     if not answer.allows:
-        said = f" and says: {answer.word}" if answer.word else f": {what}"
-        raise ActionRefused(f"a person refused this{said}")
+        said = f" and says “{answer.word}”" if answer.word else ""
+        raise ActionRefused(f"a person refused this{said}: {what}")
     return answer
 
 

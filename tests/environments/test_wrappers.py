@@ -70,7 +70,7 @@ async def test_always_holds_for_one_kind_alone() -> None:
 async def test_word_to_the_agent_is_what_it_reads() -> None:
     person = Person(Answer("refuse", "use the menu instead"))
     asked = ConfirmedEnvironment(FakeEnvironment(), ask=person, emit=lambda _: None)
-    with pytest.raises(ActionRefused, match="says: use the menu instead"):
+    with pytest.raises(ActionRefused, match="says “use the menu instead”: "):
         await asked.act([Write("x")])
 
 

@@ -280,7 +280,9 @@ def test_a_safety_check_reaches_the_person(tmp_path: Path, answer: Any) -> None:
     if answer is None:
         assert "nobody can be asked" in asked[1].text
     if answer == "refuse":
-        assert "leave it" in asked[1].text
+        assert "says “leave it”: " in asked[1].text
+    if not allowed:  # the history has no call that "this" could mean
+        assert "pyautogui.click(228, 184)" in asked[1].text
 
 
 def test_the_offline_model_has_no_computer_tool(tmp_path: Path) -> None:
