@@ -17,8 +17,6 @@ __all__ = ["installed_programs", "program_list"]
 
 _MOST_TOKENS = 160
 """Of the whole list: a tenth of a picture, paid once."""
-_REST = 5
-"""Tokens of the words for what does not fit."""
 _SECONDS = 10.0
 """For reading some dozen small files; chosen by hand."""
 _MOST_OUTPUT = 60_000
@@ -79,11 +77,13 @@ def program_list(programs: Mapping[str, str]) -> str:
         program, _, options = command.partition(" ")
         by_program.setdefault(program, {})[options] = name
     told = [_shown(program, ways) for program, ways in by_program.items()]
-    kept = longest(
-        len(told), lambda count: estimate_tokens(", ".join(told[:count])) <= _MOST_TOKENS
-    )
-    rest = f" and {len(told) - kept} more" if kept < len(told) else ""
-    return ", ".join(told[:kept]) + rest if kept else ""
+
+    def text(count: int) -> str:
+        rest = f" and {len(told) - count} more" if count < len(told) else ""
+        return ", ".join(told[:count]) + rest
+
+    kept = longest(len(told), lambda count: estimate_tokens(text(count)) <= _MOST_TOKENS)
+    return text(kept) if kept else ""
 
 
 def _shown(program: str, ways: Mapping[str, str]) -> str:
