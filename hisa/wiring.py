@@ -29,7 +29,7 @@ from hisa.models.profiles import Profile
 from hisa.models.spending import Ledger
 from hisa.patterns.memory import PatternMemory
 from hisa.patterns.open_memory import open_memory
-from hisa.planner.planner import GlobalPlanner
+from hisa.planner.planner import GlobalPlanner, Programs
 from hisa.protocols import (
     Emit,
     Environment,
@@ -233,6 +233,33 @@ def _marks(
     return Marks()
 
 
+def _planner(
+    settings: Settings,
+    model: Model,
+    tools: ToolRegistry,
+    emit: Emit,
+    profile: Profile,
+    *,
+    marks: Marks | None,
+    computer: bool,
+    programs: Programs | None,
+    confirm: Callable[[str], Awaitable[None]],
+) -> Planner:
+    most = settings.models.planner.max_tokens
+    if computer:
+        from hisa.planner.computer import ComputerPlanner  # few models have that tool
+
+        return ComputerPlanner(
+            model, tools, emit=emit, functions=tools.functions(), confirm=confirm,
+            tool=profile.computer or "computer", max_tokens=most, programs=programs,
+        )  # fmt: skip
+    return GlobalPlanner(
+        model, tools, emit=emit, reads_elements=profile.reads_elements, max_tokens=most,
+        pointing=_pointing(settings, profile), marks=marks, programs=programs,
+        picture=settings.planner.sees != "elements",
+    )  # fmt: skip
+
+
 def image_limit(settings: Settings) -> Size:
     """The largest picture that models see."""
     return Size(settings.run.image_width, settings.run.image_height)
@@ -325,24 +352,12 @@ async def _opened(
         marks = _marks(settings, environment, known, computer=computer)
         if marks is not None:
             grounder = MarkGrounder(grounder, marks, emit=emit)
-        tell = partial(installed_programs, environment, note_writer(emit))
-        programs = None if is_page(task) else tell
-        planner: Planner
-        if computer:
-            from hisa.planner.computer import ComputerPlanner  # few models have that tool
-
-            planner = ComputerPlanner(
-                models["planner"], tools, emit=emit, functions=tools.functions(),
-                tool=known.computer or "computer", confirm=_confirming(run_context.ask, emit),
-                max_tokens=settings.models.planner.max_tokens, programs=programs,
-            )  # fmt: skip
-        else:
-            planner = GlobalPlanner(
-                models["planner"], tools, emit=emit, reads_elements=known.reads_elements,
-                max_tokens=settings.models.planner.max_tokens, pointing=_pointing(settings, known),
-                marks=marks, picture=settings.planner.sees != "elements",
-                programs=programs,
-            )  # fmt: skip
+        programs = partial(installed_programs, environment, note_writer(emit))
+        planner = _planner(
+            settings, models["planner"], tools, emit, known, marks=marks, computer=computer,
+            programs=None if is_page(task) else programs,
+            confirm=_confirming(run_context.ask, emit),
+        )  # fmt: skip
         yield Agent(
             planner=planner,
             grounder=grounder,

@@ -102,11 +102,9 @@ def state_text(
 
 
 def _undrawn(observation: Observation) -> str:
-    """Says what is there and does not show in the picture yet; empty where all is drawn."""
+    """Says what is there and does not show yet; empty where all is drawn."""
     names = ", ".join(map(_short, observation.undrawn[:_MAX_UNDRAWN]))
-    return f"Not drawn yet in the screenshot: {names}. Wait before you judge or use it." * bool(
-        names
-    )
+    return f"Not drawn yet: {names}. Wait before you judge or use it." if names else ""
 
 
 def _state(task: Task, view: StateView) -> str:
