@@ -12,6 +12,7 @@ from hisa.grounder.evidence import identity, names_itself, state_factor
 from hisa.grounder.role_words import find_kind
 from hisa.grounder.scene import READ, Scene, Thing, gaps, lines, overlap
 from hisa.grounder.similar import similarity, title_similarity
+from hisa.grounder.thing import sides
 from hisa.grounder.words import tokens
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element
@@ -448,11 +449,20 @@ def _off(where: frozenset[str], box: BoundingBox, frame: BoundingBox) -> float:
 
 def _distinct(candidates: Iterable[Candidate]) -> list[Candidate]:
     """One candidate for one place: of boxes that share most of the smaller one, the smallest."""
-    kept: list[Candidate] = []
-    for candidate in sorted(candidates, key=lambda c: c.box.area):
-        if not any(overlap(candidate.box, other.box) >= _SAME_PLACE for other in kept):
-            kept.append(candidate)
-    return kept
+    import numpy as np
+
+    ordered = sorted(candidates, key=lambda c: c.box.area)
+    boxes = sides(c.box for c in ordered)
+    is_first = np.ones(len(ordered), dtype=bool)
+    for row, candidate in enumerate(ordered):
+        if is_first[row]:
+            box = candidate.box
+            left, top, right, bottom = boxes[:, row + 1 :]
+            wide = np.minimum(box.right, right) - np.maximum(box.left, left)
+            high = np.minimum(box.bottom, bottom) - np.maximum(box.top, top)
+            shared = np.maximum(wide, 0) * np.maximum(high, 0)
+            is_first[row + 1 :] &= (shared == 0) | (shared < _SAME_PLACE * box.area)
+    return [candidate for candidate, first in zip(ordered, is_first, strict=True) if first]
 
 
 def distinct_best(candidates: Iterable[Candidate]) -> list[Candidate]:
