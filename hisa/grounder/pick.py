@@ -20,12 +20,15 @@ from hisa.screen.roles import CONTAINERS, FIELDS, MULTI_LINE
 
 __all__ = [
     "ALIKE",
+    "BEHIND",
     "READINGS",
     "Candidate",
     "Choice",
     "by_hand_choice",
     "counts_rows",
     "distinct_best",
+    "fits_but_blocked",
+    "is_behind",
     "is_blocked",
     "pick",
     "rate",
@@ -38,6 +41,7 @@ _LITERAL = 0.9
 """What "the first name field" must score to be the field "first name" and not the first one."""
 _USUAL = 0.64
 """What a thing must score to be the choice by the usual reading."""
+BEHIND = "behind a dialog or menu that is open"
 _BLOCKED = 0.5
 """How usable a thing behind a modal dialog is, at most."""
 _TIE = 0.03
@@ -94,6 +98,8 @@ class Choice:
     reason: str = ""
     others: tuple[Candidate, ...] = ()
     ambiguous: bool = False
+    blocked: bool = False
+    """What fits is `BEHIND`."""
 
 
 def rate(query: Query, scene: Scene) -> list[Candidate]:
@@ -121,7 +127,19 @@ def counts_rows(query: Query) -> bool:
 
 def is_blocked(query: Query, thing: Thing) -> bool:
     """Whether a dialog keeps a thing from being used, which the description does not tell."""
-    return thing.front <= _BLOCKED and not _BEHIND.search(query.context)
+    return is_behind(thing) and not _BEHIND.search(query.context)
+
+
+def is_behind(thing: Thing) -> bool:
+    """Whether a thing is `BEHIND`."""
+    return thing.front <= _BLOCKED
+
+
+def fits_but_blocked(query: Query, scene: Scene) -> bool:
+    """Whether something is blocked that would be good enough if it were not."""
+    return any(
+        c.score >= _USUAL * c.thing.front and is_blocked(query, c.thing) for c in rate(query, scene)
+    )
 
 
 def scores(query: Query, scene: Scene) -> list[float]:
@@ -183,7 +201,7 @@ def _why(query: Query, scene: Scene) -> str:
 def _nth(nth: int, ordered: Sequence[Candidate], others: tuple[Candidate, ...]) -> Choice:
     index = nth - 1 if nth > 0 else len(ordered) + nth
     if not 0 <= index < len(ordered):
-        return Choice(None, f"only {len(ordered)} of them are on the screen", others)
+        return Choice(None, f"only {len(ordered)} such are known on the screen", others)
     return Choice(ordered[index], others=others)
 
 
