@@ -44,13 +44,11 @@ _STATES = {
     "unticked": r"unticked|unchecked|not ticked|not checked|switched off|turned off|\boff\b",
     "disabled": r"greyed(?:[- ]out)?|grayed(?:[- ]out)?|disabled|inactive|dimmed",
     "open": r"open|opened|expanded|unfolded",
-    "closed": r"collapsed|folded",
     "empty": r"empty|blank|unfilled",
 }
 _STATE = {name: re.compile(rf"(?<![\w-])(?:{words})(?![\w-])") for name, words in _STATES.items()}
 _SMALL = re.compile(r"\b(?:tiny|small|little|narrow|short|shortest|thin)\b")
 _LARGE = re.compile(r"\b(?:large|big|long|longest|wide|widest|huge|tall|biggest|largest)\b")
-_ONLY = re.compile(r"\bonly\b")
 _PLACE_WORDS = (
     "left right top bottom upper lower middle centre center corner side edge end above below "
     "under beneath between next beside near front behind before after first second third fourth "
@@ -82,7 +80,6 @@ class Asked:
     """Tokens of the first clause."""
     meant: frozenset[str]
     """Tokens that do not merely say where or of what kind a thing is."""
-    quotes: tuple[str, ...]
     numbers: frozenset[str]
     nth: int | None
     extremes: frozenset[str]
@@ -90,7 +87,6 @@ class Asked:
     states: frozenset[str]
     small: bool
     large: bool
-    only: bool
 
 
 def read_asked(query: Query) -> Asked:
@@ -106,7 +102,6 @@ def read_asked(query: Query) -> Asked:
         words=words,
         head=tokens(head),
         meant=words - _PLACE_TOKENS,
-        quotes=query.literals,
         numbers=frozenset(w for w in words if any(map(str.isdigit, w))),
         nth=_nth(plain, query.nth),
         extremes=frozenset(side for side, found in _EXTREME.items() if found.search(plain)),
@@ -114,7 +109,6 @@ def read_asked(query: Query) -> Asked:
         states=frozenset(name for name, found in _STATE.items() if found.search(plain)),
         small=bool(_SMALL.search(plain)),
         large=bool(_LARGE.search(plain)),
-        only=bool(_ONLY.search(plain)),
     )
 
 

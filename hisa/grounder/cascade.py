@@ -13,7 +13,7 @@ from hisa.errors import ModelUnavailable, NotFound
 from hisa.events import GroundingTried
 from hisa.grounder.closer import Part, closer_part
 from hisa.grounder.common import resolve
-from hisa.grounder.elements import ElementsGrounder
+from hisa.grounder.elements import PARTIAL, ElementsGrounder
 from hisa.grounder.rating import Rating, Standing, rated
 from hisa.grounder.vision import Seer, Unreadable
 from hisa.protocols import Emit, GroundedCall, Place, ToolCall
@@ -183,6 +183,7 @@ class CascadeGrounder:
         said = "; ".join(told) or f"no point: {answers[-1].why}"
         closest = f"; the elements know {'; '.join(known[:3])}" if known else ""
         reason = f"not sure where {description[:200]!r} is: {self._seer.name} sees {said}{closest}"
+        more += "" if rating.complete else f"; {PARTIAL}"
         advice = ". Describe it otherwise, or click the one that you mean by its coordinates"
         return NotFound(f"{reason}{more}{advice}", (*told, *known))
 

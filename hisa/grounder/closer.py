@@ -64,7 +64,7 @@ def closer_part(picture: Size, point: Point | None, others: Sequence[Point]) -> 
     for other in others:
         if _fits([*inside, other], _INSIDE * wide, _INSIDE * high):
             inside.append(other)
-    if not inside:
+    if not inside or not wide or not high:
         return None
     left = _begin([at.x for at in inside], wide, picture.width)
     top = _begin([at.y for at in inside], high, picture.height)

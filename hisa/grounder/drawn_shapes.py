@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from hisa.grounder.blobs import Blob, find_blobs
 from hisa.grounder.control_parts import part
 from hisa.grounder.sheet_headers import sheet_headers
-from hisa.grounder.thing import READ, Thing, gaps, overlap, squared
+from hisa.grounder.thing import READ, Thing, gaps, overlap, sides, squared
 from hisa.grounder.title_bars import title_buttons
 from hisa.grounder.tracks import slider_handle
 from hisa.screen.geometry import BoundingBox
@@ -150,8 +150,6 @@ class _Drawn:
         import numpy as np
 
         at = shape.box.centre
-        if not self._things:
-            return None
         left, top, right, bottom = self._sides
         inside = np.flatnonzero((left <= at.x) & (at.x < right) & (top <= at.y) & (at.y < bottom))
         holding = [t for i in inside.tolist() if _may_hold(t := self._things[i])]
@@ -163,10 +161,7 @@ class _Drawn:
     @cached_property
     def _sides(self) -> NDArray[np.float64]:
         """Left, top, right and bottom of all things."""
-        boxes = (t.box for t in self._things)
-        import numpy as np
-
-        return np.array([(b.left, b.top, b.right, b.bottom) for b in boxes], dtype=float).T
+        return sides(t.box for t in self._things)
 
     def _window_at(self, box: BoundingBox) -> str:
         """The title of the active window where it is there."""

@@ -11,11 +11,14 @@ from hisa.grounder.common import resolve
 from hisa.grounder.description import Query, read_description
 from hisa.grounder.pick import (
     ALIKE,
+    BEHIND,
     Candidate,
     Choice,
     by_hand_choice,
     counts_rows,
     distinct_best,
+    fits_but_blocked,
+    is_behind,
     is_blocked,
 )
 from hisa.grounder.scene import READ, Scene, Thing
@@ -27,7 +30,7 @@ from hisa.screen.geometry import Point
 from hisa.screen.observation import Element, Observation
 from hisa.screen.ocr import OcrUnavailable, ReadText, read_text
 
-__all__ = ["ElementsGrounder", "choose", "names_a_part", "spot"]
+__all__ = ["PARTIAL", "ElementsGrounder", "called", "choose", "names_a_part", "spot"]
 
 _PART = re.compile(
     r"\b(arrow|chevron|triangle|stepper|spinner (?:up|down)|increase|increment|decrease|decrement|"
@@ -46,7 +49,7 @@ _SURE = 0.85
 _JUST_SO = 0.99
 """What a thing must score by the weights set by hand to be called just as described: of such, 97 of
 100 are right on the training screens."""
-_PARTIAL = (
+PARTIAL = (
     "not all elements on the screen could be read in time, so that it may be there all the same: "
     "wait and try again, or use the keyboard"
 )
@@ -91,6 +94,8 @@ class ElementsGrounder:
         parts = names_a_part(description)
         drawn = self._shapes and (parts or bool(_DRAWN.search(description)))
         choice = choose(queries, observation, self._min_score, parts=parts, shapes=drawn)
+        if not _is_sure(choice) and drawn != self._shapes:
+            choice = choose(queries, observation, self._min_score, parts=parts, shapes=True)
         reason = choice.reason
         if not _is_sure(choice):
             choice, reason = self._with_words(queries, observation, choice, parts=parts)
@@ -101,18 +106,17 @@ class ElementsGrounder:
     def _with_words(
         self, queries: tuple[Query, ...], observation: Observation, told: Choice, *, parts: bool
     ) -> tuple[Choice, str]:
-        """The choice among elements and what is drawn and written on the picture."""
-        told = choose(queries, observation, self._min_score, parts=parts, shapes=self._shapes)
-        if _is_sure(told):
-            return told, told.reason
+        """The choice among what was told and drawn, and what is written on the picture."""
         try:
             read = read_elements(queries, observation, self._read)
         except OcrUnavailable as error:
             return told, f"{told.reason}; the text on the picture cannot be read ({error})"
-        choice = choose(
-            queries, observation, self._min_score, read, parts=parts, shapes=self._shapes
-        )
-        if choice.ambiguous:  # several fit, and some of them may be written
+        choice = told
+        if read:
+            choice = choose(
+                queries, observation, self._min_score, read, parts=parts, shapes=self._shapes
+            )
+        if choice.ambiguous or choice.blocked:  # what fits may be written too
             return choice, choice.reason
         return choice, f"{choice.reason}; nothing written on the picture fits"
 
@@ -155,6 +159,8 @@ def choose(
         return by_hand
     # How alike a name is, is told by the weights set by hand, whatever the chances.
     others = tuple(distinct_best((*told, *by_hand.others))[:5])
+    if fits_but_blocked(queries[-1], scene):
+        return Choice(None, f"what fits is {BEHIND}", others, blocked=True)
     reason = "nothing fits well enough" if by_hand.chosen else by_hand.reason
     return Choice(None, reason, others)
 
@@ -173,11 +179,11 @@ def _place(description: str, chosen: Candidate, observation: Observation) -> Pla
     box = observation.convert_box(chosen.box, "image")
     score = min(1.0, chosen.score)
     if chosen.thing.drawn is not None:
-        return Place(description, box.centre, score, "shapes", _label(chosen))
+        return Place(description, box.centre, score, "shapes", called(chosen.element))
     if chosen.thing.role == READ:
         return Place(description, box.centre, score, "ocr", repr(chosen.element.name))
     point = spot(chosen.thing, observation)
-    return Place(description, point, score, "accessibility", _label(chosen))
+    return Place(description, point, score, "accessibility", called(chosen.element))
 
 
 def spot(thing: Thing, observation: Observation) -> Point:
@@ -188,8 +194,8 @@ def spot(thing: Thing, observation: Observation) -> Point:
     return spot_in(thing, observation.convert_box(box, "image"))
 
 
-def _label(candidate: Candidate) -> str:
-    element = candidate.element
+def called(element: Element) -> str:
+    """The role and name of an element, as planners and events are told."""
     name = element.name or element.label or element.text or element.description
     return f'{element.role} "{" ".join(name.split())[:60]}"'
 
@@ -198,7 +204,9 @@ def _named(candidate: Candidate, observation: Observation) -> str:
     x, y = observation.convert_box(candidate.box, "image").centre.rounded()
     title = candidate.element.window
     elsewhere = title and (observation.active is None or observation.active.title != title)
-    return f"{_label(candidate)} at ({x}, {y})" + (f" in {title[:40]!r}" if elsewhere else "")
+    window = f" in {title[:40]!r}" if elsewhere else ""
+    behind = f", {BEHIND}" if is_behind(candidate.thing) else ""
+    return f"{called(candidate.element)} at ({x}, {y}){window}{behind}"
 
 
 def _not_found(
@@ -208,5 +216,5 @@ def _not_found(
     told = "Closest" if any(c.score >= ALIKE for c in others) else "Nothing is alike; there are"
     closest = f". {told}: {'; '.join(known[:4])}" if known else ""
     if not observation.complete:
-        reason = f"{reason}; {_PARTIAL}"
+        reason = f"{reason}; {PARTIAL}"
     return NotFound(f"not found: {description[:200]!r}: {reason}{closest}", known)

@@ -12,6 +12,7 @@ from hisa.grounder.evidence import identity, names_itself, state_factor
 from hisa.grounder.role_words import find_kind
 from hisa.grounder.scene import READ, Scene, Thing, gaps, lines, overlap
 from hisa.grounder.similar import similarity, title_similarity
+from hisa.grounder.thing import sides
 from hisa.grounder.words import tokens
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element
@@ -19,12 +20,15 @@ from hisa.screen.roles import CONTAINERS, FIELDS, MULTI_LINE
 
 __all__ = [
     "ALIKE",
+    "BEHIND",
     "READINGS",
     "Candidate",
     "Choice",
     "by_hand_choice",
     "counts_rows",
     "distinct_best",
+    "fits_but_blocked",
+    "is_behind",
     "is_blocked",
     "pick",
     "rate",
@@ -37,6 +41,7 @@ _LITERAL = 0.9
 """What "the first name field" must score to be the field "first name" and not the first one."""
 _USUAL = 0.64
 """What a thing must score to be the choice by the usual reading."""
+BEHIND = "behind a dialog or menu that is open"
 _BLOCKED = 0.5
 """How usable a thing behind a modal dialog is, at most."""
 _TIE = 0.03
@@ -93,6 +98,8 @@ class Choice:
     reason: str = ""
     others: tuple[Candidate, ...] = ()
     ambiguous: bool = False
+    blocked: bool = False
+    """What fits is `BEHIND`."""
 
 
 def rate(query: Query, scene: Scene) -> list[Candidate]:
@@ -120,7 +127,19 @@ def counts_rows(query: Query) -> bool:
 
 def is_blocked(query: Query, thing: Thing) -> bool:
     """Whether a dialog keeps a thing from being used, which the description does not tell."""
-    return thing.front <= _BLOCKED and not _BEHIND.search(query.context)
+    return is_behind(thing) and not _BEHIND.search(query.context)
+
+
+def is_behind(thing: Thing) -> bool:
+    """Whether a thing is `BEHIND`."""
+    return thing.front <= _BLOCKED
+
+
+def fits_but_blocked(query: Query, scene: Scene) -> bool:
+    """Whether something is blocked that would be good enough if it were not."""
+    return any(
+        c.score >= _USUAL * c.thing.front and is_blocked(query, c.thing) for c in rate(query, scene)
+    )
 
 
 def scores(query: Query, scene: Scene) -> list[float]:
@@ -182,7 +201,7 @@ def _why(query: Query, scene: Scene) -> str:
 def _nth(nth: int, ordered: Sequence[Candidate], others: tuple[Candidate, ...]) -> Choice:
     index = nth - 1 if nth > 0 else len(ordered) + nth
     if not 0 <= index < len(ordered):
-        return Choice(None, f"only {len(ordered)} of them are on the screen", others)
+        return Choice(None, f"only {len(ordered)} such are known on the screen", others)
     return Choice(ordered[index], others=others)
 
 
@@ -448,11 +467,20 @@ def _off(where: frozenset[str], box: BoundingBox, frame: BoundingBox) -> float:
 
 def _distinct(candidates: Iterable[Candidate]) -> list[Candidate]:
     """One candidate for one place: of boxes that share most of the smaller one, the smallest."""
-    kept: list[Candidate] = []
-    for candidate in sorted(candidates, key=lambda c: c.box.area):
-        if not any(overlap(candidate.box, other.box) >= _SAME_PLACE for other in kept):
-            kept.append(candidate)
-    return kept
+    import numpy as np
+
+    ordered = sorted(candidates, key=lambda c: c.box.area)
+    boxes = sides(c.box for c in ordered)
+    is_first = np.ones(len(ordered), dtype=bool)
+    for row, candidate in enumerate(ordered):
+        if is_first[row]:
+            box = candidate.box
+            left, top, right, bottom = boxes[:, row + 1 :]
+            wide = np.minimum(box.right, right) - np.maximum(box.left, left)
+            high = np.minimum(box.bottom, bottom) - np.maximum(box.top, top)
+            shared = np.maximum(wide, 0) * np.maximum(high, 0)
+            is_first[row + 1 :] &= (shared == 0) | (shared < _SAME_PLACE * box.area)
+    return [candidate for candidate, first in zip(ordered, is_first, strict=True) if first]
 
 
 def distinct_best(candidates: Iterable[Candidate]) -> list[Candidate]:

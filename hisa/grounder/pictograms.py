@@ -15,7 +15,6 @@ _SIZE = 96
 """Pixels of either side of an outline."""
 
 Pen = ImageDraw.ImageDraw
-Points = tuple[tuple[float, float], ...]
 
 
 def outlines() -> list[tuple[str, Image.Image]]:

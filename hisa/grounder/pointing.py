@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from hisa.actions import Click, Slot, map_points, points, slots, to_source
 from hisa.errors import NotFound
-from hisa.events import Grounded, GroundingFailed, PlaceFound
+from hisa.events import Grounded, GroundingFailed
+from hisa.grounder.common import place_found
 from hisa.grounder.formats import QWEN_MAX_PIXELS, QWEN_MIN_PIXELS, smart_resize
 from hisa.grounder.reading import ElementsReader
 from hisa.protocols import Emit, GroundedCall, Grounder, Place, ToolCall
@@ -90,11 +91,9 @@ class PointingGrounder:
         if slots(actions):
             return replace(await self._described(mapped, observation), call=call)
         place = Place(call.description, points(actions)[0], None, "planner")
-        shown = PlaceFound(
-            description=place.description, x=place.point.x, y=place.point.y, source="planner"
-        )
         source = to_source(actions)
-        self._emit(Grounded(places=(shown,), input=source, seconds=time.monotonic() - started))
+        seconds = time.monotonic() - started
+        self._emit(Grounded(places=(place_found(place),), input=source, seconds=seconds))
         return GroundedCall(call, source, actions, (place,))
 
     async def _described(self, call: ToolCall, observation: Observation) -> GroundedCall:

@@ -9,7 +9,8 @@ from functools import cached_property
 
 from hisa.errors import NotFound
 from hisa.grounder.description import Query, read_description
-from hisa.grounder.elements import names_a_part
+from hisa.grounder.elements import called, names_a_part
+from hisa.grounder.pick import BEHIND, is_blocked
 from hisa.grounder.scene import Scene, Thing
 from hisa.grounder.screen_text import read_elements
 from hisa.protocols import Place
@@ -161,11 +162,16 @@ def _things(
     rows, own = chances(queries, Table(scene))
     known = {int(row): float(chance) for row, chance in zip(rows, own, strict=True)}
     things = enumerate(scene.things)
-    return tuple(_rated(thing, known.get(row, 0.0), observation) for row, thing in things)
+    return tuple(
+        _rated(thing, known.get(row, 0.0), observation, blocked=is_blocked(queries[-1], thing))
+        for row, thing in things
+    )
 
 
-def _rated(thing: Thing, chance: float, observation: Observation) -> Rated:
-    element = thing.element
-    name = " ".join((element.name or element.text or element.description).split())[:60]
-    box = observation.convert_box(thing.box, "image")
-    return Rated(box, chance, f'{element.role} "{name}"', thing.role in _HOLDERS)
+def _rated(thing: Thing, chance: float, observation: Observation, *, blocked: bool) -> Rated:
+    """However well it fits, what is blocked bears no point out."""
+    box, label = observation.convert_box(thing.box, "image"), called(thing.element)
+    holds = thing.role in _HOLDERS
+    if blocked:
+        chance, label = 0.0, f"{label}, {BEHIND}"
+    return Rated(box, chance, label, holds)

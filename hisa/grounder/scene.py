@@ -7,14 +7,19 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from hisa.grounder.control_parts import guessed_arrows
 from hisa.grounder.drawn_shapes import with_shapes
-from hisa.grounder.thing import READ, SHOWS_TEXT, Thing, gaps, overlap
+from hisa.grounder.thing import READ, SHOWS_TEXT, Thing, gaps, overlap, sides
 from hisa.grounder.words import tokens
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CONTAINERS, FIELDS
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["READ", "SHOWS_TEXT", "Scene", "Thing", "gaps", "lines", "overlap"]
 
@@ -162,19 +167,29 @@ class Scene:
         return found
 
     @cached_property
+    def _told_sides(self) -> NDArray[np.float64]:
+        """Left, top, right and bottom of what has words, for all at once: there may be many."""
+        return sides(box for box, _ in self.told_words)
+
+    @cached_property
     def frequency(self) -> Counter[str]:
         """The number of things that each word names."""
         return Counter(word for _, words in self.told_words for word in words)
 
     def around(self, thing: Thing) -> frozenset[str]:
         """The words on the line of a thing, and those of what holds it."""
+        import numpy as np
+
         box, found = thing.box, set[str]()
-        for at, words in self.told_words:
-            shared = min(box.bottom, at.bottom) - max(box.top, at.top)
-            if shared >= 0.5 * min(box.height, at.height) and (
-                at.height <= 2.5 * box.height + 10 or at.contains(box.centre)
-            ):
-                found |= words
+        left, top, right, bottom = self._told_sides
+        high = bottom - top
+        shared = np.minimum(box.bottom, bottom) - np.maximum(box.top, top)
+        x, y = box.centre.x, box.centre.y
+        holds = (left <= x) & (x < right) & (top <= y) & (y < bottom)
+        level = (high <= 2.5 * box.height + 10) | holds
+        level &= shared >= 0.5 * np.minimum(box.height, high)
+        for row in np.flatnonzero(level).tolist():
+            found |= self.told_words[row][1]
         for at, words in self._headers:
             if at.left <= box.centre.x < at.right and at.bottom <= box.centre.y:
                 found |= words

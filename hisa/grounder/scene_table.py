@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hisa.grounder.evidence import role_factor
 from hisa.grounder.looks import Looks
 from hisa.grounder.role_words import Kind
-from hisa.grounder.scene import READ, SHOWS_TEXT, Scene, Thing
+from hisa.grounder.scene import SHOWS_TEXT, Scene, Thing
 from hisa.grounder.similar import clean, similarity
 from hisa.grounder.words import token_match, tokens
 from hisa.screen.roles import CONTAINERS, FIELDS
@@ -210,8 +210,3 @@ def _index(words: list[frozenset[str]]) -> dict[str, Ints]:
         for word in mine:
             found[word].append(row)
     return {word: np.array(rows, dtype=int) for word, rows in found.items()}
-
-
-def is_text(thing: Thing) -> bool:
-    """Whether a thing only shows text."""
-    return thing.role in SHOWS_TEXT or thing.role == READ

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element
 
-__all__ = ["READ", "SHOWS_TEXT", "Thing", "gaps", "overlap", "squared"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["READ", "SHOWS_TEXT", "Thing", "gaps", "overlap", "sides", "squared"]
 
 READ = "read text"
 """The role of a line read off the picture."""
@@ -53,6 +59,14 @@ def overlap(outer: BoundingBox, inner: BoundingBox) -> float:
     """The share of the inner box that both have."""
     common = outer.intersection(inner)
     return common.area / inner.area if common and inner.area else 0.0
+
+
+def sides(boxes: Iterable[BoundingBox]) -> NDArray[np.float64]:
+    """The left sides of boxes, their tops, right sides and bottoms: four rows."""
+    import numpy as np  # which a start need not wait for
+
+    told = [(box.left, box.top, box.right, box.bottom) for box in boxes]
+    return np.array(told, dtype=float).reshape(-1, 4).T
 
 
 def squared(box: BoundingBox) -> BoundingBox:

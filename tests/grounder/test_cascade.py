@@ -40,7 +40,7 @@ from hisa.testing.model_server import FakeServer, Fault, FaultKind, Received
 from hisa.testing.scripted import FunctionModel, tool_call
 from hisa.wiring import build_grounder, grounder_kind
 
-from .scenes import call, element, scene
+from .scenes import behind_a_dialog, call, element, scene
 
 SAVE, ALSO_SAVE = (600, 400, 80, 30), (600, 500, 80, 30)
 STOCK = (900, 200, 90, 20)
@@ -168,6 +168,20 @@ async def test_a_point_that_is_on_something_else_is_not_taken_however_often() ->
     assert events[-1].candidates == caught.value.candidates
 
 
+async def test_a_point_on_what_a_dialog_keeps_from_being_used_is_not_taken() -> None:
+    events: list[Event] = []
+    server = FakeServer(then=seeing(Point(130, 115), events))
+    with server, pytest.raises(NotFound) as caught:
+        await through(server, "the Print button", behind_a_dialog(), events)
+    behind = 'push button "Print", behind a dialog or menu that is open'
+    assert caught.value.candidates[0] == f"{behind} at (130, 115)"
+    assert steps(events)[1:] == [("gta1-7b", "doubted"), ("gta1-7b", "doubted")]
+    at = seeing(Point(130, 115), [])
+    with FakeServer(then=at) as server:
+        meant = "the Print button of the main window behind the dialog"
+        assert await through(server, meant, behind_a_dialog(), events)
+
+
 async def test_a_good_place_elsewhere_speaks_against_a_point_on_nothing() -> None:
     """The elements may not be sure, since some are missing, but they know a button Save."""
     seen, events = look(twice=False, complete=False), list[Event]()
@@ -175,6 +189,7 @@ async def test_a_good_place_elsewhere_speaks_against_a_point_on_nothing() -> Non
     with server, pytest.raises(NotFound) as caught:
         await through(server, "the Save button", seen, events)
     assert caught.value.candidates[:1] == ("a point at (200, 600)",)
+    assert "not all elements on the screen could be read in time" in str(caught.value)
     assert 'push button "Save" at (640, 415)' in caught.value.candidates
 
 
@@ -315,6 +330,7 @@ def test_a_part_shows_the_pixels_that_it_says() -> None:
 
 def test_nowhere_to_look_is_no_part() -> None:
     assert closer_part(Size(1280, 720), None, []) is None
+    assert closer_part(Size(1, 1), Point(0, 0), []) is None
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from hisa.screen import ocr
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Window
 
-from .scenes import call, element, recorded, scene
+from .scenes import behind_a_dialog, call, element, recorded, scene
 
 needs_tesseract = pytest.mark.skipif(
     not ocr.available(), reason="needs the tesseract program: sudo apt-get install tesseract-ocr"
@@ -120,15 +120,13 @@ async def test_the_active_window_goes_first() -> None:
 
 
 async def test_what_lies_behind_a_modal_dialog_is_not_clicked() -> None:
-    windows = (Window("1", "Letter", "a"), Window("2", "Question", "a", active=True))
-    observation = scene(
-        element("dialog", "Question", (500, 0, 300, 300), app="a", window="Question",
-                states=frozenset({"modal", "showing"})),
-        element("push button", "Print", (100, 100, 60, 30), app="a", window="Letter",
-                states=frozenset({"showing"})),
-        windows=windows,
-    )  # fmt: skip
-    assert "nothing fits" in str(await refusal("the Print button", observation))
+    refused = await refusal("the Print button", behind_a_dialog())
+    assert "what fits is behind a dialog or menu that is open" in str(refused)
+    assert "nothing" not in str(refused)  # "Print" is written there too
+    behind = ", behind a dialog or menu that is open"
+    assert refused.candidates[0] == f"push button \"Print\" at (130, 115) in 'Letter'{behind}"
+    other = await refusal("the Delete button", behind_a_dialog())
+    assert "nothing fits; nothing written on the picture fits" in str(other)
 
 
 async def test_equal_elements_are_ambiguous_and_an_ordinal_decides() -> None:
@@ -143,7 +141,7 @@ async def test_equal_elements_are_ambiguous_and_an_ordinal_decides() -> None:
     assert at(await find("the second Remove button", observation)) == (130, 215)
     assert at(await find("the last Remove button", observation)) == (130, 315)
     assert at(await find("the Remove button at the bottom", observation)) == (130, 315)
-    assert "only 3" in str(await refusal("the fourth Remove button", observation))
+    assert "only 3 such are known" in str(await refusal("the fourth Remove button", observation))
 
 
 async def test_one_place_reported_twice_is_one_place() -> None:
