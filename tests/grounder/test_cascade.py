@@ -179,7 +179,8 @@ async def test_a_point_on_what_a_dialog_keeps_from_being_used_is_not_taken() -> 
     at = seeing(Point(130, 115), [])
     with FakeServer(then=at) as server:
         meant = "the Print button of the main window behind the dialog"
-        assert await through(server, meant, behind_a_dialog(), events)
+        done = await through(server, meant, behind_a_dialog(), events)
+    assert done.places[0].point == Point(130, 115)
 
 
 async def test_a_good_place_elsewhere_speaks_against_a_point_on_nothing() -> None:
