@@ -90,7 +90,8 @@ class CascadeGrounder:
         place = rating.place
         self._tell(
             description, "elements", "sure" if rating.is_sure else "unsure",
-            place=place, seconds=seconds, detail=str(rating.refusal or ""),
+            place=place, score=place.score if place else None, seconds=seconds,
+            detail=str(rating.refusal or ""),
         )  # fmt: skip
         if place is not None and rating.is_sure:
             return place
@@ -136,7 +137,7 @@ class CascadeGrounder:
             return _Answer(None, None, time.monotonic() - started, part, error)
         point = part.whole(point) if part else point
         standing = rating.at(point)
-        place = Place(description, point, standing.chance, self._seer.name, standing.label)
+        place = Place(description, point, None, self._seer.name, standing.label)  # it says no chance
         return _Answer(place, standing, time.monotonic() - started, part)
 
     async def _closer(
@@ -192,7 +193,8 @@ class CascadeGrounder:
     ) -> None:
         self._tell(
             description, self._seer.name, "no_point" if answer.place is None else verdict,
-            place=answer.place, seconds=answer.seconds, detail=str(answer.why or ""),
+            place=answer.place, score=answer.standing.chance if answer.standing else None,
+            seconds=answer.seconds, detail=str(answer.why or ""),
             part=answer.part, closer=closer,
         )  # fmt: skip
 
@@ -203,6 +205,7 @@ class CascadeGrounder:
         verdict: _Verdict,
         *,
         place: Place | None = None,
+        score: float | None = None,
         seconds: float = 0.0,
         detail: str = "",
         part: Part | None = None,
@@ -215,7 +218,7 @@ class CascadeGrounder:
                 verdict=verdict,
                 x=place.point.x if place else None,
                 y=place.point.y if place else None,
-                score=place.score if place else None,
+                score=score,
                 label=place.label if place else "",
                 detail=detail,
                 part=part.corners if part else None,

@@ -181,6 +181,7 @@ async def test_a_point_on_what_a_dialog_keeps_from_being_used_is_not_taken() -> 
         meant = "the Print button of the main window behind the dialog"
         done = await through(server, meant, behind_a_dialog(), events)
     assert done.places[0].point == Point(130, 115)
+    assert done.places[0].score is None  # the elements' chance is not the model's
 
 
 async def test_a_good_place_elsewhere_speaks_against_a_point_on_nothing() -> None:
