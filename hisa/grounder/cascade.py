@@ -137,7 +137,7 @@ class CascadeGrounder:
             return _Answer(None, None, time.monotonic() - started, part, error)
         point = part.whole(point) if part else point
         standing = rating.at(point)
-        place = Place(description, point, None, self._seer.name, standing.label)  # it says no chance
+        place = Place(description, point, None, self._seer.name, standing.label)
         return _Answer(place, standing, time.monotonic() - started, part)
 
     async def _closer(
