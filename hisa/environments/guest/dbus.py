@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import socket
 import struct
+import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
@@ -145,20 +146,31 @@ class Connection:
     def receive(self, seconds: float) -> list[Reply]:
         """Returns the answers that come next; none where ``seconds`` passed without one.
 
+        Signals and parts of an answer, which are none, do not end the wait.
+
         Raises:
             DBusError: the connection has ended.
         """
+        end = time.monotonic() + seconds
+        while True:
+            self._received += self._data(end - time.monotonic())
+            messages = map(_reply, self._messages())
+            replies = [reply for reply in messages if reply is not None]
+            if replies or time.monotonic() >= end:
+                return replies
+
+    def _data(self, seconds: float) -> bytes:
+        """Returns what comes next; nothing where ``seconds`` passed without anything."""
         try:
             self._socket.settimeout(max(seconds, 0.001))
             data = self._socket.recv(_RECEIVED)
         except TimeoutError:
-            return []
+            return b""
         except OSError as error:
             raise DBusError(f"the bus is gone: {error}") from error
         if not data:
             raise DBusError("the bus hung up")
-        self._received += data
-        return [reply for message in self._messages() if (reply := _reply(message)) is not None]
+        return data
 
     def _messages(self) -> Iterator[bytes]:
         start, buffer = 0, self._received
@@ -176,11 +188,12 @@ class Connection:
         """Returns the answer to one call.
 
         Raises:
-            DBusError: it is an error, or did not come within ``seconds`` of silence.
+            DBusError: it is an error, or did not come within ``seconds``.
         """
+        end = time.monotonic() + seconds
         (number,) = self.send([call], seconds)
-        while replies := self.receive(seconds):
-            for reply in replies:
+        while (left := end - time.monotonic()) > 0.0:
+            for reply in self.receive(left):
                 if reply.number == number:
                     if reply.values is None:
                         raise DBusError(f"{call.name} refuses {call.method}")
