@@ -26,7 +26,7 @@ def compiled_once() -> Iterator[dict[str, str]]:
     """The environment of processes of which only the first compiles the modules it imports.
 
     That is how a user's processes start from the second on. Where Python is told to write no
-    bytecode down, each would compile all modules anew, which is half of an import.
+    bytecode down, each would compile all modules anew, over a third of an import.
     """
     with tempfile.TemporaryDirectory() as folder:
         kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
