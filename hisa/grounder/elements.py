@@ -176,7 +176,7 @@ def _is_sure(choice: Choice) -> bool:
 
 
 def place_of(description: str, chosen: Candidate, observation: Observation) -> Place:
-    """Where the chosen thing is clicked, and what it is."""
+    """The place of the chosen thing, with what it is."""
     box = observation.convert_box(chosen.box, "image")
     score = min(1.0, chosen.score)
     if chosen.thing.drawn is not None:
