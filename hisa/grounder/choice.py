@@ -129,7 +129,7 @@ class ChoiceGrounder:
     async def _ask(
         self, description: str, observation: Observation, listed: Sequence[Rated]
     ) -> tuple[int, str]:
-        """The number that is picked, 0 for none; with the answer where that is not one."""
+        """Returns the number that is picked, 0 for none, and the answer where it is no number."""
         image = observation.image
         system = render("element_choice", width=round(image.width), height=round(image.height))
         text = f"Description: {excerpt(description, _DESCRIPTION)}\n{_body(listed, observation)}"
