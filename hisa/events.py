@@ -298,7 +298,16 @@ class GroundingFailed(_Event):
 
 
 GroundingVerdict = Literal[
-    "sure", "unsure", "agreed", "doubted", "repeated", "no_point", "unavailable", "chosen", "none"
+    "sure",
+    "unsure",
+    "agreed",
+    "doubted",
+    "repeated",
+    "no_point",
+    "unavailable",
+    "offered",
+    "chosen",
+    "none",
 ]
 
 
@@ -308,8 +317,8 @@ class GroundingTried(_Event):
     sure: taken, no model is asked. unsure: the model is asked. agreed: the elements bear the
     model's point out, it is taken. doubted: they do not. repeated: nothing speaks against a point
     that was answered twice, it is taken. no_point: the answer is none. unavailable: the model
-    cannot be asked; what the elements found by themselves is taken, if anything. chosen, none: what
-    a model picked from a list.
+    cannot be asked; what the elements found by themselves is taken, if anything. offered: a model
+    gets a list to pick from; chosen, none: what it picked.
     """
 
     type: Literal["grounding_tried"] = "grounding_tried"
@@ -331,7 +340,7 @@ class GroundingTried(_Event):
     closer: tuple[int, int, int, int] | None = None
     """The same of what is shown next."""
     offered: tuple[tuple[float, float], ...] = ()
-    """The middles of the things on the list that a model picks from next, in its order."""
+    """The middles of the things on the list that a model picks from, in its order."""
     seconds: float = 0.0
 
 

@@ -106,6 +106,7 @@ def build_grounder(
     emit: Emit,
     *,
     seer: Profile | None = None,
+    picker: Profile | None = None,
     read: ReadText = read_text,
 ) -> Grounder:
     """The grounder that the settings ask for; it takes looks as they are given to it.
@@ -116,6 +117,7 @@ def build_grounder(
             where they leave that open.
         emit: gets the grounder's events.
         seer: the profile of the model ``grounder``.
+        picker: that of the model ``planner``, where it may have the cascade's last word.
         read: reads the text on a picture.
 
     Raises:
@@ -147,8 +149,12 @@ def build_grounder(
     if kind == "vision":
         return VisionGrounder(model, form, emit=emit)
     from hisa.grounder.cascade import CascadeGrounder  # not every run has a model that points
+    from hisa.grounder.choice import Picker
 
-    return CascadeGrounder(Seer(model, form), emit=emit, min_score=least, read=read)
+    last = None
+    if picker is not None and not (picker.reads_elements or picker.grounding):
+        last = Picker(models["planner"], emit=emit)
+    return CascadeGrounder(Seer(model, form), emit=emit, min_score=least, read=read, picker=last)
 
 
 def grounder_kind(settings: Settings, seer: Profile | None) -> GrounderKind:
@@ -175,7 +181,8 @@ def _grounder(
     planner: Profile,
     computer: bool,
 ) -> Grounder:
-    finder = build_grounder(settings, models, emit, seer=seer)
+    picker = planner if settings.models.grounder is not None else None
+    finder = build_grounder(settings, models, emit, seer=seer, picker=picker)
     if settings.grounder.kind == "planner" or computer:
         checker = ElementsGrounder(emit=lambda _: None, min_score=settings.grounder.min_score)
         convention = "" if computer else planner.coordinates

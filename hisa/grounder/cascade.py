@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from hisa.errors import ModelUnavailable, NotFound
 from hisa.events import GroundingTried, GroundingVerdict
+from hisa.grounder.choice import Picker
 from hisa.grounder.closer import Part, closer_part
 from hisa.grounder.common import resolve
 from hisa.grounder.elements import PARTIAL, ElementsGrounder
@@ -51,8 +52,8 @@ class CascadeGrounder:
 
     A point of the model is taken where the elements or the read text bear it out. Else the model
     is asked once more, on an enlarged part of the picture, and taken where it is borne out then,
-    or says the same again and nothing speaks against it. Else the planner hears of all candidates.
-    A place costs two model calls at most.
+    or says the same again and nothing speaks against it. Else another model may pick from a list in
+    words, or the planner hears of all candidates. A place costs two calls of the model at most.
 
     Args:
         seer: the model.
@@ -60,12 +61,20 @@ class CascadeGrounder:
             `hisa.events.GroundingFailed`.
         min_score: below this the elements have no answer of their own.
         read: reads the text on a picture.
+        picker: has the last word where elements and model do not agree.
     """
 
     def __init__(
-        self, seer: Seer, *, emit: Emit, min_score: float = 0.64, read: ReadText = read_text
+        self,
+        seer: Seer,
+        *,
+        emit: Emit,
+        min_score: float = 0.64,
+        read: ReadText = read_text,
+        picker: Picker | None = None,
     ) -> None:
         self._seer = seer
+        self._picker = picker
         self._emit = emit
         self._elements = ElementsGrounder(emit=lambda _: None, min_score=min_score, read=read)
         self._read = read
@@ -85,11 +94,7 @@ class CascadeGrounder:
         rating = await rated_by(self._elements, description, observation, self._read)
         seconds = time.monotonic() - started
         place = rating.place
-        self._tell(
-            description, "elements", "sure" if rating.is_sure else "unsure",
-            place=place, score=place.score if place else None, seconds=seconds,
-            detail=str(rating.refusal or ""),
-        )  # fmt: skip
+        self._emit(rating.event(description, sure=rating.is_sure, seconds=seconds))
         if place is not None and rating.is_sure:
             return place
         try:
@@ -141,12 +146,30 @@ class CascadeGrounder:
             )
         except ModelUnavailable as error:
             self._tell(description, self._seer.name, "unavailable", detail=str(error))
-            raise self._refusal(description, rating, [first], f"; then {error}") from error
+            refusal = self._refusal(description, rating, [first], f"; then {error}")
+            return await self._last_word(description, observation, rating, refusal)
         verdict = _verdict(rating, first, second)
         self._tell_answer(description, second, verdict)
         if second.place is None or verdict == "doubted":
-            raise self._refusal(description, rating, [first, second])
+            refusal = self._refusal(description, rating, [first, second])
+            return await self._last_word(description, observation, rating, refusal)
         return second.place
+
+    async def _last_word(
+        self, description: str, observation: Observation, rating: Rating, refusal: NotFound
+    ) -> Place:
+        """What the planner's model picks, where there is one that can.
+
+        Raises:
+            NotFound: the refusal: there is none, or it picks none.
+            BudgetExceeded: from the model.
+        """
+        if self._picker is None:
+            raise refusal
+        try:
+            return await self._picker.pick(description, observation, rating)
+        except (NotFound, ModelUnavailable) as error:
+            raise refusal from error
 
     def _alone(self, description: str, rating: Rating, error: ModelUnavailable | NotFound) -> Place:
         """The elements' own answer, where there is no other.

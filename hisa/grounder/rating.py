@@ -10,6 +10,7 @@ from functools import cached_property
 
 from hisa.actions import Click, Slot
 from hisa.errors import NotFound
+from hisa.events import GroundingTried
 from hisa.grounder.description import Query, read_description
 from hisa.grounder.elements import called, names_a_part
 from hisa.grounder.pick import BEHIND, is_blocked
@@ -97,6 +98,21 @@ class Rating:
         if place is None or place.source != "accessibility" or not self.complete:
             return False
         return (place.score or 0.0) >= _SURE
+
+    def event(self, description: str, *, sure: bool, seconds: float) -> GroundingTried:
+        """What the elements said, for the log."""
+        place = self.place
+        return GroundingTried(
+            description=description,
+            by="elements",
+            verdict="sure" if sure else "unsure",
+            x=place.point.x if place else None,
+            y=place.point.y if place else None,
+            score=place.score if place else None,
+            label=place.label if place else "",
+            detail=str(self.refusal or ""),
+            seconds=seconds,
+        )
 
     @property
     def candidates(self) -> tuple[str, ...]:

@@ -57,6 +57,7 @@ _TRIED = {
     "repeated": "answered twice, nothing speaks against it",
     "no_point": "no point",
     "unavailable": "cannot be asked",
+    "offered": "gets a list to pick from",
     "chosen": "picked from the list",
     "none": "none of the list",
 }
@@ -99,7 +100,7 @@ def tried(step: GroundingTried) -> str:
     if step.part is not None:
         said += ", looking closer at ({}, {}) to ({}, {})".format(*step.part)
     if step.offered:
-        said += f", {len(step.offered)} listed"
+        said += f", {len(step.offered)} things"
     return f"{said}: {step.detail}" if step.detail else said
 
 

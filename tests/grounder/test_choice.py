@@ -97,9 +97,10 @@ async def test_the_thing_that_the_model_picks_is_taken(answer: str) -> None:
     (place,) = found.places
     assert (place.point.rounded(), place.source, place.score) == ((640, 515), "clever-1", None)
     assert place.label == 'push button "Save"'
-    assert steps(events) == [("elements", "unsure"), ("clever-1", "chosen")]
-    first = next(e for e in events if isinstance(e, GroundingTried))
-    assert list(first.offered) == [(640, 415), (640, 515)]
+    unsure = [("elements", "unsure"), ("clever-1", "offered")]
+    assert steps(events) == [*unsure, ("clever-1", "chosen")]
+    (_, told, _) = (e for e in events if isinstance(e, GroundingTried))
+    assert list(told.offered) == [(640, 415), (640, 515)]
     assert isinstance(events[-1], Grounded)
     (request,) = server.requests
     assert "Description: the Save button" in request.text
@@ -113,7 +114,7 @@ async def test_none_of_them_is_a_refusal_that_names_what_there_is() -> None:
     assert "none of 2 likely things" in str(error)
     assert 'push button "Save" at (640, 415)' in error.candidates
     assert len(server.requests) == 1
-    assert steps(events)[1:] == [("clever-1", "none")]
+    assert steps(events)[2:] == [("clever-1", "none")]
 
 
 @pytest.mark.parametrize("answer", ["3", "-1", "1 or 2", "The lower one.", "9" * 500])
@@ -132,7 +133,7 @@ async def test_a_model_that_is_down_leaves_the_elements_alone() -> None:
     down = [Fault("status")] * 9
     error, _ = await refused(down, "the Save button", two(), events)
     assert "2 elements fit equally well" in str(error)
-    assert steps(events)[1:] == [("clever-1", "unavailable")]
+    assert steps(events)[2:] == [("clever-1", "unavailable")]
 
 
 async def test_nothing_on_the_screen_costs_no_call() -> None:
