@@ -158,7 +158,7 @@ class CascadeGrounder:
     async def _last_word(
         self, description: str, observation: Observation, rating: Rating, refusal: NotFound
     ) -> Place:
-        """What the planner's model picks, where there is one that can.
+        """The place that the planner's model picks, where there is one that can.
 
         Raises:
             NotFound: the refusal: there is none, or it picks none.

@@ -100,7 +100,7 @@ class Rating:
         return (place.score or 0.0) >= _SURE
 
     def event(self, description: str, *, sure: bool, seconds: float) -> GroundingTried:
-        """What the elements said, for the log."""
+        """The step that the elements took, for the log."""
         place = self.place
         return GroundingTried(
             description=description,
