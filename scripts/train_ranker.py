@@ -65,9 +65,6 @@ JUDGE: dict[str, Any] = {
     "min_sum_hessian_in_leaf": 1e-3,
 }
 JUDGE_ROUNDS = 120
-OF_ABSENT, OF_MADE = 0.05, 0.5
-"""Weights of what is not there and of made descriptions, where the judge learns: a click in vain is
-nearly always seen by the ranker itself."""
 WRONG = (0.01, 0.02, 0.03, 0.04, 0.05)
 """Shares of wrong clicks for which a check says what is right."""
 LEAST = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
@@ -236,11 +233,9 @@ def _judge(told: Sequence[Told]) -> str:
     import lightgbm
 
     names = list(told[0].outcome)
-    weight = [(OF_MADE if t.kind == MADE else 1.0) * (1.0 if t.there else OF_ABSENT) for t in told]
     data = lightgbm.Dataset(
         np.array([list(t.outcome.values()) for t in told]),
         np.array([t.right for t in told], dtype=float),
-        weight=weight,
         feature_name=[name.replace(" ", "_") for name in names],
     )
     trees = lightgbm.train(JUDGE, data, JUDGE_ROUNDS).dump_model()["tree_info"]

@@ -66,7 +66,7 @@ class CascadeGrounder:
     """
 
     def __init__(
-        self, seer: Seer, *, emit: Emit, min_score: float = 0.86, read: ReadText = read_text
+        self, seer: Seer, *, emit: Emit, min_score: float = 0.83, read: ReadText = read_text
     ) -> None:
         self._seer = seer
         self._emit = emit
