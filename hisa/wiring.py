@@ -121,15 +121,19 @@ def build_grounder(
         ConfigError: eyes are wanted and there is no model, or the format is unknown.
     """
     kind, model = grounder_kind(settings, seer), models.get("grounder")
-    if kind in ("cascade", "vision") and model is None:
+    if kind in ("cascade", "choice", "vision") and model is None:
         raise ConfigError(
             f"grounder.kind = {kind!r} needs models.grounder",
             fix="--set models.grounder.model=HelloKKMe/GTA1-7B "
             "--set models.grounder.base_url=http://127.0.0.1:8000/v1",
         )
     least = settings.grounder.min_score
-    if model is None or kind not in ("cascade", "vision"):
+    if model is None or kind not in ("cascade", "choice", "vision"):
         return ElementsGrounder(emit=emit, min_score=least, read=read)
+    if kind == "choice":
+        from hisa.grounder.choice import ChoiceGrounder  # nor one that picks
+
+        return ChoiceGrounder(model, emit=emit, min_score=least, read=read)
     known = (seer.coordinates, seer.grounding) if seer else ("", "")
     form = open_format(settings.grounder.format, *known)
     if kind == "vision":
@@ -140,7 +144,7 @@ def build_grounder(
 
 
 def grounder_kind(settings: Settings, seer: Profile | None) -> GrounderKind:
-    """Say what "auto" means here: the cascade where a model was trained to point.
+    """Say what "auto" means here: the cascade where a model was trained to point, else a choice.
 
     Args:
         settings: the effective settings.
@@ -148,8 +152,9 @@ def grounder_kind(settings: Settings, seer: Profile | None) -> GrounderKind:
     """
     if settings.grounder.kind != "auto":
         return settings.grounder.kind
-    eyes = settings.models.grounder is not None or (seer is not None and seer.grounding)
-    return "cascade" if eyes else "elements"
+    if settings.models.grounder is not None or (seer is not None and seer.grounding):
+        return "cascade"
+    return "elements" if seer is None or seer.reads_elements else "choice"
 
 
 def _grounder(

@@ -6,15 +6,13 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from hisa.actions import Click, Slot
 from hisa.errors import ModelUnavailable, NotFound
-from hisa.events import GroundingTried
+from hisa.events import GroundingTried, GroundingVerdict
 from hisa.grounder.closer import Part, closer_part
 from hisa.grounder.common import resolve
 from hisa.grounder.elements import PARTIAL, ElementsGrounder
-from hisa.grounder.rating import Rating, Standing, rated
+from hisa.grounder.rating import Rating, Standing, rated_by
 from hisa.grounder.vision import Seer, Unreadable
 from hisa.protocols import Emit, GroundedCall, Place, ToolCall
 from hisa.screen.geometry import BoundingBox, Point
@@ -23,7 +21,6 @@ from hisa.screen.ocr import ReadText, read_text
 
 __all__ = ["CascadeGrounder"]
 
-_Verdict = Literal["sure", "unsure", "agreed", "doubted", "repeated", "no_point", "unavailable"]
 _CLOSEST = 3
 """Candidates of the elements that a closer look tries to have on its picture."""
 
@@ -85,7 +82,7 @@ class CascadeGrounder:
 
     async def _locate(self, description: str, observation: Observation) -> Place:
         started = time.monotonic()
-        rating = await self._rated(description, observation)
+        rating = await rated_by(self._elements, description, observation, self._read)
         seconds = time.monotonic() - started
         place = rating.place
         self._tell(
@@ -103,15 +100,6 @@ class CascadeGrounder:
             self._tell_answer(description, first, "agreed")
             return first.place
         return await self._closer(description, observation, rating, first)
-
-    async def _rated(self, description: str, observation: Observation) -> Rating:
-        asked = ToolCall("", "gui_action", "", description, actions=(Click(at=Slot(1)),))
-        found: Place | NotFound
-        try:
-            (found,) = (await self._elements.resolve(asked, observation)).places
-        except NotFound as error:
-            found = error
-        return await asyncio.to_thread(rated, description, observation, found, self._read)
 
     async def _ask(
         self,
@@ -189,7 +177,12 @@ class CascadeGrounder:
         return NotFound(f"{reason}{more}{advice}", (*told, *known))
 
     def _tell_answer(
-        self, description: str, answer: _Answer, verdict: _Verdict, *, closer: Part | None = None
+        self,
+        description: str,
+        answer: _Answer,
+        verdict: GroundingVerdict,
+        *,
+        closer: Part | None = None,
     ) -> None:
         self._tell(
             description, self._seer.name, "no_point" if answer.place is None else verdict,
@@ -202,7 +195,7 @@ class CascadeGrounder:
         self,
         description: str,
         by: str,
-        verdict: _Verdict,
+        verdict: GroundingVerdict,
         *,
         place: Place | None = None,
         score: float | None = None,
@@ -232,7 +225,7 @@ def _holds(box: BoundingBox, point: Point | None) -> bool:
     return point is not None and box.contains(point)
 
 
-def _verdict(rating: Rating, first: _Answer, second: _Answer) -> _Verdict:
+def _verdict(rating: Rating, first: _Answer, second: _Answer) -> GroundingVerdict:
     """Judge the answer to a closer look."""
     if second.agreed:
         return "agreed"

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from hisa.actions import Click, Slot
 from hisa.errors import NotFound
 from hisa.grounder.description import Query, read_description
 from hisa.grounder.elements import called, names_a_part
 from hisa.grounder.pick import BEHIND, is_blocked
 from hisa.grounder.scene import Scene, Thing
 from hisa.grounder.screen_text import read_elements
-from hisa.protocols import Place
+from hisa.protocols import Grounder, Place, ToolCall
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation
 from hisa.screen.ocr import OcrUnavailable, ReadText
 from hisa.screen.roles import CONTAINERS
 
-__all__ = ["Rated", "Rating", "Standing", "rated"]
+__all__ = ["Rated", "Rating", "Standing", "rated", "rated_by"]
 
 # Chosen on the training screens of benchmarks/grounding, by chances learned from others of them.
 _SURE = 0.97
@@ -49,6 +51,7 @@ class Rated:
     box: BoundingBox
     chance: float
     label: str
+    thing: Thing
     holds: bool = False
     """Others lie on it."""
 
@@ -127,6 +130,23 @@ class Rating:
         return min(there, key=lambda thing: thing.box.area, default=None)
 
 
+async def rated_by(
+    elements: Grounder, description: str, observation: Observation, read: ReadText
+) -> Rating:
+    """`rated`, after that grounder was asked; in a thread.
+
+    Raises:
+        Exception: what it raises besides `NotFound`.
+    """
+    asked = ToolCall("", "gui_action", "", description, actions=(Click(at=Slot(1)),))
+    found: Place | NotFound
+    try:
+        (found,) = (await elements.resolve(asked, observation)).places
+    except NotFound as error:
+        found = error
+    return await asyncio.to_thread(rated, description, observation, found, read)
+
+
 def rated(
     description: str, observation: Observation, found: Place | NotFound, read: ReadText
 ) -> Rating:
@@ -174,4 +194,4 @@ def _rated(thing: Thing, chance: float, observation: Observation, *, blocked: bo
     holds = thing.role in _HOLDERS
     if blocked:
         chance, label = 0.0, f"{label}, {BEHIND}"
-    return Rated(box, chance, label, holds)
+    return Rated(box, chance, label, thing, holds)

@@ -338,14 +338,15 @@ def test_nowhere_to_look_is_no_part() -> None:
 @pytest.mark.parametrize(
     ("grounder", "planner", "kind"),
     [
-        (None, "gpt-5", "elements"),
-        (None, "qwen3-vl-8b-instruct", "elements"),  # points, but was not trained to ground
+        (None, "gpt-5", "choice"),
+        (None, "qwen3-vl-8b-instruct", "choice"),  # points, but was not trained to ground
+        (None, "offline", "elements"),
         (None, "ui-tars-1.5-7b", "cascade"),
         ("gta1-7b", "gpt-5", "cascade"),
         ("gpt-5", "gpt-5", "cascade"),  # somebody asked for it
     ],
 )
-def test_the_cascade_is_the_default_where_a_model_was_trained_to_point(
+def test_the_default_is_what_the_model_can_do(
     grounder: str | None, planner: str, kind: str
 ) -> None:
     own = {"grounder": {"model": grounder}} if grounder else {}

@@ -36,6 +36,8 @@ WAYS = {
     "settings": "as the setting grounder.kind says",
     "simulated:P": "a model of that accuracy that knows the answers, as simulated:0.9",
     "cascade:P": "the cascade with that stand-in behind it",
+    "choice": "elements, and the planner's model picks from a list where they are not sure",
+    "choice:P": "the same with a stand-in that picks rightly in that part of 1",
 }
 """Names and what they mean."""
 
@@ -111,11 +113,11 @@ async def open_way(name: str, settings: Settings) -> AsyncIterator[Way]:
         OcrUnavailable: it is to read and nothing here can.
     """
     kind, colon, chance = name.partition(":")
-    if kind == "simulated" or (kind == "cascade" and colon):
-        behind = "vision" if kind == "simulated" else "cascade"
+    if kind == "simulated" or (kind in ("cascade", "choice") and colon):
+        behind = "vision" if kind == "simulated" else kind
         async with _simulated(name, _chance(name, chance), _changed(settings, kind=behind)) as way:
             yield way
-    elif name in ("vision", "cascade", "settings"):
+    elif name in ("vision", "cascade", "choice", "settings"):
         wanted = settings.grounder.kind if name == "settings" else name
         async with _with_models(name, _changed(settings, kind=wanted), {}) as way:
             yield way
