@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hisa.grounder.description import read_description
+from hisa.grounder.elements import names_a_part
 from hisa.grounder.purposes import acting_families, purposes, serves
 from hisa.grounder.ranker import columns
 from hisa.grounder.scene import Scene
@@ -96,3 +97,17 @@ def test_only_what_stands_in_a_title_bar_is_in_one() -> None:
     found = told("tiny × in the title bar of 'Display'", observation)
     assert found["title_bar"].tolist() == [1, 0]
     assert not told("the Close button", observation)["title_bar"].any()
+
+
+@pytest.mark.parametrize(
+    ("description", "is_part"),
+    [
+        ("raise the resolution by one", True),
+        ("lower the alternative limit", True),
+        ("wait one second longer before the picture is taken", True),
+        ("the lower of the two fields", False),
+        ("one of the tabs", False),
+    ],
+)
+def test_what_is_raised_or_lowered_is_done_by_an_arrow(description: str, is_part: bool) -> None:
+    assert names_a_part(description) == is_part
