@@ -112,20 +112,28 @@ def build_grounder(
 
     Args:
         settings: the effective settings.
-        models: by role; ``grounder`` is used where the settings want eyes.
+        models: by role; ``grounder`` is used where the settings want eyes, ``planner`` in its place
+            where they leave that open.
         emit: gets the grounder's events.
         seer: the profile of the model ``grounder``.
         read: reads the text on a picture.
 
     Raises:
-        ConfigError: eyes are wanted and there is no model, or the format is unknown.
+        ConfigError: a model is wanted and there is none that can do it, or the format is unknown.
     """
     kind, model = grounder_kind(settings, seer), models.get("grounder")
+    if model is None and (kind == "choice" or settings.grounder.kind == "auto"):
+        model = models.get("planner")
     if kind in ("cascade", "choice", "vision") and model is None:
         raise ConfigError(
             f"grounder.kind = {kind!r} needs models.grounder",
             fix="--set models.grounder.model=HelloKKMe/GTA1-7B "
             "--set models.grounder.base_url=http://127.0.0.1:8000/v1",
+        )
+    if kind == "choice" and seer is not None and seer.reads_elements:
+        raise ConfigError(
+            f"grounder.kind = 'choice': {seer.name} cannot pick from a list",
+            fix="--set grounder.kind=auto, or give --model",
         )
     least = settings.grounder.min_score
     if model is None or kind not in ("cascade", "choice", "vision"):
@@ -351,8 +359,8 @@ async def _opened(
         known = opened.profiles["planner"]
         computer = _has_computer(settings, known)
         grounder = _grounder(
-            settings, models, reader, emit, seer=opened.profiles.get("grounder"), planner=known,
-            computer=computer,
+            settings, models, reader, emit, seer=opened.profiles.get("grounder", known),
+            planner=known, computer=computer,
         )  # fmt: skip
         marks = _marks(settings, environment, known, computer=computer)
         if marks is not None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 
+import hisa
 from hisa.config import Settings
-from hisa.errors import NotFound
+from hisa.errors import ConfigError, NotFound
 from hisa.events import Event, Grounded, GroundingFailed, GroundingTried
 from hisa.grounder.choice import LIST_TOKENS, ChoiceGrounder
 from hisa.models.budget import Budget
@@ -15,11 +17,16 @@ from hisa.models.open_models import open_models
 from hisa.models.spending import Ledger
 from hisa.models.tokens import estimate_tokens
 from hisa.offline.serve import http_client
-from hisa.protocols import GroundedCall
+from hisa.protocols import GroundedCall, ModelRequest
+from hisa.runs.read import load_run
+from hisa.runs.report import render_report
+from hisa.runs.terminal_view import step_text
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Observation, Screenshot
 from hisa.screen.ocr import Line
+from hisa.testing.form import FakeEnvironment
 from hisa.testing.model_server import FakeServer, Fault, Received
+from hisa.testing.scripted import FunctionModel, tool_call
 from hisa.wiring import build_grounder
 
 from .scenes import behind_a_dialog, call, element, scene
@@ -176,3 +183,51 @@ async def test_a_list_is_short_and_holds_lines_of_its_own_alone(
         assert estimate_tokens(body) <= LIST_TOKENS
         assert "hunter2" not in request.text
         assert request.text.count("</elements>") == 1
+
+
+def test_a_whole_run_has_its_planner_pick(tmp_path: Path) -> None:
+    """A planner of the caller's own too: the field is not known by these words."""
+    script = iter(
+        [
+            tool_call(
+                "gui_action",
+                "pyautogui.click(X_COORD, Y_COORD)\npyautogui.write('Ada')",
+                "where one says who one is, over the tick",
+            ),
+            tool_call("gui_action", "pyautogui.click(X_COORD, Y_COORD)", "the Save button"),
+            tool_call("termination", "success"),
+        ]
+    )
+    asked: list[ModelRequest] = []
+
+    def answer(request: ModelRequest) -> str:
+        if request.role == "grounder":
+            asked.append(request)
+            lines = request.text.partition("<elements>")[2].split("\n")
+            return next(line for line in lines if 'field "Name:"' in line).split(" ")[0]
+        return next(script) if request.role == "planner" else "Succeeded. It shows Ada."
+
+    form = FakeEnvironment()
+    result = hisa.run_sync(
+        "Put Ada into the form and save it.",
+        settings=Settings.model_validate(
+            {"patterns": {"enabled": False}, "run": {"folder": tmp_path}}
+        ),
+        model=FunctionModel(answer),
+        environment=form,
+    )
+    assert (result.status, form.text) == ("succeeded", "Ada")
+    assert len(asked) == 1
+    run = load_run(result.folder)
+    assert "picked from the list" in step_text(run, 1)
+    assert "picked from the list" in render_report(run)
+
+
+def test_the_offline_model_cannot_pick(tmp_path: Path) -> None:
+    tree = {"grounder": {"kind": "choice"}, "run": {"folder": tmp_path}}
+    with pytest.raises(ConfigError, match="cannot pick from a list"):
+        hisa.run_sync(
+            'Press "Escape".',
+            settings=Settings.model_validate(tree),
+            environment=FakeEnvironment(),
+        )
