@@ -1,7 +1,7 @@
 """Trains the ranker of the elements grounder on the training screens of the grounding bench.
 
     python scripts/train_ranker.py --check     # what it would be worth on unseen applications
-    python scripts/train_ranker.py             # writes hisa/grounder/ranker.json
+    python scripts/train_ranker.py             # writes ranker.json and sureness.json
 
 Needs ``pip install lightgbm``; running the grounder does not. The held-out split is never read.
 """
@@ -12,7 +12,7 @@ import argparse
 import hashlib
 import json
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,17 +25,19 @@ from hisa.bench.grounding.open_suite import open_grounding_suite
 from hisa.bench.grounding.targets import Target
 from hisa.grounder.description import read_description
 from hisa.grounder.elements import names_a_part
-from hisa.grounder.ranker import clipped, columns, preselect
+from hisa.grounder.ranker import Trees, clipped, columns, parsed, preselect
 from hisa.grounder.scene import Scene
 from hisa.grounder.scene_table import Floats, Ints, Table
 from hisa.grounder.screen_text import read_elements
 from hisa.grounder.spots import spot_in
+from hisa.grounder.sureness import chances_of, outcome, places
 from hisa.screen.geometry import Point
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 from hisa.screen.ocr import read_text
 
 ROOT = Path(__file__).parents[1]
 RANKER = ROOT / "hisa" / "grounder" / "ranker.json"
+SURENESS = RANKER.with_name("sureness.json")
 SETTINGS: dict[str, Any] = {
     "learning_rate": 0.06,
     "num_leaves": 8,
@@ -54,7 +56,18 @@ SETTINGS: dict[str, Any] = {
 ROUNDS = 200
 START = -3.0
 """The score of a thing before the first tree: of forty, that none is meant is as likely as any."""
-PROBABILITIES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+JUDGE: dict[str, Any] = {
+    **SETTINGS,
+    "objective": "binary",
+    "learning_rate": 0.05,
+    "num_leaves": 6,
+    "min_data_in_leaf": 25,
+    "min_sum_hessian_in_leaf": 1e-3,
+}
+JUDGE_ROUNDS = 120
+WRONG = (0.01, 0.02, 0.03, 0.04, 0.05)
+"""Shares of wrong clicks for which a check says what is right."""
+LEAST = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
 
 
 @dataclass(frozen=True)
@@ -65,6 +78,7 @@ class Example:
     matrix: Floats
     """Their features."""
     box: Floats
+    """Where a click means each."""
     at: Floats
     """Where each would be clicked."""
     right: Floats
@@ -85,8 +99,11 @@ def main() -> None:
         check(names, examples)
         return
     trees = fit(names, examples)
-    RANKER.write_text(exported(names, trees), "utf-8")
-    print(f"{RANKER}: {len(trees)} trees from {len(examples)} descriptions")
+    RANKER.write_text(exported(names, trees, START), "utf-8")
+    rankers = _rankers(names, examples, {frozenset({fold}) for fold in _folds(examples)})
+    told = [_told(names, e, rankers[frozenset({_fold(e.target)})]) for e in examples]
+    SURENESS.write_text(_judge(told), "utf-8")
+    print(f"{RANKER}: {len(trees)} trees from {len(examples)} descriptions; {SURENESS}")
 
 
 # ---------------------------------------------------------------- features
@@ -152,7 +169,7 @@ def _example(target: Target, table: Table, found: dict[str, Floats]) -> Example:
     meant = _meant(target, table, right)
     rows = np.union1d(preselect(found), np.flatnonzero(meant)).astype(int)
     matrix = np.stack([column[rows] for column in found.values()], axis=1)
-    return Example(target, clipped(matrix), table.box[rows], at[rows], right[rows], meant[rows])
+    return Example(target, clipped(matrix), table.reach[rows], at[rows], right[rows], meant[rows])
 
 
 def _is_right(target: Target, x: float, y: float) -> bool:
@@ -193,23 +210,40 @@ def fit(names: Sequence[str], examples: Sequence[Example]) -> list[dict[str, Any
 
 
 def _likelihood(groups: Ints, meant: Floats, count: int) -> Callable[..., tuple[Floats, Floats]]:
-    """Gradients of the likelihood that a thing meant is drawn, where "none" scores 0."""
+    """Gradients of the likelihood that a thing meant is drawn, where "none" scores 0.
+
+    The things of a description follow one another, and each has at least one.
+    """
+    starts = np.searchsorted(groups, np.arange(count))
 
     def gradients(score: Floats, _: object) -> tuple[Floats, Floats]:
-        most = np.zeros(count)
-        np.maximum.at(most, groups, score)
+        most = np.maximum(np.maximum.reduceat(score, starts), 0.0)
         weight = np.exp(score - most[groups])
-        total = np.bincount(groups, weight, minlength=count) + np.exp(-most)
+        total = np.add.reduceat(weight, starts) + np.exp(-most)
         chance = weight / total[groups]
-        wanted = np.bincount(groups, weight * meant, minlength=count)
+        wanted = np.add.reduceat(weight * meant, starts)
         share = np.where(meant > 0, weight / np.maximum(wanted[groups], 1e-12), 0.0)
         return chance - share, np.maximum(chance * (1 - chance), 1e-3)
 
     return gradients
 
 
-def exported(names: Sequence[str], trees: Sequence[dict[str, Any]]) -> str:
-    """The text of ``ranker.json``: only features that some tree asks for."""
+def _judge(told: Sequence[Told]) -> str:
+    """The text of ``sureness.json``: trees that tell the hits of a ranker from its misses."""
+    import lightgbm
+
+    names = list(told[0].outcome)
+    data = lightgbm.Dataset(
+        np.array([list(t.outcome.values()) for t in told]),
+        np.array([t.right for t in told], dtype=float),
+        feature_name=[name.replace(" ", "_") for name in names],
+    )
+    trees = lightgbm.train(JUDGE, data, JUDGE_ROUNDS).dump_model()["tree_info"]
+    return exported(names, trees, 0.0)
+
+
+def exported(names: Sequence[str], trees: Sequence[dict[str, Any]], start: float) -> str:
+    """The text of a file of trees: only features that some tree asks for."""
     rows = [_flat(tree["tree_structure"]) for tree in trees]
     used = sorted({f for row in rows for f in row["feature"] if f >= 0})
     place = {feature: index for index, feature in enumerate(used)}
@@ -217,7 +251,7 @@ def exported(names: Sequence[str], trees: Sequence[dict[str, Any]]) -> str:
         row["feature"] = [place.get(f, 0) for f in row["feature"]]
     content = {
         "features": [names[f] for f in used],
-        "start": START,
+        "start": start,
         "depth": max(row.pop("depth") for row in rows),
         "trees": rows,
     }
@@ -250,33 +284,110 @@ def _flat(structure: dict[str, Any]) -> dict[str, Any]:
 # ---------------------------------------------------------------- checking
 
 
+@dataclass(frozen=True)
+class Told:
+    """What a ranker made of a description whose application it had not seen."""
+
+    kind: str
+    outcome: dict[str, float]
+    right: bool
+    there: bool
+
+
 def check(names: Sequence[str], examples: Sequence[Example]) -> None:
-    """Leave each application out once, and say how well the rest ranks its things."""
-    judged = [j for j in _judged(names, examples) if j[0].target.kind != MADE]
-    there = [j for j in judged if j[0].target.region is not None]
-    absent = [j for j in judged if j[0].target.region is None]
-    first = sum(right for _, right, _ in there) / len(there)
-    print(f"{len(there)} things there, {len(absent)} absent; the likeliest is right {first:.1%}")
-    for least in PROBABILITIES:
-        right = sum(ok for _, ok, p in there if p >= least) / len(there)
-        wrong = sum(not ok for _, ok, p in there if p >= least) / len(there)
-        refused = sum(p < least for _, _, p in absent) / len(absent)
-        print(f"from {least}: right {right:.1%}, wrong {wrong:.1%}, absent refused {refused:.1%}")
+    """Leave each application out once, and say how well the rest knows its things.
 
-
-def _judged(
-    names: Sequence[str], examples: Sequence[Example]
-) -> Iterator[tuple[Example, bool, float]]:
-    from hisa.grounder.ranker import Trees, parsed
-
-    for fold in sorted({_fold(e.target) for e in examples}):
+    The judge of an application learned from outcomes on the others, each by a ranker that knew
+    neither: a ranker for every two.
+    """
+    found: list[tuple[Told, float]] = []
+    folds = _folds(examples)
+    rankers = _rankers(names, examples, {frozenset({a, b}) for a in folds for b in folds})
+    for fold in folds:
         others = [e for e in examples if _fold(e.target) != fold]
-        trees: Trees = parsed(json.loads(exported(names, fit(names, others))))
-        columns_used = [list(names).index(name) for name in trees.names]
-        for example in examples:
-            if _fold(example.target) == fold:
-                scores = trees.scores(example.matrix[:, columns_used].astype(float))
-                yield example, *_best(example, scores)
+        mine = [e for e in examples if _fold(e.target) == fold and e.target.kind != MADE]
+        learned = [_told(names, e, rankers[frozenset({fold, _fold(e.target)})]) for e in others]
+        judge = parsed(json.loads(_judge(learned)))
+        told = [_told(names, e, rankers[frozenset({fold})]) for e in mine]
+        found += [(t, judge.sureness(t.outcome)) for t in told]
+    _say(found)
+
+
+def _say(found: Sequence[tuple[Told, float]]) -> None:
+    there = [(t, sure) for t, sure in found if t.there]
+    absent = [sure for t, sure in found if not t.there]
+    first = sum(t.right for t, _ in there) / len(there)
+    print(f"{len(there)} things there, {len(absent)} absent; the likeliest is right {first:.1%}")
+    levels = {f"{share:.0%} wrong": _level(there, share) for share in WRONG}
+    for name, least in levels.items():
+        print(f"at {name}: {_shares(there, absent, least)}")
+    for least in LEAST:
+        print(f"from {least}: {_shares(there, absent, least)}")
+    level = levels[f"{WRONG[1]:.0%} wrong"]
+    for kind in sorted({t.kind for t, _ in there}):
+        mine = [(t, sure) for t, sure in there if t.kind == kind]
+        top = sum(t.right for t, _ in mine) / len(mine)
+        print(f"{kind} ({len(mine)}): likeliest {top:.1%}, {_shares(mine, absent, level)}")
+
+
+def _shares(there: Sequence[tuple[Told, float]], absent: Sequence[float], least: float) -> str:
+    right = sum(t.right for t, sure in there if sure >= least) / len(there)
+    wrong = sum(not t.right for t, sure in there if sure >= least) / len(there)
+    refused = sum(sure < least for sure in absent) / len(absent)
+    return f"from {least:.2f} right {right:.1%}, wrong {wrong:.1%}, absent refused {refused:.1%}"
+
+
+def _level(there: Sequence[tuple[Told, float]], share: float) -> float:
+    """The least sureness from which no more than a share is wrong."""
+    level, wrong = 1.0, 0
+    for told, sure in sorted(there, key=lambda pair: -pair[1]):
+        wrong += not told.right
+        if wrong > share * len(there):
+            break
+        level = sure
+    return level
+
+
+def _rankers(
+    names: Sequence[str], examples: Sequence[Example], unknown: set[frozenset[str]]
+) -> dict[frozenset[str], Trees]:
+    """A ranker for each set of folds, which does not know them."""
+    sets = sorted(unknown, key=sorted)
+    with ProcessPoolExecutor(initializer=_share, initargs=(names, examples)) as pool:
+        return dict(zip(sets, pool.map(_without, sets), strict=True))
+
+
+_shared: tuple[Sequence[str], Sequence[Example]] = ((), ())
+"""What the processes of a pool work on, handed over once."""
+
+
+def _share(names: Sequence[str], examples: Sequence[Example]) -> None:
+    global _shared
+    _shared = (names, examples)
+
+
+def _without(folds: frozenset[str]) -> Trees:
+    names, examples = _shared
+    others = [e for e in examples if _fold(e.target) not in folds]
+    return parsed(json.loads(exported(names, fit(names, others), START)))
+
+
+def _told(names: Sequence[str], example: Example, trees: Trees) -> Told:
+    used = [list(names).index(name) for name in trees.names]
+    score = trees.scores(example.matrix[:, used].astype(float))
+    order = np.argsort(-score, kind="stable")
+    own = chances_of(score[order])
+    best = places(own, example.at[order], example.box[order])
+    found = dict(zip(names, example.matrix[order].T, strict=True))
+    told = outcome(found, score[order], own, best)
+    right = bool(example.right[order[best.rows[0]]])
+    target = example.target
+    there = target.region is not None
+    return Told(target.kind, told, right, there)
+
+
+def _folds(examples: Sequence[Example]) -> list[str]:
+    return sorted({_fold(e.target) for e in examples})
 
 
 def _fold(target: Target) -> str:
@@ -288,19 +399,6 @@ def _fold(target: Target) -> str:
     return (
         f"page {half % 3}" if kind in ("chromium", "chrome", "miniwob") else f"program {half % 2}"
     )
-
-
-def _best(example: Example, scores: Floats) -> tuple[bool, float]:
-    weight = np.exp(np.minimum(scores, 50.0))
-    own = weight / (1 + weight.sum())
-    chances = []
-    for row in np.argsort(-own, kind="stable")[:12]:
-        x, y = example.at[row]
-        box = example.box
-        hit = (box[:, 0] <= x) & (x < box[:, 2]) & (box[:, 1] <= y) & (y < box[:, 3])
-        chances.append((float(own[hit].sum()), float(own[row]), bool(example.right[row])))
-    chance, _, right = max(chances)
-    return right, chance
 
 
 if __name__ == "__main__":

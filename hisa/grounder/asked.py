@@ -41,7 +41,10 @@ _NEGATED = re.compile(r"[\s,;(–—-]*\bnot (?:the|that|in|on|from|of)\b[^,;)]*
 _STATES = {
     "selected": r"selected|highlighted|active|current|chosen|pressed|marked|coloured|focused",
     "ticked": r"ticked|checked|switched on|turned on|\(on\b|, on\b|\bis on\b|filled",
-    "unticked": r"unticked|unchecked|not ticked|not checked|switched off|turned off|\boff\b",
+    "unticked": (
+        r"unticked|unchecked|not (?:yet )?(?:ticked|checked|selected|chosen|switched on|turned on)|"
+        r"unselected|deselected|switched off|turned off|\boff\b"
+    ),
     "disabled": r"greyed(?:[- ]out)?|grayed(?:[- ]out)?|disabled|inactive|dimmed",
     "open": r"open|opened|expanded|unfolded",
     "empty": r"empty|blank|unfilled",
@@ -106,10 +109,17 @@ def read_asked(query: Query) -> Asked:
         nth=_nth(plain, query.nth),
         extremes=frozenset(side for side, found in _EXTREME.items() if found.search(plain)),
         colours=frozenset(colours),
-        states=frozenset(name for name, found in _STATE.items() if found.search(plain)),
+        states=_states(plain),
         small=bool(_SMALL.search(plain)),
         large=bool(_LARGE.search(plain)),
     )
+
+
+def _states(text: str) -> frozenset[str]:
+    """What is "not ticked" is not ticked."""
+    rest = _STATE["unticked"].sub(" ", text)
+    found = {name for name, said in _STATE.items() if said.search(rest)}
+    return frozenset(found | {"unticked"} if rest != text else found)
 
 
 def _nth(text: str, known: int | None) -> int | None:

@@ -69,7 +69,7 @@ class CascadeGrounder:
         seer: Seer,
         *,
         emit: Emit,
-        min_score: float = 0.64,
+        min_score: float = 0.83,
         read: ReadText = read_text,
         picker: Picker | None = None,
     ) -> None:

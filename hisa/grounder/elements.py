@@ -34,7 +34,9 @@ __all__ = ["PARTIAL", "ElementsGrounder", "called", "choose", "names_a_part", "p
 
 _PART = re.compile(
     r"\b(arrow|chevron|triangle|stepper|spinner (?:up|down)|increase|increment|decrease|decrement|"
-    r"plus|minus)|[+−▲▼▾▴]",
+    r"plus|minus|(?:raise|lower|reduce)s?(?= the\b)|by one|"
+    r"one (?:\w+ )?(?:longer|shorter|more|less))|"
+    r"[+−▲▼▾▴]",
     re.I,
 )
 """Words that may mean a part which is no element of its own."""
@@ -44,8 +46,9 @@ _DRAWN = re.compile(
     re.I,
 )
 """Words for what is mostly drawn and told by nobody, so that it is looked for at once."""
-_SURE = 0.85
-"""A chance that what is drawn and written on the picture does not better; chosen by hand."""
+_SURE = 0.9
+"""How sure a place is that what is drawn and written on the picture does not better; chosen by
+hand."""
 _JUST_SO = 0.99
 """What a thing must score by the weights set by hand to be called just as described: of such, 97 of
 100 are right on the training screens."""
@@ -60,7 +63,7 @@ class ElementsGrounder:
 
     Args:
         emit: gets `hisa.events.Grounded` and `hisa.events.GroundingFailed`.
-        min_score: the least chance of being meant, 0..1; below it nothing is chosen.
+        min_score: how sure a place must be, 0..1; below it nothing is chosen.
         read: reads the text on a picture.
         shapes: whether what is only drawn is looked for.
     """
@@ -69,7 +72,7 @@ class ElementsGrounder:
         self,
         *,
         emit: Emit,
-        min_score: float = 0.64,
+        min_score: float = 0.83,
         read: ReadText = read_text,
         shapes: bool = True,
     ) -> None:
@@ -140,7 +143,7 @@ def choose(
     Args:
         queries: the readings of the description, the usual one last.
         observation: the look.
-        min_score: the least chance of being meant, 0..1.
+        min_score: how sure a place must be, 0..1.
         read: lines read off the picture.
         parts: whether arrows of fields are things of their own.
         shapes: whether what is only drawn is looked for.
@@ -152,9 +155,11 @@ def choose(
     by_hand = by_hand_choice(queries, scene)
     if by_hand.chosen is not None and _is_plain(queries[-1], by_hand.chosen):
         return by_hand
-    told = [Candidate(one.thing, one.chance) for one in rank(queries, Table(scene))]
-    if told and told[0].score >= min_score and not is_blocked(queries[-1], told[0].thing):
-        return Choice(told[0], others=tuple(distinct_best(told)[:5]))
+    ranked = rank(queries, Table(scene))
+    told = [Candidate(one.thing, one.chance) for one in ranked]
+    if told and ranked[0].sure >= min_score and not is_blocked(queries[-1], told[0].thing):
+        best = Candidate(told[0].thing, ranked[0].sure)
+        return Choice(best, others=tuple(distinct_best(told)[:5]))
     if by_hand.ambiguous:
         return by_hand
     # How alike a name is, is told by the weights set by hand, whatever the chances.

@@ -14,6 +14,7 @@ from hisa.grounder.asked import Asked, read_asked
 from hisa.grounder.description import Query, Relation
 from hisa.grounder.evidence import state_factor
 from hisa.grounder.layout import Order, distances, orders
+from hisa.grounder.purposes import acting_families, purposes, serves
 from hisa.grounder.role_words import find_kind
 from hisa.grounder.scene import READ
 from hisa.grounder.scene_table import FAMILIES, Floats, Table, family
@@ -25,6 +26,12 @@ _ANCHORS = 6
 """Things that the words after "next to" may mean, at most."""
 _NEAR = 90.0
 """Pixels of the screen over which nearness halves."""
+_TITLE_BAR = re.compile(
+    r"\btitle ?bar|\b(?:clos|minimi[sz]|maximi[sz]|restor)\w* (?:\w+ ){0,3}window|"
+    r"\bwindow(?:'s)? (?:close|minimi[sz]e|maximi[sz]e)"
+)
+_TITLE_HIGH = 44
+"""Pixels of the screen from a window's upper edge within which its title bar lies, either way."""
 _DIRECTIONS = frozenset({"left", "right", "above", "below", "near", "between"})
 
 
@@ -296,6 +303,35 @@ def _names(evidence: Evidence) -> dict[str, Floats]:
     }
 
 
+def _purposes(evidence: Evidence) -> dict[str, Floats]:
+    """What a thing is called that does what is said, or that shows the picture that is said."""
+    table, query = evidence.table, evidence.query
+    text, head = query.context.casefold(), query.head.casefold()
+    for quote in query.literals:
+        text, head = (part.replace(quote.casefold(), " ") for part in (text, head))
+    found: dict[str, Floats] = {}
+    for name, said in (("purpose", text), ("purpose_head", head)):
+        wanted = purposes(said)
+        fits = [max((serves(wanted, n) for n in names), default=0.0) for names in table.names]
+        found[name] = np.array(fits) if wanted else np.zeros(len(table.things))
+    found["purpose_asked"] = np.full(len(table.things), float(bool(purposes(text))))
+    acting = acting_families(text.strip())
+    found["acts"] = np.array([float(f in acting) for f in table.families])
+    found["acts_asked"] = np.full(len(table.things), float(bool(acting)))
+    return found | _in_title_bars(evidence, text)
+
+
+def _in_title_bars(evidence: Evidence, text: str) -> dict[str, Floats]:
+    """Whether a thing stands where the title bar of a window is, if one is asked for."""
+    table = evidence.table
+    asked = float(bool(_TITLE_BAR.search(text)))
+    there = np.zeros(len(table.things), dtype=bool)
+    for box in (w.box for w in table.scene.observation.windows if w.box) if asked else ():
+        across = (box.left - 8 <= table.x) & (table.x < box.right + 8)
+        there |= across & (np.abs(table.y - box.top) <= _TITLE_HIGH)
+    return {"title_bar": there.astype(float), "title_bar_asked": np.full(len(there), asked)}
+
+
 def _kinds(evidence: Evidence) -> dict[str, Floats]:
     table, query = evidence.table, evidence.query
     things = table.things
@@ -440,27 +476,39 @@ def _seen(evidence: Evidence) -> dict[str, Floats]:
 
 
 _STATES = {
-    "selected": frozenset({"selected", "active", "focused", "checked", "pressed"}),
+    "selected": frozenset({"selected", "checked", "pressed"}),
     "ticked": frozenset({"checked", "pressed"}),
     "open": frozenset({"expanded", "selected", "pressed"}),
 }
+_HALF_STATES = {"selected": frozenset({"active", "focused"})}
+"""States that what is meant often has, and many another thing too."""
+_USABLE = frozenset({"enabled", "sensitive"})
+_TICKED_TOO = frozenset({"toggle button", "check menu item", "radio menu item", "table cell"})
+"""Roles of what may be ticked, beside those that are there for it."""
 
 
 def _stating(evidence: Evidence) -> dict[str, Floats]:
+    """The states asked for; what is drawn or read, and told by nobody, has none that is known."""
     table, asked = evidence.table, evidence.asked
     count = len(table.things)
     states = [t.element.states for t in table.things]
+    told = np.array([float(bool(s)) for s in states])
     result = {}
     for name, wanted in _STATES.items():
-        has = np.array([float(bool(s & wanted)) for s in states])
-        result[f"{name}"] = has if name in asked.states else np.zeros(count)
+        half = _HALF_STATES.get(name, frozenset())
+        has = np.array([1.0 if s & wanted else 0.5 * bool(s & half) for s in states])
+        result[name] = has if name in asked.states else np.zeros(count)
         result[f"{name}_asked"] = np.full(count, float(name in asked.states))
-    usable = np.array([float(bool(s & {"enabled", "sensitive"})) for s in states])
-    result["disabled"] = (1 - usable) * float("disabled" in asked.states)
+    dead = np.array([float(not s & _USABLE) for s in states])
+    result["disabled"] = dead * told * float("disabled" in asked.states)
     result["disabled_asked"] = np.full(count, float("disabled" in asked.states))
-    result["unticked"] = np.array([float("checked" not in s) for s in states]) * float(
-        "unticked" in asked.states
-    )
+    is_tick = table.family == FAMILIES.index("tick")
+    is_tick |= np.array([t.role in _TICKED_TOO for t in table.things], dtype=bool)
+    bare = np.array([float(not s & _STATES["ticked"]) for s in states])
+    drawn = np.array([t.drawn is not None and t.role == "check box" for t in table.things])
+    known = np.maximum(told, drawn)
+    result["unticked"] = bare * known * is_tick * float("unticked" in asked.states)
+    result["state_alone"] = _alone(table, result, asked.states)
     empty = np.array([float(not t.element.text.strip()) for t in table.things])
     result["empty"] = empty * float("empty" in asked.states)
     lit = asked.states & {"selected", "open"}
@@ -468,4 +516,15 @@ def _stating(evidence: Evidence) -> dict[str, Floats]:
     return result
 
 
-_PARTS = (_words, _names, _kinds, _relations, _places, _seen)
+def _alone(table: Table, found: dict[str, Floats], asked: frozenset[str]) -> Floats:
+    """1 for the only one of its group that has a state asked for, less where several have it."""
+    names = [
+        name for name in ("selected", "ticked", "open", "disabled", "unticked") if name in asked
+    ]
+    has = np.max([found[name] for name in names], axis=0) if names else np.zeros(len(table.things))
+    shown = has * (table.front > 0.55) > 0.9
+    number = np.bincount(table.family[shown], minlength=len(FAMILIES))
+    return np.asarray(np.where(shown, 1 / np.maximum(number[table.family], 1), 0.0))
+
+
+_PARTS = (_words, _names, _purposes, _kinds, _relations, _places, _seen)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -63,12 +63,27 @@ _LINES: dict[str, tuple[tuple[Line, ...], ...]] = {
     "arrow up": ((((0.5, 0.0), (0.5, 1.0)), ((0.05, 0.45), (0.5, 0.0), (0.95, 0.45))),),
     "arrow down": ((((0.5, 0.0), (0.5, 1.0)), ((0.05, 0.55), (0.5, 1.0), (0.95, 0.55))),),
 }
+_BLOCK_ARROW: Line = (
+    *((0.0, 0.5), (0.52, 0.0), (0.52, 0.27), (1.0, 0.27)),
+    *((1.0, 0.73), (0.52, 0.73), (0.52, 1.0)),
+)
+"""A thick arrow from its point on: how far along, and how far across."""
+_WAYS: dict[str, Callable[[float, float], tuple[float, float]]] = {
+    "left": lambda along, off: (along, off),
+    "right": lambda along, off: (1.0 - along, off),
+    "up": lambda along, off: (off, along),
+    "down": lambda along, off: (off, 1.0 - along),
+}
 _FILLED: dict[str, Line] = {
     "triangle down": ((0.0, 0.0), (1.0, 0.0), (0.5, 1.0)),
     "triangle up": ((0.0, 1.0), (1.0, 1.0), (0.5, 0.0)),
     "triangle right": ((0.0, 0.0), (1.0, 0.5), (0.0, 1.0)),
     "triangle left": ((1.0, 0.0), (0.0, 0.5), (1.0, 1.0)),
     "block": ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)),
+    **{
+        f"arrow {way}": tuple(point(along, off) for along, off in _BLOCK_ARROW)
+        for way, point in _WAYS.items()
+    },
 }
 
 _LETTERS = "ABDEFGHKLMNPQRSTUWYZ2345679"

@@ -135,6 +135,11 @@ def _slope(pen: Pen) -> None:
     _area(pen, (0.0, 1.0), (0.0, 0.85), (0.85, 0.0), (1.0, 0.0), (1.0, 0.15), (0.15, 1.0))
 
 
+def _arrow_up(pen: Pen) -> None:
+    half = ((0.5, 0.0), (1.0, 0.52), (0.74, 0.52), (0.74, 1.0))
+    _area(pen, *half, *((1.0 - x, y) for x, y in reversed(half)))
+
+
 _PAINTED: tuple[tuple[str, Callable[[Pen], None]], ...] = (
     ("bin", _bin),
     ("bin", _straight_bin),
@@ -151,6 +156,7 @@ _PAINTED: tuple[tuple[str, Callable[[Pen], None]], ...] = (
     ("funnel", _funnel),
     ("pin", _pin),
     ("plane", _plane),
+    (f"{PLAIN}arrow up", _arrow_up),
     (f"{PLAIN}cup", _cup),
     (f"{PLAIN}diamond", _diamond),
     (f"{PLAIN}slope", _slope),

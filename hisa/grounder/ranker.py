@@ -8,6 +8,7 @@ makes the file.
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -21,6 +22,7 @@ from hisa.grounder.pick import READINGS, by_hand_choice, scores
 from hisa.grounder.scene import Scene, Thing
 from hisa.grounder.scene_table import Floats, Ints, Table
 from hisa.grounder.spots import spot_in
+from hisa.grounder.sureness import SHOWN, chances_of, outcome, places
 
 __all__ = [
     "Ranked",
@@ -28,6 +30,7 @@ __all__ = [
     "chances",
     "clipped",
     "columns",
+    "load_judge",
     "load_trees",
     "parsed",
     "preselect",
@@ -36,13 +39,11 @@ __all__ = [
 
 _POOL = 80
 """Things that are scored by the trees, of a thousand; the rest have hardly a word in common."""
-_SHOWN = 12
-"""The likeliest things whose place is compared with the others'."""
 _RELATIVE = (
     *("own", "own_head", "own_meant", "label", "told", "name", "name_label", "quote_own"),
     *("quote_label", "value", "does", "line", "column", "inside", "close", "covered", "related"),
     *("related_least", "role", "role_head", "colour", "stands_out", "off_screen", "off_window"),
-    *("size", "front", "also"),
+    *("size", "front", "also", "purpose", "purpose_head"),
 )
 """Features of which the distance from the best on the screen is a feature too."""
 
@@ -54,6 +55,8 @@ class Ranked:
     thing: Thing
     own: float
     chance: float
+    sure: float = 0.0
+    """How surely a click on it is right if anything is, 0..1; known of the likeliest place only."""
 
 
 @dataclass(frozen=True)
@@ -79,12 +82,26 @@ class Trees:
             node = np.where(lower, self.left[tree, node], self.right[tree, node])
         return np.asarray(self.start + self.value[tree, node].sum(axis=1))
 
+    def sureness(self, told: dict[str, float]) -> float:
+        """How sure an outcome is by trees that learned from outcomes, 0..1."""
+        row = np.array([[told[name] for name in self.names]])
+        return 1.0 / (1.0 + math.exp(-float(self.scores(row)[0])))
+
 
 @lru_cache(maxsize=1)
 def load_trees() -> Trees:
-    """The trees that HiSA ships."""
-    text = (files("hisa.grounder") / "ranker.json").read_text("utf-8")
-    return parsed(json.loads(text))
+    """The trees that tell things apart, as HiSA ships them."""
+    return _shipped("ranker.json")
+
+
+@lru_cache(maxsize=1)
+def load_judge() -> Trees:
+    """The trees that tell whether the likeliest thing is right, as HiSA ships them."""
+    return _shipped("sureness.json")
+
+
+def _shipped(name: str) -> Trees:
+    return parsed(json.loads((files("hisa.grounder") / name).read_text("utf-8")))
 
 
 def parsed(content: dict[str, Any]) -> Trees:
@@ -143,38 +160,62 @@ def preselect(found: dict[str, Floats]) -> Ints:
     rough = found["old"] + found["own"] + found["name"] + found["name_label"]
     for name in ("old_literal", "covered", "role", "related"):
         rough = rough + 0.5 * found[name]
-    for name in ("quote_own", "nth_down", "nth_across", "extreme", "stands_out", "colour"):
+    for name in (
+        "quote_own",
+        "nth_down",
+        "nth_across",
+        "extreme",
+        "stands_out",
+        "colour",
+        "purpose",
+    ):
         rough = rough + 0.3 * found[name]
     return np.asarray(np.argsort(-rough, kind="stable")[:_POOL], dtype=int)
 
 
 def rank(queries: tuple[Query, ...], table: Table) -> tuple[Ranked, ...]:
     """The things that may be meant, the likeliest place first."""
-    return _placed(table, *chances(queries, table))
+    scored = _scored(queries, table)
+    if scored is None:
+        return ()
+    things = [table.scene.inner(table.things[row]) for row in scored.rows[:SHOWN]]
+    at = np.array([(p.x, p.y) for p in (spot_in(thing, thing.box) for thing in things)])
+    best = places(scored.own, at, table.reach[scored.rows])
+    told = outcome(scored.found, scored.score, scored.own, best)
+    sure = load_judge().sureness(told)
+    return tuple(
+        Ranked(things[row], float(scored.own[row]), chance, sure if row == best.rows[0] else 0.0)
+        for row, chance in zip(best.rows, best.chances, strict=True)
+    )
 
 
 def chances(queries: tuple[Query, ...], table: Table) -> tuple[Ints, Floats]:
     """The rows of things that may be meant, the likeliest first, and the chance of each."""
-    if not table.things:
+    scored = _scored(queries, table)
+    if scored is None:
         return np.zeros(0, dtype=int), np.zeros(0)
+    return scored.rows, scored.own
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """The things worth scoring, the likeliest first: rows, features, scores and chances."""
+
+    rows: Ints
+    found: dict[str, Floats]
+    score: Floats
+    own: Floats
+
+
+def _scored(queries: tuple[Query, ...], table: Table) -> _Scored | None:
+    if not table.things:
+        return None
     trees = load_trees()
-    found = columns(queries, table)
-    rows = preselect(found)
-    matrix = np.stack([found[name][rows] for name in trees.names], axis=1)
-    score = trees.scores(clipped(matrix))
-    weight = np.exp(np.minimum(score, 50.0))
-    own = weight / (1.0 + weight.sum())
-    order = np.argsort(-own, kind="stable")
-    return rows[order], own[order]
-
-
-def _placed(table: Table, rows: Ints, own: Floats) -> tuple[Ranked, ...]:
-    """With the chance that a click there meets what is meant: a cell holds its button's place."""
-    box = table.box[rows]
-    found = []
-    for row, mine in list(zip(rows, own, strict=True))[:_SHOWN]:
-        thing = table.scene.inner(table.things[row])
-        at = spot_in(thing, thing.box)
-        hit = (box[:, 0] <= at.x) & (at.x < box[:, 2]) & (box[:, 1] <= at.y) & (at.y < box[:, 3])
-        found.append(Ranked(thing, float(mine), min(1.0, float(own[hit].sum()))))
-    return tuple(sorted(found, key=lambda r: (-r.chance, -r.own)))
+    every = columns(queries, table)
+    rows = preselect(every)
+    matrix = clipped(np.stack([column[rows] for column in every.values()]))
+    found = dict(zip(every, matrix, strict=True))
+    score = trees.scores(np.stack([found[name] for name in trees.names], axis=1))
+    order = np.argsort(-score, kind="stable")
+    found = {name: column[order] for name, column in found.items()}
+    return _Scored(rows[order], found, score[order], chances_of(score[order]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
@@ -25,6 +26,7 @@ __all__ = ["READ", "SHOWS_TEXT", "Scene", "Thing", "gaps", "lines", "overlap"]
 
 _HIDDEN = str.maketrans("", "", "\ufffc\u200b\xa0")
 """Signs that stand for what is embedded, and blanks."""
+_MARKUP = re.compile(r"</?[a-z][a-z0-9]*(?: [^<>]*)?/?>", re.I)
 _LABELLED = (
     FIELDS
     | {"toggle button"}
@@ -249,8 +251,11 @@ def _in_menu(element: Element) -> bool:
 
 
 def _clean(element: Element) -> Element:
-    """Without signs that stand for what is embedded."""
+    """Without signs that stand for what is embedded, and without markup."""
     name, text = element.name.translate(_HIDDEN), element.text.translate(_HIDDEN)
+    if _MARKUP.search(element.description):  # Qt tells tool tips as they are written
+        plain = " ".join(_MARKUP.sub(" ", element.description).split())
+        element = replace(element, description=plain)
     if element.role == "toggle button" and not name and _is_wide(element.box):
         # A list that opens is told as the button that opens it, by GTK 3.
         return replace(element, role="combo box", name=name, text=text)

@@ -22,6 +22,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 _LONG = 80
 """Characters; a longer text is no name."""
+_FIELDS_OWN = 0.75
+"""The share of a wide field that holds no arrows or icons; chosen by hand."""
 _ALIKE = 82
 """Percent; a slip of reading leaves names this much alike."""
 
@@ -105,6 +107,14 @@ class Table:
         return self._fits[kind]
 
     @cached_property
+    def reach(self) -> Floats:
+        """Where a click means each thing: other things may stand at the right end of a field."""
+        reach = self.box.copy()
+        cut = (self.family == FAMILIES.index("field")) & (self.width > 1.5 * self.height)
+        reach[cut, 2] = (self.box[:, 0] + _FIELDS_OWN * self.width)[cut]
+        return reach
+
+    @cached_property
     def looks(self) -> Looks:
         """The things as the picture shows them."""
         return Looks(self.scene, self.box, self.family)
@@ -135,6 +145,16 @@ class Table:
                 for t in self.things
             ]
         )
+
+    @cached_property
+    def names(self) -> list[tuple[frozenset[str], ...]]:
+        """The words of each name that a thing goes by: its own, and those beside it."""
+        return [
+            tuple(
+                dict.fromkeys(tokens(text) for text in (*texts, *(label for label, _ in t.labels)))
+            )
+            for t, texts in zip(self.things, self.texts, strict=True)
+        ]
 
     @cached_property
     def tells(self) -> NDArray[np.bool_]:

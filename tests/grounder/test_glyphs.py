@@ -65,6 +65,12 @@ def magnifier(pen: Pen, side: int) -> None:
     line(pen, side, (0.62 * side, 0.62 * side), (0.97 * side, 0.97 * side))
 
 
+BLOCK_ARROW = (
+    *((0.0, 0.5), (0.55, 0.05), (0.55, 0.25), (1.0, 0.25)),
+    *((1.0, 0.75), (0.55, 0.75), (0.55, 0.95)),
+)
+"""A thick one, as many tool bars have it, pointing to the left."""
+
 SIGNS: list[tuple[str, Callable[[Pen, int], None]]] = [
     ("cross", cross),
     ("plus", plus),
@@ -76,6 +82,9 @@ SIGNS: list[tuple[str, Callable[[Pen, int], None]]] = [
     ("chevron down", strokes((0.05, 0.3), (0.5, 0.75), (0.95, 0.3))),
     ("chevron right", strokes((0.3, 0.05), (0.75, 0.5), (0.3, 0.95))),
     ("check", strokes((0.05, 0.55), (0.35, 0.85), (0.95, 0.2))),
+    ("arrow left", shape(*BLOCK_ARROW)),
+    ("arrow right", shape(*((1 - x, y) for x, y in BLOCK_ARROW))),
+    ("arrow down", shape(*((y, 1 - x) for x, y in BLOCK_ARROW))),
     ("arrow left", strokes((0.5, 0.1), (0.1, 0.5), (0.5, 0.9), (0.1, 0.5), (0.95, 0.5))),
 ]
 

@@ -12,9 +12,10 @@ from PIL import Image, ImageDraw
 from hisa.grounder.asked import read_asked
 from hisa.grounder.description import read_description
 from hisa.grounder.layout import distances, orders
-from hisa.grounder.ranker import columns, load_trees, parsed, rank
+from hisa.grounder.ranker import columns, load_judge, load_trees, parsed, rank
 from hisa.grounder.scene import Scene
 from hisa.grounder.scene_table import Floats, Table
+from hisa.grounder.sureness import chances_of, outcome, places
 from hisa.screen.observation import Element, Observation
 
 from .scenes import element, scene
@@ -124,6 +125,8 @@ def test_what_is_excluded_is_no_evidence() -> None:
         ("field for the last name", None, set(), set()),
         ("the highlighted row", None, set(), {"selected"}),
         ("the unticked box", None, set(), {"unticked"}),
+        ("the only box that is not ticked", None, set(), {"unticked"}),
+        ("the direction that is not selected", None, set(), {"unticked"}),
         ("the greyed-out button", None, set(), {"disabled"}),
         ("the field 'first'", None, set(), set()),
     ],
@@ -153,20 +156,53 @@ def test_orders_are_of_rows_columns_and_reading() -> None:
     assert reading.tolist() == [0, 0, 0, 0, 0, 1]
 
 
+TICKS = scene(
+    element("check box", "Wrap lines", (10, 10, 100, 20), states=frozenset({"enabled", "checked"})),
+    element("check box", "Number lines", (10, 40, 100, 20), states=frozenset({"enabled"})),
+    element("toggle button", "Bold", (10, 70, 40, 20), states=frozenset({"enabled", "pressed"})),
+    element("push button", "Undo", (60, 70, 40, 20), states=frozenset({"focusable"})),
+    element("push button", "Redo", (110, 70, 40, 20), states=frozenset({"enabled", "focused"})),
+    element("image", "", (160, 70, 20, 20)),
+)
+
+
+@pytest.mark.parametrize(
+    ("description", "feature", "fits"),
+    [
+        ("the ticked box", "ticked", [1, 0, 1, 0, 0, 0]),
+        ("the box that is not ticked", "unticked", [0, 1, 0, 0, 0, 0]),
+        ("the selected one", "selected", [1, 0, 1, 0, 0.5, 0]),
+        ("the greyed-out button", "disabled", [0, 0, 0, 1, 0, 0]),
+        ("the greyed-out button", "state_alone", [0, 0, 0, 1, 0, 0]),
+        ("the ticked box", "state_alone", [1, 0, 1, 0, 0, 0]),
+    ],
+)
+def test_states_are_those_that_are_told(description: str, feature: str, fits: list[float]) -> None:
+    assert told(description, TICKS)[feature].tolist() == fits
+
+
 # ---------------------------------------------------------------- what was learned
 
 
 def test_the_learned_trees_fit_the_features_that_are_worked_out() -> None:
-    content = json.loads((files("hisa.grounder") / "ranker.json").read_text("utf-8"))
-    assert set(content) == {"features", "start", "depth", "trees"}
-    assert set(content["features"]) <= told("the Reply button", MAILS).keys()
-    for tree in content["trees"]:
-        size = len(tree["value"])
-        assert set(tree) == {"feature", "threshold", "left", "right", "value"}
-        assert all(len(tree[key]) == size for key in tree)
-        assert all(0 <= at < size for at in tree["left"] + tree["right"])
-        assert all(0 <= at < len(content["features"]) for at in tree["feature"])
-    assert len(load_trees().names) == len(content["features"])
+    known = told("the Reply button", MAILS)
+    own, at = np.array([0.6, 0.2]), np.array([[5.0, 5.0], [50.0, 5.0]])
+    both = places(own, at, np.array([[0.0, 0, 10, 10], [40, 0, 60, 10]]))
+    outcomes = outcome(known, np.array([1.0, 0.5]), own, both)
+    for name, features, trees in (
+        ("ranker.json", known.keys(), load_trees()),
+        ("sureness.json", outcomes.keys(), load_judge()),
+    ):
+        content = json.loads((files("hisa.grounder") / name).read_text("utf-8"))
+        assert set(content) == {"features", "start", "depth", "trees"}
+        assert set(content["features"]) <= features
+        for tree in content["trees"]:
+            size = len(tree["value"])
+            assert set(tree) == {"feature", "threshold", "left", "right", "value"}
+            assert all(len(tree[key]) == size for key in tree)
+            assert all(0 <= at < size for at in tree["left"] + tree["right"])
+            assert all(0 <= at < len(content["features"]) for at in tree["feature"])
+        assert len(trees.names) == len(content["features"])
 
 
 def test_trees_lead_each_row_to_its_leaf() -> None:
@@ -199,3 +235,41 @@ def test_a_click_on_a_button_meets_the_cell_that_holds_it() -> None:
     ranked = rank(read_description("'Details'"), Table(Scene(observation)))
     both = sum(one.own for one in ranked if one.thing.element.name == "Details")
     assert ranked[0].chance == pytest.approx(both)
+
+
+def test_a_click_on_an_icon_in_a_field_does_not_mean_the_field() -> None:
+    observation = scene(
+        element("entry", "Search", (100, 100, 200, 30)),
+        element("push button", "Search", (270, 104, 22, 22)),
+        element("static", "Search", (110, 104, 60, 22)),
+    )
+    ranked = rank(read_description("the Search field"), Table(Scene(observation)))
+    by_role = {one.thing.role: one for one in ranked}
+    assert by_role["push button"].chance == pytest.approx(by_role["push button"].own)
+    assert by_role["static"].chance > by_role["static"].own
+
+
+def test_what_lies_in_one_place_is_no_rival() -> None:
+    score = np.array([3.0, 2.9, 1.0])
+    own = chances_of(score)
+    assert own.sum() < 1
+    at = np.array([[50.0, 10], [52, 10], [300, 10]])
+    reach = np.array([[0.0, 0, 100, 20], [20, 5, 80, 15], [250, 0, 350, 20]])
+    best = places(own, at, reach)
+    assert best.rows == (0, 1, 2)
+    assert best.chances[0] == best.chances[1] == pytest.approx(own[0] + own[1])
+    assert [best.rows[index] for index in best.apart] == [0, 2]
+
+
+def test_the_likeliest_place_is_surer_without_a_rival() -> None:
+    def sure(*names: str) -> float:
+        buttons = [
+            element("push button", name, (20 + 100 * at, 20, 80, 30))
+            for at, name in enumerate(names)
+        ]
+        ranked = rank(read_description("the 'Export' button"), Table(Scene(scene(*buttons))))
+        assert all(one.sure == 0 for one in ranked[1:])
+        return ranked[0].sure
+
+    assert sure("Export", "Close", "Help") > sure("Export", "Export", "Help")
+    assert sure("Export", "Close", "Help") > sure("Import", "Close", "Help")
