@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hisa.grounder.description import Query
 from hisa.grounder.words import tokens
 
-__all__ = ["COLOURS", "Asked", "read_asked"]
+__all__ = ["COLOURS", "Asked", "read_asked", "read_extremes"]
 
 COLOURS = (
     *("red", "orange", "yellow", "green", "blue", "purple"),
@@ -104,12 +104,17 @@ def read_asked(query: Query) -> Asked:
         meant=words - _PLACE_TOKENS,
         numbers=frozenset(w for w in words if any(map(str.isdigit, w))),
         nth=_nth(plain, query.nth),
-        extremes=frozenset(side for side, found in _EXTREME.items() if found.search(plain)),
+        extremes=read_extremes(plain),
         colours=frozenset(colours),
         states=frozenset(name for name, found in _STATE.items() if found.search(plain)),
         small=bool(_SMALL.search(plain)),
         large=bool(_LARGE.search(plain)),
     )
+
+
+def read_extremes(text: str) -> frozenset[str]:
+    """The sides of which the outermost is meant."""
+    return frozenset(side for side, found in _EXTREME.items() if found.search(text))
 
 
 def _nth(text: str, known: int | None) -> int | None:

@@ -25,6 +25,8 @@ _ANCHORS = 6
 """Things that the words after "next to" may mean, at most."""
 _NEAR = 90.0
 """Pixels of the screen over which nearness halves."""
+_SAID = 0.9
+"""How surely a word for a kind is the name of an anchor that is called just so."""
 _DIRECTIONS = frozenset({"left", "right", "above", "below", "near", "between"})
 
 
@@ -68,8 +70,8 @@ class Evidence:
     def _relation(self, relation: Relation) -> Floats:
         table = self.table
         found = self._reference(relation)
-        others = self._anchors(relation.other) if relation.other else []
-        for row, trust in self._anchors(relation.anchor):
+        others = self.anchors(relation.other) if relation.other else []
+        for row, trust in self.anchors(relation.anchor):
             if relation.how == "between":
                 for other, more in others:
                     lies = _between(table.box, table.box[row], table.box[other])
@@ -90,7 +92,7 @@ class Evidence:
         fits = (t.role == "table cell" and cell.fullmatch(t.element.name) for t in things)
         return np.array([float(bool(fit)) for fit in fits])
 
-    def _anchors(self, query: Query) -> list[tuple[int, float]]:
+    def anchors(self, query: Query) -> list[tuple[int, float]]:
         """The rows of the things that an anchor may be, and how surely each is."""
         table = self.table
         trust = self.anchor_fit(query)
@@ -108,6 +110,8 @@ class Evidence:
         if not query.name:
             roles = query.kind.roles if query.kind else frozenset()
             fit = np.array([float(t.role in roles) for t in table.things]) * 0.6
+            for name in query.also:
+                fit = np.maximum(fit, _SAID * table.written(name))
         else:
             fit = table.written(query.name, loosely=not query.quoted)
             fit = np.maximum(fit, 0.9 * table.beside(query.name)) * np.sqrt(kind)

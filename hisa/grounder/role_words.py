@@ -157,7 +157,11 @@ _TABLE: tuple[tuple[str, Kind], ...] = (
     ("row|table row|line|email row|list row", _kind("row", "table row, row", _ROW_ALSO)),
     (
         "table column header|column header|column heading|table heading|header cell|header",
-        _kind("column header", "table column header, column header, heading", "push button, label"),
+        _kind(
+            "column header",
+            "table column header, column header, heading",
+            "push button, label, table cell, cell, read text, static",
+        ),
     ),
     (
         "list item|list entry|tree item|tree entry|sidebar entry|item|option|choice|"
@@ -224,7 +228,7 @@ def _patterns(words: Iterable[str]) -> tuple[re.Pattern[str], re.Pattern[str], r
     """The words at the end, at the start, and anywhere."""
     one = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
     return (
-        re.compile(rf"(?:^|(?<=\s))({one})s?$"),
+        re.compile(rf"(?:^|(?<=\s))({one})(?:(?<=x)es|s)?$"),
         re.compile(rf"^({one})(?=\s|$)"),
         re.compile(rf"(?:^|(?<=\s))({one})(?=\s|$)"),
     )
