@@ -30,8 +30,8 @@ _ORDINAL = re.compile(
     rf"\b(?P<word>{'|'.join(_ORDINALS)})\b(?! name)|\b(?P<digits>\d{{1,3}})(?:st|nd|rd|th)\b"
 )
 _EXTREMES = {
-    "left": r"left-?most|furthest left|far left|very left|left(?:-hand)? (?:one|of the)",
-    "right": r"right-?most|furthest right|far right|very right|right(?:-hand)? (?:one|of the)",
+    "left": r"left-?most|furthest left|far left|very left|left(?:-hand)? one",
+    "right": r"right-?most|furthest right|far right|very right|right(?:-hand)? one",
     "top": r"top-?most|upper-?most|highest|upper|top(?= (?:one|of the|\w+ (?:icon|button|entry)))",
     "bottom": r"bottom-?most|lower-?most|lowest|lower|bottom(?= (?:one|of the))|bottom(?= \w+box)",
     "middle": r"middle|central|in the centre|in the center",

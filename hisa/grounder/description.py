@@ -82,6 +82,9 @@ _ONE_OF_MANY = re.compile(
     r"(?=(?:[\w-]+ ){0,3}[\w-]*[^s\s]s\b)"
 )
 """The same without the number: "the lowest of the drop-downs"."""
+_OUTERMOST = re.compile(
+    r"\b(?:outermost|furthest|very|far)(?: to the)? (left|right|top|bottom)(?=(?: one)? of (?:the|these))"
+)
 _BUT_ONE = re.compile(r"\blast ((?:[\w-]+ ){1,3})but one\b")
 _MONTHS = (
     "january|february|march|april|may|june|july|august|september|october|november|december|"
@@ -223,6 +226,7 @@ def read_description(description: str) -> tuple[Query, ...]:
     text = text.strip(" .,;:!")
     text = _TO_DO.sub(r"\1 of \2", _OWNED.sub(r"\2 of \1", text))
     text = _BUT_ONE.sub(r"last but one \1", _DAY.sub(lambda found: found[1] or found[2], text))
+    text = _OUTERMOST.sub(r"\1most", text)
     many = _ONE_OF.match(text)
     text = _ONE_OF_MANY.sub(r"\1 ", _ONE_OF.sub(r"\1 ", text))
     asides = [found[1] for found in _BRACKETS.finditer(text)]

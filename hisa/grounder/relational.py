@@ -131,26 +131,35 @@ class _Whole:
         if query.kind is None:
             shows = np.isin(table.family, [FAMILIES.index(f) for f in ("text", "other")])
             holds = table.family == FAMILIES.index("holder")
-            return np.where(holds, 0.2, np.where(shows, 0.6, 1.0))
+            dull = np.where(holds, 0.2, np.where(shows, 0.6, 1.0))
+            return np.where(shows & (self.own >= 0.9), 0.95, dull)
         roles, also = query.kind.roles, query.kind.also
         like = 0.95 if query.kind.word in _SHAPES else 0.55
+        if "menu item" in roles:
+            roles = roles | {"menu"}
         return np.array(
             [1.0 if t.role in roles else like if t.role in also else 0.1 for t in table.things]
         )
 
     @cached_property
+    def own(self) -> Floats:
+        """How well the name stands on each."""
+        query = self.evidence.query
+        if not query.name:
+            return np.zeros(self.count)
+        return self.evidence.table.written(query.name, loosely=not query.quoted)
+
+    @cached_property
     def name(self) -> Floats:
-        """How well each is called so; 1 for all where nothing on the screen is."""
-        evidence = self.evidence
-        name = evidence.query.name
-        if not name:
+        """How well each is called so, by itself or a label; 1 for all where nothing here is."""
+        query = self.evidence.query
+        if not query.name:
             return np.ones(self.count)
-        loosely = not evidence.query.quoted
-        fit = evidence.table.written(name, loosely=loosely)
-        fit = np.maximum(fit, evidence.table.beside(name, loosely=loosely))
-        return (
-            np.maximum(fit, _NAMELESS) if fit.max(initial=0.0) >= _UNKNOWN else np.ones(self.count)
-        )
+        trust = 0.9 if query.kind is None else 1.0
+        label = self.evidence.table.beside(query.name, loosely=not query.quoted)
+        fit = np.maximum(self.own, trust * label)
+        known = fit.max(initial=0.0) >= _UNKNOWN
+        return np.maximum(fit, _NAMELESS) if known else np.ones(self.count)
 
     @cached_property
     def identity(self) -> Floats:
@@ -299,6 +308,7 @@ class _Whole:
         unnamed = self._members(base / self.name)
         result["set_any"] = self._in_set(unnamed)
         across, down = line_up(self.evidence.table, unnamed)
+        result["series"], result["series_any"] = self._in_series(across, down)
         result["across"] = np.clip(across.number, 0, 20).astype(float)
         result["down"] = np.clip(down.number, 0, 20).astype(float)
         if self.number is not None:
@@ -332,12 +342,14 @@ class _Whole:
             return fit
         fit[members] = 1.0
         x, y = table.x[members], table.y[members]
+        order = np.argsort(_reading(table.y, table.height, table.x, members), kind="stable")
+        if "middle" in self.extremes:
+            fit[members] = np.arange(len(members))[np.argsort(order)] * 2 == len(members) - 1
         for side in self.extremes - {"middle"}:
             away = {"left": x, "right": -x, "top": y, "bottom": -y}[side]
             ranks = np.searchsorted(np.unique(np.round(away / 6)), np.round(away / 6))
             fit[members] *= 1.0 / (1 + ranks)
         if self.nth is not None:
-            order = np.argsort(_reading(table.y, table.height, table.x, members), kind="stable")
             index = self.nth - 1 if self.nth > 0 else len(members) + self.nth
             chosen = np.zeros(len(members))
             if 0 <= index < len(members):
