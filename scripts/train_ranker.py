@@ -25,7 +25,7 @@ from hisa.bench.grounding.open_suite import open_grounding_suite
 from hisa.bench.grounding.targets import Target
 from hisa.grounder.description import read_description
 from hisa.grounder.elements import names_a_part
-from hisa.grounder.ranker import clipped, columns, preselect
+from hisa.grounder.ranker import WORTH, clipped, columns, preselect
 from hisa.grounder.scene import Scene
 from hisa.grounder.scene_table import Floats, Ints, Table
 from hisa.grounder.screen_text import read_elements
@@ -71,6 +71,8 @@ class Example:
     """Whether a click there is right."""
     meant: Floats
     """Which of those are the thing itself, not one that only holds or hides it."""
+    seen: Floats
+    """Which of those the grounder would score; what is meant is learned from in any case."""
 
 
 def main() -> None:
@@ -150,9 +152,13 @@ def _example(target: Target, table: Table, found: dict[str, Floats]) -> Example:
     at = np.array([(p.x, p.y) for p in (spot_in(thing, thing.box) for thing in inner)])
     right = np.array([_is_right(target, x, y) for x, y in np.floor(at)], dtype=float)
     meant = _meant(target, table, right)
-    rows = np.union1d(preselect(found), np.flatnonzero(meant)).astype(int)
+    pool = preselect(found)
+    rows = np.union1d(pool, np.flatnonzero(meant)).astype(int)
     matrix = np.stack([column[rows] for column in found.values()], axis=1)
-    return Example(target, clipped(matrix), table.box[rows], at[rows], right[rows], meant[rows])
+    seen = np.isin(rows, pool).astype(float)
+    return Example(
+        target, clipped(matrix), table.box[rows], at[rows], right[rows], meant[rows], seen
+    )
 
 
 def _is_right(target: Target, x: float, y: float) -> bool:
@@ -291,10 +297,12 @@ def _fold(target: Target) -> str:
 
 
 def _best(example: Example, scores: Floats) -> tuple[bool, float]:
-    weight = np.exp(np.minimum(scores, 50.0))
+    weight = np.exp(np.minimum(scores, 50.0)) * example.seen
     own = weight / (1 + weight.sum())
     chances = []
     for row in np.argsort(-own, kind="stable")[:12]:
+        if own[row] < WORTH * own.max():
+            break
         x, y = example.at[row]
         box = example.box
         hit = (box[:, 0] <= x) & (x < box[:, 2]) & (box[:, 1] <= y) & (y < box[:, 3])

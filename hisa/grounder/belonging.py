@@ -28,7 +28,9 @@ def belonging(table: Table, at: int) -> Floats:
     inside = (x >= left) & (x <= right) & (y >= top) & (y <= bottom) & smaller
     fit = np.where(inside, 1.0, 0.0)
     if table.things[at].role in _OPENERS:
-        fit = np.maximum(fit, 0.95 * _dropped(table, at))
+        dropped = _dropped(table, at)
+        if dropped.any():
+            return dropped
     if bottom - top < _HEAD:
         shared = np.minimum(box[:, 3], bottom) - np.maximum(box[:, 1], top)
         level = shared > 0.5 * np.minimum(table.height, bottom - top)
@@ -52,7 +54,7 @@ def _dropped(table: Table, at: int) -> Floats:
     items = np.array(rows, dtype=int)
     below = (np.abs(table.box[items, 1] - bottom) < 16) & (np.abs(table.box[items, 0] - left) < 24)
     aside = (np.abs(table.box[items, 0] - right) < 16) & (np.abs(table.box[items, 1] - top) < 16)
-    starts = items[below | aside]
+    starts = items[below] if below.any() else items[aside]
     for start in starts:
         same = np.abs(table.box[items, 0] - table.box[start, 0]) < 4
         under = table.box[items, 1] >= table.box[start, 1] - 1
@@ -79,7 +81,7 @@ def _headed(table: Table, at: int) -> Floats:
         fit = np.where(wide, 0.7 * fit, fit)
     later = alike & (box[:, 1] > bottom) & (np.abs(box[:, 0] - left) <= 3)
     if later.any():
-        fit = np.where(table.y > box[later, 1].min(), 0.6 * fit, fit)
+        fit = np.where(table.y > box[later, 1].min(), 0.4 * fit, fit)
     return np.asarray(np.clip(fit, 0, 1))
 
 
@@ -107,7 +109,10 @@ def mentioned(evidence: Evidence) -> Mentioned:
     """The things whose text a description holds, the telling ones first."""
     table, asked = evidence.table, evidence.asked
     found: list[tuple[float, int, frozenset[str]]] = []
-    candidates = {int(i) for w in asked.meant | asked.numbers for i in table.index.get(w, ())}
+    telling = asked.meant | asked.numbers
+    for quote in evidence.query.literals:
+        telling |= tokens(quote) & asked.words
+    candidates = {int(i) for w in telling for i in table.index.get(w, ())}
     holder = FAMILIES.index("holder")
     for row in candidates:
         if table.family[row] == holder or not table.tells[row]:

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from hisa.grounder.role_words import Kind, find_kind
+from hisa.grounder.role_words import Kind, find_kind, is_kind
 from hisa.screen.roles import FIELDS
 
 __all__ = ["How", "Query", "Relation", "read_description"]
@@ -67,10 +67,8 @@ _QUOTES = re.compile(
 _MARK = re.compile(r'"(\d+)"')
 _OWNED = re.compile(r"""^((?:the )?"\d+"(?: \w+){0,2}|(?:the )?\w+(?: \w+)?)['’]s (.+)$""")
 """What begins with an owner: "the 'Invoice' tab's close button"."""
-_NUMBERS = {
-    **{"both": 2, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6},
-    **{"seven": 7, "eight": 8, "nine": 9, "ten": 10},
-}
+_NUMBER_WORDS = ("both", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_NUMBERS = {word: max(place, 1) + 1 for place, word in enumerate(_NUMBER_WORDS)}
 _ONE_OF = re.compile(
     r"^((?:the )?(?:very )?[\w-]+(?: but one)?)(?: one)? of (?:the |its )?(?:other )?"
     rf"(?P<number>{'|'.join(_NUMBERS)}|\d+) "
@@ -83,7 +81,8 @@ _ONE_OF_MANY = re.compile(
 )
 """The same without the number: "the lowest of the drop-downs"."""
 _OUTERMOST = re.compile(
-    r"\b(?:outermost|furthest|very|far)(?: to the)? (left|right|top|bottom)(?=(?: one)? of (?:the|these))"
+    r"\b(?:outermost|furthest|very|far)(?: to the)? (left|right|top|bottom)"
+    r"(?=(?: one)? of (?:the|these))"
 )
 _BUT_ONE = re.compile(r"\blast ((?:[\w-]+ ){1,3})but one\b")
 _MONTHS = (
@@ -347,6 +346,8 @@ def _head(text: str, quotes: list[str]) -> Query:
     rest, nth = _take_ordinal(text)
     kind, name = find_kind(_bare(" ".join(_MARK.sub(" ", rest).split())))
     name = " ".join(word for word in _bare(name).split() if word not in _STATE_OF)
+    if kind is not None and is_kind(name):
+        name = ""  # "the submenu entry", "the drop-down triangle"
     marks = [quotes[int(found[1])] for found in _MARK.finditer(text)]
     found = Query(kind=kind, nth=nth, where=where, states=states)
     if marks:

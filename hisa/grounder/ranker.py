@@ -18,11 +18,13 @@ import numpy as np
 from hisa.grounder.description import Query
 from hisa.grounder.features import Evidence, features
 from hisa.grounder.pick import READINGS, by_hand_choice, scores
+from hisa.grounder.relational import relational
 from hisa.grounder.scene import Scene, Thing
 from hisa.grounder.scene_table import Floats, Ints, Table
 from hisa.grounder.spots import spot_in
 
 __all__ = [
+    "WORTH",
     "Ranked",
     "Trees",
     "chances",
@@ -38,11 +40,16 @@ _POOL = 80
 """Things that are scored by the trees, of a thousand; the rest have hardly a word in common."""
 _SHOWN = 12
 """The likeliest things whose place is compared with the others'."""
+WORTH = 0.1
+"""The share of the likeliest thing's own chance that a thing must have to be clicked itself: the
+arrow of a spin button lies in its box, and is not what is meant by that. Chosen by leaving
+applications out."""
 _RELATIVE = (
     *("own", "own_head", "own_meant", "label", "told", "name", "name_label", "quote_own"),
     *("quote_label", "value", "does", "line", "column", "inside", "close", "covered", "related"),
     *("related_least", "role", "role_head", "colour", "stands_out", "off_screen", "off_window"),
     *("size", "front", "also"),
+    *("whole", "whole_base", "mention_cross"),
 )
 """Features of which the distance from the best on the screen is a feature too."""
 
@@ -114,7 +121,8 @@ def columns(queries: tuple[Query, ...], table: Table) -> dict[str, Floats]:
         queries: the readings of one description.
         table: the things on the screen.
     """
-    found = features(Evidence(queries, table), _by_hand(queries, table.scene))
+    evidence = Evidence(queries, table)
+    found = features(evidence, _by_hand(queries, table.scene)) | relational(evidence)
     for name in _RELATIVE:
         found[f"{name}_gap"] = found[name] - found[name].max(initial=-np.inf)
     return found
@@ -141,6 +149,7 @@ def clipped(matrix: Floats) -> Floats:
 def preselect(found: dict[str, Floats]) -> Ints:
     """The rows worth scoring: those that anything speaks for; chosen by hand."""
     rough = found["old"] + found["own"] + found["name"] + found["name_label"]
+    rough = rough + found["whole"] / max(float(found["whole"].max(initial=0.0)), 1e-9)
     for name in ("old_literal", "covered", "role", "related"):
         rough = rough + 0.5 * found[name]
     for name in ("quote_own", "nth_down", "nth_across", "extreme", "stands_out", "colour"):
@@ -173,6 +182,8 @@ def _placed(table: Table, rows: Ints, own: Floats) -> tuple[Ranked, ...]:
     box = table.box[rows]
     found = []
     for row, mine in list(zip(rows, own, strict=True))[:_SHOWN]:
+        if mine < WORTH * own[0]:
+            break
         thing = table.scene.inner(table.things[row])
         at = spot_in(thing, thing.box)
         hit = (box[:, 0] <= at.x) & (at.x < box[:, 2]) & (box[:, 1] <= at.y) & (at.y < box[:, 3])

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hisa.grounder.asked import read_extremes
 from hisa.grounder.belonging import belonging, crossing, mentioned
+from hisa.grounder.calendar_days import day_asked, day_fit
 from hisa.grounder.description import Relation
 from hisa.grounder.features import Evidence
 from hisa.grounder.scene_table import FAMILIES, Floats, Ints
@@ -27,7 +28,10 @@ _NUMBERS = {"two": 2, "both": 2, "three": 3, "four": 4, "five": 5, "six": 6, "se
 _NUMBER = re.compile(
     rf"\b(?:of|the|these|those|all|its)(?: \w+)? ({'|'.join(_NUMBERS)}|\d)(?= [a-z])"
 )
-_WORDS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
+_WORDS = (
+    *("first", "second", "third", "fourth", "fifth"),
+    *("sixth", "seventh", "eighth", "ninth", "tenth"),
+)
 _ENDS = {"last": -1, "final": -1, "bottom": -1, "lowest": -1, "lower": -1, "bottommost": -1} | {
     "rightmost": -1, "right": -1, "top": 1, "topmost": 1, "upper": 1, "uppermost": 1,
     "leftmost": 1, "left": 1, "penultimate": -2,
@@ -41,7 +45,8 @@ _LINE = re.compile(
 """A row or a column by its number: "in the third row", "of the rightmost column"."""
 _SIDE = r"(?:top|bottom|upper|lower|left|right|centre|center|middle)"
 _PLACE = re.compile(
-    rf"\b(?:at|in|on|near|along|towards?) (?:the )?(?:very |far )?{_SIDE}(?:[- ](?:hand )?{_SIDE})?\b|"
+    rf"\b(?:at|in|on|near|along|towards?) (?:the )?(?:very |far )?"
+    rf"{_SIDE}(?:[- ](?:hand )?{_SIDE})?\b|"
     rf"\b(?:top|bottom|upper|lower)[- ](?:left|right)\b"
 )
 _BESIDE = re.compile(r"\b(?:left|right)(?:[- ]hand)? of\b")
@@ -58,6 +63,8 @@ _UNKNOWN = 0.3
 """How alike the best name must be for a name to count as known here; chosen by hand."""
 _NAMELESS = 0.1
 """What is left to a thing that is not called so, where others are; chosen by hand."""
+_MISCOUNTED = 0.7
+"""What is left of what is in a series of another number than told; chosen by hand."""
 _POOL = 0.6
 """Share of the best that what is counted has of kind, name and relations; chosen by hand."""
 
@@ -177,21 +184,25 @@ class _Whole:
             elif self.line is not None and not relation.anchor.name and relation.how in _LINES:
                 continue
             else:
-                fit = np.maximum(related, self._itself(relation))
+                fit = np.maximum(related, self._itself(relation, related))
                 if relation.how == "row":
                     fit = fit * self._same_side(relation)
             if fit.max(initial=0.0) > 0:
                 found.append((relation, fit))
         return found
 
-    def _itself(self, relation: Relation) -> Floats:
-        """Ticks carry the words that stand beside them: "the check box left of 'Tea'"."""
-        table = self.evidence.table
-        if relation.how not in ("left", "near", "right") or not relation.anchor.name:
+    def _itself(self, relation: Relation, related: Floats) -> Floats:
+        """How surely each goes by the words beside it: a tick carries them, a field has a label."""
+        table, name = self.evidence.table, relation.anchor.name
+        if relation.how not in ("left", "near", "right", "below") or not name:
             return np.zeros(self.count)
         ticks = table.family == FAMILIES.index("tick")
-        called = table.written(relation.anchor.name)
-        return np.where(ticks & (called >= 0.9), called * table.front, 0.0)
+        called = np.where(ticks & (relation.how != "below"), table.written(name), 0.0)
+        if relation.how != "left":
+            called = np.maximum(called, table.beside(name))
+        fit = np.where((called >= 0.85) & (self.kind >= 0.9), called * table.front, 0.0)
+        nearest = (related * (fit > 0)).max(initial=0.0)
+        return fit * np.where(related > 0, related / nearest, 1.0) if nearest > 0 else fit
 
     def _same_side(self, relation: Relation) -> Floats:
         """Less for what is far along a row: another pane may go on beside it."""
@@ -250,7 +261,10 @@ class _Whole:
         for relation, found in self.relations:
             if relation.how not in ("within", "row", "column"):
                 lies = np.where(found > 0, 0.7 + 0.3 * found / found.max(), 0.05)
-                if relation.how in ("below", "near"):
+                if relation.how == "below":
+                    under = self._within(relation)
+                    lies = np.maximum(under / under.max(), 0.05) if under.any() else lies
+                if relation.how == "near":
                     lies = np.maximum(lies, np.minimum(self._within(relation) * 1.4, 1.0))
                 fit = fit * lies
         return fit
@@ -268,6 +282,12 @@ class _Whole:
     def crossed(self) -> tuple[Floats, Floats, Floats]:
         """Where texts mentioned stand over and beside each, and where two such cross."""
         return crossing(self.evidence, mentioned(self.evidence))
+
+    @cached_property
+    def day(self) -> Floats:
+        """How surely each is the day of a month that is asked for."""
+        day = day_asked(self.evidence.query.context.casefold())
+        return np.zeros(self.count) if day is None else day_fit(self.evidence.table, day)
 
     @property
     def lined(self) -> Floats:
@@ -400,14 +420,21 @@ def relational(evidence: Evidence) -> dict[str, Floats]:
     best = np.maximum.reduce([order["set"], 0.95 * order["set_more"], 0.8 * order["series"]])
     best = np.maximum(best, 0.97 * order["set_along"])
     best = np.maximum(best, 0.97 * order["series"] * order["counted"])
+    if order["counted"].any():
+        best = best * np.where(order["counted"] > 0, 1.0, _MISCOUNTED)
     in_order = np.maximum(best, 0.1) if whole.asks_order else np.ones(count)
     beside = np.maximum(whole.beside, whole.along * 0.97) if whole.asks_order else whole.beside
     fit = whole.identity * whole.held * beside * whole.place
+    if whole.day.any():
+        fit = np.maximum(0.5 * fit, whole.day)
+        in_order = np.ones(count)
     ordered = fit * in_order
     column, line, cross = whole.crossed
     parts = {f"order_{name}": found for name, found in order.items()}
     return parts | {
         "whole": ordered,
+        "day": whole.day,
+        "day_shown": np.full(count, whole.day.max(initial=0.0)),
         "whole_rank": _ranked(ordered, np.ones(count, dtype=bool)),
         "whole_alike": np.full(count, _places(evidence, ordered)),
         "whole_base": fit,
@@ -455,7 +482,7 @@ def _level(evidence: Evidence, kind: Floats) -> Floats:
     shared = np.abs(table.y[:, None] - table.y[None, rows]) < 0.5 * np.minimum(
         table.height[:, None], table.height[None, rows]
     )
-    return np.minimum(shared.sum(axis=1), 10).astype(float)
+    return np.asarray(np.minimum(shared.sum(axis=1), 10), dtype=float)
 
 
 def _leaf(families: Ints) -> Floats:

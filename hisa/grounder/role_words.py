@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from hisa.screen.roles import FIELDS
 
-__all__ = ["Kind", "find_kind"]
+__all__ = ["Kind", "find_kind", "is_kind"]
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,12 @@ _ROW_ALSO = f"list item, tree item, table cell, list box option, {_WRITTEN}"
 # Words of each kind, then the kind. The longest word that fits decides.
 _TABLE: tuple[tuple[str, Kind], ...] = (
     (
-        "check box|checkbox|tick box|tickbox|toggle|switch|toggle switch",
+        "check box|checkbox|tick box|tickbox",
         _kind("checkbox", _CHECK, "toggle button, table cell"),
+    ),
+    (
+        "toggle|switch|toggle switch",
+        _kind("switch", f"{_CHECK}, toggle button", "table cell, push button"),
     ),
     ("radio button|radio option|radio", _kind("radio button", _RADIO)),
     (
@@ -237,6 +241,11 @@ def _patterns(words: Iterable[str]) -> tuple[re.Pattern[str], re.Pattern[str], r
 _STRONG_LAST, _STRONG_FIRST, _STRONG_ANY = _patterns(_KINDS.keys() - _WEAK)
 _WEAK_LAST, _WEAK_FIRST, _WEAK_ANY = _patterns(_WEAK)
 _SEARCHES = (_STRONG_LAST, _STRONG_FIRST, _WEAK_LAST, _WEAK_FIRST, _STRONG_ANY, _WEAK_ANY)
+
+
+def is_kind(text: str) -> bool:
+    """Whether lower-case words only name a kind."""
+    return text in _KINDS
 
 
 def find_kind(text: str) -> tuple[Kind | None, str]:
