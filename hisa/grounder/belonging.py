@@ -80,8 +80,9 @@ def _headed(table: Table, at: int) -> Floats:
         wide = np.abs(table.x - (left + right) / 2) > 600
         fit = np.where(wide, 0.7 * fit, fit)
     later = alike & (box[:, 1] > bottom) & (np.abs(box[:, 0] - left) <= 3)
-    if later.any():
-        fit = np.where(table.y > box[later, 1].min(), 0.4 * fit, fit)
+    next_one = box[later, 1].min() if later.any() else bottom
+    if next_one > bottom + 0.8 * (bottom - top):  # else it is an entry among entries
+        fit = np.where(table.y > next_one, 0.4 * fit, fit)
     return np.asarray(np.clip(fit, 0, 1))
 
 

@@ -17,6 +17,7 @@ from hisa.grounder.layout import Order, distances, orders
 from hisa.grounder.role_words import find_kind
 from hisa.grounder.scene import READ
 from hisa.grounder.scene_table import FAMILIES, Floats, Table, family
+from hisa.grounder.series import ALIKE
 from hisa.grounder.words import purpose_match
 
 __all__ = ["Evidence", "features"]
@@ -399,7 +400,7 @@ def _ordered(evidence: Evidence) -> dict[str, Floats]:
             held &= score > 0
     whole = np.ones(count, dtype=bool) & (table.front > 0.55)
     for suffix, members in (("", whole), ("_held", whole & held)):
-        order = orders(table.box, table.family, members)
+        order = orders(table.box, ALIKE[table.family], members)
         if asked.nth is not None:
             for name, fit in zip(names, order.fits(asked.nth), strict=True):
                 result[f"nth{suffix}_{name}"] = fit

@@ -19,6 +19,7 @@ from hisa.grounder.belonging import belonging, crossing, mentioned
 from hisa.grounder.calendar_days import day_asked, day_fit
 from hisa.grounder.description import Relation
 from hisa.grounder.features import Evidence
+from hisa.grounder.scene import SHOWS_TEXT
 from hisa.grounder.scene_table import FAMILIES, Floats, Ints
 from hisa.grounder.series import Places, line_up, lines
 
@@ -37,7 +38,7 @@ _ENDS = {"last": -1, "final": -1, "bottom": -1, "lowest": -1, "lower": -1, "bott
     "leftmost": 1, "left": 1, "penultimate": -2,
 }  # fmt: skip
 _LINE = re.compile(
-    rf"\b(?:(?P<back>second last|second[- ]to[- ]last|next[- ]to[- ]last) |"
+    rf"\b(?:(?P<back>last but one|second last|second[- ]to[- ]last|next[- ]to[- ]last) |"
     rf"(?P<word>{'|'.join(_WORDS)}|{'|'.join(_ENDS)}) |(?P<digits>\d{{1,2}})(?:st|nd|rd|th) )"
     r"(?:(?!row|line|column|of|and|in|to)[\w-]+ ){0,2}(?P<sort>row|line|column)\b"
     r"(?! ?(?:head|title|number|name))(?P<but> but one)?"
@@ -142,6 +143,7 @@ class _Whole:
             return np.where(shows & (self.own >= 0.9), 0.95, dull)
         roles, also = query.kind.roles, query.kind.also
         like = 0.95 if query.kind.word in _SHAPES else 0.55
+        also = also - SHOWS_TEXT if query.kind.word in _SHAPES else also
         if "menu item" in roles:
             roles = roles | {"menu"}
         return np.array(
@@ -170,7 +172,15 @@ class _Whole:
 
     @cached_property
     def identity(self) -> Floats:
-        return self.kind * self.name * np.where(self.evidence.table.front > 0.55, 1.0, 0.5)
+        front = self.evidence.table.front
+        usable = np.where(front >= 0.9, 1.0, np.where(front > 0.55, 0.55, 0.5))
+        return self.kind * self.name * usable * self.drawn
+
+    @cached_property
+    def drawn(self) -> Floats:
+        """Less for what is too small to be seen."""
+        table = self.evidence.table
+        return np.where((table.width >= 4) & (table.height >= 4), 1.0, 0.3)
 
     @cached_property
     def relations(self) -> list[tuple[Relation, Floats]]:
@@ -227,7 +237,8 @@ class _Whole:
         fit = np.ones(self.count)
         for relation, found in self.relations:
             if relation.how in ("within", "row", "column"):
-                fit = fit * np.maximum(found / found.max(), 0.05)
+                unsure = np.clip(1.2 - 1.5 * found.max(), 0.05, 0.6)
+                fit = fit * np.maximum(found / found.max(), unsure)
         return fit * self.counted_line
 
     @cached_property
@@ -383,7 +394,11 @@ class _Whole:
         sides = self.evidence.query.where - self.extremes
         if not sides:
             return np.ones(self.count)
-        left, top, right, bottom = self._frame()
+        fits = [self._placed(frame, sides) for frame in self._frames()]
+        return np.asarray(np.max(fits, axis=0))
+
+    def _placed(self, frame: tuple[float, float, float, float], sides: frozenset[str]) -> Floats:
+        left, top, right, bottom = frame
         table = self.evidence.table
         x = np.clip((table.x - left) / max(right - left, 1), 0, 1)
         y = np.clip((table.y - top) / max(bottom - top, 1), 0, 1)
@@ -392,24 +407,29 @@ class _Whole:
         far = np.max([away[side] for side in sides if side in away], axis=0)
         return np.where(inside, np.clip(1.2 - far, 0.05, 1.0) ** 2, 0.05)
 
-    def _frame(self) -> tuple[float, float, float, float]:
+    def _frames(self) -> list[tuple[float, float, float, float]]:
+        """What the sides are meant of: what holds it, a dialog where one is named, the window."""
         evidence, table = self.evidence, self.evidence.table
-        for relation, fit in self.relations:
+        for relation, _ in self.relations:
             if relation.how == "within":
                 rows = [row for row, _ in evidence.anchors(relation.anchor)]
                 large = [r for r in rows if table.height[r] > 60 and table.width[r] > 60]
-                if large and fit.max(initial=0.0) > 0:
-                    left, top, right, bottom = table.box[large[0]].tolist()
-                    return left, top, right, bottom
+                if large:
+                    return [_box(table.box[row]) for row in large]
         if _DIALOG.search(self.text):
             dialogs = [i for i, t in enumerate(table.things) if t.role in _FRAMES and t.front > 0.6]
             if dialogs:
-                least = min(dialogs, key=lambda i: table.width[i] * table.height[i])
-                left, top, right, bottom = table.box[least].tolist()
-                return left, top, right, bottom
+                return [
+                    _box(table.box[min(dialogs, key=lambda i: table.width[i] * table.height[i])])
+                ]
         active = table.scene.observation.active
         box = active.box if active and active.box else table.scene.screen
-        return box.left, box.top - _TITLE, box.right, box.bottom
+        return [(box.left, box.top - _TITLE, box.right, box.bottom)]
+
+
+def _box(sides: Floats) -> tuple[float, float, float, float]:
+    left, top, right, bottom = sides.tolist()
+    return left, top, right, bottom
 
 
 def relational(evidence: Evidence) -> dict[str, Floats]:
