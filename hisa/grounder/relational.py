@@ -457,6 +457,7 @@ def relational(evidence: Evidence) -> dict[str, Floats]:
         "day_shown": np.full(count, whole.day.max(initial=0.0)),
         "whole_rank": _ranked(ordered, np.ones(count, dtype=bool)),
         "whole_alike": np.full(count, _places(evidence, ordered)),
+        "whole_lead": _lead(evidence, ordered),
         "whole_base": fit,
         "whole_held": whole.held,
         "whole_beside": whole.beside,
@@ -491,6 +492,17 @@ def _places(evidence: Evidence, score: Floats) -> float:
     rows = np.flatnonzero(score >= 0.93 * score.max(initial=0.0))
     found = {(int(table.x[row]) // 12, int(table.y[row]) // 12) for row in rows[:40]}
     return float(min(len(found), 10))
+
+
+def _lead(evidence: Evidence, score: Floats) -> Floats:
+    """How far each is ahead of the best elsewhere, as a share of the best; negative if behind."""
+    best = score.max(initial=0.0)
+    if best <= 0:
+        return np.zeros(len(score))
+    table, top = evidence.table, int(np.argmax(score))
+    here = (np.abs(table.x - table.x[top]) < 8) & (np.abs(table.y - table.y[top]) < 8)
+    elsewhere = float(score[~here].max(initial=0.0)) / best
+    return np.asarray(score / best - np.where(here, elsewhere, 1.0))
 
 
 def _level(evidence: Evidence, kind: Floats) -> Floats:
