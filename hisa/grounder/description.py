@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from hisa.grounder.role_words import Kind, find_kind, is_kind
+from hisa.grounder.role_words import Kind, find_kind, names_kind
 from hisa.screen.roles import FIELDS
 
 __all__ = ["How", "Query", "Relation", "read_description"]
@@ -346,8 +346,8 @@ def _head(text: str, quotes: list[str]) -> Query:
     rest, nth = _take_ordinal(text)
     kind, name = find_kind(_bare(" ".join(_MARK.sub(" ", rest).split())))
     name = " ".join(word for word in _bare(name).split() if word not in _STATE_OF)
-    if kind is not None and is_kind(name):
-        name = ""  # "the submenu entry", "the drop-down triangle"
+    if kind is not None and names_kind(name, kind):
+        name = ""  # "the submenu entry"
     marks = [quotes[int(found[1])] for found in _MARK.finditer(text)]
     found = Query(kind=kind, nth=nth, where=where, states=states)
     if marks:

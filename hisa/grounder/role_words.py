@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from hisa.screen.roles import FIELDS
 
-__all__ = ["Kind", "find_kind", "is_kind"]
+__all__ = ["Kind", "find_kind", "names_kind"]
 
 
 @dataclass(frozen=True)
@@ -243,9 +243,9 @@ _WEAK_LAST, _WEAK_FIRST, _WEAK_ANY = _patterns(_WEAK)
 _SEARCHES = (_STRONG_LAST, _STRONG_FIRST, _WEAK_LAST, _WEAK_FIRST, _STRONG_ANY, _WEAK_ANY)
 
 
-def is_kind(text: str) -> bool:
-    """Whether lower-case words only name a kind."""
-    return text in _KINDS
+def names_kind(text: str, kind: Kind) -> bool:
+    """Whether lower-case words only name a kind once more: "entry" of a menu item."""
+    return text in _KINDS and bool(_KINDS[text].roles & kind.roles)
 
 
 def find_kind(text: str) -> tuple[Kind | None, str]:
