@@ -201,9 +201,9 @@ class Agent:
         started = time.monotonic()
         observation = await self.environment.observe(elements=self.elements, settle=self.settle)
         seconds = time.monotonic() - started
-        image = await self.log.save(observation.screenshot)
         if isinstance(self.grounder, Prefetching):
             self.grounder.begin(observation)
+        image = await self.log.save(observation.screenshot)
         active = observation.active
         self.log.emit(
             Observed(

@@ -61,13 +61,23 @@ def estimate_tokens(text: str, /) -> int:
 
 
 def _cost(text: str) -> int:
-    """Returns the cost of a text; that of several lines is the sum over lines and line breaks."""
+    """Returns the cost of a text: the sum over its lines and line breaks."""
+    lines = text.split("\n")
+    costs = (_known_line(line) if len(line) <= _SHORT else _line(line) for line in lines)
+    return sum(costs) + _WHOLE * (len(lines) - 1)
+
+
+def _line(text: str) -> int:
     cost = sum(map(_word, _WORD.findall(text)))
     cost += sum(_char(char) * times for char, times in Counter(text).items() if char not in _FREE)
     cost += _WHOLE * len(_BLANK.findall(text))
     return cost + sum(_WHOLE + 2 * len(run) for run in _BLANKS.findall(text))
 
 
+_SHORT = 1_000
+"""Characters of a line whose cost is kept."""
+_known_line = lru_cache(maxsize=1 << 12)(_line)
+"""Most lines of a request, the history's above all, are in the next one too."""
 _known_cost = lru_cache(maxsize=32)(_cost)
 """Caches texts that every request repeats, above all the prompts of the roles."""
 

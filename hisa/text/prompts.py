@@ -27,6 +27,7 @@ def _environment() -> Environment:
         loader=FileSystemLoader(data_folder("prompts")),
         undefined=StrictUndefined,
         autoescape=False,
+        auto_reload=False,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=False,

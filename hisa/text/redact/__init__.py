@@ -44,6 +44,8 @@ class _Finder:
     """Whether it reads the text in lower case."""
     learn: bool = False
     """Whether what it finds is looked for elsewhere as well."""
+    shape: bool = False
+    """Whether it knows a secret by the text alone, whatever it is a part of."""
 
 
 _compiled = cache(re.compile)
@@ -89,7 +91,7 @@ _FINDERS = (
     _Finder(("?", "&"), shapes.query),
     _Finder(("akia", "asia", "abia", "acca"), shapes.aws),
     _Finder(("private key",), shapes.pem),
-    *(_Finder(hints, _shape(pattern)) for hints, pattern in shapes.SHAPES),
+    *(_Finder(hints, _shape(pattern), shape=True) for hints, pattern in shapes.SHAPES),
 )
 
 
@@ -175,7 +177,9 @@ class Redactor:
         if not _collect(value, texts, 0):
             return _Walk(self, _FINDERS).value(value, 0)
         joined = "\0".join(texts)
-        finders = _hinted(joined.lower(), _FINDERS)
+        hinted = _hinted(joined.lower(), _FINDERS)
+        # "Asked" hints at a key that begins with "SK": a look at all texts at once is cheap.
+        finders = [f for f in hinted if not f.shape or next(iter(f.spans(joined)), None)]
         known = any(secret in joined for secret in self._exact)
         if not finders and not known and encodable(joined) is joined:
             return value
