@@ -407,6 +407,26 @@ class _Whole:
         far = np.max([away[side] for side in sides if side in away], axis=0)
         return np.where(inside, np.clip(1.2 - far, 0.05, 1.0) ** 2, 0.05)
 
+    @cached_property
+    def fit(self) -> Floats:
+        """How well each satisfies all but the order."""
+        beside = np.maximum(self.beside, 0.97 * self.along) if self.asks_order else self.beside
+        fit = self.identity * self.held * beside * self.place
+        return np.maximum(0.5 * fit, self.day) if self.day.any() else fit
+
+    @cached_property
+    def satisfied(self) -> Floats:
+        """How well each satisfies all that is asked for. The weights are chosen by hand."""
+        if not self.asks_order or self.day.any():
+            return self.fit
+        order = self.ordered
+        ways = (order["set"], 0.95 * order["set_more"], 0.97 * order["set_along"])
+        best = np.maximum.reduce([*ways, 0.8 * order["series"]])
+        best = np.maximum(best, 0.97 * order["series"] * order["counted"])
+        if order["counted"].any():
+            best = best * np.where(order["counted"] > 0, 1.0, _MISCOUNTED)
+        return self.fit * np.maximum(best, 0.1)
+
     def _frames(self) -> list[tuple[float, float, float, float]]:
         """What the sides are meant of: what holds it, a dialog where one is named, the window."""
         evidence, table = self.evidence, self.evidence.table
@@ -435,41 +455,38 @@ def _box(sides: Floats) -> tuple[float, float, float, float]:
 def relational(evidence: Evidence) -> dict[str, Floats]:
     """Features by name: how well each thing satisfies the description as one relation."""
     whole = _Whole(evidence)
-    count = whole.count
-    order = whole.ordered
-    best = np.maximum.reduce([order["set"], 0.95 * order["set_more"], 0.8 * order["series"]])
-    best = np.maximum(best, 0.97 * order["set_along"])
-    best = np.maximum(best, 0.97 * order["series"] * order["counted"])
-    if order["counted"].any():
-        best = best * np.where(order["counted"] > 0, 1.0, _MISCOUNTED)
-    in_order = np.maximum(best, 0.1) if whole.asks_order else np.ones(count)
-    beside = np.maximum(whole.beside, whole.along * 0.97) if whole.asks_order else whole.beside
-    fit = whole.identity * whole.held * beside * whole.place
-    if whole.day.any():
-        fit = np.maximum(0.5 * fit, whole.day)
-        in_order = np.ones(count)
-    ordered = fit * in_order
-    column, line, cross = whole.crossed
-    parts = {f"order_{name}": found for name, found in order.items()}
-    return parts | {
-        "whole": ordered,
+    parts = {f"order_{name}": found for name, found in whole.ordered.items()}
+    return parts | _as_a_whole(whole) | _by_mention(whole)
+
+
+def _as_a_whole(whole: _Whole) -> dict[str, Floats]:
+    count, evidence, found = whole.count, whole.evidence, whole.satisfied
+    return {
+        "whole": found,
         "day": whole.day,
         "day_shown": np.full(count, whole.day.max(initial=0.0)),
-        "whole_rank": _ranked(ordered, np.ones(count, dtype=bool)),
-        "whole_alike": np.full(count, _places(evidence, ordered)),
-        "whole_lead": _lead(evidence, ordered),
-        "whole_base": fit,
+        "whole_rank": _ranked(found, np.ones(count, dtype=bool)),
+        "whole_alike": np.full(count, _places(evidence, found)),
+        "whole_lead": _lead(evidence, found),
+        "whole_base": whole.fit,
         "whole_held": whole.held,
         "whole_beside": whole.beside,
         "whole_place": whole.place,
         "whole_line": whole.counted_line if whole.line else np.zeros(count),
         "whole_conditions": np.full(count, float(_conditions(whole))),
+    }
+
+
+def _by_mention(whole: _Whole) -> dict[str, Floats]:
+    column, line, cross = whole.crossed
+    of_kind = whole.kind > 0.5
+    return {
         "mention_column": column,
         "mention_line": line,
         "mention_cross": cross,
-        "mention_cross_rank": _ranked(cross * whole.kind, whole.kind > 0.5),
-        "mention_line_rank": _ranked(line * whole.kind, whole.kind > 0.5),
-        "mention_line_alike": _level(evidence, whole.kind),
+        "mention_cross_rank": _ranked(cross * whole.kind, of_kind),
+        "mention_line_rank": _ranked(line * whole.kind, of_kind),
+        "mention_line_alike": _level(whole.evidence, whole.kind),
     }
 
 
