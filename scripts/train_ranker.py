@@ -54,7 +54,9 @@ SETTINGS: dict[str, Any] = {
 ROUNDS = 200
 START = -3.0
 """The score of a thing before the first tree: of forty, that none is meant is as likely as any."""
-PROBABILITIES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+PROBABILITIES = (0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.8, 0.9)
+SURE = 0.65
+"""The chance from which each kind of description is counted."""
 
 
 @dataclass(frozen=True)
@@ -268,6 +270,12 @@ def check(names: Sequence[str], examples: Sequence[Example]) -> None:
         wrong = sum(not ok for _, ok, p in there if p >= least) / len(there)
         refused = sum(p < least for _, _, p in absent) / len(absent)
         print(f"from {least}: right {right:.1%}, wrong {wrong:.1%}, absent refused {refused:.1%}")
+    for kind in sorted({e.target.kind for e, _, _ in there}):
+        mine = [(ok, p) for e, ok, p in there if e.target.kind == kind]
+        first = sum(ok for ok, _ in mine) / len(mine)
+        right = sum(ok for ok, p in mine if p >= SURE) / len(mine)
+        wrong = sum(not ok for ok, p in mine if p >= SURE) / len(mine)
+        print(f"{kind}, {len(mine)}: likeliest {first:.0%}, right {right:.0%}, wrong {wrong:.0%}")
 
 
 def _judged(
