@@ -41,8 +41,8 @@ _POOL = 80
 _SHOWN = 12
 """The likeliest things whose place is compared with the others'."""
 WORTH = 0.1
-"""The share of the likeliest thing's own chance that a thing must have to be clicked itself: the
-arrow of a spin button lies in its box, and is not what is meant by that. Chosen by leaving
+"""The share of the likeliest thing's own chance from which a thing has the chance of what holds it
+too: the arrow of a spin button lies in its box, and is not what is meant by that. Chosen by leaving
 applications out."""
 _RELATIVE = (
     *("own", "own_head", "own_meant", "label", "told", "name", "name_label", "quote_own"),
@@ -182,10 +182,9 @@ def _placed(table: Table, rows: Ints, own: Floats) -> tuple[Ranked, ...]:
     box = table.box[rows]
     found = []
     for row, mine in list(zip(rows, own, strict=True))[:_SHOWN]:
-        if mine < WORTH * own[0]:
-            break
         thing = table.scene.inner(table.things[row])
         at = spot_in(thing, thing.box)
         hit = (box[:, 0] <= at.x) & (at.x < box[:, 2]) & (box[:, 1] <= at.y) & (at.y < box[:, 3])
-        found.append(Ranked(thing, float(mine), min(1.0, float(own[hit].sum()))))
+        chance = float(own[hit].sum()) if mine >= WORTH * own[0] else float(mine)
+        found.append(Ranked(thing, float(mine), min(1.0, chance)))
     return tuple(sorted(found, key=lambda r: (-r.chance, -r.own)))
