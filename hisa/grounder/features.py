@@ -112,7 +112,7 @@ class Evidence:
             roles = query.kind.roles if query.kind else frozenset()
             fit = np.array([float(t.role in roles) for t in table.things]) * 0.6
             for name in query.also:
-                fit = np.maximum(fit, _SAID * table.written(name))
+                fit = np.maximum(fit, _SAID * table.called_just(name))
         else:
             fit = table.written(query.name, loosely=not query.quoted)
             fit = np.maximum(fit, 0.9 * table.beside(query.name)) * np.sqrt(kind)

@@ -51,7 +51,7 @@ _ROW_ALSO = f"list item, tree item, table cell, list box option, {_WRITTEN}"
 # Words of each kind, then the kind. The longest word that fits decides.
 _TABLE: tuple[tuple[str, Kind], ...] = (
     (
-        "check box|checkbox|tick box|tickbox",
+        "check box|checkbox|tick box|tickbox|tick",
         _kind("checkbox", _CHECK, "toggle button, table cell"),
     ),
     (
@@ -213,6 +213,7 @@ _WEAK = frozenset(
         "handle",
         "suggestion",
         "shortcut",
+        "tick",
     }
     | {"triangle", "stepper", "date field", "chevron"}
     | {"text", "label", "caption", "title", "heading", "header", "file", "folder", "directory"}
