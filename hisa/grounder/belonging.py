@@ -20,7 +20,7 @@ _MENTIONS = 24
 
 
 def belonging(table: Table, at: int) -> Floats:
-    """How surely each thing belongs to one: lies in it, under it, or in its row; 0..1."""
+    """Rate how surely each thing lies in one, under it, or in its row, 0..1."""
     box, one = table.box, table.box[at]
     left, top, right, bottom = one
     x, y = table.x, table.y
@@ -63,7 +63,7 @@ def _dropped(table: Table, at: int) -> Floats:
 
 
 def _headed(table: Table, at: int) -> Floats:
-    """How surely each stands under a heading: no other one of its sort comes between."""
+    """Rate how surely each stands under a heading, with no other of its sort between."""
     box = table.box
     left, top, right, bottom = box[at]
     under = (box[:, 1] >= bottom - 2) & ~(box[:, 0] >= right + 1200)
@@ -139,7 +139,7 @@ def _told(text: str, words: frozenset[str]) -> tuple[float, frozenset[str]]:
 
 
 def crossing(evidence: Evidence, mentions: Mentioned) -> tuple[Floats, Floats, Floats]:
-    """How surely each is under a text mentioned, on the line of one, and where two such cross."""
+    """Rate each by the texts mentioned over it, on its line, and crossing at it."""
     table = evidence.table
     count = len(table.things)
     rows = mentions.rows

@@ -78,7 +78,7 @@ def _month(word: str) -> int:
 
 
 def day_fit(table: Table, day: Day) -> Floats:
-    """How surely each thing is the day asked for: 1 in its month, less in another one."""
+    """Rate each thing as the day asked for: 1 in its month, less in another one."""
     fit = np.zeros(len(table.things))
     for sheet in _sheets(table):
         numbers, offsets = sheet.numbers, sheet.offsets()
@@ -93,7 +93,7 @@ def day_fit(table: Table, day: Day) -> Floats:
 
 
 def _sheets(table: Table) -> list[_Sheet]:
-    """The months that are shown, each a block of numbered days."""
+    """The months on the screen, each a block of numbered days."""
     rows = [row for row, text in enumerate(map(_plain, table.texts)) if text]
     found = []
     for family in {int(table.family[row]) for row in rows}:

@@ -372,7 +372,7 @@ def _with(query: Query, relation: Relation) -> Query:
 
 
 def _anchor(words: str, quotes: list[str]) -> Query:
-    """What a thing lies next to or in; a word for a kind may be its name: "left of Text"."""
+    """Read a neighbour or a holder; a word for a kind may be its name: "left of Text"."""
     anchor = _head(words, quotes)
     if anchor.name:
         return replace(anchor, nth=None)

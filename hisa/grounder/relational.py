@@ -134,7 +134,7 @@ class _Whole:
 
     @cached_property
     def kind(self) -> Floats:
-        """How well each is of the kind asked for; of what is clicked, where none is."""
+        """Rate each against the kind asked for; where none is, as a thing to click."""
         table, query = self.evidence.table, self.evidence.query
         if query.kind is None:
             shows = np.isin(table.family, [FAMILIES.index(f) for f in ("text", "other")])
@@ -152,7 +152,7 @@ class _Whole:
 
     @cached_property
     def own(self) -> Floats:
-        """How well the name stands on each."""
+        """Rate the name on each."""
         query = self.evidence.query
         if not query.name:
             return np.zeros(self.count)
@@ -160,7 +160,7 @@ class _Whole:
 
     @cached_property
     def name(self) -> Floats:
-        """How well each is called so, by itself or a label; 1 for all where nothing here is."""
+        """Rate the name on each or on its label; 1 for all where nothing here has it."""
         query = self.evidence.query
         if not query.name:
             return np.ones(self.count)
@@ -184,7 +184,7 @@ class _Whole:
 
     @cached_property
     def relations(self) -> list[tuple[Relation, Floats]]:
-        """How well each stands in each relation whose anchor is there."""
+        """Rate each in each relation whose anchor is there."""
         found = []
         for relation, related in zip(
             self.evidence.query.relations, self.evidence.related, strict=True
@@ -202,7 +202,7 @@ class _Whole:
         return found
 
     def _itself(self, relation: Relation, related: Floats) -> Floats:
-        """How surely each goes by the words beside it: a tick carries them, a field has a label."""
+        """Rate each by the words beside it: a tick carries them, a field has a label."""
         table, name = self.evidence.table, relation.anchor.name
         if relation.how not in ("left", "near", "right", "below") or not name:
             return np.zeros(self.count)
@@ -233,7 +233,7 @@ class _Whole:
 
     @cached_property
     def held(self) -> Floats:
-        """How well each lies in what holds it: containers, rows and columns."""
+        """Rate the place of each in containers, rows and columns."""
         fit = np.ones(self.count)
         for relation, found in self.relations:
             if relation.how in ("within", "row", "column"):
@@ -267,7 +267,7 @@ class _Whole:
 
     @cached_property
     def along(self) -> Floats:
-        """How well each lies in the directions asked for, near or far: what is counted there."""
+        """Rate each by the directions asked for, near or far, for counting there."""
         fit = np.ones(self.count)
         for relation, found in self.relations:
             if relation.how not in ("within", "row", "column"):
@@ -281,7 +281,7 @@ class _Whole:
         return fit
 
     def _members(self, base: Floats) -> Ints:
-        """What is counted: as good as the best, each place once."""
+        """The rows to be counted: as good as the best, each place once."""
         table = self.evidence.table
         rows = np.flatnonzero(base >= _POOL * base.max(initial=0.0))
         rows = rows[np.argsort(-base[rows] * 4 - _leaf(table.family[rows]), kind="stable")]
@@ -291,18 +291,18 @@ class _Whole:
 
     @cached_property
     def crossed(self) -> tuple[Floats, Floats, Floats]:
-        """Where texts mentioned stand over and beside each, and where two such cross."""
+        """Texts mentioned over each, beside each, and crossing at it."""
         return crossing(self.evidence, mentioned(self.evidence))
 
     @cached_property
     def day(self) -> Floats:
-        """How surely each is the day of a month that is asked for."""
+        """Rate each as the day of a month, where one is asked for."""
         day = day_asked(self.evidence.query.context.casefold())
         return np.zeros(self.count) if day is None else day_fit(self.evidence.table, day)
 
     @property
     def lined(self) -> Floats:
-        """How telling a text mentioned is on the line of each."""
+        """The weight of the most telling text mentioned on the line of each."""
         return self.crossed[1]
 
     @property
@@ -312,7 +312,7 @@ class _Whole:
 
     @cached_property
     def ordered(self) -> dict[str, Floats]:
-        """How well each has the place in the order asked for."""
+        """Rate the place of each in the order asked for."""
         zero = np.zeros(self.count)
         names = (
             "set",
@@ -390,7 +390,7 @@ class _Whole:
 
     @cached_property
     def place(self) -> Floats:
-        """How near each is to the sides asked for, of its frame: a dialog where one is named."""
+        """Rate each by the sides asked for, of its frame: a dialog where one is named."""
         sides = self.evidence.query.where - self.extremes
         if not sides:
             return np.ones(self.count)
@@ -409,14 +409,14 @@ class _Whole:
 
     @cached_property
     def fit(self) -> Floats:
-        """How well each satisfies all but the order."""
+        """Rate each by all that is asked for but the order."""
         beside = np.maximum(self.beside, 0.97 * self.along) if self.asks_order else self.beside
         fit = self.identity * self.held * beside * self.place
         return np.maximum(0.5 * fit, self.day) if self.day.any() else fit
 
     @cached_property
     def satisfied(self) -> Floats:
-        """How well each satisfies all that is asked for. The weights are chosen by hand."""
+        """Rate each by all that is asked for. The weights are chosen by hand."""
         if not self.asks_order or self.day.any():
             return self.fit
         order = self.ordered
@@ -428,7 +428,7 @@ class _Whole:
         return self.fit * np.maximum(best, 0.1)
 
     def _frames(self) -> list[tuple[float, float, float, float]]:
-        """What the sides are meant of: what holds it, a dialog where one is named, the window."""
+        """The boxes whose sides are meant: a holder, a dialog where one is named, the window."""
         evidence, table = self.evidence, self.evidence.table
         for relation, _ in self.relations:
             if relation.how == "within":
@@ -512,7 +512,7 @@ def _places(evidence: Evidence, score: Floats) -> float:
 
 
 def _lead(evidence: Evidence, score: Floats) -> Floats:
-    """How far each is ahead of the best elsewhere, as a share of the best; negative if behind."""
+    """The lead of each over the best elsewhere, as a share of the best; negative if behind."""
     best = score.max(initial=0.0)
     if best <= 0:
         return np.zeros(len(score))
