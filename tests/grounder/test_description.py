@@ -56,6 +56,7 @@ def facts(query: Query) -> dict[str, Any]:
                 "relations": [("within", "matrix")],
             },
         ),
+        ("the tick in front of 'Tea'", {"kind": "checkbox", "relations": [("left", "Tea")]}),
         ("the 30th of June", {"name": "30", "relations": [("within", "june")]}),
         ("the submenu entry below Sort", {"kind": "menu item", "relations": [("below", "sort")]}),
         (
