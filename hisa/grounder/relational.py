@@ -512,14 +512,13 @@ def _places(evidence: Evidence, score: Floats) -> float:
 
 
 def _lead(evidence: Evidence, score: Floats) -> Floats:
-    """The lead of each over the best elsewhere, as a share of the best; negative if behind."""
-    best = score.max(initial=0.0)
-    if best <= 0:
+    """The lead of each over the best elsewhere; negative if behind."""
+    if not score.any():
         return np.zeros(len(score))
     table, top = evidence.table, int(np.argmax(score))
     here = (np.abs(table.x - table.x[top]) < 8) & (np.abs(table.y - table.y[top]) < 8)
-    elsewhere = float(score[~here].max(initial=0.0)) / best
-    return np.asarray(score / best - np.where(here, elsewhere, 1.0))
+    elsewhere = float(score[~here].max(initial=0.0))
+    return np.asarray(score - np.where(here, elsewhere, score.max()))
 
 
 def _level(evidence: Evidence, kind: Floats) -> Floats:
