@@ -1,5 +1,7 @@
 """How long ``hisa --help`` and ``import hisa.wiring`` take, by ``python -X importtime``.
 
+Modules are compiled before, as they are where HiSA was started once.
+
 python -m benchmarks.importtime [--json]
 """
 
@@ -12,7 +14,7 @@ import sys
 import time
 from typing import Any
 
-from benchmarks.machine import machine
+from benchmarks.machine import compiled_once, machine
 
 GOAL_MS = 200.0
 WIRING_GOAL_MS = 500.0
@@ -22,29 +24,35 @@ RUNS = 7
 HEAVY = ("torch", "openai", "qdrant_client", "qdrant_edge", "numpy", "PIL", "pydantic", "rich")
 
 
-def measure(words: tuple[str, ...]) -> tuple[float, list[str]]:
+def measure(words: tuple[str, ...], environment: dict[str, str]) -> tuple[float, list[str]]:
     """Milliseconds of all imports of one process, and heavy modules among them."""
     command = [sys.executable, "-X", "importtime", *words]
-    lines = subprocess.run(command, capture_output=True, text=True, check=True).stderr.splitlines()
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    lines = done.stderr.splitlines()
     rows = [line.split("|") for line in lines if line.startswith("import time:")][1:]
     microseconds = sum(int(row[0].split(":")[1]) for row in rows)
     names = {row[2].strip().split(".")[0] for row in rows}
     return microseconds / 1000, sorted(names.intersection(HEAVY))
 
 
-def wall(words: tuple[str, ...]) -> float:
+def wall(words: tuple[str, ...], environment: dict[str, str]) -> float:
     """Milliseconds of the whole process."""
     started = time.perf_counter()
-    subprocess.run([sys.executable, *words], capture_output=True, check=True)
+    subprocess.run([sys.executable, *words], capture_output=True, check=True, env=environment)
     return (time.perf_counter() - started) * 1000
 
 
 def report(words: tuple[str, ...]) -> dict[str, Any]:
-    """Medians of `RUNS` processes."""
-    measured = [measure(words) for _ in range(RUNS)]
+    """Medians of `RUNS` processes, and the best."""
+    with compiled_once() as environment:
+        wall(words, environment)
+        measured = [measure(words, environment) for _ in range(RUNS)]
+        walls = [wall(words, environment) for _ in range(RUNS)]
+    imports = [milliseconds for milliseconds, _ in measured]
     return {
-        "imports_ms": statistics.median(milliseconds for milliseconds, _ in measured),
-        "process_ms": statistics.median(wall(words) for _ in range(RUNS)),
+        "imports_ms": statistics.median(imports),
+        "best_ms": min(imports),
+        "process_ms": statistics.median(walls),
         "heavy": measured[0][1],
     }
 
@@ -61,7 +69,8 @@ def main() -> None:
         one = found[key]
         verdict = "met" if one["imports_ms"] < goal else "NOT met"
         print(f"{title}, median of {RUNS} ({machine()})")
-        print(f"  imports        {one['imports_ms']:7.1f} ms   goal < {goal:.0f} ms: {verdict}")
+        goal_told = f"at best {one['best_ms']:.1f}; goal < {goal:.0f} ms: {verdict}"
+        print(f"  imports        {one['imports_ms']:7.1f} ms   {goal_told}")
         print(f"  whole process  {one['process_ms']:7.1f} ms")
         print(f"  heavy modules  {', '.join(one['heavy']) or 'none'}")
 

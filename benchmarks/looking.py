@@ -1,14 +1,15 @@
 """What reading the elements costs, whether it is whole, and whether LibreOffice lives through it.
 
-``looks``: a spreadsheet is looked at with its elements, first just after it was opened and then
-again and again while other processes want the processor. Printed are the times, of the first
-complete look and of the later ones, and, against the largest number of elements, how many looks
-were empty or partial and how many of those said that they were complete (the goal: none).
+``looks``: a spreadsheet is looked at with its elements, first just after it was opened, on several
+fresh desktops, and on the last of them again and again while other processes want the processor.
+Printed are the times, until the first complete look and of the later ones, and, against the largest
+number of elements, how many looks were empty or partial and how many of those said that they were
+complete (the goal: none).
 
 ``crash``: sessions in which the elements are read at every look: number formats set in Format
 Cells (``--script format``), and a chart made and saved (``--script chart``).
 
-Usage: ``python -m benchmarks.looking {looks,crash} [-n N] [--load N] [--json]``.
+Usage: ``python -m benchmarks.looking {looks,crash} [-n N] [--starts N] [--load N] [--json]``.
 """
 
 from __future__ import annotations
@@ -193,16 +194,29 @@ def crash(script: str, times: int) -> dict[str, Any]:
     }
 
 
-async def _looks(times: int, processes: int) -> dict[str, Any]:
+async def _first(environment: DesktopEnvironment) -> tuple[float, list[Observation]]:
+    """Opens the spreadsheet; returns the seconds until it was first seen whole, and the looks."""
+    await Office(environment).start(CALC)
+    started = time.perf_counter()
+    seen = [await environment.observe(elements=True)]
+    while not seen[-1].complete:
+        seen.append(await environment.observe(elements=True))
+    return time.perf_counter() - started, seen
+
+
+async def _looks(times: int, processes: int, starts: int) -> dict[str, Any]:
+    firsts: list[float] = []
+    seen: list[Observation] = []
+    for _ in range(starts - 1):
+        async with DesktopEnvironment(SIZE) as environment:
+            first, looks = await _first(environment)
+            firsts.append(first)
+            seen += looks
     async with DesktopEnvironment(SIZE) as environment:
-        office = Office(environment)
-        await office.start(CALC)
+        first, looks = await _first(environment)
+        firsts.append(first)
+        seen += looks
         taken: list[float] = []
-        seen: list[Observation] = []
-        while not (seen and seen[-1].complete):
-            started = time.perf_counter()
-            seen.append(await environment.observe(elements=True))
-            first = time.perf_counter() - started
         with load(processes):
             for number in range(times):
                 # Something changes at each look, as it does in a run.
@@ -210,20 +224,23 @@ async def _looks(times: int, processes: int) -> dict[str, Any]:
                 started = time.perf_counter()
                 seen.append(await environment.observe(elements=True))
                 taken.append(time.perf_counter() - started)
+    first, median = statistics.median(firsts), statistics.median(taken)
     counts = [len(look.elements or ()) for look in seen]
     known = max(counts)
     false = sum(look.complete and n < known for look, n in zip(seen, counts, strict=True))
     return {
         "looks": times,
         "elements": known,
-        "first_seconds": round(first, 3),
-        "median_seconds": round(statistics.median(taken), 3),
+        "starts": starts,
+        "first_median_seconds": round(first, 3),
+        "first_longest_seconds": round(max(firsts), 3),
+        "median_seconds": round(median, 3),
         "longest_seconds": round(max(taken), 3),
         "goal_seconds": GOAL_SECONDS,
         "empty": counts.count(0),
         "partial": sum(not look.complete for look in seen),
         "partial_said_to_be_complete": false,
-        "met": not false and (processes > 0 or max(first, statistics.median(taken)) < GOAL_SECONDS),
+        "met": not false and (processes > 0 or max(first, median) < GOAL_SECONDS),
     }
 
 
@@ -231,13 +248,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["looks", "crash"])
     parser.add_argument("-n", type=int, default=20, help="looks or sessions")
+    parser.add_argument("--starts", type=int, default=3, help="desktops with a first look")
     parser.add_argument("--load", type=int, default=0, help="processes that want a processor")
     parser.add_argument("--script", choices=sorted(SCRIPTS), default="format")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     before = os.getloadavg()[0]
     if arguments.what == "looks":
-        report = asyncio.run(_looks(arguments.n, arguments.load))
+        report = asyncio.run(_looks(arguments.n, arguments.load, arguments.starts))
     else:
         with load(arguments.load):
             report = crash(arguments.script, arguments.n)

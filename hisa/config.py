@@ -93,7 +93,7 @@ class ModelsSettings(_Section):
     judge: ModelSettings | None = None
 
 
-GrounderKind = Literal["auto", "cascade", "elements", "vision", "planner"]
+GrounderKind = Literal["auto", "cascade", "choice", "elements", "vision", "planner"]
 
 
 class PlannerSettings(_Section):
@@ -113,9 +113,11 @@ class GrounderSettings(_Section):
 
     kind: GrounderKind = "auto"
     """elements: accessibility and OCR; vision: ``models.grounder``; cascade: the elements where
-    they are sure, else the model, whose points the elements check; planner: the planner's own
+    they are sure, else the model, whose points the elements check; choice: the elements, and the
+    planner's model picks from a list in words where they are not sure; planner: the planner's own
     coordinates, in the convention of its profile; auto: the cascade where ``models.grounder`` is
-    set or the planner's model was trained to point, as its profile says; else elements."""
+    set or the planner's model was trained to point, as its profile says, choice where it was not,
+    and elements where the planner is the offline model."""
     format: str = "auto"
     """Prompt and answer format of the vision-language grounder; auto: as its profile says how it
     writes points, else gta1."""

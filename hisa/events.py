@@ -28,6 +28,7 @@ __all__ = [
     "Grounded",
     "GroundingFailed",
     "GroundingTried",
+    "GroundingVerdict",
     "Guidance",
     "Induced",
     "Instructed",
@@ -296,20 +297,35 @@ class GroundingFailed(_Event):
     candidates: tuple[str, ...] = ()
 
 
+GroundingVerdict = Literal[
+    "sure",
+    "unsure",
+    "agreed",
+    "doubted",
+    "repeated",
+    "no_point",
+    "unavailable",
+    "offered",
+    "chosen",
+    "none",
+]
+
+
 class GroundingTried(_Event):
     """One step of a cascade of grounders: who looked for a place, and what became of it.
 
     sure: taken, no model is asked. unsure: the model is asked. agreed: the elements bear the
     model's point out, it is taken. doubted: they do not. repeated: nothing speaks against a point
     that was answered twice, it is taken. no_point: the answer is none. unavailable: the model
-    cannot be asked; what the elements found by themselves is taken, if anything.
+    cannot be asked; what the elements found by themselves is taken, if anything. offered: a model
+    gets a list to pick from; chosen, none: what it picked.
     """
 
     type: Literal["grounding_tried"] = "grounding_tried"
     description: str
     by: str
     """"elements" or the grounding model's name."""
-    verdict: Literal["sure", "unsure", "agreed", "doubted", "repeated", "no_point", "unavailable"]
+    verdict: GroundingVerdict
     x: float | None = None
     """The place, in image pixels; None where there is none."""
     y: float | None = None
@@ -323,6 +339,8 @@ class GroundingTried(_Event):
     """Left, top, right, bottom in image pixels of what was shown enlarged; None: everything."""
     closer: tuple[int, int, int, int] | None = None
     """The same of what is shown next."""
+    offered: tuple[tuple[float, float], ...] = ()
+    """The middles of the things on the list that a model picks from, in its order."""
     seconds: float = 0.0
 
 

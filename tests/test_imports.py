@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from benchmarks.machine import compiled_once
 
 HEAVY = (
     "FlagEmbedding", "httpx", "isal", "jinja2", "lxml", "numpy", "openai", "openpyxl",
@@ -28,3 +31,11 @@ def test_nothing_heavy_is_loaded_with(module: str) -> None:
 @pytest.mark.parametrize("module", ["hisa", "hisa.testing"])
 def test_a_package_of_names_loads_none_of_them(module: str) -> None:
     assert not sorted(loaded_with(module).intersection([*HEAVY, "PIL", "click", "pydantic"]))
+
+
+def test_benchmarks_of_a_start_find_compiled_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    with compiled_once() as environment:
+        subprocess.run([sys.executable, "-c", "import hisa.errors"], check=True, env=environment)
+        written = Path(environment["PYTHONPYCACHEPREFIX"]).rglob("hisa/errors.*.pyc")
+        assert len(list(written)) == 1

@@ -82,6 +82,7 @@ def models(settings: Settings) -> Iterator[Finding]:
 
 _WAYS = {
     "cascade": "the elements where they are sure, else {model}, whose points they check",
+    "choice": "the elements where they are sure, else {model} picks from a list in words",
     "elements": "the elements: accessibility and OCR, no model",
     "planner": "the planner's own coordinates, checked by the elements",
     "vision": "{model} alone",

@@ -93,7 +93,7 @@ class Progress:
                 self._line(event.role, f"{event.kind}: {event.message}{again}", "yellow")
             case GroundingFailed():
                 self._line("place", event.reason, "yellow")
-            case GroundingTried(verdict="doubted" | "no_point" | "unavailable"):
+            case GroundingTried(verdict="doubted" | "no_point" | "unavailable" | "none"):
                 self._line("place", tried(event), "yellow")
             case LoopDetected():
                 self._line("loop", f"{event.action}, {event.times} times", "yellow")

@@ -113,7 +113,7 @@ def _programs(lines: str) -> Iterator[tuple[str, str]]:
 
 
 def _command(line: str) -> str:
-    """What starts an entry's program, without its folder; empty where that cannot be told."""
+    """Returns what starts an entry's program, without its folder; empty where it is not told."""
     try:
         path, *options = shlex.split(_CODE.sub("", line))
     except ValueError:  # nothing, or an open quotation

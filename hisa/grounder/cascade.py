@@ -6,15 +6,14 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from hisa.actions import Click, Slot
 from hisa.errors import ModelUnavailable, NotFound
-from hisa.events import GroundingTried
+from hisa.events import GroundingTried, GroundingVerdict
+from hisa.grounder.choice import Picker
 from hisa.grounder.closer import Part, closer_part
 from hisa.grounder.common import resolve
 from hisa.grounder.elements import PARTIAL, ElementsGrounder
-from hisa.grounder.rating import Rating, Standing, rated
+from hisa.grounder.rating import Rating, Standing, rated_by
 from hisa.grounder.vision import Seer, Unreadable
 from hisa.protocols import Emit, GroundedCall, Place, ToolCall
 from hisa.screen.geometry import BoundingBox, Point
@@ -23,7 +22,6 @@ from hisa.screen.ocr import ReadText, read_text
 
 __all__ = ["CascadeGrounder"]
 
-_Verdict = Literal["sure", "unsure", "agreed", "doubted", "repeated", "no_point", "unavailable"]
 _CLOSEST = 3
 """Candidates of the elements that a closer look tries to have on its picture."""
 
@@ -54,8 +52,8 @@ class CascadeGrounder:
 
     A point of the model is taken where the elements or the read text bear it out. Else the model
     is asked once more, on an enlarged part of the picture, and taken where it is borne out then,
-    or says the same again and nothing speaks against it. Else the planner hears of all candidates.
-    A place costs two model calls at most.
+    or says the same again and nothing speaks against it. Else another model may pick from a list in
+    words, or the planner hears of all candidates. A place costs two calls of the model at most.
 
     Args:
         seer: the model.
@@ -63,12 +61,20 @@ class CascadeGrounder:
             `hisa.events.GroundingFailed`.
         min_score: below this the elements have no answer of their own.
         read: reads the text on a picture.
+        picker: has the last word where elements and model do not agree.
     """
 
     def __init__(
-        self, seer: Seer, *, emit: Emit, min_score: float = 0.64, read: ReadText = read_text
+        self,
+        seer: Seer,
+        *,
+        emit: Emit,
+        min_score: float = 0.64,
+        read: ReadText = read_text,
+        picker: Picker | None = None,
     ) -> None:
         self._seer = seer
+        self._picker = picker
         self._emit = emit
         self._elements = ElementsGrounder(emit=lambda _: None, min_score=min_score, read=read)
         self._read = read
@@ -85,14 +91,10 @@ class CascadeGrounder:
 
     async def _locate(self, description: str, observation: Observation) -> Place:
         started = time.monotonic()
-        rating = await self._rated(description, observation)
+        rating = await rated_by(self._elements, description, observation, self._read)
         seconds = time.monotonic() - started
         place = rating.place
-        self._tell(
-            description, "elements", "sure" if rating.is_sure else "unsure",
-            place=place, score=place.score if place else None, seconds=seconds,
-            detail=str(rating.refusal or ""),
-        )  # fmt: skip
+        self._emit(rating.event(description, sure=rating.is_sure, seconds=seconds))
         if place is not None and rating.is_sure:
             return place
         try:
@@ -103,15 +105,6 @@ class CascadeGrounder:
             self._tell_answer(description, first, "agreed")
             return first.place
         return await self._closer(description, observation, rating, first)
-
-    async def _rated(self, description: str, observation: Observation) -> Rating:
-        asked = ToolCall("", "gui_action", "", description, actions=(Click(at=Slot(1)),))
-        found: Place | NotFound
-        try:
-            (found,) = (await self._elements.resolve(asked, observation)).places
-        except NotFound as error:
-            found = error
-        return await asyncio.to_thread(rated, description, observation, found, self._read)
 
     async def _ask(
         self,
@@ -153,12 +146,30 @@ class CascadeGrounder:
             )
         except ModelUnavailable as error:
             self._tell(description, self._seer.name, "unavailable", detail=str(error))
-            raise self._refusal(description, rating, [first], f"; then {error}") from error
+            refusal = self._refusal(description, rating, [first], f"; then {error}")
+            return await self._last_word(description, observation, rating, refusal)
         verdict = _verdict(rating, first, second)
         self._tell_answer(description, second, verdict)
         if second.place is None or verdict == "doubted":
-            raise self._refusal(description, rating, [first, second])
+            refusal = self._refusal(description, rating, [first, second])
+            return await self._last_word(description, observation, rating, refusal)
         return second.place
+
+    async def _last_word(
+        self, description: str, observation: Observation, rating: Rating, refusal: NotFound
+    ) -> Place:
+        """What the planner's model picks, where there is one that can.
+
+        Raises:
+            NotFound: the refusal: there is none, or it picks none.
+            BudgetExceeded: from the model.
+        """
+        if self._picker is None:
+            raise refusal
+        try:
+            return await self._picker.pick(description, observation, rating)
+        except (NotFound, ModelUnavailable) as error:
+            raise refusal from error
 
     def _alone(self, description: str, rating: Rating, error: ModelUnavailable | NotFound) -> Place:
         """The elements' own answer, where there is no other.
@@ -189,7 +200,12 @@ class CascadeGrounder:
         return NotFound(f"{reason}{more}{advice}", (*told, *known))
 
     def _tell_answer(
-        self, description: str, answer: _Answer, verdict: _Verdict, *, closer: Part | None = None
+        self,
+        description: str,
+        answer: _Answer,
+        verdict: GroundingVerdict,
+        *,
+        closer: Part | None = None,
     ) -> None:
         self._tell(
             description, self._seer.name, "no_point" if answer.place is None else verdict,
@@ -202,7 +218,7 @@ class CascadeGrounder:
         self,
         description: str,
         by: str,
-        verdict: _Verdict,
+        verdict: GroundingVerdict,
         *,
         place: Place | None = None,
         score: float | None = None,
@@ -232,7 +248,7 @@ def _holds(box: BoundingBox, point: Point | None) -> bool:
     return point is not None and box.contains(point)
 
 
-def _verdict(rating: Rating, first: _Answer, second: _Answer) -> _Verdict:
+def _verdict(rating: Rating, first: _Answer, second: _Answer) -> GroundingVerdict:
     """Judge the answer to a closer look."""
     if second.agreed:
         return "agreed"

@@ -30,7 +30,7 @@ from hisa.screen.geometry import Point
 from hisa.screen.observation import Element, Observation
 from hisa.screen.ocr import OcrUnavailable, ReadText, read_text
 
-__all__ = ["PARTIAL", "ElementsGrounder", "called", "choose", "names_a_part", "spot"]
+__all__ = ["PARTIAL", "ElementsGrounder", "called", "choose", "names_a_part", "place_of", "spot"]
 
 _PART = re.compile(
     r"\b(arrow|chevron|triangle|stepper|spinner (?:up|down)|increase|increment|decrease|decrement|"
@@ -100,7 +100,7 @@ class ElementsGrounder:
         if not _is_sure(choice):
             choice, reason = self._with_words(queries, observation, choice, parts=parts)
         if choice.chosen is not None:
-            return _place(description, choice.chosen, observation)
+            return place_of(description, choice.chosen, observation)
         raise _not_found(description, reason, choice.others, observation)
 
     def _with_words(
@@ -175,7 +175,8 @@ def _is_sure(choice: Choice) -> bool:
     return choice.chosen is not None and choice.chosen.score >= _SURE
 
 
-def _place(description: str, chosen: Candidate, observation: Observation) -> Place:
+def place_of(description: str, chosen: Candidate, observation: Observation) -> Place:
+    """The place of the chosen thing, with what it is."""
     box = observation.convert_box(chosen.box, "image")
     score = min(1.0, chosen.score)
     if chosen.thing.drawn is not None:

@@ -21,7 +21,7 @@ from hisa.screen.observation import Observation
 from hisa.screen.roles import CONTAINERS, FIELDS, LAYOUT, PASSWORD
 from hisa.text.prompt_text import excerpt
 
-__all__ = ["LIST_TOKENS", "MarkGrounder", "Marks"]
+__all__ = ["LIST_TOKENS", "MarkGrounder", "Marks", "told"]
 
 LIST_TOKENS = 800
 """Most tokens of a list, by the upper estimate: it stands in place of a picture."""
@@ -369,11 +369,11 @@ def _body(things: Sequence[Thing], observation: Observation) -> Iterator[str]:
         if thing.element.window != window and not _focused(thing.element.window, observation):
             window = thing.element.window
             yield f'in "{_quoted(window)}":'
-        yield f"{number} {_line(thing)}"
+        yield f"{number} {told(thing)}"
 
 
-def _line(thing: Thing) -> str:
-    """Kind, name, value and states, in words that cannot pose as another line."""
+def told(thing: Thing) -> str:
+    """Kind, name, value and states of a thing, in words that cannot pose as another line."""
     parts = [_KINDS.get(thing.role) or _quoted(thing.role)]
     name, value = _name(thing), _value(thing)
     if thing.role in SHOWS_TEXT:

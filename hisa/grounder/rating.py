@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from hisa.actions import Click, Slot
 from hisa.errors import NotFound
+from hisa.events import GroundingTried
 from hisa.grounder.description import Query, read_description
 from hisa.grounder.elements import called, names_a_part
 from hisa.grounder.pick import BEHIND, is_blocked
 from hisa.grounder.scene import Scene, Thing
 from hisa.grounder.screen_text import read_elements
-from hisa.protocols import Place
+from hisa.protocols import Grounder, Place, ToolCall
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation
 from hisa.screen.ocr import OcrUnavailable, ReadText
 from hisa.screen.roles import CONTAINERS
 
-__all__ = ["Rated", "Rating", "Standing", "rated"]
+__all__ = ["Rated", "Rating", "Standing", "rated", "rated_by"]
 
 # Chosen on the training screens of benchmarks/grounding, by chances learned from others of them.
 _SURE = 0.97
@@ -49,6 +52,7 @@ class Rated:
     box: BoundingBox
     chance: float
     label: str
+    thing: Thing
     holds: bool = False
     """Others lie on it."""
 
@@ -95,6 +99,21 @@ class Rating:
             return False
         return (place.score or 0.0) >= _SURE
 
+    def event(self, description: str, *, sure: bool, seconds: float) -> GroundingTried:
+        """What the elements said, for the log."""
+        place = self.place
+        return GroundingTried(
+            description=description,
+            by="elements",
+            verdict="sure" if sure else "unsure",
+            x=place.point.x if place else None,
+            y=place.point.y if place else None,
+            score=place.score if place else None,
+            label=place.label if place else "",
+            detail=str(self.refusal or ""),
+            seconds=seconds,
+        )
+
     @property
     def candidates(self) -> tuple[str, ...]:
         """The elements' own answer, else what comes closest, in words."""
@@ -125,6 +144,23 @@ class Rating:
     def _lies_at(self, point: Point) -> Rated | None:
         there = (thing for thing in self.things if not thing.holds and thing.box.contains(point))
         return min(there, key=lambda thing: thing.box.area, default=None)
+
+
+async def rated_by(
+    elements: Grounder, description: str, observation: Observation, read: ReadText
+) -> Rating:
+    """`rated`, after that grounder was asked; in a thread.
+
+    Raises:
+        Exception: what it raises besides `NotFound`.
+    """
+    asked = ToolCall("", "gui_action", "", description, actions=(Click(at=Slot(1)),))
+    found: Place | NotFound
+    try:
+        (found,) = (await elements.resolve(asked, observation)).places
+    except NotFound as error:
+        found = error
+    return await asyncio.to_thread(rated, description, observation, found, read)
 
 
 def rated(
@@ -174,4 +210,4 @@ def _rated(thing: Thing, chance: float, observation: Observation, *, blocked: bo
     holds = thing.role in _HOLDERS
     if blocked:
         chance, label = 0.0, f"{label}, {BEHIND}"
-    return Rated(box, chance, label, holds)
+    return Rated(box, chance, label, thing, holds)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
 from hisa.screen.roles import FIELDS
 
@@ -229,19 +229,23 @@ _KINDS = {role: Kind(role, frozenset({role})) for role in _OTHER_ROLES} | {
 }
 
 
-def _patterns(words: Iterable[str]) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    """The words at the end, at the start, and anywhere."""
-    one = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
-    return (
-        re.compile(rf"(?:^|(?<=\s))({one})(?:(?<=x)es|s)?$"),
-        re.compile(rf"^({one})(?=\s|$)"),
-        re.compile(rf"(?:^|(?<=\s))({one})(?=\s|$)"),
-    )
+_STRONG = frozenset(_KINDS.keys() - _WEAK)
+_LAST, _FIRST, _ANY = (
+    r"(?:^|(?<=\s))({})(?:(?<=x)es|s)?$",
+    r"^({})(?=\s|$)",
+    r"(?:^|(?<=\s))({})(?=\s|$)",
+)
+_SEARCHES = (
+    *((_STRONG, _LAST), (_STRONG, _FIRST), (_WEAK, _LAST), (_WEAK, _FIRST)),
+    *((_STRONG, _ANY), (_WEAK, _ANY)),
+)
 
 
-_STRONG_LAST, _STRONG_FIRST, _STRONG_ANY = _patterns(_KINDS.keys() - _WEAK)
-_WEAK_LAST, _WEAK_FIRST, _WEAK_ANY = _patterns(_WEAK)
-_SEARCHES = (_STRONG_LAST, _STRONG_FIRST, _WEAK_LAST, _WEAK_FIRST, _STRONG_ANY, _WEAK_ANY)
+@cache
+def _pattern(words: frozenset[str], where: str) -> re.Pattern[str]:
+    """Compiled when first asked for, as most descriptions are done with the first of six."""
+    ordered = sorted(words, key=len, reverse=True)
+    return re.compile(where.format("|".join(re.escape(word) for word in ordered)))
 
 
 def names_kind(text: str, kind: Kind) -> bool:
@@ -255,8 +259,8 @@ def find_kind(text: str) -> tuple[Kind | None, str]:
     The word at the end decides ("menu item" in "save as menu item"), else the one at the start
     ("checkbox wrap text"), else any.
     """
-    for pattern in _SEARCHES:
-        if found := pattern.search(text):
+    for words, where in _SEARCHES:
+        if found := _pattern(words, where).search(text):
             rest = f"{text[: found.start()]} {text[found.end() :]}"
             return _KINDS[found[1]], " ".join(rest.split())
     return None, text

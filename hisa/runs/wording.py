@@ -57,6 +57,9 @@ _TRIED = {
     "repeated": "answered twice, nothing speaks against it",
     "no_point": "no point",
     "unavailable": "cannot be asked",
+    "offered": "gets a list to pick from",
+    "chosen": "picked from the list",
+    "none": "none of the list",
 }
 _SCORE_STATES: dict[ScoreState, str] = {
     "scored": "scored",
@@ -96,6 +99,8 @@ def tried(step: GroundingTried) -> str:
         said += f": {step.label or 'a point'} at ({step.x:.0f}, {step.y:.0f}){score}"
     if step.part is not None:
         said += ", looking closer at ({}, {}) to ({}, {})".format(*step.part)
+    if step.offered:
+        said += f", {len(step.offered)} things"
     return f"{said}: {step.detail}" if step.detail else said
 
 

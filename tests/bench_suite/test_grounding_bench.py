@@ -181,7 +181,26 @@ async def test_the_stand_in_is_of_the_same_mind_on_a_part_half_of_the_time() -> 
     assert same / len(mistakes) == pytest.approx(0.5, abs=0.1)
 
 
-@pytest.mark.parametrize("way", ["eyes", "simulated:2", "simulated:", "simulated:x", "cascade:7"])
+async def test_the_stand_in_picks_from_the_list_that_is_offered(folder: Path) -> None:
+    suite = open_grounding_suite(folder)
+    found = await asked(suite, "choice:1")
+    sure = found["form", "the Save button"]
+    assert (sure.outcome, sure.calls, sure.source) == ("right", 0, "accessibility")
+    assert {each.outcome for each in found.values() if each.calls} <= {"right", "refused"}
+    assert {each.calls for each in found.values()} <= {0, 1}
+    assert {e.outcome for e in found.values() if e.calls and not e.present} == {"refused"}
+    both = await asked(suite, "cascade+choice:1")
+    assert {each.calls for each in both.values()} <= {0, 1, 2, 3}
+    assert {e.outcome for e in both.values() if e.present and e.calls} == {"right"}
+    wrong = await asked(suite, "choice:0")
+    asked_about = [each for each in wrong.values() if each.calls]
+    assert asked_about
+    assert "right" not in {each.outcome for each in asked_about}
+
+
+@pytest.mark.parametrize(
+    "way", ["eyes", "choice:2", "simulated:2", "simulated:", "simulated:x", "cascade:7"]
+)
 async def test_an_unknown_way_is_refused(way: str) -> None:
     with pytest.raises(UsageError, match=re.escape(repr(way))):
         async with open_way(way, Settings()):

@@ -168,6 +168,40 @@ async def test_a_point_that_is_on_something_else_is_not_taken_however_often() ->
     assert events[-1].candidates == caught.value.candidates
 
 
+@pytest.mark.parametrize(
+    ("pick", "found", "last"),
+    [("2", (640, 415), "chosen"), ("0", None, "none"), (Fault("status"), None, "unavailable")],
+)
+async def test_the_planners_model_has_the_last_word_where_there_is_one(
+    pick: SAID, found: tuple[int, int] | None, last: str
+) -> None:
+    events: list[Event] = []
+    cell = Point(945, 210)
+    with FakeServer(then=seeing(cell, events)) as eyes, FakeServer([pick] * 3) as words:
+        own = {"max_retries": 0, "timeout": 0.5}
+        models = {
+            "grounder": {"model": "gta1-7b", "base_url": eyes.url, **own},
+            "planner": {"model": "clever-1", "base_url": words.url, **own},
+        }
+        settings = Settings.model_validate({"models": models})
+        opened = open_models(
+            settings, events.append, Budget(), Ledger(), offline=http_client, environ={}
+        )
+        async with opened as by_role:
+            seer, picker = (opened.profiles[role] for role in ("grounder", "planner"))
+            grounder = build_grounder(
+                settings, by_role, events.append, seer=seer, picker=picker, read=nothing_to_read
+            )
+            asked = grounder.resolve(call("the Save button"), look())
+            if found is None:
+                with pytest.raises(NotFound, match="gta1-7b sees"):
+                    await asked
+            else:
+                (place,) = (await asked).places
+                assert (place.point.rounded(), place.source) == (found, "clever-1")
+    assert steps(events)[-2:] == [("clever-1", "offered"), ("clever-1", last)]
+
+
 async def test_a_point_on_what_a_dialog_keeps_from_being_used_is_not_taken() -> None:
     events: list[Event] = []
     server = FakeServer(then=seeing(Point(130, 115), events))
@@ -338,14 +372,15 @@ def test_nowhere_to_look_is_no_part() -> None:
 @pytest.mark.parametrize(
     ("grounder", "planner", "kind"),
     [
-        (None, "gpt-5", "elements"),
-        (None, "qwen3-vl-8b-instruct", "elements"),  # points, but was not trained to ground
+        (None, "gpt-5", "choice"),
+        (None, "qwen3-vl-8b-instruct", "choice"),  # points, but was not trained to ground
+        (None, "offline", "elements"),
         (None, "ui-tars-1.5-7b", "cascade"),
         ("gta1-7b", "gpt-5", "cascade"),
         ("gpt-5", "gpt-5", "cascade"),  # somebody asked for it
     ],
 )
-def test_the_cascade_is_the_default_where_a_model_was_trained_to_point(
+def test_the_default_is_what_the_model_can_do(
     grounder: str | None, planner: str, kind: str
 ) -> None:
     own = {"grounder": {"model": grounder}} if grounder else {}

@@ -11,6 +11,7 @@ from hisa.actions import Click, Drag, parse, points, slots
 from hisa.errors import NotFound
 from hisa.events import Event, Grounded, GroundingFailed, GroundingTried
 from hisa.grounder.cascade import CascadeGrounder
+from hisa.grounder.choice import ChoiceGrounder
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import GTA1Format
 from hisa.grounder.vision import Seer, VisionGrounder
@@ -76,10 +77,23 @@ def cascade() -> Setup:
     return Setup(CascadeGrounder(seer, emit=events.append), events)
 
 
-MAKERS = [elements_grounder, vision_grounder, cascade]
+def picking_model(request: ModelRequest) -> str:
+    """A model that knows the words of what is asked for."""
+    for name in ("Save", "Cancel"):
+        if f"the {name} button" in request.text:
+            return next(line for line in request.text.split("\n") if f'"{name}"' in line)[0]
+    return "0"
 
 
-@pytest.fixture(params=MAKERS, ids=["elements", "vision", "cascade"])
+def choice() -> Setup:
+    events: list[Event] = []
+    return Setup(ChoiceGrounder(FunctionModel(picking_model), emit=events.append), events)
+
+
+MAKERS = [elements_grounder, vision_grounder, cascade, choice]
+
+
+@pytest.fixture(params=MAKERS, ids=["elements", "vision", "cascade", "choice"])
 def setup(request: pytest.FixtureRequest) -> Setup:
     make: Maker = request.param
     return make()

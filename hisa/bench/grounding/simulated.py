@@ -35,6 +35,9 @@ class SimulatedModel:
     right as before, or the same mistake. Else it is right or wrong anew, by the same chance. What
     it means and does not see on the part becomes another thing there.
 
+    Where it is to pick from a list, the right pick is the number of what holds the right thing, and
+    0 where nothing on the list does; a wrong one is any other.
+
     Args:
         chance: of a right answer, 0..1.
         seed: another one draws anew.
@@ -48,6 +51,7 @@ class SimulatedModel:
         self._region: Region | None = None
         self._look: Observation | None = None
         self._part: BoundingBox | None = None
+        self._offered: tuple[tuple[float, float], ...] = ()
 
     def aim(self, key: str, region: Region | None, look: Observation) -> None:
         """Choose the answer to what is asked next.
@@ -58,11 +62,14 @@ class SimulatedModel:
             look: the whole look that will be asked about.
         """
         self._key, self._region, self._look, self._part = key, region, look, None
+        self._offered = ()
 
     def hear(self, event: Event) -> None:
-        """Take note of the part of the picture that is asked about next."""
-        if isinstance(event, GroundingTried) and event.closer is not None:
-            self._part = BoundingBox(*event.closer)
+        """Take note of the part of the picture, or the list, that is asked about next."""
+        if isinstance(event, GroundingTried):
+            self._offered = event.offered
+            if event.closer is not None:
+                self._part = BoundingBox(*event.closer)
 
     async def complete(self, request: ModelRequest, /) -> ModelReply:
         """Answer with the chosen point.
@@ -71,6 +78,8 @@ class SimulatedModel:
         """
         if self._look is None:
             raise RuntimeError("aim comes first")
+        if self._offered:
+            return ModelReply(str(self._pick(self._look)), model=self.name)
         whole = BoundingBox(0, 0, self._look.image.width, self._look.image.height)
         times, part = (1, whole) if self._part is None else (ENLARGED, self._part)
         meant = self._first(self._look) if self._part is None else self._second(self._look, part)
@@ -80,6 +89,16 @@ class SimulatedModel:
         x = (meant.x - part.left) * (times if padded else sent.width / part.width)
         y = (meant.y - part.top) * (times if padded else sent.height / part.height)
         return ModelReply(f"({x:.2f},{y:.2f})", model=self.name)
+
+    def _pick(self, look: Observation) -> int:
+        """The number of a thing on the list, 0 for none."""
+        places = [look.convert(Point(x, y), "screen") for x, y in self._offered]
+        right = (n for n, at in enumerate(places, 1) if self._region and self._region.holds(at))
+        meant = next(right, 0)
+        if self._draw("pick") < self._chance:
+            return meant
+        others = [n for n in range(len(places) + 1) if n != meant]
+        return others[int(self._draw("other pick") * len(others))]
 
     def _first(self, look: Observation) -> Point:
         return self._drawn(look, "", None)

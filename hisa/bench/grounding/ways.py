@@ -36,6 +36,9 @@ WAYS = {
     "settings": "as the setting grounder.kind says",
     "simulated:P": "a model of that accuracy that knows the answers, as simulated:0.9",
     "cascade:P": "the cascade with that stand-in behind it",
+    "choice": "elements, and the planner's model picks from a list where they are not sure",
+    "choice:P": "the same with a stand-in that picks rightly in that part of 1",
+    "cascade+choice:P": "the cascade, and that stand-in picks where nobody is sure",
 }
 """Names and what they mean."""
 
@@ -111,11 +114,12 @@ async def open_way(name: str, settings: Settings) -> AsyncIterator[Way]:
         OcrUnavailable: it is to read and nothing here can.
     """
     kind, colon, chance = name.partition(":")
-    if kind == "simulated" or (kind == "cascade" and colon):
-        behind = "vision" if kind == "simulated" else "cascade"
-        async with _simulated(name, _chance(name, chance), _changed(settings, kind=behind)) as way:
+    if kind in _BEHIND and colon:
+        changed = _changed(settings, kind=_BEHIND[kind])
+        picks = kind == "cascade+choice"
+        async with _simulated(name, _chance(name, chance), changed, picks=picks) as way:
             yield way
-    elif name in ("vision", "cascade", "settings"):
+    elif name in ("vision", "cascade", "choice", "settings"):
         wanted = settings.grounder.kind if name == "settings" else name
         async with _with_models(name, _changed(settings, kind=wanted), {}) as way:
             yield way
@@ -128,6 +132,15 @@ async def open_way(name: str, settings: Settings) -> AsyncIterator[Way]:
             f"--grounder {name!r}: no such way; known are {', '.join(WAYS)}",
             fix="--grounder elements",
         )
+
+
+_BEHIND = {
+    "simulated": "vision",
+    "cascade": "cascade",
+    "choice": "choice",
+    "cascade+choice": "cascade",
+}
+"""Kinds of grounders by the ways with a stand-in."""
 
 
 def _changed(settings: Settings, **changes: str) -> Settings:
@@ -164,11 +177,13 @@ def _chance(name: str, text: str) -> float:
 
 
 @asynccontextmanager
-async def _simulated(name: str, chance: float, settings: Settings) -> AsyncIterator[Way]:
+async def _simulated(
+    name: str, chance: float, settings: Settings, *, picks: bool
+) -> AsyncIterator[Way]:
     model = SimulatedModel(chance, seed=settings.run.seed)
     own: dict[Role, Model] = {"planner": model, "grounder": model}  # no other model is opened
     changed = _changed(settings, format="gta1")
-    async with _with_models(name, changed, own, hear=model.hear) as way:
+    async with _with_models(name, changed, own, hear=model.hear, picks=picks) as way:
         way.aim = lambda target, look: model.aim(
             f"{target.screen.name}\0{target.description}", target.region, look
         )
@@ -182,6 +197,7 @@ async def _with_models(
     own: dict[Role, Model],
     *,
     hear: Callable[[Event], None] = lambda _: None,
+    picks: bool = False,
 ) -> AsyncIterator[Way]:
     spent, clock = Totals(), ReadingClock()
 
@@ -195,5 +211,6 @@ async def _with_models(
     models: Models = open_models(settings, emit, budget, Ledger(), offline=http_client, own=own)
     async with models:
         seer = models.profiles.get("grounder")
-        grounder = build_grounder(settings, models, emit, seer=seer, read=clock)
+        picker = models.profiles["planner"] if picks else None
+        grounder = build_grounder(settings, models, emit, seer=seer, picker=picker, read=clock)
         yield Way(name, grounder, clock=clock, spent=spent)

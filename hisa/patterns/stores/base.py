@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any, Protocol
 
 from pydantic import TypeAdapter, ValidationError
@@ -33,7 +34,12 @@ Item = tuple[Pattern, Vectors]
 """A pattern and its vectors."""
 
 _NAMESPACE = uuid.UUID("5b0f7a52-8f7c-4b0e-9d39-5f2f2f3a6a11")
-_pattern: TypeAdapter[Pattern] = TypeAdapter(Pattern)
+
+
+@cache
+def _pattern() -> TypeAdapter[Pattern]:
+    """Built when first asked for: a run that finds no pattern has no use for it."""
+    return TypeAdapter(Pattern)
 
 
 class VectorStore(Protocol):
@@ -170,7 +176,7 @@ def from_payload(payload: Mapping[str, Any] | None) -> Pattern:
         StoreError: it is not one.
     """
     try:
-        return _pattern.validate_python(dict(payload or {}))
+        return _pattern().validate_python(dict(payload or {}))
     except ValidationError as error:
         raise StoreError(
             f"a stored pattern is damaged: {error.errors()[0]['msg']}",

@@ -1,0 +1,220 @@
+"""Finds things by the elements, and has a model pick from a short list where they are not sure."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hisa.errors import ModelUnavailable, NotFound
+from hisa.events import GroundingTried, GroundingVerdict
+from hisa.grounder.common import resolve
+from hisa.grounder.elements import ElementsGrounder, place_of
+from hisa.grounder.marks import told
+from hisa.grounder.pick import Candidate
+from hisa.grounder.rating import Rated, Rating, rated_by
+from hisa.models.correction import with_correction
+from hisa.models.tokens import estimate_tokens, longest
+from hisa.protocols import (
+    Emit,
+    GroundedCall,
+    Message,
+    Model,
+    ModelRequest,
+    Place,
+    TextPart,
+    ToolCall,
+)
+from hisa.screen.observation import Observation
+from hisa.screen.ocr import ReadText, read_text
+from hisa.text.prompt_text import excerpt, sections
+from hisa.text.prompts import render
+
+__all__ = ["LIST_TOKENS", "ChoiceGrounder", "Picker"]
+
+# Chosen on the training screens of benchmarks/grounding, by chances learned from others of them.
+_ENOUGH = 0.9
+"""The chance from which a place is taken unasked."""
+_MOST = 24
+"""Things on a list: more are seldom what is meant."""
+_HOLDER = 0.05
+"""The chance from which what only holds others is listed too."""
+LIST_TOKENS = 700
+"""Most tokens of a list, by the upper estimate."""
+_DESCRIPTION = 600
+"""Characters of a description that are shown."""
+_ANSWER = re.compile(r"[\s{\"'`*]*(?:(?:element|number|index)\b[\s\"'`:#*]*)?(\d{1,3})[\s}\"'`.*]*")
+
+
+class Picker:
+    """A model that need not see, and picks what is meant from a list in words.
+
+    It gets the description and what the elements think likeliest: some hundred tokens, where a
+    refusal costs the planner a whole step.
+
+    Args:
+        model: picks.
+        emit: gets `hisa.events.GroundingTried` for the list and for what becomes of it.
+    """
+
+    def __init__(self, model: Model, *, emit: Emit) -> None:
+        self._model = model
+        self._emit = emit
+
+    async def pick(self, description: str, observation: Observation, rating: Rating) -> Place:
+        """The place of what the model picks.
+
+        Raises:
+            NotFound: it picks none, or there is nothing to pick from.
+            ModelUnavailable, BudgetExceeded: from the model.
+        """
+        listed = await asyncio.to_thread(_listed, rating)
+        if not listed:
+            raise NotFound("there is nothing to pick from")
+        offered = tuple((t.box.centre.x, t.box.centre.y) for t in listed)
+        self._tell(description, "offered", offered=offered)
+        started = time.monotonic()
+        try:
+            number, why = await self._ask(description, observation, listed)
+        except ModelUnavailable as error:
+            self._tell(description, "unavailable", started, detail=str(error))
+            raise
+        if not number:
+            self._tell(description, "none", started, detail=why)
+            raise NotFound(why or f"none of {len(listed)} likely things")
+        meant = listed[number - 1]
+        found = place_of(description, Candidate(meant.thing, meant.chance), observation)
+        found = replace(found, score=None, source=self._model.name)
+        self._tell(description, "chosen", started, place=found, score=meant.chance)
+        return found
+
+    async def _ask(
+        self, description: str, observation: Observation, listed: Sequence[Rated]
+    ) -> tuple[int, str]:
+        """Returns the number that is picked, 0 for none, and why where it is no number."""
+        image = observation.image
+        system = render("element_choice", width=round(image.width), height=round(image.height))
+        text = f"Description: {excerpt(description, _DESCRIPTION)}\n{_body(listed)}"
+        request = ModelRequest(
+            "grounder",
+            (Message("system", (TextPart(system),)), Message("user", (TextPart(text),))),
+        )
+        answer = ""
+        for _ in range(2):
+            answer = (await self._model.complete(request)).text.strip()
+            said = _ANSWER.fullmatch(answer)
+            if said and int(said[1]) <= len(listed):
+                return int(said[1]), ""
+            demand = f"That is no number from 0 to {len(listed)}. Answer with the number alone."
+            request = with_correction(request, answer, demand, shown=200)
+        return 0, f"the answer is no number of the list: {excerpt(answer, 80)!r}"
+
+    def _tell(
+        self,
+        description: str,
+        verdict: GroundingVerdict,
+        started: float | None = None,
+        *,
+        place: Place | None = None,
+        score: float | None = None,
+        detail: str = "",
+        offered: tuple[tuple[float, float], ...] = (),
+    ) -> None:
+        self._emit(
+            GroundingTried(
+                description=description,
+                by=self._model.name,
+                verdict=verdict,
+                x=place.point.x if place else None,
+                y=place.point.y if place else None,
+                score=score,
+                label=place.label if place else "",
+                detail=detail,
+                offered=offered,
+                seconds=0.0 if started is None else time.monotonic() - started,
+            )
+        )
+
+
+class ChoiceGrounder:
+    """Asks the elements, and has a model pick where they are not sure.
+
+    Args:
+        model: picks.
+        emit: gets `hisa.events.GroundingTried` for each step, `hisa.events.Grounded` and
+            `hisa.events.GroundingFailed`.
+        min_score: below this the elements have no answer of their own.
+        read: reads the text on a picture.
+    """
+
+    def __init__(
+        self, model: Model, *, emit: Emit, min_score: float = 0.64, read: ReadText = read_text
+    ) -> None:
+        self._picker = Picker(model, emit=emit)
+        self._emit = emit
+        self._elements = ElementsGrounder(emit=lambda _: None, min_score=min_score, read=read)
+        self._read = read
+
+    async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
+        """Fill the slots of a call; a call without slots is returned unchanged.
+
+        Raises:
+            NotFound: the elements do not know, and the model picked none.
+            BudgetExceeded: from the model.
+        """
+        return await resolve(call, observation, locate=self._locate, emit=self._emit)
+
+    async def _locate(self, description: str, observation: Observation) -> Place:
+        started = time.monotonic()
+        rating = await rated_by(self._elements, description, observation, self._read)
+        place = rating.place
+        enough = place is not None and (place.score or 0.0) >= _ENOUGH
+        seconds = time.monotonic() - started
+        self._emit(rating.event(description, sure=enough, seconds=seconds))
+        if place is not None and enough:
+            return place
+        try:
+            return await self._picker.pick(description, observation, rating)
+        except ModelUnavailable as error:
+            if place is not None:
+                return place
+            raise _refusal(description, rating) from error
+        except NotFound as error:
+            raise _refusal(description, rating, str(error)) from error
+
+
+def _listed(rating: Rating) -> list[Rated]:
+    """The likeliest things, each place once, in the order of the screen."""
+    kept: list[Rated] = []
+    for thing in sorted(rating.things, key=lambda thing: -thing.chance):
+        if len(kept) == _MOST or thing.chance <= 0:
+            break
+        if thing.holds and thing.chance < _HOLDER:
+            continue
+        if not any(_same_place(thing, other) for other in kept):
+            kept.append(thing)
+    size = longest(len(kept), lambda size: estimate_tokens(_body(kept[:size])) <= LIST_TOKENS)
+    return sorted(kept[:size], key=lambda thing: (thing.box.centre.y // 8, thing.box.centre.x))
+
+
+def _same_place(one: Rated, other: Rated) -> bool:
+    return one.box.contains(other.box.centre) and other.box.contains(one.box.centre)
+
+
+def _body(listed: Sequence[Rated]) -> str:
+    lines = []
+    for number, rated in enumerate(listed, 1):
+        x, y = rated.box.centre.rounded()
+        lines.append(f"{number} {told(rated.thing)} at ({x}, {y})")
+    return sections({"elements": "\n".join(lines)})
+
+
+def _refusal(description: str, rating: Rating, more: str = "") -> NotFound:
+    """The elements' refusal, and what the model said."""
+    if rating.refusal is not None and not more:
+        return rating.refusal
+    known = rating.candidates
+    closest = f". Closest: {'; '.join(known[:4])}" if known else ""
+    return NotFound(f"not found: {description[:200]!r}: {more}{closest}", known)
