@@ -85,6 +85,8 @@ class Example:
     """Whether a click there is right."""
     meant: Floats
     """Which of those are the thing itself, not one that only holds or hides it."""
+    seen: Floats
+    """Which of those the grounder would score; what is meant is learned from in any case."""
 
 
 def main() -> None:
@@ -167,9 +169,13 @@ def _example(target: Target, table: Table, found: dict[str, Floats]) -> Example:
     at = np.array([(p.x, p.y) for p in (spot_in(thing, thing.box) for thing in inner)])
     right = np.array([_is_right(target, x, y) for x, y in np.floor(at)], dtype=float)
     meant = _meant(target, table, right)
-    rows = np.union1d(preselect(found), np.flatnonzero(meant)).astype(int)
+    pool = preselect(found)
+    rows = np.union1d(pool, np.flatnonzero(meant)).astype(int)
     matrix = np.stack([column[rows] for column in found.values()], axis=1)
-    return Example(target, clipped(matrix), table.reach[rows], at[rows], right[rows], meant[rows])
+    seen = np.isin(rows, pool).astype(float)
+    return Example(
+        target, clipped(matrix), table.reach[rows], at[rows], right[rows], meant[rows], seen
+    )
 
 
 def _is_right(target: Target, x: float, y: float) -> bool:
@@ -376,6 +382,7 @@ def _told(names: Sequence[str], example: Example, trees: Trees) -> Told:
     used = [list(names).index(name) for name in trees.names]
     score = trees.scores(example.matrix[:, used].astype(float))
     order = np.argsort(-score, kind="stable")
+    order = order[example.seen[order] > 0]  # what is not preselected is not scored in a run
     own = chances_of(score[order])
     best = places(own, example.at[order], example.box[order])
     found = dict(zip(names, example.matrix[order].T, strict=True))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hisa.grounder.description import Query
 from hisa.grounder.words import tokens
 
-__all__ = ["COLOURS", "Asked", "read_asked"]
+__all__ = ["COLOURS", "Asked", "read_asked", "read_extremes"]
 
 COLOURS = (
     *("red", "orange", "yellow", "green", "blue", "purple"),
@@ -30,8 +30,8 @@ _ORDINAL = re.compile(
     rf"\b(?P<word>{'|'.join(_ORDINALS)})\b(?! name)|\b(?P<digits>\d{{1,3}})(?:st|nd|rd|th)\b"
 )
 _EXTREMES = {
-    "left": r"left-?most|furthest left|far left|very left|left(?:-hand)? (?:one|of the)",
-    "right": r"right-?most|furthest right|far right|very right|right(?:-hand)? (?:one|of the)",
+    "left": r"left-?most|furthest left|far left|very left|left(?:-hand)? one",
+    "right": r"right-?most|furthest right|far right|very right|right(?:-hand)? one",
     "top": r"top-?most|upper-?most|highest|upper|top(?= (?:one|of the|\w+ (?:icon|button|entry)))",
     "bottom": r"bottom-?most|lower-?most|lowest|lower|bottom(?= (?:one|of the))|bottom(?= \w+box)",
     "middle": r"middle|central|in the centre|in the center",
@@ -107,7 +107,7 @@ def read_asked(query: Query) -> Asked:
         meant=words - _PLACE_TOKENS,
         numbers=frozenset(w for w in words if any(map(str.isdigit, w))),
         nth=_nth(plain, query.nth),
-        extremes=frozenset(side for side, found in _EXTREME.items() if found.search(plain)),
+        extremes=read_extremes(plain),
         colours=frozenset(colours),
         states=_states(plain),
         small=bool(_SMALL.search(plain)),
@@ -120,6 +120,11 @@ def _states(text: str) -> frozenset[str]:
     rest = _STATE["unticked"].sub(" ", text)
     found = {name for name, said in _STATE.items() if said.search(rest)}
     return frozenset(found | {"unticked"} if rest != text else found)
+
+
+def read_extremes(text: str) -> frozenset[str]:
+    """The sides of which the outermost is meant."""
+    return frozenset(side for side, found in _EXTREME.items() if found.search(text))
 
 
 def _nth(text: str, known: int | None) -> int | None:

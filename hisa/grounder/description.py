@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from hisa.grounder.role_words import Kind, find_kind
+from hisa.grounder.role_words import Kind, find_kind, names_kind
 from hisa.screen.roles import FIELDS
 
 __all__ = ["How", "Query", "Relation", "read_description"]
@@ -37,7 +37,8 @@ class Query:
     and is meant literally, ``window_quoted`` the same of ``window``. ``also`` holds what else it
     may be called, ``hints`` words about it, ``head`` the clause that it begins with, ``context``
     the whole description, ``literals`` all that was quoted anywhere. ``nth`` counts from 1 in
-    reading order; negative ones count from the end.
+    reading order; negative ones count from the end. ``number`` is that of all which are alike, as
+    in "of the four".
     """
 
     name: str = ""
@@ -50,6 +51,7 @@ class Query:
     window_quoted: bool = False
     relations: tuple[Relation, ...] = ()
     nth: int | None = None
+    number: int | None = None
     where: frozenset[str] = frozenset()
     states: frozenset[str] = frozenset()
     hints: str = ""
@@ -65,11 +67,34 @@ _QUOTES = re.compile(
 _MARK = re.compile(r'"(\d+)"')
 _OWNED = re.compile(r"""^((?:the )?"\d+"(?: \w+){0,2}|(?:the )?\w+(?: \w+)?)['’]s (.+)$""")
 """What begins with an owner: "the 'Invoice' tab's close button"."""
+_NUMBER_WORDS = ("both", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_NUMBERS = {word: max(place, 1) + 1 for place, word in enumerate(_NUMBER_WORDS)}
 _ONE_OF = re.compile(
     r"^((?:the )?(?:very )?[\w-]+(?: but one)?)(?: one)? of (?:the |its )?(?:other )?"
-    r"(?:two|both|three|four|five|six|seven|eight|nine|ten|\d+) "
+    rf"(?P<number>{'|'.join(_NUMBERS)}|\d+) "
 )
 """A part of many: "the lower of the two drop-downs"."""
+_ONE_OF_MANY = re.compile(
+    r"^((?:the )?(?:very )?(?:[a-z]+most|lowest|highest|upper|lower|middle|last|first|second|third|"
+    r"fourth|fifth|sixth|last but one))(?: one)? of (?:the|these|those|all) "
+    r"(?=(?:[\w-]+ ){0,3}[\w-]*[^s\s]s\b)"
+)
+"""The same without the number: "the lowest of the drop-downs"."""
+_OUTERMOST = re.compile(
+    r"\b(?:outermost|furthest|very|far)(?: to the)? (left|right|top|bottom)"
+    r"(?=(?: one)? of (?:the|these))"
+)
+_BUT_ONE = re.compile(r"\blast ((?:[\w-]+ ){1,3})but one\b")
+_MONTHS = (
+    "january|february|march|april|may|june|july|august|september|october|november|december|"
+    "jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec"
+)
+_DAY = re.compile(
+    rf"\b(\d{{1,2}})(?:st|nd|rd|th)(?= (?:day )?(?:of|in) (?:{_MONTHS}|(?:the|this|next|last|that|"
+    rf"left|right)\b[\w -]*\bmonth)\b|(?: \w+)? (?:{_MONTHS})\b)|"
+    rf"(?<=day )(\d{{1,2}})(?:st|nd|rd|th)\b"
+)
+"""A day of a month by its number: "the 30th of June"."""
 _LINE_OF = re.compile(
     r"^(?:the )?(?:same |table )?(?P<how>row|line|column)s? (?:number |no\. |of |for |with )?"
     r"(?:the )?(?P<name>.+)$|^(?:the )?(?P<called>.+?) (?P<sort>row|line|column)$"
@@ -82,6 +107,10 @@ _TO_DO = re.compile(
 """What is told by its effect: "close the tab 'Invoice' with its cross"."""
 _CORNER = re.compile(
     rf"^(?:very |far )?({_SIDE}(?:[- ](?:hand )?{_SIDE})?)(?: (?:corner|edge|side))?$"
+)
+_LEADING_CORNER = re.compile(
+    r"^(?:the )?(?:very )?((?:top|bottom|upper|lower)[- ](?:hand[- ])?(?:left|right))"
+    r"(?:[- ](?:hand|corner|most))* (?=\w)"
 )
 _THAT_IS = re.compile(r"\b(?:that|which) (?:is|are) (?:now |currently )?")
 _BRACKETS = re.compile(r"\s*[(\[]([^()\[\]]*)[)\]]")
@@ -177,6 +206,8 @@ _ADJECTIVES = frozenset(
     | {"visible", "clickable", "editable", "focused", "correct", "bold", "round", "narrow", "wide"}
     | {"square", "coloured", "colored", "outlined", "rectangular", "circular", "other", "word"}
     | {"long", "same", "browser", "web", "suggested", "tall", "underlined", "very"}
+    | {"upper", "lower", "middle", "central", "outermost", "directly", "immediately", "just"}
+    | {"shortest", "longest", "smallest", "largest", "biggest", "unnamed", "nameless"}
     | _STATE_OF.keys() | _MOST.keys()
 )  # fmt: skip
 
@@ -193,10 +224,13 @@ def read_description(description: str) -> tuple[Query, ...]:
     text, quotes = _mask(" ".join(description[:MAX_DESCRIPTION].split()))
     text = text.strip(" .,;:!")
     text = _TO_DO.sub(r"\1 of \2", _OWNED.sub(r"\2 of \1", text))
-    text = _ONE_OF.sub(r"\1 ", text)
+    text = _BUT_ONE.sub(r"last but one \1", _DAY.sub(lambda found: found[1] or found[2], text))
+    text = _OUTERMOST.sub(r"\1most", text)
+    many = _ONE_OF.match(text)
+    text = _ONE_OF_MANY.sub(r"\1 ", _ONE_OF.sub(r"\1 ", text))
     asides = [found[1] for found in _BRACKETS.finditer(text)]
     text = " ".join(_BRACKETS.sub(" ", text).replace(" ,", ",").split()) or " ".join(asides)
-    usual = _read(text, quotes, asides)
+    usual = replace(_read(text, quotes, asides), number=_number(many))
     literal = [replace(usual, name=_article_less(text), kind=None, nth=None, relations=())]
     if _MARK.search(text) or not text:
         literal = []
@@ -213,6 +247,12 @@ def read_description(description: str) -> tuple[Query, ...]:
     return tuple(
         dict.fromkeys((*(replace(one, quoted=True) for one in literal if one.name), usual))
     )
+
+
+def _number(many: re.Match[str] | None) -> int | None:
+    if many is None:
+        return None
+    return _NUMBERS[many["number"]] if many["number"] in _NUMBERS else int(many["number"])
 
 
 def _mask(description: str) -> tuple[str, list[str]]:
@@ -300,9 +340,14 @@ def _head(text: str, quotes: list[str]) -> Query:
     where = frozenset(side for word, side in _MOST.items() if word in text)
     if cell := _CELL.search(text):
         return Query(name=cell[1] or cell[2], quoted=True, kind=find_kind("cell")[0])
+    if corner := _LEADING_CORNER.match(text):
+        where |= _sides(corner[1])
+        text = text[corner.end() :]
     rest, nth = _take_ordinal(text)
     kind, name = find_kind(_bare(" ".join(_MARK.sub(" ", rest).split())))
     name = " ".join(word for word in _bare(name).split() if word not in _STATE_OF)
+    if kind is not None and names_kind(name, kind):
+        name = ""  # "the submenu entry"
     marks = [quotes[int(found[1])] for found in _MARK.finditer(text)]
     found = Query(kind=kind, nth=nth, where=where, states=states)
     if marks:
@@ -327,8 +372,11 @@ def _with(query: Query, relation: Relation) -> Query:
 
 
 def _anchor(words: str, quotes: list[str]) -> Query:
+    """Read a neighbour or a holder; a word for a kind may be its name: "left of Text"."""
     anchor = _head(words, quotes)
-    return replace(anchor, nth=None) if anchor.name else anchor
+    if anchor.name:
+        return replace(anchor, nth=None)
+    return replace(anchor, also=(_article_less(words),)) if anchor.nth is None else anchor
 
 
 def _add(
@@ -392,9 +440,12 @@ def _labelled(query: Query, words: str, quotes: list[str]) -> Query:
 
 
 def _placed(query: Query, sides: str) -> Query:
-    named = sides.replace("upper", "top").replace("lower", "bottom")
-    found = {side for side in ("top", "bottom", "left", "right") if side in named}
-    return replace(query, where=query.where | found)
+    return replace(query, where=query.where | _sides(sides))
+
+
+def _sides(words: str) -> frozenset[str]:
+    named = words.replace("upper", "top").replace("lower", "bottom")
+    return frozenset(side for side in ("top", "bottom", "left", "right") if side in named)
 
 
 def _called(query: Query, sort: str, words: str, quotes: list[str]) -> Query:

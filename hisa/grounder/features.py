@@ -18,6 +18,7 @@ from hisa.grounder.purposes import acting_families, purposes, serves
 from hisa.grounder.role_words import find_kind
 from hisa.grounder.scene import READ
 from hisa.grounder.scene_table import FAMILIES, Floats, Table, family
+from hisa.grounder.series import ALIKE
 from hisa.grounder.words import purpose_match
 
 __all__ = ["Evidence", "features"]
@@ -32,6 +33,8 @@ _TITLE_BAR = re.compile(
 )
 _TITLE_HIGH = 44
 """Pixels of the screen from a window's upper edge within which its title bar lies, either way."""
+_SAID = 0.9
+"""How surely a word for a kind is the name of an anchor that is called just so."""
 _DIRECTIONS = frozenset({"left", "right", "above", "below", "near", "between"})
 
 
@@ -75,8 +78,8 @@ class Evidence:
     def _relation(self, relation: Relation) -> Floats:
         table = self.table
         found = self._reference(relation)
-        others = self._anchors(relation.other) if relation.other else []
-        for row, trust in self._anchors(relation.anchor):
+        others = self.anchors(relation.other) if relation.other else []
+        for row, trust in self.anchors(relation.anchor):
             if relation.how == "between":
                 for other, more in others:
                     lies = _between(table.box, table.box[row], table.box[other])
@@ -97,7 +100,7 @@ class Evidence:
         fits = (t.role == "table cell" and cell.fullmatch(t.element.name) for t in things)
         return np.array([float(bool(fit)) for fit in fits])
 
-    def _anchors(self, query: Query) -> list[tuple[int, float]]:
+    def anchors(self, query: Query) -> list[tuple[int, float]]:
         """The rows of the things that an anchor may be, and how surely each is."""
         table = self.table
         trust = self.anchor_fit(query)
@@ -115,6 +118,8 @@ class Evidence:
         if not query.name:
             roles = query.kind.roles if query.kind else frozenset()
             fit = np.array([float(t.role in roles) for t in table.things]) * 0.6
+            for name in query.also:
+                fit = np.maximum(fit, _SAID * table.called_just(name))
         else:
             fit = table.written(query.name, loosely=not query.quoted)
             fit = np.maximum(fit, 0.9 * table.beside(query.name)) * np.sqrt(kind)
@@ -431,7 +436,7 @@ def _ordered(evidence: Evidence) -> dict[str, Floats]:
             held &= score > 0
     whole = np.ones(count, dtype=bool) & (table.front > 0.55)
     for suffix, members in (("", whole), ("_held", whole & held)):
-        order = orders(table.box, table.family, members)
+        order = orders(table.box, ALIKE[table.family], members)
         if asked.nth is not None:
             for name, fit in zip(names, order.fits(asked.nth), strict=True):
                 result[f"nth{suffix}_{name}"] = fit

@@ -19,6 +19,7 @@ import numpy as np
 from hisa.grounder.description import Query
 from hisa.grounder.features import Evidence, features
 from hisa.grounder.pick import READINGS, by_hand_choice, scores
+from hisa.grounder.relational import relational
 from hisa.grounder.scene import Scene, Thing
 from hisa.grounder.scene_table import Floats, Ints, Table
 from hisa.grounder.spots import spot_in
@@ -44,6 +45,7 @@ _RELATIVE = (
     *("quote_label", "value", "does", "line", "column", "inside", "close", "covered", "related"),
     *("related_least", "role", "role_head", "colour", "stands_out", "off_screen", "off_window"),
     *("size", "front", "also", "purpose", "purpose_head"),
+    *("whole", "whole_base", "mention_cross"),
 )
 """Features of which the distance from the best on the screen is a feature too."""
 
@@ -131,7 +133,8 @@ def columns(queries: tuple[Query, ...], table: Table) -> dict[str, Floats]:
         queries: the readings of one description.
         table: the things on the screen.
     """
-    found = features(Evidence(queries, table), _by_hand(queries, table.scene))
+    evidence = Evidence(queries, table)
+    found = features(evidence, _by_hand(queries, table.scene)) | relational(evidence)
     for name in _RELATIVE:
         found[f"{name}_gap"] = found[name] - found[name].max(initial=-np.inf)
     return found
@@ -158,6 +161,7 @@ def clipped(matrix: Floats) -> Floats:
 def preselect(found: dict[str, Floats]) -> Ints:
     """The rows worth scoring: those that anything speaks for; chosen by hand."""
     rough = found["old"] + found["own"] + found["name"] + found["name_label"]
+    rough = rough + found["whole"] / max(float(found["whole"].max(initial=0.0)), 1e-9)
     for name in ("old_literal", "covered", "role", "related"):
         rough = rough + 0.5 * found[name]
     for name in (

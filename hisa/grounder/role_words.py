@@ -8,7 +8,7 @@ from functools import cache
 
 from hisa.screen.roles import FIELDS
 
-__all__ = ["Kind", "find_kind"]
+__all__ = ["Kind", "find_kind", "names_kind"]
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,12 @@ _ROW_ALSO = f"list item, tree item, table cell, list box option, {_WRITTEN}"
 # Words of each kind, then the kind. The longest word that fits decides.
 _TABLE: tuple[tuple[str, Kind], ...] = (
     (
-        "check box|checkbox|tick box|tickbox|toggle|switch|toggle switch",
+        "check box|checkbox|tick box|tickbox|tick",
         _kind("checkbox", _CHECK, "toggle button, table cell"),
+    ),
+    (
+        "toggle|switch|toggle switch",
+        _kind("switch", f"{_CHECK}, toggle button", "table cell, push button"),
     ),
     ("radio button|radio option|radio", _kind("radio button", _RADIO)),
     (
@@ -157,7 +161,11 @@ _TABLE: tuple[tuple[str, Kind], ...] = (
     ("row|table row|line|email row|list row", _kind("row", "table row, row", _ROW_ALSO)),
     (
         "table column header|column header|column heading|table heading|header cell|header",
-        _kind("column header", "table column header, column header, heading", "push button, label"),
+        _kind(
+            "column header",
+            "table column header, column header, heading",
+            "push button, label, table cell, cell, read text, static",
+        ),
     ),
     (
         "list item|list entry|tree item|tree entry|sidebar entry|item|option|choice|"
@@ -205,6 +213,7 @@ _WEAK = frozenset(
         "handle",
         "suggestion",
         "shortcut",
+        "tick",
     }
     | {"triangle", "stepper", "date field", "chevron"}
     | {"text", "label", "caption", "title", "heading", "header", "file", "folder", "directory"}
@@ -221,7 +230,11 @@ _KINDS = {role: Kind(role, frozenset({role})) for role in _OTHER_ROLES} | {
 
 
 _STRONG = frozenset(_KINDS.keys() - _WEAK)
-_LAST, _FIRST, _ANY = r"(?:^|(?<=\s))({})s?$", r"^({})(?=\s|$)", r"(?:^|(?<=\s))({})(?=\s|$)"
+_LAST, _FIRST, _ANY = (
+    r"(?:^|(?<=\s))({})(?:(?<=x)es|s)?$",
+    r"^({})(?=\s|$)",
+    r"(?:^|(?<=\s))({})(?=\s|$)",
+)
 _SEARCHES = (
     *((_STRONG, _LAST), (_STRONG, _FIRST), (_WEAK, _LAST), (_WEAK, _FIRST)),
     *((_STRONG, _ANY), (_WEAK, _ANY)),
@@ -233,6 +246,11 @@ def _pattern(words: frozenset[str], where: str) -> re.Pattern[str]:
     """Compiled when first asked for, as most descriptions are done with the first of six."""
     ordered = sorted(words, key=len, reverse=True)
     return re.compile(where.format("|".join(re.escape(word) for word in ordered)))
+
+
+def names_kind(text: str, kind: Kind) -> bool:
+    """Whether lower-case words only name a kind once more: "entry" of a menu item."""
+    return text in _KINDS and bool(_KINDS[text].roles & kind.roles)
 
 
 def find_kind(text: str) -> tuple[Kind | None, str]:

@@ -205,6 +205,12 @@ class Table:
             score[row] = best
         return score
 
+    def called_just(self, name: str) -> Floats:
+        """Whether each has just these words on it, and no others that mean the same."""
+        score = np.zeros(len(self.things))
+        score[self._by_text.get(clean(name), [])] = 1.0
+        return score
+
     def beside(self, name: str, *, loosely: bool = False) -> Floats:
         """Rate how surely each thing has a name as its label, 0..1."""
         score = np.zeros(len(self.things))

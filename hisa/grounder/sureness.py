@@ -19,6 +19,10 @@ __all__ = ["SHOWN", "Places", "chances_of", "outcome", "places"]
 
 SHOWN = 12
 """The likeliest things whose place is compared with the others'."""
+_WORTH = 0.1
+"""The share of the likeliest thing's own chance from which a thing has the chance of what holds it
+too: the arrow of a spin button lies in its box, and is not what is meant by that. Chosen by leaving
+applications out."""
 _OF_BEST = (
     *("own", "own_meant", "own_head", "own_share", "head_share", "told", "told_meant", "label"),
     *("name", "name_label", "name_asked", "name_quoted", "quote_own", "quote_label"),
@@ -66,7 +70,10 @@ def places(own: Floats, at: Floats, reach: Floats) -> Places:
         (reach[:, 0] <= x) & (x < reach[:, 2]) & (reach[:, 1] <= y) & (y < reach[:, 3])
         for x, y in at[:SHOWN]
     ]
-    found = [(min(1.0, float(own[hit].sum())), float(own[row])) for row, hit in enumerate(hits)]
+    found = [
+        (min(1.0, float(own[hit].sum())) if mine >= _WORTH * own[0] else float(mine), float(mine))
+        for hit, mine in zip(hits, own, strict=False)
+    ]
     rows = sorted(range(len(found)), key=lambda row: (-found[row][0], -found[row][1], row))
     apart: list[int] = []
     for index, row in enumerate(rows):

@@ -44,6 +44,21 @@ def facts(query: Query) -> dict[str, Any]:
         ("the text area", {"kind": "text area"}),
         ("the second row", {"kind": "row", "nth": 2}),
         ("row 3", {"kind": "row", "nth": 3}),
+        ("the last menu but one", {"kind": "menu", "nth": -2}),
+        ("the lower of the two check boxes", {"kind": "checkbox"}),
+        ("lowest of the drop-downs", {"kind": "drop-down", "where": {"bottom"}}),
+        ("the outermost right of the buttons", {"kind": "button", "where": {"right"}}),
+        (
+            "bottom left radio button of the matrix",
+            {
+                "kind": "radio button",
+                "where": {"bottom", "left"},
+                "relations": [("within", "matrix")],
+            },
+        ),
+        ("the tick in front of 'Tea'", {"kind": "checkbox", "relations": [("left", "Tea")]}),
+        ("the 30th of June", {"name": "30", "relations": [("within", "june")]}),
+        ("the submenu entry below Sort", {"kind": "menu item", "relations": [("below", "sort")]}),
         (
             "the last item in the list",
             {"kind": "item", "nth": -1, "relations": [("within", "list")]},
@@ -157,3 +172,15 @@ def test_a_part_of_a_title_is_enough() -> None:
     assert title_similarity("mousepad", "*letter.txt - Mousepad") == 1
     assert title_similarity("letter.txt", "*letter.txt - Mousepad") == 1
     assert title_similarity("calc", "notes - Mousepad", "mousepad") < 0.6
+
+
+def test_the_number_of_all_that_are_alike_is_kept() -> None:
+    assert read_description("the leftmost of the four arrows")[-1].number == 4
+    assert read_description("the lower of both lists")[-1].number == 2
+    assert read_description("the leftmost arrow")[-1].number is None
+
+
+def test_a_neighbour_may_be_called_like_a_kind() -> None:
+    (relation,) = read_description("the tab between PROBLEMS and TERMINAL")[-1].relations
+    assert relation.other is not None
+    assert relation.other.also == ("terminal",)

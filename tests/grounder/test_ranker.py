@@ -273,3 +273,14 @@ def test_the_likeliest_place_is_surer_without_a_rival() -> None:
 
     assert sure("Export", "Close", "Help") > sure("Export", "Export", "Help")
     assert sure("Export", "Close", "Help") > sure("Import", "Close", "Help")
+
+
+def test_the_arrow_of_a_field_is_not_clicked_for_the_field_that_holds_it() -> None:
+    observation = scene(
+        element("label", "Leading zeroes:", (20, 140, 120, 34)),
+        element("spin button", "", (150, 140, 118, 34), text="1"),
+    )
+    query = read_description("the number field next to 'Leading zeroes:'")
+    ranked = rank(query, Table(Scene(observation, parts=True)))
+    assert ranked[0].thing.role == "spin button"
+    assert any(thing.role == "arrow part" for thing in Scene(observation, parts=True).things)
