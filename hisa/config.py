@@ -121,7 +121,7 @@ class GrounderSettings(_Section):
     format: str = "auto"
     """Prompt and answer format of the vision-language grounder; auto: as its profile says how it
     writes points, else gta1."""
-    min_score: float = Field(0.83, ge=0, le=1)
+    min_score: float = Field(0.86, ge=0, le=1)
     """How sure the elements grounder must be of a place; below it says "not found". Chosen for two
     wrong clicks in a hundred on the training screens of benchmarks/grounding, each application left
     out once: more refuses more, less clicks wrong more often."""

@@ -116,7 +116,7 @@ def read_asked(query: Query) -> Asked:
 
 
 def _states(text: str) -> frozenset[str]:
-    """What is "not ticked" is not ticked."""
+    """Returns the states that are asked for, of which "not ticked" is one of its own."""
     rest = _STATE["unticked"].sub(" ", text)
     found = {name for name, said in _STATE.items() if said.search(rest)}
     return frozenset(found | {"unticked"} if rest != text else found)

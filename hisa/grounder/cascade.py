@@ -69,7 +69,7 @@ class CascadeGrounder:
         seer: Seer,
         *,
         emit: Emit,
-        min_score: float = 0.83,
+        min_score: float = 0.86,
         read: ReadText = read_text,
         picker: Picker | None = None,
     ) -> None:

@@ -150,7 +150,7 @@ class ChoiceGrounder:
     """
 
     def __init__(
-        self, model: Model, *, emit: Emit, min_score: float = 0.83, read: ReadText = read_text
+        self, model: Model, *, emit: Emit, min_score: float = 0.86, read: ReadText = read_text
     ) -> None:
         self._picker = Picker(model, emit=emit)
         self._emit = emit

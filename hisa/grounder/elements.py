@@ -72,7 +72,7 @@ class ElementsGrounder:
         self,
         *,
         emit: Emit,
-        min_score: float = 0.83,
+        min_score: float = 0.86,
         read: ReadText = read_text,
         shapes: bool = True,
     ) -> None:

@@ -309,7 +309,7 @@ def _names(evidence: Evidence) -> dict[str, Floats]:
 
 
 def _purposes(evidence: Evidence) -> dict[str, Floats]:
-    """What a thing is called that does what is said, or that shows the picture that is said."""
+    """Evidence by what controls are called that do what is said, or show the picture said."""
     table, query = evidence.table, evidence.query
     text, head = query.context.casefold(), query.head.casefold()
     for quote in query.literals:

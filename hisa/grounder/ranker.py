@@ -85,7 +85,7 @@ class Trees:
         return np.asarray(self.start + self.value[tree, node].sum(axis=1))
 
     def sureness(self, told: dict[str, float]) -> float:
-        """How sure an outcome is by trees that learned from outcomes, 0..1."""
+        """The sureness of an outcome by trees that learned from outcomes, 0..1."""
         row = np.array([[told[name] for name in self.names]])
         return 1.0 / (1.0 + math.exp(-float(self.scores(row)[0])))
 

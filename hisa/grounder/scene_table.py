@@ -108,7 +108,7 @@ class Table:
 
     @cached_property
     def reach(self) -> Floats:
-        """Where a click means each thing: other things may stand at the right end of a field."""
+        """The part of each thing whose click means it: a field's right end may hold others."""
         reach = self.box.copy()
         cut = (self.family == FAMILIES.index("field")) & (self.width > 1.5 * self.height)
         reach[cut, 2] = (self.box[:, 0] + _FIELDS_OWN * self.width)[cut]

@@ -85,7 +85,7 @@ def places(own: Floats, at: Floats, reach: Floats) -> Places:
 def outcome(
     found: Mapping[str, Floats], score: Floats, own: Floats, best: Places
 ) -> dict[str, float]:
-    """What speaks for a click on the likeliest place and against it, by name.
+    """The evidence for a click on the likeliest place and against it, by name.
 
     Args:
         found: features of the things that were scored, the likeliest first.

@@ -199,8 +199,8 @@ async def test_the_text_area_is_the_large_one() -> None:
         element("text", "", (10, 40, 900, 500), states=frozenset({"showing", "multi-line"})),
         element("text", "", (10, 600, 200, 20), states=frozenset({"showing", "focused"})),
     )
-    assert at(await find("the text area", observation)) == (460, 290)
-    assert at(await find("the search field", observation)) == (110, 610)
+    assert at(await find("the text area", observation, LENIENT)) == (460, 290)
+    assert at(await find("the search field", observation, LENIENT)) == (110, 610)
 
 
 async def test_cells_rows_and_names_with_numbers() -> None:
@@ -282,7 +282,7 @@ async def test_without_accessibility_names_are_read(
     description: str, box: tuple[int, int, int, int]
 ) -> None:
     left, top, width, height = box
-    place = await find(description, recorded("save_as", elements=False))
+    place = await find(description, recorded("save_as", elements=False), LENIENT)
     assert place.source == "ocr"
     assert BoundingBox(left, top, left + width, top + height).contains(place.point), place
 
