@@ -11,7 +11,7 @@ from dataclasses import replace
 from hisa.errors import ModelUnavailable, NotFound
 from hisa.events import GroundingTried, GroundingVerdict
 from hisa.grounder.common import resolve
-from hisa.grounder.elements import ElementsGrounder, place_of
+from hisa.grounder.elements import PARTIAL, ElementsGrounder, place_of
 from hisa.grounder.marks import told
 from hisa.grounder.pick import Candidate
 from hisa.grounder.rating import Rated, Rating, rated_by
@@ -83,7 +83,8 @@ class Picker:
             raise
         if not number:
             self._tell(description, "none", started, detail=why)
-            raise NotFound(why or f"none of {len(listed)} likely things")
+            said = f"{self._model.name} picks none of {len(listed)} likely things"
+            raise NotFound(f"{said}: {why}" if why else said)
         meant = listed[number - 1]
         found = place_of(description, Candidate(meant.thing, meant.chance), observation)
         found = replace(found, score=None, source=self._model.name)
@@ -216,5 +217,6 @@ def _refusal(description: str, rating: Rating, more: str = "") -> NotFound:
     if rating.refusal is not None and not more:
         return rating.refusal
     known = rating.candidates
+    more += "" if rating.complete else f"; {PARTIAL}"
     closest = f". Closest: {'; '.join(known[:4])}" if known else ""
     return NotFound(f"not found: {description[:200]!r}: {more}{closest}", known)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,11 @@ async def test_none_of_them_is_a_refusal_that_names_what_there_is() -> None:
     assert 'push button "Save" at (640, 415)' in error.candidates
     assert len(server.requests) == 1
     assert steps(events)[2:] == [("clever-1", "none")]
+
+
+async def test_a_refusal_says_that_the_look_was_partial() -> None:
+    error, _ = await refused(["0"], "the Save button", replace(two(), complete=False), [])
+    assert "clever-1 picks none of 2 likely things; not all elements" in str(error)
 
 
 @pytest.mark.parametrize("answer", ["3", "-1", "1 or 2", "The lower one.", "9" * 500])
