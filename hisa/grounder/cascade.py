@@ -11,7 +11,7 @@ from hisa.errors import ModelUnavailable, NotFound
 from hisa.events import GroundingTried, GroundingVerdict
 from hisa.grounder.choice import Picker
 from hisa.grounder.closer import Part, closer_part
-from hisa.grounder.common import resolve
+from hisa.grounder.common import resolve, step_at
 from hisa.grounder.elements import PARTIAL, ElementsGrounder
 from hisa.grounder.rating import Rating, Standing, rated_by
 from hisa.grounder.vision import Seer, Unreadable
@@ -232,10 +232,8 @@ class CascadeGrounder:
                 description=description,
                 by=by,
                 verdict=verdict,
-                x=place.point.x if place else None,
-                y=place.point.y if place else None,
                 score=score,
-                label=place.label if place else "",
+                **step_at(place),
                 detail=detail,
                 part=part.corners if part else None,
                 closer=closer.corners if closer else None,

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from hisa.errors import ModelUnavailable, NotFound
 from hisa.events import GroundingTried, GroundingVerdict
-from hisa.grounder.common import resolve
+from hisa.grounder.common import resolve, step_at
 from hisa.grounder.elements import PARTIAL, ElementsGrounder, place_of
 from hisa.grounder.marks import told
 from hisa.grounder.pick import Candidate
@@ -128,10 +128,8 @@ class Picker:
                 description=description,
                 by=self._model.name,
                 verdict=verdict,
-                x=place.point.x if place else None,
-                y=place.point.y if place else None,
                 score=score,
-                label=place.label if place else "",
+                **step_at(place),
                 detail=detail,
                 offered=offered,
                 seconds=0.0 if started is None else time.monotonic() - started,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from hisa.actions import fill, slots, to_source
 from hisa.errors import NotFound
@@ -12,7 +13,7 @@ from hisa.protocols import Emit, GroundedCall, Place, ToolCall
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Observation
 
-__all__ = ["Locate", "place_found", "resolve"]
+__all__ = ["Locate", "place_found", "resolve", "step_at"]
 
 Locate = Callable[[str, Observation], Awaitable[Place]]
 """Finds one description; the point is in image space; raises `NotFound`."""
@@ -80,3 +81,10 @@ def place_found(place: Place) -> PlaceFound:
         source=place.source,
         label=place.label,
     )
+
+
+def step_at(place: Place | None) -> dict[str, Any]:
+    """The fields of `hisa.events.GroundingTried` that say where and what a place is."""
+    if place is None:
+        return {}
+    return {"x": place.point.x, "y": place.point.y, "label": place.label}

@@ -11,6 +11,7 @@ from functools import cached_property
 from hisa.actions import Click, Slot
 from hisa.errors import NotFound
 from hisa.events import GroundingTried
+from hisa.grounder.common import step_at
 from hisa.grounder.description import Query, read_description
 from hisa.grounder.elements import called, names_a_part
 from hisa.grounder.pick import BEHIND, is_blocked
@@ -106,10 +107,8 @@ class Rating:
             description=description,
             by="elements",
             verdict="sure" if sure else "unsure",
-            x=place.point.x if place else None,
-            y=place.point.y if place else None,
             score=place.score if place else None,
-            label=place.label if place else "",
+            **step_at(place),
             detail=str(self.refusal or ""),
             seconds=seconds,
         )
