@@ -9,10 +9,17 @@ from pathlib import PurePosixPath
 import pytest
 import pytest_asyncio
 
+from hisa.actions import Hotkey, Write
 from hisa.environments.remote import RemoteEnvironment
+from hisa.errors import ActionRefused
 from hisa.testing.stock_guest import StockGuest
 from hisa.testing.stock_machine import StockMachine
-from tests.environments.conformance import CommandConformance, Conformance, EditorConformance
+from tests.environments.conformance import (
+    CommandConformance,
+    Conformance,
+    EditorConformance,
+    seen_when,
+)
 
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
 
@@ -65,3 +72,24 @@ class TestPublished(Conformance, CommandConformance, EditorConformance):
         renamed = (await environment.observe()).active
         assert renamed is not None
         assert renamed.title.startswith("caf")
+
+    async def test_a_slow_editor_gets_each_text_before_the_next_is_offered(
+        self, environment: RemoteEnvironment, editor: PurePosixPath
+    ) -> None:
+        await paused(environment, seconds=2.0)
+        await environment.act([Write("ü1"), Write("ü2"), Hotkey(("ctrl", "s"))])
+        await seen_when(environment, lambda seen: "*" not in seen.windows[0].title)
+        assert "ü1ü2" in (await environment.read_file(str(editor))).decode()
+
+    async def test_a_text_that_no_window_takes_is_told(
+        self, environment: RemoteEnvironment, editor: PurePosixPath
+    ) -> None:
+        await paused(environment, seconds=7.0)
+        with pytest.raises(ActionRefused, match="no window asked for the text"):
+            await environment.act([Write("ü")])
+
+
+async def paused(environment: RemoteEnvironment, *, seconds: float) -> None:
+    """Stop the editor for that long."""
+    line = f"pkill -STOP mousepad; (sleep {seconds}; pkill -CONT mousepad) >/dev/null 2>&1 &"
+    await environment.execute(line)

@@ -21,15 +21,28 @@ pyautogui.PAUSE = pause
 time.sleep(pause)"""
 """Around a text of many calls: each sign that PyAutoGUI cannot type is one of its own."""
 _OTHER_TEXT = r"""
-import shutil, subprocess, sys
-def found():
-    for words in (["xclip", "-selection", "clipboard"], ["xsel", "--clipboard", "--input"]):
-        if shutil.which(words[0]):
-            return words
+import shutil, subprocess, sys, tempfile
 def paste(text):
-    data, null = text.encode("utf-8", "replace"), subprocess.DEVNULL
-    subprocess.run(copier, input=data, stdout=null, stderr=null, check=True)
+    data, null, told = text.encode("utf-8", "replace"), subprocess.DEVNULL, tempfile.TemporaryFile()
+    words = ["xclip", "-verbose", "-selection", "clipboard", "-in"]
+    serving = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=null, stderr=told)
+    serving.stdin.write(data)
+    serving.stdin.close()
+    def requests():
+        told.seek(0)
+        return told.read().count(b"selection request number")
+    def came(count):
+        deadline = time.monotonic() + 5
+        while requests() < count and serving.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return requests() >= count
+    if not came(1):
+        told.seek(0)
+        sys.exit(f"xclip did not take the text: {told.read()[-200:]!r}")
+    before = requests()
     pyautogui.hotkey("ctrl", "v")
+    if not came(before + 1):
+        sys.exit("Ctrl+V was pressed, and no window asked for the text within 5 s")
     time.sleep(0.2)
 def key(text):
     codes = {}
@@ -60,10 +73,10 @@ def sym_of(letter):
     if letter in "\n\r\t":
         return 0xFF09 if letter == "\t" else 0xFF0D
     if number < 32 or 127 <= number < 160:
-        sys.exit(f"{letter!r} cannot be typed as a key, and the guest has no xclip or xsel")
+        sys.exit(f"{letter!r} cannot be typed as a key, and the guest has no xclip")
     return number if number < 256 else 0x1000000 + number
-copier = found()
-if not copier:
+clipboard = shutil.which("xclip")
+if not clipboard:
     spare = []
     try:
         from Xlib import X
@@ -77,17 +90,18 @@ if not copier:
     except Exception as error:
         sys.stderr.write(f"no keyboard of X: {error}\n")
     if not spare:
-        sys.exit("text outside ASCII: the guest has no xclip, no xsel and no key to spare")
+        sys.exit("text outside ASCII: the guest has no xclip and no key to spare")
     for text in TEXTS:
         for letter in text:
             sym_of(letter)
-other_text = paste if copier else key
+other_text = paste if clipboard else key
 """
 """Before anything is done it is known how text outside ASCII gets in, or that it does not: by the
 clipboard; else with keys that the layout leaves empty, which is slower.
 
-A copier stays in the background to serve the clipboard, and the published server reads both pipes
-of a command to their end: a pipe left open would hold the request for 120 s."""
+xclip stays in the background to serve the clipboard, and tells how often it was asked, so that the
+next text waits until a slow window has taken this one. The published server reads both pipes of a
+command to their end: one left open by xclip would hold the request for 120 s."""
 
 _WINDOWS = r"""
 listed=$(wmctrl -lGx 2>/dev/null) && front=$(xprop -root _NET_ACTIVE_WINDOW 2>/dev/null) \
