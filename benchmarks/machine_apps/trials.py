@@ -44,11 +44,6 @@ async def _types(hand: Hand) -> None:
     await hand.reads(TEXT)
 
 
-async def _types_plain(hand: Hand) -> None:
-    """Typed here; whether it arrived is read in the saved file."""
-    await hand.do(Write(TEXT))
-
-
 async def _saves_text(hand: Hand) -> None:
     await hand.name_file("ctrl", "s", path=f"{_NAME}.txt")
     data = await hand.file(f"{_NAME}.txt")
@@ -75,7 +70,9 @@ async def _types_cell(hand: Hand) -> None:
 
 async def _types_title(hand: Hand) -> None:
     """A presentation first asks for a template; the title takes text after Ctrl+Enter."""
+    await hand.opens("Select a Template")
     await hand.do(Press("esc"), Hotkey(("ctrl", "enter")), Write(TEXT))
+    await hand.reads(TEXT)
     await hand.do(Press("esc"))
 
 

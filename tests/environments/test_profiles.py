@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from hisa import environments
 from hisa.config import EnvironmentSettings
 from hisa.environments.guest import skeleton
 from hisa.environments.open_environment import open_environment
@@ -371,3 +372,22 @@ async def test_a_fresh_start_forgets_what_was_written_over_the_tree() -> None:
         assert "No such file" in done.error
     tree = tree_folder(recipe("osworld"))
     assert store.read_manifest(tree) is not None
+
+
+@pytest.mark.parametrize(
+    ("processor", "own"), [("qemu", False), ("kvm", True), ("none", True), ("", True)]
+)
+def test_the_network_of_chromium_shares_its_process_where_the_processor_is_emulated(
+    tmp_path: Path, processor: str, own: bool
+) -> None:
+    """``""`` stands for a system without the command that tells."""
+    if processor:
+        tells = tmp_path / "systemd-detect-virt"
+        tells.write_text(f"#!/bin/sh\necho {processor}\n[ {processor} != none ]\n")
+        tells.chmod(0o755)
+    read = Path(environments.__file__).parent / "guest" / "chromium.sh"
+    line = ["/bin/sh", "-ec", f'. "{read}"; echo "$CHROMIUM_FLAGS"']
+    done = subprocess.run(line, env={"PATH": str(tmp_path)}, capture_output=True, text=True)
+    assert done.stderr == ""
+    assert ("NetworkServiceInProcess2" not in done.stdout) == own
+    assert "--force-renderer-accessibility" in done.stdout
