@@ -9,6 +9,7 @@ import pytest
 from hisa.actions import Click, Press, Write
 from hisa.environments.guest import gtk4
 from hisa.environments.guest.bus import Bus
+from hisa.environments.guest.hidden_parts import seen_through
 from hisa.environments.guest.node import BoundingBox, Node
 from hisa.environments.guest.x_screen import TopWindow
 from hisa.environments.private_desktop import DesktopEnvironment
@@ -89,11 +90,11 @@ def test_what_is_scrolled_out_of_its_pane_is_not_seen() -> None:
     rows = node("list", (0, 50, 100, 900))
     inside, below = node("list item", (0, 140, 100, 180)), node("list item", (0, 180, 100, 220))
     menu = node("menu", (0, 180, 100, 220))
-    assert gtk4.seen_through(pane, frame)
-    assert gtk4.seen_through(rows, pane)
-    assert gtk4.seen_through(inside, rows)
-    assert not gtk4.seen_through(below, rows)
-    assert gtk4.seen_through(menu, rows), "a menu sticks out"
+    assert seen_through(bus(), pane, frame)
+    assert seen_through(bus(), rows, pane)
+    assert seen_through(bus(), inside, rows)
+    assert not seen_through(bus(), below, rows)
+    assert seen_through(bus(), menu, rows), "a menu sticks out"
 
 
 @pytest.mark.desktop

@@ -19,12 +19,12 @@ from hisa.environments.guest.dbus import Call
 from hisa.environments.guest.element_tree import read_tree
 from hisa.environments.guest.idempotency_cache import IdempotencyCache
 from hisa.environments.guest.keysyms import NAMED_KEYS, keysym_of_character, keysym_of_key
-from hisa.environments.guest.node import BoundingBox, Node
+from hisa.environments.guest.node import BoundingBox, Node, flatten
 from hisa.environments.guest.role_numbers import ROLES, STATES, role_name, state_names
 from hisa.environments.guest.scale import to_pixels
 from hisa.environments.guest.titles import plain_title
 from hisa.environments.guest.undrawn import Undrawn
-from hisa.environments.guest.walk import ROOT
+from hisa.environments.guest.walk import ROOT, top_windows, walk
 from hisa.environments.guest.x_screen import Frame, TopWindow
 
 
@@ -270,7 +270,7 @@ class ToldBus:
             "GetInterfaces": [["org.a11y.atspi.Component", *told.get("interfaces", [])]],
             "GetExtents": [told.get("box", (0, 0, 400, 300))],
             "GetAll": [said],
-            "Get": [told["name"] or 1],
+            "Get": [next((said[key] for key in said if key.encode() in call.arguments.body), 1)],
         }
         return answers.get(call.method)
 
@@ -300,3 +300,63 @@ def test_what_is_in_front_is_read_first_and_cells_last() -> None:
     assert cells
     assert min(cells) > last
     assert below[cells[0]].name == "front"
+
+
+def _told(tree: dict[str, tuple[str, BoundingBox, list[str]]], toolkit: str) -> dict[str, Any]:
+    """The boxes of what is read from a window, by its names, which are the paths."""
+    seen = ("showing", "visible")
+    told: dict[tuple[str, str], dict[str, Any]] = {
+        ("app", ROOT): {"name": "app", "children": ["/window"]}
+    }
+    for path, (role, (left, top, right, bottom), children) in tree.items():
+        told["app", path] = {
+            "name": path, "role": role, "states": seen, "children": children,
+            "box": (left, top, right - left, bottom - top),
+        }  # fmt: skip
+    bus = ToldBus(told)
+    bus.toolkits["app"] = toolkit
+    windows = top_windows(cast(Bus, bus), Limit(60))
+    walk(cast(Bus, bus), windows, Limit(60))
+    return {node.path: node.box for window in windows for node in flatten(window)}
+
+
+@pytest.mark.parametrize(("toolkit", "pane"), [("Qt", "filler"), ("gtk", "viewport")])
+def test_what_is_scrolled_out_of_its_pane_is_not_told(toolkit: str, pane: str) -> None:
+    boxes = _told(
+        {
+            "/window": ("dialog", (240, 53, 1040, 753), ["/pane"]),
+            "/pane": (pane, (597, 129, 1015, 667), ["/page"]),
+            "/page": ("filler", (597, 129, 1040, 920), ["/in", "/half", "/out", "/below"]),
+            "/in": ("check box", (606, 139, 841, 160), []),
+            "/half": ("spin button", (941, 650, 1031, 675), []),
+            "/out": ("check box", (606, 707, 782, 728), []),
+            "/below": ("panel", (606, 740, 782, 760), ["/deeper"]),
+            "/deeper": ("check box", (606, 741, 782, 759), []),
+        },
+        toolkit,
+    )
+    assert boxes == {
+        "/window": (240, 53, 1040, 753),
+        "/pane": (597, 129, 1015, 667),
+        "/page": (597, 129, 1015, 667),
+        "/in": (606, 139, 841, 160),
+        "/half": (941, 650, 1015, 667),
+    }
+
+
+def test_menus_and_lists_of_choices_stick_out_of_what_they_hang_on() -> None:
+    boxes = _told(
+        {
+            "/window": ("frame", (0, 0, 200, 100), ["/bar", "/combo"]),
+            "/bar": ("menu bar", (0, 0, 200, 20), ["/file"]),
+            "/file": ("menu item", (0, 0, 40, 20), ["/menu"]),
+            "/menu": ("popup menu", (0, 20, 90, 300), ["/open"]),
+            "/open": ("menu item", (0, 250, 90, 270), []),
+            "/combo": ("combo box", (10, 50, 110, 70), ["/list"]),
+            "/list": ("list", (10, 70, 110, 170), ["/choice"]),
+            "/choice": ("list item", (10, 150, 110, 170), []),
+        },
+        "Qt",
+    )
+    assert boxes["/open"] == (0, 250, 90, 270)
+    assert boxes["/choice"] == (10, 150, 110, 170)

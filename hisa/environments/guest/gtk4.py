@@ -16,10 +16,10 @@ from .dbus import arguments
 from .node import BoundingBox, Node, flatten
 from .x_screen import TopWindow
 
-__all__ = ["IN_WINDOW", "is_gtk4", "keep_drawn", "place", "seen_through"]
+__all__ = ["IN_WINDOW", "TOOLKIT", "is_gtk4", "keep_drawn", "place", "pops_up"]
 
-_TOOLKIT = "GTK"
-"""GTK 3 calls itself "gtk"."""
+TOOLKIT = "GTK"
+"""As GTK 4 calls itself; GTK 3 is "gtk"."""
 IN_WINDOW = arguments("u", 1)
 """Asks for places from a window's corner; those of the screen are not known to it."""
 _MOST_BORDER = 64
@@ -30,7 +30,12 @@ _WORDS = re.compile(r"([A-Z][a-z0-9]+){2,}")
 
 def is_gtk4(bus: Bus, name: str) -> bool:
     """Whether the application of that name on the bus is known to be one of GTK 4."""
-    return bus.toolkits.get(name) == _TOOLKIT
+    return bus.toolkits.get(name) == TOOLKIT
+
+
+def pops_up(node: Node) -> bool:
+    """Whether it is a window of its own, without a frame."""
+    return node.role == "menu" or node.name == "GtkPopover"
 
 
 def keep_drawn(bus: Bus, nodes: list[Node | None], limit: Limit) -> list[Node | None]:
@@ -60,20 +65,6 @@ def keep_drawn(bus: Bus, nodes: list[Node | None], limit: Limit) -> list[Node | 
     return kept
 
 
-def seen_through(node: Node, owner: Node) -> bool:
-    """Whether a node of GTK 4 is seen through what holds it; notes what of it is.
-
-    A scrolled pane hides what is drawn outside it, a window does not: menus stick out.
-    """
-    node.view = None if _pops_up(node) else owner.view
-    if node.box is None:
-        return True
-    seen = node.box if node.view is None else _shared(node.box, node.view)
-    if node.role == "scroll pane":
-        node.view = seen
-    return seen[0] < seen[2] and seen[1] < seen[3]
-
-
 def place(
     bus: Bus,
     windows: Iterable[Node],
@@ -89,9 +80,9 @@ def place(
     own = [node for node in windows if is_gtk4(bus, node.name_on_bus)]
     _place_windows(own, shown)
     parts = [part for node in own for part in flatten(node)]
-    if any(map(_pops_up, parts)):
+    if any(map(pops_up, parts)):
         free = popups()
-        for part in filter(_pops_up, parts):
+        for part in filter(pops_up, parts):
             _place_popup(part, free)
     for part in parts:  # known by its class until here
         if _CLASS.fullmatch(part.name) or (part.role == "filler" and _WORDS.fullmatch(part.name)):
@@ -129,11 +120,6 @@ def _place_popup(menu: Node, free: list[BoundingBox]) -> None:
     _move(menu, found[0] - told[0], found[1] - told[1])
 
 
-def _pops_up(node: Node) -> bool:
-    """Whether it is a window of its own, without a frame."""
-    return node.role == "menu" or node.name == "GtkPopover"
-
-
 def _move(node: Node, across: int, down: int) -> None:
     for part in flatten(node):
         part.moved = (part.moved[0] + across, part.moved[1] + down)
@@ -159,8 +145,3 @@ def _fits(box: BoundingBox, window: TopWindow) -> list[tuple[int, tuple[int, int
 
 def _centre(box: BoundingBox) -> tuple[int, int]:
     return (box[0] + box[2]) // 2, (box[1] + box[3]) // 2
-
-
-def _shared(one: BoundingBox, other: BoundingBox) -> BoundingBox:
-    left, top = max(one[0], other[0]), max(one[1], other[1])
-    return left, top, min(one[2], other[2]), min(one[3], other[3])

@@ -13,6 +13,7 @@ from typing import Any
 from . import gtk4
 from .bus import Bus, Limit
 from .dbus import Call, arguments
+from .hidden_parts import seen_through
 from .node import Node
 from .role_numbers import role_name, state_names
 from .titles import plain_title
@@ -86,7 +87,7 @@ def _below(bus: Bus, level: list[Node], seen: set[_Ref], limit: Limit) -> list[N
     for node, (owner, index) in zip(nodes, owners, strict=True):
         if node is None:
             continue
-        if gtk4.is_gtk4(bus, node.name_on_bus) and not gtk4.seen_through(node, owner):
+        if not seen_through(bus, node, owner):
             continue
         node.parent, node.index = owner.path, index
         node.app, node.window = owner.app, owner.window
