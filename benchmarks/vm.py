@@ -22,13 +22,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import machine
+from hisa.environments.profiles.screen import screen_of
 from hisa.environments.qemu.build import Image
 from hisa.environments.qemu.machine import Machine
 from hisa.environments.qemu.runtime import template
 from hisa.environments.qemu.template import Template, create_overlay
 from hisa.environments.vm_clone import VmEnvironment
 from hisa.errors import HisaError
-from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 
 BOOT_SECONDS = 300.0
 IDLE_SECONDS = 5.0
@@ -113,7 +113,7 @@ def memory(process: int) -> tuple[float, float]:
 
 
 async def measure(profile: str, times: int) -> dict[str, Any]:
-    source = await asyncio.to_thread(template, profile, DEFAULT_IMAGE_LIMIT)
+    source = await asyncio.to_thread(template, profile, screen_of(profile))
     cold = await asyncio.to_thread(cold_boot, source)
     reset = await resets(profile, times)
     return {

@@ -235,8 +235,10 @@ class EnvironmentSettings(_Section):
     """desktop, desktop:PROFILE, display=:N, guest=http://HOST:PORT (several with commas), vm:NAME,
     or browsergym."""
     remote: RemoteSettings = RemoteSettings()
-    width: int = Field(1280, ge=320)
-    height: int = Field(720, ge=240)
+    width: int | None = Field(None, ge=320)
+    """Pixels of the screen; none: 1280, or 1920 for the profiles osworld and spider2v."""
+    height: int | None = Field(None, ge=240)
+    """Likewise: 720, or 1080."""
     settle: float = Field(3.0, ge=0)
     """Longest wait, in seconds, for the screen to stop changing after an act; longer on a busy
     machine."""

@@ -26,11 +26,11 @@ from benchmarks.vm import memory
 from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.environments.profiles.applications import Application, applications
 from hisa.environments.profiles.recipe import recipe
+from hisa.environments.profiles.screen import screen_of
 from hisa.environments.qemu.runtime import template
 from hisa.environments.runtime.state import Handle, usage
 from hisa.environments.vm_clone import VmEnvironment
 from hisa.errors import HisaError, UsageError
-from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 
 EMULATED = 6.0
 """Times the patience that a machine without the help of the processor gets; chosen by hand."""
@@ -58,7 +58,7 @@ class Kind:
         if kind not in ("", "desktop", "vm"):
             raise UsageError(f"{name!r}: want desktop:PROFILE or vm:PROFILE", fix="hisa machine ls")
         recipe(profile)
-        emulated = kind == "vm" and template(profile, DEFAULT_IMAGE_LIMIT).shape.accel == "tcg"
+        emulated = kind == "vm" and template(profile, screen_of(profile)).shape.accel == "tcg"
         return cls(kind or "desktop", profile, EMULATED if emulated else 1.0)
 
     def open(self) -> VmEnvironment | DesktopEnvironment:

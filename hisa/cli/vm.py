@@ -14,6 +14,7 @@ from hisa.cli.out import examples, json_option, print_json
 from hisa.config import Settings
 from hisa.environments.profiles import store
 from hisa.environments.profiles.recipe import recipe
+from hisa.environments.profiles.screen import screen_of
 from hisa.environments.qemu import build as building
 from hisa.environments.qemu.gc import collect, drop_snapshot, taken
 from hisa.environments.qemu.machine import Machine
@@ -60,7 +61,7 @@ def build(settings: Settings, profile: str) -> None:
     Takes minutes the first time; does nothing where all of it is there.
     """
     image = building.build(recipe(profile), _tell)
-    size = Size(settings.environment.width, settings.environment.height)
+    size = _screen(settings, profile)
     template = ready(image, size, _tell)
     click.echo(f"{profile}: ready ({template.shape.accel})")
     click.echo(f"  try: hisa run --env vm:{profile} 'Open the text editor.'")
@@ -106,10 +107,14 @@ def _line(row: dict[str, Any]) -> str:
 @click.pass_obj
 def start(settings: Settings, name: str, as_json: bool) -> None:
     """Start a machine that stays up, and say how it is reached."""
-    size = Size(settings.environment.width, settings.environment.height)
+    size = _screen(settings, name)
     runtime = VmRuntime(name, size, stays=True)
     runtime.start()
     _say_where(runtime, as_json)
+
+
+def _screen(settings: Settings, name: str) -> Size:
+    return screen_of(name, settings.environment.width, settings.environment.height)
 
 
 def _say_where(runtime: VmRuntime, as_json: bool) -> None:
@@ -155,7 +160,7 @@ def snapshot(ident: str, name: str) -> None:
 def restore(settings: Settings, ident: str, name: str, as_json: bool) -> None:
     """Put a machine back to NAME; it keeps its id and gets a new port."""
     folder, manifest = find_machine(ident)
-    size = Size(settings.environment.width, settings.environment.height)
+    size = _screen(settings, name)
     template(name, size).check()
     end(folder, manifest)
     runtime = VmRuntime(name, size, stays=True)

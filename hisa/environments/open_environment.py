@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hisa.config import EnvironmentSettings
+from hisa.environments.profiles.screen import screen_of
 from hisa.errors import UsageError
 from hisa.machine import plugins
 from hisa.protocols import Environment
@@ -76,13 +77,13 @@ def _opened(
         case "vm":
             from hisa.environments.vm_clone import VmEnvironment
 
-            size = Size(settings.width, settings.height)
+            size = screen_of(settings.value, settings.width, settings.height)
             return VmEnvironment(settings.value, size, image_limit=image_limit)
         case "desktop":
             from hisa.environments.private_desktop import DesktopEnvironment
             from hisa.environments.share import parse_shares
 
-            size = Size(settings.width, settings.height)
+            size = screen_of(settings.value, settings.width, settings.height)
             return DesktopEnvironment(
                 size,
                 image_limit=image_limit,

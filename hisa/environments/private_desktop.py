@@ -9,6 +9,7 @@ from typing import Any
 
 from hisa.config import LimitSettings
 from hisa.environments.guest_environment import GuestEnvironment
+from hisa.environments.profiles.screen import screen_of
 from hisa.environments.runtime import DesktopRuntime
 from hisa.environments.runtime.state import own
 from hisa.environments.share import Share
@@ -23,7 +24,7 @@ class DesktopEnvironment(GuestEnvironment):
     """A desktop in namespaces of its own; nothing done inside reaches the host.
 
     Args:
-        size: the screen, in pixels.
+        size: the screen, in pixels; None: as the profile has it.
         image_limit: the largest picture that models see.
         idle: the desktop ends itself after so many seconds without a request.
         stock: talk to it by the stock OSWorld routes alone.
@@ -34,7 +35,7 @@ class DesktopEnvironment(GuestEnvironment):
 
     def __init__(
         self,
-        size: Size = DEFAULT_IMAGE_LIMIT,
+        size: Size | None = None,
         *,
         image_limit: Size = DEFAULT_IMAGE_LIMIT,
         idle: float = 900.0,
@@ -48,7 +49,7 @@ class DesktopEnvironment(GuestEnvironment):
         self._shares = tuple(shares)
         self._limits = limits
         self._run = ""
-        self._size = size
+        self._size = size or screen_of(profile)
         self._idle = idle
         self._stock = stock
         self._runtime: DesktopRuntime | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from hisa.environments.guest_environment import GuestEnvironment
+from hisa.environments.profiles.screen import screen_of
 from hisa.environments.qemu.runtime import VmRuntime
 from hisa.environments.transport import GuestClient
 from hisa.screen.geometry import Size
@@ -18,7 +19,7 @@ class VmEnvironment(GuestEnvironment):
 
     Args:
         vm: a profile (minimal, office, browser) or a snapshot.
-        size: the screen of a profile's desktop, in pixels; a snapshot keeps its own.
+        size: the screen, in pixels; None: as the profile has it. A snapshot keeps its own.
         image_limit: the largest picture that models see.
         stock: talk to it by the stock OSWorld routes alone.
     """
@@ -26,14 +27,14 @@ class VmEnvironment(GuestEnvironment):
     def __init__(
         self,
         vm: str,
-        size: Size = DEFAULT_IMAGE_LIMIT,
+        size: Size | None = None,
         *,
         image_limit: Size = DEFAULT_IMAGE_LIMIT,
         stock: bool = False,
     ) -> None:
         super().__init__(image_limit)
         self._stock = stock
-        self.runtime = VmRuntime(vm, size)
+        self.runtime = VmRuntime(vm, size or screen_of(vm))
 
     @property
     def name(self) -> str:

@@ -11,5 +11,5 @@ from hisa.testing import FakeEnvironment
 def open_form(value: str, *, settings: EnvironmentSettings, image_limit: Size) -> Environment:
     """``--env form`` and ``--env form=NAME``: a form in memory, on a machine of that name."""
     commands = {"hostname": CommandResult(0, f"{value or 'nameless'}\n")}
-    size = Size(max(settings.width, 640), max(settings.height, 400))
+    size = Size(settings.width or 640, settings.height or 400)
     return FakeEnvironment(size, image_limit=image_limit, commands=commands)

@@ -1,0 +1,38 @@
+"""The size of the screen where nobody asks for another."""
+
+from __future__ import annotations
+
+import pytest
+
+from hisa.environments.private_desktop import DesktopEnvironment
+from hisa.environments.profiles.recipe import recipe
+from hisa.environments.profiles.screen import screen_of
+from hisa.environments.profiles.tree import find_tree
+from hisa.screen.geometry import Size
+
+
+@pytest.mark.parametrize(
+    ("profile", "asked", "size"),
+    [
+        ("", (None, None), Size(1280, 720)),
+        ("minimal", (None, None), Size(1280, 720)),
+        ("a-snapshot", (None, None), Size(1280, 720)),
+        ("osworld", (None, None), Size(1920, 1080)),
+        ("spider2v", (None, None), Size(1920, 1080)),
+        ("osworld", (800, 600), Size(800, 600)),
+        ("", (800, None), Size(800, 720)),
+    ],
+)
+def test_a_profile_has_the_screen_of_its_tasks(
+    profile: str, asked: tuple[int | None, int | None], size: Size
+) -> None:
+    assert screen_of(profile, *asked) == size
+
+
+@pytest.mark.desktop
+@pytest.mark.parametrize("profile", ["", "osworld"])
+async def test_a_desktop_is_started_with_it(profile: str) -> None:
+    if profile and find_tree(recipe(profile)) is None:
+        pytest.skip(f"not built: hisa machine build {profile}")
+    async with DesktopEnvironment(profile=profile) as desktop:
+        assert (await desktop.observe()).screen == screen_of(profile)
