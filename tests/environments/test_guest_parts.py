@@ -360,3 +360,40 @@ def test_menus_and_lists_of_choices_stick_out_of_what_they_hang_on() -> None:
     )
     assert boxes["/open"] == (0, 250, 90, 270)
     assert boxes["/choice"] == (10, 150, 110, 170)
+
+
+@pytest.mark.parametrize("toolkit", ["GAIL", "gtk"])
+def test_items_of_an_open_menu_of_gtk_2_show(toolkit: str) -> None:
+    """They never say so, and a menu that was closed still tells where its items were."""
+    seen, hidden = ("showing", "visible"), ("visible",)
+
+    def menu(left: int, *children: str) -> dict[str, Any]:
+        box = (left, 20, 40, 20)
+        return {"name": "", "role": "menu", "states": seen, "box": box, "children": [*children]}
+
+    def item(name: str, *box: int) -> dict[str, Any]:
+        return {"name": name, "role": "menu item", "states": hidden, "box": box}
+
+    tree: dict[tuple[str, str], dict[str, Any]] = {
+        ("app", ROOT): {"name": "app", "children": ["/window"]},
+        ("app", "/window"): {
+            "name": "app", "role": "frame", "states": seen,
+            "children": ["/image", "/closed", "/never"],
+        },
+        ("app", "/image"): menu(0, "/scale", "/gone"),
+        ("app", "/scale"): item("Scale Image...", 2, 60, 196, 20),
+        ("app", "/gone"): {**item("Gone", 2, 80, 196, 20), "states": ()},
+        ("app", "/closed"): menu(40, "/old"),
+        ("app", "/old"): item("Old", 42, 60, 100, 20),
+        ("app", "/never"): menu(80, "/unseen"),
+        ("app", "/unseen"): item("Unseen", -(2**31), -(2**31), -1, -1),
+    }  # fmt: skip
+    bus = ToldBus(tree)
+    bus.toolkits = {"app": toolkit}
+    frame = Frame(400, 300, bytes(4 * 400 * 300))
+    windows = read_tree(
+        cast(Bus, bus), Cells(), frame, [], 100, Limit(60), popups=lambda: [(0, 40, 200, 240)]
+    )
+    told = [node for window in windows for node in flatten(window) if node.role == "menu item"]
+    assert [node.name for node in told] == ["Scale Image..."] * (toolkit == "GAIL")
+    assert all("showing" in node.states for node in told)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import gtk4
+from . import gtk2, gtk4
 from .box_repair import straighten
 from .bus import Bus, Limit
 from .cells import Cells
@@ -66,6 +66,7 @@ def read_tree(
     rest = [window for window in windows if window.name_on_bus not in apps]
     for group in (first, rest):
         _read(bus, group, limit)
+    gtk2.keep_open(bus, windows, popups)
     gtk4.place(bus, windows, shown, popups)
     lost = to_pixels(windows, shown)
     for window in windows:

@@ -7,10 +7,11 @@ as a few dialogs were closed. A walk asks living objects alone, and of them only
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
-from . import gtk4
+from . import gtk2, gtk4
 from .bus import Bus, Limit
 from .dbus import Call, arguments
 from .hidden_parts import seen_through
@@ -82,7 +83,7 @@ def _below(bus: Bus, level: list[Node], seen: set[_Ref], limit: Limit) -> list[N
                 seen.add((name, path))
                 refs.append((name, path))
                 owners.append((parent, index))
-    nodes = _described(bus, refs, limit)
+    nodes = _described(bus, refs, limit, [owner for owner, _ in owners])
     found = []
     for node, (owner, index) in zip(nodes, owners, strict=True):
         if node is None:
@@ -105,7 +106,9 @@ def _has_children(node: Node, limit: Limit) -> bool:
     return True
 
 
-def _described(bus: Bus, refs: list[_Ref], limit: Limit) -> list[Node | None]:
+def _described(
+    bus: Bus, refs: list[_Ref], limit: Limit, owners: Sequence[Node] = ()
+) -> list[Node | None]:
     """Returns a node for each reference; None for one that does not show, or has gone.
 
     Most children do not show, as the items of closed menus, and are asked for their state alone.
@@ -115,10 +118,12 @@ def _described(bus: Bus, refs: list[_Ref], limit: Limit) -> list[Node | None]:
         frozenset(state_names(answer[0])) if answer else frozenset()
         for answer in bus.gather(asked, limit)
     ]
+    placed = gtk2.placed_items(bus, refs, states, owners, limit) if owners else set()
     shown = [
         index
         for index, (name, _) in enumerate(refs)
-        if "visible" in states[index] and ("showing" in states[index] or gtk4.is_gtk4(bus, name))
+        if "visible" in states[index]
+        and ("showing" in states[index] or index in placed or gtk4.is_gtk4(bus, name))
     ]
     fragile = _fragile(bus, {refs[index][0] for index in shown}, limit)
     asks = [_questions(bus, refs[index], refs[index][0] in fragile) for index in shown]
