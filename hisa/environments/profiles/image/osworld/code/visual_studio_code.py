@@ -9,6 +9,7 @@ neither a task that ends the browser nor one that drives it by DevTools touches 
 from __future__ import annotations
 
 import argparse
+import fcntl
 import http.client
 import json
 import os
@@ -16,6 +17,7 @@ import re
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import zlib
 from pathlib import Path
@@ -113,16 +115,22 @@ def answers(port: int) -> bool:
 
 
 def serve(given: argparse.Namespace) -> int:
-    """See that a server runs; returns its port.
+    """See that a server runs, one for all that ask at once; returns its port.
 
     Raises:
         Refused: it does not come up; the message ends with what it said.
     """
+    (given.data / "User").mkdir(parents=True, exist_ok=True)
+    (given.data / "logs").mkdir(exist_ok=True)
+    with (given.data / "logs" / "server.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return _serve(given)
+
+
+def _serve(given: argparse.Namespace) -> int:
     port = port_of(given.data)
     if answers(port):
         return port
-    (given.data / "User").mkdir(parents=True, exist_ok=True)
-    (given.data / "logs").mkdir(exist_ok=True)
     line = [*server_line(given), "--bind-addr", f"{_HOST}:{port}", "--auth", "none", *_QUIET]
     line += ["--app-name", TITLE]
     line += ["--disable-workspace-trust"] if given.disable_workspace_trust else []
@@ -151,31 +159,43 @@ def _start(line: list[str], said: IO[bytes] | int = subprocess.DEVNULL) -> subpr
     )
 
 
-class _Unix(http.client.HTTPConnection):
-    """HTTP over a socket that is a file."""
+def windows() -> list[str]:
+    """Sockets by which windows take orders, that of the latest first.
 
-    def __init__(self, place: Path) -> None:
-        super().__init__("localhost", timeout=10.0)
-        self._place = str(place)
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(10.0)
-        self.sock.connect(self._place)
-
-
-def open_window(given: argparse.Namespace) -> str:
-    """The socket by which the window that was opened last takes orders; empty: there is none."""
+    One that ended may have left its socket. What code-server itself knows of windows is not asked:
+    it fails as soon as two are open and one shows no folder.
+    """
     if hook := os.environ.get("VSCODE_IPC_HOOK_CLI"):
-        return hook
-    connection = _Unix(given.data / "code-server-ipc.sock")
+        return [hook]
+    folder = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
+    found = sorted(folder.glob("vscode-ipc-*.sock"), key=_made, reverse=True)
+    return [str(place) for place in found if _listens(place)]
+
+
+def _made(place: Path) -> float:
     try:
-        connection.request("GET", f"/session?filePath={quote(os.getcwd(), safe='')}")
-        return str(json.load(connection.getresponse()).get("socketPath") or "")
-    except (OSError, ValueError, http.client.HTTPException):
-        return ""
-    finally:
-        connection.close()
+        return place.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
+
+
+def _listens(place: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(10.0)
+        try:
+            connection.connect(str(place))
+        except OSError:
+            return False
+    return True
+
+
+def comes_up(given: argparse.Namespace) -> bool:
+    """Whether the program of windows runs: the first of them takes seconds to listen."""
+    try:
+        process = os.readlink(given.data / "Window" / "SingletonLock").rpartition("-")[2]
+    except OSError:
+        return False
+    return Path("/proc", process).exists()
 
 
 def order(hook: str, given: argparse.Namespace, paths: list[str]) -> int:
@@ -222,35 +242,41 @@ def shown(given: argparse.Namespace) -> int:
     full = [str(Path.cwd() / path) for path in given.paths]
     places = [Path(path) for path in full if _is_place(Path(path))]
     files = [path for path in full if Path(path) not in places]
-    hook = "" if given.new_window else open_window(given)
-    if hook and (files or (places and (given.reuse_window or given.add))):
-        return order(hook, given, full)
-    if given.diff or len(files) > 1:
-        return shown_later(given, files, places)
-    empty = given.new_window or bool(open_window(given))
+    before = windows()
+    there = before if not given.new_window else []
+    if there and (files or (places and (given.reuse_window or given.add))):
+        return order(there[0], given, full)
+    if files and not places and not given.new_window and comes_up(given):
+        return shown_later(given, files, [])
     port = serve(given)
-    windows: list[Path | None] = [*places] or [None]
-    for place in windows:
-        file = files[0] if files and place is windows[-1] else ""
-        show(given, address(port, place, file, goto=given.goto, empty=empty))
-    return 0
+    empty = given.new_window or bool(before)
+    later = given.diff or len(files) > 1
+    shows: list[Path | None] = [*places] or [None]
+    for place in shows:
+        file = files[0] if files and not later and place == shows[-1] else ""
+        show(given, address(port, place, file, goto=given.goto, empty=empty or later))
+    return shown_later(given, files, before) if later else 0
 
 
 def _is_place(path: Path) -> bool:
     return path.is_dir() or path.suffix == ".code-workspace"
 
 
-def shown_later(given: argparse.Namespace, files: list[str], places: list[Path]) -> int:
-    """Open a window, and several files in it as soon as it takes orders."""
-    port = serve(given)
-    show(given, address(port, places[-1] if places else None, "", goto=False, empty=True))
-    if not given.wait and os.fork():
-        return 0
-    begun, hook = time.monotonic(), ""
-    while not hook and time.monotonic() - begun < _PATIENCE:
+def shown_later(given: argparse.Namespace, files: list[str], others: list[str]) -> int:
+    """Open files in the window that comes up, once it takes orders, and let the caller go on."""
+    if not given.wait:
+        if os.fork():
+            return 0
+        os.setsid()
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(nothing, stream)
+    begun = time.monotonic()
+    while time.monotonic() - begun < _PATIENCE:
+        if fresh := [hook for hook in windows() if hook not in others]:
+            return order(fresh[0], given, files)
         time.sleep(0.3)
-        hook = open_window(given)
-    return order(hook, given, files) if hook else 1
+    return 1
 
 
 def version() -> str:
