@@ -117,6 +117,7 @@ def _code_folder() -> StandIn:
             "time.sleep(8)",
             "pyautogui.hotkey('ctrl', 'k'); pyautogui.hotkey('ctrl', 'o'); time.sleep(4)",
             f"pyautogui.hotkey('ctrl', 'a'); pyautogui.write('{HOME}/meadow'); time.sleep(3)",
+            "pyautogui.press('enter'); time.sleep(3)",  # the folder is looked up
             "pyautogui.press('enter'); time.sleep(10)",
             "pyautogui.press('enter'); time.sleep(6)",  # its authors are trusted
         ),
