@@ -135,6 +135,9 @@ class TestCommandLine:
         lock.unlink()
         lock.symlink_to(f"desktop-{ended.pid}")
         assert not visual_studio_code.comes_up(given)
+        (tmp_path / "logs").mkdir()
+        (tmp_path / "logs/window").symlink_to(str(os.getpid()))
+        assert visual_studio_code.comes_up(given), "it was just started, and has no lock yet"
 
 
 @pytest.mark.desktop

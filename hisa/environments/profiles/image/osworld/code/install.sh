@@ -14,6 +14,7 @@ rm -rf "$server/node_modules/node-pty"
 ln -s "$code/node_modules/@lydell/node-pty" "$server/node_modules/node-pty"
 mv "$code/spdlog.js" "$server/node_modules/@vscode/spdlog/index.js"
 ln -s node_modules "$server/node_modules.asar"
+ln -s /usr/local/bin/google-chrome "$server/bin/helpers/browser.sh"
 python3 "$code/place.py" "$code"
 rm "$code/place.py" "$code/defaults.json"
 

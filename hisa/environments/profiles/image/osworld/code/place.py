@@ -12,7 +12,12 @@ import sys
 from pathlib import Path
 
 _NAME = "Visual Studio Code"
-_PRODUCT = {"nameShort": _NAME, "nameLong": _NAME, "enableTelemetry": False}
+_PRODUCT = {
+    "nameShort": _NAME,
+    "nameLong": _NAME,
+    "enableTelemetry": False,
+    "openToWelcomeMainPage": True,  # in place of a walkthrough of the web's
+}
 _PRODUCT_FIELD = 'embedderIdentifier:"server-distro"'
 _DEFAULTS_FIELD = "enableWorkspaceTrust:!this."
 """Fields of what the server tells a page; ours go beside them."""

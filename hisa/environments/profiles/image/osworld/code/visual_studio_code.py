@@ -190,12 +190,16 @@ def _listens(place: Path) -> bool:
 
 
 def comes_up(given: argparse.Namespace) -> bool:
-    """Whether the program of windows runs: the first of them takes seconds to listen."""
-    try:
-        process = os.readlink(given.data / "Window" / "SingletonLock").rpartition("-")[2]
-    except OSError:
-        return False
-    return Path("/proc", process).exists()
+    """Whether the program of windows runs, or was just started; it takes orders seconds later."""
+    told = [given.data / "Window" / "SingletonLock", given.data / "logs" / "window"]
+    for link in told:  # the first is the program's own, the second is of `show`
+        try:
+            process = os.readlink(link).rpartition("-")[2]
+        except OSError:
+            continue
+        if Path("/proc", process).exists():
+            return True
+    return False
 
 
 def order(hook: str, given: argparse.Namespace, paths: list[str]) -> int:
@@ -234,7 +238,11 @@ def show(given: argparse.Namespace, page: str) -> None:
     """Open a window."""
     flags = ["--class=Code", "--disable-sync", "--disable-component-update"]
     flags += ["--disable-background-networking"]
-    _start([str(WINDOW), f"--app={page}", f"--user-data-dir={given.data / 'Window'}", *flags])
+    line = [str(WINDOW), f"--app={page}", f"--user-data-dir={given.data / 'Window'}", *flags]
+    process = _start(line)
+    fresh = given.data / "logs" / f"window-{process.pid}"
+    fresh.symlink_to(str(process.pid))
+    fresh.replace(given.data / "logs" / "window")
 
 
 def shown(given: argparse.Namespace) -> int:
