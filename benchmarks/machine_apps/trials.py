@@ -254,6 +254,27 @@ async def _saves_notebook(hand: Hand) -> None:
         raise Failed(f"the cell's output is {output!r}")
 
 
+async def _types_in_editor(hand: Hand) -> None:
+    """A new file; the window is there before what it shows."""
+    await hand.reads("Explorer")
+    await hand.do(Hotkey(("ctrl", "n")))
+    await hand.reads("Untitled-1")
+    await _types(hand)
+
+
+async def _saves_from_editor(hand: Hand) -> None:
+    """Its dialog is a field in the window, which asks on while it looks for the folder."""
+    await hand.do(Hotkey(("ctrl", "s")))
+    await hand.reads("Save As")
+    await hand.do(Hotkey(("ctrl", "a")), Write(f"{_NAME}.txt"))
+    for _ in range(2):
+        await hand.pause(2.0)
+        await hand.do(Press("enter"))
+    data = await hand.file(f"{_NAME}.txt")
+    if data.decode().strip() != TEXT:
+        raise Failed(f"the file holds {data.decode()!r}")
+
+
 _BAR = 150
 """Above it are the browser's own bars, in pixels of the screen."""
 _NOTHING = "not tried: it saves nothing of its own"
@@ -285,6 +306,7 @@ TRIALS: Mapping[str, Trial] = {
     "Archive Manager": Trial(
         "one.zip", _types_search, _saves_archive, argument=f"{_HOME}/one.zip", prepare=_archive
     ),
+    "Visual Studio Code": Trial("Visual Studio Code", _types_in_editor, _saves_from_editor),
     "JupyterLab": Trial(
         "JupyterLab",
         _types_in_cell,

@@ -88,6 +88,8 @@ def programs(root: Path, application: Application) -> list[str]:
     """The programs of its package, as paths inside."""
     if part := OFFICE.get(application.title):
         return [f"/usr/lib/libreoffice/program/{part}"]
+    if application.package.startswith("npm/"):
+        return ["/usr/share/code/visual_studio_code.py"]  # that to which `code` hands over
     listed = (root / f"var/lib/dpkg/info/{application.package}.list").read_text().splitlines()
     inside = (root / f"usr/bin/{application.package}", root / f"usr/bin/{application.title}")
     found = [path for path in listed if path.startswith(PROGRAMS) and (root / path[1:]).exists()]

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import io
+import json
 import tarfile
 import time
+import zipfile
 from collections.abc import Mapping, Sequence
 
-__all__ = ["EVAL_SCRIPT", "archive", "document", "picture", "slides", "sound", "workbook"]
+__all__ = [
+    "EVAL_SCRIPT",
+    "archive",
+    "document",
+    "picture",
+    "slides",
+    "sound",
+    "teller",
+    "workbook",
+]
 
 
 def workbook(rows: Sequence[Sequence[object]]) -> bytes:
@@ -96,4 +107,49 @@ fi
 def _saved(made: object) -> bytes:
     data = io.BytesIO()
     made.save(data)  # type: ignore[attr-defined]
+    return data.getvalue()
+
+
+_TELLER = """const code = require("vscode"), files = require("fs");
+const tell = () => files.writeFileSync("/home/user/folder.txt",
+    (code.workspace.workspaceFolders || []).map((each) => each.name).join(" "));
+exports.activate = (context) =>
+    context.subscriptions.push(code.commands.registerCommand("teller.folder", tell));
+"""
+_SCHEMA = "http://schemas.microsoft.com/developer/vsx-schema/2011"
+_TYPES = "http://schemas.openxmlformats.org/package/2006/content-types"
+
+
+def teller() -> bytes:
+    """A ZIP with an extension of Visual Studio Code: its command writes which folder is open."""
+    about = {
+        "name": "teller",
+        "publisher": "standin",
+        "version": "0.0.1",
+        "engines": {"vscode": "^1.85.0"},
+        "main": "./extension.js",
+        "contributes": {"commands": [{"command": "teller.folder", "title": "TellFolder"}]},
+    }
+    manifest = (
+        f'<PackageManifest Version="2.0.0" xmlns="{_SCHEMA}"><Metadata>'
+        '<Identity Language="en-US" Id="teller" Version="0.0.1" Publisher="standin"/>'
+        "<DisplayName>teller</DisplayName></Metadata><Assets>"
+        '<Asset Type="Microsoft.VisualStudio.Code.Manifest" Path="extension/package.json"/>'
+        "</Assets></PackageManifest>"
+    )
+    types = f'<Types xmlns="{_TYPES}"><Default Extension=".json" ContentType="text/json"/></Types>'
+    parts = {
+        "[Content_Types].xml": types,
+        "extension.vsixmanifest": manifest,
+        "extension/package.json": json.dumps(about),
+        "extension/extension.js": _TELLER,
+    }
+    return _zipped({"teller/teller.vsix": _zipped(parts)})
+
+
+def _zipped(parts: Mapping[str, str | bytes]) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as made:
+        for name, text in parts.items():
+            made.writestr(name, text)
     return data.getvalue()

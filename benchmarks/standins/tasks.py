@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.standins import made_files
+from benchmarks.standins.code import CODE
 from benchmarks.standins.office import OFFICE
 from benchmarks.standins.shapes import (
     HOST,
@@ -372,31 +373,6 @@ def _account() -> StandIn:
     )
 
 
-def _code() -> StandIn:
-    settings = f"{HOME}/.config/Code/User/settings.json"
-    write = f"mkdir -p {HOME}/.config/Code/User && echo '{{}}' > {settings}"
-    return StandIn(
-        "vs_code",
-        tree(
-            "standin-code-theme",
-            "Give the editor a dark theme.",
-            snapshot="vscode",
-            apps=["vscode"],
-            config=[
-                step("command", command=write, shell=True),
-                launch("code"),
-                step("activate_window", window_name="Visual Studio Code"),
-            ],
-            evaluator={
-                "func": "check_json_settings",
-                "expected": rule(expected={"workbench.colorTheme": "Dark"}),
-                "result": vm_file(settings),
-            },
-        ),
-        refused="Visual Studio Code",
-    )
-
-
 _SITE = "http://127.0.0.1:8123"
 _PAGES = {"one.html": "Meadow", "two.html": "Forest"}
 
@@ -520,6 +496,6 @@ STANDINS: tuple[StandIn, ...] = (
     _editor(),
     _thunderbird(),
     _vlc(),
-    _code(),
+    *CODE,
 )
 """At least one of each domain; between them all kinds of steps that the published files use."""

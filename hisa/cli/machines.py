@@ -83,7 +83,11 @@ def _about(wanted: Recipe) -> dict[str, Any]:
     image = find_image(wanted)
     known: dict[str, Any] = tree.manifest if tree else {}
     disk: dict[str, Any] = image.manifest if image else {}
-    versions = {**known.get("packages", {}), **known.get("python", {})}
+    versions = {
+        name: version
+        for kind in ("packages", "python", "npm")
+        for name, version in known.get(kind, {}).items()
+    }
     row = {
         "profile": wanted.profile,
         "version": wanted.version,

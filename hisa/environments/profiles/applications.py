@@ -15,7 +15,7 @@ class Application:
 
     title: str
     package: str
-    """Of Debian, or of Python, as ``ENVIRONMENT/PACKAGE``."""
+    """Of Debian, of Python, as ``ENVIRONMENT/PACKAGE``, or of npm, as ``npm/PACKAGE``."""
     command: str
     """Opens it, as a line for a shell."""
 
@@ -38,6 +38,7 @@ APPLICATIONS: tuple[Application, ...] = (
     Application("Mousepad", "mousepad", "mousepad"),
     Application("Archive Manager", "file-roller", "file-roller"),
     Application("Settings", "gnome-control-center", "gnome-control-center"),
+    Application("Visual Studio Code", "npm/code-server", "code"),
     Application(
         "JupyterLab", "jupyter/jupyterlab", f"{_CONDA}/jupyter/bin/jupyter lab --browser=chromium"
     ),
@@ -46,6 +47,5 @@ APPLICATIONS: tuple[Application, ...] = (
 
 def applications(recipe: Recipe) -> tuple[Application, ...]:
     """Applications that a recipe's packages bring."""
-    return tuple(
-        each for each in APPLICATIONS if each.package in (*recipe.packages, *recipe.python)
-    )
+    brought = (*recipe.packages, *recipe.python, *recipe.npm)
+    return tuple(each for each in APPLICATIONS if each.package in brought)

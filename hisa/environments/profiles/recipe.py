@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +40,7 @@ _OSWORLD = (
     *("pulseaudio", "pulseaudio-utils", "at-spi2-common", "libcanberra-gtk3-module"),
     *("ffmpeg", "imagemagick", "git", "curl", "wget", "unzip", "zip", "file", "nano", "vim-tiny"),
     *("fonts-liberation", "fonts-noto-core", "locales", "python3-pip", "python3-venv"),
+    "ripgrep",  # of Visual Studio Code
 )
 PROFILES = {
     "minimal": ("mousepad",),
@@ -58,6 +60,7 @@ _FILES = {
 }
 """Where each of our own files goes in the new system."""
 _ENVIRONMENTS = "/usr/lib/hisa/environments"
+_CODE = "/usr/share/code"
 _CHROMIUM = {"../../guest/chromium.sh": "/etc/chromium.d/hisa"}
 _OSWORLD_FILES = {
     **_CHROMIUM,
@@ -66,6 +69,16 @@ _OSWORLD_FILES = {
     "osworld/gnome-control-center": "/usr/local/bin/gnome-control-center",
     "osworld/gnome-calculator": "/usr/local/bin/gnome-calculator",
     "osworld/nautilus": "/usr/local/bin/nautilus",
+    "osworld/code/code": "/usr/local/bin/code",
+    "osworld/code/code.desktop": "/usr/share/applications/code.desktop",
+    "osworld/code/install.sh": "/usr/lib/hisa/code.sh",
+    **{
+        f"osworld/code/{name}": f"{_CODE}/{name}"
+        for name in (
+            *("package.json", "package-lock.json", "node.txt", "defaults.json", "place.py"),
+            *("spdlog.js", "visual_studio_code.py", "window.sh"),
+        )
+    },
     "osworld/vlcrc": "/etc/skel/.config/vlc/vlcrc",
     "osworld/panel.xml": "/etc/skel/.config/xfce4/xfconf/xfce-perchannel-xml/xfce4-panel.xml",
 }
@@ -114,6 +127,19 @@ class Recipe:
     def sources(self) -> Path | None:
         """File of the Python packages that are published as sources alone."""
         return self.files.get("/usr/lib/hisa/sources.txt")
+
+    @property
+    def code_server(self) -> Path | None:
+        """Folder with what Visual Studio Code's open build is fetched by."""
+        file = self.files.get(f"{_CODE}/package.json")
+        return file.parent if file else None
+
+    @property
+    def npm(self) -> tuple[str, ...]:
+        """Packages of npm, each as ``npm/PACKAGE``."""
+        file = self.files.get(f"{_CODE}/package.json")
+        wanted = json.loads(file.read_bytes())["dependencies"] if file else {}
+        return tuple(f"npm/{name}" for name in wanted)
 
     @property
     def python(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import re
 import shutil
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from hisa.environments.profiles import store
+from hisa.environments.profiles.code_server import TREE, fetch_code_server
 from hisa.environments.profiles.process import Progress, run
 from hisa.environments.profiles.recipe import Recipe, recipe
 from hisa.environments.profiles.wheels import fetch_wheels
@@ -39,6 +41,7 @@ __all__ = [
 _BUILDER = "mmdebstrap"
 _FIX = install_command("vm")
 _WHEELS = "/var/cache/hisa-wheels"
+_CODE = "/usr/share/code"
 _ARCHIVES = "var/cache/apt/archives"
 _DOWNLOADED = re.compile(r"^Need to get ([\d.,]+) ?([kMG]?)B", re.MULTILINE)
 _UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
@@ -141,11 +144,10 @@ def _fill(draft: Path, recipe: Recipe, tell: Progress) -> str:
     root = draft / "root"
     is_root = os.getuid() == 0
     out = root if is_root else work / "root.tar"
-    wanted = tuple(recipe.requirements.values())
-    wheels = fetch_wheels(wanted, tell, sources=recipe.sources) if wanted else None
+    fetched = _fetched(recipe, tell)
     # The package manager refuses where another build has the folder of downloaded packages.
     with store.locked(store.folder("archives"), tell) if is_root else contextlib.nullcontext():
-        said = run(_bootstrap(recipe, files, wheels, out), work / "log", tell, fix=_FIX)
+        said = run(_bootstrap(recipe, files, fetched, out), work / "log", tell, fix=_FIX)
     if not is_root:
         tell("unpacking the tree")
         root.mkdir()
@@ -157,6 +159,17 @@ def _fill(draft: Path, recipe: Recipe, tell: Progress) -> str:
     return said
 
 
+def _fetched(recipe: Recipe, tell: Progress) -> dict[str, Path]:
+    """Download what is not Debian's; returns folders by their places in the new system."""
+    found = {}
+    if recipe.requirements:
+        wanted = tuple(recipe.requirements.values())
+        found[_WHEELS] = fetch_wheels(wanted, tell, sources=recipe.sources)
+    if recipe.code_server:
+        found[_CODE] = fetch_code_server(recipe.code_server, tell) / TREE
+    return found
+
+
 def _described(draft: Path, recipe: Recipe, said: str) -> dict[str, Any]:
     versions = _versions(draft / "root" / "var/lib/dpkg/status")
     return {
@@ -165,6 +178,7 @@ def _described(draft: Path, recipe: Recipe, said: str) -> dict[str, Any]:
         "suite": recipe.suite,
         "packages": {name: versions.get(name, "") for name in sorted(recipe.packages)},
         "python": _wheel_versions(draft / "root", recipe.python),
+        "npm": _npm_versions(draft / "root", recipe.npm),
         "package_count": len(versions),
         "bytes": store.sizes(draft / "root"),
         "downloaded": _downloaded(said),
@@ -191,6 +205,15 @@ def _wheel_versions(root: Path, names: tuple[str, ...]) -> dict[str, str]:
     return {name: found.get(name, "") for name in names}
 
 
+def _npm_versions(root: Path, names: tuple[str, ...]) -> dict[str, str]:
+    """Versions of packages of npm, by ``npm/PACKAGE``."""
+    found = {}
+    for name in names:
+        file = root / _CODE[1:] / "node_modules" / name.removeprefix("npm/") / "package.json"
+        found[name] = json.loads(file.read_bytes())["version"] if file.exists() else ""
+    return found
+
+
 def _downloaded(said: str) -> int:
     """Bytes that the package manager says it fetches; what was kept needs no fetching."""
     found = _DOWNLOADED.findall(said)
@@ -202,16 +225,16 @@ def as_root_of_namespace() -> list[str]:
     return [] if os.getuid() == 0 else ["unshare", "--map-root-user", "--map-auto"]
 
 
-def _bootstrap(recipe: Recipe, files: Path, wheels: Path | None, out: Path) -> list[str]:
+def _bootstrap(recipe: Recipe, files: Path, fetched: Mapping[str, Path], out: Path) -> list[str]:
     is_root = os.getuid() == 0
-    laid = (
-        [
-            f'--customize-hook=mkdir -p "$1{_WHEELS}"',
-            f"--customize-hook=sync-in {wheels} {_WHEELS}",
-        ]
-        if wheels
-        else []
-    )
+    laid = [
+        hook
+        for place, folder in fetched.items()
+        for hook in (
+            f'--customize-hook=mkdir -p "$1{place}"',
+            f"--customize-hook=sync-in {folder} {place}",
+        )
+    ]
     kept = _kept_archives() if is_root else {"before": [], "after": []}
     return [
         *(["unshare", "--mount"] if is_root else []),

@@ -16,7 +16,7 @@ from hisa.environments.profiles import store
 from hisa.environments.profiles.process import Progress, run
 from hisa.errors import EnvironmentFailed
 
-__all__ = ["fetch_wheels"]
+__all__ = ["fetch_wheels", "pip"]
 
 _PYTHON = "3.11"
 """Of Debian 12."""
@@ -84,14 +84,14 @@ def _make(sources: Path, draft: Path, tell: Progress) -> None:
 def _run(
     words: Sequence[str], file: Path, draft: Path, tell: Progress, *, before: Sequence[str] = ()
 ) -> None:
-    pip = _pip()
+    program = pip()
     tell(f"Python packages: {', '.join(file.read_text('ascii').split())}")
-    line = [*before, *pip, *words]
-    run(line, draft / "log", tell, fix=f"look whether pip can reach them: {pip[0]}")
+    line = [*before, *program, *words]
+    run(line, draft / "log", tell, fix=f"look whether pip can reach them: {program[0]}")
     (draft / "log").unlink()
 
 
-def _pip() -> list[str]:
+def pip() -> list[str]:
     """Returns the command line of a pip.
 
     Raises:

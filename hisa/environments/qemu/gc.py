@@ -45,7 +45,7 @@ def collect() -> list[str]:
         removed.append(f"machines that are gone: {count}")
     drafts = sum(
         store.sweep(store.folder(kind))
-        for kind in ("trees", "wheels", "images", "ready", "snapshots")
+        for kind in ("trees", "wheels", "npm", "images", "ready", "snapshots")
     )
     if drafts:
         removed.append(f"cut off in the making: {drafts}")
@@ -70,7 +70,7 @@ def _collect_trees() -> Iterator[str]:
         if path.name not in current:
             store.remove(path)
             yield f"trees/{path.name}"
-    for kind in ("archives", "wheels"):
+    for kind in ("archives", "wheels", "npm"):
         if any(store.folder(kind).iterdir()):
             store.remove(store.folder(kind))
             yield f"{kind}: what was downloaded"
@@ -104,5 +104,5 @@ def _loads(manifest: dict[str, Any]) -> bool:
 
 def taken() -> int:
     """Bytes that trees, downloads, images, ready desktops, snapshots and machines take."""
-    kinds = ("trees", "archives", "wheels", "images", "ready", "snapshots", "machines")
+    kinds = ("trees", "archives", "wheels", "npm", "images", "ready", "snapshots", "machines")
     return sum(store.sizes(store.folder(kind)) for kind in kinds)
