@@ -102,11 +102,12 @@ def run_command(
     """
     from hisa.bench.ledger import AttemptLedger
     from hisa.bench.suites import open_suite
+    from hisa.config import load
 
-    chosen = open_suite(suite, options["only"])
-    folder = options["out"] or Path("benches") / suite.replace(":", "-").replace("/", "-")
     given = [*ctx.meta["hisa.settings"][1], *assignments]
     file = ctx.meta["hisa.settings"][0]
+    chosen = open_suite(suite, options["only"], settings=load(file, given).tasks)
+    folder = options["out"] or Path("benches") / suite.replace(":", "-").replace("/", "-")
     chosen, lines = _prepared(file, given, chosen, options)
     plan = _plan(file, given, chosen, folder=folder, options=options)
     ledger = AttemptLedger(folder, plan)
