@@ -1,4 +1,8 @@
-"""Suites: folders of task files (``own:DIR``, ``spider2v:DIR``, ``osworld:DIR``) and pages."""
+"""Suites: folders of task files (``own:DIR``, ``spider2v:DIR``, ``osworld:DIR``) and pages.
+
+Pages are those of MiniWoB++ (``miniwob``) and of what is installed of BrowserGym's suites
+(``browsergym:SUITE``).
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from hisa.bench.attempt_records import PlannedTask
 from hisa.config import TaskSettings
 from hisa.errors import OperatorError, UsageError
 from hisa.machine.parts import install_command
+from hisa.tasks.gym_page import BROWSERGYM
 from hisa.tasks.miniwob import package as pages
 from hisa.tasks.problems import problems as lacking
 from hisa.tasks.taskfile import MINIWOB, is_data_file, load_task
@@ -87,7 +92,8 @@ def open_suite(
     """The tasks of a suite that can be run, in the order of their files; there is at least one.
 
     Args:
-        name: ``KIND:DIR``, ``miniwob``, or ``miniwob:`` and some of its tasks with commas between.
+        name: ``KIND:DIR``, ``miniwob``, ``miniwob:`` and some of its tasks with commas between,
+            ``browsergym:SUITE``, or ``browsergym:`` and some tasks of one suite.
         only: ids of tasks; empty: all.
         settings: what the user allows and gives; None: the defaults.
 
@@ -156,10 +162,14 @@ def read_suite(name: str, settings: TaskSettings | None = None) -> Suite:
     kind, _, place = name.partition(":")
     if f"{kind}:" == MINIWOB:
         return _miniwob(place)
+    if f"{kind}:" == BROWSERGYM and place:
+        return _browsergym(place)
     folder = Path(place).expanduser()
     if kind not in SUITES or not place:
         allowed = ", ".join(f"{kind}:DIR" for kind in SUITES)
-        raise UsageError(f"suite {name!r}: allowed are {allowed}, miniwob", fix=_SOURCES["own"])
+        raise UsageError(
+            f"suite {name!r}: allowed are {allowed}, miniwob, browsergym:SUITE", fix=_SOURCES["own"]
+        )
     if not folder.is_dir():
         raise UsageError(f"suite {name!r}: no folder {place!r}", fix=_SOURCES[kind])
     paths = sorted(SUITES[kind](folder.resolve()))
@@ -178,6 +188,19 @@ def _miniwob(some: str) -> Suite:
         return suite
     narrowed = _narrowed(suite, frozenset(some.split(",")))
     return replace(narrowed, problems={}, ids={})
+
+
+def _browsergym(place: str) -> Suite:
+    """All tasks of a suite, or some by name."""
+    from hisa.environments.gym_suites import suite_of, suite_tasks  # BrowserGym is heavy
+
+    some = place.split(",")
+    (suite, *more) = dict.fromkeys(map(suite_of, some))
+    if more or suite == "openended":
+        why = f"{suite} and {more[0]} are two suites" if more else "openended is for hisa run"
+        raise UsageError(f"suite {f'{BROWSERGYM}{place}'!r}: {why}", fix=f"{BROWSERGYM}miniwob")
+    found = _loaded(f"{BROWSERGYM}{suite}", [f"{BROWSERGYM}{task}" for task in suite_tasks(suite)])
+    return found if some == [suite] else _narrowed(found, frozenset(some))
 
 
 def _loaded(name: str, paths: Sequence[Path | str], settings: TaskSettings | None = None) -> Suite:
