@@ -82,7 +82,7 @@ async def run(
     """
     chosen = _chosen(settings or load(), model, environment)
     asked = task if isinstance(task, Task) else _task(task, chosen.run.seed)
-    check_possible(asked)
+    check_possible(asked, chosen.tasks)
     run_context = _workshop(model, environment, on_event, ask)
     if run_context.environment is None:
         open_environment(chosen.environment)  # refuses what can be seen to be wrong

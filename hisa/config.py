@@ -6,14 +6,16 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from hisa.errors import ConfigError
+from hisa.text.redact import redact
 
 __all__ = [
     "EnvironmentSettings",
@@ -277,6 +279,9 @@ class EnvironmentSettings(_Section):
         return {"display": False, "guest": bool(self.remote.revert)}.get(self.family, True)
 
 
+_PROXY = re.compile(r"(https?|socks[45])://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):([0-9]{1,5})/?")
+
+
 class TaskSettings(_Section):
     """What task files may do, which others write."""
 
@@ -286,6 +291,19 @@ class TaskSettings(_Section):
     mirror: str = Field(default="", pattern=r"^(https?://[^\s?#]+)?$")
     """Asked in place of every address: with https://m.example/files, https://HOST/PATH is
     downloaded from https://m.example/files/HOST/PATH."""
+    proxy: str = ""
+    """For tasks of OSWorld-Verified that want a proxy. Empty: they are refused; none: they run
+    without one, as OSWorld does by default; http://HOST:PORT, as the machine reaches it: Chrome
+    gets it when the task starts it. No user and password: settings are part of each run's record.
+    """
+
+    @field_validator("proxy")
+    @classmethod
+    def _plain(cls, value: str) -> str:
+        found = _PROXY.fullmatch(value)
+        if value in ("", "none") or (found and 0 < int(found[3]) < 65536):
+            return value
+        raise ValueError("wanted is none, or http://HOST:PORT without user and password")
 
 
 class Settings(_Section):
@@ -375,7 +393,7 @@ def _explain(error: ValidationError) -> str:
             lines.append(str(item["ctx"]["error"]))  # of a whole section
         else:
             lines.append(f"{where} = {item['input']!r}: {item['msg']}")
-    return "; ".join(lines)
+    return redact("; ".join(lines))
 
 
 def load(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from hisa.errors import ActionRefused
 
-__all__ = ["MAX_SOURCE", "MAX_STATEMENTS", "Call", "Name", "Value", "read_calls"]
+__all__ = ["MAX_SOURCE", "MAX_STATEMENTS", "SHAPE", "Call", "Name", "Value", "read_calls"]
 
 MAX_SOURCE = 20_000
 """Characters of one source."""
@@ -25,7 +25,7 @@ _MAX_INT = 10**9
 _MAX_ITEMS = 200
 """Items of one list; chosen by hand."""
 _MODULES = ("pyautogui", "time")
-_SHAPE = "only calls such as pyautogui.click(100, 200) with plain numbers and strings are allowed"
+SHAPE = "only calls such as pyautogui.click(100, 200) with plain numbers and strings are allowed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,12 @@ class Call:
     kwargs: Mapping[str, Value]
 
 
-def read_calls(source: str) -> tuple[Call, ...]:
+def read_calls(source: str, *, bare: bool = False) -> tuple[Call, ...]:
     """The calls of a source, in order; ``import pyautogui`` and ``import time`` are left out.
+
+    Args:
+        source: what was written.
+        bare: whether the functions stand without a module, as those of BrowserGym do.
 
     Raises:
         ActionRefused: anything but calls on literals; the text says what and where.
@@ -60,9 +64,13 @@ def read_calls(source: str) -> tuple[Call, ...]:
         raise ActionRefused(
             f"{len(statements)} statements in one input; at most {MAX_STATEMENTS} are allowed"
         )
-    calls = [_call(statement, lines) for statement in statements if not _harmless_import(statement)]
+    calls = [
+        _call(statement, lines, bare=bare)
+        for statement in statements
+        if not _harmless_import(statement)
+    ]
     if not calls:
-        raise ActionRefused(f"no action in {source[:80]!r}; {_SHAPE}")
+        raise ActionRefused(f"no action in {source[:80]!r}; {SHAPE}")
     return tuple(calls)
 
 
@@ -75,10 +83,10 @@ def _parse(source: str) -> ast.Module:
             return ast.parse(source)
     except SyntaxError as error:
         where = f" at line {error.lineno}" if error.lineno else ""
-        raise ActionRefused(f"not valid Python{where}: {error.msg}; {_SHAPE}") from None
+        raise ActionRefused(f"not valid Python{where}: {error.msg}; {SHAPE}") from None
     except (ValueError, RecursionError, MemoryError, OverflowError):
         raise ActionRefused(
-            f"source that cannot be read (null bytes, broken characters or too deep); {_SHAPE}"
+            f"source that cannot be read (null bytes, broken characters or too deep); {SHAPE}"
         ) from None
 
 
@@ -90,9 +98,13 @@ def _harmless_import(statement: ast.stmt) -> bool:
             return False
 
 
-def _call(statement: ast.stmt, lines: list[bytes]) -> Call:
+def _call(statement: ast.stmt, lines: list[bytes], *, bare: bool) -> Call:
     match statement:
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=module))) as call):
+        case ast.Expr(value=ast.Call(func=ast.Name(id=function)) as call) if bare:
+            _as_written(call.func, function, lines)
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=module))) as call) if (
+            not bare
+        ):
             assert isinstance(call.func, ast.Attribute)
             function = f"{module}.{call.func.attr}"
             _as_written(call.func, function, lines)
@@ -102,11 +114,11 @@ def _call(statement: ast.stmt, lines: list[bytes]) -> Call:
                 "(only a plain 'import pyautogui' or 'import time', which does nothing)"
             )
         case _:
-            raise ActionRefused(f"line {statement.lineno}: {_what(statement)} is refused; {_SHAPE}")
+            raise ActionRefused(f"line {statement.lineno}: {_what(statement)} is refused; {SHAPE}")
     kwargs: dict[str, Value] = {}
     for keyword in call.keywords:
         if keyword.arg is None:
-            raise ActionRefused(f"line {call.lineno}: ** arguments are refused; {_SHAPE}")
+            raise ActionRefused(f"line {call.lineno}: ** arguments are refused; {SHAPE}")
         _as_written(keyword, keyword.arg, lines)
         if keyword.arg in kwargs:
             raise ActionRefused(f"line {call.lineno}: {keyword.arg[:60]!r} is given twice")
@@ -134,7 +146,7 @@ def _value(node: ast.expr, lines: list[bytes], depth: int = 0) -> Value:
             return tuple(_value(item, lines, depth + 1) for item in items)
         case _:
             pass
-    raise ActionRefused(f"line {node.lineno}: {_what(node)} as an argument is refused; {_SHAPE}")
+    raise ActionRefused(f"line {node.lineno}: {_what(node)} as an argument is refused; {SHAPE}")
 
 
 def _finite(number: int | float, node: ast.expr) -> int | float:

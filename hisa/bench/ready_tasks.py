@@ -91,7 +91,7 @@ def ready_suite(suite: Suite, settings: Settings, *, maker: str = "") -> ReadySu
     tasks = {planned.id: load_task(planned.path) for planned in suite.tasks}
     machine = asyncio.run(machine_lacks(settings, tasks.values(), maker=maker))
     cache = FileCache(allowed=settings.tasks.allow_private_downloads, mirror=settings.tasks.mirror)
-    found = {name: lacks(task, cache, machine) for name, task in tasks.items()}
+    found = {name: lacks(task, cache, machine, settings.tasks) for name, task in tasks.items()}
     listed = _coverage_command(suite, settings)
     short = _narrowed(suite, found)
     if not short.tasks:

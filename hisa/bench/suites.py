@@ -1,4 +1,8 @@
-"""Suites: folders of task files (``own:DIR``, ``spider2v:DIR``, ``osworld:DIR``) and pages."""
+"""Suites: folders of task files (``own:DIR``, ``spider2v:DIR``, ``osworld:DIR``) and pages.
+
+Pages are those of MiniWoB++ (``miniwob``) and of what is installed of BrowserGym's suites
+(``browsergym:SUITE``).
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hisa.bench.attempt_records import PlannedTask
+from hisa.config import TaskSettings
 from hisa.errors import OperatorError, UsageError
 from hisa.machine.parts import install_command
+from hisa.tasks.gym_page import BROWSERGYM
 from hisa.tasks.miniwob import package as pages
 from hisa.tasks.problems import problems as lacking
 from hisa.tasks.taskfile import MINIWOB, is_data_file, load_task
@@ -80,18 +86,22 @@ SUITES: dict[str, Callable[[Path], Iterable[Path]]] = {
 """How the task files of a suite are found, by its kind."""
 
 
-def open_suite(name: str, only: Iterable[str] = ()) -> Suite:
+def open_suite(
+    name: str, only: Iterable[str] = (), *, settings: TaskSettings | None = None
+) -> Suite:
     """The tasks of a suite that can be run, in the order of their files; there is at least one.
 
     Args:
-        name: ``KIND:DIR``, ``miniwob``, or ``miniwob:`` and some of its tasks with commas between.
+        name: ``KIND:DIR``, ``miniwob``, ``miniwob:`` and some of its tasks with commas between,
+            ``browsergym:SUITE``, or ``browsergym:`` and some tasks of one suite.
         only: ids of tasks; empty: all.
+        settings: what the user allows and gives; None: the defaults.
 
     Raises:
         UsageError: an unknown kind, no such folder, no task that can be run, an id that is unknown,
             or one that is left out, with its reason.
     """
-    suite = _narrowed(read_suite(name), frozenset(only))
+    suite = _narrowed(read_suite(name, settings), frozenset(only))
     if not suite.tasks:
         first = next(iter(suite.problems.values()), "")
         why = f"; the first: {first}" if first else ""
@@ -143,7 +153,7 @@ def _gist(reason: str) -> str:
     return reason.partition("; ")[0].partition("\n")[0][:160]
 
 
-def read_suite(name: str) -> Suite:
+def read_suite(name: str, settings: TaskSettings | None = None) -> Suite:
     """Every task file of a suite, as a task or with the reason why it is left out.
 
     Raises:
@@ -152,15 +162,19 @@ def read_suite(name: str) -> Suite:
     kind, _, place = name.partition(":")
     if f"{kind}:" == MINIWOB:
         return _miniwob(place)
+    if f"{kind}:" == BROWSERGYM and place:
+        return _browsergym(place)
     folder = Path(place).expanduser()
     if kind not in SUITES or not place:
         allowed = ", ".join(f"{kind}:DIR" for kind in SUITES)
-        raise UsageError(f"suite {name!r}: allowed are {allowed}, miniwob", fix=_SOURCES["own"])
+        raise UsageError(
+            f"suite {name!r}: allowed are {allowed}, miniwob, browsergym:SUITE", fix=_SOURCES["own"]
+        )
     if not folder.is_dir():
         raise UsageError(f"suite {name!r}: no folder {place!r}", fix=_SOURCES[kind])
     paths = sorted(SUITES[kind](folder.resolve()))
     tasks = [path for path in paths if not is_data_file(path)]
-    return _loaded(f"{kind}:{folder.resolve()}", tasks)
+    return _loaded(f"{kind}:{folder.resolve()}", tasks, settings)
 
 
 def _miniwob(some: str) -> Suite:
@@ -176,13 +190,26 @@ def _miniwob(some: str) -> Suite:
     return replace(narrowed, problems={}, ids={})
 
 
-def _loaded(name: str, paths: Sequence[Path | str]) -> Suite:
+def _browsergym(place: str) -> Suite:
+    """All tasks of a suite, or some by name."""
+    from hisa.environments.gym_suites import suite_of, suite_tasks  # BrowserGym is heavy
+
+    some = place.split(",")
+    (suite, *more) = dict.fromkeys(map(suite_of, some))
+    if more or suite == "openended":
+        why = f"{suite} and {more[0]} are two suites" if more else "openended is for hisa run"
+        raise UsageError(f"suite {f'{BROWSERGYM}{place}'!r}: {why}", fix=f"{BROWSERGYM}miniwob")
+    found = _loaded(f"{BROWSERGYM}{suite}", [f"{BROWSERGYM}{task}" for task in suite_tasks(suite)])
+    return found if some == [suite] else _narrowed(found, frozenset(some))
+
+
+def _loaded(name: str, paths: Sequence[Path | str], settings: TaskSettings | None = None) -> Suite:
     kind = name.partition(":")[0]
     tasks: dict[str, PlannedTask] = {}
     problems: dict[str, str] = {}
     ids: dict[str, str] = {}
     for path in paths:
-        planned = _planned(kind, path, tasks)
+        planned = _planned(kind, path, tasks, settings)
         if isinstance(planned, PlannedTask):
             tasks[planned.id] = planned
         else:
@@ -198,7 +225,10 @@ class _LeftOut:
 
 
 def _planned(
-    kind: str, path: Path | str, taken: Mapping[str, PlannedTask]
+    kind: str,
+    path: Path | str,
+    taken: Mapping[str, PlannedTask],
+    settings: TaskSettings | None,
 ) -> PlannedTask | _LeftOut:
     """The task as the plan has it, or why it cannot be run.
 
@@ -208,7 +238,7 @@ def _planned(
         task = load_task(path)
     except OperatorError as error:
         return _LeftOut(Path(str(path).removeprefix(MINIWOB)).stem, str(error))
-    if missing := lacking(task):
+    if missing := lacking(task, settings):
         return _LeftOut(task.id, "; ".join(missing))
     domain = _DOMAIN[kind](Path(path)) if kind in _DOMAIN else task.domain
     first = taken.get(task.id)

@@ -73,13 +73,14 @@ bench.add_command(tasks)
 def run_command(
     ctx: click.Context, /, suite: str, assignments: tuple[str, ...], **options: Any
 ) -> None:
-    """Run every task of SUITE: own:DIR, spider2v:DIR, osworld:DIR or miniwob.
+    """Run every task of SUITE: own:DIR, spider2v:DIR, osworld:DIR, miniwob or browsergym:SUITE.
 
     \b
     hisa bench run own:DIR --out benches/first
     hisa bench run osworld:DIR --env vm:office --workers 4 --repeat 2 --out benches/osworld
     hisa bench run miniwob --workers 2 --repeat 3 --max-steps 12 --out benches/miniwob
     hisa bench run miniwob:click-test,login-user --out benches/two-pages
+    hisa bench run browsergym:miniwob --env browsergym --out benches/gym
     hisa bench run own:DIR --ablate table5 --out benches/table5
     hisa bench run own:DIR --ablate full --ablate no-roi+no-patterns --out benches/two
 
@@ -102,11 +103,12 @@ def run_command(
     """
     from hisa.bench.ledger import AttemptLedger
     from hisa.bench.suites import open_suite
+    from hisa.config import load
 
-    chosen = open_suite(suite, options["only"])
-    folder = options["out"] or Path("benches") / suite.replace(":", "-").replace("/", "-")
     given = [*ctx.meta["hisa.settings"][1], *assignments]
     file = ctx.meta["hisa.settings"][0]
+    chosen = open_suite(suite, options["only"], settings=load(file, given).tasks)
+    folder = options["out"] or Path("benches") / suite.replace(":", "-").replace("/", "-")
     chosen, lines = _prepared(file, given, chosen, options)
     plan = _plan(file, given, chosen, folder=folder, options=options)
     ledger = AttemptLedger(folder, plan)
@@ -126,11 +128,25 @@ def _prepared(
     from hisa.tasks.cache import FileCache
 
     settings = load(file, assignments, overrides=_overrides(options))
+    _require_its_browser(suite, settings)
     if options["ready"]:
         found = ready_suite(suite, settings, maker=options["maker"])
         return found.suite, [found.line]
     cache = FileCache(allowed=settings.tasks.allow_private_downloads, mirror=settings.tasks.mirror)
     return suite, [left_out_line(suite), missing_files_line(suite, cache)]
+
+
+def _require_its_browser(suite: Suite, settings: Settings) -> None:
+    """Refuse tasks of BrowserGym on a machine that has not BrowserGym's browser.
+
+    Raises:
+        UsageError: every attempt would fail.
+    """
+    from hisa.errors import UsageError
+
+    kind = settings.environment.kind
+    if suite.name.startswith("browsergym:") and settings.environment.family != "browsergym":
+        raise UsageError(f"tasks of BrowserGym do not run on {kind!r}", fix="--env browsergym")
 
 
 def _plan(

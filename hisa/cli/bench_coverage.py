@@ -92,7 +92,7 @@ def _of_folder(given: Any, folder: Path, options: Mapping[str, Any]) -> dict[str
 
     overrides = {"environment": {"kind": options["env"]}} if options["env"] else {}
     settings = load(*given, overrides=overrides)
-    files = load_folder(folder)
+    files = load_folder(folder, settings.tasks)
     machine = None if options["no_machine"] else _machine(settings, files)
     found = [(file, _lacks(file, settings, machine)) for file in files]
     unusable = {str(file.path): file.reason for file in files if not file.usable}
@@ -129,7 +129,7 @@ def _lacks(file: LoadedFile, settings: Settings, machine: Lacking | None) -> lis
     if file.task is None:
         return [Lack("broken", file.reason)]
     cache = FileCache(allowed=settings.tasks.allow_private_downloads, mirror=settings.tasks.mirror)
-    return lacks(file.task, cache, machine)
+    return lacks(file.task, cache, machine, settings.tasks)
 
 
 _COLUMNS: Mapping[str, frozenset[str]] = {

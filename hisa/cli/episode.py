@@ -138,7 +138,7 @@ def check_possible_here(settings: Settings, task: Task) -> None:
         ModelUnavailable: a key is missing.
     """
     open_environment(settings.environment)
-    check_possible(task)
+    check_possible(task, settings.tasks)
     require_models(settings)
 
 

@@ -110,7 +110,7 @@ async def reattach_or_replay(
         cache = FileCache(
             allowed=settings.tasks.allow_private_downloads, mirror=settings.tasks.mirror
         )
-        await TaskScorer(cache=cache).prepare(point.task, environment)
+        await TaskScorer(cache=cache, settings=settings.tasks).prepare(point.task, environment)
         count = await replay(point.acts, environment, settle=settings.environment.settle)
     except BaseException:
         await environment.__aexit__(None, None, None)

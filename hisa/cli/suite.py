@@ -21,7 +21,8 @@ __all__ = ["prefetch", "tasks"]
 @click.argument("suite")
 @click.option("--left-out", is_flag=True, help="The files that cannot be run here, and why.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: both lists.")
-def tasks(suite: str, left_out: bool, as_json: bool) -> None:
+@click.pass_context
+def tasks(ctx: click.Context, suite: str, left_out: bool, as_json: bool) -> None:
     """List the tasks of SUITE that can be run here, or the files that are left out.
 
     \b
@@ -29,8 +30,9 @@ def tasks(suite: str, left_out: bool, as_json: bool) -> None:
     hisa bench tasks osworld:DIR --left-out
     """
     from hisa.bench.suites import left_out_line, read_suite
+    from hisa.config import load
 
-    found = read_suite(suite)
+    found = read_suite(suite, load(*ctx.meta["hisa.settings"]).tasks)
     if as_json:
         listed = [{"id": t.id, "domain": t.domain, "path": t.path} for t in found.tasks]
         print_json({"tasks": listed, "left_out": found.problems})
@@ -72,9 +74,9 @@ def prefetch(ctx: click.Context, suite: str, cache: Path | None, size: bool) -> 
     from hisa.tasks.problems import urls
     from hisa.tasks.taskfile import load_task
 
-    tasks = [load_task(task.path) for task in open_suite(suite).tasks]
-    wanted = list(dict.fromkeys(url for task in tasks for url in urls(task)))
     settings = load(*ctx.meta["hisa.settings"]).tasks
+    tasks = [load_task(task.path) for task in open_suite(suite, settings=settings).tasks]
+    wanted = list(dict.fromkeys(url for task in tasks for url in urls(task)))
     files = FileCache(cache, allowed=settings.allow_private_downloads, mirror=settings.mirror)
     try:
         failed = asyncio.run(_fetch_all(files, wanted, size=size))

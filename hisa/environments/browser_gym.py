@@ -11,10 +11,8 @@ from __future__ import annotations
 import asyncio
 import atexit
 import functools
-import importlib
 import json
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +24,7 @@ from typing import Any, TypeVar
 from hisa.actions import Action
 from hisa.environments.browser_gym_actions import as_source
 from hisa.environments.browser_gym_looks import read_look
+from hisa.environments.gym_suites import suite_of, suite_tasks
 from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
 from hisa.machine.parts import install_command
 from hisa.machine.patience import Deadline
@@ -36,7 +35,6 @@ from hisa.screen.observation import DEFAULT_IMAGE_LIMIT, Observation
 __all__ = ["BrowserGymEnvironment"]
 
 _T = TypeVar("_T")
-_NAME = re.compile(r"[a-z_][a-z0-9_]*([.-][A-Za-z0-9_.-]+)?")
 _BROWSERS = ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser")
 _PLACE = "PLAYWRIGHT_BROWSERS_PATH"
 _LOOK = "noop(0)"
@@ -73,12 +71,12 @@ class BrowserGymEnvironment:
         return frozenset({"elements", "throw_away"})
 
     async def __aenter__(self) -> BrowserGymEnvironment:
-        """Start the thread that the browser is driven from; BrowserGym wants one alone.
+        """Take the thread that the browser is driven from; BrowserGym wants one alone.
 
         Raises:
             EnvironmentFailed: BrowserGym is not installed.
         """
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="browsergym")
+        self._thread = _browsers_thread()
         try:
             await self._do(_imported)
         except BaseException:
@@ -91,7 +89,6 @@ class BrowserGymEnvironment:
         if self._thread is None:
             return
         await self._do(self._close)
-        self._thread.shutdown(wait=False)
         self._thread = None
 
     async def reset(self) -> None:
@@ -175,7 +172,7 @@ class BrowserGymEnvironment:
 
     def _staged(self, task: str, options: Mapping[str, Any], seed: int) -> str:
         gymnasium, spoken = _imported()
-        name = _registered(gymnasium, task)
+        name = _registered(task)
         self._gym = gymnasium.make(
             name,
             task_kwargs=dict(options),
@@ -220,6 +217,15 @@ class BrowserGymEnvironment:
         return seen
 
 
+@functools.cache
+def _browsers_thread() -> ThreadPoolExecutor:
+    """The one thread of this process that drives browsers.
+
+    BrowserGym keeps one playwright for all its tasks, which answers only where it was started.
+    """
+    return ThreadPoolExecutor(1, thread_name_prefix="browsergym")
+
+
 def _imported() -> tuple[Any, Callable[[str], str]]:
     """Gymnasium, and what makes a step of BrowserGym's actions with coordinates.
 
@@ -239,33 +245,21 @@ def _imported() -> tuple[Any, Callable[[str], str]]:
     return gymnasium, spoken.to_python_code
 
 
-def _registered(gymnasium: Any, task: str) -> str:
+def _registered(task: str) -> str:
     """The name of a task among those that its suite's package announces.
 
     Raises:
         UsageError: none of that name.
     """
-    if not _NAME.fullmatch(task):
-        raise UsageError(f"task {task!r} of BrowserGym: wanted is SUITE.NAME, or openended")
-    suite = re.split(r"[.-]", task, maxsplit=1)[0]
-    if suite != "openended":
-        try:
-            importlib.import_module(f"browsergym.{suite}")
-        except ImportError as error:
-            raise UsageError(
-                f"suite {suite!r} of BrowserGym is not installed: {error}",
-                fix=f"pip install browsergym-{suite}",
-            ) from error
-    name = f"browsergym/{task}"
-    if name not in gymnasium.registry:
-        there = sorted(
-            each for each in gymnasium.registry if each.startswith(f"browsergym/{suite}")
-        )
-        some = ", ".join(each.removeprefix("browsergym/") for each in there[:8])
+    suite = suite_of(task)
+    there = suite_tasks(suite)
+    if task not in there:
         raise UsageError(
-            f"no task {task!r} of BrowserGym; of {suite} there are {len(there)}: {some}"
+            f"no task {task!r} of BrowserGym; of {suite} there are {len(there)}: "
+            f"{', '.join(there[:8])}",
+            fix=f"hisa bench tasks browsergym:{suite}",
         )
-    return name
+    return f"browsergym/{task}"
 
 
 def _own_browser() -> dict[str, Any]:

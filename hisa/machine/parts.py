@@ -101,6 +101,11 @@ PARTS: Mapping[str, Part] = {
         modules=("browsergym", "gymnasium"),
         extra="browsergym",
     ),
+    "gymnasium": Part(
+        "offering a desktop as an environment of Gymnasium",
+        modules=("gymnasium",),
+        extra="gymnasium",
+    ),
     "vm": Part("building and running virtual machines under QEMU", script="install-vm.sh"),
     "ray": Part("benches on a cluster", modules=("ray",), extra="ray"),
     "bge": Part(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from hisa.config import TaskSettings
 from hisa.errors import UsageError
 from hisa.machine.plugins import announced_names
 from hisa.protocols import Task
@@ -73,7 +74,7 @@ class CoverageRow:
     """How often it occurs in all."""
 
 
-def load_folder(folder: Path) -> list[LoadedFile]:
+def load_folder(folder: Path, settings: TaskSettings | None = None) -> list[LoadedFile]:
     """Every task file below a folder, in order of its path, as a task or with its reason.
 
     Data among them, such as an expected result or a list of ids, is left out.
@@ -89,16 +90,16 @@ def load_folder(folder: Path) -> list[LoadedFile]:
     paths = sorted(
         path for path in folder.rglob("*") if path.suffix.lower() in _ENDINGS and path.is_file()
     )
-    return [_load(path, folder) for path in paths if not is_data_file(path)]
+    return [_load(path, folder, settings) for path in paths if not is_data_file(path)]
 
 
-def _load(path: Path, folder: Path) -> LoadedFile:
+def _load(path: Path, folder: Path, settings: TaskSettings | None) -> LoadedFile:
     try:
         task = load_task(path)
     except UsageError as error:
         return LoadedFile(path, None, str(error), _domain(path, folder, ""))
     domain = _domain(path, folder, task.domain, own=not task.benchmark)
-    return LoadedFile(path, task, "; ".join(problems(task)), domain)
+    return LoadedFile(path, task, "; ".join(problems(task, settings)), domain)
 
 
 def _domain(path: Path, folder: Path, guessed: str, *, own: bool = False) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
 
+from hisa.config import TaskSettings
 from hisa.errors import PluginFailed, UsageError
 from hisa.protocols import Task
 from hisa.tasks.benchmark import PROXY, Evaluator, Part, RawStep, evaluator_of, explain
@@ -49,25 +50,31 @@ class Problem:
 
     kind: ProblemKind
     text: str
+    fix: str = ""
 
 
 _NO_PROXY = Problem(
     "address",
-    "the task wants a proxy for its pages, and there is none here: where the machine reaches them"
-    ' without one, set "proxy" to false in the task file',
+    "the task wants a proxy for its pages, and the setting tasks.proxy is empty: it may be"
+    " http://HOST:PORT, or none where the machine reaches them without one",
+    "--set tasks.proxy=none",
 )
 """Pages that answer no address of a data centre; one behind such a wall would be scored 0."""
 
 
-def problems(task: Task) -> list[str]:
+def problems(task: Task, settings: TaskSettings | None = None) -> list[str]:
     """Each piece that is missing or broken, in words; empty where the task can be run and scored.
 
     Nothing is run and nothing is downloaded.
+
+    Args:
+        task: whose pieces.
+        settings: what the user allows and gives; None: the defaults.
     """
-    return [problem.text for problem in sorted_problems(task)]
+    return [problem.text for problem in sorted_problems(task, settings)]
 
 
-def sorted_problems(task: Task) -> list[Problem]:
+def sorted_problems(task: Task, settings: TaskSettings | None = None) -> list[Problem]:
     """The same as `problems`, each with its kind."""
     found = list(_setup_problems(task))
     if task.check is not None and "func" in task.check:
@@ -77,6 +84,8 @@ def sorted_problems(task: Task) -> list[Problem]:
             found.append(Problem("piece", str(error)))
     elif task.check is not None:
         found += _own_check_problems(task)
+    if settings is not None and settings.proxy:
+        found = [problem for problem in found if problem != _NO_PROXY]
     return list(dict.fromkeys(found))
 
 
@@ -101,7 +110,7 @@ def _step(task: Task, raw: Mapping[str, Any] | RawStep) -> Iterator[Problem]:
         yield _wrong(f"setup: {explain(error)}")
         return
     if step.type == PROXY:
-        yield _NO_PROXY
+        yield _NO_PROXY  # left out again where the settings say what to do
         return
     known = SETUP.get(step.type)
     if known is None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from hisa.config import TaskSettings
 from hisa.errors import UsageError
 from hisa.machine.patience import patience
 from hisa.protocols import Environment, Task
@@ -20,6 +21,7 @@ from hisa.tasks.expected_files import expected_problems
 from hisa.tasks.known_apps import App, fix_for, install
 from hisa.tasks.needs import absent, needed_apps, needed_programs, opened_places
 from hisa.tasks.problems import sorted_problems, urls
+from hisa.tasks.setup.by_proxy import named_proxy
 from hisa.tasks.task_context import OTHER_NAMES
 
 __all__ = ["LACKS", "Lack", "LackKind", "Lacking", "lacks", "look_at", "together"]
@@ -122,18 +124,24 @@ async def _reached(
     return frozenset(place for place, yes in zip(places, answers, strict=True) if yes is True)
 
 
-def lacks(task: Task, cache: FileCache, machine: Lacking | None) -> list[Lack]:
+def lacks(
+    task: Task, cache: FileCache, machine: Lacking | None, settings: TaskSettings | None = None
+) -> list[Lack]:
     """Each reason why a task cannot be run now; empty where it can.
 
     Args:
         task: looked at without running or downloading anything.
         cache: holds the files of the internet.
         machine: as `look_at` found it; None: nothing is said about applications and addresses.
+        settings: what the user allows and gives; None: the defaults.
     """
-    found = [Lack(problem.kind, problem.text) for problem in sorted_problems(task)]
+    wrong = sorted_problems(task, settings)
+    found = [Lack(problem.kind, problem.text, problem.fix) for problem in wrong]
     found += _files(task, cache)
     if machine is not None:
         found += _machine(task, machine)
+        if settings is None or not named_proxy(task, settings):
+            found += _places(task, machine)
     found += [Lack("expected", why) for why in expected_problems(task, cache)]
     return list(dict.fromkeys(found))
 
@@ -154,6 +162,9 @@ def _machine(task: Task, machine: Lacking) -> Iterator[Lack]:
     for name in needed_programs(task):
         if name in machine.programs:
             yield Lack("application", f"program {name}", fix_for(name))
+
+
+def _places(task: Task, machine: Lacking) -> Iterator[Lack]:
     for host, port in opened_places(task):
         if (host, port) in machine.places:
             yield Lack("address", f"{host}:{port}")

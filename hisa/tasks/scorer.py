@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from hisa.config import TaskSettings
 from hisa.errors import CheckFailed, EnvironmentFailed, ModelFacingError, OperatorError, UsageError
 from hisa.events import Instructed
 from hisa.machine.parts import install_command
@@ -25,23 +26,26 @@ from hisa.tasks.expected_files import expected_problems
 from hisa.tasks.judge import judged_by
 from hisa.tasks.metrics import Unreadable
 from hisa.tasks.needs import require_apps
-from hisa.tasks.problems import problems, urls
+from hisa.tasks.problems import sorted_problems, urls
+from hisa.tasks.setup.by_proxy import named_proxy
 from hisa.tasks.setup.started import check_running, forget
 from hisa.tasks.task_context import Context, Phase
 
 __all__ = ["TaskScorer", "check_possible"]
 
 
-def check_possible(task: Task) -> None:
+def check_possible(task: Task, settings: TaskSettings | None = None) -> None:
     """Refuse a task that lacks something, before anything is done for it.
 
     Raises:
         UsageError: all that is missing or wrong.
     """
-    if lacking := problems(task):
+    if lacking := sorted_problems(task, settings):
         command = install_command("tasks")
-        fix = command if any(command in one for one in lacking) else ""
-        raise UsageError(f"task {task.id!r} cannot be run here: {'; '.join(lacking)}", fix=fix)
+        fix = next((one.fix for one in lacking if one.fix), "")
+        fix = command if any(command in one.text for one in lacking) else fix
+        why = "; ".join(one.text for one in lacking)
+        raise UsageError(f"task {task.id!r} cannot be run here: {why}", fix=fix)
 
 
 class TaskScorer:
@@ -52,6 +56,7 @@ class TaskScorer:
         password: of the desktop's user; ``{CLIENT_PASSWORD}`` in a benchmark's commands.
         pause: how a step that waits does so.
         emit: gets an `Instructed` where the setup says what the task's words are.
+        settings: what the user allows and gives; None: the defaults.
     """
 
     def __init__(
@@ -61,7 +66,9 @@ class TaskScorer:
         password: str = "password",
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
         emit: Emit = lambda _: None,
+        settings: TaskSettings | None = None,
     ) -> None:
+        self._settings = settings or TaskSettings()
         self._cache = cache or FileCache()
         self._password = password
         self._pause = pause
@@ -74,7 +81,7 @@ class TaskScorer:
             UsageError: something that the task needs is not here; nothing was done yet.
             EnvironmentFailed: the initial state cannot be reached.
         """
-        check_possible(task)
+        check_possible(task, self._settings)
         for url in urls(task):
             if not self._cache.holds(url):
                 require_public_address(url, self._cache.allowed)
@@ -137,6 +144,7 @@ class TaskScorer:
                 phase,
                 password=self._password,
                 pause=self._pause,
+                proxy=named_proxy(task, self._settings),
             )
 
 

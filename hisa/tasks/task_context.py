@@ -102,6 +102,8 @@ class Context:
     """Of the desktop's user, where a task's command asks for it."""
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
     """Waits for some seconds."""
+    proxy: str = ""
+    """Address of the proxy that Chrome of the machine is started with; empty: none."""
     instruction: str = ""
     """The instruction as a setup step found it; empty: the task's own."""
     started: list[StartedProgram] = field(default_factory=list)

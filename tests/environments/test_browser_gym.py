@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 from hisa.actions import parse
-from hisa.config import EnvironmentSettings
+from hisa.bench.suites import Suite, open_suite
+from hisa.cli.bench import _require_its_browser
+from hisa.config import EnvironmentSettings, load
 from hisa.environments.browser_gym import BrowserGymEnvironment
 from hisa.environments.browser_gym_actions import as_source
 from hisa.environments.browser_gym_looks import read_look
@@ -229,3 +231,67 @@ async def test_a_task_that_is_none_is_refused_with_a_choice() -> None:
             await environment.stage("nosuchsuite.task", {}, 1)
         with pytest.raises(UsageError, match="no task 'openended-x'"):
             await environment.stage("openended-x", {}, 1)
+
+
+@needs_browsergym
+@pytest.mark.browser
+async def test_one_process_opens_one_environment_after_the_other(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text(PAGE, "utf-8")
+    for _ in range(2):
+        async with BrowserGymEnvironment() as environment:
+            options = {"start_url": page.as_uri(), "goal": "Send Ada."}
+            assert await environment.stage("openended", options, 1) == "Send Ada."
+
+
+needs_miniwob = pytest.mark.skipif(
+    importlib.util.find_spec("browsergym") is None
+    or importlib.util.find_spec("browsergym.miniwob") is None
+    or importlib.util.find_spec("miniwob") is None,
+    reason="no MiniWoB++ of BrowserGym: pip install browsergym-miniwob; hisa install miniwob",
+)
+
+
+@needs_miniwob
+@pytest.mark.browser
+async def test_a_suite_is_listed_picked_from_and_opened() -> None:
+    whole = open_suite("browsergym:miniwob")
+    assert (whole.name, whole.problems, len(whole.tasks) > 100) == ("browsergym:miniwob", {}, True)
+    picked = open_suite("browsergym:miniwob.click-test,miniwob.click-button")
+    assert picked.name == whole.name
+    assert [(task.id, task.path) for task in picked.tasks] == [
+        (f"miniwob.{name}", f"browsergym:miniwob.{name}") for name in ("click-button", "click-test")
+    ]
+    with pytest.raises(UsageError, match=r"'miniwob\.no-such'"):
+        open_suite("browsergym:miniwob.no-such")
+    async with BrowserGymEnvironment() as environment:
+        assert await environment.stage("miniwob.click-test", {}, 1) == "Click the button."
+        assert (await environment.observe()).windows[0].title == "Click Test Task"
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("browsergym:openended", "openended is for hisa run"),
+        ("browsergym:miniwob,webarena", "miniwob and webarena are two suites"),
+        ("browsergym:", "allowed are .*browsergym:SUITE"),
+        ("browsergym:../x", "wanted is SUITE.NAME"),
+    ],
+)
+def test_a_name_that_is_no_suite_is_refused(name: str, why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        open_suite(name)
+
+
+def test_a_suite_that_is_not_installed_is_refused_with_the_command() -> None:
+    with pytest.raises((UsageError, EnvironmentFailed)) as caught:
+        open_suite("browsergym:nosuchsuite")
+    assert caught.value.fix in ("pip install browsergym-nosuchsuite", "hisa install browsergym")
+
+
+def test_a_suite_is_not_run_on_another_machine() -> None:
+    suite = Suite("browsergym:miniwob", ())
+    with pytest.raises(UsageError, match="do not run on 'desktop'") as caught:
+        _require_its_browser(suite, load(None, environ={}))
+    assert caught.value.fix == "--env browsergym"
+    _require_its_browser(suite, load(None, ["environment.kind=browsergym"], environ={}))

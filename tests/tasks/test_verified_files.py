@@ -126,14 +126,15 @@ async def test_a_task_that_wants_a_proxy_is_refused_with_its_reason(tmp_path: Pa
     task = load_task(path)
     (problem,) = sorted_problems(task)
     assert problem.kind == "address"
-    assert 'set "proxy" to false' in problem.text
+    assert "tasks.proxy" in problem.text
+    assert problem.fix == "--set tasks.proxy=none"
     assert [lack.kind for lack in lacks(task, FileCache(tmp_path / "cache", offline), None)] == [
         "address"
     ]
     (file,) = load_folder(tmp_path)
     assert (file.task is not None, file.usable, file.reason) == (True, False, problem.text)
     rows = {(row.kind, row.name): row.source for row in coverage(tmp_path)}
-    assert rows[("setup", "proxy")] == "missing"
+    assert rows[("setup", "proxy")] == "ours"
     host = Host(tmp_path / "home")
     with pytest.raises(UsageError, match="wants a proxy"):
         await scorer(tmp_path).prepare(task, host)

@@ -13,6 +13,7 @@ from hisa.machine.patience import Deadline
 from hisa.protocols import CommandResult
 from hisa.tasks.known_apps import fix_for, missing_program, opener_of
 from hisa.tasks.pieces import SETUP, Parameters
+from hisa.tasks.setup.by_proxy import by_proxy
 from hisa.tasks.setup.end_programs import end_programs, ends_programs
 from hisa.tasks.setup.put_files import GuestPath
 from hisa.tasks.setup.started import start
@@ -39,7 +40,8 @@ async def launch(context: Context, params: Launch) -> None:
     if ends_programs(params.command, shell=params.shell):
         await end_programs(context, params.command)
         return
-    await start(context, await context.line(params.command, shell=params.shell))
+    line = await context.line(params.command, shell=params.shell)
+    await start(context, line if params.shell else by_proxy(context, line))
 
 
 class _Until(Parameters):

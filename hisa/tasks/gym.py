@@ -1,0 +1,345 @@
+"""HiSA's machines as an environment of Gymnasium, told in BrowserGym's words.
+
+Importing this registers ``browsergym/hisa``; it needs Gymnasium and nothing of BrowserGym. An agent
+of BrowserGym that looks at pictures and acts by coordinates finds the observation's keys and the
+actions that it knows. The reward is the score of a HiSA task.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Coroutine, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from hisa.actions import Action, to_space
+from hisa.actions.gym_calls import Said, read_gym_calls
+from hisa.config import Settings, load
+from hisa.environments.open_environment import open_environment
+from hisa.errors import ActionRefused, CheckFailed, EnvironmentFailed, UsageError
+from hisa.machine.parts import install_command
+from hisa.outcomes.endings import ExitStatus
+from hisa.protocols import Environment, Task
+from hisa.screen.observation import Observation
+from hisa.tasks.cache import FileCache
+from hisa.tasks.named import named_task
+from hisa.tasks.scorer import TaskScorer, check_possible
+
+try:
+    import gymnasium
+    from gymnasium import spaces
+except ImportError as error:
+    raise ImportError(
+        f"Gymnasium is not installed: {error}; try: {install_command('gymnasium')}"
+    ) from error
+
+__all__ = ["ID", "DesktopGym"]
+
+ID = "browsergym/hisa"
+"""Name by which `gymnasium.make` finds it, as ``hisa.tasks.gym:browsergym/hisa``."""
+_T = TypeVar("_T")
+
+
+class _Words(spaces.Space[str]):
+    """Any text; an action that is drawn waits for nothing."""
+
+    def sample(self, mask: Any = None, probability: Any = None) -> str:
+        return "noop(0)"
+
+    def contains(self, x: Any) -> bool:
+        return isinstance(x, str)
+
+
+class _Seconds(spaces.Space[float]):
+    """Seconds since the epoch."""
+
+    def contains(self, x: Any) -> bool:
+        return isinstance(x, float)
+
+
+class _Anything(spaces.Space[Any]):
+    """A part of the goal, such as ``{"type": "text", "text": …}``."""
+
+    def contains(self, x: Any) -> bool:
+        return isinstance(x, dict)
+
+
+class _Picture(spaces.Space[Any]):
+    """Rows, columns, and red, green and blue of a picture of any size."""
+
+    def contains(self, x: Any) -> bool:
+        return isinstance(x, np.ndarray) and x.dtype == np.uint8 and x.shape[2:] == (3,)
+
+
+def _observation_space() -> spaces.Dict:
+    message = spaces.Dict({"role": _Words(), "timestamp": _Seconds(), "message": _Words()})
+    return spaces.Dict(
+        {
+            "chat_messages": spaces.Sequence(message),
+            "goal": _Words(),
+            "goal_object": spaces.Sequence(_Anything()),
+            "screenshot": _Picture(),
+            "window_titles": spaces.Sequence(_Words()),
+            "last_action": _Words(),
+            "last_action_error": _Words(),
+            "elapsed_time": spaces.Box(low=0, high=np.inf, shape=(1,), dtype=np.float64),
+        }
+    )
+
+
+class _Loop:
+    """An event loop in a thread of its own, for callers that have none or are inside one."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """Returns what the work gives, or raises as it does."""
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def close(self) -> None:
+        """End the thread."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+class DesktopGym(gymnasium.Env[Any, str]):
+    """One task on a machine that is thrown away after each episode.
+
+    An episode ends by ``send_msg_to_user`` or ``report_infeasible``, and by itself where the task
+    is scored after each step and its score is 1. A task whose scoring first does something to the
+    machine is scored at the end only. After ``run.max_steps`` steps it is truncated.
+
+    Args:
+        task: a task, or a text as for ``hisa run``: a task file, ``miniwob:NAME``.
+        settings: None: as on the command line, from ``hisa.toml`` and HISA_* variables.
+        environment: a kind, as for ``--env``; or an environment of one's own, not started yet.
+        render_mode: "rgb_array", or None.
+
+    Raises:
+        UsageError: the task has no check, cannot be run here, or the machine keeps what is done.
+    """
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 1}  # noqa: RUF012 - as Gymnasium has it
+
+    def __init__(
+        self,
+        task: Task | str | Path,
+        *,
+        settings: Settings | None = None,
+        environment: str | Environment = "",
+        render_mode: str | None = None,
+    ) -> None:
+        self.render_mode = render_mode
+        self.action_space = _Words()
+        self.observation_space = _observation_space()
+        self._settings = settings or load()
+        if environment and isinstance(environment, str):
+            kind = self._settings.environment.model_copy(update={"kind": environment})
+            self._settings = self._settings.model_copy(update={"environment": kind})
+        self._given = environment if not isinstance(environment, str) else None
+        self._asked = task
+        self._task = self._drawn(self._settings.run.seed)
+        self._refuse_what_cannot_be()
+        tasks = self._settings.tasks
+        cache = FileCache(allowed=tasks.allow_private_downloads, mirror=tasks.mirror)
+        self._scorer = TaskScorer(cache=cache, settings=tasks)
+        self._loop: _Loop | None = None
+        self._machine: Environment | None = None
+        self._look: Observation | None = None
+        self._chat: list[dict[str, Any]] = []
+        self._last = ("", "")
+        self._steps, self._began, self._over = 0, 0.0, True
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """A fresh machine, with the task set up; a page of MiniWoB++ draws by the seed.
+
+        Raises:
+            EnvironmentFailed: the machine or the task's initial state cannot be reached.
+        """
+        super().reset(seed=seed)
+        self._over = True
+        self._task = self._drawn(self._settings.run.seed if seed is None else seed % 2**31)
+        self._on(self._restart())
+        self._steps, self._began, self._over = 0, time.time(), False
+        self._last, self._chat = ("", ""), []
+        self._say("user", self._task.instruction)
+        return self._observed(), {"task_info": {}}
+
+    def step(self, action: str) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
+        """Do the calls of an action in order; what is refused is ``last_action_error``.
+
+        Raises:
+            EnvironmentFailed: the machine broke, which is no reward of 0; `reset` starts another.
+            CheckFailed: the task could not be scored.
+            gymnasium.error.ResetNeeded: the episode is over.
+        """
+        if self._over:
+            raise gymnasium.error.ResetNeeded("the episode is over, or none began: call reset()")
+        self._over = True  # until this step is known to be whole
+        self._steps += 1
+        try:
+            ended, error = self._on(self._do(str(action)))
+            truncated = ended is None and self._steps >= self._settings.run.max_steps
+            reward, why = 0.0, ""
+            if ended or truncated or self._is_scored_at_each_step:
+                reward, why = self._on(self._score(ended or "succeeded"))
+        except EnvironmentFailed:
+            with suppress(EnvironmentFailed):
+                self._on(self._end())
+            raise
+        self._last = (str(action), error)
+        terminated = ended is not None or (self._is_scored_at_each_step and reward >= 1.0)
+        self._over = terminated or truncated
+        info = {"task_info": {"score_detail": why, "status": ended or ""}}
+        return self._observed(), reward, terminated, truncated and not terminated, info
+
+    def render(self) -> Any:
+        """The last picture, where the render mode is "rgb_array"."""
+        seen = self._look
+        return (
+            None if self.render_mode is None or seen is None else np.array(seen.screenshot.pixels)
+        )
+
+    def close(self) -> None:
+        """End the machine."""
+        if self._loop is not None:
+            try:
+                self._on(self._end())
+            finally:
+                self._loop.close()
+                self._loop = None
+                self._over = True
+
+    # ---------------------------------------------------------------- the machine
+
+    def _refuse_what_cannot_be(self) -> None:
+        if self._task.check is None:
+            raise UsageError(
+                f"task {self._task.id!r} has no check, and so no reward",
+                fix="give a task file that has one, see docs/tasks.md",
+            )
+        check_possible(self._task, self._settings.tasks)
+        if self._given is None and not self._settings.environment.throw_away:
+            raise UsageError(
+                f"environment {self._settings.environment.kind!r} keeps what an episode leaves",
+                fix='environment="desktop"',
+            )
+
+    def _drawn(self, seed: int) -> Task:
+        if isinstance(self._asked, Task):
+            return self._asked
+        return named_task(str(self._asked), seed=seed)
+
+    @property
+    def _is_scored_at_each_step(self) -> bool:
+        return not (self._task.check or {}).get("postconfig")
+
+    def _on(self, work: Coroutine[Any, Any, _T]) -> _T:
+        if self._loop is None:
+            self._loop = _Loop()
+        return self._loop.run(work)
+
+    async def _restart(self) -> None:
+        try:
+            if self._machine is None:
+                machine = self._given or open_environment(self._settings.environment)
+                self._machine = await machine.__aenter__()
+            else:
+                await self._machine.reset()
+            self._task = await self._scorer.prepare(self._task, self._now())
+            await self._see()
+        except BaseException:
+            await self._end()
+            raise
+
+    async def _end(self) -> None:
+        machine, self._machine, self._look = self._machine, None, None
+        if machine is not None:
+            await machine.__aexit__(None, None, None)
+
+    def _now(self) -> Environment:
+        if self._machine is None:
+            raise EnvironmentFailed("no machine is started", fix="call reset()")
+        return self._machine
+
+    async def _see(self) -> Observation:
+        self._look = await self._now().observe(settle=self._settings.environment.settle)
+        return self._look
+
+    async def _do(self, source: str) -> tuple[ExitStatus | None, str]:
+        """Do the calls; returns the end that the agent chose, if it did, and what was refused."""
+        seen = self._look or await self._see()
+        ended: ExitStatus | None = None
+        error = ""
+        try:
+            for part in _batches(read_gym_calls(source, picture=seen.image)):
+                if not isinstance(part, Said):
+                    acts = to_space(part, "screen", screen=seen.screen, image=seen.image)
+                    await self._now().act(acts)
+                    continue
+                self._say(part.role, part.text)
+                ended = "infeasible" if part.role == "infeasible" else "succeeded"
+                break
+        except ActionRefused as refused:
+            error = f"ActionRefused: {refused}"
+        await self._see()
+        return ended, error
+
+    async def _score(self, status: ExitStatus) -> tuple[float, str]:
+        found = await self._scorer.score(self._task, self._now(), status)
+        if found.value is None:
+            raise CheckFailed(f"task {self._task.id!r} could not be scored: {found.detail}")
+        return float(found.value), found.detail
+
+    def _say(self, role: str, text: str) -> None:
+        self._chat.append({"role": role, "timestamp": time.time(), "message": text})
+
+    def _observed(self) -> dict[str, Any]:
+        seen = self._look
+        assert seen is not None
+        goal = self._task.instruction
+        return {
+            "chat_messages": tuple(dict(message) for message in self._chat),
+            "goal": goal,
+            "goal_object": ({"type": "text", "text": goal},),
+            "screenshot": np.array(seen.screenshot.pixels),
+            "window_titles": tuple(window.title for window in seen.windows),
+            "last_action": self._last[0],
+            "last_action_error": self._last[1],
+            "elapsed_time": np.asarray([time.time() - self._began]),
+        }
+
+
+def _batches(parts: Sequence[Action | Said]) -> Iterable[list[Action] | Said]:
+    """Actions that follow each other as one list, and what is said between them."""
+    together: list[Action] = []
+    for part in parts:
+        if not isinstance(part, Said):
+            together.append(part)
+            continue
+        if together:
+            yield together
+            together = []
+        yield part
+    if together:
+        yield together
+
+
+if ID not in gymnasium.registry:
+    gymnasium.register(id=ID, entry_point="hisa.tasks.gym:DesktopGym", nondeterministic=True)
