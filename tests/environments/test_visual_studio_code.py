@@ -58,6 +58,9 @@ class TestPlace:
         server = folder / "node_modules/code-server/lib/vscode/out/server-main.js"
         server.parent.mkdir(parents=True)
         server.write_text(text)
+        halves = folder / "node_modules/code-server/out/node/wrapper.js"
+        halves.parent.mkdir(parents=True)
+        halves.write_text("const timeoutInterval = 10000; // 10s")
         (folder / "defaults.json").write_text('{"files.autoSave": "off"}')
         return server
 
@@ -68,6 +71,8 @@ class TestPlace:
         text = server.read_text()
         assert 'configurationDefaults:{"files.autoSave": "off"},enableWorkspaceTrust:' in text
         assert '"server-distro","nameShort":"Visual Studio Code"' in text
+        halves = tmp_path / "node_modules/code-server/out/node/wrapper.js"
+        assert "= 120000;" in halves.read_text(), "an emulated machine is slow"
 
     def test_another_build_is_refused_and_left_alone(self, tmp_path: Path) -> None:
         server = self.lay(tmp_path, "enableWorkspaceTrust:!this.a")
