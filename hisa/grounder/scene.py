@@ -35,6 +35,9 @@ _LABELLED = (
 )
 _BESIDE = 640
 """Pixels of the screen between a label and what it labels, at most; chosen by hand."""
+_BESIDE_READ = 240
+"""The same of a line read off the picture, which may be of a menu that nobody tells. As many are
+right and wrong on the training screens as with 640."""
 _ATOP = 45
 """The same where the label stands above."""
 _LONG = 60
@@ -99,7 +102,7 @@ class Scene:
             and box.area >= 4
         ]
         texts = [(_words(e), box) for e, box in shown if _may_label(e)]
-        texts += [(e.name, e.box) for e in self._read if len(e.name) <= _LONG]
+        lines = [(e.name, e.box) for e in self._read if len(e.name) <= _LONG]
         named = [(e.name, b) for e, b in shown if e.name and e.role in CONTAINERS - {"frame"}]
         heads = [(e.name, box) for e, box in shown if "column header" in e.role and e.name]
         found = []
@@ -107,7 +110,8 @@ class Scene:
             e = self._with_read(element, box)
             labels: tuple[tuple[str, float], ...] = ()
             if e.role in _LABELLED:
-                labels = _labels(e, box, texts, named) + _headed(box, heads)
+                near = [(text, at) for text, at in lines if gaps(box, at)[0] <= _BESIDE_READ]
+                labels = _labels(e, box, (*texts, *near), named) + _headed(box, heads)
             found.append(Thing(e, box, labels, self._front(element, box)))
         if self._parts:
             pages = [t.box for t in found if t.role == "document web"]

@@ -11,6 +11,7 @@ from PIL import Image, ImageDraw, ImageFont
 from hisa.errors import NotFound
 from hisa.events import Event, GroundingFailed
 from hisa.grounder.elements import ElementsGrounder
+from hisa.grounder.scene import Scene
 from hisa.protocols import Place
 from hisa.screen import ocr
 from hisa.screen.geometry import BoundingBox
@@ -408,3 +409,12 @@ async def test_things_are_called_the_closest_only_where_they_are_alike() -> None
     unlike = await refusal("the 'Zyx' check box", observation)
     assert "Nothing is alike; there are: push button" in str(unlike)
     assert len(unlike.candidates) == 2
+
+
+@pytest.mark.parametrize(("left", "labels"), [(560, True), (120, False)])
+def test_a_line_read_off_the_picture_labels_no_far_field(left: int, labels: bool) -> None:
+    """It may be an entry of a menu that nobody tells, with a field behind it at that height."""
+    line = element("read text", "Scale Image...", (left, 296, 90, 16))
+    look = scene(element("spin button", "", (684, 292, 130, 20), text="10.0"))
+    (field,) = (thing for thing in Scene(look, (line,)).things if thing.role == "spin button")
+    assert ("Scale Image..." in [text for text, _ in field.labels]) == labels
