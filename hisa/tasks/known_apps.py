@@ -11,6 +11,7 @@ from pathlib import Path
 
 __all__ = [
     "APPS",
+    "SERVICES",
     "SUDO",
     "App",
     "fix_for",
@@ -51,6 +52,8 @@ A browser's wrapper is there still when the browser is gone.
 """
 SUDO = "the rights of sudo"
 """Title of what is no program alone: where nobody can gain a right, it is there and refuses."""
+SERVICES = "system services"
+"""Title of systemd where it runs: its programs are there without it, and fail."""
 APPS: tuple[App, ...] = (
     App("Calc", "libreoffice-calc", ("libreoffice", "soffice"),
         ("libreoffice_calc", "libreoffice calc", "calc", "excel"),
@@ -90,6 +93,8 @@ APPS: tuple[App, ...] = (
     App("Settings", "gnome-control-center", ("gnome-control-center",)),
     App(SUDO, "sudo", ("sudo",),
         fix="a private desktop lets nobody become root; use a virtual machine: --env vm:PROFILE"),
+    App(SERVICES, "systemd", ("timedatectl", "hostnamectl", "localectl", "loginctl", "systemctl"),
+        fix="a private desktop has no systemd; use a virtual machine: --env vm:PROFILE"),
 )  # fmt: skip
 """What published tasks are about, as far as a Debian package or one address brings it."""
 

@@ -18,7 +18,7 @@ from hisa.errors import EnvironmentFailed, UsageError
 from hisa.machine.patience import patience
 from hisa.protocols import Environment, Task
 from hisa.tasks.getters.chrome_state import PREFERENCES
-from hisa.tasks.known_apps import APPS, SUDO, App, install, opener_of
+from hisa.tasks.known_apps import APPS, SERVICES, SUDO, App, install, opener_of
 from hisa.tasks.task_context import OTHER_NAMES, host_file
 
 __all__ = ["absent", "needed_apps", "needed_programs", "opened_places", "require_apps"]
@@ -70,6 +70,9 @@ def _named(task: Task) -> Iterator[App]:
     for raw in _steps(task):
         for words in _lines(raw):
             yield from _of_words(words)
+    for getter in _getters(task.check):
+        for words in _lines({"type": "execute", "parameters": getter}):
+            yield from (app for app in _of_words(words) if app.title != SUDO)
     for script in _scripts(task):
         for line in script.splitlines():
             yield from (app for app in _of_words(line.strip().split()) if app.title != SUDO)
@@ -86,11 +89,16 @@ def _steps(task: Task) -> Iterator[Mapping[str, Any]]:
 
 def _asked(check: Mapping[str, Any] | None) -> Iterator[str]:
     """Names of the getters by which a task is scored."""
+    for getter in _getters(check):
+        yield str(getter.get("type"))
+
+
+def _getters(check: Mapping[str, Any] | None) -> Iterator[Mapping[str, Any]]:
     for key in ("result", "expected"):
         given = check.get(key) if check else None
         for one in given if isinstance(given, list | tuple) else (given,):
             if isinstance(one, Mapping):
-                yield str(one.get("type"))
+                yield one
 
 
 def _lines(raw: Mapping[str, Any]) -> Iterator[list[str]]:
@@ -277,6 +285,8 @@ def _test(app: App) -> str:
         return f"office {app.office}"
     if app.title == SUDO:
         return "rights"
+    if app.title == SERVICES:
+        return "test -d /run/systemd/system"
     found = [f"here {name}" for name in app.commands]
     found += [f"test -x /snap/bin/{app.commands[0]}"]
     found += [f'there "{place}"' for place in app.places]

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
 from hisa.protocols import CommandResult, Task
 from hisa.tasks.benchmark import from_json
 from hisa.tasks.cache import FileCache
-from hisa.tasks.needs import needed_apps
+from hisa.tasks.needs import needed_apps, require_apps
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.setup import started
 from hisa.testing.scripted import ScriptedModel
@@ -230,6 +231,27 @@ async def test_an_application_that_is_there_or_is_installed_by_the_setup_is_no_p
     conda.mkdir(parents=True)
     (conda / "jupyter").write_text("")
     await prepare(tmp_path, machine=Host(home), apps=("jupyter",))
+
+
+def asking(command: str) -> Task:
+    getter = {"type": "vm_command_line", "command": command, "shell": True}
+    return Task(id="t", instruction="x", check={"func": "exact_match", "result": getter})
+
+
+def test_what_a_getter_runs_counts() -> None:
+    found = {
+        command: [app.title for app in needed_apps(asking(command))]
+        for command in ("timedatectl status", "code --list-extensions", "grep sudo /etc/group")
+    }
+    assert list(found.values()) == [["system services"], ["Visual Studio Code"], []]
+
+
+@pytest.mark.desktop
+async def test_a_private_desktop_has_no_system_services() -> None:
+    async with DesktopEnvironment() as desktop:
+        with pytest.raises(EnvironmentFailed, match="system services") as caught:
+            await require_apps(asking("timedatectl status"), desktop)
+    assert "--env vm:PROFILE" in caught.value.fix
 
 
 def test_a_benchmark_says_which_applications_it_is_about(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ _DESKTOP = (
 _OSWORLD = (
     *("libreoffice-calc", "libreoffice-writer", "libreoffice-impress", "libreoffice-gtk3"),
     *("chromium", "chromium-driver", "socat", "gimp", "thunderbird"),
-    *("vlc", "vlc-plugin-base", "vlc-plugin-qt", "vlc-plugin-video-output"),
+    *("vlc", "vlc-plugin-base", "vlc-plugin-qt", "vlc-plugin-video-output", "totem"),
     *("gnome-terminal", "nemo", "eog", "evince", "mate-calc", "gedit", "mousepad"),
     *("qt5-gtk-platformtheme", "libatk-adaptor", "libgail-common"),
     *("file-roller", "gnome-screenshot", "xfce4-panel", "xfconf", "gnome-control-center"),
@@ -79,6 +79,10 @@ _OSWORLD_FILES = {
             *("spdlog.js", "visual_studio_code.py", "window.sh"),
         )
     },
+    "osworld/mimeapps.list": "/usr/share/applications/mimeapps.list",
+    "osworld/published.gschema.override": (
+        "/usr/share/glib-2.0/schemas/90_published.gschema.override"
+    ),
     "osworld/vlcrc": "/etc/skel/.config/vlc/vlcrc",
     "osworld/panel.xml": "/etc/skel/.config/xfce4/xfconf/xfce-perchannel-xml/xfce4-panel.xml",
 }

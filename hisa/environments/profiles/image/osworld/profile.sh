@@ -14,5 +14,4 @@ locale-gen
 printf 'LANG=en_US.UTF-8\n' >/etc/default/locale
 update-mime-database /usr/share/mime
 glib-compile-schemas /usr/share/glib-2.0/schemas
-printf '[Default Applications]\ninode/directory=nemo.desktop\n' >/usr/share/applications/mimeapps.list
 sh /usr/lib/hisa/code.sh
