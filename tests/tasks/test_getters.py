@@ -272,6 +272,18 @@ UNWRITTEN = (
 """Settings with a default before the browser has written its file, as in the benchmark."""
 
 
+@pytest.mark.parametrize(
+    ("values", "told"), [({}, "true"), ({"has_migrated_local_network_access": True}, "false")]
+)
+async def test_what_chromium_notes_by_itself_is_no_choice(
+    tmp_path: Path, values: dict[str, bool], told: str
+) -> None:
+    tree = {"profile": {"default_content_setting_values": values}}
+    machine = Machine()
+    await machine.write_file("~/.config/chromium/Default/Preferences", json.dumps(tree).encode())
+    assert await got(tmp_path, "data_delete_automacally", machine) == told
+
+
 @pytest.mark.parametrize("name", sorted(PREFERENCES))
 async def test_settings_of_chrome(tmp_path: Path, name: str) -> None:
     tree, value, default = SETTINGS[name]

@@ -46,10 +46,6 @@ def _yes(look: Callable[[Any], Any]) -> Callable[[Any], str]:
     return lambda tree: "true" if look(tree) else "false"
 
 
-def _is_set(look: Callable[[Any], Any]) -> Callable[[Any], bool]:
-    return lambda tree: look(tree) is not None
-
-
 def _or(look: Callable[[Any], Any], default: Any) -> Callable[[Any], Any]:
     def found(tree: Any) -> Any:
         value = look(tree)
@@ -81,6 +77,14 @@ def _guards(tree: Any) -> bool:
     return any(bool(_inside("safebrowsing", kind)(tree)) for kind in ("enhanced", "enabled"))
 
 
+def _lets_sites_keep_less(tree: Any) -> bool:
+    """A default for all sites is set; Chromium 156 itself notes there what it has migrated."""
+    values = _inside("profile", "default_content_setting_values")(tree)
+    if not isinstance(values, Mapping) or not values:
+        return values is not None
+    return not all(str(name).startswith("has_migrated_") for name in values)
+
+
 _FONTS = {"default_fixed_font_size": 13, "default_font_size": 16, "minimum_font_size": 13}
 
 PREFERENCES: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
@@ -89,7 +93,7 @@ PREFERENCES: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "chrome_font_size": ("Default/Preferences", _or(_inside("webkit", "webprefs"), _FONTS)),
     "data_delete_automacally": (
         "Default/Preferences",
-        _yes(_is_set(_inside("profile", "default_content_setting_values"))),
+        _yes(_lets_sites_keep_less),
     ),
     "default_search_engine": (
         "Default/Preferences",
