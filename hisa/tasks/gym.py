@@ -232,7 +232,7 @@ class DesktopGym(gymnasium.Env[Any, str]):
         if self._task.check is None:
             raise UsageError(
                 f"task {self._task.id!r} has no check, and so no reward",
-                fix="give a task file that has one, see docs/tasks.md",
+                fix="give a task file that has one",
             )
         check_possible(self._task, self._settings.tasks)
         if self._given is None and not self._settings.environment.throw_away:

@@ -177,6 +177,7 @@ class StockDesktop(Answers):
             case Hotkey(keys=("shift", ",")):
                 return Write("<")
             case Hotkey(keys=("ctrl", "v")) if self._programs is not None:
+                (self._programs.folder / "pasted").touch()
                 return Write((self._programs.folder / "clipboard").read_text("utf-8"))
             case _:
                 return action

@@ -149,14 +149,24 @@ def _run(words: list[str], environment: dict[str, str]) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
+PASTES = """
+import subprocess
+def hotkey(*keys):
+    read = ["xclip", "-selection", "clipboard", "-o"]
+    print(*keys, subprocess.run(read, capture_output=True, encoding="utf-8").stdout)
+"""
+"""A window that takes the text as soon as the keys come."""
+
+
 async def test_pasting_leaves_no_pipe_of_the_command_open(display: str, tmp_path: Path) -> None:
     """The published server reads both pipes of a command to their end, as `communicate` does."""
     guest = _Recording()
     await OSWorldTransport(cast(GuestClient, guest)).act([Write("Grüße, 漢字")])
-    (tmp_path / "pyautogui.py").write_text("def hotkey(*keys): print(*keys)\n")
+    (tmp_path / "pyautogui.py").write_text(PASTES)
     environment = {**os.environ, "DISPLAY": display, "PYTHONPATH": str(tmp_path)}
     program = [sys.executable, *guest.words[1:]]
-    assert await asyncio.to_thread(_run, program, environment) == (0, "ctrl v\n")
+    pasted = await asyncio.to_thread(_run, program, environment)
+    assert pasted == (0, "ctrl v Grüße, 漢字\n")
     read = ["xclip", "-selection", "clipboard", "-o"]
     assert await asyncio.to_thread(_run, read, environment) == (0, "Grüße, 漢字")
 

