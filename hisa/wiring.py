@@ -476,11 +476,9 @@ def _confirming(ask: Ask | None, emit: Emit) -> Callable[[str], Awaitable[None]]
 
 
 def _scorer(settings: Settings, environment: Environment, emit: Emit) -> Scorer:
-    from hisa.tasks.cache import FileCache
     from hisa.tasks.scorer import TaskScorer  # every metric and setup step hangs on it
 
-    cache = FileCache(allowed=settings.tasks.allow_private_downloads, mirror=settings.tasks.mirror)
-    scorer = TaskScorer(cache=cache, emit=emit, settings=settings.tasks)
+    scorer = TaskScorer(emit=emit, settings=settings.tasks)
     if not settings.run.fingerprint:
         return scorer
     from hisa.tasks.fingerprint import FingerprintingScorer

@@ -90,7 +90,7 @@ def ready_suite(suite: Suite, settings: Settings, *, maker: str = "") -> ReadySu
     """
     tasks = {planned.id: load_task(planned.path) for planned in suite.tasks}
     machine = asyncio.run(machine_lacks(settings, tasks.values(), maker=maker))
-    cache = FileCache(allowed=settings.tasks.allow_private_downloads, mirror=settings.tasks.mirror)
+    cache = FileCache.by(settings.tasks)
     found = {name: lacks(task, cache, machine, settings.tasks) for name, task in tasks.items()}
     listed = _coverage_command(suite, settings)
     short = _narrowed(suite, found)

@@ -11,6 +11,7 @@ import click
 from hisa.cli.bench_coverage import coverage
 from hisa.cli.grounding import grounding
 from hisa.cli.suite import prefetch, tasks
+from hisa.cli.undone import undone
 from hisa.text.safe_text import safe_json, safe_line
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def bench() -> None:
     hisa bench coverage DIR
     hisa bench tasks osworld:DIR
     hisa bench prefetch osworld:DIR
+    hisa bench undone osworld:DIR
     hisa bench grounding benchmarks/grounding
     """
 
@@ -47,6 +49,7 @@ bench.add_command(grounding)
 bench.add_command(prefetch)
 bench.add_command(coverage)
 bench.add_command(tasks)
+bench.add_command(undone)
 
 
 @bench.command("run")
@@ -132,7 +135,7 @@ def _prepared(
     if options["ready"]:
         found = ready_suite(suite, settings, maker=options["maker"])
         return found.suite, [found.line]
-    cache = FileCache(allowed=settings.tasks.allow_private_downloads, mirror=settings.tasks.mirror)
+    cache = FileCache.by(settings.tasks)
     return suite, [left_out_line(suite), missing_files_line(suite, cache)]
 
 

@@ -128,7 +128,7 @@ def _lacks(file: LoadedFile, settings: Settings, machine: Lacking | None) -> lis
 
     if file.task is None:
         return [Lack("broken", file.reason)]
-    cache = FileCache(allowed=settings.tasks.allow_private_downloads, mirror=settings.tasks.mirror)
+    cache = FileCache.by(settings.tasks)
     return lacks(file.task, cache, machine, settings.tasks)
 
 

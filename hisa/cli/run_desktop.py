@@ -15,7 +15,6 @@ from hisa.errors import EnvironmentFailed
 from hisa.protocols import Environment
 from hisa.runs.log import RunLog
 from hisa.runs.resume import ResumePoint, replay
-from hisa.tasks.cache import FileCache
 from hisa.tasks.scorer import TaskScorer
 from hisa.wiring import Listener, emitter, image_limit, note_writer
 
@@ -107,10 +106,7 @@ async def reattach_or_replay(
     if not point.step:
         return environment, "fresh", ""
     try:
-        cache = FileCache(
-            allowed=settings.tasks.allow_private_downloads, mirror=settings.tasks.mirror
-        )
-        await TaskScorer(cache=cache, settings=settings.tasks).prepare(point.task, environment)
+        await TaskScorer(settings=settings.tasks).prepare(point.task, environment)
         count = await replay(point.acts, environment, settle=settings.environment.settle)
     except BaseException:
         await environment.__aexit__(None, None, None)

@@ -77,7 +77,7 @@ def prefetch(ctx: click.Context, suite: str, cache: Path | None, size: bool) -> 
     settings = load(*ctx.meta["hisa.settings"]).tasks
     tasks = [load_task(task.path) for task in open_suite(suite, settings=settings).tasks]
     wanted = list(dict.fromkeys(url for task in tasks for url in urls(task)))
-    files = FileCache(cache, allowed=settings.allow_private_downloads, mirror=settings.mirror)
+    files = FileCache.by(settings, cache)
     try:
         failed = asyncio.run(_fetch_all(files, wanted, size=size))
     except KeyboardInterrupt:

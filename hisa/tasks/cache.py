@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from hisa.config import TaskSettings
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.machine.storage import Lock, replace_file
 from hisa.tasks.download import Heard, download_to, mirrored, size_of
@@ -49,6 +50,12 @@ class FileCache:
         self.allowed = tuple(allowed)
         self.mirror = mirror
         self._fetch = fetch
+
+    @classmethod
+    def by(cls, settings: TaskSettings, folder: Path | None = None) -> FileCache:
+        """Returns the cache that downloads as the settings have it."""
+        allowed = settings.allow_private_downloads
+        return cls(folder, allowed=allowed, mirror=settings.mirror)
 
     def path(self, url: str) -> Path:
         """Returns the place of an address's file in the cache, whether it is there or not.

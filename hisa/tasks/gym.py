@@ -26,7 +26,6 @@ from hisa.machine.parts import install_command
 from hisa.outcomes.endings import ExitStatus
 from hisa.protocols import Environment, Task
 from hisa.screen.observation import Observation
-from hisa.tasks.cache import FileCache
 from hisa.tasks.named import named_task
 from hisa.tasks.scorer import TaskScorer, check_possible
 
@@ -154,9 +153,7 @@ class DesktopGym(gymnasium.Env[Any, str]):
         self._asked = task
         self._task = self._drawn(self._settings.run.seed)
         self._refuse_what_cannot_be()
-        tasks = self._settings.tasks
-        cache = FileCache(allowed=tasks.allow_private_downloads, mirror=tasks.mirror)
-        self._scorer = TaskScorer(cache=cache, settings=tasks)
+        self._scorer = TaskScorer(settings=self._settings.tasks)
         self._loop: _Loop | None = None
         self._machine: Environment | None = None
         self._look: Observation | None = None

@@ -163,7 +163,10 @@ async def check(context: Context, raw: Mapping[str, Any]) -> tuple[float, str]:
 
 
 async def _problem(context: Context, wanted: Check) -> str:
-    """Returns the reason why the check does not hold; empty where it does."""
+    """Returns the reason why the check does not hold; empty where it does.
+
+    Raises `NotScored` where a command does not end.
+    """
     if wanted.file is not None:
         subject = wanted.file
         try:
@@ -179,7 +182,7 @@ async def _problem(context: Context, wanted: Check) -> str:
         line = bash(wanted.command or "")
         result = await context.environment.execute(line, timeout=seconds, limit=ANSWER + 1)
         if result.timed_out:
-            return f"{subject} did not end within {seconds:.0f} s"
+            raise NotScored(f"check {subject} did not end within {seconds:.0f} s")
         if result.exit_code != 0:
             return f"{subject} ended with {result.exit_code}{_said(result.error)}"
         if (wanted.equals is not None or wanted.contains or wanted.excludes) and (

@@ -69,7 +69,7 @@ class TaskScorer:
         settings: TaskSettings | None = None,
     ) -> None:
         self._settings = settings or TaskSettings()
-        self._cache = cache or FileCache()
+        self._cache = cache or FileCache.by(self._settings)
         self._password = password
         self._pause = pause
         self._emit = emit

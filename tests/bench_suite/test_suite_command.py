@@ -102,3 +102,24 @@ def test_coverage_wants_a_folder_or_a_list(tmp_path: Path) -> None:
     hisa = Command(tmp_path)
     for arguments in ([], ["DIR", "--public", "osworld"]):
         assert "one of the two" in hisa.refused("bench", "coverage", *arguments)
+
+
+@pytest.mark.desktop
+def test_tasks_that_begin_done_are_named(tmp_path: Path) -> None:
+    folder = tmp_path / "suite"
+    folder.mkdir()
+    (folder / "a.yaml").write_text("instruction: x\ncheck: {command: 'test -d ~', equals: ''}\n")
+    (folder / "b.yaml").write_text("instruction: x\ncheck: {file: /home/user/new, contains: [a]}\n")
+    (folder / "c.yaml").write_text("instruction: x\ncheck: {python: 'c.py:broken'}\n")
+    (folder / "c.py").write_text("def broken(): raise RuntimeError('oh no')\n")
+    hisa = Command(tmp_path)
+    words = ["bench", "undone", f"own:{folder}"]
+    said = hisa.run(*words, "--env", "desktop", code=1)
+    assert "1/3  DONE 1" in said
+    assert "2/3  undone      b  /home/user/new: no such file" in said
+    assert "3/3  no score" in said
+    assert "oh no" in said
+    assert said.endswith("1 of 3 tasks begin done; 1 have no score on desktop\n")
+    found = json.loads(hisa.run(*words, "--task", "b", "--json"))
+    assert [(one["id"], one["score"], one["begins_done"]) for one in found] == [("b", 0.0, False)]
+    assert "keeps what each task's setup does to it" in hisa.refused(*words, "--env", "display=:0")

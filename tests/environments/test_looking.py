@@ -479,6 +479,55 @@ def _is_inside(box: BoundingBox, other: BoundingBox) -> bool:
     return box.top >= other.top and box.bottom <= other.bottom
 
 
+_POPOVER = """
+import gi
+gi.require_version("Gtk", "3.0")
+from gi.repository import Gtk
+window = Gtk.Window(title="Pane")
+window.set_default_size(400, 200)
+pane = Gtk.ScrolledWindow()
+pane.set_size_request(300, 80)
+rows = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
+more, popover = Gtk.MenuButton(label="More"), Gtk.Popover()
+entries = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
+choices = Gtk.ComboBoxText()
+for number in range(8):
+    entries.add(Gtk.Button(label=f"Entry {number}"))
+    choices.append_text(f"Choice {number}")
+entries.show_all()
+popover.add(entries)
+more.set_popover(popover)
+for part in (more, choices, *(Gtk.Label(label=f"Row {number}") for number in range(10))):
+    rows.add(part)
+pane.add(rows)
+window.add(pane)
+window.show_all()
+Gtk.main()
+"""
+
+
+async def test_what_pops_up_out_of_a_pane_is_told_whole() -> None:
+    """GTK 3's viewports end what is seen of their parts, but not a popover or a list of choices."""
+    async with DesktopEnvironment() as desktop:
+        await desktop.write_file("/tmp/popover.py", _POPOVER.encode())
+        await desktop.execute("/usr/bin/python3 /tmp/popover.py >/dev/null 2>&1 &")
+        seen = await seen_when(desktop, lambda seen: bool(_of(seen, "toggle button")))
+        assert "Row 9" not in {each.name for each in seen.elements or ()}
+        choices = only(seen, "combo box").box
+        await desktop.act([Click(only(seen, "toggle button", name="More").box.centre)])
+        seen = await seen_when(desktop, lambda seen: "Entry 7" in _names(seen))
+        assert {f"Entry {number}" for number in range(8)} <= _names(seen)
+        await desktop.act([Press("esc")])
+        await seen_when(desktop, lambda seen: "Entry 7" not in _names(seen))
+        await desktop.act([Click(choices.centre)])
+        seen = await seen_when(desktop, lambda seen: "Choice 7" in _names(seen))
+        assert {f"Choice {number}" for number in range(8)} <= _names(seen)
+
+
+def _names(seen: Observation) -> set[str]:
+    return {each.name for each in seen.elements or ()}
+
+
 _MARKED_TITLE = """
 import gi
 gi.require_version("Gtk", "3.0")

@@ -9,6 +9,7 @@ import pytest
 
 from hisa.errors import UsageError
 from hisa.protocols import Scoring
+from hisa.tasks import hisa_format
 from hisa.tasks.problems import problems
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task
@@ -151,3 +152,15 @@ async def test_a_command_that_fails_says_why(tmp_path: Path) -> None:
     found = await TaskScorer().score(load_task(path), Host(tmp_path / "run"), "succeeded")
     assert found.value == 0.0
     assert "no-such-tool: command not found" in found.detail
+
+
+async def test_a_command_that_does_not_end_is_no_score(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hisa_format, "CHECK_SECONDS", 0.2)
+    path = tmp_path / "t.yaml"
+    path.write_text("instruction: x\ncheck: {command: 'sleep 60'}")
+    (tmp_path / "run").mkdir()
+    found = await TaskScorer().score(load_task(path), Host(tmp_path / "run"), "succeeded")
+    assert found.value is None
+    assert "'sleep 60' did not end within" in found.detail
