@@ -1,6 +1,7 @@
 # One command each; `make` alone lists them.
 PYTHON ?= python3
 VENV   := .venv
+WORKERS ?= 2
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
@@ -12,8 +13,8 @@ help:  ## list the targets
 demo: $(VENV)/.core  ## install what is needed and run two related tasks on a real desktop
 	@HISA=$(BIN)/hisa bash scripts/demo.sh
 
-test: $(VENV)/.dev  ## install what is needed and run the whole test suite
-	$(BIN)/python -m pytest
+test: $(VENV)/.dev  ## install what is needed and run the whole test suite, files apart in two workers
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 test-again: $(VENV)/.dev  ## run once more the tests that failed last, where they were at most three
 	@$(BIN)/python scripts/test_again.py
