@@ -230,7 +230,11 @@ async def _notebook(hand: Hand) -> None:
 
 
 async def _types_in_cell(hand: Hand) -> None:
-    """The editor of the first cell is the lowest thing on the page that takes text."""
+    """The editor of the first cell is the lowest thing on the page that takes text.
+
+    It is typed into once the kernel is idle: before that the page has only the field that filters
+    files.
+    """
 
     def cells(seen: Observation) -> list[Element]:
         return [
@@ -239,19 +243,26 @@ async def _types_in_cell(hand: Hand) -> None:
             if {"editable", "showing"} <= each.states and each.box.top > _BAR
         ]
 
+    await hand.reads("| Idle")
     seen = await hand.until(lambda seen: bool(cells(seen)), "no cell takes text")
-    await hand.do(Click(cells(seen)[0].box.centre), Write(f"print('{TEXT}')"))
+    lowest = max(cells(seen), key=lambda cell: cell.box.top)
+    await hand.do(Click(lowest.box.centre), Write(f"print('{TEXT}')"))
     await hand.do(Hotkey(("shift", "enter")))
     await hand.reads(TEXT)
 
 
 async def _saves_notebook(hand: Hand) -> None:
-    await hand.do(Hotkey(("ctrl", "s")))
-    await hand.pause(2.0)
-    made = json.loads(await hand.file(f"{_HOME}/one.ipynb"))
-    output = "".join("".join(each.get("text", "")) for each in made["cells"][0]["outputs"])
-    if output.strip() != TEXT:
-        raise Failed(f"the cell's output is {output!r}")
+    """Saves until the output is in the file: the kernel may still start when the cell is run."""
+    output = ""
+    for _ in range(20):
+        await hand.do(Hotkey(("ctrl", "s")))
+        await hand.pause(2.0)
+        made = json.loads(await hand.file(f"{_HOME}/one.ipynb"))
+        outputs = made["cells"][0]["outputs"]
+        output = "".join("".join(each.get("text", "")) for each in outputs)
+        if output.strip() == TEXT:
+            return
+    raise Failed(f"the cell's output is {output!r}")
 
 
 async def _types_in_editor(hand: Hand) -> None:
