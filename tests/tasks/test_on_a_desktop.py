@@ -12,6 +12,7 @@ import pytest
 
 from hisa.actions import parse, to_space
 from hisa.environments.private_desktop import DesktopEnvironment
+from hisa.errors import EnvironmentFailed
 from hisa.protocols import Task
 from hisa.tasks.getters import GETTERS
 from hisa.tasks.scorer import TaskScorer
@@ -67,3 +68,39 @@ async def test_a_browser_started_by_a_task_tells_its_address_and_its_page(tmp_pa
             known = GETTERS.get(kind)
             assert known is not None
             assert await known.run(where, known.model.model_validate(config)) == wanted
+
+
+async def test_a_task_whose_page_is_not_reached_is_neither_begun_nor_scored() -> None:
+    """A private desktop has no network: what is missing is named, and nothing is started."""
+    setup: Any = (
+        {"type": "launch", "parameters": {"command": ["mousepad"]}},
+        {"type": "chrome_open_tabs", "parameters": {"urls_to_open": ["https://shop.example/x"]}},
+    )
+    check = {"func": "is_expected_url_pattern_match", "result": {"type": "active_tab_info"},
+             "expected": {"type": "rule", "rules": {"expected": ["cart"]}}}  # fmt: skip
+    task = Task(id="t", instruction="x", setup=setup, check=check)
+    async with DesktopEnvironment() as desktop:
+        with pytest.raises(EnvironmentFailed, match=r"needs shop\.example:443, which"):
+            await TaskScorer().prepare(task, desktop)
+        assert (await desktop.observe()).windows == ()
+        with pytest.raises(EnvironmentFailed, match=r"shop\.example:443"):
+            await TaskScorer().score(task, desktop, "succeeded")
+
+
+async def test_a_command_that_fails_to_open_its_terminal_is_a_setup_that_failed() -> None:
+    """As published tasks start one: by the session bus of the first user."""
+    lines = "export DBUS_SESSION_BUS_ADDRESS='unix:path={}'\n{} --title=Here"
+
+    def task(bus: str, program: str) -> Task:
+        parameters = {"command": lines.format(bus, program), "shell": True}
+        return Task(id="t", instruction="x", setup=({"type": "execute", "parameters": parameters},))
+
+    async with DesktopEnvironment() as desktop:
+        there = await desktop.execute("test -S /run/user/1000/bus")
+        assert there.exit_code == 0
+        broken = "printf '#!/bin/sh\\necho no terminal today >&2; exit 1' >gnome-terminal"
+        await desktop.execute(f"mkdir -p ~/.local/bin && cd ~/.local/bin && {broken} && chmod +x *")
+        program = "PATH=$HOME/.local/bin:$PATH gnome-terminal"
+        with pytest.raises(EnvironmentFailed, match="ended with 1 and opened no window: no term"):
+            await TaskScorer().prepare(task("/run/user/1000/bus", program), desktop)
+        await TaskScorer().prepare(task("/run/user/1000/bus", "ls /nowhere; false"), desktop)

@@ -31,6 +31,8 @@ EMPTY_FOLDERS = ("root", "mnt", "media", "srv")
 HIDDEN_OF_PROC = ("keys", "key-users")
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 GUEST_FOLDER = "/run/hisa"
+FIRST_UID = 1000
+"""The user of the machines for which tasks were written; theirs name the session bus by it."""
 _FLAGS = "chromium.d/default-flags"
 _LEAST_INODES, _INODES_MB = 20_000, 100
 """Files at most: an empty one takes a kilobyte of the kernel's memory and none of the tmpfs."""
@@ -186,6 +188,8 @@ def _lay_own(root: str, uid: int, copies: dict[str, str]) -> None:
         os.makedirs(f"{root}/{folder}")
         os.chmod(f"{root}/{folder}", mode)
         os.chown(f"{root}/{folder}", _owner(uid), _owner(uid))
+    if uid != FIRST_UID:
+        os.symlink(str(uid), f"{root}/run/user/{FIRST_UID}")
     for target, source in copies.items():
         place = f"{root}{GUEST_FOLDER}/{target}"
         if os.path.isdir(source):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import shlex
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field
@@ -16,7 +17,7 @@ from hisa.tasks.pieces import SETUP, Parameters
 from hisa.tasks.setup.by_proxy import by_proxy
 from hisa.tasks.setup.end_programs import end_programs, ends_programs
 from hisa.tasks.setup.put_files import GuestPath
-from hisa.tasks.setup.started import start
+from hisa.tasks.setup.started import expect_window, start
 from hisa.tasks.setup.windows import Named, await_window
 from hisa.tasks.task_context import Context, quoted
 
@@ -70,7 +71,11 @@ class Execute(Parameters):
 
 @SETUP("execute", Execute)
 async def execute(context: Context, params: Execute) -> None:
-    """Run a command. Its exit status decides nothing, unless ``until`` says so."""
+    """Run a command.
+
+    Its exit status decides nothing, unless ``until`` says so, or it is to start an application
+    whose window is not there.
+    """
     kept = params.until or params.stdout or params.stderr
     if not kept and ends_programs(params.command, shell=params.shell):
         await end_programs(context, params.command)
@@ -90,6 +95,10 @@ async def execute(context: Context, params: Execute) -> None:
         if name:
             context.place(name).write_text(text, "utf-8")
     _expect_started(context, params, result)
+    if context.phase == "prepare":
+        command = params.command
+        text = command if isinstance(command, str) else "\n".join((shlex.join(command), *command))
+        await expect_window(context, text, result)
 
 
 def _expect_started(context: Context, params: Execute, result: CommandResult) -> None:

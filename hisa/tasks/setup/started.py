@@ -14,7 +14,7 @@ from hisa.protocols import CommandResult, Environment
 from hisa.tasks.known_apps import APPS, fix_said
 from hisa.tasks.task_context import Context, StartedProgram
 
-__all__ = ["check_running", "forget", "start"]
+__all__ = ["check_running", "expect_window", "forget", "start"]
 
 _POLL_SECONDS = 0.2  # chosen by hand
 _LOOKS = 8
@@ -29,6 +29,9 @@ _ENDS_OTHERS = re.compile(r"(pkill|killall)\s")
 _WITHOUT_WINDOW = frozenset(
     ("--headless", "--version", "--install-extension", "--list-extensions", "-I", "--convert-to")
 )
+_PARTS = re.compile(r"[\n;&|]+")
+_BEFORE = re.compile(r"\s*(?:(?:sudo|exec|nohup|env|setsid|[A-Za-z_]\w*=\S*)\s+)*")
+"""What stands before the name of a program."""
 _WRAP = (
     'mkdir -m 700 "$0" && { bash -c "$1" </dev/null '
     '> >(head -c 20000 >"$0/said"; exec cat >/dev/null) 2>&1; echo $? >"$0/exit"; }'
@@ -112,6 +115,35 @@ def _window_names(line: str) -> tuple[str, ...]:
 def _plain(name: str) -> str:
     """``nautilus`` of ``org.gnome.Nautilus``, ``chrome`` of ``google-chrome-stable``."""
     return name.replace("google-", "").replace("-stable", "").replace("-browser", "")
+
+
+async def expect_window(context: Context, text: str, result: CommandResult) -> None:
+    """See that a command that failed has opened the window of the application that it starts.
+
+    Args:
+        context: the task and its machine.
+        text: lines of bash; one that starts no application with a window may end as it will.
+        result: of these lines, which have ended.
+
+    Raises:
+        EnvironmentFailed: it ended with another status than 0, and there is no such window.
+    """
+    parts = (_BEFORE.sub("", part, count=1) for part in _PARTS.split(text))
+    names = {name for part in parts for name in _window_names(part)}
+    if result.exit_code == 0 or not names:
+        return
+    for _ in range(_LOOKS):
+        windows = (await context.environment.observe()).windows
+        shown = " ".join(f"{window.app} {window.title}" for window in windows).lower()
+        if any(name in shown for name in names):
+            return
+        await context.pause(_POLL_SECONDS)
+    words = (result.error or result.output).strip()[-300:]
+    raise EnvironmentFailed(
+        f"{text[:200]!r} ended with {result.exit_code} and opened no window{': ' if words else ''}"
+        f"{words}",
+        fix=fix_said(words),
+    )
 
 
 async def check_running(context: Context) -> None:
