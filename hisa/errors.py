@@ -98,6 +98,10 @@ class UsageError(OperatorError):
     """Bad argument, bad task file or unknown name."""
 
 
+class LibraryLacking(UsageError):
+    """A Python library that a part of HiSA needs is not installed; ``fix`` installs it."""
+
+
 class ConfigError(OperatorError):
     """Bad setting."""
 

@@ -24,7 +24,7 @@ _Lines = Callable[[Mapping[str, Any]], Iterable[str]]
 _SHOWN = 3
 """Reasons of a kind that are named: what most tasks lack; the rest is listed by `--why`."""
 _WHY = click.Choice(
-    ["any", "broken", "piece", "account", "application", "file", "address", "expected"]
+    ["any", "broken", "piece", "library", "account", "application", "file", "address", "expected"]
 )
 
 
@@ -42,9 +42,10 @@ def coverage(ctx: click.Context, /, place: str | None, public: str | None, **opt
 
     The machine of --env (a private desktop) is started once, to look for what all tasks need of it.
     Data files, such as expected results, are no tasks. Columns: known, every setup step, getter and
-    metric is here; application, the machine has what the task starts; files, those beside the task
-    are there and those of the internet are downloaded; no account, none with an outside service and
-    no outside address that the machine does not reach; ready, nothing at all is lacking.
+    metric is here, with its libraries; application, the machine has what the task starts; files,
+    those beside the task are there and those of the internet are downloaded; no account, none with
+    an outside service and no outside address that the machine does not reach; ready, nothing that
+    the file names is lacking (an agent may still be told to look something up on the web).
 
     --pieces says whose each setup step, getter and metric is: ours, nothing is needed; theirs, a
     metric that only OSWorld's package has, with the command that installs what it still lacks; NO,
@@ -133,7 +134,7 @@ def _lacks(file: LoadedFile, settings: Settings, machine: Lacking | None) -> lis
 
 
 _COLUMNS: Mapping[str, frozenset[str]] = {
-    "known": frozenset(("broken", "piece")),
+    "known": frozenset(("broken", "piece", "library")),
     "application": frozenset(("broken", "application")),
     "files": frozenset(("broken", "file", "expected")),
     "no account": frozenset(("broken", "account", "address")),

@@ -13,7 +13,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -122,6 +122,21 @@ def install_command(name: str) -> str:
     if name not in PARTS:
         raise KeyError(f"no part {name!r}")
     return f"hisa install {name}"
+
+
+def brings(name: str, libraries: Iterable[str]) -> bool:
+    """Whether a part's extra has all these libraries, by the names that a package index knows."""
+    try:
+        listed = {_plain(line) for line in _required(PARTS[name].extra)}
+    except UsageError:
+        return False
+    return all(_plain(library) in listed for library in libraries)
+
+
+def _plain(requirement: str) -> str:
+    """The name in a requirement, as package indexes compare names."""
+    found = _NAME.match(requirement)
+    return re.sub(r"[-_.]+", "-", found[0]).lower() if found else ""
 
 
 def as_root(command: str) -> str:

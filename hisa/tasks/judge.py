@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hisa.errors import CheckFailed, UsageError
+from hisa.errors import CheckFailed, LibraryLacking, UsageError
 from hisa.machine import plugins
-from hisa.machine.parts import install_command
+from hisa.machine.parts import brings, install_command
 from hisa.protocols import Task
 from hisa.tasks.benchmark import OSWORLD, evaluator_of
 from hisa.tasks.isolated import Exceeded, run_isolated
@@ -52,14 +52,15 @@ def chosen(name: str, benchmark: str = "") -> Judge:
         benchmark: whose task it is; see `hisa.protocols.Task`.
 
     Raises:
-        UsageError: there is no such metric, or it lacks a library.
+        UsageError: there is no such metric.
+        LibraryLacking: it lacks a library.
         PluginFailed: the package that has it fails.
     """
     metric = find_metric(name)
     if metric is None or (benchmark == OSWORLD and _works(name)):
         return _theirs(name)
     if libraries := metric.missing():
-        raise UsageError(
+        raise LibraryLacking(
             f"metric {name} needs {', '.join(libraries)}", fix=install_command("tasks")
         )
     package = plugins.find("metrics", name) if name not in METRICS.names else None
@@ -79,9 +80,13 @@ def _theirs(name: str) -> Judge:
     if find_osworld_metric(name) is None:
         raise UsageError(f"no metric {name!r} here, nor in OSWorld's package")
     if fix := install_commands(name):
-        here = python() == sys.executable and not installed().folder
-        fix = install_command("osworld") if here else fix
-        raise UsageError(f"metric {name} needs OSWorld's package", fix=fix)
+        here, lacking = installed(), missing_packages(name)
+        if python() == sys.executable and brings("osworld", lacking):
+            fix = install_command("osworld")
+        what = (
+            f"{', '.join(lacking)} beside OSWorld's package" if here.folder else "OSWorld's package"
+        )
+        raise LibraryLacking(f"metric {name} needs {what}", fix=fix)
     version = installed().version
     return Judge(True, f"OSWorld's own{f' (desktop_env {version})' if version else ''}")
 
@@ -98,7 +103,7 @@ def judged_by(task: Task) -> str:
     """Who judges a task, in words; empty where no metric of a benchmark does.
 
     Raises:
-        UsageError: a metric is missing, or lacks a library.
+        UsageError: a metric is missing, or lacks a library (`LibraryLacking`).
     """
     if task.check is None or "func" not in task.check:
         return ""

@@ -12,7 +12,6 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.machine.patience import patience
@@ -21,15 +20,13 @@ from hisa.tasks.getters.chrome_state import PREFERENCES
 from hisa.tasks.known_apps import APPS, SERVICES, SUDO, App, install, opener_of
 from hisa.tasks.task_context import OTHER_NAMES, host_file
 
-__all__ = ["absent", "needed_apps", "needed_programs", "opened_places", "require_apps"]
+__all__ = ["absent", "command_lines", "needed_apps", "needed_programs", "require_apps"]
 
 _SECONDS = 30.0  # chosen by hand
 _PARTS = {"--calc": "Calc", "--writer": "Writer", "--impress": "Impress"}
 _PREFIXES = frozenset(("sudo", "-S", "exec", "nohup", "env", "setsid", "-E"))
 _RUNS = frozenset(("launch", "execute", "command", "execute_with_verification"))
 _STARTS = _RUNS | {"google_chrome_browser", "chrome_open_tabs"}
-_FIRST_PAGES = frozenset(("https://www.bing.com", "https://www.google.com"))
-"""What stands in a browser that a task starts for something else; the benchmark goes on without."""
 _ASKED: Mapping[str, frozenset[str]] = {
     "a terminal": frozenset(("vm_terminal_output",)),
     "VLC": frozenset(("vlc_config", "vlc_playing_info")),
@@ -68,10 +65,10 @@ def _named(task: Task) -> Iterator[App]:
         if names.intersection(app.called) or asked & _ASKED.get(app.title, frozenset()):
             yield app
     for raw in _steps(task):
-        for words in _lines(raw):
+        for words in command_lines(raw):
             yield from _of_words(words)
     for getter in _getters(task.check):
-        for words in _lines({"type": "execute", "parameters": getter}):
+        for words in command_lines({"type": "execute", "parameters": getter}):
             yield from (app for app in _of_words(words) if app.title != SUDO)
     for script in _scripts(task):
         for line in script.splitlines():
@@ -101,7 +98,7 @@ def _getters(check: Mapping[str, Any] | None) -> Iterator[Mapping[str, Any]]:
                 yield one
 
 
-def _lines(raw: Mapping[str, Any]) -> Iterator[list[str]]:
+def command_lines(raw: Mapping[str, Any]) -> Iterator[list[str]]:
     """The command lines of a setup step, as words."""
     kind, given = raw.get("type"), raw.get("parameters")
     if isinstance(raw.get("launch"), str):
@@ -184,38 +181,6 @@ def _run(task: Task) -> Iterator[str]:
         words = _split(command) if isinstance(command, str) else [str(w) for w in command or ()]
         if words and not given.get("shell") and re.fullmatch(r"[A-Za-z0-9_.+-]{1,80}", words[0]):
             yield words[0]
-
-
-def opened_places(task: Task) -> tuple[tuple[str, int], ...]:
-    """Host and port of each page outside the machine that the setup opens, each once."""
-    found = dict.fromkeys(_place(url) for url in _opened(task))
-    return tuple(place for place in found if place is not None)
-
-
-def _opened(task: Task) -> Iterator[str]:
-    for raw in task.setup:
-        given = raw.get("parameters")
-        if not isinstance(given, Mapping):
-            continue
-        idle = _FIRST_PAGES if raw.get("type") == "google_chrome_browser" else ()
-        for key in ("urls_to_open", "urls"):
-            listed = given.get(key)
-            listed = listed if isinstance(listed, list | tuple) else ()
-            yield from (u for u in listed if isinstance(u, str) and u.rstrip("/") not in idle)
-        for words in _lines(raw):
-            yield from words
-
-
-def _place(url: str) -> tuple[str, int] | None:
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
-    except ValueError:
-        return None
-    inside = host in ("", "localhost", "::1", "0.0.0.0") or host.startswith("127.")
-    if parts.scheme not in ("http", "https") or inside:
-        return None
-    return host, port or (443 if parts.scheme == "https" else 80)
 
 
 async def require_apps(task: Task, environment: Environment) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ValidationError
 
 from hisa.config import TaskSettings
-from hisa.errors import PluginFailed, UsageError
+from hisa.errors import LibraryLacking, PluginFailed, UsageError
 from hisa.protocols import Task
 from hisa.tasks.benchmark import PROXY, Evaluator, Part, RawStep, evaluator_of, explain
 from hisa.tasks.getters import GETTERS
@@ -22,9 +22,10 @@ from hisa.tasks.task_context import file_name, host_file
 
 __all__ = ["Problem", "ProblemKind", "problems", "sorted_problems", "urls"]
 
-ProblemKind = Literal["piece", "account", "file", "address"]
-"""piece: no such step, getter, metric, rule or library here, or one that is given wrongly; account:
-that of an outside service; file: one beside the task file; address: one that is not reached."""
+ProblemKind = Literal["piece", "library", "account", "file", "address"]
+"""piece: no such step, getter, metric or rule here, or one that is given wrongly; library: one that
+a metric needs; account: that of an outside service; file: one beside the task file; address: one
+that is not reached."""
 
 _HOST_FILES = {
     "copyfile_from_host_to_guest": "src",
@@ -71,7 +72,8 @@ def problems(task: Task, settings: TaskSettings | None = None) -> list[str]:
         task: whose pieces.
         settings: what the user allows and gives; None: the defaults.
     """
-    return [problem.text for problem in sorted_problems(task, settings)]
+    found = sorted_problems(task, settings)
+    return [one.text + (f": {one.fix}" if one.kind == "library" else "") for one in found]
 
 
 def sorted_problems(task: Task, settings: TaskSettings | None = None) -> list[Problem]:
@@ -175,6 +177,8 @@ def _part(task: Task, part: Part) -> Iterator[Problem]:
         chosen(part.func, task.benchmark)
         if metric is not None and metric.check is not None:
             yield from map(_wrong, metric.check(part.expected or {}, part.options))
+    except LibraryLacking as error:
+        yield Problem("library", str(error), error.fix)
     except UsageError as error:
         yield Problem(_kind_of(part.func), f"{error}{f': {error.fix}' if error.fix else ''}")
     except PluginFailed as error:

@@ -6,30 +6,30 @@ lacks, and which outside addresses that they open it does not reach.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from hisa.config import TaskSettings
 from hisa.errors import UsageError
-from hisa.machine.patience import patience
 from hisa.protocols import Environment, Task
 from hisa.tasks.cache import FileCache
-from hisa.tasks.clean import python
 from hisa.tasks.expected_files import expected_problems
 from hisa.tasks.known_apps import App, fix_for, install
-from hisa.tasks.needs import absent, needed_apps, needed_programs, opened_places
+from hisa.tasks.needs import absent, needed_apps, needed_programs
 from hisa.tasks.problems import sorted_problems, urls
-from hisa.tasks.setup.by_proxy import named_proxy
+from hisa.tasks.reach import Place, outside_places, reached, unreached
 from hisa.tasks.task_context import OTHER_NAMES
 
 __all__ = ["LACKS", "Lack", "LackKind", "Lacking", "lacks", "look_at", "together"]
 
-LackKind = Literal["broken", "piece", "account", "application", "file", "address", "expected"]
+LackKind = Literal[
+    "broken", "piece", "library", "account", "application", "file", "address", "expected"
+]
 LACKS: Mapping[LackKind, str] = {
     "broken": "the task file cannot be read",
-    "piece": "a setup step, getter, metric, rule or library is not here",
+    "piece": "a setup step, getter, metric or rule is not here",
+    "library": "a Python library that a metric needs is not installed",
     "account": "an account with an outside service is needed",
     "application": "the machine lacks an application or a program",
     "file": "a file is not here",
@@ -37,22 +37,6 @@ LACKS: Mapping[LackKind, str] = {
     "expected": "the expected file cannot be compared with",
 }
 """Kinds of reasons why a task cannot be run now."""
-_REACH_SECONDS = 60.0
-"""For 32 connections at a time, each given up after 5 s, of some hundred hosts."""
-_MAX_PLACES = 300
-_REACH = """
-import json, socket, sys
-from concurrent.futures import ThreadPoolExecutor
-def reached(place):
-    try:
-        socket.create_connection(tuple(place), 5).close()
-    except (OSError, UnicodeError):
-        return False
-    return True
-with ThreadPoolExecutor(32) as pool:
-    print(json.dumps(list(pool.map(reached, json.loads(sys.argv[1])))))
-"""
-"""Runs in the machine."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +57,8 @@ class Lacking:
     apps: frozenset[str] = frozenset()
     """Titles of applications."""
     programs: frozenset[str] = frozenset()
-    places: frozenset[tuple[str, int]] = frozenset()
-    """Hosts and ports that it does not reach."""
+    places: frozenset[Place] = frozenset()
+    """What it does not reach, or cannot tell whether it does."""
 
 
 def together(machines: Sequence[Lacking]) -> Lacking:
@@ -97,31 +81,13 @@ async def look_at(environment: Environment, tasks: Iterable[Task]) -> Lacking:
     apps = {app.title: app for task in listed for app in needed_apps(task)}
     names = dict.fromkeys(name for task in listed for name in needed_programs(task))
     programs = [App(name, name, (name, *OTHER_NAMES.get(name, ()))) for name in names]
-    places = dict.fromkeys(place for task in listed for place in opened_places(task))
+    places = dict.fromkeys(place for task in listed for place in outside_places(task))
     return Lacking(
         environment.name,
         frozenset(app.title for app in await absent(tuple(apps.values()), environment)),
         frozenset(app.title for app in await absent(programs, environment)),
-        frozenset(places) - await _reached(environment, list(places)[:_MAX_PLACES]),
+        frozenset(places) - (await reached(environment, places) or frozenset()),
     )
-
-
-async def _reached(
-    environment: Environment, places: list[tuple[str, int]]
-) -> frozenset[tuple[str, int]]:
-    """The places to which a machine can connect; none where it cannot tell."""
-    if not places:
-        return frozenset()
-    said = await environment.execute(
-        python(_REACH, json.dumps(places)), timeout=patience(_REACH_SECONDS)
-    )
-    try:
-        answers = json.loads(said.output) if said.exit_code == 0 else []
-    except ValueError:
-        answers = []
-    if not isinstance(answers, list) or len(answers) != len(places):
-        return frozenset()
-    return frozenset(place for place, yes in zip(places, answers, strict=True) if yes is True)
 
 
 def lacks(
@@ -140,8 +106,7 @@ def lacks(
     found += _files(task, cache)
     if machine is not None:
         found += _machine(task, machine)
-        if settings is None or not named_proxy(task, settings):
-            found += _places(task, machine)
+        found += _places(task, machine, settings)
     found += [Lack("expected", why) for why in expected_problems(task, cache)]
     return list(dict.fromkeys(found))
 
@@ -164,7 +129,6 @@ def _machine(task: Task, machine: Lacking) -> Iterator[Lack]:
             yield Lack("application", f"program {name}", fix_for(name))
 
 
-def _places(task: Task, machine: Lacking) -> Iterator[Lack]:
-    for host, port in opened_places(task):
-        if (host, port) in machine.places:
-            yield Lack("address", f"{host}:{port}")
+def _places(task: Task, machine: Lacking, settings: TaskSettings | None) -> Iterator[Lack]:
+    for host, port in unreached(task, machine.places, settings):
+        yield Lack("address", f"{host}:{port}")

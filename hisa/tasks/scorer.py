@@ -15,7 +15,6 @@ from pydantic import ValidationError
 from hisa.config import TaskSettings
 from hisa.errors import CheckFailed, EnvironmentFailed, ModelFacingError, OperatorError, UsageError
 from hisa.events import Instructed
-from hisa.machine.parts import install_command
 from hisa.protocols import Emit, Environment, ExitStatus, Scoring, Task
 from hisa.tasks import hisa_format
 from hisa.tasks.benchmark import RawStep, explain
@@ -27,6 +26,7 @@ from hisa.tasks.judge import judged_by
 from hisa.tasks.metrics import Unreadable
 from hisa.tasks.needs import require_apps
 from hisa.tasks.problems import sorted_problems, urls
+from hisa.tasks.reach import require_places
 from hisa.tasks.setup.by_proxy import named_proxy
 from hisa.tasks.setup.started import check_running, forget
 from hisa.tasks.task_context import Context, Phase
@@ -41,9 +41,7 @@ def check_possible(task: Task, settings: TaskSettings | None = None) -> None:
         UsageError: all that is missing or wrong.
     """
     if lacking := sorted_problems(task, settings):
-        command = install_command("tasks")
         fix = next((one.fix for one in lacking if one.fix), "")
-        fix = command if any(command in one.text for one in lacking) else fix
         why = "; ".join(one.text for one in lacking)
         raise UsageError(f"task {task.id!r} cannot be run here: {why}", fix=fix)
 
@@ -85,7 +83,7 @@ class TaskScorer:
         for url in urls(task):
             if not self._cache.holds(url):
                 require_public_address(url, self._cache.allowed)
-        await require_apps(task, environment)
+        await self._require(task, environment)
         await self._fetch(task)
         with self._context(task, environment, "prepare") as context:
             try:
@@ -100,6 +98,11 @@ class TaskScorer:
             return task
         self._emit(Instructed(instruction=context.instruction))
         return replace(task, instruction=context.instruction)
+
+    async def _require(self, task: Task, environment: Environment) -> None:
+        """See `require_apps` and `require_places`."""
+        await require_apps(task, environment)
+        await require_places(task, environment, self._settings)
 
     async def _fetch(self, task: Task) -> None:
         """Download what the task needs, expected files included, before anything is done for it.
@@ -126,7 +129,9 @@ class TaskScorer:
                 else:
                     value, why = await _own_checks(context, task.check)
                 if value is not None and value < 1.0:
-                    await require_apps(task, environment)  # gone meanwhile: the machine is at fault
+                    await self._require(
+                        task, environment
+                    )  # gone meanwhile: the machine is at fault
             except (UsageError, CheckFailed, ModelFacingError, OSError) as error:
                 fix = getattr(error, "fix", "")
                 why = f"{error}{f'; try: {fix}' if fix else ''}"

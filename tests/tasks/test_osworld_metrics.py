@@ -283,11 +283,12 @@ async def test_a_task_is_scored_by_theirs_where_there_is_none_of_ours(tmp_path: 
 async def test_what_lacks_is_named_before_a_run_and_never_0(tmp_path: Path, other: Path) -> None:
     task = Task(id="t", instruction="x", check=check("late_lack"), folder=str(tmp_path))
     assert problems(task) == [
-        f"metric late_lack needs OSWorld's package: {other} -m pip install cv2_of_nobody"
+        "metric late_lack needs cv2_of_nobody beside OSWorld's package:"
+        f" {other} -m pip install cv2_of_nobody"
     ]
     value, why = await score(tmp_path, check("late_lack"), "a")
     assert value is None
-    assert "needs OSWorld's package" in why
+    assert "needs cv2_of_nobody beside OSWorld's package" in why
     assert why.endswith(f"try: {other} -m pip install cv2_of_nobody")
     value, why = await score(tmp_path, check("dance"), "a")
     assert value is None
