@@ -13,6 +13,7 @@ from typing import Literal
 from hisa.config import TaskSettings
 from hisa.errors import UsageError
 from hisa.protocols import Environment, Task
+from hisa.tasks.browser_flags import absent_flags, needed_flags
 from hisa.tasks.cache import FileCache
 from hisa.tasks.expected_files import expected_problems
 from hisa.tasks.known_apps import App, fix_for, install
@@ -31,7 +32,7 @@ LACKS: Mapping[LackKind, str] = {
     "piece": "a setup step, getter, metric or rule is not here",
     "library": "a Python library that a metric needs is not installed",
     "account": "an account with an outside service is needed",
-    "application": "the machine lacks an application or a program",
+    "application": "the machine lacks an application, a program or a flag of its browser",
     "file": "a file is not here",
     "address": "the machine does not reach an outside address",
     "expected": "the expected file cannot be compared with",
@@ -59,6 +60,8 @@ class Lacking:
     programs: frozenset[str] = frozenset()
     places: frozenset[Place] = frozenset()
     """What it does not reach, or cannot tell whether it does."""
+    flags: frozenset[str] = frozenset()
+    """Experiments that its browser does not have."""
 
 
 def together(machines: Sequence[Lacking]) -> Lacking:
@@ -68,6 +71,7 @@ def together(machines: Sequence[Lacking]) -> Lacking:
         frozenset(title for machine in machines for title in machine.apps),
         frozenset(name for machine in machines for name in machine.programs),
         frozenset(place for machine in machines for place in machine.places),
+        frozenset(name for machine in machines for name in machine.flags),
     )
 
 
@@ -82,11 +86,13 @@ async def look_at(environment: Environment, tasks: Iterable[Task]) -> Lacking:
     names = dict.fromkeys(name for task in listed for name in needed_programs(task))
     programs = [App(name, name, (name, *OTHER_NAMES.get(name, ()))) for name in names]
     places = dict.fromkeys(place for task in listed for place in outside_places(task))
+    flags = [name for task in listed for name in needed_flags(task)]
     return Lacking(
         environment.name,
         frozenset(app.title for app in await absent(tuple(apps.values()), environment)),
         frozenset(app.title for app in await absent(programs, environment)),
         frozenset(places) - (await reached(environment, places) or frozenset()),
+        frozenset(await absent_flags(environment, flags)),
     )
 
 
@@ -127,6 +133,9 @@ def _machine(task: Task, machine: Lacking) -> Iterator[Lack]:
     for name in needed_programs(task):
         if name in machine.programs:
             yield Lack("application", f"program {name}", fix_for(name))
+    for name in needed_flags(task):
+        if name in machine.flags:
+            yield Lack("application", f"the browser's flag {name}")
 
 
 def _places(task: Task, machine: Lacking, settings: TaskSettings | None) -> Iterator[Lack]:

@@ -18,6 +18,7 @@ from hisa.events import Instructed
 from hisa.protocols import Emit, Environment, ExitStatus, Scoring, Task
 from hisa.tasks import hisa_format
 from hisa.tasks.benchmark import RawStep, explain
+from hisa.tasks.browser_flags import require_flags
 from hisa.tasks.cache import FileCache
 from hisa.tasks.download import require_public_address
 from hisa.tasks.evaluator import evaluate, run_step
@@ -102,6 +103,7 @@ class TaskScorer:
     async def _require(self, task: Task, environment: Environment) -> None:
         """See `require_apps` and `require_places`."""
         await require_apps(task, environment)
+        await require_flags(task, environment)
         await require_places(task, environment, self._settings)
 
     async def _fetch(self, task: Task) -> None:
