@@ -43,9 +43,12 @@ _ASKED: Mapping[str, frozenset[str]] = {
 }
 """Getters that look into an application, by its title."""
 _SUDO = re.compile(r"(?:^|[\s;&|('\"])sudo(?:\s|$)")
+_RUNS_SUDO = re.compile(r"(?:^|[;&|(`])\s*sudo\s")
+"""As a command, not as a word that one looks for."""
+_EXECUTE: Mapping[str, Any] = {"type": "execute"}
 _TERMINAL_KEYS = re.compile(r"ctrl\W+alt\W+t\b")
 """The keys that open a terminal, in a PyAutoGUI program."""
-_SCRIPTS = {"script_and_execute": "src"}
+_SCRIPTS = {"script_and_execute": "src", "vm_script_output": "src"}
 
 
 def needed_apps(task: Task) -> tuple[App, ...]:
@@ -68,8 +71,12 @@ def _named(task: Task) -> Iterator[App]:
         for words in command_lines(raw):
             yield from _of_words(words)
     for getter in _getters(task.check):
-        for words in command_lines({"type": "execute", "parameters": getter}):
+        lines = _script(task, getter.get("type"), getter).splitlines()
+        commands = [*command_lines({**_EXECUTE, "parameters": getter}), *map(str.split, lines)]
+        for words in commands:
             yield from (app for app in _of_words(words) if app.title != SUDO)
+            if any(_RUNS_SUDO.search(text) for text in (" ".join(words), *words)):
+                yield next(app for app in APPS if app.title == SUDO)
     for script in _scripts(task):
         for line in script.splitlines():
             yield from (app for app in _of_words(line.strip().split()) if app.title != SUDO)
@@ -137,14 +144,20 @@ def _of_words(words: list[str]) -> Iterator[App]:
 
 
 def _scripts(task: Task) -> Iterator[str]:
+    """The scripts of the setup, which go on where ``sudo`` is refused."""
     for raw in task.setup:
-        given = raw.get("parameters")
-        source = given.get(_SCRIPTS.get(str(raw.get("type")), "")) if given else None
-        if isinstance(source, str):
-            try:
-                yield host_file(task.folder, source).read_text("utf-8", errors="replace")
-            except UsageError:
-                continue  # told by `hisa.tasks.problems`
+        yield _script(task, raw.get("type"), raw.get("parameters"))
+
+
+def _script(task: Task, kind: object, given: object) -> str:
+    """The text of the script that a step or a getter runs; empty: none, or not there."""
+    source = given.get(_SCRIPTS.get(str(kind), "")) if isinstance(given, Mapping) else None
+    if not isinstance(source, str):
+        return ""
+    try:
+        return host_file(task.folder, source).read_text("utf-8", errors="replace")
+    except UsageError:
+        return ""  # told by `hisa.tasks.problems`
 
 
 def _installed_by(app: App, texts: str) -> bool:

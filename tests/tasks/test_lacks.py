@@ -15,7 +15,7 @@ from hisa.environments.profiles.applications import APPLICATIONS, Application
 from hisa.errors import EnvironmentFailed
 from hisa.protocols import Task
 from hisa.tasks.cache import FileCache
-from hisa.tasks.known_apps import APPS, App, is_in_tree
+from hisa.tasks.known_apps import APPS, SUDO, App, is_in_tree
 from hisa.tasks.needs import absent, needed_apps
 from hisa.tasks.reach import outside_places, unreached
 from hisa.tasks.readiness import Lacking, lacks, look_at, together
@@ -178,6 +178,21 @@ async def test_a_script_that_hands_over_to_nothing_is_no_application(tmp_path: P
         (folder / "google-chrome").chmod(0o755)
         assert (await absent([elsewhere], machine) == []) is there
         assert is_in_tree(elsewhere, tmp_path / "tree") is there
+
+
+def test_a_script_that_scores_by_sudo_needs_its_right(tmp_path: Path) -> None:
+    """A refused ``sudo`` in it would be read as a wrong answer; a set-up goes on without."""
+    (tmp_path / "examples" / "os").mkdir(parents=True)
+    for line, wanted in (("echo p | sudo -S date -s '+6 hours'", {SUDO}), ("date", set())):
+        (tmp_path / "examples" / "os" / "eval.sh").write_text(f"#!/bin/bash\n_=$({line})\n")
+        (tmp_path / "examples" / "os" / "init.sh").write_text("sudo true\n")
+        names = {"src": "eval.sh", "dest": "/home/user/eval.sh"}
+        path = written(
+            tmp_path,
+            {"type": "script_and_execute", "parameters": {**names, "src": "init.sh"}},
+            result={"type": "vm_script_output", **names},
+        )
+        assert {app.title for app in needed_apps(load_task(path))} == wanted
 
 
 def test_of_several_machines_what_one_lacks_is_lacking() -> None:

@@ -112,6 +112,7 @@ SCRIPT = "exec 1>/dev/null\nexec 2>/dev/null\n"
         ("set -e\ngrep -q nothing ~/nowhere\ntrue\n", "the script gave up with 2: grep"),
         ("/etc/passwd\ntrue\n", "line 3: ended with 126: /etc/passwd"),
         ("/opt/no/such/tool\ntrue\n", "line 3: ended with 127: /opt/no/such/tool"),
+        ("conda create -n dbt\ntrue\n", "line 3: conda: command not found"),
         ("bash -c 'exit 127'", "line 3: ended with 127: bash -c"),
     ],
 )
@@ -133,6 +134,7 @@ async def test_a_script_cannot_hide_what_failed(tmp_path: Path, script: str, sai
         "command -v no-such-tool\nyes | head -1\ntest -e ~/nowhere\n",
         "mv ~/nowhere . || touch ~/there\n",
         "f() { return 3; }\nf\n",
+        "conda activate dbt\nmkdir -p ~/a\n",
     ],
 )
 async def test_what_a_script_looks_at_by_itself_is_no_failure(tmp_path: Path, script: str) -> None:

@@ -30,6 +30,11 @@ _ESSENTIAL = frozenset(
      "git", "wget", "curl", "pip", "pip3", "apt", "apt-get", "dpkg", "conda", "npm")
 )  # fmt: skip
 """Commands that put something in its place: a script whose next line needs it goes wrong."""
+_ACTIVATES = re.compile(r"\s*conda\s+(?:de)?activate\b")
+"""Changes only where the rest of a script finds its programs: each that is not found is told.
+
+Published scripts have such lines without the function that they call, which bash passes over.
+"""
 _TRACE = """\
 unset BASH_ENV
 __hisa() {{ local IFS=$'\\t'; printf '%s\\n' "${{*//$'\\n'/ }}" >>{log}; }}
@@ -106,6 +111,8 @@ def _problems(told: Iterator[_Told], lines: Sequence[str], path: str) -> Iterato
     missing = set()
     for one in told:
         match one.kind, one.rest:
+            case "missing", ("conda",) if _ACTIVATES.match(_line(lines, one.line)):
+                missing.add(one.line)
             case "missing", (program,) if not _expected(lines, one.line):
                 missing.add(one.line)
                 yield f"line {one.line}: {program}: command not found"
@@ -131,5 +138,9 @@ def _first(words: Sequence[str]) -> str:
 
 def _expected(lines: Sequence[str], number: int) -> bool:
     """Whether a line looks at the failure of its own command."""
-    line = lines[number - 1] if 0 < number <= len(lines) else ""
+    line = _line(lines, number)
     return "||" in line or re.match(r"\s*(if|elif|while|until|!)\s", line) is not None
+
+
+def _line(lines: Sequence[str], number: int) -> str:
+    return lines[number - 1] if 0 < number <= len(lines) else ""
