@@ -16,7 +16,7 @@ from hisa.errors import UsageError
 from hisa.protocols import Environment, Task
 from hisa.tasks.cache import FileCache
 from hisa.tasks.needs import needed_apps, needed_programs
-from hisa.tasks.reach import outside_places
+from hisa.tasks.outside_places import web_needs
 from hisa.tasks.readiness import Lack, Lacking, lacks, look_at, together
 from hisa.tasks.taskfile import load_task
 
@@ -49,7 +49,7 @@ async def machine_lacks(settings: Settings, tasks: Iterable[Task], *, maker: str
         UsageError: no machine of that kind.
     """
     wanting = [
-        task for task in tasks if needed_apps(task) or needed_programs(task) or outside_places(task)
+        task for task in tasks if needed_apps(task) or needed_programs(task) or web_needs(task)
     ]
     if not wanting:
         return Lacking(settings.environment.kind)

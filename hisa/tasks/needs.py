@@ -20,7 +20,14 @@ from hisa.tasks.getters.chrome_state import PREFERENCES
 from hisa.tasks.known_apps import APPS, SERVICES, SUDO, App, install, opener_of
 from hisa.tasks.task_context import OTHER_NAMES, host_file
 
-__all__ = ["absent", "command_lines", "needed_apps", "needed_programs", "require_apps"]
+__all__ = [
+    "absent",
+    "asked_getters",
+    "command_lines",
+    "needed_apps",
+    "needed_programs",
+    "require_apps",
+]
 
 _SECONDS = 30.0  # chosen by hand
 _PARTS = {"--calc": "Calc", "--writer": "Writer", "--impress": "Impress"}
@@ -70,7 +77,7 @@ def _named(task: Task) -> Iterator[App]:
     for raw in _steps(task):
         for words in command_lines(raw):
             yield from _of_words(words)
-    for getter in _getters(task.check):
+    for getter in asked_getters(task.check):
         lines = _script(task, getter.get("type"), getter).splitlines()
         commands = [*command_lines({**_EXECUTE, "parameters": getter}), *map(str.split, lines)]
         for words in commands:
@@ -93,12 +100,13 @@ def _steps(task: Task) -> Iterator[Mapping[str, Any]]:
 
 def _asked(check: Mapping[str, Any] | None) -> Iterator[str]:
     """Names of the getters by which a task is scored."""
-    for getter in _getters(check):
+    for getter in asked_getters(check):
         yield str(getter.get("type"))
 
 
-def _getters(check: Mapping[str, Any] | None) -> Iterator[Mapping[str, Any]]:
-    for key in ("result", "expected"):
+def asked_getters(check: Mapping[str, Any] | None, *keys: str) -> Iterator[Mapping[str, Any]]:
+    """The getters of a check: of its results and its expectations, or of one of these."""
+    for key in keys or ("result", "expected"):
         given = check.get(key) if check else None
         for one in given if isinstance(given, list | tuple) else (given,):
             if isinstance(one, Mapping):

@@ -1,7 +1,7 @@
 """Says what keeps a task from being run now: pieces, accounts, applications, files, addresses.
 
 A machine is looked at once for all tasks: which of the applications and programs that they name it
-lacks, and which outside addresses that they open it does not reach.
+lacks, and which outside addresses that they name it does not reach.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from hisa.tasks.cache import FileCache
 from hisa.tasks.expected_files import expected_problems
 from hisa.tasks.known_apps import App, fix_for, install
 from hisa.tasks.needs import absent, needed_apps, needed_programs
+from hisa.tasks.outside_places import Place, unreached, web_needs
 from hisa.tasks.problems import sorted_problems, urls
-from hisa.tasks.reach import Place, outside_places, reached, unreached
 from hisa.tasks.task_context import OTHER_NAMES
 
 __all__ = ["LACKS", "Lack", "LackKind", "Lacking", "lacks", "look_at", "together"]
@@ -85,13 +85,13 @@ async def look_at(environment: Environment, tasks: Iterable[Task]) -> Lacking:
     apps = {app.title: app for task in listed for app in needed_apps(task)}
     names = dict.fromkeys(name for task in listed for name in needed_programs(task))
     programs = [App(name, name, (name, *OTHER_NAMES.get(name, ()))) for name in names]
-    places = dict.fromkeys(place for task in listed for place in outside_places(task))
+    places = [place for task in listed for need in web_needs(task) for place in need.places]
     flags = [name for task in listed for name in needed_flags(task)]
     return Lacking(
         environment.name,
         frozenset(app.title for app in await absent(tuple(apps.values()), environment)),
         frozenset(app.title for app in await absent(programs, environment)),
-        frozenset(places) - (await reached(environment, places) or frozenset()),
+        frozenset(await unreached(environment, places)),
         frozenset(await absent_flags(environment, flags)),
     )
 
@@ -139,5 +139,6 @@ def _machine(task: Task, machine: Lacking) -> Iterator[Lack]:
 
 
 def _places(task: Task, machine: Lacking, settings: TaskSettings | None) -> Iterator[Lack]:
-    for host, port in unreached(task, machine.places, settings):
-        yield Lack("address", f"{host}:{port}")
+    for need in web_needs(task, settings):
+        if all(place in machine.places for place in need.places):
+            yield Lack("address", need.words)

@@ -26,8 +26,8 @@ from hisa.tasks.expected_files import expected_problems
 from hisa.tasks.judge import judged_by
 from hisa.tasks.metrics import Unreadable
 from hisa.tasks.needs import require_apps
+from hisa.tasks.outside_places import require_places
 from hisa.tasks.problems import sorted_problems, urls
-from hisa.tasks.reach import require_places
 from hisa.tasks.setup.by_proxy import named_proxy
 from hisa.tasks.setup.started import check_running, forget
 from hisa.tasks.task_context import Context, Phase

@@ -15,7 +15,7 @@ from hisa.protocols import CommandResult
 from hisa.tasks.cache import FileCache
 from hisa.tasks.coverage import load_folder
 from hisa.tasks.needs import needed_apps
-from hisa.tasks.reach import outside_places
+from hisa.tasks.outside_places import opened_places
 from hisa.tasks.readiness import Lacking, lacks, look_at
 from hisa.tasks.taskfile import is_data_file, load_task
 from hisa.testing.stock_guest import StockGuest
@@ -112,10 +112,10 @@ def test_a_search_engine_as_a_first_page_is_no_need(tmp_path: Path) -> None:
         ("https://www.google.com/search?q=x", (("www.google.com", 443),)),
     ):
         browser = step("google_chrome_browser", urls=[url])
-        assert outside_places(load_task(write(tmp_path, "jupyter", "first", browser))) == wanted
+        assert opened_places(load_task(write(tmp_path, "jupyter", "first", browser))) == wanted
     opened = step("chrome_open_tabs", urls_to_open=["https://www.bing.com/"])
     task = load_task(write(tmp_path, "chrome", "engine", opened))
-    assert outside_places(task) == (("www.bing.com", 443),)
+    assert opened_places(task) == (("www.bing.com", 443),)
 
 
 @pytest.mark.parametrize(

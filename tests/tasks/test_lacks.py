@@ -13,11 +13,9 @@ import pytest
 import hisa
 from hisa.environments.profiles.applications import APPLICATIONS, Application
 from hisa.errors import EnvironmentFailed
-from hisa.protocols import Task
 from hisa.tasks.cache import FileCache
 from hisa.tasks.known_apps import APPS, SUDO, App, is_in_tree
 from hisa.tasks.needs import absent, needed_apps
-from hisa.tasks.reach import outside_places, unreached
 from hisa.tasks.readiness import Lacking, lacks, look_at, together
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task
@@ -201,26 +199,6 @@ def test_of_several_machines_what_one_lacks_is_lacking() -> None:
     assert together([one, other]) == Lacking(
         "a, b", frozenset(("VLC", "GIMP")), frozenset(("socat",)), frozenset((("x.example", 443),))
     )
-
-
-def test_of_pages_that_are_opened_each_is_needed_and_of_expected_ones_any() -> None:
-    """What a check expects may be alternatives; a pattern or a page of the machine is no host."""
-    urls = ["http://127.0.0.1:8000/", "https://opened.example/a", "https://other.example:81"]
-    wanted = {"urls": [["https://one.example/x", "http://two.example"], ["https://a\\.b/.*"]]}
-    task = Task(
-        id="t",
-        instruction="x",
-        setup=({"type": "chrome_open_tabs", "parameters": {"urls_to_open": urls}},),
-        check={"func": "is_expected_bookmarks", "result": {"type": "bookmarks"},
-               "expected": {"type": "rule", "rules": wanted}},
-    )  # fmt: skip
-    opened = (("opened.example", 443), ("other.example", 81))
-    expected = (("one.example", 443), ("two.example", 80))
-    assert outside_places(task) == opened + expected
-    assert unreached(task, set(opened[1:] + expected[:1])) == opened[1:]
-    assert unreached(task, set(expected)) == expected
-    elsewhere = {**(task.check or {}), "result": {"type": "default_search_engine"}}
-    assert outside_places(replace(task, check=elsewhere)) == opened
 
 
 def test_every_application_of_a_profile_is_one_that_tasks_can_name() -> None:
