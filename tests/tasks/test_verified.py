@@ -96,6 +96,28 @@ async def test_an_application_that_hands_over_must_show_its_window(
     await prepare(tmp_path, launched("code"), machine=Host(home, PATH=path))
 
 
+@pytest.mark.parametrize(
+    ("last", "waited"),
+    [
+        ("code /home/user/a.py", True),
+        ("if false; then\n  code /home/user/a.py\nfi", False),
+        ("# code /home/user/a.py", False),
+    ],
+)
+async def test_what_a_script_opens_by_a_line_of_its_own_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: str, waited: bool
+) -> None:
+    """Published scripts end once they have handed over; the window comes later."""
+    monkeypatch.setattr(started, "_WINDOW_SECONDS", 20.0)
+    home = tmp_path / "home"
+    late = "(sleep 1; echo a.py - Visual Studio Code >~/windows) >/dev/null 2>&1 &"
+    path = stub(home, "code", late)
+    (tmp_path / "init.sh").write_text(f"{last}\n")
+    step = {"type": "script_and_execute", "parameters": {"src": "init.sh"}}
+    await prepare(tmp_path, step, machine=Host(home, PATH=path))
+    assert (home / "windows").exists() is waited
+
+
 SCRIPT = "exec 1>/dev/null\nexec 2>/dev/null\n"
 
 

@@ -14,6 +14,7 @@ from hisa.protocols import CommandResult
 from hisa.tasks.limits import ANSWER
 from hisa.tasks.pieces import SETUP, Parameters
 from hisa.tasks.setup.scripts import run_traced
+from hisa.tasks.setup.started import await_windows
 from hisa.tasks.task_context import Context, quoted
 
 __all__ = ["Copy", "Download", "GuestPath", "Script", "Uploads", "place", "put", "put_and_run"]
@@ -128,7 +129,7 @@ class Script(Parameters):
 
 @SETUP("script_and_execute", Script)
 async def script_and_execute(context: Context, params: Script) -> None:
-    """Put a script on the machine, run it with bash, and take it away."""
+    """Put a script on the machine, run it with bash, and wait for the windows that it opens."""
     data = await _content(context, params.src)
     await place(context, params.dest, data)
     await context.environment.execute(f"chmod a+x {quoted(params.dest)}")
@@ -136,3 +137,4 @@ async def script_and_execute(context: Context, params: Script) -> None:
     words = [params.dest, *params.options]
     await run_traced(context, words, name=params.src, text=text, path=params.dest)
     await context.environment.execute(f"rm -f {quoted(params.dest)}")
+    await await_windows(context, text)

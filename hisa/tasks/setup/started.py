@@ -7,6 +7,7 @@ import posixpath
 import re
 import secrets
 import shlex
+from collections.abc import Iterator
 
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
@@ -14,7 +15,7 @@ from hisa.protocols import CommandResult, Environment
 from hisa.tasks.known_apps import APPS, fix_said
 from hisa.tasks.task_context import Context, StartedProgram
 
-__all__ = ["check_running", "expect_window", "forget", "start"]
+__all__ = ["await_windows", "check_running", "expect_window", "forget", "start"]
 
 _POLL_SECONDS = 0.2  # chosen by hand
 _LOOKS = 8
@@ -128,13 +129,11 @@ async def expect_window(context: Context, text: str, result: CommandResult) -> N
     Raises:
         EnvironmentFailed: it ended with another status than 0, and there is no such window.
     """
-    parts = (_BEFORE.sub("", part, count=1) for part in _PARTS.split(text))
-    names = {name for part in parts for name in _window_names(part)}
+    names = {name for one in _opened_by(text) for name in one}
     if result.exit_code == 0 or not names:
         return
     for _ in range(_LOOKS):
-        windows = (await context.environment.observe()).windows
-        shown = " ".join(f"{window.app} {window.title}" for window in windows).lower()
+        shown = await _shown(context)
         if any(name in shown for name in names):
             return
         await context.pause(_POLL_SECONDS)
@@ -144,6 +143,38 @@ async def expect_window(context: Context, text: str, result: CommandResult) -> N
         f"{words}",
         fix=fix_said(words),
     )
+
+
+async def await_windows(context: Context, text: str) -> None:
+    """Wait until each application that a script starts shows a window, 30 s at most.
+
+    Published scripts end as soon as they have handed over; a run that begins then does not see what
+    it is about. One whose window does not come may have been started for something else.
+
+    Args:
+        context: the task and its machine.
+        text: of the script; only what it starts by lines of its own is waited for.
+    """
+    lines = [line for line in text.splitlines() if line[:1].isalpha()]
+    awaited = set(_opened_by("\n".join(lines)))
+    for _ in range(round(patience(_WINDOW_SECONDS) / _POLL_SECONDS) if awaited else 0):
+        shown = await _shown(context)
+        if all(any(name in shown for name in names) for names in awaited):
+            return
+        await context.pause(_POLL_SECONDS)
+
+
+def _opened_by(text: str) -> Iterator[tuple[str, ...]]:
+    """For each application that lines of bash start, words of its window."""
+    for part in _PARTS.split(text):
+        if names := _window_names(_BEFORE.sub("", part, count=1)):
+            yield names
+
+
+async def _shown(context: Context) -> str:
+    """Applications and titles of all windows, in small letters."""
+    windows = (await context.environment.observe()).windows
+    return " ".join(f"{window.app} {window.title}" for window in windows).lower()
 
 
 async def check_running(context: Context) -> None:
