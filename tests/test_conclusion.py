@@ -715,7 +715,10 @@ async def test_what_came_while_the_planner_thought_is_not_the_steps_doing(
     environment = FakeEnvironment()
     replies = iter([say("wait", "0"), done()])
 
+    asked: list[str] = []
+
     def planner(request: Any) -> str:
+        asked.append(request.text)
         environment._form.status = "Loaded at last"
         return next(replies)
 
@@ -723,6 +726,8 @@ async def test_what_came_while_the_planner_thought_is_not_the_steps_doing(
     _, run = await bench.run()
     first, _ = (event for event in run.events if isinstance(event, Abstracted))
     assert first.verdict == verdict
+    told = "No visible change. While it was planned, the screen had changed in ("
+    assert (told in asked[1]) is (verdict == "no_change"), "its planner saw another screen"
     looks = [event for event in run.events if isinstance(event, Observed)]
     assert len(looks) == (6 if stale < 0 else 2), "each is written down"
     before, acted_on = run.steps[0].before, run.steps[0].acted_on

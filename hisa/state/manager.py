@@ -76,6 +76,8 @@ class HierarchicalState:
         self._refined = ""
         self._refined_to = 0
         self._judged: Observation | None = None
+        self._shown: Observation | None = None
+        self._meanwhile = ""
 
     async def recall(self, task: Task) -> Advice:
         """Level 3 before the first step; see `hisa.protocols.StateManager`."""
@@ -87,10 +89,11 @@ class HierarchicalState:
         """Returns the planner's context for the next step; see `hisa.protocols.StateManager`."""
         loop = self._loop()
         *older, newest = [kept.line for kept in self._kept[self._shown_from() :]] or [""]
+        self._shown = look
         return StateView(
             advice=self._advice,
             refined=self._refined,
-            steps=tuple(filter(None, (*older, f"{newest}{self._since(look)}"))),
+            steps=tuple(filter(None, (*older, f"{newest}{self._meanwhile}{self._since(look)}"))),
             notice=loop.notice if loop else "",
             output=self._newest_output(),
         )
@@ -101,6 +104,7 @@ class HierarchicalState:
         """Level 1; see `hisa.protocols.StateManager`."""
         number = len(self._kept) + 1  # of the line: steps that were cut off have none
         self._judged = after
+        self._meanwhile = self._while_planned(before)
         done = await self._abstractor.abstract(number, call, (before, after), outcome)
         key = action_key(call.call, call.input, result=done.result)
         printed = _printed(outcome.output, outcome.error)
@@ -192,18 +196,20 @@ class HierarchicalState:
         # The planner has not read the newest step's result yet: a summary does not replace it.
         return max(0, min(self._refined_to, len(self._kept) - 1))
 
+    def _while_planned(self, before: Observation) -> str:
+        """Says what changed between the look that a step was planned on and the step itself.
+
+        The result tells what came after that: a page that came meanwhile is not the step's doing.
+        """
+        place = _changed(self._shown, before)
+        return f" While it was planned, the screen had changed in {place}." if place else ""
+
     def _since(self, look: Observation | None) -> str:
         """Says what changed since the newest step was judged; empty where nothing did."""
-        if look is None or self._judged is None or look is self._judged:
+        place = _changed(self._judged, look)
+        if not place:
             return ""
-        box = _corners(late.box if (late := whole_pair(self._judged, look)) else None)
-        if box is None:
-            return ""
-        left, top, right, bottom = box
-        return (
-            f" After that was written, the screen changed in ({left}, {top}) to ({right}, "
-            f"{bottom}): go by the screenshot."
-        )
+        return f" After that was written, the screen changed in {place}: go by the screenshot."
 
     def _newest_output(self) -> str:
         """Returns the newest step's output; empty where the step's line has all of it."""
@@ -214,6 +220,17 @@ class HierarchicalState:
 
     def _loop(self) -> Loop | None:
         return find_loop([kept.record for kept in self._kept[-_LOOP_WINDOW:]])
+
+
+def _changed(one: Observation | None, other: Observation | None) -> str:
+    """The place on the screen where two looks differ, in words; empty where they do not."""
+    if one is None or other is None or one is other:
+        return ""
+    box = _corners(late.box if (late := whole_pair(one, other)) else None)
+    if box is None:
+        return ""
+    left, top, right, bottom = box
+    return f"({left}, {top}) to ({right}, {bottom})"
 
 
 _LOOP_WINDOW = 50
