@@ -329,6 +329,9 @@ def _words(element: Element) -> str:
 
 
 def _may_label(element: Element) -> bool:
+    """Whether it may name what is beside it; a line in a page's editor names nothing."""
+    if "editable" in element.states and element.role in ("static", "section", "paragraph"):
+        return False
     labelling = element.role in SHOWS_TEXT or element.role in ("check box", "table cell", "link")
     return labelling and 0 < len(_words(element)) <= _LONG
 

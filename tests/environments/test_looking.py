@@ -12,6 +12,7 @@ from hisa.actions import Click, Hotkey, MouseDown, MouseUp, Move, Press, Scroll,
 from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.environments.runtime import Handle
 from hisa.environments.transport import GuestClient, HisaTransport
+from hisa.grounder.scene import Scene
 from hisa.machine.patience import patience
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Element, Observation
@@ -347,6 +348,27 @@ async def test_what_a_page_tells_before_it_paints_it_is_waited_for() -> None:
             seen = await desktop.observe(elements=True, settle=patience(3.0))
             late = [e for e in _of(seen, "push button") if e.name == f"late {number}"]
             assert [_colours(seen, each.box) > 1 for each in late] == [True]
+
+
+CODE_PAGE = b"""<!doctype html><title>Code</title><style>p { margin: 0 }</style><h1>Code</h1>
+<div role="textbox" aria-multiline="true" aria-label="first" contenteditable="true"
+ ><p><span>table</span><span>[</span><span>'sale'</span>]</p><p><b>table</b>.sum()</p></div>
+<div role="textbox" aria-multiline="true" contenteditable="true"><p>other</p></div>"""
+
+
+@needs_chromium
+@pytest.mark.browser
+async def test_an_editor_of_a_page_tells_its_lines_which_name_nothing_below() -> None:
+    """As JupyterLab's cells are: each line is an object of its own, of coloured pieces."""
+    async with DesktopEnvironment() as desktop:
+        await desktop.write_file("/home/user/code.html", CODE_PAGE)
+        await desktop.execute("chromium file:///home/user/code.html >/dev/null 2>&1 &")
+        seen = await _until(desktop, "Code")
+        fields = [e for e in seen.elements or () if "multi-line" in e.states]
+        assert [field.text for field in fields] == ["table['sale']\ntable.sum()", "other"]
+        things = Scene(seen).things
+        below = next(thing for thing in things if thing.element == fields[1])
+        assert not any("table" in text for text, _ in below.labels)
 
 
 _FORM = """

@@ -84,6 +84,8 @@ def _read(bus: Bus, windows: list[Node], limit: Limit) -> None:
     placed = [node for node in nodes if "Component" in node.interfaces]
     texts = [node for node in placed if "Text" in node.interfaces and node.role not in _SILENT]
     _fill_texts(bus, texts, limit)
+    for node in texts:
+        _fill_lines(node)
     _fill_chosen(bus, [node for node in texts if node.role == "combo box"], limit)
     _fill_labels(bus, [node for node in placed if node.role in _LABELLED], limit)
     _drop_unseen_menu_bars(nodes)
@@ -104,6 +106,15 @@ def _fill_texts(bus: Bus, nodes: list[Node], limit: Limit) -> None:
     asked = [node.call("Text", "GetText", arguments("ii", 0, end)) for node, end in filled]
     for (node, _), answer in zip(filled, bus.gather(asked, limit), strict=True):
         node.text = str(answer[0])[:_MAX_TEXT] if answer else ""
+
+
+def _fill_lines(node: Node) -> None:
+    """Tell of a page's editor what its lines hold, which are objects of their own in it."""
+    lines = [child for child in node.children if "editable" in child.states]
+    if {"editable", "multi-line"} <= node.states and lines and len(lines) == len(node.children):
+        text = "\n".join(line.text.replace(_OBJ, "").rstrip("\n") for line in lines)
+        if len(text) > len(node.text.replace(_OBJ, "")):
+            node.text = text[:_MAX_TEXT]
 
 
 def _fill_chosen(bus: Bus, nodes: list[Node], limit: Limit) -> None:
