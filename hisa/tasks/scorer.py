@@ -101,7 +101,11 @@ class TaskScorer:
         return replace(task, instruction=context.instruction)
 
     async def _require(self, task: Task, environment: Environment) -> None:
-        """See `require_apps` and `require_places`."""
+        """See that the machine has what a task needs: applications, flags of the browser, pages.
+
+        Raises:
+            EnvironmentFailed: it does not.
+        """
         await require_apps(task, environment)
         await require_flags(task, environment)
         await require_places(task, environment, self._settings)
@@ -130,10 +134,8 @@ class TaskScorer:
                     value, why = await evaluate(context, status)
                 else:
                     value, why = await _own_checks(context, task.check)
-                if value is not None and value < 1.0:
-                    await self._require(
-                        task, environment
-                    )  # gone meanwhile: the machine is at fault
+                if value is not None and value < 1.0:  # gone meanwhile: the machine is at fault
+                    await self._require(task, environment)
             except (UsageError, CheckFailed, ModelFacingError, OSError) as error:
                 fix = getattr(error, "fix", "")
                 why = f"{error}{f'; try: {fix}' if fix else ''}"
