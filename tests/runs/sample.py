@@ -286,6 +286,7 @@ def _begin(writer: Writer) -> None:
             patterns=uses,
             sops=("Save in the file's own format unless the task says otherwise.",),
             advice=(
+                "- MUST: Save in the file's own format unless the task says otherwise.\n"
                 "- Keep the file's own format when asked.\n"
                 "- Select the cell first, then type the formula with a leading '='.\n"
                 "- Press Enter to take the formula over before saving."
