@@ -223,15 +223,18 @@ class HierarchicalState:
 
 
 def _changed(one: Observation | None, other: Observation | None) -> str:
-    """The place on the screen where two looks differ, in words; empty where they do not."""
+    """The largest places on the screen where two looks differ, in words; empty: they do not."""
     if one is None or other is None or one is other:
         return ""
-    box = _corners(late.box if (late := whole_pair(one, other)) else None)
-    if box is None:
+    if (pair := whole_pair(one, other)) is None:
         return ""
-    left, top, right, bottom = box
-    return f"({left}, {top}) to ({right}, {bottom})"
+    largest = sorted(pair.regions or (pair.box,), key=lambda region: -region.area)[:_PLACES]
+    corners = [_corners(region) or (0, 0, 0, 0) for region in largest]
+    return " and ".join(f"({left}, {top}) to ({right}, {low})" for left, top, right, low in corners)
 
+
+_PLACES = 3
+"""Places that are told; a clock beside a page that came is one of its own."""
 
 _LOOP_WINDOW = 50
 """Number of steps in which loops are looked for."""
