@@ -78,8 +78,10 @@ class Scene:
         self._modal = {e.app for e in modal}
         pages = [e.box for e in told if e.role == "document web"]
         written = [e for e in told if e.role == "paragraph" and e.text]
+        titled = [e for e in told if e.role == "section" and _tip(e) and not e.text]
         self._elements = tuple(
-            _with_paragraphs(_field_of_page(element, pages), written) for element in told
+            _with_title(_with_paragraphs(_field_of_page(element, pages), written), titled)
+            for element in told
         )
         self._read = read
         self._parts = parts
@@ -189,6 +191,8 @@ class Scene:
     def _with_read(self, element: Element, box: BoundingBox) -> Element:
         """A control whose text accessibility does not tell shows what is read inside it."""
         silent = not (element.name or element.text) and element.role not in CONTAINERS
+        # A page tells what its fields hold: what is read in an empty one is drawn over it.
+        silent &= not {"editable", "multi-line"} <= element.states
         if not silent or not self._read or box.height > 60:
             return element
         inside = [e.name for e in self._read if overlap(box, e.box) > 0.8]
@@ -318,6 +322,26 @@ def _with_paragraphs(element: Element, written: Sequence[Element]) -> Element:
         return element
     inside = [e.text for e in written if overlap(element.box, e.box) > _INSIDE]
     return replace(element, text=" ".join(inside)) if inside else element
+
+
+def _with_title(element: Element, titled: Sequence[Element]) -> Element:
+    """A button of a page without a name, by the tip of what is drawn around it alone."""
+    if element.role not in ("push button", "toggle button") or element.name or element.description:
+        return element
+    around = [
+        e
+        for e in titled
+        if e.box.contains(element.box.centre) and e.box.area <= 2.5 * element.box.area
+    ]
+    return replace(element, name=_tip(min(around, key=_area))) if around else element
+
+
+def _tip(element: Element) -> str:
+    return element.name or element.description
+
+
+def _area(element: Element) -> float:
+    return element.box.area
 
 
 def _is_wide(box: BoundingBox) -> bool:

@@ -353,12 +353,14 @@ async def test_what_a_page_tells_before_it_paints_it_is_waited_for() -> None:
 CODE_PAGE = b"""<!doctype html><title>Code</title><style>p { margin: 0 }</style><h1>Code</h1>
 <div role="textbox" aria-multiline="true" aria-label="first" contenteditable="true"
  ><p><span>table</span><span>[</span><span>'sale'</span>]</p><p><b>table</b>.sum()</p></div>
-<div role="textbox" aria-multiline="true" contenteditable="true"><p>other</p></div>"""
+<div role="textbox" aria-multiline="true" contenteditable="true"><p>other</p></div>
+<div title="Save it" style="display: inline-block"><button><svg width="20" height="20"
+ ><circle cx="10" cy="10" r="8"/></svg></button></div>"""
 
 
 @needs_chromium
 @pytest.mark.browser
-async def test_an_editor_of_a_page_tells_its_lines_which_name_nothing_below() -> None:
+async def test_a_page_tells_the_lines_of_an_editor_and_the_tips_of_buttons() -> None:
     """As JupyterLab's cells are: each line is an object of its own, of coloured pieces."""
     async with DesktopEnvironment() as desktop:
         await desktop.write_file("/home/user/code.html", CODE_PAGE)
@@ -369,6 +371,8 @@ async def test_an_editor_of_a_page_tells_its_lines_which_name_nothing_below() ->
         things = Scene(seen).things
         below = next(thing for thing in things if thing.element == fields[1])
         assert not any("table" in text for text, _ in below.labels)
+        buttons = [t.element.name for t in things if t.role == "push button"]
+        assert "Save it" in buttons, "the tip of what holds it alone"
 
 
 _FORM = """
