@@ -40,6 +40,8 @@ _BESIDE_READ = 240
 right and wrong on the training screens as with 640."""
 _ATOP = 45
 """The same where the label stands above."""
+_CELL = re.compile(r"(?P<kind>.*?)\bcell\b", re.I)
+"""A name that says what it is of: "Code Cell Content" is a cell called "Code"."""
 _LONG = 60
 """Characters; a longer text labels nothing."""
 
@@ -79,9 +81,12 @@ class Scene:
         pages = [e.box for e in told if e.role == "document web"]
         written = [e for e in told if e.role == "paragraph" and e.text]
         titled = [e for e in told if e.role == "section" and _tip(e) and not e.text]
+        held = [e for e in told if e.text and (e.role == "heading" or e.role in FIELDS)]
         self._elements = tuple(
-            _with_title(_with_paragraphs(_field_of_page(element, pages), written), titled)
-            for element in told
+            _with_title(
+                _cell_of_page(_with_paragraphs(_field_of_page(each, pages), written), held), titled
+            )
+            for each in told
         )
         self._read = read
         self._parts = parts
@@ -322,6 +327,17 @@ def _with_paragraphs(element: Element, written: Sequence[Element]) -> Element:
         return element
     inside = [e.text for e in written if overlap(element.box, e.box) > _INSIDE]
     return replace(element, text=" ".join(inside)) if inside else element
+
+
+def _cell_of_page(element: Element, held: Sequence[Element]) -> Element:
+    """A part of a page that calls itself a cell, as a notebook's, with what is written in it."""
+    called = element.role in ("section", "landmark") and "focusable" in element.states
+    named = _CELL.match(element.name) if called else None
+    if named is None:
+        return element
+    inside = [e.text for e in held if overlap(element.box, e.box) > _INSIDE]
+    name = named["kind"].strip() or element.name
+    return replace(element, role="cell", name=name, text="\n".join(inside))
 
 
 def _with_title(element: Element, titled: Sequence[Element]) -> Element:

@@ -354,13 +354,15 @@ CODE_PAGE = b"""<!doctype html><title>Code</title><style>p { margin: 0 }</style>
 <div role="textbox" aria-multiline="true" aria-label="first" contenteditable="true"
  ><p><span>table</span><span>[</span><span>'sale'</span>]</p><p><b>table</b>.sum()</p></div>
 <div role="textbox" aria-multiline="true" contenteditable="true"><p>other</p></div>
+<div tabindex="0" aria-label="Markdown Cell Content"><h2>Totals</h2></div>
+<section tabindex="0" aria-label="Code Cell Content"><input aria-label="in" value="1 + 1"></section>
 <div title="Save it" style="display: inline-block"><button><svg width="20" height="20"
  ><circle cx="10" cy="10" r="8"/></svg></button></div>"""
 
 
 @needs_chromium
 @pytest.mark.browser
-async def test_a_page_tells_the_lines_of_an_editor_and_the_tips_of_buttons() -> None:
+async def test_a_page_tells_the_lines_of_an_editor_its_cells_and_the_tips_of_buttons() -> None:
     """As JupyterLab's cells are: each line is an object of its own, of coloured pieces."""
     async with DesktopEnvironment() as desktop:
         await desktop.write_file("/home/user/code.html", CODE_PAGE)
@@ -373,6 +375,8 @@ async def test_a_page_tells_the_lines_of_an_editor_and_the_tips_of_buttons() -> 
         assert not any("table" in text for text, _ in below.labels)
         buttons = [t.element.name for t in things if t.role == "push button"]
         assert "Save it" in buttons, "the tip of what holds it alone"
+        cells = [(t.element.name, t.element.text) for t in things if t.role == "cell"]
+        assert cells == [("Markdown", "Totals"), ("Code", "1 + 1")]
 
 
 _FORM = """
