@@ -39,6 +39,8 @@ _SEARCH_ENGINES = ("https://www.bing.com", "https://www.google.com")
 """What stands in a browser that a task starts for something else; the benchmark goes on without."""
 _QUIET = frozenset(("echo", "printf", "gsettings", "dconf", "xclip"))
 """Programs that an address is given to and that do not go there."""
+_VISITING = frozenset(("clone", "fetch", "pull", "push", "ls-remote", "submodule"))
+"""Commands of git that go to an address; others write it down (``git remote add``)."""
 _LOOKS_AT_PAGES = frozenset(
     (
         *("open_tabs_info", "active_tab_info", "active_url_from_accessTree", "bookmarks"),
@@ -138,8 +140,16 @@ def _opened(task: Task) -> Iterator[str]:
             listed = listed if isinstance(listed, list | tuple) else ()
             yield from (u for u in listed if isinstance(u, str) and u.rstrip("/") not in idle)
         for words in command_lines(raw):
-            if words and posixpath.basename(words[0]) not in _QUIET:
+            if words and _visits(words):
                 yield from words
+
+
+def _visits(words: Sequence[str]) -> bool:
+    """Whether a program may go to the addresses that it is given."""
+    program = posixpath.basename(words[0])
+    if program == "git":
+        return not _VISITING.isdisjoint(words)
+    return program not in _QUIET
 
 
 def _scored(task: Task) -> bool:

@@ -27,6 +27,10 @@ def opens(*pages: str) -> dict[str, Any]:
     return {"type": "chrome_open_tabs", "parameters": {"urls_to_open": list(pages)}}
 
 
+def runs(command: str) -> dict[str, Any]:
+    return {"type": "execute", "parameters": {"command": command}}
+
+
 def rule(**rules: Any) -> dict[str, Any]:
     return {"type": "rule", "rules": rules}
 
@@ -127,7 +131,9 @@ async def test_a_machine_that_cannot_say_reaches_nothing(said: CommandResult) ->
         ),
         (task(result="new_startup_page", words="Begin with https://a.example"), []),
         (task(result="vm_command_line", xml="http://www.w3.org/1999/xhtml"), []),
-        (task({"type": "execute", "parameters": {"command": "echo https://a.example"}}), []),
+        (task(runs("echo https://a.example")), []),
+        (task(runs("git -C /srv/b remote add origin https://a.example/b.git")), []),
+        (task(runs("git clone https://a.example/b.git")), ["a.example:443"]),
         (Task(id="t", instruction="Type https://a.example into the editor"), []),
     ],
 )
