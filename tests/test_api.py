@@ -208,6 +208,8 @@ import asyncio, os, signal, sys
 import hisa
 from hisa.testing import FakeEnvironment, FunctionModel
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's job has it ignored
+
 async def stop(request):
     os.kill(os.getpid(), signal.SIGINT)
     await asyncio.sleep(600)

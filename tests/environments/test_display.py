@@ -76,7 +76,7 @@ async def test_command_opens_a_window_that_stays(
     before = await environment.observe()
     started = await environment.execute("mousepad >/dev/null 2>&1 & echo started")
     assert started.output == "started\n"
-    for _ in range(100):
+    for _ in range(600):
         after = await environment.observe()
         if after.screenshot.sha256 != before.screenshot.sha256:
             break

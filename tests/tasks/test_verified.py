@@ -113,7 +113,8 @@ async def test_what_a_script_opens_by_a_line_of_its_own_is_waited_for(
     late = "(sleep 1; echo a.py - Visual Studio Code >~/windows) >/dev/null 2>&1 &"
     path = stub(home, "code", late)
     (tmp_path / "init.sh").write_text(f"{last}\n")
-    step = {"type": "script_and_execute", "parameters": {"src": "init.sh"}}
+    given = {"src": "init.sh", "dest": str(home / "init.sh")}
+    step = {"type": "script_and_execute", "parameters": given}
     await prepare(tmp_path, step, machine=Host(home, PATH=path))
     assert (home / "windows").exists() is waited
 
