@@ -19,7 +19,8 @@ from hisa.grounder.role_words import find_kind
 from hisa.grounder.scene import READ
 from hisa.grounder.scene_table import FAMILIES, Floats, Table, family
 from hisa.grounder.series import ALIKE
-from hisa.grounder.words import purpose_match
+from hisa.grounder.words import purpose_match, tokens
+from hisa.screen.roles import CONTAINERS
 
 __all__ = ["Evidence", "features"]
 
@@ -35,6 +36,8 @@ _TITLE_HIGH = 44
 """Pixels of the screen from a window's upper edge within which its title bar lies, either way."""
 _SAID = 0.9
 """How surely a word for a kind is the name of an anchor that is called just so."""
+_HOLDERS = CONTAINERS | {"landmark"}
+"""Roles of anchors that need only have the words for them: "the notebook" is "notebook content"."""
 _DIRECTIONS = frozenset({"left", "right", "above", "below", "near", "between"})
 
 
@@ -123,9 +126,17 @@ class Evidence:
         else:
             fit = table.written(query.name, loosely=not query.quoted)
             fit = np.maximum(fit, 0.9 * table.beside(query.name)) * np.sqrt(kind)
+            fit = np.maximum(fit, _SAID * self._holders(query))
             for name in query.also:
                 fit = np.maximum(fit, 0.9 * table.written(name))
         return fit if query.nth is None else fit * 0.8
+
+    def _holders(self, query: Query) -> Floats:
+        """Whether each holds others, and has all the words for the anchor in its name."""
+        words, kind = tokens(query.name), query.kind
+        roles = _HOLDERS & kind.roles if kind else _HOLDERS
+        held = (t.role in roles and words <= tokens(t.element.name) for t in self.table.things)
+        return np.array([float(words != frozenset() and fits) for fits in held])
 
 
 def _between(box: Floats, one: Floats, other: Floats) -> Floats:

@@ -198,6 +198,25 @@ async def test_equal_elements_are_ambiguous_and_an_ordinal_decides() -> None:
     assert "only 3 such are known" in str(await refusal("the fourth Remove button", observation))
 
 
+async def test_what_holds_others_is_meant_by_a_part_of_its_name() -> None:
+    """As JupyterLab's button "Notebook" over the page's part "notebook content"."""
+    cell, shown = (
+        {"states": frozenset({"focusable", "showing"})},
+        {"states": frozenset({"showing"})},
+    )
+    observation = scene(
+        element("push button", "Notebook", (790, 190, 80, 20), **shown),
+        element("static", "Notebook", (792, 190, 60, 20), **shown),
+        element("combo box", "Cell type", (570, 190, 100, 20), **shown),
+        element("landmark", "notebook content", (300, 220, 600, 400), **shown),
+        element("section", "Markdown Cell Content", (310, 230, 580, 100), **cell),
+        element("section", "Code Cell Content", (310, 340, 580, 100), **cell),
+        element("section", "Code Cell Content", (310, 450, 580, 100), **cell),
+    )
+    assert at(await find("the first cell of the notebook", observation)) == (600, 280)
+    assert at(await find("the last cell of the notebook", observation)) == (600, 500)
+
+
 async def test_one_place_reported_twice_is_one_place() -> None:
     observation = scene(
         element("panel", "Save", (90, 90, 300, 100)),
