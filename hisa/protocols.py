@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from hisa.actions import Action
+from hisa.actions.calls import CommandResult, GroundedCall, Outcome, Place, ToolCall
 from hisa.events import Event
 from hisa.outcomes.endings import ExitStatus, Result, ScoreState, Scoring
 from hisa.outcomes.verdicts import StepVerdict
-from hisa.screen.geometry import Point
 from hisa.screen.observation import Observation, Screenshot
 
 __all__ = [
@@ -177,70 +177,6 @@ class Model(Protocol):
             BudgetExceeded: a limit is reached; nothing was sent.
         """
         ...
-
-
-@dataclass(frozen=True)
-class ToolCall:
-    """The planner's reply, checked.
-
-    ``actions`` is the parsed ``input`` of a gui_action, still with slots; empty for other tools.
-    """
-
-    thought: str
-    tool: str
-    input: str | Mapping[str, Any]
-    description: str = ""
-    description_2: str = ""
-    actions: tuple[Action, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a description was found."""
-
-    description: str
-    point: Point
-    score: float | None = None
-    source: str = ""
-    label: str = ""
-
-
-@dataclass(frozen=True)
-class GroundedCall:
-    """A call that can be executed: ``actions`` hold image-space points and no slots.
-
-    ``input`` is what history shows: regenerated source in image pixels, or the tool's own input.
-    """
-
-    call: ToolCall
-    input: str | Mapping[str, Any]
-    actions: tuple[Action, ...] = ()
-    places: tuple[Place, ...] = ()
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a tool did. ``ends`` is set by the tools that end the run."""
-
-    ok: bool
-    output: str = ""
-    error: str = ""
-    exit_code: int | None = None
-    ends: ExitStatus | None = None
-    points: tuple[Point, ...] = ()
-    seconds: float = 0.0
-    began: float = 0.0
-    """When, in seconds since the epoch; 0 where nobody noted it."""
-
-
-@dataclass(frozen=True, slots=True)
-class CommandResult:
-    """A finished command; output and error cut to the limit asked for."""
-
-    exit_code: int
-    output: str
-    error: str = ""
-    timed_out: bool = False
 
 
 COMMAND_LIMIT = 3600.0

@@ -1,0 +1,77 @@
+"""What a planner calls for and what came of it: records without behaviour."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hisa.actions import Action
+from hisa.outcomes.endings import ExitStatus
+from hisa.screen.geometry import Point
+
+__all__ = ["CommandResult", "GroundedCall", "Outcome", "Place", "ToolCall"]
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """The planner's reply, checked.
+
+    ``actions`` is the parsed ``input`` of a gui_action, still with slots; empty for other tools.
+    """
+
+    thought: str
+    tool: str
+    input: str | Mapping[str, Any]
+    description: str = ""
+    description_2: str = ""
+    actions: tuple[Action, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a description was found."""
+
+    description: str
+    point: Point
+    score: float | None = None
+    source: str = ""
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class GroundedCall:
+    """A call that can be executed: ``actions`` hold image-space points and no slots.
+
+    ``input`` is what history shows: regenerated source in image pixels, or the tool's own input.
+    """
+
+    call: ToolCall
+    input: str | Mapping[str, Any]
+    actions: tuple[Action, ...] = ()
+    places: tuple[Place, ...] = ()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a tool did. ``ends`` is set by the tools that end the run."""
+
+    ok: bool
+    output: str = ""
+    error: str = ""
+    exit_code: int | None = None
+    ends: ExitStatus | None = None
+    points: tuple[Point, ...] = ()
+    seconds: float = 0.0
+    began: float = 0.0
+    """When, in seconds since the epoch; 0 where nobody noted it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandResult:
+    """A finished command; output and error cut to the limit asked for."""
+
+    exit_code: int
+    output: str
+    error: str = ""
+    timed_out: bool = False
