@@ -215,22 +215,7 @@ class Agent:
             if points and isinstance(self.grounder, Prefetching):
                 self.grounder.begin(observation)
             image = await self.log.save(observation.screenshot)
-        active = observation.active
-        self.log.emit(
-            Observed(
-                image=image,
-                width=observation.image.width,
-                height=observation.image.height,
-                screen_width=observation.screen.width,
-                screen_height=observation.screen.height,
-                window=active.title if active else "",
-                windows=tuple(window.title for window in observation.windows),
-                elements=None if observation.elements is None else len(observation.elements),
-                seconds=seconds,
-                complete=observation.complete,
-                undrawn=observation.undrawn,
-            )
-        )
+        self.log.emit(Observed.of(observation, image=image, seconds=seconds))
         return observation
 
     @contextmanager

@@ -112,6 +112,11 @@ class ModelsSettings(_Section):
 GrounderKind = Literal["auto", "cascade", "choice", "elements", "vision", "planner"]
 
 
+Teaching = Literal["rule", "words", "examples"]
+"""How much the prompt says about sequences: what they are, when the next action is still decided
+by this look (OS-Catalyst, section 3.4), and examples besides."""
+
+
 class PlannerSettings(_Section):
     """How the planner is asked, and what it is shown."""
 
@@ -122,6 +127,18 @@ class PlannerSettings(_Section):
     sees: Literal["picture", "elements", "both"] = "picture"
     """picture: the screenshot; elements: a numbered list of what is on the screen in its place, of
     at most 800 tokens; both. A place may then be given as a number of the list."""
+    sequence: int = Field(1, ge=1, le=5)
+    """Actions that one look may decide, at most (OS-Catalyst, section 3.2: 5); 1: one action a
+    look. Later ones are done only while the screen is as it was when they were planned."""
+    guards: bool = True
+    """Check the screen before each later action of a sequence. False, for comparisons: they are
+    done blindly."""
+    guard_similarity: float = Field(0.9, ge=0, le=1)
+    """Structural similarity (SSIM) that the region around a later action's target must keep where
+    it is not exactly as it was (OS-Catalyst, section 3.2)."""
+    teaching: Teaching = "examples"
+    """What the prompt says about sequences: rule: that they are allowed; words: also when the next
+    action is still decided by this look; examples: also examples."""
 
 
 class GrounderSettings(_Section):

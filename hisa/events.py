@@ -9,12 +9,15 @@ out where the log writes, so an event that is read back, or shown, holds none th
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from hisa.outcomes.endings import Ending, ExitStatus, ScoreState, with_score_state
 from hisa.outcomes.verdicts import StepVerdict, split_verdict
+
+if TYPE_CHECKING:
+    from hisa.screen.observation import Observation
 
 __all__ = [
     "EVENT_VERSION",
@@ -44,10 +47,12 @@ __all__ = [
     "PlaceFound",
     "PlanRejected",
     "Planned",
+    "PlannedCall",
     "Refined",
     "RunFinished",
     "RunResumed",
     "RunStarted",
+    "SequenceStopped",
     "StartFile",
     "StepFinished",
     "event_adapter",
@@ -141,6 +146,24 @@ class Observed(_Event):
     """False: some of the elements could not be read in time."""
     undrawn: tuple[str, ...] = ()
     """What is there, was waited for and is not in the picture yet."""
+
+    @classmethod
+    def of(cls, look: Observation, *, image: str, seconds: float) -> Observed:
+        """The event of a look whose picture is kept as ``image`` and that took ``seconds``."""
+        active = look.active
+        return cls(
+            image=image,
+            width=look.image.width,
+            height=look.image.height,
+            screen_width=look.screen.width,
+            screen_height=look.screen.height,
+            window=active.title if active else "",
+            windows=tuple(window.title for window in look.windows),
+            elements=None if look.elements is None else len(look.elements),
+            seconds=seconds,
+            complete=look.complete,
+            undrawn=look.undrawn,
+        )
 
 
 class StartFile(BaseModel):
@@ -242,6 +265,16 @@ class PlanRejected(_Event):
     """The reply, cut to 2000 characters."""
 
 
+class PlannedCall(BaseModel):
+    """One call of a planner's reply."""
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+    tool: str
+    input: Any
+    description: str = ""
+    description_2: str = ""
+
+
 class Planned(_Event):
     """The planner's call."""
 
@@ -251,6 +284,19 @@ class Planned(_Event):
     input: Any
     description: str = ""
     description_2: str = ""
+    following: tuple[PlannedCall, ...] = ()
+    """Further calls that were decided on the same look."""
+
+    @property
+    def sequence(self) -> tuple[PlannedCall, ...]:
+        """Every call, in order."""
+        first = PlannedCall(
+            tool=self.tool,
+            input=self.input,
+            description=self.description,
+            description_2=self.description_2,
+        )
+        return (first, *self.following)
 
 
 class PlaceFound(BaseModel):
@@ -372,6 +418,17 @@ class Acted(_Event):
     seconds: float = 0.0
     ends: ExitStatus | None = None
     """How the run ended, where this was the agent's word that it does."""
+
+
+class SequenceStopped(_Event):
+    """The rest of a sequence was not made."""
+
+    type: Literal["sequence_stopped"] = "sequence_stopped"
+    made: int
+    """Calls of the sequence that were made."""
+    of: int
+    """Calls that were planned."""
+    reason: str
 
 
 class Abstracted(_Event):
@@ -496,6 +553,7 @@ Event = Annotated[
     | GroundingTried
     | Confirmed
     | Acted
+    | SequenceStopped
     | Abstracted
     | LoopDetected
     | Refined

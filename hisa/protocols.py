@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from hisa.actions import Action
-from hisa.actions.calls import CommandResult, GroundedCall, Outcome, Place, ToolCall
+from hisa.actions.calls import CommandResult, GroundedCall, MadeCall, Outcome, Place, ToolCall
 from hisa.events import Event
 from hisa.outcomes.endings import ExitStatus, Result, ScoreState, Scoring
 from hisa.outcomes.verdicts import StepVerdict
@@ -30,6 +30,7 @@ __all__ = [
     "GroundedCall",
     "Grounder",
     "ImagePart",
+    "MadeCall",
     "Message",
     "Model",
     "ModelReply",

@@ -21,6 +21,7 @@ from hisa.grounder.formats import open_format
 from hisa.grounder.marks import MarkGrounder, Marks
 from hisa.grounder.pointing import PointingGrounder, written_as
 from hisa.grounder.reading import ElementsReader, ReadingGrounder
+from hisa.grounder.sequences import SequenceGrounder
 from hisa.grounder.vision import Seer, VisionGrounder
 from hisa.models.at_step import ModelAtStep
 from hisa.models.budget import Budget
@@ -40,6 +41,7 @@ from hisa.protocols import (
     Role,
     Scorer,
     Task,
+    Toolbox,
 )
 from hisa.runs.log import RunLog
 from hisa.runs.results import Results, ResultsScorer
@@ -221,6 +223,12 @@ def _has_computer(settings: Settings, planner: Profile) -> bool:
             f"planner.kind = {settings.planner.kind!r}: {planner.name} knows no computer tool",
             fix="--set planner.kind=auto, or give --model",
         )
+    if asked and settings.planner.sequence > 1:
+        raise ConfigError(
+            f"planner.sequence = {settings.planner.sequence}: {planner.name} has a computer tool, "
+            "whose calls hold as many actions as it likes",
+            fix="--set planner.sequence=1, or --set planner.kind=chat",
+        )
     return asked
 
 
@@ -276,7 +284,8 @@ def _planner(
     return GlobalPlanner(
         model, tools, emit=emit, reads_elements=profile.reads_elements, max_tokens=most,
         pointing=_pointing(settings, profile), marks=marks, programs=programs,
-        picture=settings.planner.sees != "elements",
+        picture=settings.planner.sees != "elements", sequence=settings.planner.sequence,
+        teaching=settings.planner.teaching,
     )  # fmt: skip
 
 
@@ -362,7 +371,7 @@ async def _opened(
         _write_down(settings, environment, models, log)
         if not log.step and not run_context.events:
             emit(_started(task, log))
-        tools = ToolRegistry(emit=emit)
+        registry = ToolRegistry(emit=emit)
         known = opened.profiles["planner"]
         computer = _has_computer(settings, known)
         grounder = _grounder(
@@ -372,9 +381,11 @@ async def _opened(
         marks = _marks(settings, environment, known, computer=computer)
         if marks is not None:
             grounder = MarkGrounder(grounder, marks, emit=emit)
+        if settings.planner.sequence > 1:
+            grounder = SequenceGrounder(grounder, _elements_of(reader, environment))
         programs = partial(installed_programs, environment, note_writer(emit))
         planner = _planner(
-            settings, models["planner"], tools, emit, known, marks=marks, computer=computer,
+            settings, models["planner"], registry, emit, known, marks=marks, computer=computer,
             programs=None if is_page(task) else programs,
             confirm=_confirming(run_context.ask, emit),
         )  # fmt: skip
@@ -382,7 +393,7 @@ async def _opened(
             planner=planner,
             grounder=grounder,
             state=state,
-            tools=tools,
+            tools=_toolbox(settings, registry, _elements_of(reader, environment), log, emit),
             environment=_asking(settings, environment, run_context.ask, emit),
             scorer=ResultsScorer(_scorer(settings, environment, emit), results),
             log=_Tee(log, emit),
@@ -390,6 +401,31 @@ async def _opened(
             elements=known.reads_elements or marks is not None,
             settle=settings.environment.settle,
         )
+
+
+def _elements_of(reader: ElementsReader, environment: Environment) -> ElementsReader | None:
+    """The reader, where the machine can tell elements."""
+    return reader if "elements" in environment.capabilities else None
+
+
+def _toolbox(
+    settings: Settings,
+    registry: ToolRegistry,
+    reader: ElementsReader | None,
+    log: RunLog,
+    emit: Emit,
+) -> Toolbox:
+    """The tools, with sequences where they are asked for."""
+    planner = settings.planner
+    if planner.sequence == 1:
+        return registry
+    from hisa.state.guards import SequenceGuard  # most runs make one call a look
+    from hisa.tools.sequence import SequenceToolbox
+
+    guard = SequenceGuard(reader, similar=planner.guard_similarity) if planner.guards else None
+    return SequenceToolbox(
+        registry, guard=guard, save=log.save, emit=emit, settle=settings.environment.settle
+    )
 
 
 def _mark_as_ours(environment: Environment, log: RunLog) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
@@ -9,12 +10,15 @@ from hisa.agent import Agent, Result
 from hisa.config import StateSettings
 from hisa.events import Event
 from hisa.grounder.elements import ElementsGrounder
+from hisa.grounder.reading import ElementsReader
+from hisa.grounder.sequences import SequenceGrounder
 from hisa.models.at_step import ModelAtStep
 from hisa.planner.planner import GlobalPlanner
 from hisa.protocols import Environment, Model, ModelRequest, Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import Run, load_run
 from hisa.state.base import Memory
+from hisa.state.guards import SequenceGuard
 from hisa.state.manager import build_state
 from hisa.tasks.scorer import TaskScorer
 from hisa.testing.form import FakeEnvironment
@@ -22,6 +26,7 @@ from hisa.testing.scripted import FunctionModel, tool_call
 from hisa.tools.base import Tool
 from hisa.tools.builtin import bash_execution, gui_action, infeasible, termination, wait
 from hisa.tools.registry import ToolRegistry
+from hisa.tools.sequence import SequenceToolbox
 
 BUILT_IN = (gui_action, bash_execution, wait, termination, infeasible)
 
@@ -33,6 +38,14 @@ def click(description: str, then: str = "") -> str:
     """A reply that clicks what is described."""
     source = "pyautogui.click(X_COORD, Y_COORD)" + (f"; {then}" if then else "")
     return say("gui_action", source, description)
+
+
+def together(*calls: str) -> str:
+    """A reply that holds several calls: a sequence of those that were written one by one."""
+    actions = [json.loads(call) for call in calls]
+    for action in actions:
+        del action["thought"]
+    return json.dumps({"thought": "Fill it in.", "actions": actions})
 
 
 def done(summary: str = "All done.") -> str:
@@ -65,6 +78,8 @@ class Bench:
         memory: Memory | None = None,
         settings: StateSettings | None = None,
         stale: float = math.inf,
+        sequence: int = 1,
+        guards: bool = True,
     ) -> None:
         self.task = Task("form", 'Enter "Ada" as the name and save the form.')
         self.environment = environment or FakeEnvironment()
@@ -78,11 +93,16 @@ class Bench:
             emit=emit,
             memory=memory,
         )
+        reader = ElementsReader(self.environment, emit=emit)
+        guard = SequenceGuard(reader) if guards else None
+        toolbox = SequenceToolbox(tools, guard=guard, save=self.log.save, emit=emit)
         self.agent = Agent(
-            planner=GlobalPlanner(ModelAtStep(planner, lambda: self.log.step), tools, emit=emit),
-            grounder=ElementsGrounder(emit=emit),
+            planner=GlobalPlanner(
+                ModelAtStep(planner, lambda: self.log.step), tools, emit=emit, sequence=sequence
+            ),
+            grounder=SequenceGrounder(ElementsGrounder(emit=emit), reader),
             state=self.state,
-            tools=tools,
+            tools=toolbox,
             environment=self.environment,
             scorer=TaskScorer(emit=emit),
             log=self.log,

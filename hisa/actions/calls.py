@@ -9,8 +9,9 @@ from typing import Any
 from hisa.actions import Action
 from hisa.outcomes.endings import ExitStatus
 from hisa.screen.geometry import Point
+from hisa.screen.observation import Observation
 
-__all__ = ["CommandResult", "GroundedCall", "Outcome", "Place", "ToolCall"]
+__all__ = ["CommandResult", "GroundedCall", "MadeCall", "Outcome", "Place", "ToolCall"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,13 @@ class ToolCall:
     description: str = ""
     description_2: str = ""
     actions: tuple[Action, ...] = ()
+    following: tuple[ToolCall, ...] = ()
+    """Further calls of the same reply, decided on the same look (OS-Catalyst, section 3.1)."""
+
+    @property
+    def sequence(self) -> tuple[ToolCall, ...]:
+        """Every call of the reply, in order."""
+        return (self, *self.following)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +58,24 @@ class GroundedCall:
     input: str | Mapping[str, Any]
     actions: tuple[Action, ...] = ()
     places: tuple[Place, ...] = ()
+    following: tuple[GroundedCall, ...] = ()
+    """Those of ``call.following`` up to the first one whose target was not found."""
+    lacking: str = ""
+    """Why the next of ``call.following`` is not among ``following``; empty where all are."""
+
+    @property
+    def sequence(self) -> tuple[GroundedCall, ...]:
+        """Every call that can be executed, in order."""
+        return (self, *self.following)
+
+
+@dataclass(frozen=True)
+class MadeCall:
+    """A call of a sequence that was made, and the look taken just before it."""
+
+    call: GroundedCall
+    outcome: Outcome
+    before: Observation
 
 
 @dataclass(frozen=True)
@@ -65,6 +91,10 @@ class Outcome:
     seconds: float = 0.0
     began: float = 0.0
     """When, in seconds since the epoch; 0 where nobody noted it."""
+    made: tuple[MadeCall, ...] = ()
+    """The calls of a sequence that were made, in order; empty for a call that stood alone."""
+    stopped: str = ""
+    """Why the rest of a sequence was not made; empty where all of it was."""
 
 
 @dataclass(frozen=True, slots=True)

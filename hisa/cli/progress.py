@@ -25,6 +25,7 @@ from hisa.events import (
     PlanRejected,
     Refined,
     RunResumed,
+    SequenceStopped,
     StepFinished,
 )
 from hisa.models.spending import Ledger, Totals
@@ -95,6 +96,9 @@ class Progress:
                 self._line("place", event.reason, "yellow")
             case GroundingTried(verdict="doubted" | "no_point" | "unavailable" | "none"):
                 self._line("place", tried(event), "yellow")
+            case SequenceStopped():
+                told = f"{event.made} of {event.of} actions made: {event.reason}"
+                self._line("stopped", told, "yellow")
             case LoopDetected():
                 self._line("loop", f"{event.action}, {event.times} times", "yellow")
             case Refined():
@@ -125,10 +129,11 @@ class Progress:
             (),
             ((f"step {event.step} of at most {self._max_steps}", "bold"),),
             _labelled("thought", event.thought),
-            _labelled("action", f"{event.tool}  {_flat(event.input)}", "bold"),
         ]
-        if event.description:
-            lines.append(_labelled("target", event.description))
+        for call in event.sequence:
+            lines.append(_labelled("action", f"{call.tool}  {_flat(call.input)}", "bold"))
+            if call.description:
+                lines.append(_labelled("target", call.description))
         self._print(*lines)
 
     def count(self, event: Event) -> None:

@@ -16,18 +16,20 @@ __all__ = ["read_task", "run"]
 
 
 _FETCH = "Bring this of the machine home, into the run folder: a file, folder or pattern."
+_SEQUENCE = "Let the planner decide up to K actions by one look (1 to 5; by default 1)."
 _SHARE = "Put this folder into a private desktop, at ~/shared/NAME; read-only without :rw."
 
 
 def _overrides(options: dict[str, Any]) -> dict[str, Any]:
     """Named options as a settings tree."""
-    tree: dict[str, dict[str, Any]] = {"run": {}, "environment": {}}
+    tree: dict[str, dict[str, Any]] = {"run": {}, "environment": {}, "planner": {}}
     for option, (section, key) in {
         "max_steps": ("run", "max_steps"),
         "budget_usd": ("run", "budget_usd"),
         "confirm": ("run", "confirm"),
         "folder": ("run", "folder"),
         "env": ("environment", "kind"),
+        "sequence": ("planner", "sequence"),
     }.items():
         if options[option] is not None:
             tree[section][key] = options[option]
@@ -69,6 +71,7 @@ def read_task(text: str, *, domain: str, seed: int) -> Task:
 @click.option("--model", metavar="NAME", help="The planner's and state manager's model.")
 @click.option("--profile", metavar="NAME", help="What the model takes; by default by its name.")
 @click.option("--max-steps", type=int, metavar="N", help="Give up after so many steps (50).")
+@click.option("--sequence", type=click.IntRange(1, 5), metavar="K", help=_SEQUENCE)
 @click.option("--budget-usd", type=float, metavar="X", help="End before a call that costs more.")
 @click.option(
     "--confirm",

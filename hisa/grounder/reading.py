@@ -54,6 +54,17 @@ class ElementsReader:
         """
         return observation if _is_fresh(observation) else await self.read()
 
+    async def recent(self, observation: Observation) -> Observation:
+        """The newest look with elements where it is new enough, the given one included.
+
+        Raises:
+            EnvironmentFailed: the machine does not answer.
+        """
+        for look in (observation, self._newest):
+            if look is not None and _is_fresh(look):
+                return look
+        return await self.read()
+
     async def inspect(
         self, before: Observation, after: Observation
     ) -> tuple[Observation, Observation]:

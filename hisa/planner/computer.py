@@ -75,7 +75,9 @@ class ComputerPlanner:
         self._confirm = confirm
         self._max_tokens = max_tokens
         self._programs = programs
-        self._system = render("planner", computer=True, marks=False, picture=True)
+        self._system = render(
+            "planner", computer=True, sequence=1, teaching="", marks=False, picture=True
+        )
         self._room = PROMPT_TOKENS - estimate_tokens(self._system) - BETWEEN
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:

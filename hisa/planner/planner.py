@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
+from hisa.config import Teaching
 from hisa.errors import InvalidReply
-from hisa.events import Planned, PlanRejected
+from hisa.events import Planned, PlannedCall, PlanRejected
 from hisa.models.correction import with_correction
 from hisa.models.tokens import estimate_tokens
 from hisa.planner.base import NumberedList
-from hisa.planner.reply import REPLY_SCHEMA, parse_reply
+from hisa.planner.reply import REPLY_SCHEMA, parse_reply, sequence_schema
 from hisa.planner.view import state_text
 from hisa.protocols import (
     Emit,
@@ -67,6 +68,8 @@ class GlobalPlanner:
         programs: tells what is installed, for the first step; None: nothing is told.
         marks: add its numbered list of the screen, whose numbers a reply may give for places.
         picture: send the screenshot; False needs ``marks``.
+        sequence: the longest sequence of calls that a reply may hold (OS-Catalyst, section 3.1).
+        teaching: how much the prompt says about sequences.
     """
 
     def __init__(
@@ -81,6 +84,8 @@ class GlobalPlanner:
         programs: Programs | None = None,
         marks: NumberedList | None = None,
         picture: bool = True,
+        sequence: int = 1,
+        teaching: Teaching = "examples",
     ) -> None:
         self._model = model
         self._toolbox = toolbox
@@ -89,6 +94,8 @@ class GlobalPlanner:
         self._max_tokens = max_tokens
         self._programs = programs
         self._marks, self._picture = marks, picture
+        self._sequence = sequence
+        self._schema = REPLY_SCHEMA if sequence == 1 else sequence_schema(sequence)
         self._system = render(
             "planner",
             tools=toolbox.describe(),
@@ -97,6 +104,8 @@ class GlobalPlanner:
             marks=marks is not None,
             picture=picture,
             computer=False,
+            sequence=sequence,
+            teaching=teaching,
         )
         self._room = PROMPT_TOKENS - estimate_tokens(self._system) - BETWEEN
 
@@ -105,7 +114,7 @@ class GlobalPlanner:
         question = ModelRequest(
             role="planner",
             messages=await self._question(task, observation, view),
-            schema=REPLY_SCHEMA,
+            schema=self._schema,
             max_tokens=self._max_tokens,
         )
         request = question
@@ -121,7 +130,12 @@ class GlobalPlanner:
                 if attempt == MAX_TRIES:
                     raise
                 shown = reply.text[:SHOWN_REPLY]
-                text = render("format_correction", error=str(error), reply=shown)
+                text = render(
+                    "format_correction",
+                    error=str(error),
+                    reply=shown,
+                    sequence=self._sequence,
+                )
                 request = with_correction(question, reply.text, text, shown=SHOWN_REPLY)
             else:
                 self._record(call)
@@ -151,10 +165,11 @@ class GlobalPlanner:
     def _read(self, reply: ModelReply) -> ToolCall:
         if reply.finish == "length":
             raise InvalidReply(f"the reply was cut off at {self._max_tokens} tokens; be shorter")
-        call = parse_reply(reply.text)
-        self._toolbox.check(call)
-        if self._marks is not None:
-            self._marks.check(call)
+        call = parse_reply(reply.text, most=self._sequence)
+        for each in call.sequence:
+            self._toolbox.check(each)
+            if self._marks is not None:
+                self._marks.check(each)
         return call
 
     def _record(self, call: ToolCall) -> None:
@@ -165,5 +180,14 @@ class GlobalPlanner:
                 input=call.input,
                 description=call.description,
                 description_2=call.description_2,
+                following=tuple(
+                    PlannedCall(
+                        tool=each.tool,
+                        input=each.input,
+                        description=each.description,
+                        description_2=each.description_2,
+                    )
+                    for each in call.following
+                ),
             )
         )

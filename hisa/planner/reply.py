@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -16,36 +17,72 @@ from hisa.errors import ActionRefused, InvalidReply
 from hisa.protocols import ToolCall
 from hisa.text.prompt_text import broken_character, printable
 
-__all__ = ["REPLY_SCHEMA", "parse_reply"]
+__all__ = ["REPLY_SCHEMA", "parse_reply", "sequence_schema"]
 
 MAX_REPLY = 200_000
 """Characters; a longer reply is refused unread."""
 _MAX_STARTS = 64
 """How many opening braces are tried when JSON stands in prose."""
+_Form = TypeVar("_Form", bound=BaseModel)
 
 
-class _Reply(BaseModel):
+_ENDING = frozenset({"termination", "infeasible"})
+"""Tools that end the run, so that nothing can stand beside them."""
+
+
+class _Call(BaseModel):
     model_config = ConfigDict(extra="forbid")
-    thought: str = Field(max_length=8000)
     tool: str = Field(min_length=1, max_length=100)
     input: str | dict[str, Any]
     description: str | None = Field(None, max_length=2000)
     description_2: str | None = Field(None, max_length=2000)
 
 
+class _Thinking(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    thought: str = Field(max_length=8000)
+
+
+class _Reply(_Call, _Thinking):
+    pass
+
+
+class _Sequence(_Thinking):
+    actions: list[_Call] = Field(min_length=1)
+
+
+_CALL_FIELDS: Mapping[str, Any] = {
+    "tool": {"type": "string"},
+    "input": {"anyOf": [{"type": "string"}, {"type": "object"}]},
+    "description": {"type": "string"},
+    "description_2": {"type": "string"},
+}
 REPLY_SCHEMA: Mapping[str, Any] = {
     "type": "object",
-    "properties": {
-        "thought": {"type": "string"},
-        "tool": {"type": "string"},
-        "input": {"anyOf": [{"type": "string"}, {"type": "object"}]},
-        "description": {"type": "string"},
-        "description_2": {"type": "string"},
-    },
+    "properties": {"thought": {"type": "string"}, **_CALL_FIELDS},
     "required": ["thought", "tool", "input"],
     "additionalProperties": False,
 }
-"""JSON schema of a reply, as sent to models and shown in a correction."""
+"""JSON schema of a reply with one call, as sent to models."""
+
+
+def sequence_schema(most: int) -> Mapping[str, Any]:
+    """The JSON schema of a reply with up to ``most`` calls."""
+    call = {
+        "type": "object",
+        "properties": _CALL_FIELDS,
+        "required": ["tool", "input"],
+        "additionalProperties": False,
+    }
+    return {
+        "type": "object",
+        "properties": {
+            "thought": {"type": "string"},
+            "actions": {"type": "array", "items": call, "minItems": 1, "maxItems": most},
+        },
+        "required": ["thought", "actions"],
+        "additionalProperties": False,
+    }
 
 
 def _no_constant(name: str) -> Any:
@@ -56,7 +93,7 @@ _decoder = json.JSONDecoder(parse_constant=_no_constant)
 
 
 def _find_object(text: str) -> dict[str, Any]:
-    """The first JSON object in the text that has a "tool"; else the first object at all."""
+    """The first JSON object in the text that is a call or a list of them; else the first at all."""
     first: dict[str, Any] | None = None
     problem = "no JSON object in it"
     start = text.find("{")
@@ -71,7 +108,7 @@ def _find_object(text: str) -> dict[str, Any]:
         except ValueError as error:
             problem = f"not valid JSON: {error}"
         else:
-            if isinstance(value, dict) and "tool" in value:
+            if isinstance(value, dict) and ("tool" in value or "actions" in value):
                 return value
             if isinstance(value, dict) and first is None:
                 first = value
@@ -81,22 +118,24 @@ def _find_object(text: str) -> dict[str, Any]:
     raise InvalidReply(problem)
 
 
-def _explain(error: ValidationError) -> str:
+def _explain(error: ValidationError, form: type[BaseModel]) -> str:
     parts = []
     for item in error.errors():
-        key = str(item["loc"][0])
+        first, *inner = item["loc"]
+        listed = first == "actions" and len(inner) > 1
+        key, where = (inner[1], f"action {int(inner[0]) + 1}: ") if listed else (first, "")
         match item["type"]:
             case "extra_forbidden":
-                allowed = ", ".join(_Reply.model_fields)
-                parts.append(f"unknown key {key!r}; allowed: {allowed}")
+                allowed = ", ".join((_Call if listed else form).model_fields)
+                parts.append(f"{where}unknown key {key!r}; allowed: {allowed}")
             case "missing":
-                parts.append(f"key {key!r} is missing")
+                parts.append(f"{where}key {key!r} is missing")
             case _:
-                parts.append(f"{key!r}: {item['msg']}")
+                parts.append(f"{where}{key!r}: {item['msg']}")
     return "; ".join(dict.fromkeys(parts))
 
 
-def _gui_actions(reply: _Reply) -> tuple[Action, ...]:
+def _gui_actions(reply: _Call) -> tuple[Action, ...]:
     if not isinstance(reply.input, str):
         raise InvalidReply("'input' of gui_action must be a string of PyAutoGUI source")
     try:
@@ -149,11 +188,18 @@ def _strings(value: object) -> Iterator[str]:
             pass
 
 
-def parse_reply(text: str) -> ToolCall:
+def parse_reply(text: str, *, most: int = 1) -> ToolCall:
     """Check a reply.
 
     Prose or a code fence around the object is tolerated; an unknown key, a wrong type or an action
     outside the closed set is not.
+
+    Args:
+        text: what the model said.
+        most: calls that a reply may hold; from 2 on they may stand in a list, ``actions``.
+
+    Returns:
+        The first call, with the others as its ``following``.
 
     Raises:
         InvalidReply: what is wrong and what is allowed.
@@ -162,19 +208,61 @@ def parse_reply(text: str) -> ToolCall:
         raise InvalidReply("the reply is empty")
     if len(text) > MAX_REPLY:
         raise InvalidReply(f"the reply is {len(text)} characters; at most {MAX_REPLY}")
-    found = _whole_characters(_find_object(printable(text)))
+    found = _find_object(printable(text))
+    if "actions" in found:
+        return _read_sequence(found, most)
+    reply = _validated(_Reply, _prepared(found))
+    return _tool_call(reply.thought, reply)
+
+
+def _read_sequence(found: dict[str, Any], most: int) -> ToolCall:
+    """The calls of a list, the first one with the others as its ``following``."""
+    if most == 1:
+        raise InvalidReply("one call a reply: give 'tool' and 'input', and no 'actions'")
+    items = found["actions"]
+    if isinstance(items, list):
+        items = [_prepared(item) if isinstance(item, dict) else item for item in items]
+    reply = _validated(_Sequence, {**_whole_characters({**found, "actions": []}), "actions": items})
+    if len(reply.actions) > most:
+        raise InvalidReply(f"{len(reply.actions)} actions in one reply; at most {most}")
+    calls = [_numbered(reply.thought, number, item) for number, item in enumerate(reply.actions, 1)]
+    ending = next((call.tool for call in calls if call.tool in _ENDING), "")
+    if ending and len(calls) > 1:
+        raise InvalidReply(
+            f"{ending!r} ends the run: give it alone, once you have seen what came of the others"
+        )
+    return replace(calls[0], following=tuple(calls[1:]))
+
+
+def _numbered(thought: str, number: int, item: _Call) -> ToolCall:
+    """A call of a list; what is wrong with it is told with its number."""
+    try:
+        return _tool_call(thought, item)
+    except InvalidReply as error:
+        raise InvalidReply(f"action {number}: {error}") from error
+
+
+def _prepared(found: dict[str, Any]) -> dict[str, Any]:
+    """A call's object in whole characters, with a number as the text that it stands for."""
+    found = _whole_characters(found)
     if isinstance(found.get("input"), int | float) and not isinstance(found["input"], bool):
         found["input"] = str(found["input"])
+    return found
+
+
+def _validated(form: type[_Form], found: dict[str, Any]) -> _Form:
     try:
-        reply = _Reply.model_validate(found)
+        return form.model_validate(found)
     except ValidationError as error:
-        raise InvalidReply(_explain(error)) from error
-    actions = _gui_actions(reply) if reply.tool == "gui_action" else ()
+        raise InvalidReply(_explain(error, form)) from error
+
+
+def _tool_call(thought: str, reply: _Call) -> ToolCall:
     return ToolCall(
-        thought=reply.thought,
+        thought=thought,
         tool=reply.tool,
         input=reply.input,
         description=reply.description or "",
         description_2=reply.description_2 or "",
-        actions=actions,
+        actions=_gui_actions(reply) if reply.tool == "gui_action" else (),
     )

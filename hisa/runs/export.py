@@ -12,7 +12,7 @@ from typing import Any
 
 from hisa.actions import parse, to_source, to_space
 from hisa.errors import ActionRefused, UsageError
-from hisa.events import Observed
+from hisa.events import Observed, PlannedCall
 from hisa.runs.read import Run
 from hisa.runs.step_records import StepRecord
 from hisa.screen.geometry import Size
@@ -95,9 +95,8 @@ def _sample(run: Run, record: StepRecord, history: str) -> dict[str, Any]:
     assert record.planned is not None
     assert record.before is not None
     planned = record.planned
-    reply = {"thought": planned.thought, "tool": planned.tool, "input": planned.input}
-    described = {"description": planned.description, "description_2": planned.description_2}
-    reply |= {key: _in_words(record, text) for key, text in described.items() if text}
+    calls = [_call(record, each) for each in planned.sequence]
+    reply = {"thought": planned.thought, **(calls[0] if len(calls) == 1 else {"actions": calls})}
     path = run.image(record.before.image)
     image = str(path.relative_to(run.folder)) if path is not None else ""
     user = [{"type": "text", "text": history}, {"type": "image", "image": image}]
@@ -111,10 +110,8 @@ def _sample(run: Run, record: StepRecord, history: str) -> dict[str, Any]:
         "size": [record.before.width, record.before.height],
         "history": history,
         "messages": [{"role": "user", "content": user}, {"role": "assistant", "content": answer}],
-        "grounding": [place.model_dump() for place in record.grounded.places]
-        if record.grounded
-        else [],
-        "ok": record.acted.ok if record.acted else None,
+        "grounding": [place.model_dump() for place in record.places],
+        "ok": all(act.ok for act in record.acts) if record.acts else None,
         "result": record.abstracted.result if record.abstracted else "",
         "status": run.status,
         "score": run.score,
@@ -122,10 +119,16 @@ def _sample(run: Run, record: StepRecord, history: str) -> dict[str, Any]:
     }
 
 
+def _call(record: StepRecord, planned: PlannedCall) -> dict[str, Any]:
+    """A call as a planner writes it."""
+    described = {"description": planned.description, "description_2": planned.description_2}
+    words = {key: _in_words(record, text) for key, text in described.items() if text}
+    return {"tool": planned.tool, "input": planned.input, **words}
+
+
 def _in_words(record: StepRecord, description: str) -> str:
     """A description as it stands; of a number, the thing that the list had under it."""
-    places = record.grounded.places if record.grounded else ()
-    marked = (p.label for p in places if p.source == "mark" and p.description == description)
+    marked = (p.label for p in record.places if p.source == "mark" and p.description == description)
     return next(marked, description)
 
 
@@ -165,7 +168,15 @@ def _copy(run: Run, look: Observed, target: Path) -> bool:
 
 def _osworld_action(record: StepRecord) -> str:
     """The step in OSWorld's ``pyautogui`` action space."""
-    tool = record.planned.tool if record.planned is not None else ""
+    acts = [(act.tool, act.input) for act in record.acts]
+    if not acts and record.planned is not None:
+        acts = [(record.planned.tool, record.planned.input)]
+    return "\n".join(_osworld_act(tool, ran, record.before) for tool, ran in acts)
+
+
+def _osworld_act(tool: str, ran: object, look: Observed | None) -> str:
+    """One act in OSWorld's ``pyautogui`` action space."""
+    source = ran if isinstance(ran, str) else json.dumps(ran, ensure_ascii=False, indent=1)
     match tool:
         case "wait":
             return "WAIT"
@@ -174,11 +185,11 @@ def _osworld_action(record: StepRecord) -> str:
         case "infeasible":
             return "FAIL"
         case "bash_execution":
-            return f"import subprocess\nsubprocess.run(['bash', '-c', {record.source!r}])"
-        case "gui_action" if record.before is not None:
-            return _on_screen(record.source, record.before)
+            return f"import subprocess\nsubprocess.run(['bash', '-c', {source!r}])"
+        case "gui_action" if look is not None:
+            return _on_screen(source, look)
         case _:
-            return record.source
+            return source
 
 
 def _on_screen(source: str, look: Observed) -> str:

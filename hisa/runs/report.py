@@ -163,9 +163,10 @@ def _text(name: str) -> str:
 def _clicks(record: StepRecord) -> list[_Mark]:
     """Returns marks for the step's points; those outside the picture are left out."""
     look = record.before
-    if record.acted is None or look is None:
+    if look is None:
         return []
-    marks = (_Mark(100 * x / look.width, 100 * y / look.height) for x, y in record.acted.points)
+    points = (point for act in record.acts for point in act.points)
+    marks = (_Mark(100 * x / look.width, 100 * y / look.height) for x, y in points)
     return [mark for mark in marks if 0 <= mark.left <= 100 and 0 <= mark.top <= 100]
 
 

@@ -19,11 +19,13 @@ from hisa.events import (
     ModelCalled,
     ModelFailed,
     Observed,
+    PlaceFound,
     Planned,
     PlanRejected,
     Refined,
     RunFinished,
     RunResumed,
+    SequenceStopped,
     StepFinished,
 )
 from hisa.outcomes.verdicts import StepVerdict
@@ -37,6 +39,8 @@ class StepRecord:
 
     ``before`` is the look the planner decided on, ``acted_on`` the one just before the act, where
     the planner took its time, and ``after`` the last look since the act.
+    ``acts`` are several where the planner's reply was a sequence, and ``stopped`` says why the rest
+    of one was not made.
     ``finished`` says that the step is complete; ``interrupted`` that the run was cut off in it
     and taken up again, so that a later record has the same number.
     """
@@ -46,12 +50,13 @@ class StepRecord:
     acted_on: Observed | None = None
     after: Observed | None = None
     planned: Planned | None = None
-    grounded: Grounded | None = None
-    acted: Acted | None = None
+    acts: list[Acted] = field(default_factory=list)
+    stopped: SequenceStopped | None = None
     abstracted: Abstracted | None = None
     refined: Refined | None = None
     finished: StepFinished | None = None
     interrupted: bool = False
+    groundings: list[Grounded] = field(default_factory=list)
     rejected: list[PlanRejected] = field(default_factory=list)
     not_found: list[GroundingFailed] = field(default_factory=list)
     tried: list[GroundingTried] = field(default_factory=list)
@@ -70,6 +75,24 @@ class StepRecord:
         return self.events[-1].at - self.events[0].at if self.events else 0.0
 
     @property
+    def acted(self) -> Acted | None:
+        """The last thing that a tool did; None where none did anything."""
+        return self.acts[-1] if self.acts else None
+
+    @property
+    def places(self) -> list[PlaceFound]:
+        """Where what the planner described was found, in order."""
+        return [place for grounded in self.groundings for place in grounded.places]
+
+    @property
+    def tool(self) -> str:
+        """The tool that was called, or how many calls were planned; empty before the plan."""
+        if self.planned is None:
+            return ""
+        count = 1 + len(self.planned.following)
+        return self.planned.tool if count == 1 else f"sequence of {count}"
+
+    @property
     def judged_from(self) -> Observed | None:
         """The look that the step's effect was told from."""
         return self.acted_on or self.before
@@ -77,7 +100,7 @@ class StepRecord:
     @property
     def verdict(self) -> StepVerdict | None:
         """The verdict on the step: "failed" where its tool did; None where it was not judged."""
-        if self.failures or (self.acted is not None and not self.acted.ok):
+        if self.failures or any(not act.ok for act in self.acts):
             return "failed"
         return self.abstracted.verdict if self.abstracted is not None else None
 
@@ -89,10 +112,10 @@ class StepRecord:
     @property
     def source(self) -> str:
         """The input that ran or was to run, as text; empty before anything was planned."""
-        for event in (self.acted, self.planned):
-            if event is not None:
-                return event.input if isinstance(event.input, str) else _json(event.input)
-        return ""
+        inputs = [act.input for act in self.acts]
+        if not inputs and self.planned is not None:
+            inputs = [self.planned.input, *(call.input for call in self.planned.following)]
+        return "\n".join(text if isinstance(text, str) else _json(text) for text in inputs)
 
     def take(self, event: Event) -> None:
         """Add an event of this step."""
@@ -100,7 +123,7 @@ class StepRecord:
         if isinstance(event, Observed):
             if self.planned is None:
                 self.before = event
-            elif self.acted is None:
+            elif not self.acts:
                 self.acted_on = event
             else:
                 self.after = event
@@ -112,14 +135,15 @@ class StepRecord:
 
 _LAST: Mapping[type, str] = {
     Planned: "planned",
-    Grounded: "grounded",
-    Acted: "acted",
+    SequenceStopped: "stopped",
     Abstracted: "abstracted",
     Refined: "refined",
     StepFinished: "finished",
 }
 """Fields that hold the last event of a type."""
 _EACH: Mapping[type, str] = {
+    Acted: "acts",
+    Grounded: "groundings",
     PlanRejected: "rejected",
     GroundingFailed: "not_found",
     GroundingTried: "tried",

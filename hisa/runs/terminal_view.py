@@ -172,13 +172,14 @@ def _lines(run: Run, record: StepRecord) -> Iterator[str]:
             yield f"{name}: {path or 'picture missing'} ({printable(look.window)})"
     if record.planned is not None:
         yield f"thought: {printable(record.planned.thought)}"
-        yield f"tool: {printable(record.planned.tool)}"
-        if record.planned.description:
-            yield f"description: {printable(record.planned.description)}"
+        yield f"tool: {printable(record.tool)}"
+        for call in record.planned.sequence:
+            if call.description:
+                yield f"description: {printable(call.description)}"
     yield f"input: {printable(record.source)}"
     for step in record.tried:
         yield f"searched: {printable(wording.tried(step))}"
-    for place in record.grounded.places if record.grounded else ():
+    for place in record.places:
         score = "" if place.score is None else f" {place.score:.2f}"
         where = f"({place.x:g}, {place.y:g}) by {place.source}{score} {place.label}"
         yield f"place: {printable(place.description)} -> {printable(where)}"
@@ -193,12 +194,15 @@ def _outcome(record: StepRecord) -> Iterator[str]:
     for reply in record.rejected:
         yield f"rejected reply {reply.attempt}: {printable(reply.error)}"
         yield f"  {printable(reply.reply)}"
-    if record.acted is not None:
-        for name, text in (("output", record.acted.output), ("error", record.acted.error)):
+    for act in record.acts:
+        for name, text in (("output", act.output), ("error", act.error)):
             if text:
                 yield f"{name}: {printable(text)}"
-        if record.acted.exit_code is not None:
-            yield f"exit status: {record.acted.exit_code}"
+        if act.exit_code is not None:
+            yield f"exit status: {act.exit_code}"
+    if record.stopped is not None:
+        told = f"{record.stopped.made} of {record.stopped.of} made: {record.stopped.reason}"
+        yield f"sequence: {printable(told)}"
     if record.abstracted is not None:
         yield f"result: {printable(record.abstracted.result)}"
         yield f"changed: {record.abstracted.roi or 'nothing'}"
@@ -232,7 +236,7 @@ def run_json(run: Run) -> dict[str, Any]:
 
 
 def _step_row(record: StepRecord) -> dict[str, Any]:
-    planned, acted = record.planned, record.acted
+    planned, acted = record.planned, record.acts[0] if record.acts else None
     return {
         "step": record.number,
         "finished": record.finished is not None,
@@ -241,7 +245,10 @@ def _step_row(record: StepRecord) -> dict[str, Any]:
         "tool": planned.tool if planned else "",
         "input": acted.input if acted else planned.input if planned else "",
         "description": planned.description if planned else "",
-        "ok": acted.ok if acted else None,
+        "following": [call.model_dump() for call in planned.following] if planned else [],
+        "acts": [{"tool": a.tool, "input": a.input, "ok": a.ok} for a in record.acts],
+        "stopped": record.stopped.reason if record.stopped else "",
+        "ok": all(act.ok for act in record.acts) if record.acts else None,
         "result": record.abstracted.result if record.abstracted else "",
         "verdict": record.verdict,
         "roi": record.abstracted.roi if record.abstracted else None,

@@ -11,7 +11,7 @@ from hisa.protocols import Advice, GroundedCall, Outcome, Pattern, StepSummary, 
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Observation
 
-__all__ = ["AbstractedStep", "Abstractor", "Memory", "Refiner"]
+__all__ = ["AbstractedStep", "Abstractor", "Memory", "ReadsElements", "Refiner"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,5 +92,25 @@ class Memory(Protocol):
             ids: patterns of the advice in its order.
             steps: of the run.
             won: None where the run has no score.
+        """
+        ...
+
+
+class ReadsElements(Protocol):
+    """Takes looks with elements."""
+
+    async def read(self) -> Observation:
+        """Returns a look with elements.
+
+        Raises:
+            EnvironmentFailed: the machine does not answer.
+        """
+        ...
+
+    async def recent(self, observation: Observation) -> Observation:
+        """Returns the newest look with elements if it is no older than a second, else a new one.
+
+        Raises:
+            EnvironmentFailed: the machine does not answer.
         """
         ...

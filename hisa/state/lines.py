@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable
 
 from hisa.models.tokens import estimate_tokens, longest
-from hisa.protocols import GroundedCall
+from hisa.protocols import GroundedCall, ToolCall
 from hisa.state.token_limits import cut_at_sentence, cut_at_word
-from hisa.text.prompt_text import field_text, guard_fields
+from hisa.text.prompt_text import by_number, field_text, guard_fields
 
 __all__ = ["call_description", "call_input", "history_line"]
 
@@ -38,13 +38,29 @@ _LITERAL = re.compile(r"""(['"])((?:\\.|(?!\1)[^\\]){33,}?)\1""")
 
 
 def call_description(call: GroundedCall) -> str:
-    """Returns the description of the target on one line; of both ends of a drag."""
-    ends = (call.call.description, call.call.description_2)
-    return field_text(" -> ".join(end for end in ends if end)[:_READ])
+    """Returns the description of the target on one line; of both ends of a drag.
+
+    Of a sequence it is that of each call that was planned, by number.
+    """
+    each = [_description(one) for one in call.call.sequence]
+    return field_text(each[0] if len(each) == 1 else by_number(each))
+
+
+def _description(call: ToolCall) -> str:
+    ends = (call.description, call.description_2)
+    return " -> ".join(end for end in ends if end)[:_READ]
 
 
 def call_input(call: GroundedCall) -> str:
-    """Returns the input on one line: source in image pixels, a command, or arguments as JSON."""
+    """Returns the input on one line: source in image pixels, a command, or arguments as JSON.
+
+    Of a sequence it is that of each call that was made, by number.
+    """
+    each = [_input(one) for one in call.sequence]
+    return each[0] if not call.call.following else by_number(each)
+
+
+def _input(call: GroundedCall) -> str:
     value = call.input
     text = value if isinstance(value, str) else json.dumps(dict(value), ensure_ascii=False)
     rows = (row.strip() for row in text[:_READ].splitlines())
@@ -58,7 +74,7 @@ def history_line(step: int, call: GroundedCall, result: str, *, limit: int) -> s
     commands are shortened. Then the description goes. Coordinates and the result stay as long as
     anything else is there to be cut.
     """
-    head = f"Step {step}: {call.call.tool}"
+    head = f"Step {step}: {'sequence' if call.call.following else call.call.tool}"
     thought = field_text(call.call.thought[:_READ])
     description = call_description(call)
     source = call_input(call)

@@ -101,6 +101,22 @@ def action_key(call: ToolCall, ran: str | Mapping[str, object], *, result: str) 
     return json.dumps(parts, sort_keys=True, default=str)
 
 
+def step_key(call: ToolCall, ran: Sequence[str | Mapping[str, object]], *, result: str) -> str:
+    """Returns the key of a whole step: of its action or, for a sequence, of all that were made.
+
+    Args:
+        call: the planner's call, with those that follow it.
+        ran: the inputs that ran, in order; where nothing did, that of the first call.
+        result: as for `action_key`.
+    """
+    keys = [
+        action_key(one, text, result=result) for one, text in zip(call.sequence, ran, strict=False)
+    ]
+    if not call.following:
+        return keys[0]
+    return json.dumps(["sequence", "; ".join(map(_readable, keys)), keys])
+
+
 def _readable(key: str) -> str:
     tool, value = json.loads(key)[:2]
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from hisa.config import StateSettings
-from hisa.events import Abstracted, Acted, Event, Guidance, LoopDetected, Planned, Refined
+from hisa.events import (
+    Abstracted,
+    Acted,
+    Event,
+    Guidance,
+    LoopDetected,
+    Planned,
+    PlannedCall,
+    Refined,
+)
 from hisa.protocols import (
     Advice,
     Emit,
@@ -24,11 +33,11 @@ from hisa.screen.observation import Observation
 from hisa.state.base import Abstractor, Memory, Refiner
 from hisa.state.context import ContextRefiner
 from hisa.state.inspection import StepInspector
-from hisa.state.loops import ActionRecord, Loop, action_key, find_loop
+from hisa.state.loops import ActionRecord, Loop, find_loop, step_key
 from hisa.state.roi import roi_pair, whole_pair
 from hisa.state.step_abstraction import RawLog, StepAbstractor
 from hisa.state.token_limits import whole_lines
-from hisa.text.prompt_text import clean, ends, one_line
+from hisa.text.prompt_text import by_number, clean, ends, one_line
 
 __all__ = ["HierarchicalState", "build_state"]
 
@@ -106,7 +115,8 @@ class HierarchicalState:
         self._judged = after
         self._meanwhile = self._while_planned(before)
         done = await self._abstractor.abstract(number, call, (before, after), outcome)
-        key = action_key(call.call, call.input, result=done.result)
+        ran = [made.call.input for made in outcome.made] or [call.input]
+        key = step_key(call.call, ran, result=done.result)
         printed = _printed(outcome.output, outcome.error)
         thought = call.call.thought
         self._kept.append(_Kept(done.line, ActionRecord(key, done.roi), printed, thought))
@@ -159,21 +169,21 @@ class HierarchicalState:
         self._advice, self._kept = "", []
         refined: list[Refined] = []
         planned: Planned | None = None
-        acted: Acted | None = None
+        acted: list[Acted] = []
         for event in events:
             match event:
                 case Guidance():
                     shown = (use.id for use in event.patterns if use.shown)
                     self._advise(event.advice, tuple(shown))
                 case Planned():
-                    planned, acted = event, None
+                    planned, acted = event, []
                 case Acted():
-                    acted = event
+                    acted.append(event)
                 case Abstracted():
-                    output = _printed(acted.output, acted.error) if acted else ""
+                    output = _printed_by(acted)
                     thought = planned.thought if planned else ""
                     kept = _Kept(event.line, _deed(event, planned, acted), output, thought)
-                    planned = acted = None
+                    planned, acted = None, []
                     at = event.step - 1 if event.step else len(self._kept)
                     self._kept[at:] = [kept]
                     refined = [earlier for earlier in refined if earlier.last <= at]
@@ -289,17 +299,30 @@ def _corners(box: BoundingBox | None) -> tuple[int, int, int, int] | None:
     return round(box.left), round(box.top), round(box.right), round(box.bottom)
 
 
-def _deed(event: Abstracted, planned: Planned | None, acted: Acted | None) -> ActionRecord:
+def _deed(event: Abstracted, planned: Planned | None, acted: Sequence[Acted]) -> ActionRecord:
     """The action record of an abstracted step, from the events of that step."""
-    call = ToolCall(thought="", tool=acted.tool if acted else "", input="")
+    call = ToolCall(thought="", tool=acted[0].tool if acted else "", input="")
     if planned is not None:
-        call = ToolCall(
-            thought=planned.thought,
-            tool=planned.tool,
-            input=planned.input,
-            description=planned.description,
-            description_2=planned.description_2,
-        )
-    ran: str | Mapping[str, object] = acted.input if acted else call.input
+        first, *following = map(_call, planned.sequence)
+        call = replace(first, thought=planned.thought, following=tuple(following))
+    ran: list[str | Mapping[str, object]] = [each.input for each in acted] or [call.input]
     roi = BoundingBox(*event.roi) if event.roi else None
-    return ActionRecord(action_key(call, ran, result=event.result), roi)
+    return ActionRecord(step_key(call, ran, result=event.result), roi)
+
+
+def _call(planned: PlannedCall) -> ToolCall:
+    return ToolCall(
+        thought="",
+        tool=planned.tool,
+        input=planned.input,
+        description=planned.description,
+        description_2=planned.description_2,
+    )
+
+
+def _printed_by(acted: Sequence[Acted]) -> str:
+    """The output of the tools of a step, as `_printed` has it of the outcome of all."""
+    if len(acted) == 1:
+        return _printed(acted[0].output, acted[0].error)
+    outputs, errors = ([getattr(each, name) for each in acted] for name in ("output", "error"))
+    return _printed(by_number(outputs, between="\n"), by_number(errors, between="\n"))

@@ -20,7 +20,15 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["MAX_REGIONS", "MINIMUM_CROP", "RoiPair", "changed_box", "roi_pair", "whole_pair"]
+__all__ = [
+    "MAX_REGIONS",
+    "MINIMUM_CROP",
+    "RoiPair",
+    "changed_box",
+    "changed_mask",
+    "roi_pair",
+    "whole_pair",
+]
 
 MINIMUM_CROP = Size(64, 64)
 """Smallest crop shown to a model, in image pixels: less has no recognisable content."""
@@ -85,7 +93,7 @@ def roi_pair(
     old, new = before.screenshot, after.screenshot
     if old.size != new.size:
         return RoiPair(_whole(new), (_whole(new),), (_whole(new),), old, new)
-    mask = _mask(before, after)
+    mask = changed_mask(before, after)
     box = _bounds(mask)
     if mask is None or box is None:
         return None
@@ -98,14 +106,14 @@ def roi_pair(
 def whole_pair(before: Observation, after: Observation) -> RoiPair | None:
     """Both pictures as they are; None where nothing but pointer or caret changed."""
     old, new = before.screenshot, after.screenshot
-    mask = None if old.size != new.size else _mask(before, after)
+    mask = None if old.size != new.size else changed_mask(before, after)
     box = _whole(new) if old.size != new.size else _bounds(mask)
     if box is None:
         return None
     return RoiPair(box, tuple(_regions(mask, box)), (_whole(new),), old, new)
 
 
-def _mask(before: Observation, after: Observation) -> Image.Image | None:
+def changed_mask(before: Observation, after: Observation) -> Image.Image | None:
     """White where the looks are seen to differ in more than pointer and caret; None: nowhere.
 
     A browser that paints a part anew paints single pixels of it one step lighter.

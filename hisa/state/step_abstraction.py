@@ -30,6 +30,15 @@ from hisa.state.facts import field_facts, surprise, written_facts
 from hisa.state.inspection import Looks, StepEvidence, StepInspector
 from hisa.state.lines import call_description, call_input, history_line
 from hisa.state.roi import RoiPair, roi_pair, whole_pair
+from hisa.state.sequence_steps import (
+    Effect,
+    effects,
+    merged,
+    quiet,
+    shown,
+    stopped,
+    surprises,
+)
 from hisa.state.token_limits import answer_within, cut_at_sentence, excerpt_within, words_of
 from hisa.text.prompt_text import ends, excerpt, field_text, sections
 from hisa.text.prompts import render
@@ -42,6 +51,9 @@ __all__ = ["Judged", "RawLog", "StepAbstractor", "judge"]
 RAW_TOKENS = 4000
 """Hard limit of a raw line: what a tool printed may be a whole file."""
 
+_PER_ACTION = 0.35
+"""Share of a step's limit that each further action of a sequence adds: its description, its input
+and its effect, but no thought of its own."""
 _READ = 20_000
 """Characters of an output that are looked at; no limit on tokens lets more through."""
 
@@ -94,6 +106,8 @@ class StepAbstractor:
         self, step: int, call: GroundedCall, looks: Looks, outcome: Outcome
     ) -> AbstractedStep:
         """See `hisa.state.base.Abstractor`."""
+        if outcome.made:
+            return await self._sequence(step, call, looks, outcome)
         pair = self._pair(*looks)
         roi = pair.box if pair else None
         inspect = partial(self._closer.take, call, looks, outcome, changed=pair is not None)
@@ -111,6 +125,35 @@ class StepAbstractor:
         line = history_line(step, call, result, limit=self._tokens)
         return AbstractedStep(line, result, roi, asked, seen.verdict)
 
+    async def _sequence(
+        self, step: int, call: GroundedCall, looks: Looks, outcome: Outcome
+    ) -> AbstractedStep:
+        """The step in words, of a sequence: one request for all of its actions."""
+        found = effects(looks, outcome, self._pair)
+        pair = self._pair(*looks)
+        whole = merged(call, outcome.made)
+        changes: tuple[str, ...] = ()
+        last = found[-1]
+        inspect = self._closer.take(
+            last.made.call, last.looks, last.made.outcome, changed=last.pair is not None
+        )
+        if asked := any(effect.pair for effect in found):
+            changes = describe_changes(*looks, pair.box if pair else None, whole) or ()
+            request = self._request(
+                step, whole, outcome, pair, changes=changes, each=_each_lines(found)
+            )
+            answering = answer_within(self._model, request, self._asked_tokens(outcome))
+            inspected, said = await _both(inspect, answering)
+        else:
+            inspected, said = await inspect, ""
+        seen = judge_sequence(call, found, inspected, outcome, pair, said=said, changes=changes)
+        size = 1 + _PER_ACTION * (len(found) - 1)
+        result = _result(seen, outcome, round(size * self._result_tokens))
+        limit = round(size * self._tokens)
+        line = history_line(step, shown(call, outcome.made), result, limit=limit)
+        roi = pair.box if pair else None
+        return AbstractedStep(line, result, roi, asked, seen.verdict)
+
     def _asked_tokens(self, outcome: Outcome) -> int:
         """Returns the tokens left for the model: those of a result, less those of the facts."""
         facts = estimate_tokens(_facts(outcome, self._result_tokens // 2))
@@ -124,12 +167,14 @@ class StepAbstractor:
         pair: RoiPair | None,
         *,
         changes: Sequence[str],
+        each: Sequence[str] = (),
     ) -> ModelRequest:
         limit = self._asked_tokens(outcome)
-        system = render("step_abstraction", limit=limit, words=words_of(limit))
+        actions = max(1, len(each))
+        system = render("step_abstraction", limit=limit, words=words_of(limit), actions=actions)
         told = {
             "action": _action_lines(call),
-            "outcome": _outcome_lines(outcome, pair),
+            "outcome": [*_outcome_lines(outcome, pair), *each],
             "changes": changes,
         }
         text = sections({tag: "\n".join(lines) for tag, lines in told.items()})
@@ -157,13 +202,22 @@ class RawLog:
     ) -> AbstractedStep:
         """See `Abstractor`."""
         pair = whole_pair(*looks)
-        inspected = await self._closer.take(call, looks, outcome, changed=pair is not None)
-        seen = judge(call, inspected, outcome, pair)
+        found = effects(looks, outcome, whole_pair)
+        if found:
+            last = found[-1]
+            inspected = await self._closer.take(
+                last.made.call, last.looks, last.made.outcome, changed=last.pair is not None
+            )
+            seen = judge_sequence(call, found, inspected, outcome, pair)
+            call = shown(call, outcome.made)
+        else:
+            inspected = await self._closer.take(call, looks, outcome, changed=pair is not None)
+            seen = judge(call, inspected, outcome, pair)
         told = [VERDICT_WORDS[seen.verdict], seen.surprise]
         if outcome.exit_code is not None:
             told.append(f"exit {outcome.exit_code}")
         told += [outcome.output, outcome.error]
-        if not any(text.strip() for text in told[1:]):
+        if outcome.made or not any(text.strip() for text in told[1:]):
             told.append(seen.body)
         result = field_text(" ".join(text for text in told if text.strip()))
         line = history_line(step, call, result, limit=RAW_TOKENS)
@@ -219,6 +273,8 @@ def judge(
         return Judged("succeeded", "", "")
     body = body or _own_words(pair, changes)
     found = surprise(call, *inspected.looks, pair.regions if pair else ())
+    if call.call.following and not outcome.made:
+        found = " ".join(filter(None, (stopped(call, outcome), found)))
     if not outcome.ok:
         return Judged("failed", found, body)
     if found:
@@ -232,6 +288,57 @@ def judge(
         word = "succeeded" if _told(outcome) else "unexpected"
         body = _unjudged(body, outcome)
     return Judged(word, "", " ".join(part for part in (files, body) if part))
+
+
+def judge_sequence(
+    call: GroundedCall,
+    found: Sequence[Effect],
+    last: StepEvidence,
+    outcome: Outcome,
+    pair: RoiPair | None,
+    *,
+    said: str = "",
+    changes: Sequence[str] = (),
+) -> Judged:
+    """The verdict on a sequence: it succeeded only if all was made and each action had an effect.
+
+    Args:
+        call: what was planned.
+        found: the effects of those that were made, in order.
+        last: what a closer look at the last one found.
+        outcome: what the sequence came to.
+        pair: what changed from before the first to after the last; None for nothing.
+        said: a model's answer; empty where none was asked.
+        changes: what changed, in words.
+    """
+    word, body = _reading(said)
+    body = body or _own_words(pair, changes)
+    ending = judge(found[-1].made.call, last, found[-1].made.outcome, found[-1].pair, said=said)
+    trouble = surprises(found, last)
+    silent = quiet(found, ending.verdict)
+    told = stopped(call, outcome)
+    files = written_facts(last.written) if last.written.paths else ""
+    if not outcome.ok:
+        verdict: StepVerdict = "failed"
+    elif trouble or outcome.stopped:
+        verdict = "unexpected" if word != "failed" else "failed"
+    elif pair is None and silent:
+        verdict = "no_change"
+    elif silent:
+        verdict = "unexpected"
+    else:
+        verdict = word or ("succeeded" if _told(outcome) else "unexpected")
+        body = body if word else _unjudged(body, outcome)
+    return Judged(verdict, trouble, " ".join(filter(None, (told, silent, files, body))))
+
+
+def _each_lines(found: Sequence[Effect]) -> list[str]:
+    """A line for each action of a sequence: whether the screen changed after it, and where."""
+    return [
+        f"after action {number}: "
+        + (f"changed: {_corners(effect.pair.box)}" if effect.pair else "screen: unchanged")
+        for number, effect in enumerate(found, 1)
+    ]
 
 
 def _without_change(call: GroundedCall, inspected: StepEvidence, outcome: Outcome) -> Judged:

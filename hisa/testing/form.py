@@ -6,7 +6,7 @@ status line. Loop tests and benchmarks use it where a real desktop would only co
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import singledispatchmethod
 
@@ -92,6 +92,12 @@ class FakeEnvironment:
     def text(self) -> str:
         """The content of the text field."""
         return self._form.text
+
+    def move(self, names: Iterable[str], by: float) -> None:
+        """Move parts of the form down by so many pixels: "field", "agree", "ok", "save"."""
+        for name in names:
+            box = self._boxes[name]
+            self._boxes[name] = _box(box.left, box.top + by, box.width, box.height)
 
     async def __aenter__(self) -> FakeEnvironment:
         """Start: an empty form."""
@@ -221,10 +227,11 @@ class FakeEnvironment:
         pen.text((120, 126), "Name:", fill="black", font_size=16)
         edge = (30, 90, 200) if form.focus == "field" else (120, 120, 120)
         self._frame(pen, boxes["field"], form.text, fill="white", edge=edge)
-        pen.rectangle((220, 176, 235, 191), fill="white", outline="black")
+        low = boxes["agree"].top
+        pen.rectangle((220, low + 4, 235, low + 19), fill="white", outline="black")
         if form.agreed:
-            pen.line((222, 184, 227, 189, 234, 177), fill="black", width=2)
-        pen.text((244, 174), "Agree", fill="black", font_size=16)
+            pen.line((222, low + 12, 227, low + 17, 234, low + 5), fill="black", width=2)
+        pen.text((244, low + 2), "Agree", fill="black", font_size=16)
         self._frame(pen, boxes["ok"], "OK", fill=(225, 225, 225), edge=(90, 90, 90))
         self._frame(pen, boxes["save"], "Save", fill=(225, 225, 225), edge=(90, 90, 90))
         pen.text((120, 282), form.status, fill="black", font_size=16)

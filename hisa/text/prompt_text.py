@@ -8,12 +8,13 @@ forge a field.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 __all__ = [
     "OBJECT_CHARACTER",
     "SECTION_TAGS",
     "broken_character",
+    "by_number",
     "clean",
     "ends",
     "excerpt",
@@ -59,6 +60,11 @@ _FIELD = re.compile(r"\|(?=\s*(?:Thought|Description|Input|Result)\s*:)", re.IGN
 def sections(texts: Mapping[str, str]) -> str:
     """The texts in sections of a prompt, by their tags; one without text is left out."""
     return "\n".join(f"<{tag}>\n{text}\n</{tag}>" for tag, text in texts.items() if text)
+
+
+def by_number(texts: Iterable[str], *, between: str = " ") -> str:
+    """The texts in one, each with its number; an empty one is left out, its number too."""
+    return between.join(f"{at}) {text}" for at, text in enumerate(texts, 1) if text.strip())
 
 
 def printable(text: str) -> str:

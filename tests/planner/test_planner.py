@@ -165,7 +165,7 @@ async def test_a_bad_reply_is_recorded_and_corrected(bad: str, said: str) -> Non
     assert said in rejected[0].error
     assert (rejected[0].attempt, rejected[0].reply) == (1, bad)
     first, second = bench.model.requests
-    told = render("format_correction", error=rejected[0].error, reply=bad)
+    told = render("format_correction", error=rejected[0].error, reply=bad, sequence=1)
     assert second == replace(first, messages=first.messages + correction(bad or "(nothing)", told))
 
 
@@ -195,7 +195,7 @@ async def test_three_bad_replies_are_the_end_and_corrections_stay_bounded() -> N
     sizes = [len(request.text) for request in bench.model.requests]
     assert sizes[2] == sizes[1]
     assert bench.model.requests[2].messages[2:] == correction(
-        "b" * 2000, render("format_correction", error=told, reply="b" * 2000)
+        "b" * 2000, render("format_correction", error=told, reply="b" * 2000, sequence=1)
     )
     assert all(
         sum(isinstance(p, ImagePart) for m in r.messages for p in m.parts) == 1

@@ -1,0 +1,50 @@
+"""How alike two pictures of the same place are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hisa.screen.observation import Screenshot
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["similarity"]
+
+_WINDOW = 7
+"""Side of the window in pixels, as in scikit-image's default; smaller pictures take their own."""
+_C1 = (0.01 * 255) ** 2
+_C2 = (0.03 * 255) ** 2
+"""The constants of Wang et al., 2004, for 8 bits."""
+
+
+def similarity(one: Screenshot, other: Screenshot) -> float:
+    """Mean structural similarity (SSIM; Wang et al., 2004) of two pictures in grey, at most 1.
+
+    Windows are square and evenly weighted. Pictures of different sizes have none: 0.
+    """
+    import numpy as np
+
+    if one.size != other.size:
+        return 0.0
+    x, y = (np.asarray(picture.pixels.convert("L"), np.float64) for picture in (one, other))
+    side = min(_WINDOW, *x.shape)
+    count = side * side
+    mean_x, mean_y = _mean(x, side), _mean(y, side)
+    unbiased = count / max(1, count - 1)
+    var_x = unbiased * (_mean(x * x, side) - mean_x**2)
+    var_y = unbiased * (_mean(y * y, side) - mean_y**2)
+    both = unbiased * (_mean(x * y, side) - mean_x * mean_y)
+    alike = (2 * mean_x * mean_y + _C1) * (2 * both + _C2)
+    return float((alike / ((mean_x**2 + mean_y**2 + _C1) * (var_x + var_y + _C2))).mean())
+
+
+def _mean(values: NDArray[np.float64], side: int) -> NDArray[np.float64]:
+    """The mean of every ``side`` by ``side`` window that lies inside."""
+    import numpy as np
+
+    sums = np.pad(values, ((1, 0), (1, 0))).cumsum(0).cumsum(1)
+    whole = sums[side:, side:] - sums[:-side, side:] - sums[side:, :-side] + sums[:-side, :-side]
+    mean: NDArray[np.float64] = whole / (side * side)
+    return mean

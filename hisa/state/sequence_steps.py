@@ -1,0 +1,116 @@
+"""The facts of a sequence: what each of its actions changed, by the looks around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from hisa.actions import points
+from hisa.outcomes.verdicts import StepVerdict
+from hisa.protocols import GroundedCall, MadeCall, Outcome
+from hisa.screen.observation import Observation
+from hisa.state.facts import surprise
+from hisa.state.inspection import Looks, StepEvidence
+from hisa.state.roi import RoiPair
+from hisa.text.prompt_text import excerpt, field_text
+
+__all__ = ["Effect", "effects", "merged", "quiet", "shown", "stopped", "surprises"]
+
+Pair = Callable[[Observation, Observation], RoiPair | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """A call that was made, the looks around it, and what differs in them (None: nothing)."""
+
+    made: MadeCall
+    looks: Looks
+    pair: RoiPair | None
+
+
+def effects(looks: Looks, outcome: Outcome, pair: Pair) -> tuple[Effect, ...]:
+    """The effect of each call of a sequence, in order; none of a call that stood alone.
+
+    Args:
+        looks: before the first call and after the last one.
+        outcome: what the sequence came to.
+        pair: compares two looks.
+    """
+    before, after = looks
+    if not outcome.made:
+        return ()
+    starts = [before, *(made.before for made in outcome.made[1:])]
+    ends = [*starts[1:], after]
+    return tuple(
+        Effect(made, (start, end), pair(start, end))
+        for made, start, end in zip(outcome.made, starts, ends, strict=True)
+    )
+
+
+def merged(call: GroundedCall, made: Sequence[MadeCall]) -> GroundedCall:
+    """One call that holds the actions and places of all that were made."""
+    return replace(
+        call,
+        following=tuple(each.call for each in made[1:]),
+        actions=tuple(action for each in made for action in each.call.actions),
+        places=tuple(place for each in made for place in each.call.places),
+    )
+
+
+def shown(call: GroundedCall, made: Sequence[MadeCall]) -> GroundedCall:
+    """The call with those that follow it as they were made, for the step's line."""
+    return replace(call, following=tuple(each.call for each in made[1:]))
+
+
+def surprises(found: Sequence[Effect], last: StepEvidence) -> str:
+    """The first unexpected thing that was seen, by the number of its action; empty for none.
+
+    Args:
+        found: the effects, in order.
+        last: what a closer look at the last action found.
+    """
+    for number, effect in enumerate(found, 1):
+        looks = last.looks if effect is found[-1] else effect.looks
+        regions = effect.pair.regions if effect.pair else ()
+        if told := surprise(effect.made.call, *looks, regions):
+            return f"{number}) {told}"
+    return ""
+
+
+def quiet(found: Sequence[Effect], last: StepVerdict) -> str:
+    """Returns which actions had no visible effect; empty where each had one.
+
+    A click before keys may do no more than give a field the focus, which need not show.
+
+    Args:
+        found: the effects, in order.
+        last: the verdict on the last one, which was looked at more closely.
+    """
+    numbers = []
+    for number, effect in enumerate(found, 1):
+        if effect.pair is not None or not effect.made.call.actions:
+            continue
+        if number == len(found):
+            silent = last == "no_change"
+        else:
+            following = found[number].made.call
+            focuses = bool(points(effect.made.call.actions)) and bool(following.actions)
+            silent = not (focuses and not points(following.actions))
+        if silent:
+            numbers.append(str(number))
+    if not numbers:
+        return ""
+    told = f"Action {numbers[0]}" if len(numbers) == 1 else f"Actions {', '.join(numbers)}"
+    return f"{told} changed nothing that shows."
+
+
+def stopped(call: GroundedCall, outcome: Outcome) -> str:
+    """Returns how many of a sequence were made, and why not more."""
+    made, of = len(outcome.made), len(call.call.sequence)
+    if made == of:
+        return f"All {of} actions were made."
+    why = field_text(excerpt(outcome.stopped, 300))
+    rest = f"{made + 1}" if made + 1 == of else f"{made + 1} to {of}"
+    if not made:
+        return f"None of the {of} actions was made."
+    return f"Only {made} of {of} actions were made; {rest} not, because {why}."

@@ -1,0 +1,170 @@
+"""Makes the calls of a sequence one after another, while the screen is as they expect it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from hisa.actions import Scroll
+from hisa.events import Observed, SequenceStopped
+from hisa.protocols import Emit, Environment, GroundedCall, MadeCall, Outcome, Toolbox, ToolCall
+from hisa.screen.observation import Observation, Screenshot
+from hisa.text.prompt_text import by_number
+
+__all__ = ["Guard", "SequenceToolbox", "combined"]
+
+
+class Guard(Protocol):
+    """Says whether a later call of a sequence still finds what it was planned for."""
+
+    async def reference(self, planned: Observation) -> Observation:
+        """Returns a look from before the first call, with elements where they can be had.
+
+        Args:
+            planned: the look that the sequence was planned on.
+
+        Raises:
+            EnvironmentFailed: the machine does not answer.
+        """
+        ...
+
+    async def objection(
+        self,
+        call: GroundedCall,
+        made: Sequence[MadeCall],
+        *,
+        looks: tuple[Observation, Observation, Observation],
+    ) -> str:
+        """Returns why a call must not be made now; empty where it may.
+
+        Args:
+            call: the next one.
+            made: those that were made.
+            looks: the look that the sequence was planned on, its `reference`, and that of now.
+
+        Raises:
+            EnvironmentFailed: the machine does not answer.
+        """
+        ...
+
+
+class SequenceToolbox:
+    """A toolbox that also makes sequences (OS-Catalyst, section 3.1).
+
+    A call that stands alone goes through unchanged. Before each later call of a sequence the
+    screen is looked at, and the guard has its say.
+
+    Args:
+        inner: makes one call.
+        guard: None: later calls are made blindly, for comparisons.
+        save: keeps a picture and returns its hash.
+        emit: gets an `Observed` for each look and a `SequenceStopped`.
+        settle: longest wait, in seconds, for the screen to stop changing.
+    """
+
+    def __init__(
+        self,
+        inner: Toolbox,
+        *,
+        guard: Guard | None,
+        save: Callable[[Screenshot], Awaitable[str]],
+        emit: Emit,
+        settle: float = 3.0,
+    ) -> None:
+        self._inner = inner
+        self._guard = guard
+        self._save = save
+        self._emit = emit
+        self._settle = settle
+
+    def describe(self) -> str:
+        """All tools, as the planner's prompt shows them."""
+        return self._inner.describe()
+
+    def names(self) -> tuple[str, ...]:
+        """Known names, sorted."""
+        return self._inner.names()
+
+    def check(self, call: ToolCall, /) -> None:
+        """Refuse a call whose name or input is wrong, without acting."""
+        self._inner.check(call)
+
+    async def execute(
+        self, call: GroundedCall, observation: Observation, environment: Environment
+    ) -> Outcome:
+        """Do it, and what follows it; see `hisa.protocols.Toolbox.execute`."""
+        if not call.call.following:
+            return await self._inner.execute(call, observation, environment)
+        reference = observation
+        if self._guard is not None:
+            reference = await self._guard.reference(observation)
+        made: list[MadeCall] = []
+        before, stopped = observation, ""
+        for each in call.sequence:
+            if made and not stopped:
+                before = await self._look(environment)
+                looks = (observation, reference, before)
+                stopped = await self._objection(each, made, looks)
+            if stopped:
+                break
+            alone = replace(each, following=())
+            outcome = await self._inner.execute(alone, observation, environment)
+            made.append(MadeCall(alone, outcome, before))
+            stopped = _stop_after(alone, outcome, len(made))
+            if outcome.ends:
+                break
+        planned = len(call.call.sequence)
+        reason = (stopped or call.lacking) if len(made) < planned else ""
+        if reason:
+            self._emit(SequenceStopped(made=len(made), of=planned, reason=reason))
+        return combined(made, reason)
+
+    async def _objection(
+        self,
+        call: GroundedCall,
+        made: Sequence[MadeCall],
+        looks: tuple[Observation, Observation, Observation],
+    ) -> str:
+        if self._guard is None or not call.actions:
+            return ""  # a command has no target on the screen
+        return await self._guard.objection(call, made, looks=looks)
+
+    async def _look(self, environment: Environment) -> Observation:
+        """A look between two calls, written down like any other."""
+        started = time.monotonic()
+        look = await environment.observe(settle=self._settle)
+        seconds = time.monotonic() - started
+        self._emit(Observed.of(look, image=await self._save(look.screenshot), seconds=seconds))
+        return look
+
+
+def _stop_after(call: GroundedCall, outcome: Outcome, number: int) -> str:
+    """Returns why nothing can follow a call that was made; empty where something can."""
+    if not outcome.ok:
+        said = outcome.error or outcome.output or f"exit status {outcome.exit_code}"
+        return f"action {number} failed: {said}"
+    if any(isinstance(action, Scroll) for action in call.actions):
+        return f"action {number} scrolled, so that nothing is where it was"
+    return ""
+
+
+def combined(made: Sequence[MadeCall], stopped: str) -> Outcome:
+    """Returns the outcome of a whole sequence: as good as its worst call, ended as its last one."""
+    outcomes = [each.outcome for each in made]
+    last = outcomes[-1]
+    if len(made) == 1:
+        return replace(last, made=tuple(made), stopped=stopped)
+    return Outcome(
+        ok=all(outcome.ok for outcome in outcomes),
+        output=by_number((each.output for each in outcomes), between="\n"),
+        error=by_number((each.error for each in outcomes), between="\n"),
+        exit_code=last.exit_code,
+        ends=last.ends,
+        points=tuple(point for outcome in outcomes for point in outcome.points),
+        seconds=sum(outcome.seconds for outcome in outcomes),
+        began=outcomes[0].began,
+        made=tuple(made),
+        stopped=stopped,
+    )
