@@ -81,12 +81,19 @@ class StepRecord:
 
     @property
     def places(self) -> list[PlaceFound]:
-        """Where what the planner described was found, in order."""
-        return [place for grounded in self.groundings for place in grounded.places]
+        """The places of what the planner described, in the order in which they were used."""
+        ran = [act.input for act in self.acts]  # they are found at once, in any order
+
+        def used(grounded: Grounded) -> int:
+            return ran.index(grounded.input) if grounded.input in ran else len(ran)
+
+        return [
+            place for grounded in sorted(self.groundings, key=used) for place in grounded.places
+        ]
 
     @property
     def tool(self) -> str:
-        """The tool that was called, or how many calls were planned; empty before the plan."""
+        """Name of the tool, or how many calls were planned; empty before the plan."""
         if self.planned is None:
             return ""
         count = 1 + len(self.planned.following)
