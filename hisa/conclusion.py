@@ -58,6 +58,7 @@ class Conclusion:
                 score=scoring.value,
                 score_state=scoring.state,
                 score_detail=scoring.detail,
+                partial=scoring.partial,
             )
         )
         return Result(
@@ -69,6 +70,7 @@ class Conclusion:
             score_state=scoring.state,
             score_detail=scoring.detail,
             judged_by=scoring.judged_by,
+            partial=scoring.partial,
         )
 
     async def _score(
@@ -100,6 +102,7 @@ class Conclusion:
                 detail=scoring.detail,
                 score_state=scoring.state,
                 judged_by=scoring.judged_by,
+                partial=scoring.partial,
             )
         )
         return status, message, scoring

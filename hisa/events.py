@@ -509,6 +509,8 @@ class Evaluated(_Event):
     score_state: ScoreState = "unscored"
     judged_by: str = ""
     """Whose metrics were asked; see `hisa.outcomes.endings.Scoring`."""
+    partial: float | None = None
+    """See `hisa.outcomes.endings.Scoring`; None also where an older HiSA scored."""
 
     _older = model_validator(mode="before")(with_score_state)
 
@@ -523,6 +525,8 @@ class RunFinished(_Event):
     score_state: ScoreState = "unscored"
     score_detail: str = ""
     """Why the score is what it is, or why there is none."""
+    partial: float | None = None
+    """See `Evaluated`."""
 
     _older = model_validator(mode="before")(with_score_state)
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hisa.agent import Result
-from hisa.cli.episode import exit_code
+from hisa.cli.episode import exit_code, score_line
 from hisa.config import StateSettings
 from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.environments.transport.base import NoResponse
@@ -309,6 +309,34 @@ async def test_the_kinds_of_no_score_are_told_apart_wherever_they_are_told(
     )
     end = one(run, RunFinished)
     assert (end.score, end.score_state, end.score_detail) == told
+
+
+async def test_how_much_was_done_is_told_beside_the_score_and_decides_no_success(
+    tmp_path: Path,
+) -> None:
+    bench = Bench(tmp_path, ScriptedModel(ADA))
+    form = "/home/user/form.txt"
+    checks = [
+        {"file": form, "contains": ("Ada",), "weight": 3},
+        {"file": form, "contains": ("Bob",), "weight": 1},
+    ]
+    bench.task = Task("t", "x", check={"all": checks})
+    result, run = await bench.run()
+    assert (result.score, result.partial, result.success) == (0.0, 0.75, False)
+    told = [event.partial for event in run.events if isinstance(event, Evaluated | RunFinished)]
+    assert told == [0.75, 0.75]
+    assert (run.scoring.partial, run.manifest.partial) == (0.75, 0.75)
+    assert "score 0.00, partial score 0.75" in render_report(run)
+    assert score_line(result).startswith("0, partial score 0.75: ")
+
+
+async def test_what_is_known_of_a_run_that_was_killed_after_its_check(tmp_path: Path) -> None:
+    with RunLog.create(tmp_path, Task("t", "x")) as log:
+        log.emit(Evaluated(score=0.0, score_state="scored", partial=0.6))
+        run = load_run(log.folder)
+        assert (run.ended, run.scoring.partial, run.manifest.partial) == (False, 0.6, 0.6)
+    with RunLog.reopen(run.folder) as log:
+        assert log.manifest.partial is None, "it is scored again"
 
 
 async def test_a_defect_in_a_check_is_kept_with_its_traceback(tmp_path: Path) -> None:

@@ -92,6 +92,8 @@ class AttemptResult(BaseModel):
     score_detail: str = ""
     judged_by: str = ""
     """Whose metrics were asked; see `hisa.outcomes.endings.Scoring`."""
+    partial: float | None = None
+    """See `hisa.outcomes.endings.Scoring`; None also where an older HiSA wrote the record."""
 
 
 class AttemptFinished(_Record, AttemptResult):

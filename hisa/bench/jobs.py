@@ -177,6 +177,7 @@ class _Teller:
                 score_state=result.score_state,
                 score_detail=redact(result.score_detail),
                 judged_by=result.judged_by,
+                partial=result.partial,
             )
         )
 

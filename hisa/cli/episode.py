@@ -28,6 +28,7 @@ from hisa.environments.open_environment import open_environment
 from hisa.errors import OperatorError, UsageError
 from hisa.models.open_models import require_models
 from hisa.protocols import Task
+from hisa.runs import wording
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
 from hisa.runs.report import write_report
@@ -36,7 +37,7 @@ from hisa.text.redact import redact
 from hisa.text.safe_text import safe_text
 from hisa.wiring import RunContext, open_agent
 
-__all__ = ["RunOutput", "episode", "exit_code", "run_in_desktop"]
+__all__ = ["RunOutput", "episode", "exit_code", "run_in_desktop", "score_line"]
 
 
 _MADE_SHOWN = 5  # chosen by hand
@@ -275,6 +276,7 @@ class RunOutput:
             "score": result.score,
             "score_state": result.score_state,
             "score_detail": redact(result.score_detail),
+            "partial": result.partial,
             "steps": result.steps,
             "models": self.log.manifest.models,
             "tokens_in": spent.tokens_in,
@@ -293,7 +295,8 @@ def score_line(result: Result) -> str:
     """The score, or which kind of none it is, and why."""
     match result.score_state:
         case "scored":
-            return f"{result.score:g}: {result.score_detail}"
+            more = wording.partial(result.score, result.partial)
+            return f"{result.score:g}{more}: {result.score_detail}"
         case "no_check":
             return f"none: {result.score_detail}, so that the end is the agent's own word"
         case "score_failed":

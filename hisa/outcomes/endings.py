@@ -64,6 +64,9 @@ class Scoring:
     detail: str = ""
     judged_by: str = ""
     """Whose metrics were asked: "OSWorld's own …", "ours …"; empty: no metric of a benchmark."""
+    partial: float | None = None
+    """How much of the task is done, in 0..1 by the weights of its checks; None: not known. It never
+    decides what a success is."""
 
 
 def with_score_state(data: Any) -> Any:
@@ -102,6 +105,8 @@ class Result:
     score_detail: str = ""
     """One line why the score is what it is, or why there is none."""
     judged_by: str = ""
+    """See `Scoring`."""
+    partial: float | None = None
     """See `Scoring`."""
 
     @property

@@ -140,7 +140,7 @@ class RunLog:
         _close_to_others(folder)
         log = cls(folder, manifest, lock)
         log._count_again()
-        manifest.exit_status = manifest.finished_at = manifest.score = None
+        manifest.exit_status = manifest.finished_at = manifest.score = manifest.partial = None
         manifest.message = manifest.score_detail = ""
         manifest.score_state = "unscored"
         manifest.resumed += 1
@@ -168,7 +168,7 @@ class RunLog:
             self.manifest.finish(event)
         elif isinstance(event, Evaluated):
             self.manifest.score, self.manifest.score_state = event.score, event.score_state
-            self.manifest.score_detail = event.detail
+            self.manifest.score_detail, self.manifest.partial = event.detail, event.partial
         elif isinstance(event, Instructed):
             self.manifest.task.instruction = event.instruction
         self._behind = True

@@ -137,6 +137,8 @@ class Manifest(_Record):
     """What ``score`` is; of a run by an older HiSA, "unscored" where it has none."""
     score_detail: str = ""
     """Why the score is what it is, or why there is none."""
+    partial: float | None = None
+    """See `hisa.events.Evaluated`."""
 
     _older = model_validator(mode="before")(with_score_state)
 
@@ -148,6 +150,7 @@ class Manifest(_Record):
         self.score = event.score
         self.score_state = event.score_state
         self.score_detail = event.score_detail
+        self.partial = event.partial
 
     def write(self, path: Path) -> None:
         """Replace the file as a whole: a reader sees the old one or the new one."""

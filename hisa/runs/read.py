@@ -139,11 +139,15 @@ class Run:
         for event in reversed(self.events):
             match event:
                 case RunFinished():
-                    found = Scoring(event.score_state, event.score, event.score_detail)
+                    found = Scoring(
+                        event.score_state, event.score, event.score_detail, partial=event.partial
+                    )
                     if event.score_detail:
                         break
                 case Evaluated():  # all there is of a run that was killed before its end
-                    return Scoring(event.score_state, event.score, event.detail)
+                    return Scoring(
+                        event.score_state, event.score, event.detail, partial=event.partial
+                    )
                 case RunResumed():
                     break
                 case _:

@@ -139,6 +139,7 @@ def _template() -> jinja2.Template:
         "clicks": _clicks,
         "crop": _crop,
         "median": lambda numbers: round(statistics.median(numbers)),
+        "partial": wording.partial,
         "phases": _phases,
         "roi": _roi,
         "roles": _roles,

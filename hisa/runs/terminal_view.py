@@ -76,7 +76,8 @@ def summary(run: Run, width: int) -> Iterator[Text]:
     yield Text(printable(run.manifest.task.instruction), "bold")
     status = Text(run.status, wording.STYLES[wording.tone(run.status)])
     if run.ended or run.score is not None:
-        status.append(f", {wording.score(run.score_state, run.score)}", "default")
+        said = wording.score(run.score_state, run.score)
+        status.append(f", {said}{wording.partial(run.score, run.scoring.partial)}", "default")
     if run.message:
         status.append(f", {one_line(run.message)}", "default")
     yield status
@@ -225,6 +226,7 @@ def run_json(run: Run) -> dict[str, Any]:
         "score": run.score,
         "score_state": run.score_state,
         "score_detail": run.scoring.detail,
+        "partial": run.scoring.partial,
         "success": run.success,
         "totals": run.totals.model_dump(),
         "folder": str(run.folder),

@@ -17,6 +17,7 @@ __all__ = [
     "duration",
     "money",
     "one_line",
+    "partial",
     "role_money",
     "score",
     "score_tone",
@@ -77,6 +78,11 @@ def tone(status: str) -> str:
 def score(state: ScoreState, value: float | None) -> str:
     """``score 0.50``; without one ``no check``, ``check failed`` or ``not scored``."""
     return f"score {value:.2f}" if value is not None else _SCORE_STATES[state]
+
+
+def partial(score: float | None, share: float | None) -> str:
+    """``, partial score 0.60`` where that differs from the score; else empty."""
+    return "" if share is None or share == score else f", partial score {share:.2f}"
 
 
 def score_tone(state: ScoreState, success: bool) -> str:

@@ -9,8 +9,8 @@ setup:
   - launch: mousepad ~/notes.txt
   - wait_window: {title: notes.txt}
 check:
-  - {file: ~/list.txt, contains: milk}
-  - {python: "check.py:shopping"}
+  - {file: ~/list.txt, contains: milk, weight: 0.3}
+  - {python: "check.py:shopping", weight: 0.7}
 results: [~/list.txt]
 """
 
@@ -21,7 +21,7 @@ import json
 import math
 import secrets
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -32,6 +32,7 @@ from hisa.tasks.clean import bash, python
 from hisa.tasks.known_apps import fix_said
 from hisa.tasks.limits import ANSWER, CHECK_SECONDS, MAX_RESULT, too_much
 from hisa.tasks.metrics.base import NotScored
+from hisa.tasks.partial_credit import Graded, read_needs, read_weight, require_all_weights
 from hisa.tasks.setup.put_files import place
 from hisa.tasks.setup.started import start
 from hisa.tasks.setup.windows import Named, await_window
@@ -100,6 +101,10 @@ class Check(_Strict):
     """Compared without white space at both ends."""
     contains: _Texts = ()
     excludes: _Texts = ()
+    weight: Annotated[float | None, BeforeValidator(read_weight)] = None
+    """Its part in the partial score; the weights of a list need not sum to 1."""
+    needs: Annotated[Literal["all"] | None, BeforeValidator(read_needs)] = None
+    """"all": it counts in the partial score only where every other check holds."""
 
     @model_validator(mode="after")
     def _one_subject(self) -> Check:
@@ -131,6 +136,11 @@ class HisaTaskFile(_Strict):
     ] = ()
     """What the run leaves that is worth keeping: files and folders of the machine."""
 
+    @model_validator(mode="after")
+    def _all_weights(self) -> HisaTaskFile:
+        require_all_weights([check.weight for check in self.check])
+        return self
+
 
 async def set_up(context: Context, raw: Mapping[str, Any]) -> None:
     """Do one setup step."""
@@ -153,9 +163,14 @@ async def set_up(context: Context, raw: Mapping[str, Any]) -> None:
         await await_window(context, wanted, step.wait_window.seconds)
 
 
-async def check(context: Context, raw: Mapping[str, Any]) -> tuple[float, str]:
-    """Returns the score of one check, 0 to 1, and the reason where it fails."""
+async def check(context: Context, raw: Mapping[str, Any]) -> tuple[Graded, str]:
+    """Returns one check with its score, 0 to 1, and the reason where it fails."""
     wanted = Check.model_validate(raw)
+    score, why = await _score(context, wanted)
+    return Graded(score, wanted.weight, wanted.needs == "all"), why
+
+
+async def _score(context: Context, wanted: Check) -> tuple[float, str]:
     if wanted.python is not None:
         return await _python(context, wanted.python)
     problem = await _problem(context, wanted)

@@ -17,6 +17,7 @@ from hisa.tasks.getters.element_markup import beyond
 from hisa.tasks.hisa_format import Check, SetupStep
 from hisa.tasks.judge import chosen
 from hisa.tasks.metrics import find_metric
+from hisa.tasks.partial_credit import require_all_weights
 from hisa.tasks.setup import SETUP
 from hisa.tasks.task_context import file_name, host_file
 
@@ -218,14 +219,20 @@ def _names(name: str, config: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _own_check_problems(task: Task) -> Iterator[Problem]:
+    weights: list[float | None] = []
     for raw in (task.check or {}).get("all", ()):
         try:
             check = Check.model_validate(raw)
         except ValidationError as error:
             yield _wrong(f"check: {explain(error)}")
             continue
+        weights.append(check.weight)
         if check.python is not None:
             yield from _host_file(task, "check", check.python.rpartition(":")[0])
+    try:
+        require_all_weights(weights)
+    except ValueError as error:
+        yield _wrong(f"check: {error}")
 
 
 def urls(task: Task) -> list[str]:

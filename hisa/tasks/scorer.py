@@ -27,6 +27,7 @@ from hisa.tasks.judge import judged_by
 from hisa.tasks.metrics import Unreadable
 from hisa.tasks.needs import require_apps
 from hisa.tasks.outside_places import require_places
+from hisa.tasks.partial_credit import partial_score
 from hisa.tasks.problems import sorted_problems, urls
 from hisa.tasks.setup.by_proxy import named_proxy
 from hisa.tasks.setup.started import check_running, forget
@@ -132,15 +133,16 @@ class TaskScorer:
                 by = await asyncio.to_thread(judged_by, task)
                 if "func" in task.check:
                     value, why = await evaluate(context, status)
+                    partial = value
                 else:
-                    value, why = await _own_checks(context, task.check)
+                    value, why, partial = await _own_checks(context, task.check)
                 if value is not None and value < 1.0:  # gone meanwhile: the machine is at fault
                     await self._require(task, environment)
             except (UsageError, CheckFailed, ModelFacingError, OSError) as error:
                 fix = getattr(error, "fix", "")
                 why = f"{error}{f'; try: {fix}' if fix else ''}"
                 return Scoring("score_failed", detail=why, judged_by=by)
-        return Scoring("score_failed" if value is None else "scored", value, why, by)
+        return Scoring("score_failed" if value is None else "scored", value, why, by, partial)
 
     @contextmanager
     def _context(self, task: Task, environment: Environment, phase: Phase) -> Iterator[Context]:
@@ -186,8 +188,14 @@ async def _set_up(context: Context, raw: Mapping[str, Any]) -> None:
     await run_step(context, step)
 
 
-async def _own_checks(context: Context, check: Mapping[str, Any]) -> tuple[float, str]:
-    """1.0 where every check holds; else the lowest score with its reason."""
-    scores = [await hisa_format.check(context, raw) for raw in check["all"]]
-    lowest = min(scores, key=lambda pair: pair[0])
-    return (1.0, f"all {len(scores)} checks hold") if lowest[0] == 1.0 else lowest
+async def _own_checks(context: Context, check: Mapping[str, Any]) -> tuple[float, str, float]:
+    """Returns the score, its reason and the partial score.
+
+    The score is 1.0 where every check holds; else the lowest one with its reason.
+    """
+    found = [await hisa_format.check(context, raw) for raw in check["all"]]
+    partial = partial_score([graded for graded, _ in found])
+    lowest, why = min(found, key=lambda pair: pair[0].score)
+    if lowest.score == 1.0:
+        why = f"all {len(found)} checks hold"
+    return lowest.score, why, partial

@@ -30,7 +30,9 @@ def test_old_runs_are_listed_shown_and_reported(hisa: Command) -> None:
         page = Path(hisa.run("runs", "report", run).strip().splitlines()[-1])
         text = (page if page.is_absolute() else ROOT / page).read_text("utf-8")
         assert "Window “Untitled 1 - Mousepad” appeared" in text
-    assert load_run(hisa.folder / "runs" / DONE).manifest.results.fetched[0].place == "files/hi.txt"
+    done = load_run(hisa.folder / "runs" / DONE)
+    assert done.manifest.results.fetched[0].place == "files/hi.txt"
+    assert (done.scoring.partial, done.manifest.partial) == (None, None), "nobody wrote it down"
 
 
 @pytest.mark.desktop

@@ -339,7 +339,7 @@ async def scored(func: str, *, benchmark: str = "osworld") -> Scoring:
 async def test_a_task_of_osworld_is_judged_by_its_own_metric_and_no_other_task_is() -> None:
     found = await scored("exact_match")
     assert found == Scoring(
-        "scored", 0.25, "exact_match: 0.25 by OSWorld's own exact_match", "OSWorld's own"
+        "scored", 0.25, "exact_match: 0.25 by OSWorld's own exact_match", "OSWorld's own", 0.25
     )
     for benchmark in ("spider2v", ""):
         found = await scored("exact_match", benchmark=benchmark)

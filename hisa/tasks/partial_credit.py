@@ -1,0 +1,87 @@
+"""Computes how much of a task of our own was done, by the weights of its checks.
+
+The score of a run says whether the task was done, and every check must hold for that. The partial
+score is a second number beside it: the weighted mean of the checks, as OS-Catalyst's partial
+success rate needs it (section 4.4 of that paper).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+__all__ = ["Graded", "partial_score", "read_needs", "read_weight", "require_all_weights"]
+
+
+class Graded(NamedTuple):
+    """A check that was carried out."""
+
+    score: float
+    """From 0 to 1; the check holds at 1."""
+    weight: float | None = None
+    """Positive; None where no check of the list has one, and all count the same."""
+    needs_all: bool = False
+    """Whether it counts only where every other check holds."""
+
+
+def partial_score(checks: Sequence[Graded]) -> float:
+    """Returns the weighted mean of the checks, from 0 to 1; exactly 1 where all of them hold.
+
+    Args:
+        checks: at least one; their weights need not sum to 1.
+    """
+    weights = [1.0 if check.weight is None else check.weight for check in checks]
+    largest = max(weights)  # divided by it, so that no sum of huge weights overflows
+    shares = [weight / largest for weight in weights]
+    failing = sum(check.score < 1.0 for check in checks)
+    earned = [
+        share * check.score
+        for share, check in zip(shares, checks, strict=True)
+        if not check.needs_all or failing == (check.score < 1.0)
+    ]
+    return math.fsum(earned) / math.fsum(shares)
+
+
+def read_weight(value: object) -> float:
+    """Returns a weight as a task file has it.
+
+    Raises:
+        ValueError: it is not a positive finite number.
+    """
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except OverflowError:
+            raise ValueError("is too large a number; at most about 1e308 is allowed") from None
+        if math.isfinite(number) and number > 0:
+            return number
+    raise ValueError(f"is {_shown(value)}; a positive finite number such as 0.2 is allowed")
+
+
+def read_needs(value: object) -> str:
+    """Returns what a check needs to count, as a task file has it.
+
+    Raises:
+        ValueError: it is not "all".
+    """
+    if value != "all":
+        raise ValueError(f"is {_shown(value)}; only 'all' is allowed: every other check holds")
+    return "all"
+
+
+def require_all_weights(weights: Sequence[float | None]) -> None:
+    """Refuse a list in which some checks have a weight and others have none.
+
+    Raises:
+        ValueError: it is such a list.
+    """
+    given = sum(weight is not None for weight in weights)
+    if 0 < given < len(weights):
+        raise ValueError(
+            f"{given} of {len(weights)} checks have a weight; give each check one, or none of them"
+        )
+
+
+def _shown(value: object) -> str:
+    return repr(value)[:60]

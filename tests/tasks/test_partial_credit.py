@@ -1,0 +1,177 @@
+"""How much of a task of our own is done: weights of checks, and what counts only with the rest."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hisa.errors import UsageError
+from hisa.protocols import Scoring, Task
+from hisa.tasks.partial_credit import Graded, partial_score
+from hisa.tasks.problems import problems
+from hisa.tasks.scorer import TaskScorer
+from hisa.tasks.taskfile import load_task
+from tests.tasks.host import Host
+
+HOLDS, FAILS, BREAKS = "exit 0", "exit 1", "sleep 60"
+
+
+def task_of(folder: Path, *checks: str) -> Task:
+    path = folder / "t.yaml"
+    path.write_text("\n".join(["instruction: x", "check:", *(f"  - {{{c}}}" for c in checks)]))
+    return load_task(path)
+
+
+async def scored(folder: Path, *checks: str) -> Scoring:
+    task = task_of(folder, *checks)
+    assert problems(task) == []
+    return await TaskScorer().score(task, Host(folder / "home"), "succeeded")
+
+
+# ---------------------------------------------------------------- the rule
+
+
+@pytest.mark.parametrize(
+    ("checks", "expected"),
+    [
+        ([Graded(1.0), Graded(0.0), Graded(0.0)], 1 / 3),
+        ([Graded(1.0, 3.0), Graded(0.0, 1.0)], 0.75),
+        ([Graded(0.5, 3.0), Graded(1.0, 1.0)], 0.625),
+        ([Graded(1.0, 0.2, needs_all=True), Graded(1.0, 0.4), Graded(0.0, 0.4)], 0.4),
+        ([Graded(1.0, 0.2, needs_all=True), Graded(1.0, 0.4), Graded(0.5, 0.4)], 0.6),
+        ([Graded(0.0, 0.2, needs_all=True), Graded(1.0, 0.4), Graded(1.0, 0.4)], 0.8),
+        ([Graded(1.0, 0.2, needs_all=True), Graded(1.0, 0.4), Graded(1.0, 0.4)], 1.0),
+        ([Graded(0.5, 0.2, needs_all=True), Graded(1.0, 0.8)], 0.9),
+        ([Graded(1.0, needs_all=True)], 1.0),
+        ([Graded(1.0, 0.5, needs_all=True), Graded(0.0, 0.5, needs_all=True)], 0.0),
+        ([Graded(1.0, 1e308), Graded(0.0, 1e308), Graded(1.0, 5e-324)], 0.5),
+    ],
+)
+def test_the_partial_score_by_hand(checks: list[Graded], expected: float) -> None:
+    assert partial_score(checks) == pytest.approx(expected)
+
+
+WEIGHTS = st.floats(min_value=0, exclude_min=True, allow_nan=False, allow_infinity=False)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), WEIGHTS, st.booleans()), min_size=1, max_size=12))
+def test_it_is_a_share_and_whole_exactly_where_every_check_holds(
+    rows: list[tuple[float, float, bool]],
+) -> None:
+    checks = [Graded(*row) for row in rows]
+    found = partial_score(checks)
+    assert math.isfinite(found)
+    assert 0.0 <= found <= 1.0
+    assert partial_score([check._replace(score=1.0) for check in checks]) == 1.0
+
+
+# ---------------------------------------------------------------- in a task file
+
+
+@pytest.mark.parametrize(
+    ("checks", "score", "partial"),
+    [
+        ((f"command: {HOLDS}", f"command: {FAILS}"), 0.0, 0.5),
+        ((f"command: {HOLDS}, weight: 3", f"command: {FAILS}, weight: 1"), 0.0, 0.75),
+        ((f"command: {HOLDS}, weight: 0.3", f"command: {HOLDS}, weight: 0.1"), 1.0, 1.0),
+        ((f"command: {HOLDS}, needs: all", f"command: {FAILS}", f"command: {HOLDS}"), 0.0, 1 / 3),
+        ((f"command: {FAILS}",), 0.0, 0.0),
+    ],
+)
+async def test_the_score_says_whether_and_the_partial_score_how_much(
+    tmp_path: Path, checks: tuple[str, ...], score: float, partial: float
+) -> None:
+    found = await scored(tmp_path, *checks)
+    assert (found.state, found.value) == ("scored", score)
+    assert found.partial == pytest.approx(partial)
+
+
+async def test_a_check_that_could_not_be_carried_out_leaves_neither(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hisa.tasks.hisa_format.CHECK_SECONDS", 0.2)
+    found = await scored(tmp_path, f"command: {HOLDS}", f"command: {BREAKS}")
+    assert (found.state, found.value, found.partial) == ("score_failed", None, None)
+
+
+async def test_a_task_without_a_check_has_no_partial_score(tmp_path: Path) -> None:
+    found = await TaskScorer().score(Task("t", "x"), Host(tmp_path / "home"), "succeeded")
+    assert (found.state, found.partial) == ("no_check", None)
+
+
+@pytest.mark.parametrize(("wanted", "score"), [("yes", 1.0), ("no", 0.0)])
+async def test_the_partial_score_of_a_benchmarks_task_is_its_score(
+    tmp_path: Path, wanted: str, score: float
+) -> None:
+    rule = {"type": "rule", "rules": "yes"}
+    expected = {"type": "rule", "rules": {"expected": wanted}}
+    check = {"func": "exact_match", "result": rule, "expected": expected}
+    task = Task("t", "x", check=check, benchmark="osworld")
+    found = await TaskScorer().score(task, Host(tmp_path / "home"), "succeeded")
+    assert (found.state, found.value, found.partial) == ("scored", score, score)
+
+
+# ---------------------------------------------------------------- hostile files
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ("0", "0"),
+        ("-1", "-1"),
+        (".nan", "nan"),
+        (".inf", "inf"),
+        ("yes", "True"),
+        ("a lot", "'a lot'"),
+        ('"0.5"', "'0.5'"),
+        ("null", "None"),
+        ("[0.5]", "[0.5]"),
+        ("0x" + "f" * 5000, "too large a number"),
+    ],
+)
+def test_what_is_no_weight_is_refused_by_its_value(tmp_path: Path, given: str, named: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        task_of(tmp_path, f"command: {HOLDS}, weight: {given}")
+    said = str(refused.value)
+    assert "check.0.weight" in said
+    assert named in said
+    assert "allowed" in said
+
+
+@pytest.mark.parametrize("given", ["some", "true", "null", "[all]", '""'])
+def test_what_a_check_may_need_is_all_and_nothing_else(tmp_path: Path, given: str) -> None:
+    with pytest.raises(UsageError, match=r"check\.0\.needs: .*only 'all' is allowed"):
+        task_of(tmp_path, f"command: {HOLDS}, needs: {given}")
+
+
+def test_a_weight_that_was_forgotten_is_not_guessed(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="1 of 2 checks have a weight"):
+        task_of(tmp_path, f"command: {HOLDS}, weight: 0.2", f"command: {HOLDS}")
+
+
+def test_a_task_made_in_python_is_held_to_the_same(tmp_path: Path) -> None:
+    checks: list[dict[str, Any]] = [{"command": HOLDS, "weight": 0.2}, {"command": HOLDS}]
+    assert problems(Task("t", "x", check={"all": checks})) == [
+        "check: 1 of 2 checks have a weight; give each check one, or none of them"
+    ]
+    bad = problems(Task("t", "x", check={"all": [{"command": HOLDS, "weight": -1}]}))
+    assert len(bad) == 1
+    assert "-1" in bad[0]
+
+
+def test_weights_come_through_the_record_of_a_run(tmp_path: Path) -> None:
+    from hisa.runs.manifest import TaskRecord
+
+    task = task_of(tmp_path, f"command: {HOLDS}, weight: 0.2, needs: all", "file: ~/a, weight: 1")
+    again = TaskRecord.model_validate_json(TaskRecord.of(task).model_dump_json()).task()
+    assert again.check == {
+        "all": [
+            {"command": HOLDS, "weight": 0.2, "needs": "all"},
+            {"file": "~/a", "weight": 1.0},
+        ]
+    }
