@@ -92,7 +92,7 @@ class AttemptResult(BaseModel):
     score_detail: str = ""
     judged_by: str = ""
     """Whose metrics were asked; see `hisa.outcomes.endings.Scoring`."""
-    partial: float | None = None
+    partial: Annotated[float, Field(ge=0, le=1)] | None = None
     """See `hisa.outcomes.endings.Scoring`; None also where an older HiSA wrote the record."""
 
 

@@ -11,10 +11,11 @@ from typing import Any
 from pydantic import BaseModel
 
 from hisa.bench.attempt_records import Plan
+from hisa.bench.efficiency import actions_a_step, partial_success, step_time, task_time
 from hisa.bench.ledger import SlotState, read_attempts, read_plan
 from hisa.bench.measure import Measure, measure
 from hisa.bench.start_checks import StartChecker, StartSums, check_starts
-from hisa.bench.stats import Paired, length_buckets, mean, paired, pass_hat_k, wilson
+from hisa.bench.stats import Estimate, Paired, length_buckets, mean, paired, pass_hat_k, wilson
 from hisa.bench.summary import summarise
 from hisa.runs import wording
 
@@ -56,6 +57,14 @@ class Group(BaseModel):
     bash: float | None = None
     other: float | None = None
     seconds: float | None = None
+    partial: Estimate = Estimate()
+    """Partial success rate: mean over tasks of their attempts' mean partial score."""
+    actions: Estimate = Estimate()
+    """Actions of a step, over steps that had any."""
+    step_time: Estimate = Estimate()
+    """Seconds until the planner's reply could be used."""
+    task_time: Estimate = Estimate()
+    """Seconds of an attempt's steps."""
 
 
 class Component(BaseModel):
@@ -253,6 +262,10 @@ def group(name: str, results: Sequence[Measure]) -> Group:
         said_done=len(done),
         false_success=mean([float(not result.success) for result in done]),
         unpriced=sum(usage.unpriced for usage in usages),
+        partial=partial_success(results),
+        actions=actions_a_step(results),
+        step_time=step_time(results),
+        task_time=task_time(results),
         **averages,
     )
 

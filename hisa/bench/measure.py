@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from hisa.bench.ledger import RUNS, Attempt
 from hisa.bench.summary import UNUSABLE
 from hisa.errors import UsageError
+from hisa.events import Acted
 from hisa.outcomes.endings import Ending, ScoreState, is_success
 from hisa.runs.manifest import Totals
 from hisa.runs.read import Run, load_run
@@ -19,6 +20,8 @@ __all__ = ["Measure", "Usage", "measure"]
 
 _KINDS = {"gui_action": "gui", "bash_execution": "bash"}
 """Which of the sums of `Usage` a tool counts in; every other tool is "other"."""
+_ENDING_TOOLS = ("termination", "infeasible")
+"""Tools that end the run; old logs do not say so of the call itself."""
 
 
 class Usage(Totals):
@@ -32,6 +35,16 @@ class Usage(Totals):
     """Waits, ends, other tools, and replies that could not be used."""
     tokens_by_step: tuple[int, ...] = ()
     """Tokens in and out of all roles in each complete step."""
+    actions: int = 0
+    """Calls of tools that did something; the call that ends the run is none."""
+    acting_steps: int = 0
+    """Steps with at least one of them."""
+    plan_seconds: float = 0.0
+    """Time that the planner took, corrections of its replies included."""
+    planned_steps: int = 0
+    """Steps of which that time is known."""
+    step_seconds: float = 0.0
+    """Time of all complete steps: without set-up, scoring and learning."""
 
     @property
     def tokens_in(self) -> int:
@@ -63,6 +76,8 @@ class Measure(BaseModel):
     usage: Usage | None = None
     """None where the run folder cannot be read."""
     score_state: ScoreState = "unscored"
+    partial: float | None = None
+    """How much of the task is done; see `hisa.outcomes.endings.Scoring`."""
 
     @property
     def scored(self) -> bool:
@@ -95,6 +110,7 @@ def measure(folder: Path, attempt: Attempt, domain: str) -> Measure:
         status=ended.status,
         score=ended.score,
         score_state=ended.score_state,
+        partial=ended.partial,
         message=ended.message,
         usage=usage,
     )
@@ -103,13 +119,39 @@ def measure(folder: Path, attempt: Attempt, domain: str) -> Measure:
 def _usage(run: Run) -> Usage:
     done = [record for record in run.steps if record.finished is not None]
     kinds = Counter(_kind(record) for record in done)
+    actions = [_actions(record) for record in done]
+    plans = [seconds for record in done if (seconds := _plan_seconds(record)) is not None]
     return Usage(
         **vars(run.totals),
         **kinds,
         tokens_by_step=tuple(
             sum(call.tokens_in + call.tokens_out for call in record.calls) for record in done
         ),
+        actions=sum(actions),
+        acting_steps=sum(count > 0 for count in actions),
+        plan_seconds=sum(plans),
+        planned_steps=len(plans),
+        step_seconds=sum(record.seconds for record in done),
     )
+
+
+def _actions(record: StepRecord) -> int:
+    """Returns how many calls of a step did something.
+
+    A call that was refused, or whose place was not found, did nothing; a command that failed did
+    run, and has an exit status.
+    """
+    return sum(
+        (event.ok or event.exit_code is not None)
+        and event.ends is None
+        and event.tool not in _ENDING_TOOLS
+        for event in record.events
+        if isinstance(event, Acted)
+    )
+
+
+def _plan_seconds(record: StepRecord) -> float | None:
+    return None if record.finished is None else record.finished.seconds.get("plan")
 
 
 def _kind(record: StepRecord) -> str:

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import BaseModel
 
 __all__ = [
     "Bucket",
+    "Estimate",
     "Paired",
     "length_buckets",
     "mean",
     "paired",
     "pass_hat_k",
     "quantile",
+    "rate_over_tasks",
+    "ratio_over_tasks",
     "sign_test",
+    "t95",
     "wilson",
 ]
 
@@ -45,6 +49,90 @@ def wilson(successes: float, trials: int, z: float = Z95) -> tuple[float, float]
     centre = (rate + spread / 2) / (1 + spread)
     half = z * math.sqrt(rate * (1 - rate) / trials + spread / (4 * trials)) / (1 + spread)
     return max(0.0, centre - half), min(1.0, centre + half)
+
+
+_T95 = (
+    12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281,
+)  # fmt: skip
+"""Of 1 to 10 degrees of freedom, as printed in every table of Student's t."""
+
+
+def t95(freedom: int) -> float:
+    """Returns the two-sided 95% quantile of Student's t, right to three digits.
+
+    Above the table it is Cornish and Fisher's expansion about the normal quantile.
+
+    Args:
+        freedom: degrees of freedom, from 1.
+    """
+    if freedom <= len(_T95):
+        return _T95[freedom - 1]
+    z = Z95
+    return (
+        z
+        + (z**3 + z) / (4 * freedom)
+        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * freedom**3)
+    )
+
+
+class Estimate(BaseModel):
+    """A mean with its 95% interval, whose independent trials are tasks."""
+
+    value: float | None = None
+    """None where it is not known of any attempt, or there are none."""
+    low: float | None = None
+    """None where there is no interval: one task does not tell how much tasks differ."""
+    high: float | None = None
+    n: int = 0
+    """How many tasks, steps or attempts it is the mean of."""
+    unknown: int = 0
+    """Attempts that are left out because the number is not known of them."""
+
+
+def rate_over_tasks(tasks: Collection[float], *, unknown: int = 0) -> Estimate:
+    """Returns the mean of a share over tasks, with Wilson's interval.
+
+    Of shares between 0 and 1 the interval is wider than it has to be, never too narrow: nothing
+    varies more than yes and no.
+
+    Args:
+        tasks: each task's mean, in 0..1.
+        unknown: see `Estimate`.
+    """
+    if not tasks:
+        return Estimate(unknown=unknown)
+    total = math.fsum(tasks)
+    low, high = wilson(total, len(tasks))
+    return Estimate(value=total / len(tasks), low=low, high=high, n=len(tasks), unknown=unknown)
+
+
+def ratio_over_tasks(
+    tasks: Collection[tuple[float, int]], *, least: float = 0.0, unknown: int = 0
+) -> Estimate:
+    """Returns the mean of many numbers that come in tasks, with Student's interval.
+
+    It is the ratio of all totals to all counts; the interval is that of a ratio of means over
+    tasks (W. G. Cochran, Sampling Techniques, 1977, 6.3), since the steps of a task, and repeats
+    of it, are not independent.
+
+    Args:
+        tasks: each task's total and how many numbers it is the sum of.
+        least: what no such number is below; the interval ends there.
+        unknown: see `Estimate`.
+    """
+    counted = [(total, count) for total, count in tasks if count]
+    n = sum(count for _, count in counted)
+    if not n:
+        return Estimate(unknown=unknown)
+    value = math.fsum(total for total, _ in counted) / n
+    found = Estimate(value=value, n=n, unknown=unknown)
+    groups = len(counted)
+    if groups < 2:
+        return found
+    squares = math.fsum((total - value * count) ** 2 for total, count in counted)
+    half = t95(groups - 1) * math.sqrt(squares * groups / (groups - 1)) / n
+    return found.model_copy(update={"low": max(least, value - half), "high": value + half})
 
 
 def pass_hat_k(tasks: Sequence[tuple[int, int]], k: int) -> float | None:

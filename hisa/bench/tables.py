@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hisa.bench.bench_report import Group, Report
 from hisa.bench.start_checks import StartCheck
+from hisa.bench.stats import Estimate
 from hisa.runs import wording
 
 __all__ = ["Table", "percent", "tables"]
@@ -59,6 +60,7 @@ def tables(report: Report) -> list[Table]:
     found = [
         _overall(report),
         _reliability(report),
+        _efficiency(report),
         _comparisons(report),
         _domains(report),
         _buckets(report),
@@ -119,6 +121,44 @@ def _reliability(report: Report) -> Table:
             for each in report.variants
         ),
     )  # fmt: skip
+
+
+def _efficiency(report: Report) -> Table:
+    return Table(
+        "Partial success and efficiency",
+        "What OS-Catalyst's table 2 tells. n: tasks for both rates; steps that executed an action "
+        "for actions a step; steps for step time, which is the planner's; attempts for task time, "
+        "which is that of their steps. 95% intervals over tasks: Wilson's for the rates, "
+        "Student's for the rest, none from one task.",
+        (
+            "Variant", "Success % (SR)", "Partial % (PSR)", "Actions a step (A/S)", "Step time s",
+            "Task time s",
+        ),
+        tuple(
+            (
+                each.name,
+                "–" if each.rate is None else f"{_interval(each)} (n {each.rated})",
+                _estimate(each.partial, 1, scale=100), _estimate(each.actions, 2),
+                _estimate(each.step_time, 2), _estimate(each.task_time, 1),
+            )
+            for each in report.variants
+        ),
+    )  # fmt: skip
+
+
+def _attempts(count: int) -> str:
+    return f"{count} attempt{'' if count == 1 else 's'}"
+
+
+def _estimate(found: Estimate, digits: int, *, scale: float = 1.0) -> str:
+    """As ``1.33 [1.20, 1.46] (n 240)``, with the number of attempts that it is not known of."""
+    left_out = f"not known of {_attempts(found.unknown)}" if found.unknown else ""
+    if found.value is None:
+        return left_out or "–"
+    text = f"{scale * found.value:.{digits}f}"
+    if found.low is not None and found.high is not None:
+        text += f" [{scale * found.low:.{digits}f}, {scale * found.high:.{digits}f}]"
+    return f"{text} (n {found.n}{f'; {left_out}' if left_out else ''})"
 
 
 def _comparisons(report: Report) -> Table:

@@ -79,7 +79,7 @@ def test_wide_tables_scroll_inside_their_card(browser: Chrome, page: str, width:
         });
         """,
     )
-    assert kept == [True] * 8
+    assert kept == [True] * 9
 
 
 def test_every_plot_and_table_is_there(browser: Chrome, page: str) -> None:
@@ -96,6 +96,7 @@ def test_every_plot_and_table_is_there(browser: Chrome, page: str) -> None:
         "Steps by domain",
         "Performance and cost",
         "Reliability",
+        "Partial success and efficiency",
         "Task by task",
         "By domain",
         "By length",

@@ -9,7 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hisa.bench.stats import length_buckets, mean, paired, pass_hat_k, sign_test, wilson
+from hisa.bench.stats import (
+    Estimate,
+    length_buckets,
+    mean,
+    paired,
+    pass_hat_k,
+    rate_over_tasks,
+    ratio_over_tasks,
+    sign_test,
+    t95,
+    wilson,
+)
 
 
 @pytest.mark.parametrize(
@@ -41,6 +52,46 @@ def test_of_nothing_nothing_is_known() -> None:
     assert pass_hat_k([(1, 1)], 2) is None
     assert paired({"a": 1.0}, {"b": 1.0}) is None
     assert length_buckets({}) == ()
+    assert rate_over_tasks([], unknown=2) == Estimate(unknown=2)
+    assert ratio_over_tasks([(0.0, 0)], unknown=2) == Estimate(unknown=2)
+
+
+@pytest.mark.parametrize(
+    ("freedom", "quantile"),
+    # As printed in tables of Student's t.
+    [(1, 12.706), (4, 2.776), (10, 2.228), (11, 2.201), (15, 2.131), (30, 2.042), (120, 1.980)],
+)
+def test_students_quantile_is_the_published_one(freedom: int, quantile: float) -> None:
+    assert t95(freedom) == pytest.approx(quantile, abs=6e-4)
+
+
+def test_one_number_a_task_is_students_interval_of_a_mean() -> None:
+    found = ratio_over_tasks([(4.0, 1), (6.0, 1), (8.0, 1)])
+    half = 4.3027 * 2.0 / math.sqrt(3)  # standard deviation 2, two degrees of freedom
+    assert (found.value, found.low, found.high) == pytest.approx((6.0, 6 - half, 6 + half))
+    assert found.n == 3
+
+
+def test_many_numbers_of_one_task_are_no_more_sure_than_one() -> None:
+    few = ratio_over_tasks([(4.0, 1), (6.0, 1)])
+    many = ratio_over_tasks([(400.0, 100), (600.0, 100)])
+    assert (many.value, many.low, many.high) == pytest.approx((few.value, few.low, few.high))
+    assert (few.n, many.n) == (2, 200)
+
+
+def test_a_task_with_more_numbers_weighs_more() -> None:
+    found = ratio_over_tasks([(9.0, 9), (3.0, 1), (0.0, 0)])
+    assert found.value == pytest.approx(1.2)
+    assert found.n == 10
+    spread = math.sqrt(((9 - 1.2 * 9) ** 2 + (3 - 1.2) ** 2) * 2) / 10
+    assert found.high == pytest.approx(1.2 + 12.7062 * spread)
+
+
+def test_an_interval_ends_where_its_numbers_do_and_one_task_has_none() -> None:
+    found = ratio_over_tasks([(1.0, 1), (3.0, 1)], least=1.0)
+    assert found.low == 1.0
+    alone = ratio_over_tasks([(30.0, 20)])
+    assert (alone.value, alone.low, alone.high) == (1.5, None, None)
 
 
 @given(st.lists(st.lists(st.booleans(), min_size=1, max_size=6), min_size=1, max_size=4))
