@@ -18,6 +18,7 @@ from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task
 from tests.tasks.host import Host
 
+EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 HOLDS, FAILS, BREAKS = "exit 0", "exit 1", "sleep 60"
 
 
@@ -114,6 +115,53 @@ async def test_the_partial_score_of_a_benchmarks_task_is_its_score(
     task = Task("t", "x", check=check, benchmark="osworld")
     found = await TaskScorer().score(task, Host(tmp_path / "home"), "succeeded")
     assert (found.state, found.value, found.partial) == ("scored", score, score)
+
+
+# ---------------------------------------------------------------- the examples
+
+FILTER = ("category = Hardware", "priority = 2 - High", "state = Open")
+FORM = ("name: Ana Sousa", "room: B 214", "problem: the projector stays dark", "urgency: low")
+ORDER = ("memory: 32 GB", "disk: 1 TB", "keyboard: Portuguese")
+WRONG = (*FORM[:3], "urgency: high")
+
+
+@pytest.mark.parametrize(
+    ("name", "left", "partial"),
+    [
+        ("incident_filter", {}, 0.0),
+        ("incident_filter", {"Documents/filter.txt": FILTER[:1]}, 1 / 3),
+        ("incident_filter", {"Documents/filter.txt": FILTER}, 1.0),
+        ("request_form", {}, 0.0),
+        ("request_form", {"Documents/request.txt": FORM[:3]}, 0.6),
+        ("request_form", {"Documents/request.txt": FORM}, 0.8),
+        ("request_form", {"Documents/request.txt": WRONG, "Outbox/request.txt": WRONG}, 0.6),
+        ("request_form", {"Documents/request.txt": FORM, "Outbox/request.txt": FORM}, 1.0),
+        ("laptop_order", {}, 0.0),
+        ("laptop_order", {"Catalog/sales-laptop/order.txt": ORDER}, 0.0),
+        ("laptop_order", {"Catalog/developer-laptop/order.txt": ()}, 0.3),
+        ("laptop_order", {"Catalog/developer-laptop/order.txt": ORDER[:2]}, 0.7),
+        ("laptop_order", {"Outbox/order.txt": ORDER}, 0.1),
+        ("laptop_order", {"Catalog/developer-laptop/order.txt": ORDER,
+                          "Outbox/order.txt": ORDER}, 1.0),
+    ],
+)  # fmt: skip
+async def test_the_examples_give_credit_as_the_paper_does(
+    tmp_path: Path, name: str, left: dict[str, tuple[str, ...]], partial: float
+) -> None:
+    task = load_task(EXAMPLES / f"{name}.yaml")
+    assert problems(task) == []
+    home = tmp_path / "home"
+    leave(home, left)
+    found = await TaskScorer().score(task, Host(home), "succeeded")
+    assert found.partial == pytest.approx(partial)
+    assert found.value == (1.0 if partial == 1.0 else 0.0)
+
+
+def leave(home: Path, files: dict[str, tuple[str, ...]]) -> None:
+    """Put what an agent left behind into a home folder."""
+    for place, lines in files.items():
+        (home / place).parent.mkdir(parents=True, exist_ok=True)
+        (home / place).write_text("\n".join(lines), "utf-8")
 
 
 # ---------------------------------------------------------------- hostile files
