@@ -11,7 +11,13 @@ from typing import Any
 from pydantic import BaseModel
 
 from hisa.bench.attempt_records import Plan
-from hisa.bench.efficiency import actions_a_step, partial_success, step_time, task_time
+from hisa.bench.efficiency import (
+    actions_a_step,
+    multi_action_share,
+    partial_success,
+    step_time,
+    task_time,
+)
 from hisa.bench.ledger import SlotState, read_attempts, read_plan
 from hisa.bench.measure import Measure, measure
 from hisa.bench.start_checks import StartChecker, StartSums, check_starts
@@ -61,6 +67,8 @@ class Group(BaseModel):
     """Partial success rate: mean over tasks of their attempts' mean partial score."""
     actions: Estimate = Estimate()
     """Actions of a step, over steps that had any."""
+    multi_action: Estimate = Estimate()
+    """Share of these steps that had more than one."""
     step_time: Estimate = Estimate()
     """Seconds until the planner's reply could be used."""
     task_time: Estimate = Estimate()
@@ -264,6 +272,7 @@ def group(name: str, results: Sequence[Measure]) -> Group:
         unpriced=sum(usage.unpriced for usage in usages),
         partial=partial_success(results),
         actions=actions_a_step(results),
+        multi_action=multi_action_share(results),
         step_time=step_time(results),
         task_time=task_time(results),
         **averages,

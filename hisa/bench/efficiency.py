@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable
 from hisa.bench.measure import Measure, Usage
 from hisa.bench.stats import Estimate, rate_over_tasks, ratio_over_tasks
 
-__all__ = ["actions_a_step", "partial_success", "step_time", "task_time"]
+__all__ = ["actions_a_step", "multi_action_share", "partial_success", "step_time", "task_time"]
 
 
 def partial_success(results: Iterable[Measure]) -> Estimate:
@@ -35,6 +35,12 @@ def actions_a_step(results: Iterable[Measure]) -> Estimate:
     """Returns the mean number of actions of a step; steps without any are left out."""
     tasks, unknown = _by_task(results, lambda usage: (usage.actions, usage.acting_steps))
     return ratio_over_tasks(tasks, least=1.0, unknown=unknown)
+
+
+def multi_action_share(results: Iterable[Measure]) -> Estimate:
+    """Returns the share of steps with more than one action, among those with any."""
+    tasks, unknown = _by_task(results, lambda usage: (usage.multi_steps, usage.acting_steps))
+    return ratio_over_tasks(tasks, unknown=unknown)
 
 
 def step_time(results: Iterable[Measure]) -> Estimate:

@@ -10,7 +10,6 @@ from pydantic import BaseModel
 from hisa.bench.ledger import RUNS, Attempt
 from hisa.bench.summary import UNUSABLE
 from hisa.errors import UsageError
-from hisa.events import Acted
 from hisa.outcomes.endings import Ending, ScoreState, is_success
 from hisa.runs.manifest import Totals
 from hisa.runs.read import Run, load_run
@@ -39,6 +38,8 @@ class Usage(Totals):
     """Calls of tools that did something; the call that ends the run is none."""
     acting_steps: int = 0
     """Steps with at least one of them."""
+    multi_steps: int = 0
+    """Steps with more than one of them."""
     plan_seconds: float = 0.0
     """Time that the planner took, corrections of its replies included."""
     planned_steps: int = 0
@@ -129,6 +130,7 @@ def _usage(run: Run) -> Usage:
         ),
         actions=sum(actions),
         acting_steps=sum(count > 0 for count in actions),
+        multi_steps=sum(count > 1 for count in actions),
         plan_seconds=sum(plans),
         planned_steps=len(plans),
         step_seconds=sum(record.seconds for record in done),
@@ -145,8 +147,7 @@ def _actions(record: StepRecord) -> int:
         (event.ok or event.exit_code is not None)
         and event.ends is None
         and event.tool not in _ENDING_TOOLS
-        for event in record.events
-        if isinstance(event, Acted)
+        for event in record.acts
     )
 
 

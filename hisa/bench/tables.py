@@ -131,14 +131,15 @@ def _efficiency(report: Report) -> Table:
         "which is that of their steps. 95% intervals over tasks: Wilson's for the rates, "
         "Student's for the rest, none from one task.",
         (
-            "Variant", "Success % (SR)", "Partial % (PSR)", "Actions a step (A/S)", "Step time s",
-            "Task time s",
+            "Variant", "Success % (SR)", "Partial % (PSR)", "Actions a step (A/S)",
+            "Several actions %", "Step time s", "Task time s",
         ),
         tuple(
             (
                 each.name,
                 "–" if each.rate is None else f"{_interval(each)} (n {each.rated})",
                 _estimate(each.partial, 1, scale=100), _estimate(each.actions, 2),
+                _estimate(each.multi_action, 1, scale=100),
                 _estimate(each.step_time, 2), _estimate(each.task_time, 1),
             )
             for each in report.variants

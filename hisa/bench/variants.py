@@ -22,10 +22,14 @@ ABLATIONS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "no-abstraction": {"state": {"steps": "raw"}},
         "no-refinement": {"state": {"refine": "window", "window": 5}},
         "no-patterns": {"patterns": {"enabled": False}},
+        "sequences-rule": {"planner": {"sequence": 5, "teaching": "rule"}},
+        "sequences-words": {"planner": {"sequence": 5, "teaching": "words"}},
+        "sequences": {"planner": {"sequence": 5, "teaching": "examples"}},
+        "sequences-blind": {"planner": {"sequence": 5, "guards": False}},
         **{f"n{every}": {"state": {"refine_every": every}} for every in (3, 5, 7, 9)},
     }
 )
-"""What each leaves out (HiSA, tables 5 and 6), as changes of the settings."""
+"""The settings that each changes: a part left out (HiSA, tables 5 and 6), or sequences turned on."""
 
 TABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -38,9 +42,10 @@ TABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "no-patterns",
         ),
         "table6": ("n3", "n5", "n7", "n9"),
+        "teaching": (FULL, "sequences-rule", "sequences-words", "sequences"),
     }
 )
-"""Several variants by one name: the paper's tables."""
+"""Several variants by one name: the paper's tables, and how sequences move with the prompt."""
 
 
 def expand(names: Iterable[str]) -> tuple[str, ...]:

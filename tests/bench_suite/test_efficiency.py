@@ -135,12 +135,13 @@ def test_what_is_not_known_is_said_and_counts_as_nothing(book: AttemptLedger) ->
     attempt(book, "task-01", [([CLICK, CLICK], {})], partial=0.5)
     book.close()
     report = build_report(book.folder)
-    ((_, success, partial, actions, step, task),) = table(report).rows
+    ((_, success, partial, actions, several, step, task),) = table(report).rows
     assert success.startswith("0.0 [0.0, ")
     assert success.endswith(" (n 2)")
     assert partial.startswith("50.0 [")
     assert partial.endswith(" (n 1; not known of 1 attempt)")
     assert actions == "2.00 (n 1; not known of 1 attempt)", "one task has no interval"
+    assert several == "100.0 (n 1; not known of 1 attempt)"
     assert step == "not known of 2 attempts"
     assert task.endswith(" (n 1; not known of 1 attempt)")
 
@@ -190,7 +191,7 @@ def test_the_table_is_the_same_in_all_three_files(book: AttemptLedger, tmp_path:
 
 def test_a_bench_without_attempts_has_dashes(book: AttemptLedger) -> None:
     book.close()
-    assert table(build_report(book.folder)).rows == (("full", *["–"] * 5),)
+    assert table(build_report(book.folder)).rows == (("full", *["–"] * 6),)
 
 
 async def test_a_job_tells_how_much_was_done(tmp_path: Path) -> None:
