@@ -40,13 +40,14 @@ from hisa.grounder.elements import ElementsGrounder
 from hisa.models.at_step import ModelAtStep
 from hisa.models.tokens import estimate_tokens
 from hisa.planner.planner import GlobalPlanner
-from hisa.protocols import CommandResult, ImagePart, ModelRequest, Task, TextPart
+from hisa.protocols import CommandResult, ImagePart, Model, ModelRequest, Task, TextPart
 from hisa.runs.log import RunLog
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Observation, Screenshot
 from hisa.state.manager import build_state
 from hisa.tasks.scorer import TaskScorer
 from hisa.testing.form import FakeEnvironment
+from hisa.testing.model_server import Received
 from hisa.testing.scripted import FunctionModel
 from hisa.tools.registry import ToolRegistry
 
@@ -107,7 +108,7 @@ def picture_tokens(size: Size) -> int:
     return 85 + 170 * tiles
 
 
-def answer(request: ModelRequest) -> str:
+def answer(request: ModelRequest | Received) -> str:
     """A typical answer to any request."""
     if request.role == "planner":
         gui = {
@@ -155,14 +156,20 @@ class _Costs:
 async def run(steps: int, count: Count, folder: Path) -> _Costs:
     """Drive so many steps; what they cost."""
     costs = _Costs(count)
+    await drive(FunctionModel(costs), steps, folder)
+    return costs
+
+
+async def drive(model: Model, steps: int, folder: Path) -> None:
+    """Take so many steps of the real loop with a model that answers as `answer` does."""
     with RunLog.create(folder, TASK) as log:
-        model = ModelAtStep(FunctionModel(costs), lambda: log.step)
+        asked = ModelAtStep(model, lambda: log.step)
         tools = ToolRegistry(emit=log.emit)
         environment = _Slides()
         agent = Agent(
-            planner=GlobalPlanner(model, tools, emit=log.emit),
+            planner=GlobalPlanner(asked, tools, emit=log.emit),
             grounder=ElementsGrounder(emit=log.emit, min_score=0.6),
-            state=build_state(model, StateSettings(), emit=log.emit),
+            state=build_state(asked, StateSettings(), emit=log.emit),
             tools=tools,
             environment=environment,
             scorer=TaskScorer(),
@@ -172,7 +179,6 @@ async def run(steps: int, count: Count, folder: Path) -> _Costs:
         for number in range(1, steps + 1):
             log.step = number
             observation, _ = await agent.step(TASK, observation)
-    return costs
 
 
 def calibrate(counters: dict[str, Count], record: bool) -> bool:

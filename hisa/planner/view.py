@@ -84,6 +84,9 @@ def state_text(
 ) -> str:
     """The user turn's text. Empty sections are left out.
 
+    What stays comes first, then what grows at its end, then what is new at each step: a server
+    reuses what a request has in common with the one before up to the first byte that differs.
+
     Args:
         task: for the instruction, which is never shortened.
         observation: for the elements, where asked for.

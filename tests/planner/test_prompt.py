@@ -118,6 +118,22 @@ def test_what_gives_way_and_in_which_order() -> None:
     assert "Step 6:" not in least
 
 
+def test_a_request_begins_with_all_of_the_one_before_that_still_holds() -> None:
+    task = Task("t", "Sort.")
+    first = StateView(advice="- MUST save.", refined="Steps 1~5: it is open.", steps=("Step 6: a",))
+    later = replace(first, steps=("Step 6: a", "Step 7: b"))
+    begin = state_text(task, observation(), first, elements=False)
+    begin = begin.removesuffix("\n</execution_history>")
+    assert begin.endswith("Step 6: a")
+    assert state_text(task, observation(), later, elements=False).startswith(begin)
+    full = replace(first, notice="Stop.", output="rows")
+    for view in (full, replace(full, steps=later.steps)):
+        text = state_text(task, observation(), view, elements=True, programs="editor")
+        assert text.startswith(begin)
+        tags = ("</execution_history>", "<last_output>", "<notice>", "<programs>", "<elements>")
+        assert [text.index(tag) for tag in tags] == sorted(text.index(tag) for tag in tags)
+
+
 async def test_the_newest_output_is_shown_in_full_once() -> None:
     events: list[Event] = []
     model = FunctionModel(lambda request: "Succeeded. Listed.")
