@@ -239,6 +239,8 @@ class ModelCalled(_Event):
     reply: str = ""
     cached_in: int = 0
     """Of ``tokens_in``: what the server took from its cache."""
+    reasoning_out: int = 0
+    """Of ``tokens_out``: what the model thought and did not say."""
 
 
 class ModelFailed(_Event):

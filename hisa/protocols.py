@@ -111,10 +111,7 @@ class Message:
 
 @dataclass(frozen=True)
 class ModelRequest:
-    """One call. ``schema`` is a JSON schema where the answer must be a JSON object.
-
-    `hisa.models.at_step.ModelAtStep` fills in ``step``, from the run's log.
-    """
+    """One call; ``schema``: of the JSON object that is due. `ModelAtStep` fills in ``step``."""
 
     role: Role
     messages: tuple[Message, ...]
@@ -150,6 +147,8 @@ class Usage:
     tokens_out: int = 0
     cached_in: int = 0
     """Of ``tokens_in``: what the server took from its cache."""
+    reasoning_out: int = 0
+    """Of ``tokens_out``: what was thought and not said."""
 
 
 @dataclass(frozen=True, slots=True)

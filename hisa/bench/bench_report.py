@@ -56,6 +56,8 @@ class Group(BaseModel):
     """Calls without a known price: with any, ``usd`` is a lower bound."""
     tokens: float | None = None
     tokens_in: float | None = None
+    cached_in: float | None = None
+    """Of ``tokens_in``: what came from the servers' caches."""
     tokens_out: float | None = None
     images: float | None = None
     steps: float | None = None
@@ -82,6 +84,7 @@ class Component(BaseModel):
     calls: float
     tokens: float
     tokens_in: float
+    cached_in: float
     tokens_out: float
     usd: float
     unpriced: int
@@ -238,8 +241,8 @@ def _judges(slot_states: Iterable[SlotState]) -> dict[str, int]:
 
 
 _AVERAGED = (
-    "usd", "tokens", "tokens_in", "tokens_out", "images", "steps", "gui", "bash", "other",
-    "seconds",
+    "usd", "tokens", "tokens_in", "cached_in", "tokens_out", "images", "steps", "gui", "bash",
+    "other", "seconds",
 )  # fmt: skip
 """What `Group` has the means of, by its name in `Usage`."""
 
@@ -321,7 +324,7 @@ def _components(results: Sequence[Measure]) -> list[Component]:
             continue
         means = {
             name: sum(getattr(total, name) for total in totals) / len(usages)
-            for name in ("calls", "tokens", "tokens_in", "tokens_out", "usd")
+            for name in ("calls", "tokens", "tokens_in", "cached_in", "tokens_out", "usd")
         }
         unpriced = sum(total.unpriced for total in totals)
         found.append(Component(role=role, unpriced=unpriced, **means))

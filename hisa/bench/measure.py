@@ -48,16 +48,6 @@ class Usage(Totals):
     """Time of all complete steps: without set-up, scoring and learning."""
 
     @property
-    def tokens_in(self) -> int:
-        """Of all roles."""
-        return sum(role.tokens_in for role in self.roles.values())
-
-    @property
-    def tokens_out(self) -> int:
-        """Of all roles."""
-        return sum(role.tokens_out for role in self.roles.values())
-
-    @property
     def images(self) -> int:
         """Pictures sent."""
         return sum(role.images for role in self.roles.values())

@@ -73,7 +73,19 @@ def tables(report: Report) -> list[Table]:
     return [table for table in found if table.rows]
 
 
-_COST = ("Cost $", "Images", "Tokens K", "In K", "Out K", "Steps", "GUI", "Bash", "Other", "Time s")
+_COST = (
+    "Cost $",
+    "Images",
+    "Tokens K",
+    "In K",
+    "Cached K",
+    "Out K",
+    "Steps",
+    "GUI",
+    "Bash",
+    "Other",
+    "Time s",
+)
 
 
 def _cost(group: Group) -> tuple[str, ...]:
@@ -82,6 +94,7 @@ def _cost(group: Group) -> tuple[str, ...]:
         _number(group.images),
         _thousands(group.tokens),
         _thousands(group.tokens_in),
+        _thousands(group.cached_in),
         _thousands(group.tokens_out),
         _number(group.steps),
         _number(group.gui),
@@ -214,11 +227,12 @@ def _components(report: Report) -> Table:
     return Table(
         "By component",
         f"{report.main}; means per attempt, tokens in thousands.",
-        ("Component", "Calls", "Tokens K", "In K", "Out K", "Cost $"),
+        ("Component", "Calls", "Tokens K", "In K", "Cached K", "Out K", "Cost $"),
         tuple(
             (
                 each.role, _number(each.calls), _thousands(each.tokens),
-                _thousands(each.tokens_in), _thousands(each.tokens_out),
+                _thousands(each.tokens_in), _thousands(each.cached_in),
+                _thousands(each.tokens_out),
                 _money(each.usd, each.unpriced),
             )
             for each in report.components

@@ -83,7 +83,9 @@ class Progress:
         spent = self.spent
         money = f"${spent.usd:.4f}" + (" + calls of unknown price" if spent.unpriced else "")
         seconds = time.monotonic() - self._started
-        return f"{spent.tokens_in} tokens in, {spent.tokens_out} out, {money}, {seconds:.1f} s"
+        cached = f" ({spent.cached_in} cached)" if spent.cached_in else ""
+        tokens = f"{spent.tokens_in} tokens in{cached}, {spent.tokens_out} out"
+        return f"{tokens}, {money}, {seconds:.1f} s"
 
     def _rare(self, event: Event) -> None:
         match event:

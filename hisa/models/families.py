@@ -4,7 +4,9 @@ A price stands only where a dated source gave it, and the date is the source's. 
 and Google's price lists as copied by third parties in March 2026, and for gpt-4o and o1 in May
 2026; Anthropic's as copied in June 2026, and for Sonnet 5 on 2026-09-07; HiSA, table 7, for
 computer-use-preview. Cached prices of the gpt-5 family are a tenth, of gpt-4.1 a quarter of the
-input's, by the same copies; where copies disagree none is given.
+input's, by the same copies; where those disagree (o1, o3, o4-mini) or gave none (Claude Sonnet 5),
+they are those of the table in litellm 1.109.1, of November 2026, which has the same prices else.
+OpenAI has none for computer-use-preview: cached input is billed there as any other.
 """
 
 from __future__ import annotations
@@ -82,12 +84,18 @@ BUILT_IN: tuple[Profile, ...] = (
         _REASONING, "gpt-5.4-mini", *_named("gpt-5.4-mini"),
         price=Price(input=0.75, output=4.50, cached=0.075, date="2026-03"),
     ),
-    _like(_REASONING, "o3", *_named("o3"), price=Price(input=2.00, output=8.00, date=_OPENAI)),
+    _like(
+        _REASONING, "o3", *_named("o3"),
+        price=Price(input=2.00, output=8.00, cached=0.50, date=_OPENAI),
+    ),
     _like(
         _REASONING, "o4-mini", *_named("o4-mini"), image_tokens=1600,
-        price=Price(input=1.10, output=4.40, date=_OPENAI),
+        price=Price(input=1.10, output=4.40, cached=0.275, date=_OPENAI),
     ),
-    _like(_REASONING, "o1", *_named("o1"), price=Price(input=15.00, output=60.00, date="2026-05")),
+    _like(
+        _REASONING, "o1", *_named("o1"),
+        price=Price(input=15.00, output=60.00, cached=7.50, date="2026-05"),
+    ),
     Profile(
         name="computer-use-preview",
         match=("computer-use-preview*",),
@@ -97,7 +105,7 @@ BUILT_IN: tuple[Profile, ...] = (
         max_tokens_as="max_completion_tokens",
         image_detail="high",
         computer="computer_use_preview",
-        price=Price(input=3.00, output=12.00, date="2025-03-11"),
+        price=Price(input=3.00, output=12.00, cached=3.00, date="2025-03-11"),
     ),
     _like(
         _CHAT, "gpt-4o", *_named("gpt-4o"),
@@ -134,7 +142,7 @@ BUILT_IN: tuple[Profile, ...] = (
     ),
     _like(
         _CLAUDE, "claude-sonnet-5", "claude-sonnet-5", "claude-sonnet-5-20*",
-        price=Price(input=2.00, output=10.00, date="2026-09-07"),
+        price=Price(input=2.00, output=10.00, cached=0.20, date="2026-09-07"),
     ),
     _CLAUDE,
     _like(

@@ -18,7 +18,8 @@ class Price(BaseModel):
     date: str = ""
     """ISO date; empty where the price cannot change (a model of one's own)."""
     cached: float | None = Field(None, ge=0, allow_inf_nan=False)
-    """Of input that the server reports as cached; None: not known, so counted as any input."""
+    """Of input that the server reports as cached: that of ``input`` where it is not billed apart.
+    None: not known, so counted as any input."""
 
     def usd(self, tokens_in: int, tokens_out: int, cached_in: int = 0) -> float:
         """Dollars for so many tokens; ``cached_in`` of ``tokens_in`` were cached."""

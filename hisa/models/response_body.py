@@ -14,6 +14,7 @@ __all__ = [
     "MalformedResponse",
     "count",
     "parse_body",
+    "part_of",
     "read_response",
     "server_error",
 ]
@@ -87,14 +88,25 @@ def _usage(value: object) -> Usage | None:
     )
     if tokens_in is None or tokens_out is None:
         return None
-    return Usage(tokens_in, tokens_out, min(tokens_in, _cached(value)))
+    details, of_answer = value.get("prompt_tokens_details"), value.get("completion_tokens_details")
+    return Usage(
+        tokens_in,
+        tokens_out,
+        part_of(tokens_in, details, "cached_tokens")  # OpenAI, and most others
+        or part_of(tokens_in, value, "prompt_cache_hit_tokens")  # DeepSeek
+        or part_of(tokens_in, value, "cached_tokens"),  # Moonshot
+        part_of(tokens_out, of_answer, "reasoning_tokens"),
+    )
 
 
-def _cached(usage: dict[str, Any]) -> int:
-    """Input tokens that came from the server's cache: OpenAI's way to say it, or DeepSeek's."""
-    details = usage.get("prompt_tokens_details")
-    said = details.get("cached_tokens") if isinstance(details, dict) else None
-    return count(said) or count(usage.get("prompt_cache_hit_tokens")) or 0
+def part_of(whole: int, details: object, name: str) -> int:
+    """Tokens that details name as a part of the whole.
+
+    0 where they name none, or more than there are: then nobody knows how many, and those that are
+    not known to be cached are counted at the full price.
+    """
+    part = count(details.get(name)) if isinstance(details, dict) else None
+    return part if part is not None and part <= whole else 0
 
 
 def server_error(value: object) -> MalformedResponse:

@@ -14,6 +14,7 @@ from hisa.models.response_body import (
     MalformedResponse,
     count,
     parse_body,
+    part_of,
     server_error,
 )
 from hisa.protocols import ImagePart, Message, ModelRequest, TextPart, Usage
@@ -187,6 +188,9 @@ def _usage(value: object) -> Usage | None:
     tokens_in, tokens_out = count(value.get("input_tokens")), count(value.get("output_tokens"))
     if tokens_in is None or tokens_out is None:
         return None
-    details = value.get("input_tokens_details")
-    cached = count(details.get("cached_tokens")) if isinstance(details, dict) else 0
-    return Usage(tokens_in, tokens_out, min(tokens_in, cached or 0))
+    return Usage(
+        tokens_in,
+        tokens_out,
+        part_of(tokens_in, value.get("input_tokens_details"), "cached_tokens"),
+        part_of(tokens_out, value.get("output_tokens_details"), "reasoning_tokens"),
+    )

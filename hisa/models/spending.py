@@ -18,7 +18,9 @@ __all__ = ["Ledger", "MeteredModel", "Totals"]
 class Totals:
     """Sums over calls. ``usd`` counts the calls whose price is known; ``unpriced`` the others.
 
-    ``unpriced_in`` and ``unpriced_out`` are the tokens of those others.
+    ``unpriced_in`` and ``unpriced_out`` are the tokens of those others. As far as servers tell,
+    ``cached_in`` of ``tokens_in`` came from a cache and ``reasoning_out`` of ``tokens_out`` was
+    thought and not said.
     """
 
     calls: int = 0
@@ -30,6 +32,13 @@ class Totals:
     seconds: float = 0.0
     unpriced_in: int = 0
     unpriced_out: int = 0
+    cached_in: int = 0
+    reasoning_out: int = 0
+
+    @property
+    def fresh_in(self) -> int:
+        """Input tokens that came from no cache."""
+        return self.tokens_in - self.cached_in
 
     @property
     def tokens(self) -> int:
@@ -48,13 +57,18 @@ class Totals:
             self.unpriced_in += event.tokens_in
             self.unpriced_out += event.tokens_out
         self.seconds += event.seconds
+        self.cached_in += event.cached_in
+        self.reasoning_out += event.reasoning_out
 
     def as_dict(self) -> dict[str, int | float]:
         """Plain numbers, dollars to six and seconds to three digits."""
         return {
             "calls": self.calls,
             "tokens_in": self.tokens_in,
+            "fresh_in": self.fresh_in,
+            "cached_in": self.cached_in,
             "tokens_out": self.tokens_out,
+            "reasoning_out": self.reasoning_out,
             "images": self.images,
             "usd": round(self.usd, 6),
             "unpriced": self.unpriced,
@@ -144,4 +158,5 @@ class MeteredModel:
             finish=reply.finish,
             reply=reply.text,
             cached_in=usage.cached_in,
+            reasoning_out=usage.reasoning_out,
         )

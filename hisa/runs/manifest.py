@@ -84,7 +84,22 @@ class Totals(_Record):
     @property
     def tokens(self) -> int:
         """Tokens in and out of all roles."""
-        return sum(role.tokens_in + role.tokens_out for role in self.roles.values())
+        return self.tokens_in + self.tokens_out
+
+    @property
+    def tokens_in(self) -> int:
+        """Of all roles."""
+        return sum(role.tokens_in for role in self.roles.values())
+
+    @property
+    def cached_in(self) -> int:
+        """Of ``tokens_in``: what came from the servers' caches."""
+        return sum(role.cached_in for role in self.roles.values())
+
+    @property
+    def tokens_out(self) -> int:
+        """Of all roles."""
+        return sum(role.tokens_out for role in self.roles.values())
 
     @property
     def usd(self) -> float:

@@ -132,6 +132,7 @@ def _template() -> jinja2.Template:
         "in_order": _in_order,
         "money": wording.money,
         "start": wording.start,
+        "fresh_and_cached": lambda role: wording.fresh_and_cached(role.tokens_in, role.cached_in),
         "role_money": lambda role: wording.role_money(role.usd, role.calls, role.unpriced),
         "trim_bullet": lambda line: line.removeprefix("- "),
     }

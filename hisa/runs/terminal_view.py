@@ -10,7 +10,7 @@ from rich.text import Text
 
 from hisa.errors import UsageError
 from hisa.runs import wording
-from hisa.runs.manifest import Manifest
+from hisa.runs.manifest import Manifest, Totals
 from hisa.runs.read import Run
 from hisa.runs.step_records import StepRecord
 from hisa.runs.wording import one_line
@@ -103,9 +103,11 @@ def summary(run: Run, width: int) -> Iterator[Text]:
 def _facts(run: Run) -> str:
     totals = run.totals
     models = ", ".join(f"{role} {name}" for role, name in run.manifest.models.items())
+    parts = f"{wording.fresh_and_cached(totals.tokens_in, totals.cached_in)}, "
+    parts += f"{wording.count(totals.tokens_out)} out"
     return one_line(
         f"{run.id} · {totals.steps} steps · {wording.duration(totals.seconds)} · "
-        f"{wording.count(totals.tokens)} tokens · {wording.total_money(totals.roles)} · "
+        f"{wording.count(totals.tokens)} tokens ({parts}) · {wording.total_money(totals.roles)} · "
         f"{run.manifest.environment or 'no environment'} · {models or 'no model'}",
         400,
     )
@@ -211,7 +213,9 @@ def _outcome(record: StepRecord) -> Iterator[str]:
         yield f"refined context: {printable(record.refined.text)}"
     for call in record.calls:
         cost = f"{wording.money(call.usd)}, {wording.duration(call.seconds)}"
-        asked = f"{call.tokens_in} in, {call.tokens_out} out, {call.images} images, {cost}"
+        tokens = wording.fresh_and_cached(call.tokens_in, call.cached_in)
+        said = f"{call.tokens_out} out{wording.thought(call.reasoning_out)}"
+        asked = f"{tokens}, {said}, {call.images} images, {cost}"
         yield f"model: {call.role} {printable(call.model)}: {asked}"
     if record.finished is not None:
         phases = (f"{name} {wording.duration(s)}" for name, s in record.finished.seconds.items())
@@ -228,12 +232,23 @@ def run_json(run: Run) -> dict[str, Any]:
         "score_detail": run.scoring.detail,
         "partial": run.scoring.partial,
         "success": run.success,
-        "totals": run.totals.model_dump(),
+        "totals": _totals(run.totals),
         "folder": str(run.folder),
         "started": datetime.fromtimestamp(run.manifest.started_at, UTC).isoformat(),
         "start": None if run.start is None else run.start.model_dump(),
         "log": {"skipped": run.skipped, "torn": run.torn},
         "steps": [_step_row(record) for record in run.steps],
+    }
+
+
+def _totals(totals: Totals) -> dict[str, Any]:
+    """The sums by role, and over all roles with fresh and cached input apart."""
+    return {
+        **totals.model_dump(),
+        "fresh_in": totals.tokens_in - totals.cached_in,
+        "cached_in": totals.cached_in,
+        "tokens_out": totals.tokens_out,
+        "usd": round(totals.usd, 6),
     }
 
 

@@ -15,6 +15,7 @@ __all__ = [
     "clock",
     "count",
     "duration",
+    "fresh_and_cached",
     "money",
     "one_line",
     "partial",
@@ -22,6 +23,7 @@ __all__ = [
     "score",
     "score_tone",
     "start",
+    "thought",
     "tone",
     "total_money",
     "tried",
@@ -115,6 +117,18 @@ def count(number: int) -> str:
     if number < 10_000:
         return f"{number:,}"
     return f"{number / 1000:.1f}k" if number < 1_000_000 else f"{number / 1_000_000:.1f}M"
+
+
+def fresh_and_cached(tokens_in: int, cached_in: int) -> str:
+    """``1,234 in``; with a cache ``34 fresh and 1,200 cached in``."""
+    if not cached_in:
+        return f"{count(tokens_in)} in"
+    return f"{count(tokens_in - cached_in)} fresh and {count(cached_in)} cached in"
+
+
+def thought(reasoning_out: int) -> str:
+    """`` (120 of them thought)``; empty where the server tells of none."""
+    return f" ({count(reasoning_out)} of them thought)" if reasoning_out else ""
 
 
 def money(usd: float | None) -> str:

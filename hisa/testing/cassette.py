@@ -105,6 +105,8 @@ class RecordingModel:
                 "text": redact(reply.text),
                 "tokens_in": reply.usage.tokens_in,
                 "tokens_out": reply.usage.tokens_out,
+                "cached_in": reply.usage.cached_in,
+                "reasoning_out": reply.usage.reasoning_out,
                 "finish": reply.finish,
                 "model": reply.model,
             },
@@ -157,7 +159,8 @@ class ReplayModel:
 
 
 def _reply(fields: dict[str, Any]) -> ModelReply:
-    usage = Usage(fields["tokens_in"], fields["tokens_out"])
+    parts = fields.get("cached_in", 0), fields.get("reasoning_out", 0)  # an older cassette's: none
+    usage = Usage(fields["tokens_in"], fields["tokens_out"], *parts)
     return ModelReply(fields["text"], usage, fields["finish"], fields["model"])
 
 

@@ -291,6 +291,7 @@ def _completion(reply: str | ModelReply, received: Received) -> dict[str, Any]:
             "prompt_tokens": tokens_in,
             "prompt_tokens_details": {"cached_tokens": reply.usage.cached_in},
             "completion_tokens": tokens_out,
+            "completion_tokens_details": {"reasoning_tokens": reply.usage.reasoning_out},
             "total_tokens": tokens_in + tokens_out,
         },
     }

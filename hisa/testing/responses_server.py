@@ -144,7 +144,7 @@ class _Responses(Handler):
                     "cache_write_tokens": 0,
                 },
                 "output_tokens": tokens_out,
-                "output_tokens_details": {"reasoning_tokens": 0},
+                "output_tokens_details": {"reasoning_tokens": said.usage.reasoning_out},
                 "total_tokens": tokens_in + tokens_out,
             },
         }

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from hisa.cli.progress import Progress
-from hisa.events import LoopDetected, Planned
+from hisa.events import LoopDetected, ModelCalled, Planned
 
 TERMINALS: list[dict[str, Any]] = [
     {},
@@ -37,3 +37,12 @@ def test_progress_is_written_as_rich_prints_it(terminal: dict[str, Any]) -> None
     loop = Text("  loop     ", style="dim")
     rich.print(loop.append(f"{('click ' * 20).strip()} , 3 times", style="yellow"))
     assert shown.getvalue() == expected.getvalue()
+
+
+def test_cached_tokens_are_told_where_there_are_any() -> None:
+    progress = Progress(Console(file=io.StringIO()), 50)
+    called = ModelCalled(role="planner", model="m", tokens_in=900, tokens_out=80, usd=0.01)
+    progress(called)
+    assert progress.summary().startswith("900 tokens in, 80 out, $0.0100, ")
+    progress(called.model_copy(update={"cached_in": 768}))
+    assert progress.summary().startswith("1800 tokens in (768 cached), 160 out, $0.0200, ")

@@ -12,12 +12,16 @@ from tests.models.support import Clock, Events, ask, picture, spent
 
 def test_sums_by_role_and_over_all() -> None:
     ledger = Ledger()
-    for event in (spent(images=1), spent(role="state", tokens_in=100), spent(seconds=2.5)):
+    cached = spent(seconds=2.5, cached_in=8, reasoning_out=3)
+    for event in (spent(images=1), spent(role="state", tokens_in=100, cached_in=64), cached):
         ledger.add(event)
     assert ledger.roles["planner"].as_dict() == {
         "calls": 2,
         "tokens_in": 20,
+        "fresh_in": 12,
+        "cached_in": 8,
         "tokens_out": 10,
+        "reasoning_out": 3,
         "images": 1,
         "usd": 0.02,
         "unpriced": 0,
@@ -26,6 +30,7 @@ def test_sums_by_role_and_over_all() -> None:
     assert (ledger.total.calls, ledger.total.tokens, ledger.total.images) == (3, 135, 1)
     assert list(ledger.as_dict()["roles"]) == ["planner", "state"]
     assert ledger.as_dict()["total"]["usd"] == 0.03
+    assert (ledger.total.fresh_in, ledger.total.cached_in) == (48, 72)
 
 
 def test_a_call_without_a_price_is_counted_as_such() -> None:
@@ -49,7 +54,7 @@ async def test_every_reply_is_an_event() -> None:
 
     def answer(request: ModelRequest) -> ModelReply:
         clock.now += 1.5
-        return ModelReply("yes", Usage(1_000_000, 100_000), finish="stop")
+        return ModelReply("yes", Usage(1_000_000, 100_000, 0, 60_000), finish="stop")
 
     model = MeteredModel(FunctionModel(answer, name="big"), find("gpt-5"), emit=events, clock=clock)
     request = ask("hello", role="state", image=picture())
@@ -57,6 +62,7 @@ async def test_every_reply_is_an_event() -> None:
     (call,) = events.calls
     assert (call.role, call.model, call.finish) == ("state", "big", "stop")
     assert (call.tokens_in, call.tokens_out, call.images) == (1_000_000, 100_000, 1)
+    assert call.reasoning_out == 60_000
     assert call.usd == pytest.approx(2.25)
     assert call.seconds == 1.5
     assert call.text_chars == len(request.text)

@@ -55,7 +55,8 @@ def test_a_price_that_can_change_says_of_when_it_is() -> None:
     for profile in BUILT_IN:
         if profile.price and profile.price.output:
             assert re.fullmatch(r"20\d\d-\d\d(-\d\d)?", profile.price.date), profile.name
-            assert profile.price.cached is None or profile.price.cached < profile.price.input
+            assert profile.price.cached is not None, profile.name
+            assert profile.price.cached <= profile.price.input, profile.name
 
 
 def test_dollars_of_a_call() -> None:
@@ -163,3 +164,14 @@ def test_the_documentation_lists_every_profile() -> None:
     section = page.partition("## Profiles")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| `([\w.-]+)` \|", section, re.M)
     assert rows == [profile.name for profile in BUILT_IN]
+
+
+def test_the_documentation_has_every_price() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+    section = page.partition("## Profiles")[2].partition("\n## ")[0]
+    told = dict(re.findall(r"^\| `([\w.-]+)` \|.* \| ([\d.]+ / .+? / [\d.]+) \|", section, re.M))
+    priced = {p.name: p.price for p in BUILT_IN if p.price is not None and p.price.output}
+    assert told.keys() == priced.keys()
+    for name, price in priced.items():
+        apart = "not apart" if price.cached == price.input else f"{price.cached:g}"
+        assert told[name] == f"{price.input:.2f} / {apart} / {price.output:.2f}", name

@@ -152,6 +152,15 @@ def test_usage_and_ends_are_read() -> None:
     usage = {"input_tokens": 9, "output_tokens": 2, "input_tokens_details": {"cached_tokens": 4}}
     assert read(usage=usage) == ("", "stop", Usage(9, 2, 4))
     assert read(usage={"input_tokens": True}, status="completed") == ("", "stop", None)
+    thinking = {**usage, "output_tokens_details": {"reasoning_tokens": 2}}
+    assert read(usage=thinking)[2] == Usage(9, 2, 4, 2)
+    for hostile in (10, -1, "4", True, None, 10**12):
+        lie = {
+            **usage,
+            "input_tokens_details": {"cached_tokens": hostile},
+            "output_tokens_details": {"reasoning_tokens": hostile},
+        }
+        assert read(usage=lie)[2] == Usage(9, 2)
     cut = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
     assert read(**cut)[1] == "length"
     assert read(status="incomplete", incomplete_details={"reason": "content_filter"})[1] == (

@@ -47,15 +47,37 @@ def test_content_in_every_shape(content: object, text: str) -> None:
     ("more", "cached"),
     [
         ({"prompt_tokens_details": {"cached_tokens": 5}}, 5),
-        ({"prompt_tokens_details": {"cached_tokens": 99}}, 7),
-        ({"prompt_cache_hit_tokens": 4}, 4),
+        ({"prompt_tokens_details": {"cached_tokens": 7}}, 7),
+        ({"prompt_cache_hit_tokens": 4, "prompt_cache_miss_tokens": 3}, 4),
+        ({"prompt_tokens_details": {"cached_tokens": 0}, "prompt_cache_hit_tokens": 4}, 4),
+        ({"cached_tokens": 6}, 6),
         ({"prompt_tokens_details": None}, 0),
-        ({"prompt_tokens_details": {"cached_tokens": "many"}}, 0),
+        ({"prompt_tokens_details": [5]}, 0),
+        ({"prompt_tokens_details": {"cached_tokens": 8}}, 0),
+        ({"prompt_tokens_details": {"cached_tokens": 10**12}}, 0),
+        ({"prompt_tokens_details": {"cached_tokens": -5}}, 0),
+        ({"prompt_tokens_details": {"cached_tokens": 5.0}}, 0),
+        ({"prompt_tokens_details": {"cached_tokens": True}}, 0),
+        ({"prompt_tokens_details": {"cached_tokens": "5"}}, 0),
+        ({"prompt_cache_hit_tokens": 99}, 0),
+        ({"cached_tokens": "6"}, 0),
     ],
 )
 def test_what_came_from_the_cache(more: dict[str, object], cached: int) -> None:
     body = _body(usage={"prompt_tokens": 7, "completion_tokens": 2, **more})
     assert read_response(body).usage == Usage(7, 2, cached)
+
+
+@pytest.mark.parametrize(
+    ("said", "thought"),
+    [({"reasoning_tokens": 2}, 2), ({"reasoning_tokens": 3}, 0), ({"reasoning_tokens": "1"}, 0),
+     ({"reasoning_tokens": -1}, 0), ({}, 0), ("two", 0), (None, 0)],
+)  # fmt: skip
+def test_what_was_thought_and_not_said(said: object, thought: int) -> None:
+    body = _body(
+        usage={"prompt_tokens": 7, "completion_tokens": 2, "completion_tokens_details": said}
+    )
+    assert read_response(body).usage == Usage(7, 2, 0, thought)
 
 
 def test_a_refusal_is_text() -> None:

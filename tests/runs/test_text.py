@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 
 from hisa.errors import UsageError
-from hisa.events import Planned, StepFinished
-from hisa.models.spending import Totals
+from hisa.events import ModelCalled, Planned, StepFinished
+from hisa.models.spending import Ledger, Totals
 from hisa.protocols import Task
 from hisa.runs import wording
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
+from hisa.runs.report import render_report
 from hisa.runs.terminal_view import run_json, run_table, step_json, step_text, summary
 from tests.runs.sample import build
 
@@ -69,6 +70,29 @@ def test_a_terminal_cannot_be_steered(tmp_path: Path) -> None:
     shown = "\n".join(line.plain for line in summary(run, 200)) + step_text(run, 1)
     assert not set(shown) & {"\x1b", "\x07", "\x9b", "\u202e", "\r"}
     assert "[bold]x[/bold]" in shown, "markup is text"
+
+
+def test_fresh_and_cached_tokens_are_told_apart_everywhere(tmp_path: Path) -> None:
+    called = ModelCalled(
+        role="planner", model="m", tokens_in=2000, tokens_out=300, usd=0.5,
+        cached_in=1536, reasoning_out=250,
+    )  # fmt: skip
+    with RunLog.create(tmp_path, Task("t", "Look.")) as log:
+        log.step = 1
+        log.emit(called)
+        log.emit(called.model_copy(update={"role": "state", "cached_in": 0, "reasoning_out": 0}))
+        log.emit(StepFinished())
+    run = load_run(log.folder)
+    parts = "4,600 tokens (2,464 fresh and 1,536 cached in, 600 out)"
+    assert any(parts in line.plain for line in summary(run, 200))
+    text = step_text(run, 1)
+    assert "planner m: 464 fresh and 1,536 cached in, 300 out (250 of them thought), 0 im" in text
+    assert "state m: 2,000 in, 300 out, 0 images" in text
+    totals = run_json(run)["totals"]
+    assert (totals["fresh_in"], totals["cached_in"], totals["usd"]) == (2464, 1536, 1.0)
+    assert totals["roles"]["planner"]["cached_in"] == 1536
+    assert "464 fresh and 1,536 cached in, <b>300</b> out" in render_report(run)
+    assert Ledger.from_events(run.events).as_dict()["total"]["fresh_in"] == 2464
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hisa.testing.cassette import CassetteMismatch, RecordingModel, ReplayModel
 from hisa.testing.scripted import ScriptedModel
 from tests.models.support import SCHEMA, ask, picture
 
-_REPLY = ModelReply("ja \u2028 是\n", Usage(3, 4), finish="length", model="m")
+_REPLY = ModelReply("ja \u2028 是\n", Usage(3, 4, 2, 1), finish="length", model="m")
 
 
 async def _recorded(path: Path, *requests: ModelRequest) -> ReplayModel:
@@ -110,3 +110,13 @@ async def test_a_version_that_is_not_known(tmp_path: Path) -> None:
     path.write_text(json.dumps(entry | {"v": 2}), encoding="utf-8")
     with pytest.raises(DeveloperError, match="version 2"):
         ReplayModel(path)
+
+
+async def test_an_older_cassette_says_nothing_of_caches(tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl"
+    await _recorded(path, ask())
+    entry = json.loads(path.read_text(encoding="utf-8"))
+    for name in ("cached_in", "reasoning_out"):
+        del entry["reply"][name]
+    path.write_text(json.dumps(entry) + "\n", encoding="utf-8")
+    assert (await ReplayModel(path).complete(ask())).usage == Usage(3, 4)
