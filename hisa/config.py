@@ -18,6 +18,7 @@ from hisa.errors import ConfigError
 from hisa.text.redact import redact
 
 __all__ = [
+    "Effort",
     "EnvironmentSettings",
     "GrounderKind",
     "GrounderSettings",
@@ -63,6 +64,10 @@ class RunSettings(_Section):
     """Write down what a task began from: files and versions. ``hisa bench run`` sets it."""
 
 
+Effort = Literal["", "none", "minimal", "low", "medium", "high", "xhigh"]
+"""How hard a reasoning model thinks, in the order of the words; empty: its own default."""
+
+
 class ModelSettings(_Section):
     """One role's model."""
 
@@ -84,6 +89,17 @@ class ModelSettings(_Section):
     it, as are ``top_p`` and ``seed``."""
     top_p: float | None = Field(None, gt=0, le=1)
     seed: int | None = None
+    effort: Effort = ""
+    """How hard a reasoning model thinks. What a model takes stands in its profile; what it does
+    not take is refused."""
+    thinking_tokens: int | None = Field(None, ge=0)
+    """Most tokens that a model thinks, where its profile says how it is told; 0: it does not. They
+    count in ``max_tokens``."""
+    raised_effort: Effort = ""
+    """Of the planner's next request where the newest step failed, did something unexpected or is
+    one of a loop; empty: ``effort``."""
+    raised_thinking_tokens: int | None = Field(None, ge=0)
+    """Likewise; None: ``thinking_tokens``."""
 
 
 class ModelsSettings(_Section):
@@ -106,6 +122,30 @@ class ModelsSettings(_Section):
                     "too, or the same of models.planner, which is followed where the section is "
                     "left out"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _raised(self) -> Self:
+        """Refuse raised settings of other roles, and those below the usual ones."""
+        for role in ("state", "grounder", "judge"):
+            other: ModelSettings | None = getattr(self, role)
+            if other and (other.raised_effort or other.raised_thinking_tokens is not None):
+                raise ValueError(
+                    "only the planner's requests are raised: set raised_effort and "
+                    f"raised_thinking_tokens in models.planner, not in models.{role}"
+                )
+        own, order = self.planner, get_args(Effort)
+        if own.raised_effort and order.index(own.raised_effort) < order.index(own.effort):
+            raise ValueError(
+                f"models.planner.raised_effort = {own.raised_effort!r} is less than "
+                f"models.planner.effort = {own.effort!r}; from less to more: {', '.join(order[1:])}"
+            )
+        tokens = own.raised_thinking_tokens
+        if tokens is not None and tokens < (own.thinking_tokens or 0):
+            raise ValueError(
+                f"models.planner.raised_thinking_tokens = {tokens} is less than "
+                f"models.planner.thinking_tokens = {own.thinking_tokens}"
+            )
         return self
 
 

@@ -219,6 +219,8 @@ class ModelAsked(_Event):
     role: str
     model: str
     messages: tuple[LoggedMessage, ...]
+    effort: str = ""
+    """How hard it asks the model to think; empty: as the model does by itself."""
 
 
 class ModelCalled(_Event):
@@ -241,6 +243,8 @@ class ModelCalled(_Event):
     """Of ``tokens_in``: what the server took from its cache."""
     reasoning_out: int = 0
     """Of ``tokens_out``: what the model thought and did not say."""
+    effort: str = ""
+    """How hard it was asked to think; empty: as it does by itself."""
 
 
 class ModelFailed(_Event):

@@ -119,6 +119,8 @@ class ModelRequest:
     schema: Mapping[str, Any] | None = None
     max_tokens: int = 4096
     temperature: float | None = 0.0
+    harder: bool = False
+    """Whether to ask for the role's raised effort, where it has one."""
     tools: tuple[Mapping[str, Any], ...] = ()
     """Tools of the Responses API, as they are sent. The reply's text is then a JSON list of the
     items that the model answered, and so is an assistant's turn."""
@@ -379,6 +381,8 @@ class StateView:
     """A warning for this step only, such as a detected loop."""
     output: str = ""
     """What the newest step's tool printed, both ends of it, where its line does not hold it all."""
+    troubled: bool = False
+    """Whether the newest step failed, did something unexpected, or is one of a loop."""
 
 
 class StateManager(Protocol):
@@ -392,8 +396,7 @@ class StateManager(Protocol):
         """Returns the state for the planner's next call.
 
         Args:
-            look: what the planner is about to see: where that is no longer what the newest step
-                was judged by, its line says so.
+            look: what the planner is about to see; the newest line says if that has changed since.
         """
         ...
 
@@ -426,10 +429,7 @@ Scope = Literal["application", "family", "page"]
 
 @dataclass(frozen=True)
 class Pattern:
-    """A lesson from a finished run (HiSA, section 3.3.3).
-
-    ``uses`` counts runs that cited the lesson or took its step, not those merely advised with it.
-    """
+    """A lesson (HiSA, 3.3.3); ``uses`` counts runs that cited it or took its step."""
 
     id: str
     domain: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+from collections.abc import Callable
 
 from hisa.events import LoggedMessage, ModelAsked
 from hisa.protocols import Emit, ImagePart, Message, Model, ModelReply, ModelRequest, TextPart
@@ -20,11 +21,15 @@ class AuditedModel:
     Args:
         inner: any model.
         emit: takes the events.
+        effort: tells how hard a request asks the model to think.
     """
 
-    def __init__(self, inner: Model, *, emit: Emit) -> None:
+    def __init__(
+        self, inner: Model, *, emit: Emit, effort: Callable[[ModelRequest], str] = lambda _: ""
+    ) -> None:
         self._inner = inner
         self._emit = emit
+        self._effort = effort
         self._known: set[str] = set()
 
     @property
@@ -37,7 +42,9 @@ class AuditedModel:
         said = [await self._said(message) for message in request.messages]
         if request.tools:
             said.append(self._logged("tools", json.dumps(request.tools, default=dict), ()))
-        self._emit(ModelAsked(role=request.role, model=self.name, messages=tuple(said)))
+        effort = self._effort(request)
+        asked = ModelAsked(role=request.role, model=self.name, messages=tuple(said), effort=effort)
+        self._emit(asked)
         return await self._inner.complete(request)
 
     async def _said(self, message: Message) -> LoggedMessage:

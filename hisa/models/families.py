@@ -6,10 +6,14 @@ and Google's price lists as copied by third parties in March 2026, and for gpt-4
 computer-use-preview. Cached prices of the gpt-5 family are a tenth, of gpt-4.1 a quarter of the
 input's, by the same copies; where those disagree (o1, o3, o4-mini) or gave none (Claude Sonnet 5),
 they are those of the table in litellm 1.109.1, of November 2026, which has the same prices else.
-OpenAI has none for computer-use-preview: cached input is billed there as any other.
+OpenAI has none for computer-use-preview: cached input is billed there as any other. Efforts are
+those of OpenAI's API reference and the same table; how Claude and Qwen3 are told to think, those of
+Anthropic's page on its OpenAI endpoint and of vLLM's page on reasoning.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from hisa.models.profile import Price, Profile
 
@@ -20,6 +24,7 @@ _OPENAI_MAY = "2026-05-27"
 _ANTHROPIC = "2026-06"
 _GOOGLE = "2026-03"
 
+_EFFORTS = ("low", "medium", "high")
 _REASONING = Profile(
     name="reasoning",
     match=("o1", "o1-*", "o3", "o3-*", "o4-*", "gpt-5*"),
@@ -27,10 +32,13 @@ _REASONING = Profile(
     top_p=False,
     seed=False,
     max_tokens_as="max_completion_tokens",
+    efforts=_EFFORTS,
     structured="json_schema",
     image_detail="high",
     context=200_000,
 )
+_FROM_MINIMAL = ("minimal", "low", "medium", "high")
+_TO_XHIGH = ("none", "low", "medium", "high", "xhigh")
 _CHAT = Profile(name="chat", structured="json_schema", image_detail="high", context=128_000)
 _CLAUDE = Profile(
     name="claude",
@@ -41,6 +49,7 @@ _CLAUDE = Profile(
     image_tokens=1300,
     context=200_000,
 )
+_THINKS: dict[str, Any] = {"thinking_as": "thinking", "thinking_least": 1024}
 _GEMINI = Profile(
     name="gemini",
     match=("gemini*",),
@@ -65,23 +74,30 @@ def _named(name: str) -> tuple[str, ...]:
 
 BUILT_IN: tuple[Profile, ...] = (
     _like(
-        _REASONING, "gpt-5", *_named("gpt-5"), "gpt-5.1", "gpt-5.1-20*", context=400_000,
+        _REASONING, "gpt-5", *_named("gpt-5"), context=400_000, efforts=_FROM_MINIMAL,
+        price=Price(input=1.25, output=10.00, cached=0.125, date=_OPENAI),
+    ),
+    _like(
+        _REASONING, "gpt-5.1", *_named("gpt-5.1"), context=400_000,
+        efforts=("none", "low", "medium", "high"),
         price=Price(input=1.25, output=10.00, cached=0.125, date=_OPENAI),
     ),
     _like(
         _REASONING, "gpt-5-mini", *_named("gpt-5-mini"), context=400_000, image_tokens=1500,
+        efforts=_FROM_MINIMAL,
         price=Price(input=0.25, output=2.00, cached=0.025, date=_OPENAI),
     ),
     _like(
         _REASONING, "gpt-5-nano", *_named("gpt-5-nano"), context=400_000, image_tokens=2300,
+        efforts=_FROM_MINIMAL,
         price=Price(input=0.05, output=0.40, cached=0.005, date=_OPENAI),
     ),
     _like(
-        _REASONING, "gpt-5.4", *_named("gpt-5.4"), context=270_000,
+        _REASONING, "gpt-5.4", *_named("gpt-5.4"), context=270_000, efforts=_TO_XHIGH,
         price=Price(input=2.50, output=15.00, cached=0.25, date=_OPENAI),
     ),
     _like(
-        _REASONING, "gpt-5.4-mini", *_named("gpt-5.4-mini"),
+        _REASONING, "gpt-5.4-mini", *_named("gpt-5.4-mini"), efforts=_TO_XHIGH,
         price=Price(input=0.75, output=4.50, cached=0.075, date="2026-03"),
     ),
     _like(
@@ -129,15 +145,15 @@ BUILT_IN: tuple[Profile, ...] = (
     ),
     _REASONING,
     _like(
-        _CLAUDE, "claude-opus-4.5", "claude-opus-4[-.][56]*",
+        _CLAUDE, "claude-opus-4.5", "claude-opus-4[-.][56]*", **_THINKS,
         price=Price(input=5.00, output=25.00, cached=0.50, date=_ANTHROPIC),
     ),
     _like(
-        _CLAUDE, "claude-sonnet-4", "claude-sonnet-4*",
+        _CLAUDE, "claude-sonnet-4", "claude-sonnet-4*", **_THINKS,
         price=Price(input=3.00, output=15.00, cached=0.30, date=_ANTHROPIC),
     ),
     _like(
-        _CLAUDE, "claude-haiku-4.5", "claude-haiku-4[-.]5*",
+        _CLAUDE, "claude-haiku-4.5", "claude-haiku-4[-.]5*", **_THINKS,
         price=Price(input=1.00, output=5.00, cached=0.10, date=_ANTHROPIC),
     ),
     _like(
@@ -147,11 +163,11 @@ BUILT_IN: tuple[Profile, ...] = (
     _CLAUDE,
     _like(
         _GEMINI, "gemini-2.5-pro", "gemini-2.5-pro*",
-        price=Price(input=1.25, output=10.00, cached=0.125, date=_GOOGLE),
+        price=Price(input=1.25, output=10.00, cached=0.125, date=_GOOGLE), efforts=_EFFORTS,
     ),
     _like(
         _GEMINI, "gemini-2.5-flash", "gemini-2.5-flash",
-        price=Price(input=0.30, output=2.50, cached=0.03, date=_GOOGLE),
+        price=Price(input=0.30, output=2.50, cached=0.03, date=_GOOGLE), efforts=_EFFORTS,
     ),
     _GEMINI,
     _like(_OPEN, "gta1", "gta1*", coordinates="pixels", grounding="gta1"),
@@ -182,6 +198,10 @@ BUILT_IN: tuple[Profile, ...] = (
     _like(
         _OPEN, "qwen2.5-vl", "qwen2.5-vl*", "qwen2_5_vl*",
         structured="json_schema", coordinates="pixels",
+    ),
+    _like(
+        _OPEN, "qwen3", "qwen3-[0-9]*", "qwen3.[0-9]*",
+        structured="json_schema", thinking_as="enable_thinking",
     ),
     _like(_OPEN, "qwen", "qwen*", structured="json_schema"),
     _like(_OPEN, "internvl", "internvl*", coordinates="thousand"),

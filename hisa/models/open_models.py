@@ -21,11 +21,12 @@ from hisa.models.budget import Budget, BudgetedModel, without_price
 from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import Endpoint, resolve
 from hisa.models.profiles import Price, Profile, find
+from hisa.models.reasoning import asked_reasoning, check_reasoning
 from hisa.models.request_body import not_sent
 from hisa.models.responses_client import ResponsesModel
 from hisa.models.retry import RetryingModel
 from hisa.models.spending import Ledger, MeteredModel
-from hisa.protocols import Emit, Model, Role
+from hisa.protocols import Emit, Model, ModelRequest, Role
 from hisa.text.redact import redact
 
 if TYPE_CHECKING:
@@ -93,13 +94,33 @@ def require_models(settings: Settings, environ: Mapping[str, str] | None = None)
     """Refuse what `open_models` would refuse, without loading a client: that takes half a second.
 
     Raises:
-        ConfigError: an unknown profile or a bad address.
+        ConfigError: an unknown profile, a bad address, or a setting that a model does not take.
         ModelUnavailable: a public server and no key.
     """
-    for wanted in _chosen(settings).values():
-        find(wanted.model, wanted.profile)
+    for role, wanted in _chosen(settings).items():
+        _fitting(settings, role, wanted)
         if wanted.model != "offline" and not _added(wanted):
             resolve(wanted, os.environ if environ is None else environ)
+
+
+def _fitting(settings: Settings, role: Role, wanted: ModelSettings) -> tuple[Profile, bool]:
+    """Returns a role's profile, and whether its model is asked over the Responses API.
+
+    Raises:
+        ConfigError: an unknown profile, or a setting that the model does not take.
+    """
+    profile = find(wanted.model, wanted.profile)
+    responses = has_computer_tool(settings, wanted, profile)
+    if responses:  # that API has no seed and no number of thinking tokens
+        profile = profile.model_copy(update={"seed": False, "thinking_as": ""})
+    if not _added(wanted):
+        check_reasoning(_section(settings, role), wanted, profile)
+    return profile, responses
+
+
+def _section(settings: Settings, role: Role) -> Role:
+    """The part of the settings that a role's model comes from."""
+    return role if getattr(settings.models, role) else "planner"
 
 
 def _added(settings: ModelSettings) -> bool:
@@ -157,7 +178,7 @@ def open_models(
         sleep: waits between tries.
 
     Raises:
-        ConfigError: an unknown profile or a bad address.
+        ConfigError: an unknown profile, a bad address, or a setting that a model does not take.
         ModelUnavailable: a public server and no key.
         PluginFailed: the package that has the model fails.
     """
@@ -182,11 +203,9 @@ def _open_chosen(settings: Settings, models: Models, opener: _Opener, offline: I
         if role in models:
             continue
         if wanted not in stacks:
-            section: Role = role if getattr(settings.models, role) else "planner"
-            profile = _at_home(find(wanted.model, wanted.profile), wanted, opener.environ)
-            responses = has_computer_tool(settings, wanted, profile)
-            if responses:
-                profile = profile.model_copy(update={"seed": False})  # that API has none
+            section = _section(settings, role)
+            profile, responses = _fitting(settings, role, wanted)
+            profile = _at_home(profile, wanted, opener.environ)
             client = _client(
                 wanted,
                 profile,
@@ -232,8 +251,11 @@ class _Opener:
         self._sleep = sleep
 
     def stack(self, client: Model, settings: ModelSettings, profile: Profile) -> Model:
-        audited = AuditedModel(client, emit=self._record)
-        metered = MeteredModel(audited, profile, emit=self._record)
+        def effort(request: ModelRequest) -> str:
+            return str(asked_reasoning(request, settings, profile))
+
+        audited = AuditedModel(client, emit=self._record, effort=effort)
+        metered = MeteredModel(audited, profile, emit=self._record, effort=effort)
         checked = BudgetedModel(metered, self._budget, ledger=self._ledger, profile=profile)
         return RetryingModel(
             checked,

@@ -6,6 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hisa.config import Effort
+
 __all__ = ["Price", "Profile"]
 
 
@@ -46,7 +48,16 @@ class Profile(BaseModel):
     max_tokens_as: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     """The parameter that limits the answer."""
     reasoning_effort: str = ""
-    """Sent as ``reasoning_effort`` where set."""
+    """Sent as ``reasoning_effort`` where the role sets no effort; empty: nothing is."""
+    efforts: tuple[Effort, ...] = ()
+    """What it takes as an effort, from less to more; empty: none. Sent as ``reasoning_effort``, to
+    the Responses API as ``reasoning.effort``."""
+    thinking_as: Literal["", "thinking", "enable_thinking"] = ""
+    """How a number of thinking tokens is sent. ``thinking``: as Anthropic has it, and then without
+    a temperature; ``enable_thinking``: as vLLM has it, a switch of the chat template beside
+    ``thinking_token_budget``. Empty: it takes none."""
+    thinking_least: int = Field(0, ge=0)
+    """Fewest thinking tokens that it takes, besides 0."""
     structured: Literal["json_schema", "json_object", "none"] = "none"
     """How an answer that must be JSON is asked for, besides the prompt."""
     image_detail: Literal["", "low", "high", "auto"] = ""

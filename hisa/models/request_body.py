@@ -6,6 +6,7 @@ from typing import Any
 
 from hisa.config import ModelSettings
 from hisa.models.profiles import Profile
+from hisa.models.reasoning import asked_reasoning, chat_fields
 from hisa.models.tokens import estimate_input
 from hisa.protocols import ImagePart, Message, ModelRequest, Part, TextPart
 from hisa.text.safe_text import encodable
@@ -61,6 +62,8 @@ def sampling(
 ) -> dict[str, float | int]:
     """The role's settings win over what the request asks for."""
     found: dict[str, float | int] = {}
+    if profile.thinking_as == "thinking" and asked_reasoning(request, settings, profile).tokens:
+        return found  # Anthropic refuses them beside it
     temperature = request.temperature if settings.temperature is None else settings.temperature
     if settings.top_p is not None and profile.top_p:
         found["top_p"] = settings.top_p
@@ -74,9 +77,10 @@ def sampling(
 def not_sent(profile: Profile, settings: ModelSettings) -> list[str]:
     """Sampling settings that are set and that the model does not take."""
     alone = settings.top_p is not None and profile.top_p and not profile.both
+    thinks = settings.thinking_tokens and profile.thinking_as == "thinking"
     refused = {
-        "temperature": not profile.temperature or alone,
-        "top_p": not profile.top_p,
+        "temperature": not profile.temperature or alone or thinks,
+        "top_p": not profile.top_p or thinks,
         "seed": not profile.seed,
     }
     return [
@@ -101,8 +105,7 @@ def encode(request: ModelRequest, profile: Profile, settings: ModelSettings) -> 
         profile.max_tokens_as: answer_limit(request, profile, settings.max_tokens),
         **sampling(request, profile, settings),
     }
-    if profile.reasoning_effort:
-        body["reasoning_effort"] = profile.reasoning_effort
+    body |= chat_fields(asked_reasoning(request, settings, profile), profile)
     response_format = _response_format(request, profile)
     if response_format is not None:
         body["response_format"] = response_format

@@ -8,6 +8,7 @@ from typing import Any
 
 from hisa.config import ModelSettings
 from hisa.models.profile import Profile
+from hisa.models.reasoning import asked_reasoning
 from hisa.models.request_body import answer_limit, sampling
 from hisa.models.response_body import (
     ChatResponse,
@@ -55,8 +56,8 @@ def encode_responses(
             "include": ["reasoning.encrypted_content"],
             "reasoning": {"summary": "concise"},
         }
-    if profile.reasoning_effort:
-        body["reasoning"] = {**body.get("reasoning", {}), "effort": profile.reasoning_effort}
+    if effort := asked_reasoning(request, settings, profile).effort:
+        body["reasoning"] = {**body.get("reasoning", {}), "effort": effort}
     if any(tool.get("type") == "computer_use_preview" for tool in request.tools):
         body["truncation"] = "auto"  # that tool demands it
     if form := _text_format(request, profile):

@@ -117,6 +117,7 @@ class MeteredModel:
         profile: gives the price.
         emit: takes the events.
         clock: seconds.
+        effort: tells how hard a request asks the model to think.
     """
 
     def __init__(
@@ -126,8 +127,10 @@ class MeteredModel:
         *,
         emit: Emit,
         clock: Callable[[], float] = time.monotonic,
+        effort: Callable[[ModelRequest], str] = lambda _: "",
     ) -> None:
         self._inner = inner
+        self._effort = effort
         self._profile = profile
         self._emit = emit
         self._clock = clock
@@ -159,4 +162,5 @@ class MeteredModel:
             reply=reply.text,
             cached_in=usage.cached_in,
             reasoning_out=usage.reasoning_out,
+            effort=self._effort(request),
         )

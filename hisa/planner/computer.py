@@ -123,6 +123,7 @@ class ComputerPlanner:
             ),
             tools=(_computer_tool(self._tool, observation.image), *self._functions),
             max_tokens=self._max_tokens,
+            harder=view.troubled,
         )
 
     def _read(self, reply: ModelReply, *, looks_left: bool) -> ComputerReply:

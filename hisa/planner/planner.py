@@ -116,6 +116,7 @@ class GlobalPlanner:
             messages=await self._question(task, observation, view),
             schema=self._schema,
             max_tokens=self._max_tokens,
+            harder=view.troubled,
         )
         request = question
         for attempt in range(1, MAX_TRIES + 1):

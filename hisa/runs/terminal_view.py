@@ -216,7 +216,8 @@ def _outcome(record: StepRecord) -> Iterator[str]:
         tokens = wording.fresh_and_cached(call.tokens_in, call.cached_in)
         said = f"{call.tokens_out} out{wording.thought(call.reasoning_out)}"
         asked = f"{tokens}, {said}, {call.images} images, {cost}"
-        yield f"model: {call.role} {printable(call.model)}: {asked}"
+        effort = f" (effort: {printable(call.effort)})" if call.effort else ""
+        yield f"model: {call.role} {printable(call.model)}{effort}: {asked}"
     if record.finished is not None:
         phases = (f"{name} {wording.duration(s)}" for name, s in record.finished.seconds.items())
         yield f"time: {', '.join(phases)}"

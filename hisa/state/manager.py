@@ -16,6 +16,7 @@ from hisa.events import (
     PlannedCall,
     Refined,
 )
+from hisa.outcomes.verdicts import StepVerdict
 from hisa.protocols import (
     Advice,
     Emit,
@@ -50,6 +51,7 @@ class _Kept:
     record: ActionRecord
     output: str = ""
     thought: str = ""
+    verdict: StepVerdict | None = None
 
 
 class HierarchicalState:
@@ -105,6 +107,7 @@ class HierarchicalState:
             steps=tuple(filter(None, (*older, f"{newest}{self._meanwhile}{self._since(look)}"))),
             notice=loop.notice if loop else "",
             output=self._newest_output(),
+            troubled=loop is not None or self._newest_verdict() in ("failed", "unexpected"),
         )
 
     async def abstract(
@@ -119,7 +122,8 @@ class HierarchicalState:
         key = step_key(call.call, ran, result=done.result)
         printed = _printed(outcome.output, outcome.error)
         thought = call.call.thought
-        self._kept.append(_Kept(done.line, ActionRecord(key, done.roi), printed, thought))
+        record = ActionRecord(key, done.roi)
+        self._kept.append(_Kept(done.line, record, printed, thought, done.verdict))
         self._emit(
             Abstracted(
                 line=done.line,
@@ -182,7 +186,8 @@ class HierarchicalState:
                 case Abstracted():
                     output = _printed_by(acted)
                     thought = planned.thought if planned else ""
-                    kept = _Kept(event.line, _deed(event, planned, acted), output, thought)
+                    record = _deed(event, planned, acted)
+                    kept = _Kept(event.line, record, output, thought, event.verdict)
                     planned, acted = None, []
                     at = event.step - 1 if event.step else len(self._kept)
                     self._kept[at:] = [kept]
@@ -220,6 +225,9 @@ class HierarchicalState:
         if not place:
             return ""
         return f" After that was written, the screen changed in {place}: go by the screenshot."
+
+    def _newest_verdict(self) -> StepVerdict | None:
+        return self._kept[-1].verdict if self._kept else None
 
     def _newest_output(self) -> str:
         """Returns the newest step's output; empty where the step's line has all of it."""

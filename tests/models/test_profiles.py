@@ -13,6 +13,7 @@ from hisa.models.profiles import BUILT_IN, Price, find, load
     ("model", "profile"),
     [
         ("gpt-5", "gpt-5"),
+        ("gpt-5.1-2025-11-13", "gpt-5.1"),
         ("gpt-5-2025-08-07", "gpt-5"),
         ("openai/GPT-5", "gpt-5"),
         ("gpt-5-mini-2025-08-07", "gpt-5-mini"),
@@ -36,6 +37,9 @@ from hisa.models.profiles import BUILT_IN, Price, find, load
         ("HelloKKMe/GTA1-7B", "gta1"),
         ("Qwen/Qwen2.5-VL-7B-Instruct", "qwen2.5-vl"),
         ("Qwen/Qwen3-VL-8B-Instruct", "qwen3-vl"),
+        ("Qwen/Qwen3-32B", "qwen3"),
+        ("Qwen/Qwen3.5-9B", "qwen3"),
+        ("Qwen/Qwen2.5-7B-Instruct", "qwen"),
         ("ByteDance-Seed/UI-TARS-1.5-7B", "ui-tars-1.5"),
         ("offline", "offline"),
         ("anything", "default"),
@@ -91,7 +95,9 @@ def test_explicit_wins_over_the_name() -> None:
 
 
 def test_an_unknown_profile_names_those_known() -> None:
-    with pytest.raises(ConfigError, match=r"'gtp-5'.*known are gpt-5, gpt-5-mini.*default"):
+    with pytest.raises(
+        ConfigError, match=r"'gtp-5'.*known are gpt-5, gpt-5\.1, gpt-5-mini.*default"
+    ):
         find("gpt-5", "gtp-5")
 
 
@@ -164,6 +170,22 @@ def test_the_documentation_lists_every_profile() -> None:
     section = page.partition("## Profiles")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| `([\w.-]+)` \|", section, re.M)
     assert rows == [profile.name for profile in BUILT_IN]
+
+
+def test_the_documentation_says_how_each_profile_is_told_to_think() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+    section = page.partition("## How hard a model thinks")[2].partition("\n## ")[0]
+    told = {
+        name: takes
+        for names, takes in re.findall(r"^\| (`.+?`) \| (.+?) \|", section, re.M)
+        for name in re.findall(r"`([\w.-]+)`", names)
+    }
+    takes = {p.name: f"effort: {', '.join(p.efforts)}" for p in BUILT_IN if p.efforts}
+    for profile in BUILT_IN:
+        if profile.thinking_as:
+            least = f"{profile.thinking_least} and more" if profile.thinking_least else "any number"
+            takes[profile.name] = f"thinking tokens: 0, or {least}"
+    assert told == takes
 
 
 def test_the_documentation_has_every_price() -> None:

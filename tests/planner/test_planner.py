@@ -94,6 +94,13 @@ async def test_the_request_is_the_bounded_state_and_one_image() -> None:
     assert undated(*bench.events) == undated(CALLED)
 
 
+async def test_a_troubled_state_asks_harder_also_in_a_correction() -> None:
+    bench = Bench(GOOD, "no JSON", GOOD)
+    await bench.planner.plan(TASK, observation(), VIEW)
+    await bench.planner.plan(TASK, observation(), replace(VIEW, troubled=True))
+    assert [request.harder for request in bench.model.requests] == [False, True, True]
+
+
 async def test_a_call_is_written_down_with_both_its_descriptions() -> None:
     source = "pyautogui.moveTo(X_COORD, Y_COORD); pyautogui.dragTo(X_COORD_2, Y_COORD_2)"
     call = {

@@ -203,6 +203,26 @@ async def test_drags_that_were_not_found_differ_by_where_they_were_to_end() -> N
     assert again.state.view().notice == ""
 
 
+async def test_trouble_is_a_failure_something_unexpected_or_a_loop_and_of_one_step_only() -> None:
+    said = iter(["Succeeded. It is there.", "Unexpected. A dialog came up.", "Succeeded. On."])
+    run = Driver(lambda request: next(said, "Succeeded. On."))
+    troubled = [run.state.view().troubled]
+    for number in (1, 2, 3):
+        await run.step(click(number, 9), changed=True)
+        troubled.append(run.state.view().troubled)
+    await run.step(tool("bash_execution", "false"), changed=False, ok=False)
+    troubled.append(run.state.view().troubled)
+    resumed = build_state(ScriptedModel([]), SETTINGS, emit=lambda event: None)
+    resumed.restore(run.events)
+    assert resumed.view().troubled
+    for _ in range(3):
+        await run.step(click(5, 5), changed=False)
+        troubled.append(run.state.view().troubled)
+    assert troubled == [False, False, True, False, True, False, False, True]
+    resumed.restore(run.events)
+    assert resumed.view().troubled
+
+
 async def test_a_restored_loop_knows_what_was_aimed_at() -> None:
     run = Driver(terse)
     for place in ("the bin", "the desk", "the shelf"):

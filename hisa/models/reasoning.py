@@ -1,0 +1,124 @@
+"""How hard a model is asked to think: from the role's settings, and as its profile writes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from hisa.config import ModelSettings
+from hisa.errors import ConfigError
+from hisa.models.profile import Profile
+from hisa.protocols import ModelRequest, Role
+
+__all__ = ["Reasoning", "asked_reasoning", "chat_fields", "check_reasoning"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    """What a request asks for; ``tokens`` is the most to think, None and empty: nothing is sent."""
+
+    effort: str = ""
+    tokens: int | None = None
+
+    def __str__(self) -> str:
+        """As the log tells it: ``high``, ``2000 thinking tokens``, ``no thinking``."""
+        number = f"{self.tokens} thinking tokens" if self.tokens else "no thinking"
+        return ", ".join(filter(None, (self.effort, "" if self.tokens is None else number)))
+
+
+def asked_reasoning(request: ModelRequest, settings: ModelSettings, profile: Profile) -> Reasoning:
+    """Returns how hard a request asks the model to think.
+
+    Args:
+        request: says whether the role's raised settings hold.
+        settings: the role's.
+        profile: the model's; its own effort is sent where the role sets none.
+    """
+    effort, tokens = settings.effort or profile.reasoning_effort, settings.thinking_tokens
+    if request.harder:
+        effort = settings.raised_effort or effort
+        raised = settings.raised_thinking_tokens
+        tokens = tokens if raised is None else raised
+    return Reasoning(effort, tokens)
+
+
+def chat_fields(asked: Reasoning, profile: Profile) -> dict[str, Any]:
+    """Returns the fields of a chat completion that ask for it."""
+    fields: dict[str, Any] = {"reasoning_effort": asked.effort} if asked.effort else {}
+    tokens = asked.tokens
+    if tokens is None:
+        return fields
+    match profile.thinking_as:
+        case "thinking":
+            on = {"type": "enabled", "budget_tokens": tokens}
+            fields["thinking"] = on if tokens else {"type": "disabled"}
+        case "enable_thinking":
+            fields["chat_template_kwargs"] = {"enable_thinking": tokens > 0}
+            if tokens:
+                fields["thinking_token_budget"] = tokens
+        case "":
+            pass
+    return fields
+
+
+def check_reasoning(section: Role, settings: ModelSettings, profile: Profile) -> None:
+    """Refuse a setting that the model does not take.
+
+    Args:
+        section: the part of the settings that messages point to.
+        settings: the role's.
+        profile: the model's.
+
+    Raises:
+        ConfigError: it names the model, what it takes, and what to do.
+    """
+    for name in ("effort", "raised_effort"):
+        effort = getattr(settings, name)
+        if effort and effort not in profile.efforts:
+            raise _refused(section, name, settings=settings, profile=profile)
+    for name in ("thinking_tokens", "raised_thinking_tokens"):
+        tokens = getattr(settings, name)
+        if tokens is not None:
+            if not profile.thinking_as:
+                raise _refused(section, name, settings=settings, profile=profile)
+            _check_number(f"models.{section}", name, settings=settings, profile=profile)
+
+
+def _refused(section: Role, name: str, *, settings: ModelSettings, profile: Profile) -> ConfigError:
+    """The error for a control that the model does not take; it names those that it does."""
+    efforts, counts = profile.efforts, bool(profile.thinking_as)
+    takes = [f"effort ({', '.join(efforts)})"] * bool(efforts) + ["thinking_tokens"] * counts
+    setting = f"models.{section}.{'raised_' * name.startswith('raised_')}"
+    fix = (
+        f"leave it out or, where the server takes it, say so in a profile of your own "
+        f"(docs/models.md): --set models.{section}.profile=FILE.toml"
+    )
+    if efforts:
+        fix = f"--set {setting}effort={efforts[-1]}"
+    elif counts:
+        fix = f"--set {setting}thinking_tokens={max(_USUAL, profile.thinking_least)}"
+    return ConfigError(
+        f"models.{section}.{name} = {getattr(settings, name)!r}: {settings.model!r} (profile "
+        f"{profile.name}) takes {' and '.join(takes) or 'neither effort nor thinking_tokens'}",
+        fix=fix,
+    )
+
+
+_USUAL = 1024
+"""Thinking tokens of the example in an error; the fewest that Anthropic takes."""
+
+
+def _check_number(section: str, name: str, *, settings: ModelSettings, profile: Profile) -> None:
+    tokens = getattr(settings, name)
+    told = f"{section}.{name} = {tokens}: {settings.model!r} (profile {profile.name})"
+    if 0 < tokens < profile.thinking_least:
+        raise ConfigError(
+            f"{told} takes {profile.thinking_least} or more, or 0 for none",
+            fix=f"--set {section}.{name}={profile.thinking_least}",
+        )
+    if tokens >= settings.max_tokens:
+        raise ConfigError(
+            f"{told} thinks and answers in {section}.max_tokens = {settings.max_tokens}, which "
+            "would leave nothing for the answer",
+            fix=f"--set {section}.max_tokens={tokens + settings.max_tokens}",
+        )
