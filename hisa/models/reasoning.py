@@ -90,8 +90,8 @@ def _refused(section: Role, name: str, *, settings: ModelSettings, profile: Prof
     takes = [f"effort ({', '.join(efforts)})"] * bool(efforts) + ["thinking_tokens"] * counts
     setting = f"models.{section}.{'raised_' * name.startswith('raised_')}"
     fix = (
-        f"leave it out or, where the server takes it, say so in a profile of your own "
-        f"(docs/models.md): --set models.{section}.profile=FILE.toml"
+        "leave it out or, where the server takes it, say so in a profile of your own ([[profile]] "
+        f"with efforts or thinking_as): --set models.{section}.profile=FILE.toml"
     )
     if efforts:
         fix = f"--set {setting}effort={efforts[-1]}"
