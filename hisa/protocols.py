@@ -111,7 +111,10 @@ class Message:
 
 @dataclass(frozen=True)
 class ModelRequest:
-    """One call; ``schema``: of the JSON object that is due. `ModelAtStep` fills in ``step``."""
+    """One call. ``schema`` is a JSON schema where the answer must be a JSON object.
+
+    `hisa.models.at_step.ModelAtStep` fills in ``step``, from the run's log.
+    """
 
     role: Role
     messages: tuple[Message, ...]
@@ -396,7 +399,8 @@ class StateManager(Protocol):
         """Returns the state for the planner's next call.
 
         Args:
-            look: what the planner is about to see; the newest line says if that has changed since.
+            look: what the planner is about to see: where that is no longer what the newest step
+                was judged by, its line says so.
         """
         ...
 
@@ -429,7 +433,10 @@ Scope = Literal["application", "family", "page"]
 
 @dataclass(frozen=True)
 class Pattern:
-    """A lesson (HiSA, 3.3.3); ``uses`` counts runs that cited it or took its step."""
+    """A lesson from a finished run (HiSA, section 3.3.3).
+
+    ``uses`` counts runs that cited the lesson or took its step, not those merely advised with it.
+    """
 
     id: str
     domain: str
