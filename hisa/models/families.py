@@ -158,6 +158,7 @@ BUILT_IN: tuple[Profile, ...] = (
     ),
     _like(
         _CLAUDE, "claude-sonnet-5", "claude-sonnet-5", "claude-sonnet-5-20*",
+        temperature=False, top_p=False,  # any but its own is answered with 400
         price=Price(input=2.00, output=10.00, cached=0.20, date="2026-09-07"),
     ),
     _CLAUDE,

@@ -81,6 +81,12 @@ def test_reasoning_models_take_no_temperature() -> None:
         assert profile.max_tokens_as == "max_completion_tokens"
 
 
+def test_claude_sonnet_5_takes_no_sampling() -> None:
+    profile = find("claude-sonnet-5")
+    assert (profile.temperature, profile.top_p, profile.seed) == (False, False, False)
+    assert find("claude-sonnet-4-5").temperature
+
+
 def test_an_unknown_model_gets_the_most_careful_profile() -> None:
     profile = find("never-heard-of-it")
     assert (profile.structured, profile.temperature, profile.price) == ("none", True, None)
