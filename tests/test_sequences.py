@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+import hisa
 from hisa.actions import Action
+from hisa.config import Settings, load
+from hisa.errors import ConfigError
 from hisa.events import (
     Abstracted,
     Acted,
@@ -19,7 +22,7 @@ from hisa.events import (
     PlanRejected,
     SequenceStopped,
 )
-from hisa.runs.read import Run
+from hisa.runs.read import Run, load_run
 from hisa.screen.observation import Observation, Window
 from hisa.state.manager import HierarchicalState
 from hisa.testing.form import FakeEnvironment
@@ -241,3 +244,36 @@ async def test_every_look_of_a_sequence_is_kept(tmp_path: Path) -> None:
     assert len({look.image for look in looks}) == 3  # after each action
     assert all(run.image(look.image) for look in looks)
     assert not [event for event in run.events if isinstance(event, ModelCalled)]
+
+
+TASK = 'Enter "Ada" in the Name field. Tick the Agree check box. Click the Save button.'
+
+
+def settings(folder: Path, **planner: object) -> Settings:
+    overrides = {
+        "run": {"folder": folder},
+        "planner": {"sequence": 5, **planner},
+        "patterns": {"enabled": False},
+    }
+    return load(overrides=overrides, environ={})
+
+
+@pytest.mark.parametrize(("moves", "steps"), [(False, 2), (True, 3)])
+async def test_the_offline_model_gives_what_one_look_decides(
+    tmp_path: Path, moves: bool, steps: int
+) -> None:
+    environment = Shifting(40.0 if moves else 0.0)
+    result = await hisa.run(TASK, settings=settings(tmp_path), environment=environment)
+    run = load_run(result.folder)
+    assert (result.status, result.steps) == ("succeeded", steps)
+    assert environment.agreed
+    assert await environment.read_file("/home/user/form.txt") == b"Ada"
+    assert len(stops(run)) == moves
+
+
+async def test_a_computer_tool_has_lists_of_its_own(tmp_path: Path) -> None:
+    model = {"model": "computer-use-preview", "base_url": "http://127.0.0.1:9/v1"}
+    tree = settings(tmp_path).model_dump() | {"models": {"planner": model}}
+    chosen = Settings.model_validate(tree)
+    with pytest.raises(ConfigError, match=r"planner\.sequence = 3: .* has a computer tool"):
+        await hisa.run(TASK, settings=chosen, environment=FakeEnvironment())

@@ -29,7 +29,7 @@ ABLATIONS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         **{f"n{every}": {"state": {"refine_every": every}} for every in (3, 5, 7, 9)},
     }
 )
-"""The settings that each changes: a part left out (HiSA, tables 5 and 6), or sequences turned on."""
+"""The settings that each changes: a part left out (HiSA, tables 5 and 6), or sequences."""
 
 TABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {

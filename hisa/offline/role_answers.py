@@ -23,6 +23,8 @@ _SECTIONS = {
     "# Pattern synthesis": ("task", "requirements", "lessons"),
 }
 """The first line of each system prompt that is known, and the sections of its user message."""
+_SEQUENCE = re.compile(r"^- `actions`: 1 to (\d)\b", re.M)
+"""How a planner's system prompt says how many actions a reply may hold."""
 _LIMIT = re.compile(r"\bat most (\d{1,5}) tokens\b")
 
 
@@ -62,7 +64,8 @@ def answer(turns: Sequence[Turn]) -> str:
     limit = int(found[1]) // (2 if again else 1) if found else None
     match job:
         case "# Global planner":
-            return _plan(turns, user.text, sections)
+            longest = _SEQUENCE.search(system)
+            return _plan(turns, user.text, sections, most=int(longest[1]) if longest else 1)
         case "# Step abstraction":
             return abstract_step(sections, _images(user, sections), limit=limit)
         case "# Context refinement":
@@ -73,14 +76,14 @@ def answer(turns: Sequence[Turn]) -> str:
             return synthesise_advice(sections, limit=limit)
 
 
-def _plan(turns: Sequence[Turn], user: str, sections: dict[str, str]) -> str:
+def _plan(turns: Sequence[Turn], user: str, sections: dict[str, str], *, most: int) -> str:
     if not sections:
         raise Unanswerable("the planner's user message needs a <task> section")
     later = [turn for turn in turns if turn.role in ("assistant", "user")][1:]
     if [turn.role for turn in later[-2:]] != ["assistant", "user"]:
-        return plan(user)
+        return plan(user, most=most)
     found = re.search(r"^Reason: (.+)$", later[-1].text, re.M)
-    return plan(user, (later[-2].text, found[1] if found else later[-1].text[:300]))
+    return plan(user, (later[-2].text, found[1] if found else later[-1].text[:300]), most=most)
 
 
 def _images(user: Turn, sections: dict[str, str]) -> list[Screenshot]:

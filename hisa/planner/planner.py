@@ -42,6 +42,9 @@ PROMPT_TOKENS = 3500
 
 The elements are not counted, which stand for the picture where a model gets none.
 """
+SEQUENCE_TOKENS = 1000
+"""What a prompt may hold more where a look may decide several actions: it explains that in some 600
+to 800 tokens, and the line of a sequence is up to 2.4 times as long as that of an action."""
 BETWEEN = 8
 """Tokens that servers put around two messages."""
 SHOWN_REPLY = 2000
@@ -107,7 +110,8 @@ class GlobalPlanner:
             sequence=sequence,
             teaching=teaching,
         )
-        self._room = PROMPT_TOKENS - estimate_tokens(self._system) - BETWEEN
+        allowed = PROMPT_TOKENS + (SEQUENCE_TOKENS if sequence > 1 else 0)
+        self._room = allowed - estimate_tokens(self._system) - BETWEEN
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
         """The next call; see `hisa.protocols.Planner`."""

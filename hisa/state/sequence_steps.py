@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from hisa.actions import points
+from hisa.outcomes.made import tell_made
 from hisa.outcomes.verdicts import StepVerdict
 from hisa.protocols import GroundedCall, MadeCall, Outcome
 from hisa.screen.observation import Observation
@@ -106,11 +107,5 @@ def quiet(found: Sequence[Effect], last: StepVerdict) -> str:
 
 def stopped(call: GroundedCall, outcome: Outcome) -> str:
     """Returns how many of a sequence were made, and why not more."""
-    made, of = len(outcome.made), len(call.call.sequence)
-    if made == of:
-        return f"All {of} actions were made."
     why = field_text(excerpt(outcome.stopped, 300))
-    rest = f"{made + 1}" if made + 1 == of else f"{made + 1} to {of}"
-    if not made:
-        return f"None of the {of} actions was made."
-    return f"Only {made} of {of} actions were made; {rest} not, because {why}."
+    return tell_made(len(outcome.made), len(call.call.sequence), why)

@@ -93,6 +93,11 @@ class FakeEnvironment:
         """The content of the text field."""
         return self._form.text
 
+    @property
+    def agreed(self) -> bool:
+        """Whether the box is ticked."""
+        return self._form.agreed
+
     def move(self, names: Iterable[str], by: float) -> None:
         """Move parts of the form down by so many pixels: "field", "agree", "ok", "save"."""
         for name in names:
