@@ -4,6 +4,7 @@
     ├── ModelFacingError     the model must react: it hears the text and tries again
     │   ├── InvalidReply     the reply is not what the schema asks for
     │   ├── ActionRefused    an action outside the closed set, or refused by a person
+    │   ├── ScreenChanged    what an action was decided on is no longer so; it was not done
     │   ├── NotFound         the grounder did not find the described element
     │   └── ToolFailed       a tool ran and failed
     ├── OperatorError        the person at the command line: one line, and the command that fixes it
@@ -39,6 +40,7 @@ __all__ = [
     "NotFound",
     "OperatorError",
     "PluginFailed",
+    "ScreenChanged",
     "ScriptExhausted",
     "StoreError",
     "ToolFailed",
@@ -60,6 +62,10 @@ class InvalidReply(ModelFacingError):
 
 class ActionRefused(ModelFacingError):
     """An action outside the closed set, out of range, or refused by a person."""
+
+
+class ScreenChanged(ModelFacingError):
+    """The screen is no longer as an action was decided on: nothing of it was done."""
 
 
 class NotFound(ModelFacingError):

@@ -10,7 +10,15 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from hisa.actions import Action
-from hisa.actions.calls import CommandResult, GroundedCall, MadeCall, Outcome, Place, ToolCall
+from hisa.actions.calls import (
+    CommandResult,
+    GroundedCall,
+    Held,
+    MadeCall,
+    Outcome,
+    Place,
+    ToolCall,
+)
 from hisa.events import Event
 from hisa.outcomes.endings import ExitStatus, Result, ScoreState, Scoring
 from hisa.outcomes.verdicts import StepVerdict
@@ -19,6 +27,7 @@ from hisa.screen.observation import Observation, Screenshot
 __all__ = [
     "COMMAND_LIMIT",
     "FILE_LIMIT",
+    "ActsWhereUnchanged",
     "Advice",
     "CommandResult",
     "Concluding",
@@ -29,6 +38,7 @@ __all__ = [
     "FileRefused",
     "GroundedCall",
     "Grounder",
+    "Held",
     "ImagePart",
     "MadeCall",
     "Message",
@@ -198,7 +208,8 @@ class Environment(Protocol):
     """A computer with a screen; also an async context manager that starts and stops it.
 
     ``capabilities`` announces what not every environment has: "elements" (accessibility),
-    "execute" (runs commands), "throw_away" (nothing done inside stays after a reset).
+    "execute" (runs commands), "throw_away" (nothing done inside stays after a reset), "unchanged"
+    (see `ActsWhereUnchanged`).
     """
 
     @property
@@ -282,6 +293,23 @@ class Environment(Protocol):
 
     async def __aexit__(self, *exc: object) -> None:
         """Stop and leave nothing behind."""
+        ...
+
+
+@runtime_checkable
+class ActsWhereUnchanged(Protocol):
+    """An environment that looks again at the very moment of an act.
+
+    One without the capability "unchanged" cannot, and acts.
+    """
+
+    async def act_where_unchanged(self, actions: Sequence[Action], held: Held, /) -> None:
+        """Do the actions, unless the screen is no longer as it was in the boxes of ``held``.
+
+        Raises:
+            ScreenChanged: it is not; nothing was done.
+            ActionRefused, EnvironmentFailed: as `Environment.act`.
+        """
         ...
 
 

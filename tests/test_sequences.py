@@ -275,5 +275,5 @@ async def test_a_computer_tool_has_lists_of_its_own(tmp_path: Path) -> None:
     model = {"model": "computer-use-preview", "base_url": "http://127.0.0.1:9/v1"}
     tree = settings(tmp_path).model_dump() | {"models": {"planner": model}}
     chosen = Settings.model_validate(tree)
-    with pytest.raises(ConfigError, match=r"planner\.sequence = 3: .* has a computer tool"):
+    with pytest.raises(ConfigError, match=r"planner\.sequence = 5: .* has a computer tool"):
         await hisa.run(TASK, settings=chosen, environment=FakeEnvironment())

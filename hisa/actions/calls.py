@@ -8,10 +8,10 @@ from typing import Any
 
 from hisa.actions import Action
 from hisa.outcomes.endings import ExitStatus
-from hisa.screen.geometry import Point
+from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Observation
 
-__all__ = ["CommandResult", "GroundedCall", "MadeCall", "Outcome", "Place", "ToolCall"]
+__all__ = ["CommandResult", "GroundedCall", "Held", "MadeCall", "Outcome", "Place", "ToolCall"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,14 @@ class Place:
 
 
 @dataclass(frozen=True)
+class Held:
+    """A look, and the screen-space boxes in which the screen must still be as it was then."""
+
+    look: Observation
+    boxes: tuple[BoundingBox, ...]
+
+
+@dataclass(frozen=True)
 class GroundedCall:
     """A call that can be executed: ``actions`` hold image-space points and no slots.
 
@@ -60,6 +68,8 @@ class GroundedCall:
     places: tuple[Place, ...] = ()
     following: tuple[GroundedCall, ...] = ()
     """Those of ``call.following`` up to the first one whose target was not found."""
+    held: Held | None = None
+    """What must still be as it was when it is done; None: nothing is asked."""
     lacking: str = ""
     """Why the next of ``call.following`` is not among ``following``; empty where all are."""
 

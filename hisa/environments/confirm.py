@@ -10,7 +10,15 @@ from typing import Literal
 from hisa.actions import Action, to_source
 from hisa.errors import ActionRefused
 from hisa.events import Confirmed
-from hisa.protocols import CommandResult, Concluding, Emit, Environment, ExitStatus
+from hisa.protocols import (
+    ActsWhereUnchanged,
+    CommandResult,
+    Concluding,
+    Emit,
+    Environment,
+    ExitStatus,
+    Held,
+)
 from hisa.screen.observation import Observation
 
 __all__ = ["ActionKind", "Answer", "Ask", "ConfirmedEnvironment", "Question", "ask_person"]
@@ -123,6 +131,19 @@ class ConfirmedEnvironment:
         """
         await self._allowed("acts", to_source(actions))
         await self._inner.act(actions)
+
+    async def act_where_unchanged(self, actions: Sequence[Action], held: Held, /) -> None:
+        """Ask, then act if the screen is still as it was.
+
+        Raises:
+            ActionRefused: the person said no; nothing was done.
+            ScreenChanged: it is not; nothing was done.
+        """
+        await self._allowed("acts", to_source(actions))
+        if isinstance(self._inner, ActsWhereUnchanged):
+            await self._inner.act_where_unchanged(actions, held)
+        else:
+            await self._inner.act(actions)
 
     async def execute(
         self, command: str | Sequence[str], *, timeout: float = 120.0, limit: int = 100_000

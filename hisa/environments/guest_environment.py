@@ -13,7 +13,7 @@ from hisa.actions import Action
 from hisa.environments.transport import GuestClient, Transport, connect
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
-from hisa.protocols import FILE_LIMIT, CommandResult, ExitStatus
+from hisa.protocols import FILE_LIMIT, CommandResult, ExitStatus, Held
 from hisa.screen.geometry import Size, fit_within
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT, Observation
 from hisa.screen.pointer_cover import fitted_cover
@@ -115,6 +115,7 @@ class GuestEnvironment(ABC):
             complete=look.complete,
             undrawn=look.undrawn,
             windows_known=look.windows_known,
+            name=look.name,
         )
 
     @contextmanager
@@ -147,6 +148,12 @@ class GuestEnvironment(ABC):
         if actions:
             with self._asked(), self._suspected():
                 await self._transport.act(actions)
+
+    async def act_where_unchanged(self, actions: Sequence[Action], held: Held, /) -> None:
+        """Do the actions if the screen is as it was; the guest looks at the moment of the act."""
+        self._touched = True
+        with self._asked(), self._suspected():
+            await self._transport.act(actions, held=held)
 
     async def execute(
         self, command: str | Sequence[str], *, timeout: float = 120.0, limit: int = 100_000

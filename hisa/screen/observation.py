@@ -239,6 +239,8 @@ class Observation:
     undrawn: tuple[str, ...] = ()
     windows_known: bool = True
     under_pointer: UnderPointer | None = None
+    name: str = ""
+    """The machine's own name for this look, where it can be asked whether it still holds."""
 
     @property
     def image(self) -> Size:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from PIL import Image
 
 from hisa.actions import Hotkey, KeyDown, MouseDown, Press, points
-from hisa.protocols import GroundedCall, MadeCall
+from hisa.errors import ScreenChanged
+from hisa.protocols import GroundedCall, Held, MadeCall
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CONTAINERS, FIELDS, LAYOUT, PASSWORD
@@ -63,9 +65,22 @@ class SequenceGuard:
         """Returns a look from before the first action, with elements where they can be had."""
         return planned if self._reader is None else await self._reader.recent(planned)
 
-    async def objection(
+    async def allow(
         self, call: GroundedCall, made: Sequence[MadeCall], *, looks: _Looks
-    ) -> str:
+    ) -> GroundedCall:
+        """The action, with the boxes that must still be as they are now when it is made.
+
+        Raises:
+            ScreenChanged: why it must not be made now.
+            EnvironmentFailed: the machine does not answer.
+        """
+        if told := await self._objection(call, made, looks):
+            raise ScreenChanged(told)
+        _, reference, now = looks
+        boxes = (_region(point, reference) for point in _targets(call, made))
+        return replace(call, held=Held(now, tuple(now.convert_box(b, "screen") for b in boxes)))
+
+    async def _objection(self, call: GroundedCall, made: Sequence[MadeCall], looks: _Looks) -> str:
         """Returns why an action must not be made now; empty where it may."""
         planned, reference, now = looks
         if told := _other_window(planned, now):

@@ -1,20 +1,58 @@
-"""A tool: a typed function and its docstring, described once and checked by its signature."""
+"""A tool: a typed function and its docstring, described once and checked by its signature.
+
+And what a sequence of calls asks before each later one.
+"""
 
 from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast, get_type_hints
+from typing import Any, Protocol, cast, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from hisa.errors import DeveloperError, InvalidReply
-from hisa.protocols import Environment, GroundedCall, Outcome
+from hisa.protocols import Environment, GroundedCall, MadeCall, Outcome
 from hisa.screen.observation import Observation
 
-__all__ = ["Tool", "ToolContext"]
+__all__ = ["Guard", "Tool", "ToolContext"]
+
+
+class Guard(Protocol):
+    """Says whether a later call of a sequence still finds what it was planned for."""
+
+    async def reference(self, planned: Observation) -> Observation:
+        """Returns a look from before the first call, with elements where they can be had.
+
+        Args:
+            planned: the look that the sequence was planned on.
+
+        Raises:
+            EnvironmentFailed: the machine does not answer.
+        """
+        ...
+
+    async def allow(
+        self,
+        call: GroundedCall,
+        made: Sequence[MadeCall],
+        *,
+        looks: tuple[Observation, Observation, Observation],
+    ) -> GroundedCall:
+        """The call, with what must hold at the very moment of its act.
+
+        Args:
+            call: the next one.
+            made: those that were made.
+            looks: the look that the sequence was planned on, its `reference`, and that of now.
+
+        Raises:
+            ScreenChanged: why it must not be made now.
+            EnvironmentFailed: the machine does not answer.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)

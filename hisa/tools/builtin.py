@@ -9,7 +9,7 @@ from pydantic import Field
 
 from hisa.actions import points, to_space
 from hisa.actions.values import MAX_SECONDS
-from hisa.protocols import Outcome
+from hisa.protocols import ActsWhereUnchanged, Outcome
 from hisa.text.prompt_text import ends
 from hisa.tools.base import ToolContext
 
@@ -41,9 +41,12 @@ async def gui_action(code: str, context: ToolContext) -> Outcome:
     """
     observation = context.observation
     actions = context.call.actions
-    await context.environment.act(
-        to_space(actions, "screen", screen=observation.screen, image=observation.image)
-    )
+    there = to_space(actions, "screen", screen=observation.screen, image=observation.image)
+    environment, held = context.environment, context.call.held
+    if held is not None and isinstance(environment, ActsWhereUnchanged):
+        await environment.act_where_unchanged(there, held)
+    else:
+        await environment.act(there)
     return Outcome(ok=True, points=tuple(points(actions)))
 
 

@@ -9,7 +9,14 @@ from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint
 from typing import Any
 
-from hisa.errors import ActionRefused, EnvironmentFailed, InvalidReply, PluginFailed, ToolFailed
+from hisa.errors import (
+    ActionRefused,
+    EnvironmentFailed,
+    InvalidReply,
+    PluginFailed,
+    ScreenChanged,
+    ToolFailed,
+)
 from hisa.events import Acted
 from hisa.machine.plugins import blaming_package, points, source
 from hisa.protocols import Emit, Environment, GroundedCall, Outcome, ToolCall
@@ -114,7 +121,7 @@ class ToolRegistry:
     async def _attempt(self, context: ToolContext) -> Outcome:
         try:
             return await self._tools[context.call.call.tool].run(context)
-        except EnvironmentFailed:
+        except (EnvironmentFailed, ScreenChanged):  # of the second, nothing was done
             raise
         except (ActionRefused, InvalidReply, ToolFailed) as error:
             return Outcome(ok=False, error=str(error))

@@ -5,49 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from hisa.actions import Scroll
+from hisa.errors import ScreenChanged
 from hisa.events import Observed, SequenceStopped
 from hisa.protocols import Emit, Environment, GroundedCall, MadeCall, Outcome, Toolbox, ToolCall
 from hisa.screen.observation import Observation, Screenshot
 from hisa.text.prompt_text import by_number
+from hisa.tools.base import Guard
 
-__all__ = ["Guard", "SequenceToolbox", "combined"]
-
-
-class Guard(Protocol):
-    """Says whether a later call of a sequence still finds what it was planned for."""
-
-    async def reference(self, planned: Observation) -> Observation:
-        """Returns a look from before the first call, with elements where they can be had.
-
-        Args:
-            planned: the look that the sequence was planned on.
-
-        Raises:
-            EnvironmentFailed: the machine does not answer.
-        """
-        ...
-
-    async def objection(
-        self,
-        call: GroundedCall,
-        made: Sequence[MadeCall],
-        *,
-        looks: tuple[Observation, Observation, Observation],
-    ) -> str:
-        """Returns why a call must not be made now; empty where it may.
-
-        Args:
-            call: the next one.
-            made: those that were made.
-            looks: the look that the sequence was planned on, its `reference`, and that of now.
-
-        Raises:
-            EnvironmentFailed: the machine does not answer.
-        """
-        ...
+__all__ = ["SequenceToolbox", "combined"]
 
 
 class SequenceToolbox:
@@ -103,17 +70,19 @@ class SequenceToolbox:
         made: list[MadeCall] = []
         before, stopped = observation, ""
         for each in call.sequence:
-            if made and not stopped:
-                before = await self._look(environment)
-                looks = (observation, reference, before)
-                stopped = await self._objection(each, made, looks)
-            if stopped:
-                break
             alone = replace(each, following=())
-            outcome = await self._inner.execute(alone, observation, environment)
+            try:
+                if made:
+                    before = await self._look(environment)
+                    looks = (observation, reference, before)
+                    alone = await self._allowed(alone, made, looks)
+                outcome = await self._inner.execute(alone, observation, environment)
+            except ScreenChanged as error:
+                stopped = str(error)
+                break
             made.append(MadeCall(alone, outcome, before))
             stopped = _stop_after(alone, outcome, len(made))
-            if outcome.ends:
+            if stopped or outcome.ends:
                 break
         planned = len(call.call.sequence)
         reason = (stopped or call.lacking) if len(made) < planned else ""
@@ -121,15 +90,15 @@ class SequenceToolbox:
             self._emit(SequenceStopped(made=len(made), of=planned, reason=reason))
         return combined(made, reason)
 
-    async def _objection(
+    async def _allowed(
         self,
         call: GroundedCall,
         made: Sequence[MadeCall],
         looks: tuple[Observation, Observation, Observation],
-    ) -> str:
+    ) -> GroundedCall:
         if self._guard is None or not call.actions:
-            return ""  # a command has no target on the screen
-        return await self._guard.objection(call, made, looks=looks)
+            return call  # a command has no target on the screen
+        return await self._guard.allow(call, made, looks=looks)
 
     async def _look(self, environment: Environment) -> Observation:
         """A look between two calls, written down like any other."""

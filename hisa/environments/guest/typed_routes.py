@@ -20,6 +20,7 @@ from .http_server import HttpError, Request, Response, Routes, file_response, js
 from .idempotency_cache import IdempotencyCache
 from .sandbox import Wrap
 from .settle import Work, settle
+from .unchanged import KeptLooks
 from .undrawn import Undrawn, await_drawn
 from .x_screen import Screen, TopWindow, Under, as_png
 
@@ -79,6 +80,7 @@ class TypedRoutes:
         self._work = work
         self._wrap = wrap
         self._undrawn = Undrawn()
+        self._looks = KeptLooks()
         self._acts: IdempotencyCache[Response] = IdempotencyCache()
         self._runs: IdempotencyCache[Response] = IdempotencyCache()
 
@@ -94,7 +96,7 @@ class TypedRoutes:
         }
 
     def _capabilities(self, _: Request) -> Response:
-        named = ["execute", "elements"] if self._access.available else ["execute"]
+        named = ["execute", "unchanged", *(["elements"] if self._access.available else [])]
         size = {"width": self._screen.width, "height": self._screen.height}
         return json_response({"protocol": PROTOCOL, "capabilities": named, "screen": size})
 
@@ -111,7 +113,8 @@ class TypedRoutes:
         within = ELEMENTS_SECONDS * _number(asked, "patience", 1.0, 1000.0)
         options = ElementsRequest(limit, min(within, _MAX_ELEMENTS_SECONDS)) if wanted else None
         seen = self._drawn(seconds, options)
-        shown, under = self._screen.look()
+        frame = self._screen.grab()
+        shown, under = self._screen.look(frame)
         pixels = as_png(shown) if encoding == "png" else shown.tobytes()
         header = {
             "screen": [self._screen.width, self._screen.height],
@@ -122,6 +125,7 @@ class TypedRoutes:
             "elements": seen.elements,
             "complete": seen.complete,
             "settled": seen.settled,
+            "look": self._looks.keep(frame, seen.windows),
             "undrawn": self._undrawn.still(self._screen, seen.windows, seen.elements),
         }
         text = json.dumps(header).encode()
@@ -160,9 +164,14 @@ class TypedRoutes:
         actions = asked.get("actions")
         if not isinstance(actions, list):
             raise HttpError(400, f"actions: want a list, not {actions!r:.80}")
-        return self._acts.run(_id(asked), lambda: self._act_now(actions))
+        return self._acts.run(_id(asked), lambda: self._act_now(actions, asked.get("unchanged")))
 
-    def _act_now(self, actions: list[Any]) -> Response:
+    def _act_now(self, actions: list[Any], unchanged: Any) -> Response:
+        try:
+            if unchanged is not None and (why := self._looks.difference(unchanged, self._screen)):
+                return json_response({"status": "changed", "error": why, "done": 0}, 409)
+        except ValueError as error:
+            raise HttpError(400, str(error)) from error
         try:
             return json_response({"done": self._actor.act(actions)})
         except ActionError as error:

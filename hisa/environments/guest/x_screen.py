@@ -105,9 +105,13 @@ class Screen:
             data = self.root.get_image(0, 0, self.width, self.height, X.ZPixmap, 0xFFFFFFFF).data
             return Frame(self.width, self.height, data)
 
-    def look(self) -> tuple[Image.Image, Under | None]:
-        """The screen with the pointer painted in, RGB, and what it covers; None: it is not seen."""
-        image = self.grab().image()
+    def look(self, frame: Frame | None = None) -> tuple[Image.Image, Under | None]:
+        """The screen with the pointer painted in, RGB, and what it covers; None: it is not seen.
+
+        Args:
+            frame: the screen as it was grabbed a moment ago; None: it is grabbed now.
+        """
+        image = (frame or self.grab()).image()
         with self.lock:
             return image, self._paint_cursor(image)
 

@@ -14,7 +14,7 @@ from hisa.actions import Action, Drag, Move, Sleep, Write
 from hisa.errors import EnvironmentFailed
 from hisa.machine.loopback import Address, HttpResponse, LoopbackTransport
 from hisa.machine.patience import slowness
-from hisa.protocols import CommandResult
+from hisa.protocols import CommandResult, Held
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Element, Screenshot, UnderPointer, Window
 
@@ -57,6 +57,8 @@ class RawObservation:
     """What is there and was not painted yet; see `Observation`."""
     windows_known: bool = True
     """Whether the machine can tell its windows; where not, there are none in ``windows``."""
+    name: str = ""
+    """The guest's own name for this look; see `Observation`."""
 
 
 class Transport(Protocol):
@@ -78,8 +80,11 @@ class Transport(Protocol):
         """
         ...
 
-    async def act(self, actions: Sequence[Action], /) -> None:
-        """See `Environment.act`."""
+    async def act(self, actions: Sequence[Action], /, *, held: Held | None = None) -> None:
+        """See `Environment.act`, and `hisa.protocols.ActsWhereUnchanged` of ``held``.
+
+        A guest without the capability "unchanged" takes no notice of ``held``.
+        """
         ...
 
     async def execute(

@@ -23,7 +23,7 @@ from hisa.environments.transport.base import (
 from hisa.environments.transport.osworld_xml import Tree
 from hisa.errors import ActionRefused
 from hisa.machine.loopback import HttpResponse
-from hisa.protocols import CommandResult, FileRefused
+from hisa.protocols import CommandResult, FileRefused, Held
 from hisa.screen.caret import CARET_HEIGHT, CARET_WIDTH
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Screenshot, Window
@@ -73,7 +73,7 @@ class OSWorldTransport:
             windows_known=windows is not None,
         )
 
-    async def act(self, actions: Sequence[Action], /) -> None:
+    async def act(self, actions: Sequence[Action], /, *, held: Held | None = None) -> None:
         """One program for one list of actions."""
         for action in actions:
             _check_keys(action)

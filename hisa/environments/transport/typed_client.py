@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import math
 import struct
 import uuid
 from collections.abc import Mapping, Sequence
@@ -20,9 +21,9 @@ from hisa.environments.transport.base import (
     guest_failure,
     reason,
 )
-from hisa.errors import ActionRefused
+from hisa.errors import ActionRefused, ScreenChanged
 from hisa.machine.loopback import HttpResponse
-from hisa.protocols import COMMAND_LIMIT, CommandResult, FileRefused
+from hisa.protocols import COMMAND_LIMIT, CommandResult, FileRefused, Held
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Element, Screenshot, UnderPointer, Window
 from hisa.text.prompt_text import OBJECT_CHARACTER
@@ -39,7 +40,7 @@ _MOST_SETTLE = 120.0
 """Seconds; a guest refuses more, and limits stretch with the load."""
 _UNDRAWN_NAME = 100
 """Characters of the name of what is not painted; a title is whatever its program likes."""
-_OFFERED = frozenset({"elements", "execute"})
+_OFFERED = frozenset({"elements", "execute", "unchanged"})
 
 
 class HisaTransport:
@@ -77,13 +78,17 @@ class HisaTransport:
                     raise guest_failure(self._client.where, f"unreadable look: {error}") from error
         raise AssertionError("unreachable: the last try returns or raises")
 
-    async def act(self, actions: Sequence[Action], /) -> None:
+    async def act(self, actions: Sequence[Action], /, *, held: Held | None = None) -> None:
         """One request under one id, however often it has to be sent."""
-        asked = {"id": uuid.uuid4().hex, "actions": to_json(actions)}
+        asked: dict[str, Any] = {"id": uuid.uuid4().hex, "actions": to_json(actions)}
+        if held is not None and "unchanged" in self._announced:
+            asked["unchanged"] = {"look": held.look.name, "boxes": list(map(_whole, held.boxes))}
         seconds = 60.0 + acting_seconds(actions)
         response = await self._client.request("POST", "/hisa/act", json=asked, seconds=seconds)
         if response.status_code == 422:
             raise ActionRefused(reason(response))
+        if response.status_code == 409 and held is not None:
+            raise ScreenChanged(reason(response))
         self._expect(response)
 
     async def execute(
@@ -155,6 +160,7 @@ def _decode(data: bytes | bytearray) -> RawObservation:
         under_pointer=_under(header.get("under_pointer")),
         complete=complete,
         undrawn=tuple(str(name)[:_UNDRAWN_NAME] for name in header.get("undrawn", ())),
+        name=str(header.get("look", "")),
     )
 
 
@@ -170,6 +176,16 @@ def _under(told: Mapping[str, Any] | None) -> UnderPointer | None:
 def _box(corners: Sequence[float]) -> BoundingBox:
     left, top, right, bottom = corners
     return BoundingBox(left, top, right, bottom, "screen")
+
+
+def _whole(box: BoundingBox) -> list[int]:
+    """The whole pixels of the screen around a box."""
+    return [
+        max(0, math.floor(box.left)),
+        max(0, math.floor(box.top)),
+        math.ceil(box.right),
+        math.ceil(box.bottom),
+    ]
 
 
 def _window(item: Mapping[str, Any]) -> Window:

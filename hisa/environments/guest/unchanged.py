@@ -1,0 +1,100 @@
+"""Whether the screen is still as it was at a look, asked at the very moment of an act.
+
+Between a look and the act that it decided a client needs a tenth of a second or more, and a dialog
+that comes up then would get the click.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from PIL import ImageChops
+
+from .x_screen import Frame, Screen, TopWindow
+
+__all__ = ["KeptLooks"]
+
+_KEPT = 4
+"""Looks that are kept, 8 MB each on a large screen; a client decides by its last one or two."""
+_CARET_PIXELS = (3, 40)
+"""Width and height within which a change is only a blinking text cursor."""
+
+_Windows = frozenset[tuple[int, bool]]
+
+
+class KeptLooks:
+    """The last few looks, by the number under which they were told."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+        self._looks: OrderedDict[str, tuple[Frame, _Windows]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def keep(self, frame: Frame, windows: Iterable[TopWindow]) -> str:
+        """Keep a look; returns its name."""
+        with self._lock:
+            name = str(next(self._numbers))
+            self._looks[name] = (frame, _told(windows))
+            while len(self._looks) > _KEPT:
+                self._looks.popitem(last=False)
+            return name
+
+    def difference(self, asked: Any, screen: Screen) -> str:
+        """Returns what is no longer as it was; empty where all that was asked about is.
+
+        Args:
+            asked: ``{"look": name, "boxes": [[left, top, right, bottom], …]}`` in screen pixels.
+            screen: what is looked at now.
+
+        Raises:
+            ValueError: it is nothing of that form.
+        """
+        name, boxes = _read(asked)
+        with self._lock:
+            kept = self._looks.get(name)
+        if kept is None:
+            return "the look that it was decided on is no longer kept"
+        frame, windows = kept
+        now = screen.grab()
+        if (now.width, now.height) != (frame.width, frame.height):
+            return "the screen has another size"
+        for box in boxes:
+            if _differ(frame, now, box):
+                left, top, right, bottom = box
+                return f"the screen changed between ({left}, {top}) and ({right}, {bottom})"
+        if _told(screen.windows()) != windows:
+            return "another window came, went or is in front"
+        return ""
+
+
+def _told(windows: Iterable[TopWindow]) -> _Windows:
+    return frozenset((window.id, window.active) for window in windows)
+
+
+def _differ(before: Frame, after: Frame, box: Sequence[int]) -> bool:
+    """Whether a part of the screen shows another thing, more than a caret that blinks."""
+    if before.pixels == after.pixels:
+        return False
+    corners = (box[0], box[1], box[2], box[3])
+    changed = ImageChops.difference(before.image().crop(corners), after.image().crop(corners))
+    found = changed.getbbox()
+    if found is None:
+        return False
+    width, height = found[2] - found[0], found[3] - found[1]
+    return width > _CARET_PIXELS[0] or height > _CARET_PIXELS[1]
+
+
+def _read(asked: Any) -> tuple[str, list[list[int]]]:
+    name = asked.get("look") if isinstance(asked, dict) else None
+    boxes = asked.get("boxes") if isinstance(asked, dict) else None
+    if not isinstance(name, str) or not isinstance(boxes, list) or len(boxes) > 20:
+        raise ValueError(f"unchanged: want look and at most 20 boxes, not {asked!r:.80}")
+    for box in boxes:
+        whole = isinstance(box, list) and len(box) == 4 and all(type(n) is int for n in box)
+        if not whole or not (0 <= box[0] < box[2] and 0 <= box[1] < box[3]):
+            raise ValueError(f"unchanged: want boxes of four whole numbers, not {box!r:.80}")
+    return name, boxes

@@ -1,0 +1,69 @@
+"""An act that is only done while the screen is as it was decided on, asked at its very moment."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from benchmarks.sequences import open_with
+from hisa.actions import Write
+from hisa.environments.private_desktop import DesktopEnvironment
+from hisa.errors import EnvironmentFailed, ScreenChanged
+from hisa.machine.patience import Deadline
+from hisa.protocols import ActsWhereUnchanged, Held
+from hisa.screen.geometry import BoundingBox
+from hisa.screen.observation import Observation
+
+pytestmark = pytest.mark.desktop
+
+TEXT = BoundingBox(0, 60, 1280, 400, "screen")
+CORNER = BoundingBox(1200, 640, 1270, 690, "screen")
+
+
+def held(look: Observation, *boxes: BoundingBox) -> Held:
+    return Held(look, boxes)
+
+
+async def seen_by_commands(desktop: DesktopEnvironment) -> None:
+    """Wait for the second window without a look, since only the last few are kept."""
+    deadline = Deadline(30.0)
+    while "b.txt" not in (await desktop.execute("wmctrl -l")).output:
+        assert not deadline.passed
+
+
+async def test_an_act_is_done_only_while_the_screen_is_as_it_was() -> None:
+    if shutil.which("mousepad") is None:
+        pytest.skip("needs mousepad")
+    async with DesktopEnvironment() as desktop:
+        assert "unchanged" in desktop.capabilities
+        assert isinstance(desktop, ActsWhereUnchanged)
+        await desktop.write_file("/home/user/a.txt", b"")
+        await open_with(desktop, "mousepad /home/user/a.txt", "a.txt")
+        first = await desktop.observe(settle=3.0)
+        await desktop.act_where_unchanged([Write("one")], held(first, TEXT))
+        second = await desktop.observe(settle=3.0)
+        with pytest.raises(ScreenChanged, match=r"the screen changed between \(0, 60\)"):
+            await desktop.act_where_unchanged([Write("two")], held(first, TEXT))
+        await desktop.act_where_unchanged([Write(" three")], held(first, CORNER))
+        await desktop.act_where_unchanged([Write(" four")], held(first))
+        with pytest.raises(ScreenChanged):
+            await desktop.act_where_unchanged([Write("five")], held(second, TEXT))
+        third = await desktop.observe(settle=3.0)
+        line = "setsid -f mousepad --opening-mode=window /home/user/b.txt >/dev/null 2>&1"
+        await desktop.execute(line)
+        await seen_by_commands(desktop)
+        with pytest.raises(ScreenChanged, match="another window"):
+            await desktop.act_where_unchanged([Write("six")], held(third))
+
+
+async def test_a_look_that_is_not_kept_any_more_allows_nothing() -> None:
+    async with DesktopEnvironment() as desktop:
+        first = await desktop.observe()
+        for _ in range(5):
+            await desktop.observe()
+        with pytest.raises(ScreenChanged, match="no longer kept"):
+            await desktop.act_where_unchanged([Write("x")], held(first, CORNER))
+        nowhere = BoundingBox(30, 30, 20, 40, "screen")
+        with pytest.raises(EnvironmentFailed, match="four whole numbers"):
+            await desktop.act_where_unchanged([Write("x")], held(await desktop.observe(), nowhere))
