@@ -102,18 +102,32 @@ class GlobalPlanner:
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
         """The next call; see `hisa.protocols.Planner`."""
-        question = ModelRequest(
+        call = await self.propose(await self.question(task, observation, view))
+        self.record(call)
+        return call
+
+    async def question(self, task: Task, observation: Observation, view: StateView) -> ModelRequest:
+        """The request for the next call; it may be sent several times."""
+        return ModelRequest(
             role="planner",
-            messages=await self._question(task, observation, view),
+            messages=await self._messages(task, observation, view),
             schema=REPLY_SCHEMA,
             max_tokens=self._max_tokens,
         )
+
+    async def propose(self, question: ModelRequest) -> ToolCall:
+        """One checked reply, corrected at most twice; nothing but `PlanRejected` is written down.
+
+        Raises:
+            InvalidReply: no usable reply after all format corrections.
+            ModelUnavailable, BudgetExceeded: from the model.
+        """
         request = question
         for attempt in range(1, MAX_TRIES + 1):
             reply = await self._model.complete(request)
             reply = replace(reply, text=printable(reply.text))  # from here on it can be written
             try:
-                call = self._read(reply)
+                return self._read(reply)
             except InvalidReply as error:
                 self._emit(
                     PlanRejected(attempt=attempt, error=str(error), reply=reply.text[:SHOWN_REPLY])
@@ -123,12 +137,21 @@ class GlobalPlanner:
                 shown = reply.text[:SHOWN_REPLY]
                 text = render("format_correction", error=str(error), reply=shown)
                 request = with_correction(question, reply.text, text, shown=SHOWN_REPLY)
-            else:
-                self._record(call)
-                return call
         raise AssertionError("unreachable: the last try raises")
 
-    async def _question(
+    def record(self, call: ToolCall) -> None:
+        """Write down that this is the step's call."""
+        self._emit(
+            Planned(
+                thought=call.thought,
+                tool=call.tool,
+                input=call.input,
+                description=call.description,
+                description_2=call.description_2,
+            )
+        )
+
+    async def _messages(
         self, task: Task, observation: Observation, view: StateView
     ) -> tuple[Message, ...]:
         text = state_text(
@@ -156,14 +179,3 @@ class GlobalPlanner:
         if self._marks is not None:
             self._marks.check(call)
         return call
-
-    def _record(self, call: ToolCall) -> None:
-        self._emit(
-            Planned(
-                thought=call.thought,
-                tool=call.tool,
-                input=call.input,
-                description=call.description,
-                description_2=call.description_2,
-            )
-        )
