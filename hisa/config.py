@@ -123,6 +123,17 @@ class PlannerSettings(_Section):
     """picture: the screenshot; elements: a numbered list of what is on the screen in its place, of
     at most 800 tokens; both. A place may then be given as a number of the list."""
 
+    samples: int = Field(1, ge=1, le=32)
+    """Most replies that are sampled for a step, of which a judge picks (GTA1, section 3.1); 1: one
+    is asked for and taken."""
+    scaling: Literal["adaptive", "frugal", "constant"] = "adaptive"
+    """adaptive: two samples, all of them where the two disagree, after a failed step and in a loop;
+    frugal: where the two disagree the judge is asked first, and more are sampled where it finds
+    neither good; constant: always all of them, and always the judge (GTA1)."""
+    sample_temperature: float = Field(0.7, gt=0, le=2)
+    """Of the samples, where the planner's model takes one and ``models.planner.temperature`` is not
+    set; at 0 they would be alike. Chosen by hand, between a model's usual 1 and none."""
+
 
 class GrounderSettings(_Section):
     """How descriptions become places."""

@@ -20,6 +20,8 @@ __all__ = [
     "EVENT_VERSION",
     "Abstracted",
     "Acted",
+    "Chosen",
+    "ChosenBy",
     "Confirmed",
     "Evaluated",
     "Event",
@@ -32,6 +34,7 @@ __all__ = [
     "Guidance",
     "Induced",
     "Instructed",
+    "Judged",
     "Learned",
     "LoggedMessage",
     "LoopDetected",
@@ -48,6 +51,7 @@ __all__ = [
     "RunFinished",
     "RunResumed",
     "RunStarted",
+    "Sampled",
     "StartFile",
     "StepFinished",
     "event_adapter",
@@ -265,6 +269,65 @@ class PlaceFound(BaseModel):
     """"accessibility", "shapes", "ocr", "planner", "mark" or the grounding model's name."""
     label: str = ""
     """What was chosen, as the grounder names it."""
+
+
+class Sampled(_Event):
+    """One of several replies that the planner was asked for at a step."""
+
+    type: Literal["sampled"] = "sampled"
+    n: int
+    """Counts from 1 within the step, over all rounds."""
+    round: int = 1
+    """2: fresh replies, after a judge found none good."""
+    key: str = ""
+    """Its canonical form: equal ones would do the same. Empty where the reply is unusable."""
+    tool: str = ""
+    input: Any = ""
+    description: str = ""
+    description_2: str = ""
+    places: tuple[PlaceFound, ...] = ()
+    not_found: str = ""
+    """Why its target is no candidate's agreement: it was not found, or could not be looked for."""
+    error: str = ""
+    """Why there is no usable reply."""
+
+
+class Judged(_Event):
+    """A judge was asked which candidate is best."""
+
+    type: Literal["judged"] = "judged"
+    candidates: tuple[int, ...]
+    """The samples on its list, by their ``n``; of equal ones the first."""
+    index: int | None = None
+    """Counts from 1 on that list; None: it finds none good, or its answer is no judgement."""
+    explaining: str = ""
+    invalid: str = ""
+    """Why the answer is no judgement; empty where it is one."""
+
+
+ChosenBy = Literal["agreement", "judge", "votes", "alone", "nobody"]
+
+
+class Chosen(_Event):
+    """A decision between samples is made.
+
+    agreement: the first samples would all do the same. judge: it picked. votes: no judge decided,
+    and what most samples would do was taken. alone: there was one usable sample. nobody: there was
+    none.
+    """
+
+    type: Literal["chosen"] = "chosen"
+    n: int | None
+    by: ChosenBy
+    samples: int
+    usable: int
+    distinct: int
+    """Canonical forms among the usable ones."""
+    rounds: int = 1
+    widened: Literal["", "constant", "trouble", "disagreement", "none_good"] = ""
+    """Why more than the first two were sampled; empty: they were enough."""
+    detail: str = ""
+    """Why no judge decided, where one was asked."""
 
 
 class ElementsRead(_Event):
@@ -490,6 +553,9 @@ Event = Annotated[
     | ModelFailed
     | PlanRejected
     | Planned
+    | Sampled
+    | Judged
+    | Chosen
     | ElementsRead
     | Grounded
     | GroundingFailed

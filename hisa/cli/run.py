@@ -21,12 +21,13 @@ _SHARE = "Put this folder into a private desktop, at ~/shared/NAME; read-only wi
 
 def _overrides(options: dict[str, Any]) -> dict[str, Any]:
     """Named options as a settings tree."""
-    tree: dict[str, dict[str, Any]] = {"run": {}, "environment": {}}
+    tree: dict[str, dict[str, Any]] = {"run": {}, "environment": {}, "planner": {}}
     for option, (section, key) in {
         "max_steps": ("run", "max_steps"),
         "budget_usd": ("run", "budget_usd"),
         "confirm": ("run", "confirm"),
         "folder": ("run", "folder"),
+        "samples": ("planner", "samples"),
         "env": ("environment", "kind"),
     }.items():
         if options[option] is not None:
@@ -69,6 +70,7 @@ def read_task(text: str, *, domain: str, seed: int) -> Task:
 @click.option("--model", metavar="NAME", help="The planner's and state manager's model.")
 @click.option("--profile", metavar="NAME", help="What the model takes; by default by its name.")
 @click.option("--max-steps", type=int, metavar="N", help="Give up after so many steps (50).")
+@click.option("--samples", type=int, metavar="K", help="Sample up to K replies a step; 1 is off.")
 @click.option("--budget-usd", type=float, metavar="X", help="End before a call that costs more.")
 @click.option(
     "--confirm",

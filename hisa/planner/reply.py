@@ -16,7 +16,7 @@ from hisa.errors import ActionRefused, InvalidReply
 from hisa.protocols import ToolCall
 from hisa.text.prompt_text import broken_character, printable
 
-__all__ = ["REPLY_SCHEMA", "parse_reply"]
+__all__ = ["REPLY_SCHEMA", "find_object", "parse_reply"]
 
 MAX_REPLY = 200_000
 """Characters; a longer reply is refused unread."""
@@ -55,8 +55,8 @@ def _no_constant(name: str) -> Any:
 _decoder = json.JSONDecoder(parse_constant=_no_constant)
 
 
-def _find_object(text: str) -> dict[str, Any]:
-    """The first JSON object in the text that has a "tool"; else the first object at all."""
+def find_object(text: str, key: str = "tool") -> dict[str, Any]:
+    """The first JSON object in the text that has that key; else the first object at all."""
     first: dict[str, Any] | None = None
     problem = "no JSON object in it"
     start = text.find("{")
@@ -71,7 +71,7 @@ def _find_object(text: str) -> dict[str, Any]:
         except ValueError as error:
             problem = f"not valid JSON: {error}"
         else:
-            if isinstance(value, dict) and "tool" in value:
+            if isinstance(value, dict) and key in value:
                 return value
             if isinstance(value, dict) and first is None:
                 first = value
@@ -162,7 +162,7 @@ def parse_reply(text: str) -> ToolCall:
         raise InvalidReply("the reply is empty")
     if len(text) > MAX_REPLY:
         raise InvalidReply(f"the reply is {len(text)} characters; at most {MAX_REPLY}")
-    found = _whole_characters(_find_object(printable(text)))
+    found = _whole_characters(find_object(printable(text)))
     if isinstance(found.get("input"), int | float) and not isinstance(found["input"], bool):
         found["input"] = str(found["input"])
     try:
