@@ -11,6 +11,7 @@ from rich.style import Style
 
 from hisa.events import (
     Abstracted,
+    Chosen,
     Event,
     Failed,
     GroundingFailed,
@@ -28,7 +29,7 @@ from hisa.events import (
     StepFinished,
 )
 from hisa.models.spending import Ledger, Totals
-from hisa.runs.wording import STYLES, tried, verdict_tone
+from hisa.runs.wording import STYLES, chosen, tried, verdict_tone
 from hisa.text.safe_text import safe_line
 
 __all__ = ["Progress"]
@@ -95,6 +96,9 @@ class Progress:
                 self._line("place", event.reason, "yellow")
             case GroundingTried(verdict="doubted" | "no_point" | "unavailable" | "none"):
                 self._line("place", tried(event), "yellow")
+            case Chosen():
+                decided = event.by not in ("votes", "nobody")
+                self._line("chosen", chosen(event), "dim" if decided else "yellow")
             case LoopDetected():
                 self._line("loop", f"{event.action}, {event.times} times", "yellow")
             case Refined():

@@ -132,6 +132,10 @@ def _template() -> jinja2.Template:
         "in_order": _in_order,
         "money": wording.money,
         "start": wording.start,
+        "chosen": wording.chosen,
+        "judged": wording.judged,
+        "sampled": wording.sampled,
+        "sampling": wording.sampling,
         "role_money": lambda role: wording.role_money(role.usd, role.calls, role.unpriced),
         "trim_bullet": lambda line: line.removeprefix("- "),
     }

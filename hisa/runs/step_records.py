@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 from hisa.events import (
     Abstracted,
     Acted,
+    Chosen,
     Confirmed,
     Event,
     Failed,
     Grounded,
     GroundingFailed,
     GroundingTried,
+    Judged,
     LoopDetected,
     ModelCalled,
     ModelFailed,
@@ -24,6 +26,7 @@ from hisa.events import (
     Refined,
     RunFinished,
     RunResumed,
+    Sampled,
     StepFinished,
 )
 from hisa.outcomes.verdicts import StepVerdict
@@ -46,6 +49,7 @@ class StepRecord:
     acted_on: Observed | None = None
     after: Observed | None = None
     planned: Planned | None = None
+    chosen: Chosen | None = None
     grounded: Grounded | None = None
     acted: Acted | None = None
     abstracted: Abstracted | None = None
@@ -53,6 +57,8 @@ class StepRecord:
     finished: StepFinished | None = None
     interrupted: bool = False
     rejected: list[PlanRejected] = field(default_factory=list)
+    sampled: list[Sampled] = field(default_factory=list)
+    judged: list[Judged] = field(default_factory=list)
     not_found: list[GroundingFailed] = field(default_factory=list)
     tried: list[GroundingTried] = field(default_factory=list)
     confirmed: list[Confirmed] = field(default_factory=list)
@@ -112,6 +118,7 @@ class StepRecord:
 
 _LAST: Mapping[type, str] = {
     Planned: "planned",
+    Chosen: "chosen",
     Grounded: "grounded",
     Acted: "acted",
     Abstracted: "abstracted",
@@ -121,6 +128,8 @@ _LAST: Mapping[type, str] = {
 """Fields that hold the last event of a type."""
 _EACH: Mapping[type, str] = {
     PlanRejected: "rejected",
+    Sampled: "sampled",
+    Judged: "judged",
     GroundingFailed: "not_found",
     GroundingTried: "tried",
     Confirmed: "confirmed",
