@@ -189,7 +189,7 @@ def _lines(run: Run, record: StepRecord) -> Iterator[str]:
 
 
 def _decision(record: StepRecord) -> Iterator[str]:
-    """How the call was chosen among several."""
+    """Tells how the call was chosen among several."""
     for sample in record.sampled:
         yield f"sample {printable(wording.sampled(sample))}"
     for judgement in record.judged:

@@ -125,7 +125,7 @@ def sampled(sample: Sampled) -> str:
 
 
 def judged(judgement: Judged) -> str:
-    """What a judge said of which samples."""
+    """The judgement in words, and the samples that it is about."""
     asked = ", ".join(map(str, judgement.candidates))
     if judgement.invalid:
         return f"no judgement on {asked}: {judgement.invalid}"
@@ -151,7 +151,7 @@ _WIDENED = {
 
 
 def chosen(decision: Chosen) -> str:
-    """How a decision between samples was made."""
+    """The way in which samples were decided between, in words."""
     which = "" if decision.n is None else f"{decision.n}: "
     counts = f"{decision.samples} samples, {decision.distinct} distinct"
     why = f": {decision.detail}" if decision.detail else ""
