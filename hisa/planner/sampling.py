@@ -37,9 +37,14 @@ class Candidates:
         self._first = first
 
     @property
+    def count(self) -> int:
+        """The replies so far, unusable ones included."""
+        return len(self.usable) + len(self.errors)
+
+    @property
     def next_n(self) -> int:
         """The ``n`` of the next reply."""
-        return self._first + len(self.usable) + len(self.errors)
+        return self._first + self.count
 
     @property
     def distinct(self) -> list[Candidate]:

@@ -40,18 +40,21 @@ class _Decision:
     """One step's decision on its way."""
 
     observation: Observation
-    candidates: Candidates
+    rounds: list[Candidates]
     widened: Widened = ""
-    rounds: int = 1
-    samples: int = 0
-    usable: int = 0
-    distinct: int = 0
 
-    def count(self) -> None:
-        """Take over the numbers of the round's candidates."""
-        self.samples = self.candidates.next_n - 1
-        self.usable += len(self.candidates.usable)
-        self.distinct += len(self.candidates.distinct)
+    def event(self, n: int | None, by: ChosenBy, detail: str) -> Chosen:
+        """What is written down of it."""
+        return Chosen(
+            n=n,
+            by=by,
+            samples=sum(candidates.count for candidates in self.rounds),
+            usable=sum(len(candidates.usable) for candidates in self.rounds),
+            distinct=sum(len(candidates.distinct) for candidates in self.rounds),
+            rounds=len(self.rounds),
+            widened=self.widened,
+            detail=detail,
+        )
 
 
 class ScaledPlanner:
@@ -96,11 +99,13 @@ class ScaledPlanner:
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
         """The next call; see `hisa.protocols.Planner`."""
         asked = await self._planner.question(task, observation, view)
-        decision = _Decision(observation, Candidates(asked))
+        candidates = Candidates(asked)
+        decision = _Decision(observation, [candidates])
         await self._sample_first(decision, view)
-        candidates = decision.candidates
         if not candidates.usable:
-            raise self._failed(decision)
+            failure = candidates.failure()
+            self._emit(decision.event(None, "nobody", str(failure)))
+            raise failure
         agreed = not decision.widened and candidates.agree
         if agreed and candidates.usable[0].call.tool not in _ENDING:
             return self._chosen(decision, candidates.usable[0], "agreement")
@@ -110,69 +115,64 @@ class ScaledPlanner:
         if judgement.pick is not None:
             return self._chosen(decision, judgement.pick, "judge")
         if judgement.invalid:
-            return self._chosen(decision, candidates.favourite, "votes", judgement.invalid)
+            return await self._voted(decision, candidates, judgement.invalid)
         return await self._again(decision, task, view, judgement.explaining)
 
     async def _sample_first(self, decision: _Decision, view: StateView) -> None:
         """The first round: two candidates or K at once, and K in all where two are not enough."""
         constant = self._scaling == "constant"
         decision.widened = "constant" if constant else "trouble" if in_trouble(view) else ""
-        candidates, seen = decision.candidates, decision.observation
+        (candidates,) = decision.rounds
         count = self._samples if decision.widened else min(_FIRST, self._samples)
-        await self._sampler.sample(candidates, count, seen)
-        if candidates.usable and not (decision.widened or candidates.agree):
-            enough = self._scaling == "frugal" and len(candidates.usable) == count
-            more = self._samples - count
-            if more and not enough:
-                decision.widened = "disagreement"
-                await self._sampler.sample(candidates, more, seen)
-        decision.count()
+        await self._sampler.sample(candidates, count, decision.observation)
+        judged_first = self._scaling == "frugal" and len(candidates.usable) == count
+        if candidates.usable and not (candidates.agree or judged_first):
+            await self._widen(decision, candidates)
+
+    async def _widen(self, decision: _Decision, candidates: Candidates) -> None:
+        """Sample what is missing to K."""
+        more = self._samples - candidates.count
+        if more > 0:
+            decision.widened = decision.widened or "disagreement"
+            await self._sampler.sample(candidates, more, decision.observation)
 
     async def _again(
         self, decision: _Decision, task: Task, view: StateView, reasons: str
     ) -> ToolCall:
         """One more try after a judge found none good: fresh candidates that know its reasons."""
-        before, told = decision.candidates, _reasons(len(decision.candidates.distinct), reasons)
+        (before,) = decision.rounds
+        told = _reasons(len(before.distinct), reasons)
         view = replace(view, notice="\n".join(filter(None, (view.notice, told))))
         asked = await self._planner.question(task, decision.observation, view)
-        fresh = decision.candidates = Candidates(asked, first=before.next_n)
-        decision.rounds, decision.widened = 2, decision.widened or "none_good"
+        fresh = Candidates(asked, first=before.next_n)
+        decision.rounds.append(fresh)
+        decision.widened = decision.widened or "none_good"
         await self._sampler.sample(fresh, self._samples, decision.observation, round_=2)
-        decision.count()
         if not fresh.usable:
-            detail = f"the judge found none good, and no fresh reply is usable: {fresh.failure()}"
-            return self._chosen(decision, before.favourite, "votes", detail)
+            why = f"the judge found none good, and no fresh reply is usable: {fresh.failure()}"
+            return await self._voted(decision, before, why)
         judgement = await self._judge.judge(asked, fresh.distinct)
         if judgement.pick is not None:
             return self._chosen(decision, judgement.pick, "judge")
-        detail = judgement.invalid or f"the judge found none good twice: {judgement.explaining}"
-        return self._chosen(decision, fresh.favourite, "votes", detail)
+        why = judgement.invalid or f"the judge found none good twice: {judgement.explaining}"
+        return await self._voted(decision, fresh, why)
+
+    async def _voted(self, decision: _Decision, candidates: Candidates, why: str) -> ToolCall:
+        """Take what most would do, where no judge decided; two that disagree are no vote."""
+        newest = candidates is decision.rounds[-1]
+        if newest and len(candidates.distinct) == len(candidates.usable):
+            await self._widen(decision, candidates)
+        pick = candidates.favourite
+        votes = sum(each.key == pick.key for each in candidates.usable)
+        detail = f"{why}; {votes} of {len(candidates.usable)} would do this"
+        return self._chosen(decision, pick, "votes", detail)
 
     def _chosen(
         self, decision: _Decision, pick: Candidate, by: ChosenBy, detail: str = ""
     ) -> ToolCall:
-        self._tell(decision, pick.n, by, detail)
+        self._emit(decision.event(pick.n, by, detail))
         self._planner.record(pick.call)
         return pick.call
-
-    def _failed(self, decision: _Decision) -> Exception:
-        failure = decision.candidates.failure()
-        self._tell(decision, None, "nobody", str(failure))
-        return failure
-
-    def _tell(self, decision: _Decision, n: int | None, by: ChosenBy, detail: str) -> None:
-        self._emit(
-            Chosen(
-                n=n,
-                by=by,
-                samples=decision.samples,
-                usable=decision.usable,
-                distinct=decision.distinct,
-                rounds=decision.rounds,
-                widened=decision.widened,
-                detail=detail,
-            )
-        )
 
 
 def _reasons(count: int, reasons: str) -> str:

@@ -274,6 +274,15 @@ async def test_two_invalid_judgements_are_no_choice_of_the_first() -> None:
     assert len(bench.told(Judged)) == 2
 
 
+async def test_two_that_disagree_are_no_vote() -> None:
+    replies = [SAVE, click(OPEN), click(CLOSE), click(OPEN)]
+    bench = Bench(replies, ["no", "no"], samples=4, scaling="frugal")
+    assert (await bench.plan()).description == OPEN
+    chosen = bench.chosen
+    assert (chosen.by, chosen.samples, chosen.widened) == ("votes", 4, "disagreement")
+    assert chosen.detail.endswith("2 of 4 would do this")
+
+
 async def test_a_judge_that_cannot_be_asked_is_named() -> None:
     bench = Bench([SAVE, click(OPEN), SAVE], [ModelUnavailable("gone")], samples=3)
     assert (await bench.plan()).description == "Save"
