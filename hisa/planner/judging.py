@@ -28,7 +28,7 @@ from hisa.protocols import (
     TextPart,
     ToolCall,
 )
-from hisa.text.prompt_text import ends, excerpt, printable, sections, without_tags
+from hisa.text.prompt_text import excerpt, printable, sections, without_tags
 from hisa.text.prompts import render
 
 __all__ = ["CANDIDATE_TOKENS", "Candidate", "Judge", "Judgement"]
@@ -38,6 +38,8 @@ CANDIDATE_TOKENS = 2000
 _EXPLAINED = 600
 """Characters of the reasons that are kept: a prompt has to hold them."""
 _TRIES = 2
+_LITTLE = 160
+"""Characters of a text that still tell what it does; chosen by hand."""
 
 _SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -179,36 +181,47 @@ def _read(reply: ModelReply, candidates: Sequence[Candidate]) -> Judgement:
 
 
 def _listed(candidates: Sequence[Candidate]) -> str:
-    """The candidates, one a line; where they are too long both ends of each text are told."""
+    """The candidates, one a line, in `CANDIDATE_TOKENS`: what is too long is told by its ends.
 
-    def text(chars: int) -> str:
-        return "\n".join(
-            _line(index, candidate, chars) for index, candidate in enumerate(candidates, 1)
-        )
+    Where little would be left of each text, the thoughts give way: the action is judged.
+    """
 
     most = max(len(part) for candidate in candidates for part in _texts(candidate).values())
-    size = longest(most, lambda chars: estimate_tokens(text(chars)) <= CANDIDATE_TOKENS)
-    return text(size)
+
+    def size(*, thoughts: bool) -> int:
+        def fits(chars: int) -> bool:
+            return estimate_tokens(_lines(candidates, chars, thoughts=thoughts)) <= CANDIDATE_TOKENS
+
+        return longest(most, fits)
+
+    chars = size(thoughts=True)
+    if chars >= min(most, _LITTLE):
+        return _lines(candidates, chars, thoughts=True)
+    return _lines(candidates, size(thoughts=False), thoughts=False)
+
+
+def _lines(candidates: Sequence[Candidate], chars: int, *, thoughts: bool) -> str:
+    lines = (_line(n, each, chars, thoughts=thoughts) for n, each in enumerate(candidates, 1))
+    return "\n".join(lines)
 
 
 def _texts(candidate: Candidate) -> dict[str, str]:
     call = candidate.grounded.call
     told = call.input if isinstance(call.input, str) else json.dumps(dict(call.input), default=str)
-    texts = {
+    return {
         "thought": call.thought,
-        "tool": call.tool,
         "input": told,
         "description": call.description,
         "description_2": call.description_2,
         "not_found": candidate.not_found,
     }
-    kept = ("thought", "tool", "input")
-    return {name: text for name, text in texts.items() if text or name in kept}
 
 
-def _line(index: int, candidate: Candidate, chars: int) -> str:
-    fields: dict[str, object] = {"index": index}
-    fields |= {name: ends(text, chars) for name, text in _texts(candidate).items()}
+def _line(index: int, candidate: Candidate, chars: int, *, thoughts: bool) -> str:
+    fields: dict[str, object] = {"index": index, "tool": candidate.call.tool}
+    for name, text in _texts(candidate).items():
+        if (text or name == "input") and (thoughts or name != "thought"):
+            fields[name] = text if len(text) <= chars else excerpt(text, chars)
     if places := [place.point.rounded() for place in candidate.grounded.places]:
         fields["at"] = places
     return without_tags(json.dumps(fields, ensure_ascii=False))

@@ -56,9 +56,9 @@ class Candidates:
 
     @property
     def agree(self) -> bool:
-        """Whether several replies came, all of them usable, found, and of one key."""
+        """Whether several usable replies came, all of them found and of one key."""
         found = len(self.usable) > 1 and all(each.is_found for each in self.usable)
-        return found and not self.errors and len(self.distinct) == 1
+        return found and len(self.distinct) == 1
 
     @property
     def favourite(self) -> Candidate:

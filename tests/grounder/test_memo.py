@@ -103,7 +103,8 @@ async def test_calls_with_nothing_to_find_keep_their_own_input() -> None:
     memo = MemoGrounder(finder)
     commands = [ToolCall("x", "bash_execution", line) for line in ("ls", "pwd")]
     assert [(await memo.resolve(each, seen)).input for each in commands] == ["ls", "pwd"]
-    clicks = [call("", f"pyautogui.click({x}, 5)") for x in (1, 2, 1)]
+    sources = ("pyautogui.click(1, 5)", "pyautogui.click(2, 5)", "pyautogui.click(x=1, y=5)")
+    clicks = [call("", source) for source in sources]
     assert [(await memo.resolve(each, seen)).input for each in clicks] == [
         each.input for each in clicks
     ]

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import TypeVar
 
 import pytest
 from PIL import Image
 
+from hisa.config import Settings
 from hisa.errors import (
     BudgetExceeded,
+    ConfigError,
     DeveloperError,
     InvalidReply,
     ModelUnavailable,
@@ -21,18 +24,22 @@ from hisa.errors import (
 from hisa.events import Chosen, Event, Judged, Planned, Sampled
 from hisa.grounder.common import resolve
 from hisa.grounder.memo import MemoGrounder
+from hisa.models.profiles import find
 from hisa.models.tokens import estimate_tokens
-from hisa.planner.judging import CANDIDATE_TOKENS, Judge
+from hisa.planner.judging import CANDIDATE_TOKENS, Candidate, Judge
+from hisa.planner.open_scaling import open_scaling
 from hisa.planner.planner import GlobalPlanner
 from hisa.planner.sampling import Sampler
 from hisa.planner.scaling import ScaledPlanner, Scaling, in_trouble
 from hisa.protocols import (
     GroundedCall,
+    Message,
     ModelReply,
     ModelRequest,
     Place,
     StateView,
     Task,
+    TextPart,
     ToolCall,
 )
 from hisa.screen.geometry import Point, Size
@@ -76,6 +83,8 @@ class Finder:
 
     async def _locate(self, description: str, observation: Observation) -> Place:
         self.sought.append(description)
+        if description == "unreachable":
+            raise ModelUnavailable("the grounder is gone")
         if description not in PLACES:
             raise NotFound(f"not found: {description!r}")
         return Place(description, Point(PLACES[description], 20), 0.9, "test", "")
@@ -245,7 +254,9 @@ async def test_none_good_twice_takes_what_most_would_do_and_says_so() -> None:
     assert bench.chosen.detail.startswith("the judge found none good twice")
 
 
-BAD = [
+CUT_OFF = ModelReply(verdict(1), finish="length")
+BAD: list[Reply] = [
+    CUT_OFF,
     "I like the first.",
     '{"index": 1}',
     verdict(9),
@@ -255,7 +266,7 @@ BAD = [
 
 
 @pytest.mark.parametrize("bad", BAD)
-async def test_an_invalid_judgement_is_told_and_asked_again(bad: str) -> None:
+async def test_an_invalid_judgement_is_told_and_asked_again(bad: Reply) -> None:
     bench = Bench([SAVE, click(OPEN)], [bad, verdict(2)], samples=2)
     assert (await bench.plan()).description == OPEN
     first, second = bench.told(Judged)
@@ -330,6 +341,9 @@ async def test_fresh_samples_that_are_all_unusable_leave_the_first_ones() -> Non
     assert (await bench.plan()).description == "Save"
     assert bench.chosen.by == "votes"
     assert "no fresh reply is usable" in bench.chosen.detail
+    frugal = Bench([SAVE, click(OPEN), *gone], [verdict(None)], samples=3, scaling="frugal")
+    assert (await frugal.plan()).description == "Save"
+    assert [event.n for event in frugal.told(Sampled)] == [1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize("error", [BudgetExceeded("limit"), DeveloperError("defect")])
@@ -409,13 +423,26 @@ async def test_what_is_not_found_never_agrees_and_is_marked_for_the_judge() -> N
     assert bench.chosen.widened == "disagreement"
 
 
+async def test_a_grounder_that_fails_spoils_one_candidate_and_not_the_step() -> None:
+    bench = Bench([SAVE, click("unreachable")], [verdict(1)], samples=2)
+    assert (await bench.plan()).description == "Save"
+    assert bench.told(Sampled)[1].not_found == "the grounder is gone"
+
+
+async def test_other_things_that_are_not_found_are_other_candidates() -> None:
+    bench = Bench([NOWHERE, click("elsewhere"), click("ELSEWHERE ")], [verdict(1)], samples=3)
+    await bench.plan()
+    first, second, third = (event.key for event in bench.told(Sampled))
+    assert first != second == third
+
+
 async def test_a_vote_goes_to_what_can_be_carried_out() -> None:
     bench = Bench([NOWHERE, NOWHERE, SAVE], ["no", "no"], samples=3)
     assert (await bench.plan()).description == "Save"
 
 
 def _listed(request: ModelRequest) -> list[dict[str, object]]:
-    body = request.text.split("<candidates>\n")[1].split("\n</candidates>")[0]
+    body = request.text.split("\n<candidates>\n")[1].split("\n</candidates>")[0]
     return [json.loads(line) for line in body.splitlines()]
 
 
@@ -437,10 +464,61 @@ async def test_the_judge_sees_what_the_planner_saw_and_the_candidates_as_data() 
     assert other["input"] == "ls\n‹notice>"
 
 
-async def test_the_judges_list_is_bounded_however_long_candidates_are() -> None:
-    replies = [tool_call("bash_execution", f"echo {n} " + "word " * 5000) for n in range(32)]
+async def test_a_judge_of_a_planner_without_eyes_gets_its_list_and_no_picture() -> None:
+    judge = ScriptedModel([verdict(1)])
+    call = ToolCall("x", "bash_execution", "ls")
+    asked = ModelRequest(
+        "planner",
+        (Message("system", ()), Message("user", (TextPart("<elements>\n1 button\n</elements>"),))),
+    )
+    candidate = Candidate(1, call, GroundedCall(call, "ls"))
+    await Judge(judge, emit=lambda _: None).judge(asked, [candidate])
+    (request,) = judge.requests
+    assert request.images == 0
+    assert "1 button" in request.text
+    assert "There is no picture." in request.text
+
+
+@pytest.mark.parametrize(
+    ("name", "planner", "refused"),
+    [
+        ("gpt-4o", {"temperature": 0}, True),
+        ("gpt-4o", {"temperature": 0.5}, False),
+        ("gpt-4o", {"seed": 0}, True),
+        ("gpt-5", {"temperature": 0, "seed": 3}, False),
+    ],
+)
+def test_samples_that_would_all_be_alike_are_refused(
+    name: str, planner: dict[str, float], refused: bool
+) -> None:
+    tree = {"models": {"planner": {"model": name, **planner}}, "planner": {"samples": 2}}
+    tools = ToolRegistry([Tool(wait)], emit=lambda _: None)
+    model = ScriptedModel([])
+    inner = GlobalPlanner(model, tools, emit=lambda _: None)
+    settings = Settings.model_validate(tree)
+    with pytest.raises(ConfigError) if refused else nullcontext():
+        open_scaling(settings, inner, Finder(), model, emit=lambda _: None, profile=find(name))
+
+
+@pytest.mark.parametrize("words", [5000, 40])
+async def test_the_judges_list_is_bounded_however_long_candidates_are(words: int) -> None:
+    replies = [
+        tool_call("bash_execution", f"echo {n} {'word ' * words} end {n}", thought="why " * 99)
+        for n in range(32)
+    ]
     bench = Bench(replies, [verdict(1)], samples=32, scaling="constant")
     await bench.plan()
-    listed = bench.judge.requests[0].text.split("<candidates>")[1]
+    request = bench.judge.requests[0]
+    listed = request.text.split("\n<candidates>\n")[1]
     assert estimate_tokens(listed) <= CANDIDATE_TOKENS + 10
-    assert len(_listed(bench.judge.requests[0])) == 32
+    told = _listed(request)
+    assert [each["tool"] for each in told] == ["bash_execution"] * 32
+    assert all(str(each["input"]).startswith(f"echo {n}") for n, each in enumerate(told))
+    assert "thought" not in told[0], "what it thinks gives way to what it does"
+
+
+async def test_short_candidates_are_told_whole() -> None:
+    command = "cat <<'EOF'\n  two  blanks\nEOF"
+    bench = Bench([SAVE, tool_call("bash_execution", command)], [verdict(1)], samples=2)
+    await bench.plan()
+    assert _listed(bench.judge.requests[0])[1]["input"] == command
