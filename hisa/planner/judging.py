@@ -185,7 +185,6 @@ def _listed(candidates: Sequence[Candidate]) -> str:
 
     Where little would be left of each text, the thoughts give way: the action is judged.
     """
-
     most = max(len(part) for candidate in candidates for part in _texts(candidate).values())
 
     def size(*, thoughts: bool) -> int:

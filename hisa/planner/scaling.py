@@ -44,7 +44,7 @@ class _Decision:
     widened: Widened = ""
 
     def event(self, n: int | None, by: ChosenBy, detail: str) -> Chosen:
-        """What is written down of it."""
+        """Returns the event that tells of it."""
         return Chosen(
             n=n,
             by=by,
