@@ -180,6 +180,17 @@ class PlannerSettings(_Section):
     """What the prompt says about sequences: rule: that they are allowed; words: also when the next
     action is still decided by this look; examples: also examples."""
 
+    samples: int = Field(1, ge=1, le=32)
+    """Most replies that are sampled for a step, of which a judge picks (GTA1, section 3.1); 1: one
+    is asked for and taken."""
+    scaling: Literal["adaptive", "frugal", "constant"] = "adaptive"
+    """adaptive: two samples, all of them where the two disagree, after a failed step and in a loop;
+    frugal: where the two disagree the judge is asked first, and more are sampled where it finds
+    neither good; constant: always all of them, and always the judge (GTA1)."""
+    sample_temperature: float = Field(0.7, gt=0, le=2)
+    """Of the samples, where the planner's model takes one and ``models.planner.temperature`` is not
+    set; at 0 they would be alike. Chosen by hand, between a model's usual 1 and none."""
+
 
 class GrounderSettings(_Section):
     """How descriptions become places."""

@@ -19,8 +19,9 @@ from hisa.events import Event, ModelCalled, Noted, RunFinished, RunStarted
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import open_format
 from hisa.grounder.marks import MarkGrounder, Marks
+from hisa.grounder.memo import MemoGrounder, TellingGrounder, without_groundings
 from hisa.grounder.pointing import PointingGrounder, written_as
-from hisa.grounder.reading import ElementsReader, ReadingGrounder
+from hisa.grounder.reading import ElementsReader, ReadingGrounder, SharedReader
 from hisa.grounder.sequences import SequenceGrounder
 from hisa.grounder.vision import Seer, VisionGrounder
 from hisa.models.at_step import ModelAtStep
@@ -289,6 +290,30 @@ def _planner(
     )  # fmt: skip
 
 
+def _scaled(
+    settings: Settings,
+    planner: Planner,
+    grounder: Grounder,
+    models: Mapping[Role, Model],
+    emit: Emit,
+    *,
+    profile: Profile,
+) -> tuple[Planner, Grounder]:
+    """A planner that samples, and the agent's side of the grounder that they share.
+
+    Raises:
+        ConfigError: this planner cannot be sampled.
+    """
+    from hisa.planner.open_scaling import open_scaling  # most runs ask once
+
+    memo = MemoGrounder(grounder)
+    judge = models.get("judge", models["planner"])
+    # Both ask for calls one by one, since the memo's reader gives all of them the same look.
+    batch = SequenceGrounder(memo)
+    scaled = open_scaling(settings, planner, batch, judge, emit=emit, profile=profile)
+    return scaled, SequenceGrounder(TellingGrounder(memo, emit=emit))
+
+
 def image_limit(settings: Settings) -> Size:
     """The largest picture that models see."""
     return Size(settings.run.image_width, settings.run.image_height)
@@ -359,7 +384,8 @@ async def _opened(
         _mark_as_ours(environment, log)
         results = Results(task, environment, log)
         stack.push_async_callback(results.fetch_results)
-        reader = ElementsReader(environment, emit=emit)
+        sampling = settings.planner.samples > 1
+        reader = (SharedReader if sampling else ElementsReader)(environment, emit=emit)
         state = build_state(
             models["state"],
             settings.state,
@@ -374,14 +400,15 @@ async def _opened(
         registry = ToolRegistry(emit=emit)
         known = opened.profiles["planner"]
         computer = _has_computer(settings, known)
+        finding = without_groundings(emit) if sampling else emit
         grounder = _grounder(
-            settings, models, reader, emit, seer=opened.profiles.get("grounder", known),
+            settings, models, reader, finding, seer=opened.profiles.get("grounder", known),
             planner=known, computer=computer,
         )  # fmt: skip
         marks = _marks(settings, environment, known, computer=computer)
         if marks is not None:
-            grounder = MarkGrounder(grounder, marks, emit=emit)
-        if settings.planner.sequence > 1:
+            grounder = MarkGrounder(grounder, marks, emit=finding)
+        if settings.planner.sequence > 1 and not sampling:
             grounder = SequenceGrounder(grounder, _elements_of(reader, environment))
         programs = partial(installed_programs, environment, note_writer(emit))
         planner = _planner(
@@ -389,6 +416,8 @@ async def _opened(
             programs=None if is_page(task) else programs,
             confirm=_confirming(run_context.ask, emit),
         )  # fmt: skip
+        if sampling:
+            planner, grounder = _scaled(settings, planner, grounder, models, emit, profile=known)
         yield Agent(
             planner=planner,
             grounder=grounder,

@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from benchmarks.form_sequences.runs import Change, Done, Mode, PageForm, changes
+from benchmarks.form_sequences.runs import PAINTED, Change, Done, Mode, PageForm, changes
 from benchmarks.machine import machine
 
 SINGLE = Mode("single actions", 1)
@@ -63,13 +63,14 @@ async def drift(form: PageForm, seeds: range, modes: Iterable[Mode]) -> bool:
             done = await form.run(mode, latency=0.0, change=change)
             runs.append(done)
             if done.wrong:
-                print(f"    {mode.name}, seed {seed}: {_told(change)}: {done.wrong} wrong")
-                print(
-                    f"      meant   {' '.join(done.meant)}\n      clicked {' '.join(done.clicked)}"
-                )
+                told = f"{_told(change)}: {done.wrong} wrong, {done.unseen} of them unseen"
+                print(f"    {mode.name}, seed {seed}: {told}")
+                print("      " + " ".join(_clicks(done)))
         wrong, hit = sum(done.wrong for done in runs), sum(bool(done.wrong) for done in runs)
+        unseen = sum(done.unseen for done in runs)
         print(
-            f"  {mode.name}: {wrong} wrong clicks in {hit} of {len(runs)} runs, "
+            f"  {mode.name}: {wrong} wrong clicks in {hit} of {len(runs)} runs ({unseen} of them "
+            f"within {PAINTED:g} ms of the change, before it shows), "
             f"{sum(done.actions for done in runs)} actions, {sum(done.calls for done in runs)} "
             f"planner's calls, {sum(done.saved for done in runs)} saved, "
             f"changed in {sum(done.changed for done in runs)}"
@@ -77,8 +78,15 @@ async def drift(form: PageForm, seeds: range, modes: Iterable[Mode]) -> bool:
         stops = Counter(_kind(reason) for done in runs for reason in done.stops)
         for reason, count in stops.most_common(8):
             print(f"    stopped {count} times: {reason}")
-        clean = clean and (mode is not GUARDED or wrong == 0)
+        clean = clean and (mode is not GUARDED or wrong == unseen)
     return clean
+
+
+def _clicks(done: Done) -> Iterable[str]:
+    """Each click as what was meant or, where another thing was met, both, and how late."""
+    for meant, clicked, since in zip(done.meant, done.clicked, done.since, strict=False):
+        late = "" if since is None else f" {since:.0f} ms after"
+        yield meant if meant == clicked else f"[{meant} -> {clicked}{late}]"
 
 
 def _told(change: Change) -> str:

@@ -64,7 +64,7 @@ border:1px solid #333;padding:20px}}
 const turn = new URLSearchParams(location.search).get('turn') || '0'
 const $ = id => document.getElementById(id)
 const names = {list(WANTED)!r}
-let clicks = [], saved = false, plan = null, changed = false
+let clicks = [], saved = false, plan = null, changed = false, when = null
 const value = e => e.type === 'checkbox' ? String(e.checked) : e.value
 function tell() {{
   const values = Object.fromEntries(names.map(n => [n, value($(n))]))
@@ -75,12 +75,14 @@ function named(e) {{
   for (let at = e; at; at = at.parentElement) if (at.id && at.id !== 'form') return at.id
   return 'nothing'
 }}
-addEventListener('mousedown', e => {{ clicks.push(named(e.target)); tell() }}, true)
+addEventListener('mousedown', e => {{
+  clicks.push([named(e.target), when === null ? null : performance.now() - when]); tell()
+}}, true)
 addEventListener('input', e => {{
   tell()
   if (plan && e.target.id === plan.after) {{
     const kind = plan.kind; const delay = plan.delay; plan = null
-    setTimeout(() => {{ change(kind); changed = true; tell() }}, delay)
+    setTimeout(() => {{ change(kind); changed = true; when = performance.now(); tell() }}, delay)
   }}
 }})
 function change(kind) {{

@@ -20,8 +20,11 @@ from hisa.machine.patience import Deadline
 from hisa.protocols import Task
 from hisa.runs.read import Run, load_run
 
-__all__ = ["Change", "Done", "Mode", "PageForm", "changes"]
+__all__ = ["PAINTED", "Change", "Done", "Mode", "PageForm", "changes"]
 
+PAINTED = 50.0
+"""Milliseconds after a change until it shows at the latest: three frames. Nobody who looks at the
+screen can know of it before."""
 Kind = Literal["dialog", "overlay", "shift", "move"]
 _CHROMIUM = "chromium --no-sandbox --test-type --no-first-run --disable-gpu --kiosk"
 
@@ -56,6 +59,8 @@ class Done:
     """Whether the page was saved, with the values that were wanted."""
     wrong: int
     """Clicks that the page had on another control than was meant."""
+    unseen: int
+    """Wrong clicks among these that came before the change can have been painted."""
     changed: bool
     """Whether the page had changed by itself by the end."""
     stops: tuple[str, ...] = ()
@@ -64,6 +69,8 @@ class Done:
     """What each click was for, in order."""
     clicked: tuple[str, ...] = ()
     """What each click met, as the page tells it."""
+    since: tuple[float | None, ...] = ()
+    """Milliseconds from the page's change to each click; None: it had not changed."""
 
 
 class _Kept(DesktopEnvironment):
@@ -159,7 +166,8 @@ def _settings(mode: Mode, folder: Path) -> Settings:
 def _done(run: Run, state: State, seconds: float, calls: int) -> Done:
     acts = [event for event in run.events if isinstance(event, Acted)]
     clicks = [event for event in acts if event.tool == "gui_action"]
-    meant, clicked = tuple(_meant(run)), tuple(state["clicks"])
+    meant, clicked = tuple(_meant(run)), tuple(name for name, _ in state["clicks"])
+    since = [ms for _, ms in state["clicks"]]
     return Done(
         seconds=seconds,
         calls=calls,
@@ -167,10 +175,12 @@ def _done(run: Run, state: State, seconds: float, calls: int) -> Done:
         actions=len(clicks),
         saved=bool(state["saved"]) and dict(state["values"]) == dict(WANTED),
         wrong=_wrong(meant, clicked),
+        unseen=_unseen(meant, clicked, since),
         changed=bool(state["changed"]),
         stops=tuple(event.reason for event in run.events if isinstance(event, SequenceStopped)),
         meant=meant,
         clicked=clicked,
+        since=tuple(since),
     )
 
 
@@ -191,6 +201,12 @@ def _wrong(meant: Sequence[str], clicked: Sequence[str]) -> int:
     missed = abs(len(meant) - len(clicked))
     pairs = zip(meant, clicked, strict=False)
     return missed + sum(not _met(wanted, met) for wanted, met in pairs)
+
+
+def _unseen(meant: Sequence[str], clicked: Sequence[str], since: Sequence[float | None]) -> int:
+    """Wrong clicks within `PAINTED` milliseconds after the page changed."""
+    rows = zip(meant, clicked, since, strict=False)
+    return sum(not _met(a, b) and ms is not None and ms <= PAINTED for a, b, ms in rows)
 
 
 def _met(wanted: str, met: str) -> bool:

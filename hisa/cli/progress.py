@@ -11,6 +11,7 @@ from rich.style import Style
 
 from hisa.events import (
     Abstracted,
+    Chosen,
     Event,
     Failed,
     GroundingFailed,
@@ -29,7 +30,7 @@ from hisa.events import (
     StepFinished,
 )
 from hisa.models.spending import Ledger, Totals
-from hisa.runs.wording import STYLES, tried, verdict_tone
+from hisa.runs.wording import STYLES, chosen, tried, verdict_tone
 from hisa.text.safe_text import safe_line
 
 __all__ = ["Progress"]
@@ -101,6 +102,9 @@ class Progress:
             case SequenceStopped():
                 told = f"{event.made} of {event.of} actions made: {event.reason}"
                 self._line("stopped", told, "yellow")
+            case Chosen():
+                decided = event.by not in ("votes", "nobody")
+                self._line("chosen", chosen(event), "dim" if decided else "yellow")
             case LoopDetected():
                 self._line("loop", f"{event.action}, {event.times} times", "yellow")
             case Refined():

@@ -28,6 +28,7 @@ def _overrides(options: dict[str, Any]) -> dict[str, Any]:
         "budget_usd": ("run", "budget_usd"),
         "confirm": ("run", "confirm"),
         "folder": ("run", "folder"),
+        "samples": ("planner", "samples"),
         "env": ("environment", "kind"),
         "sequence": ("planner", "sequence"),
     }.items():
@@ -72,6 +73,7 @@ def read_task(text: str, *, domain: str, seed: int) -> Task:
 @click.option("--profile", metavar="NAME", help="What the model takes; by default by its name.")
 @click.option("--max-steps", type=int, metavar="N", help="Give up after so many steps (50).")
 @click.option("--sequence", type=click.IntRange(1, 5), metavar="K", help=_SEQUENCE)
+@click.option("--samples", type=int, metavar="K", help="Sample up to K replies a step; 1 is off.")
 @click.option("--budget-usd", type=float, metavar="X", help="End before a call that costs more.")
 @click.option(
     "--confirm",

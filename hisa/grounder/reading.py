@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ from hisa.events import ElementsRead
 from hisa.protocols import Emit, Environment, GroundedCall, Grounder, ToolCall
 from hisa.screen.observation import Observation
 
-__all__ = ["ElementsReader", "ReadingGrounder"]
+__all__ = ["ElementsReader", "ReadingGrounder", "SharedReader"]
 
 _FRESH_SECONDS = 1.0
 """Elements older than this are read again: a model may have thought for long in between."""
@@ -83,6 +84,22 @@ class ElementsReader:
             before = replace(before, elements=found.elements, complete=found.complete)
         now = await self.read()
         return before, replace(after, elements=now.elements, complete=now.complete)
+
+
+class SharedReader(ElementsReader):
+    """Reads the elements once for each look, however many descriptions are sought on it at once."""
+
+    def __init__(self, environment: Environment, *, emit: Emit) -> None:
+        super().__init__(environment, emit=emit)
+        self._one_at_a_time = asyncio.Lock()
+        self._shared: tuple[Observation, Observation] | None = None
+
+    async def fresh(self, observation: Observation) -> Observation:
+        """The look that this one was first found on; see `ElementsReader.fresh`."""
+        async with self._one_at_a_time:
+            if self._shared is None or self._shared[0] is not observation:
+                self._shared = observation, await super().fresh(observation)
+            return self._shared[1]
 
 
 class ReadingGrounder:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from hisa.events import Event, ModelCalled
@@ -59,6 +59,10 @@ class Totals:
         self.seconds += event.seconds
         self.cached_in += event.cached_in
         self.reasoning_out += event.reasoning_out
+
+    def __add__(self, other: Totals) -> Totals:
+        """The sums over both."""
+        return Totals(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
     def as_dict(self) -> dict[str, int | float]:
         """Plain numbers, dollars to six and seconds to three digits."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 
 from hisa.config import Teaching
@@ -31,7 +31,7 @@ from hisa.screen.observation import Observation
 from hisa.text.prompt_text import printable, sections
 from hisa.text.prompts import render
 
-__all__ = ["GlobalPlanner", "Programs", "told_once"]
+__all__ = ["GlobalPlanner", "Programs", "planned_calls", "told_once"]
 
 Programs = Callable[[], Awaitable[str]]
 """Tells what is installed."""
@@ -55,6 +55,19 @@ async def told_once(programs: Programs | None, view: StateView) -> str:
     """The programs of the machine, at the first step; empty at any other."""
     first = not view.steps and not view.refined
     return await programs() if first and programs is not None else ""
+
+
+def planned_calls(calls: Iterable[ToolCall]) -> tuple[PlannedCall, ...]:
+    """Calls as events tell them."""
+    return tuple(
+        PlannedCall(
+            tool=each.tool,
+            input=each.input,
+            description=each.description,
+            description_2=each.description_2,
+        )
+        for each in calls
+    )
 
 
 class GlobalPlanner:
@@ -115,19 +128,33 @@ class GlobalPlanner:
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
         """The next call; see `hisa.protocols.Planner`."""
-        question = ModelRequest(
+        call = await self.propose(await self.question(task, observation, view))
+        self.record(call)
+        return call
+
+    async def question(self, task: Task, observation: Observation, view: StateView) -> ModelRequest:
+        """The request for the next call; it may be sent several times."""
+        return ModelRequest(
             role="planner",
-            messages=await self._question(task, observation, view),
+            messages=await self._messages(task, observation, view),
             schema=self._schema,
             max_tokens=self._max_tokens,
             harder=view.troubled,
         )
+
+    async def propose(self, question: ModelRequest) -> ToolCall:
+        """One checked reply, corrected at most twice; nothing but `PlanRejected` is written down.
+
+        Raises:
+            InvalidReply: no usable reply after all format corrections.
+            ModelUnavailable, BudgetExceeded: from the model.
+        """
         request = question
         for attempt in range(1, MAX_TRIES + 1):
             reply = await self._model.complete(request)
             reply = replace(reply, text=printable(reply.text))  # from here on it can be written
             try:
-                call = self._read(reply)
+                return self._read(reply)
             except InvalidReply as error:
                 self._emit(
                     PlanRejected(attempt=attempt, error=str(error), reply=reply.text[:SHOWN_REPLY])
@@ -142,12 +169,22 @@ class GlobalPlanner:
                     sequence=self._sequence,
                 )
                 request = with_correction(question, reply.text, text, shown=SHOWN_REPLY)
-            else:
-                self._record(call)
-                return call
         raise AssertionError("unreachable: the last try raises")
 
-    async def _question(
+    def record(self, call: ToolCall) -> None:
+        """Write down that this is the step's call."""
+        self._emit(
+            Planned(
+                thought=call.thought,
+                tool=call.tool,
+                input=call.input,
+                description=call.description,
+                description_2=call.description_2,
+                following=planned_calls(call.following),
+            )
+        )
+
+    async def _messages(
         self, task: Task, observation: Observation, view: StateView
     ) -> tuple[Message, ...]:
         text = state_text(
@@ -176,23 +213,3 @@ class GlobalPlanner:
             if self._marks is not None:
                 self._marks.check(each)
         return call
-
-    def _record(self, call: ToolCall) -> None:
-        self._emit(
-            Planned(
-                thought=call.thought,
-                tool=call.tool,
-                input=call.input,
-                description=call.description,
-                description_2=call.description_2,
-                following=tuple(
-                    PlannedCall(
-                        tool=each.tool,
-                        input=each.input,
-                        description=each.description,
-                        description_2=each.description_2,
-                    )
-                    for each in call.following
-                ),
-            )
-        )

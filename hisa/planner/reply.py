@@ -17,7 +17,7 @@ from hisa.errors import ActionRefused, InvalidReply
 from hisa.protocols import ToolCall
 from hisa.text.prompt_text import broken_character, printable
 
-__all__ = ["REPLY_SCHEMA", "parse_reply", "sequence_schema"]
+__all__ = ["REPLY_SCHEMA", "find_object", "parse_reply", "sequence_schema"]
 
 MAX_REPLY = 200_000
 """Characters; a longer reply is refused unread."""
@@ -92,8 +92,8 @@ def _no_constant(name: str) -> Any:
 _decoder = json.JSONDecoder(parse_constant=_no_constant)
 
 
-def _find_object(text: str) -> dict[str, Any]:
-    """The first JSON object in the text that is a call or a list of them; else the first at all."""
+def find_object(text: str, *keys: str) -> dict[str, Any]:
+    """The first JSON object in the text that has one of the keys; else the first object at all."""
     first: dict[str, Any] | None = None
     problem = "no JSON object in it"
     start = text.find("{")
@@ -108,7 +108,7 @@ def _find_object(text: str) -> dict[str, Any]:
         except ValueError as error:
             problem = f"not valid JSON: {error}"
         else:
-            if isinstance(value, dict) and ("tool" in value or "actions" in value):
+            if isinstance(value, dict) and any(key in value for key in keys):
                 return value
             if isinstance(value, dict) and first is None:
                 first = value
@@ -208,7 +208,7 @@ def parse_reply(text: str, *, most: int = 1) -> ToolCall:
         raise InvalidReply("the reply is empty")
     if len(text) > MAX_REPLY:
         raise InvalidReply(f"the reply is {len(text)} characters; at most {MAX_REPLY}")
-    found = _find_object(printable(text))
+    found = find_object(printable(text), "tool", "actions")
     if "actions" in found:
         return _read_sequence(found, most)
     reply = _validated(_Reply, _prepared(found))

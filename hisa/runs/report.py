@@ -133,6 +133,10 @@ def _template() -> jinja2.Template:
         "money": wording.money,
         "start": wording.start,
         "fresh_and_cached": lambda role: wording.fresh_and_cached(role.tokens_in, role.cached_in),
+        "chosen": wording.chosen,
+        "judged": wording.judged,
+        "sampled": wording.sampled,
+        "sampling": wording.sampling,
         "role_money": lambda role: wording.role_money(role.usd, role.calls, role.unpriced),
         "trim_bullet": lambda line: line.removeprefix("- "),
     }

@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 from hisa.events import (
     Abstracted,
     Acted,
+    Chosen,
     Confirmed,
     Event,
     Failed,
     Grounded,
     GroundingFailed,
     GroundingTried,
+    Judged,
     LoopDetected,
     ModelCalled,
     ModelFailed,
@@ -25,6 +27,7 @@ from hisa.events import (
     Refined,
     RunFinished,
     RunResumed,
+    Sampled,
     SequenceStopped,
     StepFinished,
 )
@@ -50,6 +53,7 @@ class StepRecord:
     acted_on: Observed | None = None
     after: Observed | None = None
     planned: Planned | None = None
+    chosen: Chosen | None = None
     acts: list[Acted] = field(default_factory=list)
     stopped: SequenceStopped | None = None
     abstracted: Abstracted | None = None
@@ -58,6 +62,8 @@ class StepRecord:
     interrupted: bool = False
     groundings: list[Grounded] = field(default_factory=list)
     rejected: list[PlanRejected] = field(default_factory=list)
+    sampled: list[Sampled] = field(default_factory=list)
+    judged: list[Judged] = field(default_factory=list)
     not_found: list[GroundingFailed] = field(default_factory=list)
     tried: list[GroundingTried] = field(default_factory=list)
     confirmed: list[Confirmed] = field(default_factory=list)
@@ -143,6 +149,7 @@ class StepRecord:
 _LAST: Mapping[type, str] = {
     Planned: "planned",
     SequenceStopped: "stopped",
+    Chosen: "chosen",
     Abstracted: "abstracted",
     Refined: "refined",
     StepFinished: "finished",
@@ -152,6 +159,8 @@ _EACH: Mapping[type, str] = {
     Acted: "acts",
     Grounded: "groundings",
     PlanRejected: "rejected",
+    Sampled: "sampled",
+    Judged: "judged",
     GroundingFailed: "not_found",
     GroundingTried: "tried",
     Confirmed: "confirmed",

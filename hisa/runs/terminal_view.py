@@ -84,6 +84,8 @@ def summary(run: Run, width: int) -> Iterator[Text]:
     if run.scoring.detail not in ("", run.message):
         yield Text(one_line(f"score: {run.scoring.detail}", 400), "dim")
     yield Text(_facts(run), "dim")
+    if run.totals.sampling is not None:
+        yield Text(wording.sampling(run.totals.sampling), "dim")
     if run.start is not None:
         yield Text(f"start {wording.start(run.start)}", "dim")
     if run.guidance is not None and run.guidance.advice:
@@ -180,6 +182,7 @@ def _lines(run: Run, record: StepRecord) -> Iterator[str]:
             if call.description:
                 yield f"description: {printable(call.description)}"
     yield f"input: {printable(record.source)}"
+    yield from _decision(record)
     for step in record.tried:
         yield f"searched: {printable(wording.tried(step))}"
     for place in record.places:
@@ -187,6 +190,16 @@ def _lines(run: Run, record: StepRecord) -> Iterator[str]:
         where = f"({place.x:g}, {place.y:g}) by {place.source}{score} {place.label}"
         yield f"place: {printable(place.description)} -> {printable(where)}"
     yield from _outcome(record)
+
+
+def _decision(record: StepRecord) -> Iterator[str]:
+    """Tells how the call was chosen among several."""
+    for sample in record.sampled:
+        yield f"sample {printable(wording.sampled(sample))}"
+    for judgement in record.judged:
+        yield f"judge: {printable(wording.judged(judgement))}"
+    if record.chosen is not None:
+        yield f"chosen: {printable(wording.chosen(record.chosen))}"
 
 
 def _outcome(record: StepRecord) -> Iterator[str]:
@@ -263,6 +276,7 @@ def _step_row(record: StepRecord) -> dict[str, Any]:
         "tool": planned.tool if planned else "",
         "input": acted.input if acted else planned.input if planned else "",
         "description": planned.description if planned else "",
+        "chosen": record.chosen.model_dump() if record.chosen else None,
         "following": [call.model_dump() for call in planned.following] if planned else [],
         "acts": [{"tool": a.tool, "input": a.input, "ok": a.ok} for a in record.acts],
         "stopped": record.stopped.reason if record.stopped else "",

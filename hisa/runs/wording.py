@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
-from hisa.events import Fingerprinted, GroundingTried
+from hisa.events import Chosen, Fingerprinted, GroundingTried, Judged, Sampled
 from hisa.models.spending import Totals
 from hisa.outcomes.endings import ScoreState
 from hisa.outcomes.verdicts import StepVerdict
 from hisa.text.safe_text import safe_line
 
+if TYPE_CHECKING:
+    from hisa.runs.manifest import SamplingTotals
+
 __all__ = [
     "STYLES",
+    "chosen",
     "clock",
     "count",
     "duration",
     "fresh_and_cached",
+    "judged",
     "money",
     "one_line",
     "partial",
     "role_money",
+    "sampled",
+    "sampling",
     "score",
     "score_tone",
     "start",
@@ -110,6 +119,68 @@ def tried(step: GroundingTried) -> str:
     if step.offered:
         said += f", {len(step.offered)} things"
     return f"{said}: {step.detail}" if step.detail else said
+
+
+def sampled(sample: Sampled) -> str:
+    """One of several replies: what it would do, and where."""
+    if sample.error:
+        return f"{sample.n}: unusable: {sample.error}"
+    said = sample.input if isinstance(sample.input, str) else json.dumps(sample.input)
+    at = "".join(f" at ({place.x:.0f}, {place.y:.0f})" for place in sample.places)
+    words = " to ".join(filter(None, (sample.description, sample.description_2)))
+    missing = f": {sample.not_found}" if sample.not_found else ""
+    return f"{sample.n}: {sample.tool} {said}{f' {words!r}' if words else ''}{at}{missing}"
+
+
+def judged(judgement: Judged) -> str:
+    """The judgement in words, and the samples that it is about."""
+    asked = ", ".join(map(str, judgement.candidates))
+    if judgement.invalid:
+        return f"no judgement on {asked}: {judgement.invalid}"
+    if judgement.index is None:
+        return f"none good of {asked}: {judgement.explaining}"
+    return f"{judgement.candidates[judgement.index - 1]} of {asked}: {judgement.explaining}"
+
+
+_CHOSEN = {
+    "agreement": "the first samples agree",
+    "judge": "picked by the judge",
+    "votes": "no judge decided; what most samples would do",
+    "alone": "the only usable one",
+    "nobody": "no sample is usable",
+}
+_WIDENED = {
+    "": "",
+    "constant": "",
+    "trouble": ", widened after a failed step or in a loop",
+    "disagreement": ", widened because two disagreed",
+    "none_good": ", widened because none was good",
+}
+
+
+def chosen(decision: Chosen) -> str:
+    """The way in which samples were decided between, in words."""
+    which = "" if decision.n is None else f"{decision.n}: "
+    counts = f"{decision.samples} samples, {decision.distinct} distinct"
+    why = f": {decision.detail}" if decision.detail else ""
+    return f"{which}{_CHOSEN[decision.by]} ({counts}{_WIDENED[decision.widened]}){why}"
+
+
+def sampling(totals: SamplingTotals) -> str:
+    """Sums over decisions between samples, on one line."""
+    decisions, spent = totals.decisions, totals.spent
+    each = max(1, decisions)
+    parts = [
+        f"{totals.samples / each:.1f} samples a decision",
+        f"{totals.agreed / each:.0%} agreed",
+        f"{totals.widened / each:.0%} widened",
+        f"{totals.judged} judged",
+        f"{count(round(totals.tokens))} tokens and "
+        f"{role_money(spent.usd / each, spent.calls, spent.unpriced)} a decision",
+    ]
+    parts += [f"{totals.voted} that no judge decided"] * bool(totals.voted)
+    parts += [f"{totals.invalid} invalid judgements"] * bool(totals.invalid)
+    return " · ".join(parts)
 
 
 def count(number: int) -> str:

@@ -45,6 +45,8 @@ def never_terminate(job: str, step: int, user: str) -> str:
             return json.dumps({"patterns": []})
         case "pattern synthesis":
             return "- Look at the whole screen before acting."
+        case "judge":
+            return json.dumps({"explaining": "It goes on.", "index": 1})
         case "element locator":
             return "(640,360)"
         case _:

@@ -24,11 +24,13 @@ __all__ = [
     "one_line",
     "printable",
     "sections",
+    "without_tags",
 ]
 
 SECTION_TAGS = (
     "action",
     "advice",
+    "candidates",
     "changes",
     "elements",
     "execution_history",
@@ -85,6 +87,11 @@ def guard_tags(text: str) -> str:
     """Text as it is, but for control characters and for lines that are a section's tag."""
     lines = printable(text.replace("\r\n", "\n")).split("\n")
     return "\n".join(_TAG.sub("‹", line) if _TAG_LINE.match(line) else line for line in lines)
+
+
+def without_tags(text: str) -> str:
+    """Text with its white space, and without control characters and section tags anywhere."""
+    return _TAG.sub("‹", printable(text))
 
 
 def clean(text: str) -> str:

@@ -9,7 +9,9 @@ import pytest
 from hisa.errors import UsageError
 from hisa.events import (
     Acted,
+    Chosen,
     Evaluated,
+    Event,
     ModelCalled,
     Observed,
     Planned,
@@ -20,6 +22,7 @@ from hisa.events import (
 )
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
+from hisa.runs.manifest import Totals
 from hisa.runs.read import find_run, list_runs, load_run, read_events
 from hisa.runs.step_records import group
 from tests.runs.sample import START, build
@@ -202,3 +205,28 @@ def test_an_input_that_is_data_is_shown_as_json() -> None:
     )
     assert json.loads(record.source) == {"cell": "B5"}
     assert record.planner_tokens == 0
+
+
+def test_what_is_asked_after_a_decision_is_not_of_the_next_one() -> None:
+    def called(role: str) -> ModelCalled:
+        return ModelCalled(role=role, model="m", tokens_in=10, tokens_out=1)
+
+    def decided() -> Chosen:
+        return Chosen(n=1, by="agreement", samples=2, usable=2, distinct=1)
+
+    planned = Planned(thought="", tool="wait", input="1")
+    first: list[Event] = [
+        called("planner"),
+        called("grounder"),
+        decided(),
+        planned,
+        called("grounder"),
+    ]
+    second: list[Event] = [StepFinished(), called("planner"), called("judge"), decided(), planned]
+    totals = Totals()
+    events: list[Event] = [called("state"), *first, called("state"), *second]
+    for event in events:
+        totals.add(event, event.at)
+    assert totals.sampling is not None
+    assert (totals.sampling.decisions, totals.sampling.spent.calls) == (2, 4)
+    assert totals.sampling.tokens == 22

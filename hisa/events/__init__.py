@@ -1,0 +1,141 @@
+"""The typed events of a run log: everything that happens in a run is one of these.
+
+A run's ``events.jsonl`` holds one JSON object a line: ``{"v": 1, "type": …, "at": …, "step": …}``
+plus the fields below. Fields are only ever added, with defaults; a change of meaning is a new type.
+``step`` is 0 before the first step. Images are named by the SHA-256 of their PNG. Secrets are taken
+out where the log writes, so an event that is read back, or shown, holds none that were found.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import ConfigDict, Field, TypeAdapter
+
+from hisa.events.event_base import (
+    EVENT_VERSION,
+    LoggedMessage,
+    PatternUse,
+    PlaceFound,
+    PlannedCall,
+    StartFile,
+)
+from hisa.events.run_events import (
+    Confirmed,
+    Evaluated,
+    Failed,
+    Fingerprinted,
+    Guidance,
+    Induced,
+    Instructed,
+    Learned,
+    ModelAsked,
+    ModelCalled,
+    ModelFailed,
+    Noted,
+    RunFinished,
+    RunResumed,
+    RunStarted,
+)
+from hisa.events.step_events import (
+    Abstracted,
+    Acted,
+    Chosen,
+    ChosenBy,
+    ElementsRead,
+    Grounded,
+    GroundingFailed,
+    GroundingTried,
+    GroundingVerdict,
+    Judged,
+    LoopDetected,
+    Observed,
+    Planned,
+    PlanRejected,
+    Refined,
+    Sampled,
+    SequenceStopped,
+    StepFinished,
+)
+
+__all__ = [
+    "EVENT_VERSION",
+    "Abstracted",
+    "Acted",
+    "Chosen",
+    "ChosenBy",
+    "Confirmed",
+    "ElementsRead",
+    "Evaluated",
+    "Event",
+    "Failed",
+    "Fingerprinted",
+    "Grounded",
+    "GroundingFailed",
+    "GroundingTried",
+    "GroundingVerdict",
+    "Guidance",
+    "Induced",
+    "Instructed",
+    "Judged",
+    "Learned",
+    "LoggedMessage",
+    "LoopDetected",
+    "ModelAsked",
+    "ModelCalled",
+    "ModelFailed",
+    "Noted",
+    "Observed",
+    "PatternUse",
+    "PlaceFound",
+    "PlanRejected",
+    "Planned",
+    "PlannedCall",
+    "Refined",
+    "RunFinished",
+    "RunResumed",
+    "RunStarted",
+    "Sampled",
+    "SequenceStopped",
+    "StartFile",
+    "StepFinished",
+    "event_adapter",
+]
+
+Event = Annotated[
+    RunStarted
+    | RunResumed
+    | Instructed
+    | Noted
+    | Guidance
+    | Fingerprinted
+    | Observed
+    | ModelAsked
+    | ModelCalled
+    | ModelFailed
+    | PlanRejected
+    | Planned
+    | Sampled
+    | Judged
+    | Chosen
+    | ElementsRead
+    | Grounded
+    | GroundingFailed
+    | GroundingTried
+    | Confirmed
+    | Acted
+    | SequenceStopped
+    | Abstracted
+    | LoopDetected
+    | Refined
+    | Induced
+    | StepFinished
+    | Failed
+    | Evaluated
+    | RunFinished
+    | Learned,
+    Field(discriminator="type"),
+]
+
+event_adapter: TypeAdapter[Event] = TypeAdapter(Event, config=ConfigDict(defer_build=True))
+"""Reads one event from JSON; raises `pydantic.ValidationError` on an unknown type."""

@@ -1,0 +1,89 @@
+"""What every event has, and the records that several of them hold."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+EVENT_VERSION = 1
+
+__all__ = [
+    "EventBase",
+    "LoggedMessage",
+    "PatternUse",
+    "PlaceFound",
+    "PlannedCall",
+    "StartFile",
+]
+
+
+class EventBase(BaseModel):
+    """When it happened, and at which step; each kind of event has a ``type`` of its own."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
+    v: int = EVENT_VERSION
+    at: float = Field(default_factory=time.time)
+    """Seconds since 1970."""
+    step: int = 0
+
+
+class PatternUse(BaseModel):
+    """A pattern that was retrieved, with its cosine similarity."""
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+    id: str
+    kind: str
+    lesson: str
+    score: float
+    source_run: str = ""
+    shown: bool = True
+    """Whether the advice mentions it; those mentioned come first, in the order of their marks."""
+
+
+class StartFile(BaseModel):
+    """A file that was there when a task began; ``size`` in bytes."""
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+    path: str
+    size: int
+    sha256: str = ""
+    """Empty where the file is too large to be read for this, or cannot be read."""
+
+
+class LoggedMessage(BaseModel):
+    """One turn of a request as it left; pictures are named by hash. Role "tools": its tools.
+
+    ``text`` is left out where the same turn was logged before in this run: ``sha256`` finds it.
+    """
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+    role: str
+    sha256: str
+    text: str | None = None
+    images: tuple[str, ...] = ()
+
+
+class PlannedCall(BaseModel):
+    """One call of a planner's reply."""
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+    tool: str
+    input: Any
+    description: str = ""
+    description_2: str = ""
+
+
+class PlaceFound(BaseModel):
+    """A placeholder and where it was found, in image pixels."""
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+    description: str
+    x: float
+    y: float
+    score: float | None = None
+    source: str = ""
+    """"accessibility", "shapes", "ocr", "planner", "mark" or the grounding model's name."""
+    label: str = ""
+    """What was chosen, as the grounder names it."""

@@ -1,0 +1,219 @@
+"""Events of a run as a whole: its start, its models, its end."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from hisa.events.event_base import EventBase, LoggedMessage, PatternUse, StartFile
+from hisa.outcomes.endings import Ending, ScoreState, with_score_state
+
+__all__ = [
+    "Confirmed",
+    "Evaluated",
+    "Failed",
+    "Fingerprinted",
+    "Guidance",
+    "Induced",
+    "Instructed",
+    "Learned",
+    "ModelAsked",
+    "ModelCalled",
+    "ModelFailed",
+    "Noted",
+    "RunFinished",
+    "RunResumed",
+    "RunStarted",
+]
+
+
+class RunStarted(EventBase):
+    """A run begins."""
+
+    type: Literal["run_started"] = "run_started"
+    task: str
+    instruction: str
+    domain: str
+    models: dict[str, str] = Field(default_factory=dict)
+    """Role to model name; the offline model is named as what it is."""
+    environment: str = ""
+
+
+class RunResumed(EventBase):
+    """A run goes on after it was cut off."""
+
+    type: Literal["run_resumed"] = "run_resumed"
+    desktop: Literal["reattached", "replayed", "fresh"] = "fresh"
+    detail: str = ""
+
+
+class Instructed(EventBase):
+    """The setup found what the task's words are, such as those that a page draws."""
+
+    type: Literal["instructed"] = "instructed"
+    instruction: str
+
+
+class Noted(EventBase):
+    """Something that a reader of the run should know about the machine."""
+
+    type: Literal["noted"] = "noted"
+    where: str
+    text: str
+
+
+class Guidance(EventBase):
+    """Level 3: what was retrieved and the advice made of it."""
+
+    type: Literal["guidance"] = "guidance"
+    patterns: tuple[PatternUse, ...] = ()
+    sops: tuple[str, ...] = ()
+    advice: str = ""
+    left_out: tuple[str, ...] = ()
+    """Rules that bind here and did not fit the advice."""
+
+
+class Fingerprinted(EventBase):
+    """What a task began from, after its set-up and before anything else.
+
+    The screen belongs to it and is not here: it is the `Observed` that follows.
+    """
+
+    type: Literal["fingerprinted"] = "fingerprinted"
+    environment: str
+    """Kind of the machine, or its name; a machine at an address is just ``guest``."""
+    versions: dict[str, str] = Field(default_factory=dict)
+    """What it was made of: HiSA, image, system, packages."""
+    more: bool = False
+    """Whether there were more files than are looked at."""
+    unknown: str = ""
+    """Why the machine could not list its files and packages; empty where it could."""
+    digest: str = ""
+    """SHA-256 over environment, versions, files and ``more``: the same start has the same one."""
+    seconds: float = 0.0
+    files: tuple[StartFile, ...] | None = None
+    """Those that the set-up names and those in the home folder; None where it is not known. They
+    come last, because a log cuts what is too long."""
+
+
+class ModelAsked(EventBase):
+    """A request leaves for a model; one for each try."""
+
+    type: Literal["model_asked"] = "model_asked"
+    role: str
+    model: str
+    messages: tuple[LoggedMessage, ...]
+    effort: str = ""
+    """How hard it asks the model to think; empty: as the model does by itself."""
+
+
+class ModelCalled(EventBase):
+    """A model answered."""
+
+    type: Literal["model_called"] = "model_called"
+    role: str
+    model: str
+    tokens_in: int
+    tokens_out: int
+    images: int = 0
+    text_chars: int = 0
+    """Characters of text in the request."""
+    usd: float | None = None
+    """None where the price is not known."""
+    seconds: float = 0.0
+    finish: str = ""
+    reply: str = ""
+    cached_in: int = 0
+    """Of ``tokens_in``: what the server took from its cache."""
+    reasoning_out: int = 0
+    """Of ``tokens_out``: what the model thought and did not say."""
+    effort: str = ""
+    """How hard it was asked to think; empty: as it does by itself."""
+
+
+class ModelFailed(EventBase):
+    """A model call failed; it is tried again where ``retry_in`` is set."""
+
+    type: Literal["model_failed"] = "model_failed"
+    role: str
+    model: str
+    kind: Literal[
+        "rate_limit", "server", "timeout", "connection", "refused", "cut_off", "empty", "malformed"
+    ]
+    status: int | None = None
+    message: str = ""
+    retry_in: float | None = None
+
+
+class Confirmed(EventBase):
+    """A person was asked."""
+
+    type: Literal["confirmed"] = "confirmed"
+    what: str
+    allowed: bool
+    answer: Literal["", "once", "kind", "stop", "refuse"] = ""
+    """kind: this, and everything of its kind for the rest of the run; empty: of an older run."""
+    word: str = ""
+    """What the person said to the agent."""
+
+
+class Induced(EventBase):
+    """Level 3: a pattern learned from this run."""
+
+    type: Literal["induced"] = "induced"
+    pattern: str
+    kind: str
+    lesson: str
+    superseded: str | None = None
+    confirmed: bool = False
+    """It was known; this run taught the same again."""
+
+
+class Failed(EventBase):
+    """Something broke."""
+
+    type: Literal["failed"] = "failed"
+    where: str
+    """"environment", "scoring", "learning", "refused", "hisa", or the part that reports it."""
+    kind: str
+    message: str
+    traceback: str = ""
+
+
+class Evaluated(EventBase):
+    """The task's check was asked."""
+
+    type: Literal["evaluated"] = "evaluated"
+    score: float | None
+    detail: str = ""
+    score_state: ScoreState = "unscored"
+    judged_by: str = ""
+    """Whose metrics were asked; see `hisa.outcomes.endings.Scoring`."""
+    partial: float | None = None
+    """See `hisa.outcomes.endings.Scoring`; None also where an older HiSA scored."""
+
+    _older = model_validator(mode="before")(with_score_state)
+
+
+class RunFinished(EventBase):
+    """A run ended; it can be learned from after that."""
+
+    type: Literal["run_finished"] = "run_finished"
+    exit_status: Ending
+    message: str = ""
+    score: float | None = None
+    score_state: ScoreState = "unscored"
+    score_detail: str = ""
+    """Why the score is what it is, or why there is none."""
+    partial: float | None = None
+    """See `Evaluated`."""
+
+    _older = model_validator(mode="before")(with_score_state)
+
+
+class Learned(EventBase):
+    """Learning from a finished run is over, whether or not there was anything to learn."""
+
+    type: Literal["learned"] = "learned"
+    seconds: float = 0.0

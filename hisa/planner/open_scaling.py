@@ -1,0 +1,70 @@
+"""Puts a planner that samples together, as the settings ask for it."""
+
+from __future__ import annotations
+
+from hisa.config import Settings
+from hisa.errors import ConfigError
+from hisa.models.profiles import Profile
+from hisa.planner.judging import Judge
+from hisa.planner.planner import GlobalPlanner
+from hisa.planner.sampling import Sampler
+from hisa.planner.scaling import ScaledPlanner
+from hisa.protocols import Emit, Grounder, Model, Planner
+
+__all__ = ["open_scaling"]
+
+
+def open_scaling(
+    settings: Settings,
+    planner: Planner,
+    grounder: Grounder,
+    judge: Model,
+    *,
+    emit: Emit,
+    profile: Profile,
+) -> ScaledPlanner:
+    """The planner, asked up to ``planner.samples`` times a step.
+
+    Args:
+        settings: the effective settings.
+        planner: asks once.
+        grounder: finds candidates' targets; the agent's own, so that nothing is found twice.
+        judge: serves the role ``judge``.
+        emit: gets the events of decisions.
+        profile: of the planner's model.
+
+    Raises:
+        ConfigError: it can be asked only once a step, or would always answer the same.
+    """
+    chosen = settings.planner
+    told = f"planner.samples = {chosen.samples}"
+    if not isinstance(planner, GlobalPlanner):
+        raise ConfigError(
+            f"{told}: a planner with a computer tool is asked once a step",
+            fix="--set planner.samples=1, or --set planner.kind=chat",
+        )
+    if alike := _alike(settings, profile):
+        raise ConfigError(f"{told}: {alike[0]}", fix=f"--set planner.samples=1, or {alike[1]}")
+    sampler = Sampler(planner, grounder, temperature=chosen.sample_temperature, emit=emit)
+    return ScaledPlanner(
+        planner,
+        sampler,
+        Judge(judge, emit=emit),
+        emit=emit,
+        samples=chosen.samples,
+        scaling=chosen.scaling,
+    )
+
+
+def _alike(settings: Settings, profile: Profile) -> tuple[str, str] | None:
+    """Returns why all samples would be alike, and what mends it; None where they vary."""
+    model = settings.models.planner
+    if profile.reads_elements:
+        return f"{profile.name} always answers the same", "give --model"
+    if model.temperature == 0 and profile.temperature:
+        why = "with models.planner.temperature = 0 all samples are alike"
+        return why, "leave that out, for planner.sample_temperature"
+    if model.seed is not None and profile.seed:
+        why = f"with models.planner.seed = {model.seed} all samples are alike"
+        return why, "leave the seed out"
+    return None

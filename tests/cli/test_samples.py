@@ -1,0 +1,198 @@
+"""Sampling in whole runs: what is asked, what the log, the terminal and the report say of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import hisa
+from hisa.cli.progress import Progress
+from hisa.errors import ConfigError
+from hisa.events import Chosen, Grounded, GroundingFailed, ModelCalled, Planned, Sampled
+from hisa.protocols import ModelReply, ModelRequest, Usage
+from hisa.runs.read import Run, load_run
+from hisa.runs.report import render_report
+from hisa.runs.terminal_view import run_json, step_text, summary
+from hisa.testing import FakeEnvironment, FunctionModel, tool_call
+from hisa.testing.model_server import FakeServer, Received
+from hisa.testing.responses_server import ResponsesServer
+from hisa.testing.stock_guest import StockGuest
+from tests.bench_suite.test_guests import hisa as command
+
+CLICK = "pyautogui.click(X_COORD, Y_COORD)"
+TYPE = tool_call("gui_action", f"{CLICK}; pyautogui.write('Ada')", "the field Name")
+SAVE = tool_call("gui_action", CLICK, "Save")
+AGREE = tool_call("gui_action", CLICK, "Agree")
+NOWHERE = tool_call("gui_action", CLICK, "the purple dragon")
+DONE = tool_call("termination", "Saved.")
+STEPS = ([TYPE, TYPE], [NOWHERE, SAVE, AGREE], [DONE, DONE])
+"""What the planner answers at each step, sample by sample."""
+
+
+def settings(folder: Path, **planner: object) -> hisa.Settings:
+    off = {"patterns": {"enabled": False}, "grounder": {"kind": "elements"}}
+    return hisa.Settings.model_validate({**off, "run": {"folder": folder}, "planner": planner})
+
+
+def model() -> FunctionModel:
+    """Every role; each call costs a hundred tokens in and ten out."""
+    left = [list(samples) for samples in STEPS]
+
+    def answer(request: ModelRequest) -> ModelReply:
+        match request.role:
+            case "planner":
+                text = left[request.step - 1].pop(0)
+            case "judge":
+                listed = request.text.split("\n<candidates>\n")[1]
+                index = 1 if "termination" in listed else 2
+                text = json.dumps({"explaining": "It saves <b>the form</b>.", "index": index})
+            case _:
+                text = "Succeeded. It did."
+        return ModelReply(text, Usage(100, 10))
+
+    return FunctionModel(answer)
+
+
+@pytest.fixture
+async def run(tmp_path: Path) -> Run:
+    form = FakeEnvironment()
+    result = await hisa.run(
+        "Save the form as Ada.",
+        settings=settings(tmp_path, samples=3),
+        model=model(),
+        environment=form,
+    )
+    assert result.status == "succeeded"
+    assert form.text == "Ada"
+    return load_run(result.folder)
+
+
+async def test_a_sampled_run_does_what_was_chosen(run: Run) -> None:
+    first, second, third = run.steps
+    assert [record.chosen and record.chosen.by for record in run.steps] == [
+        "agreement",
+        "judge",
+        "judge",
+    ]
+    assert [len(record.sampled) for record in run.steps] == [2, 3, 2]
+    assert second.planned is not None
+    assert second.planned.description == "Save"
+    assert second.sampled[0].not_found
+    assert first.places
+    assert list(first.sampled[0].places) == first.places
+    assert third.chosen is not None
+    assert third.chosen.widened == ""
+
+
+async def test_the_log_tells_only_the_groundings_of_the_agent(run: Run) -> None:
+    types = [event.type for event in run.steps[1].events]
+    assert types.count("grounded") == 1
+    assert types.index("planned") < types.index("grounded")
+    assert not [event for event in run.events if isinstance(event, GroundingFailed)]
+    assert sum(isinstance(event, Grounded) for event in run.events) == 2
+
+
+async def test_the_ledger_is_what_the_events_say(run: Run) -> None:
+    totals = run.totals.sampling
+    assert totals is not None
+    assert (totals.decisions, totals.samples, totals.agreed, totals.widened) == (3, 7, 1, 1)
+    assert (totals.judged, totals.voted, totals.invalid, totals.none_good) == (2, 0, 0, 0)
+    calls = [
+        event
+        for event in run.events
+        if isinstance(event, ModelCalled) and event.role in ("planner", "judge")
+    ]
+    assert totals.spent.calls == len(calls) == 9
+    assert totals.spent.tokens == sum(call.tokens_in + call.tokens_out for call in calls)
+    assert totals.tokens == pytest.approx(9 * 110 / 3)
+    assert run.manifest.totals == run.totals
+
+
+async def test_the_terminal_shows_how_it_was_decided(run: Run) -> None:
+    lines = [line.plain for line in summary(run, 100)]
+    (told,) = (line for line in lines if "samples a decision" in line)
+    assert told.startswith("2.3 samples a decision · 33% agreed · 33% widened · 2 judged · 330 tok")
+    text = step_text(run, 2)
+    assert "sample 2: gui_action pyautogui.click(X_COORD, Y_COORD) 'Save' at (" in text
+    assert "the purple dragon" in text
+    assert "judge: 2 of 1, 2, 3: It saves <b>the form</b>." in text
+    assert "chosen: 2: picked by the judge (3 samples, 3 distinct, widened because two" in text
+    data = run_json(run)
+    assert data["totals"]["sampling"]["decisions"] == 3
+    assert data["steps"][1]["chosen"]["by"] == "judge"
+
+
+async def test_the_report_shows_candidates_and_the_judge(run: Run) -> None:
+    page = render_report(run)
+    assert "3 candidates, 2: picked by the judge" in page
+    assert "It saves &lt;b&gt;the form&lt;/b&gt;." in page
+    assert "2.3 samples a decision" in page
+
+
+async def test_progress_names_what_no_judge_decided(capsys: pytest.CaptureFixture[str]) -> None:
+    from rich.console import Console
+
+    console = Console(width=200, force_terminal=False)
+    progress = Progress(console, max_steps=5)
+    progress(Chosen(n=1, by="votes", samples=3, usable=3, distinct=2, detail="not JSON"))
+    assert "no judge decided" in capsys.readouterr().out
+
+
+async def test_without_samples_a_run_is_as_it_was(tmp_path: Path) -> None:
+    asked = model()
+    result = await hisa.run(
+        "Save.", settings=settings(tmp_path), model=asked, environment=FakeEnvironment()
+    )
+    run = load_run(result.folder)
+    planned = [request for request in asked.requests if request.role == "planner"]
+    assert [request.temperature for request in planned] == [0.0] * len(run.steps)
+    assert not [event for event in run.events if isinstance(event, Sampled | Chosen)]
+    assert sum(isinstance(event, Planned) for event in run.events) == len(planned)
+    assert run.totals.sampling is None
+    assert not [line for line in summary(run, 100) if "samples" in line.plain]
+
+
+def served(received: Received) -> str:
+    if received.role == "judge":
+        return '{"explaining": "Done.", "index": 1}'
+    return DONE if received.role == "planner" else "Succeeded. It did."
+
+
+def test_the_option_samples_at_a_temperature_of_its_own(tmp_path: Path) -> None:
+    with StockGuest() as guest, FakeServer(then=served) as server:
+        cli = command(tmp_path)
+        cli.environ |= {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "x"}
+        where = ("--env", f"guest={guest.url}", "--model", "m", "--no-report")
+        fixed = ("--set", "environment.settle=0.2", "--set", "patterns.enabled=false")
+        cli.run(
+            "run", "Do it.", "--samples", "4", "--set", "planner.scaling=constant", *where, *fixed
+        )
+        asked = list(server.requests)
+        for wrong in ("models.planner.temperature=0", "models.planner.seed=3"):
+            said = cli.refused("run", "Do it.", "--samples", "4", *where, *fixed, "--set", wrong)
+            assert "planner.samples = 4" in said
+            assert wrong.split("=")[0] in said
+    assert [each.body["temperature"] for each in asked if each.role == "planner"] == [0.7] * 4
+    assert [each.body["temperature"] for each in asked if each.role == "judge"] == [0.0]
+
+
+async def test_the_offline_model_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="always answers the same") as caught:
+        await hisa.run(
+            "Save.", settings=settings(tmp_path, samples=2), environment=FakeEnvironment()
+        )
+    assert "planner.samples=1" in caught.value.fix
+
+
+async def test_a_planner_with_a_computer_tool_is_refused(tmp_path: Path) -> None:
+    with ResponsesServer() as server:
+        tree = settings(tmp_path, samples=2, kind="computer").model_dump()
+        tree["models"]["planner"] |= {"model": "computer-use-preview", "base_url": server.url}
+        with pytest.raises(ConfigError, match=r"planner\.samples = 2: .* computer tool"):
+            await hisa.run(
+                "Save.",
+                settings=hisa.Settings.model_validate(tree),
+                environment=FakeEnvironment(),
+            )
