@@ -29,7 +29,9 @@ __all__ = [
 SECTION_TAGS = (
     "action",
     "advice",
+    "attempts",
     "changes",
+    "common_steps",
     "elements",
     "execution_history",
     "last_output",
