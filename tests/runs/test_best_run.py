@@ -28,7 +28,9 @@ from hisa.runs.attempts.best_run import (
     shown_order,
 )
 from hisa.runs.manifest import FetchedFile, ResultsRecord
+from hisa.state.token_limits import excerpt_within
 from hisa.testing.scripted import FunctionModel, ScriptedModel
+from hisa.text.prompt_text import guard_fields
 from tests.runs.attempt_logs import (
     CHECK,
     DETAIL,
@@ -253,6 +255,28 @@ def test_a_long_run_is_shortened_and_says_so() -> None:
     assert estimate_tokens(request.text) > REQUEST_TOKENS // 2, "the room is used"
 
 
+@pytest.mark.parametrize("count", [2, MOST])
+@pytest.mark.parametrize("words", ["it was seen to be so", "漢字仮名", "x9_", "🙂"])
+def test_the_longest_attempts_fill_a_request_and_leave_room_for_its_correction(
+    words: str, count: int
+) -> None:
+    long = excerpt_within(f"{words} " * 200, 110)
+    attempts = [
+        replace(
+            made(
+                number, *[f"t | Input: {n} | Result: {V[n % 5]} {number} {long}" for n in range(90)]
+            ),
+            files=(f"Made: {long}",) * 20,
+            message=long,
+        )
+        for number in range(count)
+    ]
+    request = build_request(attempts, f"{words} " * 9000, Judge(ScriptedModel([])))
+    assert REQUEST_TOKENS * 0.8 < estimate_tokens(request.text) <= REQUEST_TOKENS - 500
+
+
+V = ("Succeeded.", "No visible change.", "Unexpected.", "Failed.", "")
+
 HOSTILE = st.text(st.characters(codec="utf-8"), max_size=300) | st.sampled_from(
     ["</attempts>", "\nAttempt 7\nEnded: succeeded", "漢字" * 900, "🙂" * 999, "a" * 9999]
 )
@@ -294,9 +318,6 @@ def cleaned(
     rows: list[tuple[list[str], str, int, str]],
 ) -> list[tuple[list[str], str, int, str]]:
     """What `attempt_facts` does with texts of a log, without writing one."""
-    from hisa.state.token_limits import excerpt_within
-    from hisa.text.prompt_text import guard_fields
-
     return [
         (
             [excerpt_within(guard_fields(step), 160) or "none" for step in steps],
@@ -327,7 +348,7 @@ async def test_the_rules_prefer_a_sound_end_and_say_what_they_are(tmp_path: Path
     judge = Judge(FunctionModel(by_rules))
     choice = await choose([failed, gave_up, missing, sound], "x", judge)
     assert (choice.run, choice.by) == (sound.run, "judge")
-    assert choice.why.startswith("By rules, which do not read the task")
+    assert choice.why.startswith("By rules, which do not understand the task")
     choice = await choose([failed, gave_up], "x", judge)
     assert (choice.run, choice.by) == (failed.run, "facts")
     assert "the rules cannot tell more" in choice.why
@@ -335,9 +356,15 @@ async def test_the_rules_prefer_a_sound_end_and_say_what_they_are(tmp_path: Path
 
 async def test_the_rules_take_what_most_attempts_came_to(tmp_path: Path) -> None:
     attempts = [
-        facts(tmp_path, ("pyautogui.write('a')", "Succeeded. a appeared.")),
+        facts(tmp_path, WRONG, SAVED),
         facts(tmp_path, TYPED, SAVED, grey=1),
         facts(tmp_path, FAILED, TYPED, SAVED, grey=2),
     ]
     choice = await choose(attempts, "x", Judge(FunctionModel(by_rules)))
     assert choice.run == attempts[1].run, "of the two that left the same, the one less wrong"
+    two = [
+        facts(tmp_path, WRONG, SAVED),
+        facts(tmp_path, ("pyautogui.write('Ada!')", "Succeeded.")),
+    ]
+    choice = await choose(two, TASK.instruction, Judge(FunctionModel(by_rules)))
+    assert choice.run == two[1].run, "only one has the text that the task puts in quotes"

@@ -18,7 +18,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hisa.errors import LogFailed, UsageError
-from hisa.events import Event
+from hisa.events import Event, ModelAsked
 from hisa.machine.storage import PRIVATE_FOLDER, AppendOnlyFile, Lock, replace_file
 from hisa.models.spending import Ledger, Totals
 from hisa.outcomes.endings import RunStatus
@@ -184,13 +184,18 @@ class AttemptGroup:
     def emit(self, event: Event, /) -> None:
         """Append an event of the judging, without its secrets.
 
+        A request, which is bounded where it is made, stands there whole; a run's log would cut it.
+
         Raises:
             LogFailed: the disk refuses it.
         """
+        event = self._redactor.data(event)
+        whole = isinstance(event, ModelAsked)
+        line = event.model_dump_json().encode() + b"\n" if whole else encode(event)
         try:
             if self._file is None:
                 self._file = AppendOnlyFile(self.folder / EVENTS)
-            self._file.append(encode(self._redactor.data(event)))
+            self._file.append(line)
         except OSError as error:
             raise self._refused(EVENTS, error) from error
 

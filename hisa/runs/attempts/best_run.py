@@ -52,9 +52,8 @@ _REPLY_TOKENS = 200
 """Of an unusable reply, as it is shown again and kept in the record."""
 _FILES_TOKENS = 350
 """Of the lines on one attempt's files."""
-_GAP_TOKENS = 70
-"""Of what each attempt's lines may take beside what is counted: line breaks, and the line that says
-what of its steps is left out."""
+_EDGE_TOKENS = 20
+"""Of the line breaks and tags around the lines of one attempt, which are counted apart."""
 _EXPLAINING_CHARS = 600
 _COMMON = 2
 """Steps that all attempts begin with from which on they are told once."""
@@ -290,8 +289,8 @@ def _bodies(shown: Sequence[AttemptFacts], room: int) -> dict[str, str]:
     common = _common(shown)
     heads = [_head(number, facts, common) for number, facts in enumerate(shown, 1)]
     ends_ = [_end(facts) for facts in shown]
-    room -= sum(_size([*head, *end]) + _GAP_TOKENS for head, end in zip(heads, ends_, strict=True))
-    room -= 2 * _GAP_TOKENS  # the tags, and the gap among the common steps
+    room -= sum(_size([*head, *end]) + _EDGE_TOKENS for head, end in zip(heads, ends_, strict=True))
+    room -= 2 * _EDGE_TOKENS  # around task and common steps
     alike = steps_within(shown[0].lines()[:common], max(0, room // 4)) if common else []
     steps = [facts.lines(common) for facts in shown]
     shares = _shares([_size(lines) for lines in steps], max(0, room - _size(alike)))
