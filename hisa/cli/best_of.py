@@ -22,6 +22,7 @@ from hisa.cli.episode import (
 from hisa.cli.progress import Progress
 from hisa.cli.run_desktop import not_thrown_away
 from hisa.config import Settings
+from hisa.environments.share import parse_shares
 from hisa.errors import ConfigError, EnvironmentFailed, ModelUnavailable, StoreError, UsageError
 from hisa.models.open_models import require_models
 from hisa.models.profiles import find
@@ -45,8 +46,7 @@ def best_of(settings: Settings, task: Task, attempts: int, *, as_json: bool, rep
             before anything starts.
     """
     check_number(attempts)
-    if not settings.environment.throw_away:
-        raise not_thrown_away(settings)
+    require_own_machines(settings)
     require_person(settings)
     check_possible_here(settings, task)
     require_models(with_judge(settings))
@@ -58,6 +58,25 @@ def best_of(settings: Settings, task: Task, attempts: int, *, as_json: bool, rep
             if len(group.due) == attempts:  # as with a run that was refused: nothing is left
                 shutil.rmtree(group.folder, ignore_errors=True)
             raise
+
+
+def require_own_machines(settings: Settings) -> None:
+    """Refuse where an attempt would find what the one before it did.
+
+    Raises:
+        UsageError: the machine is not thrown away, or a folder of this one can be written to.
+    """
+    if not settings.environment.throw_away:
+        raise not_thrown_away(settings)
+    for text, share in zip(
+        settings.environment.share, parse_shares(settings.environment.share), strict=True
+    ):
+        if share.writable:
+            raise UsageError(
+                f"--share {text!r}: what one attempt writes there the next one would find, and "
+                "several attempts have to begin alike",
+                fix=f"--share {share.source} (read-only), and --fetch for what is made",
+            )
 
 
 def go_on(group: AttemptGroup, *, as_json: bool) -> int:

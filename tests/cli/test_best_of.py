@@ -238,6 +238,7 @@ def test_one_attempt_is_the_plain_run(tmp_path: Path) -> None:
             ["--env", "guest=http://127.0.0.1:9", "--set", "environment.remote.revert="],
             ("guest=http://127.0.0.1:9", "environment.remote.revert=COMMAND"),
         ),
+        (["--share", "docs:rw"], ("'docs:rw'", "begin alike", "--fetch")),
         (["--attempts", "9"], ("9 attempts", "from 1 to 8")),
         (["--attempts", "0"], ("0 attempts", "from 1 to 8")),
     ],
