@@ -18,6 +18,7 @@ from hisa.cli.episode import (
     result_lines,
     run_task,
     shown,
+    spent_fields,
 )
 from hisa.cli.progress import Progress
 from hisa.cli.run_desktop import not_thrown_away
@@ -26,6 +27,7 @@ from hisa.environments.share import parse_shares
 from hisa.errors import ConfigError, EnvironmentFailed, ModelUnavailable, StoreError, UsageError
 from hisa.models.open_models import require_models
 from hisa.models.profiles import find
+from hisa.models.spending import Ledger
 from hisa.protocols import Task
 from hisa.runs.attempts.attempt_group import AttemptGroup, check_number
 from hisa.runs.attempts.best_run import Choice
@@ -221,7 +223,7 @@ def _report(run: Run) -> str:
 def _summary(
     group: AttemptGroup, choice: Choice, runs: list[Run], chosen: Run | None
 ) -> dict[str, Any]:
-    """Returns what ``--json`` prints: the choice, and each attempt with its own result."""
+    """Returns what ``--json`` prints: the choice, and each attempt as a plain run prints it."""
     return {
         "attempts": [_one(run) for run in runs],
         "group": group.record.id,
@@ -236,21 +238,19 @@ def _summary(
 
 
 def _one(run: Run) -> dict[str, Any]:
-    results, totals = run.manifest.results, run.totals
+    results = run.manifest.results
     return {
         "run": run.id,
         "status": run.status,
         "message": redact(run.message),
         "success": run.success,
         "score": run.score,
+        "partial": run.scoring.partial,
         "score_state": run.score_state,
         "score_detail": redact(run.scoring.detail),
-        "steps": totals.steps,
+        "steps": run.totals.steps,
         "models": run.manifest.models,
-        "tokens_in": sum(role.tokens_in for role in totals.roles.values()),
-        "tokens_out": sum(role.tokens_out for role in totals.roles.values()),
-        "usd": round(totals.usd, 6),
-        "unpriced_calls": totals.unpriced,
+        **spent_fields(Ledger.from_events(run.events).total),
         "folder": str(run.folder),
         "made": results.made,
         "fetched": [str(run.folder / file.place) for file in results.fetched],

@@ -27,6 +27,7 @@ from hisa.config import Settings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import OperatorError, UsageError
 from hisa.models.open_models import require_models
+from hisa.models.spending import Totals
 from hisa.protocols import Task
 from hisa.runs import wording
 from hisa.runs.log import RunLog
@@ -49,6 +50,7 @@ __all__ = [
     "run_task",
     "score_line",
     "shown",
+    "spent_fields",
 ]
 
 
@@ -328,19 +330,26 @@ class RunOutput:
             "partial": result.partial,
             "steps": result.steps,
             "models": self.log.manifest.models,
-            "tokens_in": spent.tokens_in,
-            "fresh_in": spent.fresh_in,
-            "cached_in": spent.cached_in,
-            "tokens_out": spent.tokens_out,
-            "reasoning_out": spent.reasoning_out,
-            "usd": round(spent.usd, 6),
-            "unpriced_calls": spent.unpriced,
+            **spent_fields(spent),
             "folder": str(self.log.folder),
             "made": results.made,
             "fetched": [str(self.log.folder / file.place) for file in results.fetched],
             "missed": results.missed,
             "report": None if page is None else str(page),
         }
+
+
+def spent_fields(spent: Totals) -> dict[str, int | float]:
+    """Returns the tokens and dollars of a run as ``--json`` prints them."""
+    return {
+        "tokens_in": spent.tokens_in,
+        "fresh_in": spent.fresh_in,
+        "cached_in": spent.cached_in,
+        "tokens_out": spent.tokens_out,
+        "reasoning_out": spent.reasoning_out,
+        "usd": round(spent.usd, 6),
+        "unpriced_calls": spent.unpriced,
+    }
 
 
 def score_line(result: Result) -> str:

@@ -215,19 +215,19 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None
 
 def test_one_attempt_is_the_plain_run(tmp_path: Path) -> None:
     results = []
-    for attempts in ([], ["--attempts", "1"]):
-        folder = tmp_path / str(len(attempts))
-        models = Models(["ada"], takes("ada"))
-        with machine(folder, models) as (command, words, server, _):
+    for attempts in ([], ["--attempts", "1"], ["--attempts", "2"]):
+        folder = tmp_path / "".join(attempts or "0")
+        models = Models(["ada", "ada"], takes("ada"))
+        with machine(folder, models) as (command, words, _, _):
             results.append(command.json(*words, *attempts))
-            assert not judge_requests(server)
-        assert not list((folder / "runs").glob("best-*"))
-    plain, one = results
+        assert bool(list((folder / "runs").glob("best-*"))) is ("2" in attempts)
+    plain, one, two = results
     own = ("run", "folder", "tokens_in", "tokens_out")
-    assert plain.keys() == one.keys()
-    assert {k: v for k, v in plain.items() if k not in own} == {
-        k: v for k, v in one.items() if k not in own
-    }
+    assert plain.keys() == one.keys() == two["result"].keys()
+    for found in (one, two["result"]):
+        assert {k: v for k, v in plain.items() if k not in own} == {
+            k: v for k, v in found.items() if k not in own
+        }
 
 
 @pytest.mark.parametrize(

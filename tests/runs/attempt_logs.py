@@ -59,12 +59,13 @@ def attempt(
         scored = ending in ("succeeded", "infeasible", "max_steps", "budget")
         state = "scored" if scored else "unscored"
         if scored:
-            log.emit(Evaluated(score=0.123456, detail=DETAIL, score_state=state))
+            log.emit(Evaluated(score=0.123456, partial=0.654321, detail=DETAIL, score_state=state))
         log.emit(
             RunFinished(
                 exit_status=ending,
                 message=message,
                 score=0.123456 if scored else None,
+                partial=0.654321 if scored else None,
                 score_state=state,
                 score_detail=DETAIL,
             )

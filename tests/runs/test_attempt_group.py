@@ -43,10 +43,10 @@ async def test_the_record_says_all_but_a_score(tmp_path: Path) -> None:
     assert kept["choice"]["run"] == choice.run
     assert (kept["judge"], kept["judging"]["calls"]) == ("a judge", 1)
     assert kept["finished_at"]
-    for word in (DETAIL, "0.123456", "score"):
+    for word in (DETAIL, "0.123456", "0.654321", "score"):
         assert word not in text
     events = (group.folder / "events.jsonl").read_text("utf-8")
-    for word in (DETAIL, "0.123456", CHECK["all"][0]["equals"]):
+    for word in (DETAIL, "0.123456", "0.654321", CHECK["all"][0]["equals"]):
         assert word not in events
     assert (group.folder / "attempts.json").stat().st_mode & 0o777 == 0o600
     assert group.folder.stat().st_mode & 0o777 == 0o700

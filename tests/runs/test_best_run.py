@@ -115,10 +115,10 @@ async def test_no_byte_of_the_score_or_the_check_reaches_the_judge(tmp_path: Pat
         facts(tmp_path, WRONG, SAVED, grey=2),
         facts(tmp_path, TYPED, ending="max_steps", message="2 steps without termination", grey=3),
     ]
-    planted = (DETAIL, "PLANTED", "0.123456", CHECK["all"][0]["file"])
+    planted = (DETAIL, "PLANTED", "0.123456", "0.654321", CHECK["all"][0]["file"])
     assert attempts[0].picture is not None
     log = (attempts[0].picture.parent.parent / "events.jsonl").read_text("utf-8")
-    assert all(word in log for word in planted[:3]), "the log has them"
+    assert all(word in log for word in planted[:4]), "the log has them"
     judge = ScriptedModel(["no JSON", judgement(2)])
     choice = await choose(attempts, TASK.instruction, Judge(judge, pictures=True))
     assert choice.by == "judge"
