@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hisa.errors import InvalidReply, ModelUnavailable
+from hisa.events import Abstracted, Planned, PlannedCall, RunFinished, SequenceStopped
 from hisa.models.tokens import estimate_tokens
 from hisa.offline.role_answers import Turn, answer
 from hisa.protocols import ModelRequest
@@ -27,7 +28,9 @@ from hisa.runs.attempts.best_run import (
     settle,
     shown_order,
 )
+from hisa.runs.log import RunLog
 from hisa.runs.manifest import FetchedFile, ResultsRecord
+from hisa.runs.read import load_run
 from hisa.state.token_limits import excerpt_within
 from hisa.testing.scripted import FunctionModel, ScriptedModel
 from hisa.text.prompt_text import guard_fields
@@ -104,6 +107,26 @@ def test_files_are_told_with_what_tells_them_apart(tmp_path: Path) -> None:
     assert "a text" not in binary
     assert link == "Brought home: /home/user/c.txt, 5 bytes"
     assert missed == "Not brought home: ~/d.txt: not there"
+
+
+def test_of_a_sequence_every_call_that_was_made_is_told(tmp_path: Path) -> None:
+    calls = [PlannedCall(tool="gui_action", input=f"pyautogui.press('{key}')") for key in "abc"]
+    with RunLog.create(tmp_path, TASK) as log:
+        log.step = 1
+        first = calls[0]
+        planned = Planned(
+            thought="", tool=first.tool, input=first.input, following=tuple(calls[1:])
+        )
+        log.emit(planned)
+        log.emit(SequenceStopped(made=2, of=3, reason="a dialog came up"))
+        log.emit(Abstracted(line="", result="Unexpected. A dialog came up."))
+        log.emit(RunFinished(exit_status="max_steps"))
+    (told,) = attempt_facts(load_run(log.folder)).steps
+    assert told.startswith("sequence | Input: ")
+    assert "press('a')" in told
+    assert "press('b')" in told
+    assert "press('c')" not in told
+    assert "Stopped: 2 of 3 calls made, a dialog came up" in told
 
 
 # ---------------------------------------------------------------- the score is never seen

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hisa.events import Observed, Planned
+from hisa.events import Observed, PlannedCall
 from hisa.outcomes.endings import RunStatus
 from hisa.runs.manifest import FetchedFile
 from hisa.runs.read import Run
 from hisa.runs.step_records import StepRecord
 from hisa.state.token_limits import cut_at_sentence, excerpt_within
-from hisa.text.prompt_text import field_text, guard_fields, one_line
+from hisa.text.prompt_text import by_number, field_text, guard_fields, one_line
 
 __all__ = ["AttemptFacts", "attempt_facts"]
 
@@ -28,6 +29,8 @@ __all__ = ["AttemptFacts", "attempt_facts"]
 _INPUT_TOKENS = 48
 _DESCRIPTION_TOKENS = 32
 _RESULT_TOKENS = 80
+_CALLS = 3
+"""Calls of a sequence that have as much room as one call alone."""
 _MESSAGE_TOKENS = 120
 _NAME_TOKENS = 32
 _BEGINNING_TOKENS = 60
@@ -82,28 +85,54 @@ def _step(record: StepRecord) -> str:
     """``gui_action | Description: … | Input: … | Result: …``, as a history's line without thought.
 
     The input is the planner's, whose places are named and not numbered: two attempts that click
-    the same thing some pixels apart did the same.
+    the same thing some pixels apart did the same. Of a sequence it is that of each call made.
     """
-    planned = record.planned
-    described = "" if planned is None else _described(planned)
-    said = "" if planned is None else _source(planned)
+    calls = _made(record)
     result = record.abstracted.result if record.abstracted else "Failed. The step was not finished."
+    room = min(len(calls), _CALLS)
     fields = (
-        ("Description", excerpt_within(described, _DESCRIPTION_TOKENS)),
-        ("Input", excerpt_within(said, _INPUT_TOKENS)),
+        (
+            "Description",
+            _numbered([_described(call) for call in calls], _DESCRIPTION_TOKENS * room),
+        ),
+        ("Input", _numbered([_source(call) for call in calls], _INPUT_TOKENS * room)),
+        ("Stopped", _stopped(record)),
         ("Result", cut_at_sentence(field_text(result), _RESULT_TOKENS)),
     )
-    tool = field_text(planned.tool)[:100] if planned else "none"
-    return " | ".join([tool, *(f"{label}: {text}" for label, text in fields if text)])
+    tool = "none" if record.planned is None else record.planned.tool
+    if record.planned is not None and record.planned.following:
+        tool = "sequence"
+    shown = [f"{label}: {text}" for label, text in fields if text]
+    return " | ".join([field_text(tool)[:100], *shown])
 
 
-def _described(planned: Planned) -> str:
-    ends = (planned.description, planned.description_2)
-    return field_text(" -> ".join(end for end in ends if end))
+def _made(record: StepRecord) -> Sequence[PlannedCall]:
+    """Returns the calls of a step that were made; the first one in any case."""
+    if record.planned is None:
+        return ()
+    calls = record.planned.sequence
+    return calls if record.stopped is None else calls[: max(1, record.stopped.made)]
 
 
-def _source(planned: Planned) -> str:
-    value = planned.input
+def _numbered(texts: Sequence[str], tokens: int) -> str:
+    if not any(texts):
+        return ""
+    return excerpt_within(texts[0] if len(texts) == 1 else by_number(texts), tokens)
+
+
+def _stopped(record: StepRecord) -> str:
+    if record.stopped is None:
+        return ""
+    said = f"{record.stopped.made} of {record.stopped.of} calls made, {record.stopped.reason}"
+    return excerpt_within(field_text(said), _DESCRIPTION_TOKENS)
+
+
+def _described(call: PlannedCall) -> str:
+    return field_text(" -> ".join(end for end in (call.description, call.description_2) if end))
+
+
+def _source(call: PlannedCall) -> str:
+    value = call.input
     return guard_fields(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
