@@ -13,6 +13,7 @@ import pytest
 from PIL import Image
 
 from hisa.api import run
+from hisa.cli.best_of import best_of
 from hisa.cli.run_desktop import reattach_or_replay
 from hisa.config import EnvironmentSettings, ModelSettings, Settings
 from hisa.environments.open_environment import open_environment
@@ -38,6 +39,7 @@ from hisa.screen.observation import Screenshot
 from hisa.tasks.judge import judge
 from hisa.tasks.metrics import METRICS, find_metric
 from hisa.tasks.problems import problems
+from hisa.tasks.taskfile import task_from_text
 from hisa.testing import FakeEnvironment, ScriptedModel, tool_call
 from tests.models.support import Events, ask
 
@@ -136,6 +138,20 @@ def test_an_environment_that_fails_is_named() -> None:
         open_environment(EnvironmentSettings(kind="broken_machine"))
     with pytest.raises(UsageError, match=r"allowed are desktop, .*, form"):
         open_environment(EnvironmentSettings(kind="nothing"))
+
+
+def test_several_attempts_are_refused_where_what_comes_up_keeps_what_they_do(
+    tmp_path: Path,
+) -> None:
+    tree = {
+        "patterns": {"enabled": False},
+        "run": {"folder": tmp_path / "runs", "confirm": "never"},
+        "environment": {"kind": "kept_form"},
+    }
+    task = task_from_text('Click the "Save" button.', domain="")
+    with pytest.raises(UsageError, match=r"'kept_form' keeps what an attempt does"):
+        best_of(Settings.model_validate(tree), task, 2, as_json=True, report=False)
+    assert not list(tmp_path.rglob("*.json")), "neither a run nor a record is left"
 
 
 async def test_acts_are_not_repeated_in_an_environment_where_they_stayed(tmp_path: Path) -> None:

@@ -21,29 +21,43 @@ from hisa.api import unless_refused
 from hisa.cli.ask import person
 from hisa.cli.kept_memory import keep_freed_memory
 from hisa.cli.progress import Progress
-from hisa.cli.run_desktop import RunDesktop, open_desktop
+from hisa.cli.run_desktop import RunDesktop, open_desktop, open_fresh
 from hisa.conclusion import is_learned_from
 from hisa.config import Settings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import OperatorError, UsageError
 from hisa.models.open_models import require_models
+from hisa.models.spending import Totals
 from hisa.protocols import Task
 from hisa.runs import wording
 from hisa.runs.log import RunLog
-from hisa.runs.read import load_run
+from hisa.runs.manifest import ResultsRecord
+from hisa.runs.read import Run, load_run
 from hisa.runs.report import write_report
 from hisa.tasks.scorer import check_possible
 from hisa.text.redact import redact
 from hisa.text.safe_text import safe_text
 from hisa.wiring import RunContext, open_agent
 
-__all__ = ["RunOutput", "episode", "exit_code", "run_in_desktop", "score_line"]
+__all__ = [
+    "RunOutput",
+    "check_possible_here",
+    "episode",
+    "exit_code",
+    "require_person",
+    "result_lines",
+    "run_in_desktop",
+    "run_task",
+    "score_line",
+    "shown",
+    "spent_fields",
+]
 
 
 _MADE_SHOWN = 5  # chosen by hand
 
 
-def exit_code(result: Result) -> int:
+def exit_code(result: Result | Run) -> int:
     """0 done; 1 the task was not done; 3 a machine, a model or the task's check is unavailable."""
     if result.success:
         return 0
@@ -147,17 +161,45 @@ def episode(settings: Settings, task: Task, *, as_json: bool, report: bool) -> i
     """Run a task in a new run folder; returns the exit code."""
     require_person(settings)
     check_possible_here(settings, task)
+    return run_task(settings, task, as_json=as_json, report=report).close()
+
+
+def run_task(
+    settings: Settings,
+    task: Task,
+    *,
+    as_json: bool,
+    report: bool,
+    begun: Callable[[RunLog], object] | None = None,
+) -> RunOutput:
+    """Run a task in a new run folder, as one of several attempts where ``begun`` is given.
+
+    Args:
+        settings: the effective settings, already checked, as is the task.
+        task: what to do.
+        as_json: print no progress.
+        report: `RunOutput.close` or `RunOutput.finish` writes a report.
+        begun: of an attempt: called with its log before anything is opened. Its machine has to be
+            one that is thrown away, and is never left up.
+
+    Raises:
+        OperatorError: a part cannot be opened, or the log cannot be written.
+    """
     console = Console(stderr=as_json, quiet=as_json, highlight=False, soft_wrap=True)
     progress = Progress(console, settings.run.max_steps)
+    alone = begun is None
     with RunLog.create(
         settings.run.folder,
         task,
         settings=settings.model_dump(mode="json"),
         seed=settings.run.seed,
     ) as log:
+        if begun is not None:
+            begun(log)
         console.print(shown(f"run {log.id}: {task.instruction.strip()}", "bold"))
-        output = RunOutput(log, console, progress, as_json=as_json, report=report)
-        desktop = RunDesktop(lambda: open_desktop(settings, log, progress))
+        output = RunOutput(log, console, progress, as_json=as_json, report=report, alone=alone)
+        opened = open_desktop if alone else open_fresh
+        desktop = RunDesktop(lambda: opened(settings, log, progress), stays=alone)
         run_context = RunContext(
             environment=desktop.environment,
             ask=person(),
@@ -169,16 +211,15 @@ def episode(settings: Settings, task: Task, *, as_json: bool, report: bool) -> i
                     settings, task, desktop=desktop, run_context=run_context, output=output
                 )
             )
-    return output.close()
+    return output
 
 
-def result_lines(log: RunLog) -> Iterator[tuple[str, str]]:
+def result_lines(folder: Path, results: ResultsRecord) -> Iterator[tuple[str, str]]:
     """Yields labelled lines: files brought home, files missed, and files left on the machine."""
-    results = log.manifest.results
     fetched = {file.path for file in results.fetched}
     lost = [path for path in results.made if path not in fetched]
     for file in results.fetched:
-        yield "home", f"{log.folder / file.place} ({file.size} bytes)"
+        yield "home", f"{folder / file.place} ({file.size} bytes)"
     for reason in results.missed:
         yield "MISSED", reason
     if lost:
@@ -202,10 +243,18 @@ class RunOutput:
         progress: for what was spent.
         as_json: print one line of JSON, at the end, and nothing else.
         report: write ``report.html`` at the end.
+        alone: False for one of several attempts, which nobody goes on with by itself.
     """
 
     def __init__(
-        self, log: RunLog, console: Console, progress: Progress, *, as_json: bool, report: bool
+        self,
+        log: RunLog,
+        console: Console,
+        progress: Progress,
+        *,
+        as_json: bool,
+        report: bool,
+        alone: bool = True,
     ) -> None:
         self.log = log
         self.result: Result | None = None
@@ -213,6 +262,7 @@ class RunOutput:
         self._progress = progress
         self._as_json = as_json
         self._report = report
+        self._alone = alone
 
     def give(self, result: Result) -> None:
         """Take the result, and print it to a person."""
@@ -228,7 +278,7 @@ class RunOutput:
         self._line("models", models)
         self._line("cost", self._progress.summary())
         self._line("run", str(self.log.folder))
-        if result.status not in ("succeeded", "infeasible"):
+        if self._alone and result.status not in ("succeeded", "infeasible"):
             self._console.print(Text(f"  go on with: hisa runs resume {result.run_id}"))
         patterns = self.log.manifest.settings.get("patterns", {})
         if patterns.get("enabled") and is_learned_from(result):
@@ -244,16 +294,17 @@ class RunOutput:
     def close(self) -> int:
         """Write the report, say where it is, and return the exit code of the run."""
         assert self.result is not None
-        page = self._written()
+        page = self.finish()
         if self._as_json:
             click.echo(json.dumps(self._summary(self.result, page)))
         else:
-            for label, value in result_lines(self.log):
+            for label, value in result_lines(self.log.folder, self.log.manifest.results):
                 self._line(label, value)
             self._line("report", str(page or ""))
         return exit_code(self.result)
 
-    def _written(self) -> Path | None:
+    def finish(self) -> Path | None:
+        """Write the report where one is wanted, and return its path."""
         if not self._report:
             return None
         try:
@@ -279,19 +330,26 @@ class RunOutput:
             "partial": result.partial,
             "steps": result.steps,
             "models": self.log.manifest.models,
-            "tokens_in": spent.tokens_in,
-            "fresh_in": spent.fresh_in,
-            "cached_in": spent.cached_in,
-            "tokens_out": spent.tokens_out,
-            "reasoning_out": spent.reasoning_out,
-            "usd": round(spent.usd, 6),
-            "unpriced_calls": spent.unpriced,
+            **spent_fields(spent),
             "folder": str(self.log.folder),
             "made": results.made,
             "fetched": [str(self.log.folder / file.place) for file in results.fetched],
             "missed": results.missed,
             "report": None if page is None else str(page),
         }
+
+
+def spent_fields(spent: Totals) -> dict[str, int | float]:
+    """Returns the tokens and dollars of a run as ``--json`` prints them."""
+    return {
+        "tokens_in": spent.tokens_in,
+        "fresh_in": spent.fresh_in,
+        "cached_in": spent.cached_in,
+        "tokens_out": spent.tokens_out,
+        "reasoning_out": spent.reasoning_out,
+        "usd": round(spent.usd, 6),
+        "unpriced_calls": spent.unpriced,
+    }
 
 
 def score_line(result: Result) -> str:

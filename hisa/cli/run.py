@@ -18,6 +18,7 @@ __all__ = ["read_task", "run"]
 _FETCH = "Bring this of the machine home, into the run folder: a file, folder or pattern."
 _SEQUENCE = "Let the planner decide up to K actions by one look (1 to 5; by default 1)."
 _SHARE = "Put this folder into a private desktop, at ~/shared/NAME; read-only without :rw."
+_ATTEMPTS = "Run it N times (at most 8), each on a machine of its own, and take the best."
 
 
 def _overrides(options: dict[str, Any]) -> dict[str, Any]:
@@ -82,6 +83,7 @@ def read_task(text: str, *, domain: str, seed: int) -> Task:
 )
 @click.option("--fetch", multiple=True, metavar="PATH", help=_FETCH)
 @click.option("--share", multiple=True, metavar="DIR[:rw]", help=_SHARE)
+@click.option("--attempts", type=int, default=1, metavar="N", help=_ATTEMPTS)
 @click.option("--domain", default="", metavar="NAME", help="Whose patterns and SOPs to use.")
 @click.option("--runs", "folder", metavar="DIR", help="Where run folders are made (runs).")
 @click.option("--set", "assignments", multiple=True, metavar="A.B=C", help="One setting.")
@@ -98,6 +100,7 @@ def run(ctx: click.Context, /, task: str, assignments: tuple[str, ...], **option
     hisa run browsergym:miniwob.click-test --env browsergym
     hisa run "Open ~/shared/data/prices.csv and sort it by price." --share data
     hisa run task.yaml --fetch '~/Documents/*.ods' --fetch ~/list.txt
+    hisa run task.yaml --attempts 4 --model gpt-5 --fetch ~/list.txt
     hisa run "Sort the table by price." --env display=:0  # your own screen; asks before every act
 
     \b
@@ -111,6 +114,10 @@ def run(ctx: click.Context, /, task: str, assignments: tuple[str, ...], **option
         instruction: Open the text editor. Type "hello". Save the file as "hi.txt".
         check: [{file: ~/hi.txt, contains: hello}]
 
+    With --attempts a judge (models.judge, by default the planner's model) reads what each attempt
+    did, never its score, and picks one; its score, files and exit status are the result. Limits
+    such as --budget-usd hold for each attempt, and for judging, by itself.
+
     Without --model the offline model runs: rules, no language model; it follows tasks that are
     written as steps. Ctrl-C stops the run and keeps everything; "hisa runs resume ID" goes on.
     """
@@ -121,5 +128,9 @@ def run(ctx: click.Context, /, task: str, assignments: tuple[str, ...], **option
     settings: Settings = load(file, [*earlier, *assignments], overrides=_overrides(options))
     chosen = read_task(task, domain=options["domain"], seed=settings.run.seed)
     chosen = replace(chosen, results=(*chosen.results, *options["fetch"]))
-    status = episode(settings, chosen, as_json=options["as_json"], report=options["report"])
-    ctx.exit(status)
+    how = {"as_json": options["as_json"], "report": options["report"]}
+    if options["attempts"] == 1:
+        ctx.exit(episode(settings, chosen, **how))
+    from hisa.cli.best_of import best_of  # a plain run needs nothing of it
+
+    ctx.exit(best_of(settings, chosen, options["attempts"], **how))

@@ -11,14 +11,21 @@ from hisa.agent import Result
 from hisa.config import Settings
 from hisa.environments.open_environment import open_environment
 from hisa.environments.private_desktop import DesktopEnvironment
-from hisa.errors import EnvironmentFailed
+from hisa.errors import EnvironmentFailed, UsageError
 from hisa.protocols import Environment
 from hisa.runs.log import RunLog
 from hisa.runs.resume import ResumePoint, replay
 from hisa.tasks.scorer import TaskScorer
 from hisa.wiring import Listener, emitter, image_limit, note_writer
 
-__all__ = ["ResumeMethod", "RunDesktop", "open_desktop", "reattach_or_replay"]
+__all__ = [
+    "ResumeMethod",
+    "RunDesktop",
+    "not_thrown_away",
+    "open_desktop",
+    "open_fresh",
+    "reattach_or_replay",
+]
 
 _LEFT_UP = ("stopped", "budget", "model_error")
 """Ends after which somebody may want to go on where the desktop stands."""
@@ -32,10 +39,17 @@ class RunDesktop:
 
     Args:
         open: opens or finds it.
+        stays: leave a private desktop up after an end with which somebody may go on.
     """
 
-    def __init__(self, open: Callable[[], Awaitable[Environment]]) -> None:  # noqa: A002 - a verb
+    def __init__(
+        self,
+        open: Callable[[], Awaitable[Environment]],  # noqa: A002 - a verb
+        *,
+        stays: bool = True,
+    ) -> None:
         self._open = open
+        self._stays = stays
         self._environment: Environment | None = None
         self._opening: asyncio.Task[Environment] | None = None
 
@@ -58,7 +72,8 @@ class RunDesktop:
             with suppress(EnvironmentFailed):  # nobody asked for it, so nobody is told
                 self._environment = await self._opening
         environment = self._environment
-        if isinstance(environment, DesktopEnvironment) and result and result.status in _LEFT_UP:
+        goes_on = self._stays and result is not None and result.status in _LEFT_UP
+        if isinstance(environment, DesktopEnvironment) and goes_on:
             await environment.detach()
         elif environment is not None:
             await environment.__aexit__(None, None, None)
@@ -72,6 +87,31 @@ async def open_desktop(settings: Settings, log: RunLog, listener: Listener) -> E
     if isinstance(environment, DesktopEnvironment):
         log.amend(desktop=environment.handle)
     return environment
+
+
+async def open_fresh(settings: Settings, log: RunLog, listener: Listener) -> Environment:
+    """`open_desktop` for one of several attempts, each of which needs a machine of its own.
+
+    Raises:
+        UsageError: what came up is not thrown away, as only a package's environment can say.
+    """
+    environment = await open_desktop(settings, log, listener)
+    if "throw_away" not in environment.capabilities:
+        await environment.__aexit__(None, None, None)
+        raise not_thrown_away(settings)
+    return environment
+
+
+def not_thrown_away(settings: Settings) -> UsageError:
+    """Returns the error of several attempts on one machine that keeps what each does."""
+    guest = settings.environment.family == "guest"
+    revert = ", or --set environment.remote.revert=COMMAND" if guest else ""
+    return UsageError(
+        f"environment {settings.environment.kind!r} keeps what an attempt does to it, so that "
+        "the next one would not begin where the task begins: several attempts need a machine "
+        "that is thrown away",
+        fix=f"--env desktop or --env vm:NAME, or leave --attempts out{revert}",
+    )
 
 
 async def reattach_or_replay(

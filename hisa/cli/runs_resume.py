@@ -41,10 +41,16 @@ def resume(
     place by replaying what was done, without asking a model. A run whose last step ended it is
     only scored.
 
+    ID may also be that of several attempts (best-…), as "hisa run --attempts" names it: those that
+    came to no end are made anew, and the best is taken.
+
     \b
     hisa runs resume
     hisa runs resume 20261121-0345 --max-steps 100
+    hisa runs resume best-20261121-0345
     """
+    if run_id.startswith("best-"):
+        return _attempts(run_id, settings, as_json=as_json, limits=(max_steps, budget_usd))
     from rich.console import Console
 
     from hisa.cli.episode import RunOutput
@@ -66,6 +72,22 @@ def resume(
         output = RunOutput(log, console, progress, as_json=as_json, report=True)
         _go_on(earlier, output, point, progress)
     return output.close()
+
+
+def _attempts(name: str, settings: Settings, *, as_json: bool, limits: tuple[object, ...]) -> int:
+    """Go on with several attempts at a task; returns the exit code."""
+    from hisa.cli.best_of import go_on
+    from hisa.errors import UsageError
+    from hisa.runs.attempts.attempt_group import AttemptGroup, find_group
+
+    if any(limit is not None for limit in limits):
+        raise UsageError(
+            f"{name!r} are several attempts: they have the limits of their first one, or they "
+            "could not be compared",
+            fix=f"hisa runs resume {name}",
+        )
+    with AttemptGroup.reopen(find_group(name, settings.run.folder.expanduser())) as group:
+        return go_on(group, as_json=as_json)
 
 
 def _unfinished(run_id: str, settings: Settings) -> Run:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hisa.offline.abstraction import abstract_step
+from hisa.offline.attempt_rules import pick_attempt
 from hisa.offline.lessons import induce_patterns, synthesise_advice
 from hisa.offline.next_call import plan
 from hisa.offline.refinement import refine_context
@@ -21,6 +22,7 @@ _SECTIONS = {
     "# Context refinement": ("task", "previous_summary", "new_steps"),
     "# Pattern induction": ("task", "steps"),
     "# Pattern synthesis": ("task", "requirements", "lessons"),
+    "# Best run": ("task", "common_steps", "attempts"),
 }
 """The first line of each system prompt that is known, and the sections of its user message."""
 _SEQUENCE = re.compile(r"^- `actions`: 1 to (\d)\b", re.M)
@@ -72,6 +74,8 @@ def answer(turns: Sequence[Turn]) -> str:
             return refine_context(sections, limit=limit)
         case "# Pattern induction":
             return induce_patterns(sections)
+        case "# Best run":
+            return pick_attempt(sections)
         case _:
             return synthesise_advice(sections, limit=limit)
 

@@ -43,7 +43,7 @@ from hisa.runs.read import EVENTS, IMAGES, LOCK, MANIFEST, read_events, read_man
 from hisa.screen.observation import Screenshot
 from hisa.text.redact import Redactor
 
-__all__ = ["RunLog", "new_id"]
+__all__ = ["RunLog", "key_variables", "new_id"]
 
 _REWRITE = 1.0
 """Seconds between two writings of the manifest for finished steps alone. Replacing a file makes the
@@ -73,7 +73,7 @@ class RunLog:
         self.step = 0
         self._lock = lock
         self._file = AppendOnlyFile(folder / EVENTS)
-        self._redactor = Redactor(variables=_key_variables(manifest.settings))
+        self._redactor = Redactor(variables=key_variables(manifest.settings))
         self._last_at = manifest.started_at
         self._stepped_at = -_REWRITE
         self._behind = False
@@ -319,7 +319,7 @@ def _close_to_others(folder: Path) -> None:
         folder.chmod(PRIVATE_FOLDER)
 
 
-def _key_variables(settings: Mapping[str, Any]) -> set[str]:
+def key_variables(settings: Mapping[str, Any]) -> set[str]:
     """Variables that the settings name as the place of a key, or put into commands."""
     models = settings.get("models") or {}
     roles = [role for role in models.values() if isinstance(role, Mapping)]

@@ -49,5 +49,7 @@ def never_terminate(job: str, step: int, user: str) -> str:
             return json.dumps({"explaining": "It goes on.", "index": 1})
         case "element locator":
             return "(640,360)"
+        case "best run":
+            return json.dumps({"explaining": "The first one is as good as any.", "index": 1})
         case _:
             return _plan(step)

@@ -30,8 +30,10 @@ __all__ = [
 SECTION_TAGS = (
     "action",
     "advice",
+    "attempts",
     "candidates",
     "changes",
+    "common_steps",
     "elements",
     "execution_history",
     "last_output",
