@@ -46,7 +46,8 @@ class Guard(Protocol):
         Args:
             call: the next one.
             made: those that were made.
-            looks: the look that the sequence was planned on, its `reference`, and that of now.
+            looks: the look that the sequence was planned on, its `reference`, and that of now. The
+                first call is held to its reference alone: its target was found on that.
 
         Raises:
             ScreenChanged: why it must not be made now.

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from hisa.actions import Scroll
 from hisa.errors import ScreenChanged
-from hisa.events import Observed, SequenceStopped
+from hisa.events import Acted, Observed, SequenceStopped
 from hisa.protocols import Emit, Environment, GroundedCall, MadeCall, Outcome, Toolbox, ToolCall
 from hisa.screen.observation import Observation, Screenshot
 from hisa.text.prompt_text import by_number
@@ -74,8 +74,8 @@ class SequenceToolbox:
             try:
                 if made:
                     before = await self._look(environment)
-                    looks = (observation, reference, before)
-                    alone = await self._allowed(alone, made, looks)
+                now = before if made else reference
+                alone = await self._allowed(alone, made, (observation, reference, now))
                 outcome = await self._inner.execute(alone, observation, environment)
             except ScreenChanged as error:
                 stopped = str(error)
@@ -88,7 +88,7 @@ class SequenceToolbox:
         reason = (stopped or call.lacking) if len(made) < planned else ""
         if reason:
             self._emit(SequenceStopped(made=len(made), of=planned, reason=reason))
-        return combined(made, reason)
+        return combined(made, reason) if made else _not_begun(call, reason, self._emit)
 
     async def _allowed(
         self,
@@ -107,6 +107,13 @@ class SequenceToolbox:
         seconds = time.monotonic() - started
         self._emit(Observed.of(look, image=await self._save(look.screenshot), seconds=seconds))
         return look
+
+
+def _not_begun(call: GroundedCall, reason: str, emit: Emit) -> Outcome:
+    """The outcome of a sequence whose first target changed at the last moment."""
+    error = f"{reason}. Where this place keeps changing, give its action alone"
+    emit(Acted(tool=call.call.tool, input=call.input, ok=False, error=error))
+    return Outcome(ok=False, error=error)
 
 
 def _stop_after(call: GroundedCall, outcome: Outcome, number: int) -> str:

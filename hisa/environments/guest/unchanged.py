@@ -18,8 +18,8 @@ from .x_screen import Frame, Screen, TopWindow
 
 __all__ = ["KeptLooks"]
 
-_KEPT = 4
-"""Looks that are kept, 8 MB each on a large screen; a client decides by its last one or two."""
+_KEPT = 2
+"""Looks that are kept, 4 to 8 MB each: a client decides by its last one, or the one before."""
 _CARET_PIXELS = (3, 40)
 """Width and height within which a change is only a blinking text cursor."""
 
