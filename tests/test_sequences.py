@@ -11,7 +11,7 @@ import pytest
 import hisa
 from hisa.actions import Action
 from hisa.config import Settings, load
-from hisa.errors import ConfigError
+from hisa.errors import ConfigError, ScreenChanged
 from hisa.events import (
     Abstracted,
     Acted,
@@ -22,7 +22,9 @@ from hisa.events import (
     PlanRejected,
     SequenceStopped,
 )
+from hisa.protocols import Held
 from hisa.runs.read import Run, load_run
+from hisa.screen.geometry import Point
 from hisa.screen.observation import Observation, Window
 from hisa.state.manager import HierarchicalState
 from hisa.testing.form import FakeEnvironment
@@ -277,3 +279,58 @@ async def test_a_computer_tool_has_lists_of_its_own(tmp_path: Path) -> None:
     chosen = Settings.model_validate(tree)
     with pytest.raises(ConfigError, match=r"planner\.sequence = 5: .* has a computer tool"):
         await hisa.run(TASK, settings=chosen, environment=FakeEnvironment())
+
+
+class Late(FakeEnvironment):
+    """A form that changes at the very moment of an act, the n-th that asks whether it did."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__()
+        self.held: list[Held] = []
+        self._at = at
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        return super().capabilities | {"unchanged"}
+
+    async def act_where_unchanged(self, actions: Sequence[Action], held: Held, /) -> None:
+        self.held.append(held)
+        if len(self.held) == self._at:
+            raise ScreenChanged("the screen changed between (1, 2) and (3, 4)")
+        await self.act(actions)
+
+
+async def test_what_changes_as_it_is_clicked_ends_a_sequence(tmp_path: Path) -> None:
+    environment = Late(2)
+    planner = ScriptedModel([together(NAME, AGREE, SAVE), done()])
+    _, run = await Bench(tmp_path, planner, environment=environment, sequence=5).run()
+    assert environment.text == "Ada"
+    assert not environment.agreed
+    (stop,) = stops(run)
+    assert (stop.made, stop.reason) == (1, "the screen changed between (1, 2) and (3, 4)")
+    assert [event.tool for event in acted(run)] == ["gui_action", "termination"]
+    first, second = environment.held
+    assert first.look.elements is not None, "the look on which its target was found"
+    assert second.look.at > first.look.at
+    ((box,), (other,)) = (first.boxes, second.boxes)
+    assert box.contains(Point(400, 136, "screen"))
+    assert other.contains(Point(280, 184, "screen"))
+
+
+async def test_a_first_target_that_changes_is_told_and_nothing_is_made(tmp_path: Path) -> None:
+    environment = Late(1)
+    planner = ScriptedModel([together(NAME, SAVE), done()])
+    _, run = await Bench(tmp_path, planner, environment=environment, sequence=5).run()
+    assert environment.acted == []
+    assert [event.ok for event in acted(run)] == [False, True]
+    assert "Result: Failed. the screen changed between" in lines(run)[0]
+    assert "give its action alone" in lines(run)[0]
+    assert "None of the 2 actions was made." in lines(run)[0]
+
+
+async def test_a_call_that_stands_alone_is_held_to_nothing(tmp_path: Path) -> None:
+    environment = Late(1)
+    planner = ScriptedModel([together(NAME), done()])
+    await Bench(tmp_path, planner, environment=environment, sequence=5).run()
+    assert environment.text == "Ada"
+    assert environment.held == []

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from PIL import Image
 
-from hisa.actions import Hotkey, KeyDown, MouseDown, Press, points
+from hisa.actions import Action, Hotkey, KeyDown, MouseDown, Press, points
 from hisa.errors import ScreenChanged
 from hisa.protocols import GroundedCall, Held, MadeCall
 from hisa.screen.geometry import BoundingBox, Point
@@ -98,7 +98,9 @@ class SequenceGuard:
                 return told
         if self._reader is None or reference.elements is None:
             return ""
-        return _other_elements(targets, call, acted, looks=(reference, await self._reader.read()))
+        seen = reference, await self._reader.read()
+        moved = any(True for _ in _on_focus(made))
+        return _other_elements(targets, call, acted, moved=moved, looks=seen)
 
     def _unlike(self, point: Point, region: BoundingBox, left: Image.Image, looks: _Looks) -> str:
         """Returns how the region around a target differs from the look it was planned on."""
@@ -225,15 +227,21 @@ def _targets(call: GroundedCall, made: Sequence[MadeCall]) -> tuple[Point, ...]:
     """
     if found := tuple(dict.fromkeys(points(call.actions))):
         return found
+    newest = next(_on_focus(made), None)
+    return (newest,) if isinstance(newest, Point) else ()
+
+
+def _on_focus(made: Sequence[MadeCall]) -> Iterator[Point | None]:
+    """What put the focus where it is, the newest first: a click's point; None for keys."""
     for each in reversed(made):
-        if found := points(each.call.actions):
-            return found[-1:]
-        if any(map(_moves_focus, each.call.actions)):
-            return ()
-    return ()
+        for action in reversed(each.call.actions):
+            if at := points([action]):
+                yield at[-1]
+            elif _moves_focus(action):
+                yield None
 
 
-def _moves_focus(action: object) -> bool:
+def _moves_focus(action: Action) -> bool:
     match action:
         case Press():
             return action.key in _MOVES_FOCUS
@@ -248,9 +256,13 @@ def _other_elements(
     call: GroundedCall,
     acted: Sequence[BoundingBox],
     *,
+    moved: bool,
     looks: tuple[Observation, Observation],
 ) -> str:
-    """Returns what speaks against an action by the elements before the first one and now."""
+    """Returns what speaks against an action by the elements before the first one and now.
+
+    With ``moved`` earlier actions have put the focus somewhere else.
+    """
     reference, now = looks
     if not is_complete(now):
         return "the screen changed, and not all elements could be read to check it"
@@ -259,7 +271,9 @@ def _other_elements(
     for point in targets:
         if told := _other_element(point, reference, now, acted):
             return told
-    return "" if points(call.actions) else _other_focus(targets, reference, now)
+    if points(call.actions) or (moved and not targets):
+        return ""
+    return _other_focus(targets, reference, now)
 
 
 def _other_element(

@@ -1,0 +1,232 @@
+"""A later action is made only where nothing changed but what the earlier ones were about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+from PIL import Image, ImageDraw
+
+from hisa.actions import Action, Click, Press, Write
+from hisa.errors import ScreenChanged
+from hisa.protocols import GroundedCall, MadeCall, Outcome, ToolCall
+from hisa.screen.geometry import BoundingBox, Point, Size
+from hisa.screen.observation import Element, Observation, Screenshot, Window
+from hisa.state.guards import SequenceGuard
+
+SIZE = Size(640, 400)
+NAMES = ("Name", "Street", "City", "Phone")
+WINDOW = Window("1", "Form", "app", active=True)
+USABLE = frozenset({"enabled", "showing"})
+
+
+def row(number: int) -> BoundingBox:
+    """The box of a field; each is 40 pixels below the one before, and looks like it."""
+    top = 20 + 40 * number
+    return BoundingBox(100, top, 400, top + 30, "screen")
+
+
+def field(name: str, box: BoundingBox, text: str = "", *states: str) -> Element:
+    return Element(
+        "text", name, box, text=text, states=USABLE | set(states), window="Form", app="app"
+    )
+
+
+def fields(**texts: str) -> list[Element]:
+    return [field(name, row(n), texts.get(name, "")) for n, name in enumerate(NAMES)]
+
+
+def look(
+    elements: Iterable[Element],
+    *windows: Window,
+    complete: bool = True,
+    veil: BoundingBox | None = None,
+) -> Observation:
+    """A look that shows the boxes and texts of what it holds, and a veil over a part."""
+    shown = tuple(elements)
+    image = Image.new("RGB", (SIZE.width, SIZE.height), "white")
+    pen = ImageDraw.Draw(image)
+    for element in shown:
+        box = element.box
+        pen.rectangle((box.left, box.top, box.right - 1, box.bottom - 1), outline="gray")
+        pen.text((box.left + 5, box.top + 8), element.text, fill="black")
+    if veil is not None:
+        pen.rectangle((veil.left, veil.top, veil.right, veil.bottom), fill="silver")
+    return Observation(
+        Screenshot(image), SIZE, windows or (WINDOW,), elements=shown, complete=complete
+    )
+
+
+def call(number: int | None, *actions: Action) -> GroundedCall:
+    """A call that clicks a row, or only types."""
+    at = () if number is None else (Click(at=Point(250, row(number).top + 15, "image")),)
+    return GroundedCall(ToolCall("", "gui_action", ""), "", (*at, *actions))
+
+
+def made(number: int | None, *actions: Action) -> MadeCall:
+    return MadeCall(call(number, *actions), Outcome(ok=True), look(fields()))
+
+
+class Reader:
+    """Reads the elements of a look that is given."""
+
+    def __init__(self, reference: Observation, now: Observation | None = None) -> None:
+        self._reference, self._now = reference, now
+        self.reads = 0
+
+    async def read(self) -> Observation:
+        self.reads += 1
+        assert self._now is not None, "read although nothing else changed"
+        return self._now
+
+    async def recent(self, observation: Observation) -> Observation:
+        return self._reference
+
+
+async def objection(
+    now: Observation,
+    following: GroundedCall,
+    *,
+    before: Observation | None = None,
+    first: MadeCall | None = None,
+    reader: bool = True,
+) -> str:
+    """Why a call is not made after the first row was filled in; empty where it is."""
+    planned = before or look(fields())
+    guard = SequenceGuard(Reader(planned, now) if reader else None)
+    bare = replace(now, elements=None, complete=True)
+    try:
+        await guard.allow(
+            following, [first or made(0, Write("Ada"))], looks=(planned, planned, bare)
+        )
+    except ScreenChanged as error:
+        return str(error)
+    return ""
+
+
+async def test_what_the_earlier_action_changed_costs_no_reading() -> None:
+    planned, now = look(fields()), look(fields(Name="Ada"))
+    reader = Reader(planned)
+    allowed = await SequenceGuard(reader).allow(
+        call(1), [made(0, Write("Ada"))], looks=(planned, planned, now)
+    )
+    assert reader.reads == 0
+    assert allowed.held is not None
+    assert allowed.held.look is now
+    (box,) = allowed.held.boxes
+    assert (box.left, box.top, box.right, box.bottom) == (92, 52, 409, 99)
+
+
+async def test_the_field_that_lost_the_focus_is_no_other_change() -> None:
+    focused = [field("Name", row(0), "", "focused"), *fields()[1:]]
+    plain = [field("Name", row(0), "x"), *fields()[1:]]
+    reader = Reader(look(focused))
+    guard = SequenceGuard(reader)
+    looks = (look(focused), look(focused), look(plain))
+    await guard.allow(call(2), [made(1)], looks=looks)
+    assert reader.reads == 0
+
+
+async def test_rows_that_look_alike_are_told_apart_by_their_elements() -> None:
+    shifted = [field(name, row(n + 1)) for n, name in enumerate(NAMES)]
+    everywhere = [*shifted, field("Voucher", row(0))]  # where the first one was
+    told = await objection(look(everywhere), call(2))
+    assert told == "at (250, 115) there is now text “Street” in place of text “City”"
+    elsewhere = field("Voucher", BoundingBox(450, 300, 600, 330, "screen"))
+    assert await objection(look([*fields(), elsewhere]), call(2)) == "text “Voucher” came up"
+    swapped = [field(n, row(i)) for i, n in enumerate(("Name", "Street", "Phone", "City"))]
+    mark = field("Mark", BoundingBox(500, 300, 520, 310, "screen"))
+    before, now = look([*fields(), mark]), look([*swapped, replace(mark, text="done")])
+    told = await objection(now, call(2), before=before)
+    assert told == "at (250, 115) there is now text “Phone” in place of text “City”"
+
+
+@pytest.mark.parametrize(
+    ("now", "told"),
+    [
+        (look(fields(City="Bonn")), "text “City” at (250, 115) now holds “Bonn”"),
+        (
+            look([*fields()[:2], replace(fields()[2], states=frozenset({"showing"})), fields()[3]]),
+            "text “City” at (250, 115) is disabled now",
+        ),
+        (
+            look([*fields(), Element("dialog", "Sure?", BoundingBox(9, 300, 99, 350, "screen"))]),
+            "dialog “Sure?” came up",
+        ),
+        (look(fields(), complete=False), "not all elements could be read"),
+    ],
+)  # fmt: skip
+async def test_another_element_ends_it(now: Observation, told: str) -> None:
+    # A change elsewhere, so that the elements are read; the region around the target is alike.
+    elsewhere = BoundingBox(500, 200, 600, 300, "screen")
+    veiled = look(now.elements or (), complete=now.complete, veil=elsewhere)
+    assert told in await objection(veiled, call(2))
+
+
+async def test_a_region_that_is_covered_ends_it_before_elements_are_read() -> None:
+    planned = look(fields())
+    now = look(fields(), veil=BoundingBox(90, 80, 300, 200, "screen"))
+    reader = Reader(planned)
+    with pytest.raises(ScreenChanged, match=r"around \(250, 115\) is no longer as it was"):
+        await SequenceGuard(reader).allow(call(2), [made(0)], looks=(planned, planned, now))
+    assert reader.reads == 0
+
+
+async def test_how_alike_a_region_must_be_is_a_setting() -> None:
+    planned = look(fields())
+    now = look(fields(), veil=BoundingBox(90, 80, 300, 200, "screen"))
+    reader = Reader(planned, now)
+    await SequenceGuard(reader, similar=0.0).allow(
+        call(2), [made(0)], looks=(planned, planned, now)
+    )
+    assert reader.reads == 1
+
+
+@pytest.mark.parametrize(
+    ("windows", "told"),
+    [
+        ((replace(WINDOW, active=False), Window("2", "Ask", "app", active=True)), "“Ask”"),
+        ((replace(WINDOW, title="Thank you"),), "now called “Thank you”"),
+        ((replace(WINDOW, title="*Form"),), ""),
+        ((Window("3", "Other", "x", active=True),), "a window came up: “Other”"),
+    ],
+)
+async def test_another_window_ends_it(windows: tuple[Window, ...], told: str) -> None:
+    found = await objection(look(fields(Name="Ada"), *windows), call(2))
+    assert (told in found) if told else found == ""
+
+
+async def test_keys_go_where_the_last_click_put_them() -> None:
+    elsewhere = BoundingBox(500, 200, 600, 300, "screen")
+    typing = call(None, Write("Elm 3"))
+    there = [fields()[0], field("Street", row(1), "", "focused"), *fields()[2:]]
+    assert await objection(look(there, veil=elsewhere), typing, first=made(1)) == ""
+    away = [*fields()[:3], field("Phone", row(3), "", "focused")]
+    told = await objection(look(away, veil=elsewhere), typing, first=made(1))
+    assert told == "the focus is on text “Phone”"
+    moved = made(1, Press("tab"))
+    assert await objection(look(away, veil=elsewhere), typing, first=moved) == ""
+
+
+async def test_without_elements_a_wider_region_has_to_be_alike() -> None:
+    planned = replace(look(fields()), elements=None)
+    now = replace(look(fields(), veil=BoundingBox(100, 50, 400, 100, "screen")), elements=None)
+    guard = SequenceGuard(None)
+    looks = (planned, planned, now)
+    with pytest.raises(ScreenChanged, match="similarity"):
+        await guard.allow(call(1), [made(0)], looks=looks)
+    await guard.allow(call(3), [made(0)], looks=looks)
+    first = await guard.allow(call(1), [], looks=(planned, planned, planned))
+    assert first.held is None
+
+
+async def test_a_screen_of_another_size_ends_it() -> None:
+    planned = look(fields())
+    small = replace(planned, screenshot=Screenshot(Image.new("RGB", (320, 200))))
+    with pytest.raises(ScreenChanged, match="another size"):
+        await SequenceGuard(None).allow(call(1), [made(0)], looks=(planned, planned, small))
+
+
+def test_a_box_is_clicked_in_its_middle() -> None:
+    assert call(0).actions == (Click(at=Point(250, 35, "image")),)
