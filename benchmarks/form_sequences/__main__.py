@@ -2,6 +2,8 @@
 
     python -m benchmarks.form_sequences [--runs N] [--latency S] [--only speed|drift] [--seed S]
 
+The form is a page in Chromium and, for speed, also a window of yad (apt-get install yad).
+
 Speed: the form of eight fields, a drop-down, a check box and Save is filled in with single actions
 and with sequences of up to five, each reply of each model taking ``--latency`` seconds.
 
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import shutil
 import statistics
 import sys
 import tempfile
@@ -21,7 +24,15 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from benchmarks.form_sequences.runs import PAINTED, Change, Done, Mode, PageForm, changes
+from benchmarks.form_sequences.runs import (
+    PAINTED,
+    AppForm,
+    Change,
+    Done,
+    Mode,
+    PageForm,
+    changes,
+)
 from benchmarks.machine import machine
 
 SINGLE = Mode("single actions", 1)
@@ -29,9 +40,9 @@ GUARDED = Mode("sequences of 5", 5)
 BLIND = Mode("sequences of 5 without guards", 5, guards=False)
 
 
-async def speed(form: PageForm, latency: float, times: int) -> bool:
+async def speed(form: PageForm | AppForm, latency: float, times: int, where: str) -> bool:
     """Compare time and planner's calls; returns whether the goals hold."""
-    print(f"speed: {times} runs each, {latency:g} s a reply")
+    print(f"speed in {where}: {times} runs each, {latency:g} s a reply")
     took: dict[str, list[Done]] = {}
     for _ in range(times):
         for mode in (SINGLE, GUARDED):
@@ -112,9 +123,14 @@ async def main() -> int:
     modes = [named[name] for name in asked.mode or named]
     held = True
     with tempfile.TemporaryDirectory() as folder:
+        if asked.only != "drift" and shutil.which("yad"):
+            async with AppForm(Path(folder)) as app:
+                held &= await speed(app, asked.latency, asked.times, "yad")
+        elif asked.only != "drift":
+            print("speed in yad: not measured, yad is not installed (apt-get install yad)")
         async with PageForm(Path(folder)) as form:
             if asked.only != "drift":
-                held &= await speed(form, asked.latency, asked.times)
+                held &= await speed(form, asked.latency, asked.times, "Chromium")
             if asked.only != "speed":
                 seeds = range(asked.seed, asked.seed + asked.runs)
                 held &= await drift(form, seeds, modes)

@@ -24,11 +24,18 @@ class Filler:
         state: what the form holds now.
         most: actions that a reply may hold.
         latency: seconds that each reply takes.
+        app: the form is a program's, whose list of choices takes arrow keys.
     """
 
     def __init__(
-        self, state: Callable[[], Awaitable[State]], *, most: int, latency: float = 0.0
+        self,
+        state: Callable[[], Awaitable[State]],
+        *,
+        most: int,
+        latency: float = 0.0,
+        app: bool = False,
     ) -> None:
+        self._app = app
         self._state = state
         self._most = most
         self._latency = latency
@@ -42,7 +49,7 @@ class Filler:
         self.calls += 1
         state = await self._state()
         await asyncio.sleep(self._latency)
-        return _answer(state, self._most)
+        return _answer(state, self._most, app=self._app)
 
 
 def state_model(latency: float = 0.0) -> FunctionModel:
@@ -55,14 +62,14 @@ def state_model(latency: float = 0.0) -> FunctionModel:
     return FunctionModel(reply, "state (scripted)")
 
 
-def _answer(state: State, most: int) -> str:
+def _answer(state: State, most: int, *, app: bool) -> str:
     if state["saved"]:
         return tool_call("termination", "The form is saved.")
     if state["asks"]:
         return tool_call("gui_action", _CLICK, 'button "Stay"')
     values = state["values"]
     todo = [name for name, wanted in WANTED.items() if values[name] != wanted]
-    calls = [_fill(name, values[name]) for name in todo]
+    calls = [_fill(name, values[name], app=app) for name in todo]
     calls.append({"tool": "gui_action", "input": _CLICK, "description": 'button "Save"'})
     first = calls[:most]
     if most == 1:
@@ -70,13 +77,14 @@ def _answer(state: State, most: int) -> str:
     return json.dumps({"thought": "Go on with the form.", "actions": first})
 
 
-def _fill(name: str, held: str) -> dict[str, str]:
+def _fill(name: str, held: str, *, app: bool) -> dict[str, str]:
     wanted = WANTED[name]
     source = _CLICK
     kind = "text field"
     if name == "title":
         kind = "drop-down"
-        source += f"; pyautogui.write({wanted!r}); pyautogui.press('enter')"
+        chosen = "pyautogui.press('down', presses=2)" if app else f"pyautogui.write({wanted!r})"
+        source += f"; {chosen}; pyautogui.press('enter')"
     elif name == "news":
         kind = "check box"
     else:

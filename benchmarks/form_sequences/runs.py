@@ -15,17 +15,19 @@ from benchmarks.form_sequences.filler import Filler, State, state_model
 from benchmarks.form_sequences.page import FIELDS, PAGE, SERVER, WANTED
 from hisa.config import Settings, load
 from hisa.environments.private_desktop import DesktopEnvironment
-from hisa.events import Acted, Grounded, SequenceStopped
+from hisa.events import Acted, Event, Grounded, SequenceStopped
 from hisa.machine.patience import Deadline
 from hisa.protocols import Task
 from hisa.runs.read import Run, load_run
 
-__all__ = ["PAINTED", "Change", "Done", "Mode", "PageForm", "changes"]
+__all__ = ["PAINTED", "AppForm", "Change", "Done", "Mode", "PageForm", "changes"]
 
 PAINTED = 50.0
 """Milliseconds after a change until it shows at the latest: three frames. Nobody who looks at the
 screen can know of it before."""
 Kind = Literal["dialog", "overlay", "shift", "move"]
+_KINDS = {"title": ":CB", "news": ":CHK"}
+"""How yad is told what a field is, if not a line of text."""
 _CHROMIUM = "chromium --no-sandbox --test-type --no-first-run --disable-gpu --kiosk"
 
 
@@ -149,6 +151,86 @@ class PageForm:
         )
         seconds = time.monotonic() - started
         return _done(load_run(result.folder), await self.state(), seconds, filler.calls)
+
+
+class AppForm:
+    """The same form in yad, a program of GTK 3, on a private desktop.
+
+    It tells nothing until it is saved: the planner goes by what was done, and what it wrote is
+    compared at the end.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._environment = _Kept()
+        self._done = 0
+
+    async def __aenter__(self) -> AppForm:
+        await self._environment.__aenter__()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self._environment.__aexit__(*exc)
+
+    async def _saved(self) -> str:
+        try:
+            return (await self._environment.read_file("/home/user/form.txt")).decode().strip()
+        except FileNotFoundError:
+            return ""
+
+    async def state(self) -> State:
+        """What is done so far: the first so many controls, in the order of the form."""
+        values = {
+            name: wanted if at < self._done else ""
+            for at, (name, wanted) in enumerate(WANTED.items())
+        }
+        return {"saved": bool(await self._saved()), "asks": False, "values": values}
+
+    def _count(self, event: Event) -> None:
+        if isinstance(event, Acted) and event.ok and event.tool == "gui_action":
+            self._done += 1
+
+    async def run(self, mode: Mode, *, latency: float) -> Done:
+        """Fill the form in once."""
+        await self._environment.execute(f"rm -f ~/form.txt; setsid -f sh -c '{_YAD}'")
+        deadline = Deadline(30.0)
+        while not (look := await self._environment.observe(settle=1.0)).active or not look.windows:
+            if deadline.passed:
+                raise RuntimeError("yad shows no window")
+        self._done = 0
+        filler = Filler(self.state, most=mode.sequence, latency=latency, app=True)
+        started = time.monotonic()
+        result = await hisa.run(
+            Task("form", "Fill the form in and save it."),
+            settings=_settings(mode, self._folder),
+            model={"planner": filler.model(), "state": state_model(latency)},
+            environment=self._environment,
+            on_event=self._count,
+        )
+        seconds = time.monotonic() - started
+        run = load_run(result.folder)
+        wrote = (await self._saved()).rstrip("|").split("|")
+        return Done(
+            seconds=seconds,
+            calls=filler.calls,
+            steps=len(run.steps),
+            actions=self._done,
+            saved=[value.lower() for value in wrote] == [v.lower() for v in WANTED.values()],
+            wrong=0,
+            unseen=0,
+            changed=False,
+        )
+
+
+_YAD = " ".join(
+    [
+        "yad --form --title=Order --width=520 --separator=\\|",
+        *(f'--field="{FIELDS[name]}{_KINDS.get(name, "")}"' for name in WANTED),
+        *(['""'] * 8),
+        '"Mr!Ms!Dr!Prof" FALSE',
+        "--button=Save:0 >~/form.new && mv ~/form.new ~/form.txt",
+    ]
+)
 
 
 def _settings(mode: Mode, folder: Path) -> Settings:
