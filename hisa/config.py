@@ -183,8 +183,8 @@ class PlannerSettings(_Section):
     samples: int = Field(1, ge=1, le=32)
     """Most replies that are sampled for a step, of which a judge picks (GTA1, section 3.1); 1: one
     is asked for and taken."""
-    scaling: Literal["adaptive", "frugal", "constant"] = "adaptive"
-    """adaptive: two samples, all of them where the two disagree, after a failed step and in a loop;
+    scaling: Literal["adaptive", "frugal", "constant"] = "frugal"
+    """adaptive: two samples, all of them where they disagree, after a step in trouble, in a loop;
     frugal: where the two disagree the judge is asked first, and more are sampled where it finds
     neither good; constant: always all of them, and always the judge (GTA1)."""
     sample_temperature: float = Field(0.7, gt=0, le=2)

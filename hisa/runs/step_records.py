@@ -32,6 +32,7 @@ from hisa.events import (
     StepFinished,
 )
 from hisa.outcomes.verdicts import StepVerdict
+from hisa.text.prompt_text import by_number
 
 __all__ = ["StepRecord", "group"]
 
@@ -128,7 +129,8 @@ class StepRecord:
         inputs = [act.input for act in self.acts]
         if not inputs and self.planned is not None:
             inputs = [self.planned.input, *(call.input for call in self.planned.following)]
-        return "\n".join(text if isinstance(text, str) else _json(text) for text in inputs)
+        texts = [text if isinstance(text, str) else _json(text) for text in inputs]
+        return texts[0] if len(texts) == 1 else by_number(texts, between="\n")
 
     def take(self, event: Event) -> None:
         """Add an event of this step."""
