@@ -232,7 +232,7 @@ def _targets(call: GroundedCall, made: Sequence[MadeCall]) -> tuple[Point, ...]:
 
 
 def _on_focus(made: Sequence[MadeCall]) -> Iterator[Point | None]:
-    """What put the focus where it is, the newest first: a click's point; None for keys."""
+    """Yields what moved the focus, the newest first: a click's point; None for keys."""
     for each in reversed(made):
         for action in reversed(each.call.actions):
             if at := points([action]):
