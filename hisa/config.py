@@ -314,6 +314,9 @@ class EnvironmentSettings(_Section):
     machine."""
     idle: float = Field(900.0, gt=0)
     """A desktop whose HiSA is gone ends itself after so many seconds."""
+    fork: bool = False
+    """Let a virtual machine be forked: where sampled replies disagree (``planner.samples``), the
+    two best are tried on forks of it, and the judge sees what came of both."""
     limits: LimitSettings = LimitSettings()
     share: tuple[str, ...] = ()
     """Folders of this machine that a private desktop has in ~/shared: DIR (read-only), DIR:rw."""

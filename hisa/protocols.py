@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -18,6 +19,7 @@ from hisa.actions.calls import (
     Outcome,
     Place,
     ToolCall,
+    Trial,
 )
 from hisa.events import Event
 from hisa.outcomes.endings import ExitStatus, Result, ScoreState, Scoring
@@ -36,6 +38,7 @@ __all__ = [
     "Environment",
     "ExitStatus",
     "FileRefused",
+    "Forkable",
     "GroundedCall",
     "Grounder",
     "Held",
@@ -67,6 +70,7 @@ __all__ = [
     "TextPart",
     "ToolCall",
     "Toolbox",
+    "Trial",
     "Usage",
 ]
 
@@ -208,8 +212,8 @@ class Environment(Protocol):
     """A computer with a screen; also an async context manager that starts and stops it.
 
     ``capabilities`` announces what not every environment has: "elements" (accessibility),
-    "execute" (runs commands), "throw_away" (nothing done inside stays after a reset), "unchanged"
-    (see `ActsWhereUnchanged`).
+    "execute" (runs commands), "throw_away" (nothing done inside stays after a reset),
+    "unchanged" (see `ActsWhereUnchanged`), "fork" (see `Forkable`).
     """
 
     @property
@@ -309,6 +313,19 @@ class ActsWhereUnchanged(Protocol):
         Raises:
             ScreenChanged: it is not; nothing was done.
             ActionRefused, EnvironmentFailed: as `Environment.act`.
+        """
+        ...
+
+
+@runtime_checkable
+class Forkable(Protocol):
+    """An environment with the capability "fork": others can be made that go on where it stands."""
+
+    def forked(self, count: int, /) -> AbstractAsyncContextManager[Sequence[Environment]]:
+        """So many machines, gone at the end; nothing that is done on them touches this one.
+
+        Raises:
+            EnvironmentFailed: they cannot be made.
         """
         ...
 

@@ -11,7 +11,16 @@ from hisa.outcomes.endings import ExitStatus
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Observation
 
-__all__ = ["CommandResult", "GroundedCall", "Held", "MadeCall", "Outcome", "Place", "ToolCall"]
+__all__ = [
+    "CommandResult",
+    "GroundedCall",
+    "Held",
+    "MadeCall",
+    "Outcome",
+    "Place",
+    "ToolCall",
+    "Trial",
+]
 
 
 @dataclass(frozen=True)
@@ -105,6 +114,14 @@ class Outcome:
     """The calls of a sequence that were made, in order; empty for a call that stood alone."""
     stopped: str = ""
     """Why the rest of a sequence was not made; empty where all of it was."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What came of a call on a fork of the machine; ``after`` is None where nobody could look."""
+
+    outcome: Outcome
+    after: Observation | None
 
 
 @dataclass(frozen=True, slots=True)

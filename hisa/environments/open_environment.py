@@ -43,6 +43,11 @@ def open_environment(
             f"environment {settings.kind!r} cannot share a folder; only a private desktop can",
             fix="--env desktop; or a task file whose setup copies files in, and --fetch",
         )
+    if settings.fork and settings.family != "vm":
+        raise UsageError(
+            f"environment {settings.kind!r} cannot be forked; only a virtual machine can",
+            fix="--env vm:NAME, or leave --fork out",
+        )
     if settings.family == "browsergym":
         from hisa.environments.browser_gym import BrowserGymEnvironment
 
@@ -78,7 +83,7 @@ def _opened(
             from hisa.environments.vm_clone import VmEnvironment
 
             size = screen_of(settings.value, settings.width, settings.height)
-            return VmEnvironment(settings.value, size, image_limit=image_limit)
+            return VmEnvironment(settings.value, size, image_limit=image_limit, fork=settings.fork)
         case "desktop":
             from hisa.environments.private_desktop import DesktopEnvironment
             from hisa.environments.share import parse_shares

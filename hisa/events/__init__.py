@@ -43,6 +43,7 @@ from hisa.events.step_events import (
     Chosen,
     ChosenBy,
     ElementsRead,
+    Forked,
     Grounded,
     GroundingFailed,
     GroundingTried,
@@ -70,6 +71,7 @@ __all__ = [
     "Event",
     "Failed",
     "Fingerprinted",
+    "Forked",
     "Grounded",
     "GroundingFailed",
     "GroundingTried",
@@ -116,6 +118,7 @@ Event = Annotated[
     | PlanRejected
     | Planned
     | Sampled
+    | Forked
     | Judged
     | Chosen
     | ElementsRead

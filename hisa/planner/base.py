@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
-from hisa.protocols import Task, ToolCall
+from hisa.protocols import GroundedCall, Task, ToolCall, Trial
 from hisa.screen.observation import Observation
 
-__all__ = ["NumberedList"]
+__all__ = ["NumberedList", "Trials"]
 
 
 class NumberedList(Protocol):
@@ -22,5 +23,23 @@ class NumberedList(Protocol):
 
         Raises:
             InvalidReply: which one, and which there are.
+        """
+        ...
+
+
+class Trials(Protocol):
+    """Tries calls where they do no harm."""
+
+    async def try_out(
+        self, calls: Sequence[GroundedCall], observation: Observation
+    ) -> Sequence[Trial]:
+        """Returns the trial of each call, made on a machine of its own.
+
+        Args:
+            calls: with their targets found on ``observation``.
+            observation: the look that they were decided on.
+
+        Raises:
+            EnvironmentFailed: there is no machine for it.
         """
         ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hisa.config import Settings
 from hisa.errors import ConfigError
 from hisa.models.profiles import Profile
+from hisa.planner.base import Trials
 from hisa.planner.judging import Judge
 from hisa.planner.planner import GlobalPlanner
 from hisa.planner.sampling import Sampler
@@ -22,6 +23,7 @@ def open_scaling(
     *,
     emit: Emit,
     profile: Profile,
+    trials: Trials | None = None,
 ) -> ScaledPlanner:
     """The planner, asked up to ``planner.samples`` times a step.
 
@@ -32,6 +34,7 @@ def open_scaling(
         judge: serves the role ``judge``.
         emit: gets the events of decisions.
         profile: of the planner's model.
+        trials: tries the two best; None: nothing is tried.
 
     Raises:
         ConfigError: it can be asked only once a step, or would always answer the same.
@@ -53,6 +56,7 @@ def open_scaling(
         emit=emit,
         samples=chosen.samples,
         scaling=chosen.scaling,
+        trials=trials,
     )
 
 

@@ -145,6 +145,7 @@ def judged(judgement: Judged) -> str:
 _CHOSEN = {
     "agreement": "the first samples agree",
     "judge": "picked by the judge",
+    "forks": "picked by the judge, who saw what came of two",
     "votes": "no judge decided; what most samples would do",
     "alone": "the only usable one",
     "nobody": "no sample is usable",
@@ -178,6 +179,7 @@ def sampling(totals: SamplingTotals) -> str:
         f"{count(round(totals.tokens))} tokens and "
         f"{role_money(spent.usd / each, spent.calls, spent.unpriced)} a decision",
     ]
+    parts += [f"{totals.forked} after trials on forks"] * bool(totals.forked)
     parts += [f"{totals.voted} that no judge decided"] * bool(totals.voted)
     parts += [f"{totals.invalid} invalid judgements"] * bool(totals.invalid)
     return " · ".join(parts)

@@ -45,6 +45,7 @@ SECTION_TAGS = (
     "programs",
     "refined_context",
     "requirements",
+    "results",
     "steps",
     "task",
 )

@@ -43,7 +43,8 @@ async def gui_action(code: str, context: ToolContext) -> Outcome:
     actions = context.call.actions
     there = to_space(actions, "screen", screen=observation.screen, image=observation.image)
     environment, held = context.environment, context.call.held
-    if held is not None and isinstance(environment, ActsWhereUnchanged):
+    can = "unchanged" in environment.capabilities
+    if held is not None and can and isinstance(environment, ActsWhereUnchanged):
         await environment.act_where_unchanged(there, held)
     else:
         await environment.act(there)

@@ -60,7 +60,7 @@ async def run(tmp_path: Path) -> Run:
     form = FakeEnvironment()
     result = await hisa.run(
         "Save the form as Ada.",
-        settings=settings(tmp_path, samples=3),
+        settings=settings(tmp_path, samples=3, scaling="adaptive"),
         model=model(),
         environment=form,
     )

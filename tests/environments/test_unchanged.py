@@ -40,16 +40,16 @@ async def test_an_act_is_done_only_while_the_screen_is_as_it_was() -> None:
         assert isinstance(desktop, ActsWhereUnchanged)
         await desktop.write_file("/home/user/a.txt", b"")
         await open_with(desktop, "mousepad /home/user/a.txt", "a.txt")
-        first = await desktop.observe(settle=3.0)
+        first = await desktop.observe(settle=10.0)
         await desktop.act_where_unchanged([Write("one")], held(first, TEXT))
-        second = await desktop.observe(settle=3.0)
+        second = await desktop.observe(settle=10.0)
         with pytest.raises(ScreenChanged, match=r"the screen changed between \(0, 60\)"):
             await desktop.act_where_unchanged([Write("two")], held(first, TEXT))
         await desktop.act_where_unchanged([Write(" three")], held(first, CORNER))
         await desktop.act_where_unchanged([Write(" four")], held(first))
         with pytest.raises(ScreenChanged):
             await desktop.act_where_unchanged([Write("five")], held(second, TEXT))
-        third = await desktop.observe(settle=3.0)
+        third = await desktop.observe(settle=10.0)
         line = "setsid -f mousepad --opening-mode=window /home/user/b.txt >/dev/null 2>&1"
         await desktop.execute(line)
         await seen_by_commands(desktop)

@@ -26,6 +26,7 @@ from hisa.grounder.common import resolve
 from hisa.grounder.memo import MemoGrounder
 from hisa.models.profiles import find
 from hisa.models.tokens import estimate_tokens
+from hisa.planner.base import Trials
 from hisa.planner.judging import CANDIDATE_TOKENS, Candidate, Judge
 from hisa.planner.open_scaling import open_scaling
 from hisa.planner.planner import GlobalPlanner
@@ -100,6 +101,7 @@ class Bench:
         *,
         samples: int = 5,
         scaling: Scaling = "adaptive",
+        trials: Trials | None = None,
     ) -> None:
         self.events: list[Event] = []
         self.look = Observation(Screenshot(Image.new("RGB", (200, 100))), screen=Size(200, 100))
@@ -117,6 +119,7 @@ class Bench:
             emit=emit,
             samples=samples,
             scaling=scaling,
+            trials=trials,
         )
 
     async def plan(self, view: StateView | None = None) -> ToolCall:

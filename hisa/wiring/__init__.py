@@ -11,19 +11,16 @@ from typing import TYPE_CHECKING
 
 from hisa.agent import Agent
 from hisa.conclusion import write_end
-from hisa.config import GrounderKind, Settings
+from hisa.config import Settings
 from hisa.environments.confirm import Ask, ConfirmedEnvironment, Question, ask_person
 from hisa.environments.programs import installed_programs
 from hisa.errors import ActionRefused, ConfigError, LogFailed, UsageError
 from hisa.events import Event, ModelCalled, Noted, RunFinished, RunStarted
-from hisa.grounder.elements import ElementsGrounder
-from hisa.grounder.formats import open_format
 from hisa.grounder.marks import MarkGrounder, Marks
-from hisa.grounder.memo import MemoGrounder, TellingGrounder, without_groundings
-from hisa.grounder.pointing import PointingGrounder, written_as
-from hisa.grounder.reading import ElementsReader, ReadingGrounder, SharedReader
+from hisa.grounder.memo import without_groundings
+from hisa.grounder.pointing import written_as
+from hisa.grounder.reading import ElementsReader, SharedReader
 from hisa.grounder.sequences import SequenceGrounder
-from hisa.grounder.vision import Seer, VisionGrounder
 from hisa.models.at_step import ModelAtStep
 from hisa.models.budget import Budget
 from hisa.models.open_models import has_computer_tool, open_models
@@ -35,25 +32,24 @@ from hisa.planner.planner import GlobalPlanner, Programs
 from hisa.protocols import (
     Emit,
     Environment,
-    Grounder,
     Model,
     Outcome,
     Planner,
     Role,
     Scorer,
     Task,
-    Toolbox,
 )
 from hisa.runs.log import RunLog
 from hisa.runs.results import Results, ResultsScorer
 from hisa.screen.geometry import Size
 from hisa.screen.observation import Screenshot
-from hisa.screen.ocr import ReadText, read_text
 from hisa.state.inspection import StepInspector
 from hisa.state.manager import build_state
 from hisa.state.written_files import WrittenFiles
 from hisa.tasks.miniwob.task import is_page
 from hisa.tools.registry import ToolRegistry
+from hisa.wiring.decision_parts import elements_of, is_sampled, open_toolbox, open_trials, scaled
+from hisa.wiring.grounding_parts import build_grounder, grounder_kind, open_grounder
 
 if TYPE_CHECKING:
     import httpx
@@ -101,98 +97,6 @@ def emitter(log: RunLog, listeners: Sequence[Listener]) -> Emit:
             listener(event)
 
     return emit
-
-
-def build_grounder(
-    settings: Settings,
-    models: Mapping[Role, Model],
-    emit: Emit,
-    *,
-    seer: Profile | None = None,
-    picker: Profile | None = None,
-    read: ReadText = read_text,
-) -> Grounder:
-    """The grounder that the settings ask for; it takes looks as they are given to it.
-
-    Args:
-        settings: the effective settings.
-        models: by role; ``grounder`` is used where the settings want eyes, ``planner`` in its place
-            where they leave that open.
-        emit: gets the grounder's events.
-        seer: the profile of the model ``grounder``.
-        picker: that of the model ``planner``, where it may have the cascade's last word.
-        read: reads the text on a picture.
-
-    Raises:
-        ConfigError: a model is wanted and there is none that can do it, or the format is unknown.
-    """
-    kind, model = grounder_kind(settings, seer), models.get("grounder")
-    if model is None and (kind == "choice" or settings.grounder.kind == "auto"):
-        model = models.get("planner")
-    if kind in ("cascade", "choice", "vision") and model is None:
-        raise ConfigError(
-            f"grounder.kind = {kind!r} needs models.grounder",
-            fix="--set models.grounder.model=HelloKKMe/GTA1-7B "
-            "--set models.grounder.base_url=http://127.0.0.1:8000/v1",
-        )
-    if kind == "choice" and seer is not None and seer.reads_elements:
-        raise ConfigError(
-            f"grounder.kind = 'choice': {seer.name} cannot pick from a list",
-            fix="--set grounder.kind=auto, or give --model",
-        )
-    least = settings.grounder.min_score
-    if model is None or kind not in ("cascade", "choice", "vision"):
-        return ElementsGrounder(emit=emit, min_score=least, read=read)
-    if kind == "choice":
-        from hisa.grounder.choice import ChoiceGrounder  # nor one that picks
-
-        return ChoiceGrounder(model, emit=emit, min_score=least, read=read)
-    known = (seer.coordinates, seer.grounding) if seer else ("", "")
-    form = open_format(settings.grounder.format, *known)
-    if kind == "vision":
-        return VisionGrounder(model, form, emit=emit)
-    from hisa.grounder.cascade import CascadeGrounder  # not every run has a model that points
-    from hisa.grounder.choice import Picker
-
-    last = None
-    if picker is not None and not (picker.reads_elements or picker.grounding):
-        last = Picker(models["planner"], emit=emit)
-    return CascadeGrounder(Seer(model, form), emit=emit, min_score=least, read=read, picker=last)
-
-
-def grounder_kind(settings: Settings, seer: Profile | None) -> GrounderKind:
-    """Say what "auto" means here: the cascade where a model was trained to point, else a choice.
-
-    Args:
-        settings: the effective settings.
-        seer: the profile of the model ``grounder``, the planner's where it has none of its own.
-    """
-    if settings.grounder.kind != "auto":
-        return settings.grounder.kind
-    if settings.models.grounder is not None or (seer is not None and seer.grounding):
-        return "cascade"
-    return "elements" if seer is None or seer.reads_elements else "choice"
-
-
-def _grounder(
-    settings: Settings,
-    models: Mapping[Role, Model],
-    reader: ElementsReader,
-    emit: Emit,
-    *,
-    seer: Profile | None,
-    planner: Profile,
-    computer: bool,
-) -> Grounder:
-    picker = planner if settings.models.grounder is not None else None
-    finder = build_grounder(settings, models, emit, seer=seer, picker=picker)
-    if settings.grounder.kind == "planner" or computer:
-        checker = ElementsGrounder(emit=lambda _: None, min_score=settings.grounder.min_score)
-        convention = "" if computer else planner.coordinates
-        return PointingGrounder(convention, finder, checker, reader, emit=emit)
-    if isinstance(finder, VisionGrounder):
-        return finder
-    return ReadingGrounder(finder, reader)
 
 
 def _must_ask(settings: Settings, environment: Environment) -> bool:
@@ -290,30 +194,6 @@ def _planner(
     )  # fmt: skip
 
 
-def _scaled(
-    settings: Settings,
-    planner: Planner,
-    grounder: Grounder,
-    models: Mapping[Role, Model],
-    emit: Emit,
-    *,
-    profile: Profile,
-) -> tuple[Planner, Grounder]:
-    """A planner that samples, and the agent's side of the grounder that they share.
-
-    Raises:
-        ConfigError: this planner cannot be sampled.
-    """
-    from hisa.planner.open_scaling import open_scaling  # most runs ask once
-
-    memo = MemoGrounder(grounder)
-    judge = models.get("judge", models["planner"])
-    # Both ask for calls one by one, since the memo's reader gives all of them the same look.
-    batch = SequenceGrounder(memo)
-    scaled = open_scaling(settings, planner, batch, judge, emit=emit, profile=profile)
-    return scaled, SequenceGrounder(TellingGrounder(memo, emit=emit))
-
-
 def image_limit(settings: Settings) -> Size:
     """The largest picture that models see."""
     return Size(settings.run.image_width, settings.run.image_height)
@@ -384,7 +264,7 @@ async def _opened(
         _mark_as_ours(environment, log)
         results = Results(task, environment, log)
         stack.push_async_callback(results.fetch_results)
-        sampling = settings.planner.samples > 1
+        sampling = is_sampled(settings)
         reader = (SharedReader if sampling else ElementsReader)(environment, emit=emit)
         state = build_state(
             models["state"],
@@ -401,7 +281,7 @@ async def _opened(
         known = opened.profiles["planner"]
         computer = _has_computer(settings, known)
         finding = without_groundings(emit) if sampling else emit
-        grounder = _grounder(
+        grounder = open_grounder(
             settings, models, reader, finding, seer=opened.profiles.get("grounder", known),
             planner=known, computer=computer,
         )  # fmt: skip
@@ -409,7 +289,7 @@ async def _opened(
         if marks is not None:
             grounder = MarkGrounder(grounder, marks, emit=finding)
         if settings.planner.sequence > 1 and not sampling:
-            grounder = SequenceGrounder(grounder, _elements_of(reader, environment))
+            grounder = SequenceGrounder(grounder, elements_of(reader, environment))
         programs = partial(installed_programs, environment, note_writer(emit))
         planner = _planner(
             settings, models["planner"], registry, emit, known, marks=marks, computer=computer,
@@ -417,12 +297,15 @@ async def _opened(
             confirm=_confirming(run_context.ask, emit),
         )  # fmt: skip
         if sampling:
-            planner, grounder = _scaled(settings, planner, grounder, models, emit, profile=known)
+            planner, grounder = scaled(
+                settings, planner, grounder, models, emit, profile=known,
+                trials=open_trials(settings, environment),
+            )  # fmt: skip
         yield Agent(
             planner=planner,
             grounder=grounder,
             state=state,
-            tools=_toolbox(settings, registry, _elements_of(reader, environment), log, emit),
+            tools=open_toolbox(settings, registry, elements_of(reader, environment), log, emit),
             environment=_asking(settings, environment, run_context.ask, emit),
             scorer=ResultsScorer(_scorer(settings, environment, emit), results),
             log=_Tee(log, emit),
@@ -430,31 +313,6 @@ async def _opened(
             elements=known.reads_elements or marks is not None,
             settle=settings.environment.settle,
         )
-
-
-def _elements_of(reader: ElementsReader, environment: Environment) -> ElementsReader | None:
-    """The reader, where the machine can tell elements."""
-    return reader if "elements" in environment.capabilities else None
-
-
-def _toolbox(
-    settings: Settings,
-    registry: ToolRegistry,
-    reader: ElementsReader | None,
-    log: RunLog,
-    emit: Emit,
-) -> Toolbox:
-    """The tools, with sequences where they are asked for."""
-    planner = settings.planner
-    if planner.sequence == 1:
-        return registry
-    from hisa.state.guards import SequenceGuard  # most runs make one call a look
-    from hisa.tools.sequence import SequenceToolbox
-
-    guard = SequenceGuard(reader, similar=planner.guard_similarity) if planner.guards else None
-    return SequenceToolbox(
-        registry, guard=guard, save=log.save, emit=emit, settle=settings.environment.settle
-    )
 
 
 def _mark_as_ours(environment: Environment, log: RunLog) -> None:

@@ -1,0 +1,124 @@
+"""The grounder of a run, as the settings and the models ask for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from hisa.config import GrounderKind, Settings
+from hisa.errors import ConfigError
+from hisa.grounder.elements import ElementsGrounder
+from hisa.grounder.formats import open_format
+from hisa.grounder.pointing import PointingGrounder
+from hisa.grounder.reading import ElementsReader, ReadingGrounder
+from hisa.grounder.vision import Seer, VisionGrounder
+from hisa.models.profiles import Profile
+from hisa.protocols import (
+    Emit,
+    Grounder,
+    Model,
+    Role,
+)
+from hisa.screen.ocr import ReadText, read_text
+
+if TYPE_CHECKING:
+    pass
+
+__all__ = ["build_grounder", "grounder_kind", "open_grounder"]
+
+
+def build_grounder(
+    settings: Settings,
+    models: Mapping[Role, Model],
+    emit: Emit,
+    *,
+    seer: Profile | None = None,
+    picker: Profile | None = None,
+    read: ReadText = read_text,
+) -> Grounder:
+    """The grounder that the settings ask for; it takes looks as they are given to it.
+
+    Args:
+        settings: the effective settings.
+        models: by role; ``grounder`` is used where the settings want eyes, ``planner`` in its place
+            where they leave that open.
+        emit: gets the grounder's events.
+        seer: the profile of the model ``grounder``.
+        picker: that of the model ``planner``, where it may have the cascade's last word.
+        read: reads the text on a picture.
+
+    Raises:
+        ConfigError: a model is wanted and there is none that can do it, or the format is unknown.
+    """
+    kind, model = grounder_kind(settings, seer), models.get("grounder")
+    if model is None and (kind == "choice" or settings.grounder.kind == "auto"):
+        model = models.get("planner")
+    if kind in ("cascade", "choice", "vision") and model is None:
+        raise ConfigError(
+            f"grounder.kind = {kind!r} needs models.grounder",
+            fix="--set models.grounder.model=HelloKKMe/GTA1-7B "
+            "--set models.grounder.base_url=http://127.0.0.1:8000/v1",
+        )
+    if kind == "choice" and seer is not None and seer.reads_elements:
+        raise ConfigError(
+            f"grounder.kind = 'choice': {seer.name} cannot pick from a list",
+            fix="--set grounder.kind=auto, or give --model",
+        )
+    least = settings.grounder.min_score
+    if model is None or kind not in ("cascade", "choice", "vision"):
+        return ElementsGrounder(emit=emit, min_score=least, read=read)
+    if kind == "choice":
+        from hisa.grounder.choice import ChoiceGrounder  # nor one that picks
+
+        return ChoiceGrounder(model, emit=emit, min_score=least, read=read)
+    known = (seer.coordinates, seer.grounding) if seer else ("", "")
+    form = open_format(settings.grounder.format, *known)
+    if kind == "vision":
+        return VisionGrounder(model, form, emit=emit)
+    from hisa.grounder.cascade import CascadeGrounder  # not every run has a model that points
+    from hisa.grounder.choice import Picker
+
+    last = None
+    if picker is not None and not (picker.reads_elements or picker.grounding):
+        last = Picker(models["planner"], emit=emit)
+    return CascadeGrounder(Seer(model, form), emit=emit, min_score=least, read=read, picker=last)
+
+
+def grounder_kind(settings: Settings, seer: Profile | None) -> GrounderKind:
+    """Say what "auto" means here: the cascade where a model was trained to point, else a choice.
+
+    Args:
+        settings: the effective settings.
+        seer: the profile of the model ``grounder``, the planner's where it has none of its own.
+    """
+    if settings.grounder.kind != "auto":
+        return settings.grounder.kind
+    if settings.models.grounder is not None or (seer is not None and seer.grounding):
+        return "cascade"
+    return "elements" if seer is None or seer.reads_elements else "choice"
+
+
+def open_grounder(
+    settings: Settings,
+    models: Mapping[Role, Model],
+    reader: ElementsReader,
+    emit: Emit,
+    *,
+    seer: Profile | None,
+    planner: Profile,
+    computer: bool,
+) -> Grounder:
+    """The agent's grounder: with elements read when they are needed, or the planner's own points.
+
+    Raises:
+        ConfigError: as `build_grounder`.
+    """
+    picker = planner if settings.models.grounder is not None else None
+    finder = build_grounder(settings, models, emit, seer=seer, picker=picker)
+    if settings.grounder.kind == "planner" or computer:
+        checker = ElementsGrounder(emit=lambda _: None, min_score=settings.grounder.min_score)
+        convention = "" if computer else planner.coordinates
+        return PointingGrounder(convention, finder, checker, reader, emit=emit)
+    if isinstance(finder, VisionGrounder):
+        return finder
+    return ReadingGrounder(finder, reader)
