@@ -28,6 +28,7 @@ from hisa.actions import Hotkey, Press
 from hisa.config import Settings, load
 from hisa.environments.vm_clone import VmEnvironment
 from hisa.machine.patience import Deadline
+from hisa.models.tokens import estimate_tokens
 from hisa.protocols import ModelRequest, Task
 from hisa.runs.read import load_run
 from hisa.screen.ocr import read_text
@@ -56,15 +57,24 @@ class _Kept(VmEnvironment):
         """Nothing: the file is emptied by hand."""
 
 
+PICTURE_TOKENS = 1105
+"""What a picture of 1280x720 costs by the rule of the makers of GPT-4o: 85 and 170 a tile."""
+
+
 class Models:
-    """The scripted planner and judge of one task."""
+    """The scripted planner and judge of one task; counts the tokens that they would be billed."""
 
     def __init__(self, word: str, seed: int) -> None:
+        self.tokens = 0
         self._word = word
         self._dice = random.Random(seed)
 
+    def _count(self, request: ModelRequest) -> None:
+        self.tokens += estimate_tokens(request.text) + PICTURE_TOKENS * request.images
+
     async def planner(self, request: ModelRequest) -> str:
         """A sample: right, or undone by itself; the end once the step was made."""
+        self._count(request)
         if request.step > 1:
             return tool_call("termination", "The word stands there.")
         wrong = "; pyautogui.hotkey('ctrl', 'z')" * (self._dice.random() >= RIGHT)
@@ -73,6 +83,7 @@ class Models:
 
     async def judge(self, request: ModelRequest) -> str:
         """A pick by the pictures of results, where there are any, else by the text alone."""
+        self._count(request)
         if request.step > 1:
             return json.dumps({"explaining": "It is done.", "index": 1})
         after = request.pictures[1:]
@@ -134,7 +145,7 @@ async def _task(vm: VmEnvironment, folder: Path, seed: int, way: tuple[int, bool
     return Tried(
         done=word.encode() in await vm.read_file(FILE),
         forked=sampling is not None and sampling.forked > 0,
-        tokens=run.totals.tokens,
+        tokens=models.tokens,
         seconds=seconds,
     )
 
@@ -146,7 +157,7 @@ def _told(name: str, tried: Sequence[Tried]) -> str:
     seconds = statistics.mean(each.seconds for each in tried)
     return (
         f"  {name:<20} {done:>3} of {len(tried)} done, {forked} decided on forks, "
-        f"{tokens:,.0f} tokens and {seconds:.1f} s a task"
+        f"{tokens:,.0f} tokens in and {seconds:.1f} s a task"
     )
 
 

@@ -9,7 +9,8 @@ and with sequences of up to five, each reply of each model taking ``--latency`` 
 
 Drift: N seeded runs in which the page changes by itself while it is filled in (a dialog, a box
 over the form, everything 40 pixels down, a row that moves), with single actions, with sequences,
-and with sequences without guards. The page counts what was clicked.
+and with sequences without guards, which get eight looks: they find no way back. The page counts
+what was clicked.
 """
 
 from __future__ import annotations

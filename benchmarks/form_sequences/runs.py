@@ -236,7 +236,7 @@ _YAD = " ".join(
 def _settings(mode: Mode, folder: Path) -> Settings:
     return load(
         overrides={
-            "run": {"folder": folder, "max_steps": 40},
+            "run": {"folder": folder, "max_steps": 40 if mode.guards else 8},
             "planner": {"sequence": mode.sequence, "guards": mode.guards},
             "grounder": {"kind": "elements"},
             "patterns": {"enabled": False},
