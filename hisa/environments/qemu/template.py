@@ -128,14 +128,16 @@ def freeze(machine: Machine, draft: Path, *, about: dict[str, Any]) -> None:
     same = draft == machine.folder
     with machine.qmp() as qmp:
         qmp.execute("stop")
-        _ignore_memory(qmp.execute)
-        state = str(draft / "state.bin").replace("'", "'\\''")
-        qmp.execute("migrate", uri=f"exec:cat >'{state}'")
-        qmp.await_migration()
-        if not same:
-            for name in ("ram.img", "disk.qcow2", "token", "guest.tar"):
+        try:
+            _ignore_memory(qmp.execute)
+            state = str(draft / "state.bin").replace("'", "'\\''")
+            qmp.execute("migrate", uri=f"exec:cat >'{state}'")
+            qmp.await_migration()
+            for name in () if same else ("ram.img", "disk.qcow2", "token", "guest.tar"):
                 run_tool(["cp", "--sparse=always", str(machine.folder / name), str(draft / name)])
-            qmp.execute("cont")
+        finally:
+            if not same:
+                qmp.execute("cont")  # also where it could not be written: a run goes on with it
     if same:
         machine.kill()
     shape = machine.shape

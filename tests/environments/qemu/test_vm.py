@@ -150,6 +150,15 @@ async def test_a_machine_is_forked_as_it_stands_and_goes_on(minimal: Template) -
         assert not {"x", "y"} & set(there)
 
 
+async def test_a_fork_that_cannot_be_made_leaves_the_machine_running(minimal: Template) -> None:
+    async with VmEnvironment("minimal", fork=True) as machine:
+        (machine.runtime.machine.folder / "guest.tar").unlink()
+        with pytest.raises(EnvironmentFailed, match="cp failed"):
+            async with machine.forked(2):
+                pass
+        assert (await machine.execute("echo on")).output == "on\n"
+
+
 async def test_a_machine_that_shares_its_memory_is_not_forked(environment: VmEnvironment) -> None:
     assert "fork" not in environment.capabilities
     with pytest.raises(EnvironmentFailed, match="cannot be forked"):
