@@ -139,7 +139,7 @@ def _turn(message: Message, change: Callable[[str], str]) -> Turn:
 
 @dataclass(frozen=True)
 class Made:
-    """One attempt: what is told of it, whether it did the task, and how it was to fail."""
+    """One attempt: its facts, whether it did the task, and how it was meant to fail."""
 
     facts: AttemptFacts
     success: bool

@@ -25,7 +25,7 @@ _END_TOOLS = ("termination", "infeasible")
 
 @dataclass
 class _Told:
-    """What is told of one attempt."""
+    """The facts of one attempt, as the judge reads them."""
 
     number: int
     common: HistoryStep | None = None

@@ -169,7 +169,7 @@ async def test_the_judge_picks_and_its_words_and_the_order_are_kept() -> None:
 
 
 def number_of(request: ModelRequest, words: str) -> int:
-    """The number under which the judge is told of these words."""
+    """The number that these words have on the judge's list."""
     before = request.text[: request.text.index(words)]
     return int(before.rpartition("\nAttempt ")[2].split()[0])
 
