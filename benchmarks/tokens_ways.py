@@ -48,6 +48,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "marks and the picture": {"planner": {"sees": "both"}},
     "computer tool (Responses API)": {"planner": {"kind": "computer"}},
 }
+_LIST = "<elements untrusted>"
 
 
 @dataclass(frozen=True)
@@ -162,7 +163,7 @@ class _Planner:
                 elif message.role == "system":
                     self.parts["rules"] += self._count(piece.text)
                 else:
-                    state, _, listed = piece.text.partition("<elements>")
+                    state, _, listed = piece.text.partition(_LIST)
                     self.parts["state"] += self._count(state)
                     self.parts["list"] += self._count(listed)
         self.parts["tools"] += sum(self._count(json.dumps(dict(tool))) for tool in request.tools)
@@ -170,9 +171,9 @@ class _Planner:
 
 
 def _number(text: str, mark: str) -> int:
-    found = re.search(rf"^(\d+) {re.escape(mark)}", text.rpartition("<elements>")[2], re.M)
+    found = re.search(rf"^(\d+) {re.escape(mark)}", text.rpartition(_LIST)[2], re.M)
     if found is None:
-        raise SystemExit(f"{mark!r} is not on the list:\n{text.rpartition('<elements>')[2]}")
+        raise SystemExit(f"{mark!r} is not on the list:\n{text.rpartition(_LIST)[2]}")
     return int(found[1])
 
 

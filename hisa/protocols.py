@@ -348,11 +348,15 @@ class Toolbox(Protocol):
     """The tools a planner may call."""
 
     def describe(self) -> str:
-        """All tools, as the planner's prompt shows them."""
+        """The tools that are always there, as every prompt shows them."""
         ...
 
     def names(self) -> tuple[str, ...]:
-        """Known names, sorted."""
+        """Names of the tools that are always there, sorted."""
+        ...
+
+    def offer(self, task: Task, observation: Observation, /) -> str:
+        """Returns the further tools for this step, as the prompt shows them; empty: none."""
         ...
 
     def check(self, call: ToolCall, /) -> None:

@@ -1,4 +1,7 @@
-"""Tagged sections of a user message: ``<task>`` … ``</task>``, each tag alone on its line."""
+"""Tagged sections of a user message: ``<task>`` … ``</task>``, each tag alone on its line.
+
+An opening tag may have a mark after its name, as ``<last_output untrusted>``.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,8 @@ def read_sections(text: str, names: Sequence[str]) -> dict[str, str]:
     marks: dict[str, list[int]] = {}
     for number, line in enumerate(lines):
         if line.startswith("<"):
-            marks.setdefault(line.rstrip(), []).append(number)
+            tag = line.rstrip().replace(" untrusted>", ">")
+            marks.setdefault(tag, []).append(number)
     found: dict[str, str] = {}
     start = 0
     for name in names:

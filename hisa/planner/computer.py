@@ -40,6 +40,7 @@ __all__ = ["ComputerPlanner"]
 
 ComputerTool = Literal["computer", "computer_use_preview"]
 Confirm = Callable[[str], Awaitable[None]]
+Functions = Callable[[Task, Observation], Sequence[Mapping[str, Any]]]
 
 
 class ComputerPlanner:
@@ -49,7 +50,7 @@ class ComputerPlanner:
         model: the planner role's model, behind the Responses API.
         toolbox: to check names and inputs against.
         emit: gets a `Planned`, or a `PlanRejected` for each unusable reply.
-        functions: the tools besides the computer, as the API takes them.
+        functions: tells the tools besides the computer for a step, as the API takes them.
         tool: the computer tool that the model knows.
         confirm: asks a person about a safety check; raises `ActionRefused` where it is not allowed.
         max_tokens: limit of a reply.
@@ -62,7 +63,7 @@ class ComputerPlanner:
         toolbox: Toolbox,
         *,
         emit: Emit,
-        functions: Sequence[Mapping[str, Any]],
+        functions: Functions,
         tool: ComputerTool,
         confirm: Confirm,
         max_tokens: int = 4096,
@@ -71,7 +72,7 @@ class ComputerPlanner:
         self._model = model
         self._toolbox = toolbox
         self._emit = emit
-        self._functions, self._tool = tuple(functions), tool
+        self._functions, self._tool = functions, tool
         self._confirm = confirm
         self._max_tokens = max_tokens
         self._programs = programs
@@ -121,7 +122,10 @@ class ComputerPlanner:
                 Message("system", (TextPart(self._system),)),
                 Message("user", (TextPart(text), ImagePart(observation.screenshot))),
             ),
-            tools=(_computer_tool(self._tool, observation.image), *self._functions),
+            tools=(
+                _computer_tool(self._tool, observation.image),
+                *self._functions(task, observation),
+            ),
             max_tokens=self._max_tokens,
             harder=view.troubled,
         )

@@ -28,7 +28,7 @@ from hisa.protocols import (
     ToolCall,
 )
 from hisa.screen.observation import Observation
-from hisa.text.prompt_text import printable, sections
+from hisa.text.prompt_text import printable, sections, untrusted
 from hisa.text.prompts import render
 
 __all__ = ["GlobalPlanner", "Programs", "planned_calls", "told_once"]
@@ -194,10 +194,11 @@ class GlobalPlanner:
             elements=self._reads_elements,
             room=self._room,
             programs=await told_once(self._programs, view),
+            tools=self._toolbox.offer(task, observation),
         )
         if self._marks is not None:
             listed = await asyncio.to_thread(self._marks.listed, task, observation)
-            text += "\n" + sections({"elements": listed})
+            text += "\n" + sections({untrusted("elements"): listed})
         shown = (ImagePart(observation.screenshot),) if self._picture else ()
         return (
             Message("system", (TextPart(self._system),)),

@@ -11,7 +11,7 @@ from hisa.protocols import StateView, Task
 from hisa.screen.bubbles import in_front
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import LAYOUT
-from hisa.text.prompt_text import ends, guard_tags, one_line
+from hisa.text.prompt_text import ends, guard_tags, one_line, untrusted
 
 __all__ = ["element_lines", "state_text"]
 
@@ -25,7 +25,7 @@ _MAX_FIELD = 120
 
 
 def _section(tag: str, body: str) -> str:
-    return f"<{tag}>\n{body}\n</{tag}>" if body else ""
+    return f"<{tag}>\n{body}\n</{tag.split(maxsplit=1)[0]}>" if body else ""
 
 
 def _short(text: str) -> str:
@@ -81,6 +81,7 @@ def state_text(
     elements: bool,
     room: int | None = None,
     programs: str = "",
+    tools: str = "",
 ) -> str:
     """The user turn's text. Empty sections are left out.
 
@@ -94,16 +95,17 @@ def state_text(
         elements: for models whose profile reads elements instead of pixels.
         room: most tokens of all but the elements, which stand for the picture; None: no limit.
         programs: what is installed.
+        tools: the further tools for this step; they have a limit of their own.
     """
     told = _section("programs", f"{_PROGRAMS}{programs}" if programs else "")
     if told and room is not None:
         room -= estimate_tokens(told)
     view = replace(view, notice="\n".join(filter(None, (_undrawn(observation), view.notice))))
-    text = _state(task, view)
+    text = _state(task, view, tools)
     if room is not None and estimate_tokens(text) > room:
-        text = _fitted(task, view, room)
+        text = _fitted(task, view, tools, room)
     screen = "\n".join(element_lines(observation)) if elements else ""
-    parts = (text, told, _section("elements", screen))
+    parts = (text, told, _section(untrusted("elements"), screen))
     return "\n".join(part for part in parts if part)
 
 
@@ -113,39 +115,40 @@ def _undrawn(observation: Observation) -> str:
     return f"Not drawn yet: {names}. Wait before you judge or use it." if names else ""
 
 
-def _state(task: Task, view: StateView) -> str:
+def _state(task: Task, view: StateView, tools: str) -> str:
     sections = (
         _section("task", guard_tags(task.instruction)),
         _section("advice", view.advice),
+        _section("tools", tools),
         _section("refined_context", view.refined),
         _section("execution_history", "\n".join(view.steps)),
-        _section("last_output", view.output),
+        _section(untrusted("last_output"), view.output),
         _section("notice", view.notice),
     )
     return "\n".join(section for section in sections if section)
 
 
-def _fitted(task: Task, view: StateView, room: int) -> str:
+def _fitted(task: Task, view: StateView, tools: str, room: int) -> str:
     """The state within ``room``, as far as the task leaves any.
 
     The last output gives way first, then the refined context, then the oldest steps. Task,
-    advice, the newest step and the notice stay: they bind.
+    advice, tools, the newest step and the notice stay: they bind.
     """
 
     def fits(**fields: Any) -> bool:
-        return estimate_tokens(_state(task, replace(view, **fields))) <= room
+        return estimate_tokens(_state(task, replace(view, **fields), tools)) <= room
 
     size = longest(len(view.output), lambda chars: fits(output=ends(view.output, chars)))
     view = replace(view, output=ends(view.output, size) if size else "")
     if size or fits():
-        return _state(task, view)
+        return _state(task, view, tools)
     refined = view.refined
     size = longest(len(refined), lambda chars: fits(refined=refined[:chars] + _CUT))
     view = replace(view, refined=refined[:size].rstrip() + _CUT if size else "")
     steps = view.steps
     while len(steps) > 1 and not fits(steps=steps):
         steps = steps[1:]
-    return _state(task, replace(view, steps=steps))
+    return _state(task, replace(view, steps=steps), tools)
 
 
 _CUT = "… (cut here, to keep the prompt within its limit)"

@@ -24,6 +24,7 @@ __all__ = [
     "one_line",
     "printable",
     "sections",
+    "untrusted",
     "without_tags",
 ]
 
@@ -48,6 +49,7 @@ SECTION_TAGS = (
     "results",
     "steps",
     "task",
+    "tools",
 )
 """Every tag that marks a section of a prompt."""
 
@@ -64,7 +66,14 @@ _FIELD = re.compile(r"\|(?=\s*(?:Thought|Description|Input|Result)\s*:)", re.IGN
 
 def sections(texts: Mapping[str, str]) -> str:
     """The texts in sections of a prompt, by their tags; one without text is left out."""
-    return "\n".join(f"<{tag}>\n{text}\n</{tag}>" for tag, text in texts.items() if text)
+    return "\n".join(
+        f"<{tag}>\n{text}\n</{tag.split(maxsplit=1)[0]}>" for tag, text in texts.items() if text
+    )
+
+
+def untrusted(tag: str) -> str:
+    """The tag of a section whose text is the screen's, a file's or a tool's: nobody's orders."""
+    return f"{tag} untrusted"
 
 
 def by_number(texts: Iterable[str], *, between: str = " ") -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, cast, get_type_hints
@@ -16,8 +17,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from hisa.errors import DeveloperError, InvalidReply
 from hisa.protocols import Environment, GroundedCall, MadeCall, Outcome
 from hisa.screen.observation import Observation
+from hisa.tools.traits import NO_NEEDS, NO_TRAITS, Needs, Traits, traits_of
 
-__all__ = ["Guard", "Tool", "ToolContext"]
+__all__ = ["BaseTool", "Guard", "Tool", "ToolContext", "example_inputs"]
 
 
 class Guard(Protocol):
@@ -65,7 +67,85 @@ class ToolContext:
     environment: Environment
 
 
-class Tool:
+class BaseTool(ABC):
+    """A tool as the planner, the policy and the command line see it; wherever it runs.
+
+    ``name`` is what a call names, ``documentation`` what models read: its first line says what the
+    tool does. ``title`` is the application or subject it belongs to, ``source`` the package or
+    server that brings it.
+    """
+
+    name: str
+    documentation: str
+    title: str = ""
+    source: str = ""
+    traits: Traits = NO_TRAITS
+    kit: str = ""
+    """The toolkit or server it belongs to; empty: none."""
+    always: bool = False
+    """Whether it is described in every prompt, as the built-ins are."""
+    trusted: bool = False
+    """Whether it keeps to the run's event loop and never blocks it, as HiSA's own do."""
+
+    @property
+    @abstractmethod
+    def parameters(self) -> Mapping[str, Any]:
+        """JSON schema of the input object."""
+
+    @abstractmethod
+    def arguments(self, value: str | Mapping[str, Any]) -> dict[str, Any]:
+        """The checked arguments of an input.
+
+        Raises:
+            InvalidReply: what does not fit, by name.
+        """
+
+    @abstractmethod
+    async def run(self, context: ToolContext) -> Outcome:
+        """Do it with the call's input.
+
+        Raises:
+            EnvironmentFailed: the machine broke.
+            Exception: anything that a plug-in raises.
+        """
+
+    @property
+    def takes_text(self) -> bool:
+        """Whether a plain string is a whole input."""
+        return len(self.parameters.get("properties", {})) == 1
+
+    @property
+    def summary(self) -> str:
+        """The first line of its documentation."""
+        return self.documentation.strip().split("\n", 1)[0]
+
+    @property
+    def examples(self) -> tuple[str, ...]:
+        """The inputs under "Examples:" in its documentation, one a line; see `example_inputs`."""
+        return example_inputs(self.documentation)
+
+    def signature(self) -> str:
+        """Name and arguments on one line: ``calc_read(cells, sheet="")``."""
+        required = frozenset(self.parameters.get("required", ()))
+        fields: Mapping[str, Any] = self.parameters.get("properties", {})
+        given = (_argument(name, field, name in required) for name, field in fields.items())
+        return f"{self.name}({', '.join(given)})"
+
+    def describe(self) -> str:
+        """Name, input and documentation, as the planner's prompt shows them."""
+        fields = self.parameters.get("properties", {})
+        if self.takes_text:
+            kind = f"a string ({next(iter(fields))})"
+        else:
+            told = {
+                name: {k: v for k, v in value.items() if k != "title"}
+                for name, value in fields.items()
+            }
+            kind = f"an object with {json.dumps(told)}"
+        return f"### {self.name}\n{self.documentation}\nInput: {kind}."
+
+
+class Tool(BaseTool):
     """A tool made of a function.
 
     The function's parameters become the input: with one parameter the planner may give a plain
@@ -75,14 +155,28 @@ class Tool:
     Args:
         function: with type hints and a docstring; its name is the tool's name.
         source: where it came from, for ``hisa tools ls``.
+        kit: the toolkit it belongs to; the tool's name begins with it.
+        title: what the toolkit is for.
+        needs: what the whole toolkit needs; `hisa.tools.traits.tool` states more for one function.
 
     Raises:
         DeveloperError: no docstring, or a parameter without a type.
     """
 
-    def __init__(self, function: Callable[..., Any], *, source: str = "") -> None:
-        self.name = function.__name__
-        self.source = source
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        source: str = "",
+        kit: str = "",
+        title: str = "",
+        needs: Needs = NO_NEEDS,
+    ) -> None:
+        self.name = f"{kit}_{function.__name__}" if kit else function.__name__
+        self.source, self.kit, self.title = source, kit, title
+        self.traits = traits_of(function, needs)
+        self.trusted = function.__module__.startswith("hisa.")
+        self.always = function.__module__ == "hisa.tools.builtin"
         self._function = function
         documentation = inspect.getdoc(function)
         if not documentation:
@@ -94,23 +188,6 @@ class Tool:
     def parameters(self) -> Mapping[str, Any]:
         """JSON schema of the input object."""
         return self._model.model_json_schema()
-
-    @property
-    def takes_text(self) -> bool:
-        """Whether a plain string is a whole input."""
-        return len(self._model.model_fields) == 1
-
-    def describe(self) -> str:
-        """Name, input and documentation, as the planner's prompt shows them."""
-        if self.takes_text:
-            kind = f"a string ({next(iter(self._model.model_fields))})"
-        else:
-            fields = {
-                name: {k: v for k, v in value.items() if k != "title"}
-                for name, value in self.parameters.get("properties", {}).items()
-            }
-            kind = f"an object with {json.dumps(fields)}"
-        return f"### {self.name}\n{self.documentation}\n\nInput: {kind}."
 
     def arguments(self, value: str | Mapping[str, Any]) -> dict[str, Any]:
         """The checked arguments of an input.
@@ -154,6 +231,39 @@ class Tool:
         if isinstance(result, Outcome):
             return result
         return Outcome(ok=True, output="" if result is None else str(result))
+
+
+def example_inputs(documentation: str) -> tuple[str, ...]:
+    """Returns the lines under "Examples:" in a docstring, up to the next line that is not indented.
+
+    Each is a whole input: a JSON object, or the string itself where a tool takes one.
+    """
+    lines = iter(documentation.splitlines())
+    found = []
+    for line in lines:
+        if line.strip() in ("Examples:", "Example:"):
+            for each in lines:
+                if each.strip() and not each.startswith((" ", "\t")):
+                    break
+                if each.strip():
+                    found.append(each.strip())
+    return tuple(found)
+
+
+_PLAIN = {"integer": "int", "number": "float", "boolean": "bool", "array": "list", "object": "dict"}
+
+
+def _argument(name: str, field: Mapping[str, Any], required: bool) -> str:
+    """One argument of a signature: its kind where that is not text, and its default."""
+    choices = field.get("enum")
+    if choices:
+        kind = ": " + "|".join(map(str, choices))
+    else:
+        kind = _PLAIN.get(str(field.get("type", "")), "")
+        kind = f": {kind}" if kind and (required or field.get("default") is None) else ""
+    if required:
+        return f"{name}{kind}"
+    return f"{name}{kind}={json.dumps(field.get('default'))}".replace("null", "None")
 
 
 def _read_signature(function: Callable[..., Any]) -> tuple[str, type[BaseModel]]:

@@ -28,14 +28,11 @@ async def gui_action(code: str, context: ToolContext) -> Outcome:
 
     Only these calls, with literal arguments, separated by semicolons: click, doubleClick,
     tripleClick, rightClick, middleClick, moveTo, dragTo, scroll, hscroll, write, press, hotkey,
-    keyDown, keyUp, mouseDown, mouseUp, sleep.
-
-    Put X_COORD, Y_COORD where a place has to be found, X_COORD_2, Y_COORD_2 at a drag's end. Click
-    and type in one call when both belong together.
+    keyDown, keyUp, mouseDown, mouseUp, sleep. X_COORD, Y_COORD stand for a place to be found,
+    X_COORD_2, Y_COORD_2 for a drag's end. Click and type in one call when both belong together.
 
     Examples:
-        pyautogui.click(X_COORD, Y_COORD); pyautogui.write('Quarterly total')
-        pyautogui.hotkey('ctrl', 's')
+        pyautogui.click(X_COORD, Y_COORD); pyautogui.write('Total'); pyautogui.hotkey('ctrl', 's')
         pyautogui.moveTo(X_COORD, Y_COORD); pyautogui.dragTo(X_COORD_2, Y_COORD_2, duration=0.5)
         pyautogui.scroll(-5, 640, 400)
     """
@@ -52,7 +49,7 @@ async def gui_action(code: str, context: ToolContext) -> Outcome:
 
 
 async def bash_execution(command: str, context: ToolContext) -> Outcome:
-    """Run a bash command on the desktop's machine and read its output and exit status.
+    """Run a bash command on the desktop's machine; returns output and exit status.
 
     Each call is a new shell in the home folder, ended after 120 seconds. Start programs with
     windows in the background: `setsid -f mousepad`.
@@ -88,8 +85,8 @@ async def termination(summary: str) -> Outcome:
 
 
 async def infeasible(reason: Annotated[str, Field(min_length=3)]) -> Outcome:
-    """End the run: the task cannot be done here by anybody.
+    """End the run: nobody can do the task here, and other ways were tried.
 
-    The input says what is missing and what was tried. Try another way first.
+    The input says what is missing and what was tried.
     """
     return Outcome(ok=True, output=reason, ends="infeasible")

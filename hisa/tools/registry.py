@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import difflib
+import json
 import time
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint
 from typing import Any
@@ -18,10 +21,15 @@ from hisa.errors import (
     ToolFailed,
 )
 from hisa.events import Acted
+from hisa.machine.patience import patience
 from hisa.machine.plugins import blaming_package, points, source
-from hisa.protocols import Emit, Environment, GroundedCall, Outcome, ToolCall
+from hisa.models.tokens import estimate_tokens
+from hisa.protocols import Emit, Environment, GroundedCall, Outcome, Task, ToolCall
 from hisa.screen.observation import Observation
-from hisa.tools.base import Tool, ToolContext
+from hisa.tools.base import BaseTool, Tool, ToolContext
+from hisa.tools.isolation import isolated, kept
+from hisa.tools.offer import TOOLS_ESTIMATE, best, offered_text
+from hisa.tools.toolkit import Toolkit
 
 __all__ = ["BrokenPlugin", "ToolRegistry", "discover"]
 
@@ -35,11 +43,14 @@ class BrokenPlugin:
     traceback: str
 
 
-def _load(point: EntryPoint) -> Tool:
+def _load(point: EntryPoint) -> tuple[Tool, ...]:
     with blaming_package("tools", point):
-        tool = Tool(point.load(), source=source(point))
+        found = point.load()
+        if isinstance(found, Toolkit):
+            return found.tools(source(point))
+        tool = Tool(found, source=source(point))
     tool.name = point.name
-    return tool
+    return (tool,)
 
 
 def discover() -> tuple[list[Tool], list[BrokenPlugin]]:
@@ -48,11 +59,20 @@ def discover() -> tuple[list[Tool], list[BrokenPlugin]]:
     broken = []
     for point in points("tools"):  # ours come first, so that no plug-in can take a built-in's name
         try:
-            tools.setdefault(point.name, _load(point))
+            for tool in _load(point):
+                tools.setdefault(tool.name, tool)
         except PluginFailed as error:
             text = "".join(traceback.format_exception(error.__cause__ or error))
             broken.append(BrokenPlugin(point.name, point.value, text))
     return list(tools.values()), broken
+
+
+_NEAREST = 8
+"""Names that an error for an unknown one lists beside the built-ins."""
+_FEW = 16
+"""Names that such an error lists whole."""
+_HELPED = 3
+"""Tools that `tool_help` describes whole."""
 
 
 class ToolRegistry:
@@ -61,40 +81,95 @@ class ToolRegistry:
     Args:
         tools: by default all that are installed.
         emit: gets an `Acted` for each execution.
+        capabilities: of the run's environment; a tool that needs others is not there.
     """
 
-    def __init__(self, tools: Iterable[Tool] | None = None, *, emit: Emit) -> None:
-        self._tools = {tool.name: tool for tool in (discover()[0] if tools is None else tools)}
+    def __init__(
+        self,
+        tools: Iterable[BaseTool] | None = None,
+        *,
+        emit: Emit,
+        capabilities: Iterable[str] = ("elements", "execute"),
+    ) -> None:
+        listed = list(discover()[0] if tools is None else tools)
+        able = frozenset(capabilities)
+        fitting = [tool for tool in listed if not tool.traits.needs.lacking(able)]
+        self._tools: dict[str, BaseTool] = {}
+        for tool in fitting:
+            self._tools.setdefault(tool.name, tool)
+        self._lacking = {
+            tool.name: tool.traits.needs.lacking(able)
+            for tool in listed
+            if tool.name not in self._tools
+        }
+        self._offered = [tool for tool in self._tools.values() if not tool.always]
+        if self._offered:
+            help_ = Tool(self._help_function(), source="hisa")
+            self._tools.setdefault(help_.name, help_)
         self._emit = emit
+        self._room = TOOLS_ESTIMATE - estimate_tokens(self.describe())
 
     def describe(self) -> str:
-        """All tools, as the planner's prompt shows them."""
+        """The tools that are always there, as the planner's prompt shows them."""
         return "\n\n".join(self._tools[name].describe() for name in self.names())
 
     def names(self) -> tuple[str, ...]:
-        """Known names, sorted."""
-        return tuple(sorted(self._tools))
+        """Names of the tools that are always there, sorted."""
+        return tuple(sorted(name for name, tool in self._tools.items() if tool.always))
 
-    def functions(self) -> tuple[Mapping[str, Any], ...]:
-        """The tools but gui_action, as the Responses API takes them."""
-        return tuple(
-            {
-                "type": "function",
-                "name": name,
-                "description": self._tools[name].documentation,
-                "parameters": dict(self._tools[name].parameters),
-                "strict": False,
-            }
-            for name in self.names()
-            if name != "gui_action"
-        )
+    def find(self, name: str) -> BaseTool | None:
+        """Returns the tool of a name; None where there is none."""
+        return self._tools.get(name)
+
+    def offer(self, task: Task, look: Observation, /) -> str:
+        """See `hisa.protocols.Toolbox.offer`."""
+        return offered_text(self._offered, look, task.instruction, room=self._room)
+
+    def functions(self, task: Task, look: Observation) -> tuple[Mapping[str, Any], ...]:
+        """The tools but gui_action for this step, as the Responses API takes them.
+
+        Those that are always there, then as many others as there is room for, the likeliest first.
+        """
+        names = [name for name in self.names() if name != "gui_action"]
+        room = self._room
+        fitting = [tool for tool in self._offered if tool.traits.needs.in_front(look)]
+        ranked = best(fitting, task.instruction, look)
+        for tool in (self._tools["tool_help"], *ranked) if ranked else ():
+            room -= estimate_tokens(json.dumps(_function(tool)))
+            if room < 0:
+                break
+            names.append(tool.name)
+        return tuple(_function(self._tools[name]) for name in names)
 
     def check(self, call: ToolCall, /) -> None:
         """Refuse an unknown name or a wrong input; nothing is executed."""
         tool = self._tools.get(call.tool)
         if tool is None:
-            raise InvalidReply(f"unknown tool {call.tool!r}; known: {', '.join(self.names())}")
+            raise InvalidReply(self._unknown(call.tool))
         tool.arguments(call.input)
+
+    def _unknown(self, name: str) -> str:
+        if name in self._lacking:
+            return f"tool {name!r} cannot be used here: {self._lacking[name]}"
+        few = len(self._tools) <= _FEW
+        near = self._tools if few else difflib.get_close_matches(name, self._tools, n=_NEAREST)
+        known = sorted({*self.names(), *near})
+        return f"unknown tool {name!r}; known: {', '.join(known)}"
+
+    def _help_function(self) -> Callable[[str], str]:
+        def tool_help(about: str) -> str:
+            """Tell all about a tool, or find tools for a subject.
+
+            The input is a tool's name, or some words on what is to be done.
+            """
+            if about.strip() in self._tools:
+                return self._tools[about.strip()].describe()
+            found = best(self._offered, about)
+            told = [tool.describe() for tool in found[:_HELPED]]
+            more = [tool.name for tool in found[_HELPED : _HELPED + _NEAREST]]
+            return "\n\n".join([*told, *(["Also: " + ", ".join(more)] if more else [])])
+
+        return tool_help
 
     async def execute(
         self, call: GroundedCall, observation: Observation, environment: Environment
@@ -119,11 +194,39 @@ class ToolRegistry:
         return outcome
 
     async def _attempt(self, context: ToolContext) -> Outcome:
+        tool = self._tools[context.call.call.tool]
         try:
-            return await self._tools[context.call.call.tool].run(context)
+            if not tool.traits.needs.is_open(context.observation):
+                return Outcome(ok=False, error=_not_open(tool, context.observation))
+            return await _within_limits(tool, context)
         except (EnvironmentFailed, ScreenChanged):  # of the second, nothing was done
             raise
         except (ActionRefused, InvalidReply, ToolFailed) as error:
-            return Outcome(ok=False, error=str(error))
+            return Outcome(ok=False, error=kept(str(error)))
         except Exception as error:  # noqa: BLE001 - a plug-in may raise anything; the model hears it
-            return Outcome(ok=False, error=f"{type(error).__name__}: {error}")
+            return Outcome(ok=False, error=kept(f"{type(error).__name__}: {error}"))
+
+
+async def _within_limits(tool: BaseTool, context: ToolContext) -> Outcome:
+    """Built-ins have limits of their own; of others nothing is taken for granted."""
+    if tool.always:
+        return await tool.run(context)
+    if tool.trusted:
+        outcome = await asyncio.wait_for(tool.run(context), patience(tool.traits.seconds))
+        return replace(outcome, output=kept(outcome.output), error=kept(outcome.error))
+    return await isolated(tool, context, seconds=patience(tool.traits.seconds))
+
+
+def _not_open(tool: BaseTool, look: Observation) -> str:
+    there = ", ".join(sorted({window.app for window in look.windows})) or "none"
+    return f"{tool.name} needs {tool.title or tool.traits.needs.apps[0]} open; open: {there}"
+
+
+def _function(tool: BaseTool) -> Mapping[str, Any]:
+    return {
+        "type": "function",
+        "name": tool.name,
+        "description": tool.documentation,
+        "parameters": dict(tool.parameters),
+        "strict": False,
+    }

@@ -9,7 +9,16 @@ from dataclasses import replace
 from hisa.actions import Scroll
 from hisa.errors import ScreenChanged
 from hisa.events import Acted, Observed, SequenceStopped
-from hisa.protocols import Emit, Environment, GroundedCall, MadeCall, Outcome, Toolbox, ToolCall
+from hisa.protocols import (
+    Emit,
+    Environment,
+    GroundedCall,
+    MadeCall,
+    Outcome,
+    Task,
+    Toolbox,
+    ToolCall,
+)
 from hisa.screen.observation import Observation, Screenshot
 from hisa.text.prompt_text import by_number
 from hisa.tools.base import Guard
@@ -47,12 +56,16 @@ class SequenceToolbox:
         self._settle = settle
 
     def describe(self) -> str:
-        """All tools, as the planner's prompt shows them."""
+        """The tools that are always there."""
         return self._inner.describe()
 
     def names(self) -> tuple[str, ...]:
-        """Known names, sorted."""
+        """Names of the tools that are always there, sorted."""
         return self._inner.names()
+
+    def offer(self, task: Task, observation: Observation, /) -> str:
+        """The further tools for this step."""
+        return self._inner.offer(task, observation)
 
     def check(self, call: ToolCall, /) -> None:
         """Refuse a call whose name or input is wrong, without acting."""

@@ -183,7 +183,7 @@ def _planner(
         from hisa.planner.computer import ComputerPlanner  # few models have that tool
 
         return ComputerPlanner(
-            model, tools, emit=emit, functions=tools.functions(), confirm=confirm,
+            model, tools, emit=emit, functions=tools.functions, confirm=confirm,
             tool=profile.computer or "computer", max_tokens=most, programs=programs,
         )  # fmt: skip
     return GlobalPlanner(
@@ -277,7 +277,7 @@ async def _opened(
         _write_down(settings, environment, models, log)
         if not log.step and not run_context.events:
             emit(_started(task, log))
-        registry = ToolRegistry(emit=emit)
+        registry = ToolRegistry(emit=emit, capabilities=environment.capabilities)
         known = opened.profiles["planner"]
         computer = _has_computer(settings, known)
         finding = without_groundings(emit) if sampling else emit

@@ -88,7 +88,7 @@ def open_trials(settings: Settings, environment: Environment) -> Trials | None:
     from hisa.tools.trials import ForkedTrials
 
     settle = settings.environment.settle
-    silent = ToolRegistry(emit=_tell_nobody)
+    silent = ToolRegistry(emit=_tell_nobody, capabilities=environment.capabilities)
     toolbox = SequenceToolbox(silent, guard=None, save=_keep_nothing, emit=_tell_nobody)
     return ForkedTrials(toolbox, environment, settle=settle)
 

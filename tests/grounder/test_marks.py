@@ -382,7 +382,7 @@ def writes_a_note(request: ModelRequest) -> str:
     """Reads the list of a real editor, and acts by number alone."""
     if request.role != "planner":
         return "Succeeded. The window changed."
-    text = request.text.rpartition("<elements>")[2]
+    text = request.text.rpartition("<elements untrusted>")[2]
     request = replace(request, messages=request.messages[-1:])
 
     def click(line: str, then: str = "") -> str:

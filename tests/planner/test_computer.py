@@ -64,7 +64,7 @@ class Bench:
             self.model,
             registry,
             emit=self.events.append,
-            functions=registry.functions(),
+            functions=registry.functions,
             tool="computer_use_preview",
             confirm=self._confirm,
             programs=self._programs,

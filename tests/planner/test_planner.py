@@ -129,7 +129,7 @@ async def test_every_tool_is_described_to_the_model() -> None:
 async def test_elements_are_told_in_image_pixels_where_the_profile_reads_them() -> None:
     bench = Bench(GOOD, reads_elements=True)
     await bench.planner.plan(TASK, observation(), VIEW)
-    told = """<elements>
+    told = """<elements untrusted>
 window: Untitled (mousepad)
 windows: Untitled
 - push button "Save" at (60, 105)

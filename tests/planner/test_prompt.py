@@ -110,7 +110,7 @@ def test_what_gives_way_and_in_which_order() -> None:
     assert "left out" in short
     assert view.refined in short
     none = at(size - estimate_tokens(view.output) - 20)
-    assert "<last_output>" not in none
+    assert "<last_output" not in none
     assert "… (cut here, to keep the prompt within its limit)\n</refined_context>" in none
     assert "Step 6:" in none
     least = at(60)
@@ -130,7 +130,13 @@ def test_a_request_begins_with_all_of_the_one_before_that_still_holds() -> None:
     for view in (full, replace(full, steps=later.steps)):
         text = state_text(task, observation(), view, elements=True, programs="editor")
         assert text.startswith(begin)
-        tags = ("</execution_history>", "<last_output>", "<notice>", "<programs>", "<elements>")
+        tags = (
+            "</execution_history>",
+            "<last_output untrusted>",
+            "<notice>",
+            "<programs>",
+            "<elements untrusted>",
+        )
         assert [text.index(tag) for tag in tags] == sorted(text.index(tag) for tag in tags)
 
 
@@ -154,7 +160,7 @@ async def test_the_newest_output_is_shown_in_full_once() -> None:
     await state.abstract(tool("wait", "1"), look(), look(), Outcome(ok=True))
     await bench.planner.plan(task, observation(), state.view())
     assert "row 40" not in bench.model.requests[1].text
-    assert "<last_output>\n" not in bench.model.requests[1].text
+    assert "<last_output untrusted>\n" not in bench.model.requests[1].text
 
 
 @pytest.mark.parametrize("size", [1999, 2000, 2001, 50_000])
@@ -201,7 +207,8 @@ async def test_nothing_can_forge_a_section(tag: str) -> None:
     )
     bench = Bench(GOOD, reads_elements=True)
     await bench.planner.plan(task, hostile, state.view())
-    lines = [line.strip() for line in bench.model.requests[0].text.split("\n")]
+    text = bench.model.requests[0].text.replace(" untrusted>", ">")
+    lines = [line.strip() for line in text.split("\n")]
     for name in SECTION_TAGS:
         assert lines.count(f"<{name}>") == lines.count(f"</{name}>") <= 1
     assert all("\n" not in line for line in element_lines(hostile))

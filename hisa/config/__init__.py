@@ -12,8 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
+from hisa.config.tool_settings import PolicySettings, SecretSettings, Section, ToolSettings
 from hisa.errors import ConfigError
 from hisa.text.redact import redact
 
@@ -26,22 +27,19 @@ __all__ = [
     "ModelSettings",
     "PatternSettings",
     "PlannerSettings",
+    "PolicySettings",
     "RemoteSettings",
     "RunSettings",
+    "SecretSettings",
     "Settings",
     "StateSettings",
     "TaskSettings",
+    "ToolSettings",
     "load",
 ]
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", validate_default=True, allow_inf_nan=False
-    )
-
-
-class RunSettings(_Section):
+class RunSettings(Section):
     """Limits of a run; each is checked before the cost arises."""
 
     max_steps: int = Field(50, ge=1)
@@ -68,7 +66,7 @@ Effort = Literal["", "none", "minimal", "low", "medium", "high", "xhigh"]
 """How hard a reasoning model thinks, in the order of the words; empty: its own default."""
 
 
-class ModelSettings(_Section):
+class ModelSettings(Section):
     """One role's model."""
 
     model: str = "offline"
@@ -102,7 +100,7 @@ class ModelSettings(_Section):
     """Likewise; None: ``thinking_tokens``."""
 
 
-class ModelsSettings(_Section):
+class ModelsSettings(Section):
     """The four roles. ``state``, ``grounder`` and ``judge`` follow ``planner`` where unset."""
 
     planner: ModelSettings = ModelSettings()
@@ -157,7 +155,7 @@ Teaching = Literal["rule", "words", "examples"]
 by this look (OS-Catalyst, section 3.4), and examples besides."""
 
 
-class PlannerSettings(_Section):
+class PlannerSettings(Section):
     """How the planner is asked, and what it is shown."""
 
     kind: Literal["auto", "chat", "computer"] = "auto"
@@ -192,7 +190,7 @@ class PlannerSettings(_Section):
     set; at 0 they would be alike. Chosen by hand, between a model's usual 1 and none."""
 
 
-class GrounderSettings(_Section):
+class GrounderSettings(Section):
     """How descriptions become places."""
 
     kind: GrounderKind = "auto"
@@ -211,7 +209,7 @@ class GrounderSettings(_Section):
     out once: more refuses more, less clicks wrong more often."""
 
 
-class StateSettings(_Section):
+class StateSettings(Section):
     """Levels 1 and 2."""
 
     refine_every: int = Field(5, ge=1)
@@ -231,7 +229,7 @@ class StateSettings(_Section):
     window: int = Field(5, ge=1)
 
 
-class PatternSettings(_Section):
+class PatternSettings(Section):
     """Level 3."""
 
     enabled: bool = True
@@ -250,7 +248,7 @@ class PatternSettings(_Section):
     """A folder of SOP files, besides those that ship."""
 
 
-class RemoteSettings(_Section):
+class RemoteSettings(Section):
     """What can be done to the machine behind a guest at an address.
 
     A command is split into words as a shell does and run without one; ``{url}``, ``{host}``,
@@ -271,7 +269,7 @@ class RemoteSettings(_Section):
     """Multiplies the time limit of every request; more for a slow line or a slow machine."""
 
 
-class LimitSettings(_Section):
+class LimitSettings(Section):
     """How much a private desktop may take, so that nothing inside can exhaust the host."""
 
     processes: int = Field(1024, ge=64)
@@ -298,7 +296,7 @@ _ALONE: tuple[Family, ...] = ("desktop", "browsergym")
 """Those that need none."""
 
 
-class EnvironmentSettings(_Section):
+class EnvironmentSettings(Section):
     """Where the agent acts."""
 
     kind: str = "desktop"
@@ -353,7 +351,7 @@ class EnvironmentSettings(_Section):
 _PROXY = re.compile(r"(https?|socks[45])://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):([0-9]{1,5})/?")
 
 
-class TaskSettings(_Section):
+class TaskSettings(Section):
     """What task files may do, which others write."""
 
     allow_private_downloads: tuple[str, ...] = ()
@@ -377,7 +375,7 @@ class TaskSettings(_Section):
         raise ValueError("wanted is none, or http://HOST:PORT without user and password")
 
 
-class Settings(_Section):
+class Settings(Section):
     """The whole tree."""
 
     run: RunSettings = RunSettings()
@@ -388,6 +386,10 @@ class Settings(_Section):
     patterns: PatternSettings = PatternSettings()
     environment: EnvironmentSettings = EnvironmentSettings()
     tasks: TaskSettings = TaskSettings()
+    tools: ToolSettings = ToolSettings()
+    policy: PolicySettings = PolicySettings()
+    secrets: Mapping[str, SecretSettings] = Field(default_factory=dict)
+    """By the name that a task gives them."""
 
 
 def _merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -448,6 +450,8 @@ def _siblings(place: Sequence[int | str]) -> list[str]:
     """The settings beside which an unknown one was given."""
     section: type[BaseModel] = Settings
     for name in place[:-1]:
+        if str(name) not in section.model_fields:
+            continue  # the name of an entry, or its number
         kind = section.model_fields[str(name)].annotation
         kinds = [kind, *get_args(kind)]
         section = next(k for k in kinds if isinstance(k, type) and issubclass(k, BaseModel))

@@ -1,0 +1,1 @@
+"""Tools of applications and subjects, announced by entry points like any plug-in's."""

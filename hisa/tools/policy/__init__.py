@@ -1,0 +1,1 @@
+"""What may run: rules, decisions, secrets filled in at the last moment."""

@@ -1,0 +1,117 @@
+"""What a tool needs and what it may do, stated beside its function."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import cache
+from typing import Any, TypeVar
+
+from hisa.actions.effects import Effect
+from hisa.screen.observation import Observation
+
+__all__ = ["NO_NEEDS", "NO_TRAITS", "Needs", "Traits", "tool", "traits_of"]
+
+_ATTRIBUTE = "__hisa_traits__"
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What must hold before a tool can be used."""
+
+    capabilities: frozenset[str] = frozenset()
+    """Of the environment; see `hisa.protocols.Environment`."""
+    apps: tuple[str, ...] = ()
+    """Applications, by the class of their windows, as ``hisa run`` shows it: patterns such as
+    "libreoffice-calc" or "chrom*", in small letters. The tool is offered while one of them is in
+    front, and can be used while one of them has a window."""
+    packages: tuple[str, ...] = ()
+    """Python modules that must be installed beside HiSA."""
+
+    def __add__(self, other: Needs) -> Needs:
+        """Both; applications are those of ``other`` where it names some."""
+        return Needs(
+            self.capabilities | other.capabilities,
+            other.apps or self.apps,
+            tuple(dict.fromkeys((*self.packages, *other.packages))),
+        )
+
+    def lacking(self, capabilities: Iterable[str]) -> str:
+        """Returns what is not there, whatever is on the screen; empty where nothing is missing."""
+        without = sorted(self.capabilities - set(capabilities))
+        if without:
+            return f"the machine lacks {', '.join(without)}"
+        absent = [name for name in self.packages if not _is_installed(name)]
+        return f"not installed: {', '.join(absent)}" if absent else ""
+
+    def in_front(self, look: Observation) -> bool:
+        """Whether the application that it is for has the focus; True where it is for none."""
+        return not self.apps or (look.active is not None and self._means(look.active.app))
+
+    def is_open(self, look: Observation) -> bool:
+        """Whether the application has a window; True where nobody can tell."""
+        open_ = any(self._means(window.app) for window in look.windows)
+        return not self.apps or not look.windows_known or open_
+
+    def _means(self, app: str) -> bool:
+        return any(fnmatchcase(app.lower(), pattern) for pattern in self.apps)
+
+
+NO_NEEDS = Needs()
+
+
+@cache
+def _is_installed(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What is stated of a tool beside its signature."""
+
+    needs: Needs = NO_NEEDS
+    effects: tuple[Effect, ...] = ()
+    """What a call always does, or does with some input: the policy asks about each."""
+    reads: bool = False
+    """It only looks: nothing on the machine is other than before."""
+    seconds: float = 120.0
+    """Time limit of a call."""
+
+
+NO_TRAITS = Traits()
+
+
+def tool(
+    *,
+    needs: Needs = NO_NEEDS,
+    effects: tuple[Effect, ...] = (),
+    reads: bool = False,
+    seconds: float = 120.0,
+) -> Callable[[Function], Function]:
+    """State what a tool needs and does. The function stays as it is.
+
+    Args:
+        needs: what must hold before it is offered.
+        effects: what it may do that a person may want to be asked about.
+        reads: it only looks.
+        seconds: time limit of a call.
+    """
+    traits = Traits(needs, effects, reads, seconds)
+
+    def note(function: Function) -> Function:
+        setattr(function, _ATTRIBUTE, traits)
+        return function
+
+    return note
+
+
+def traits_of(function: Callable[..., Any], needs: Needs = NO_NEEDS) -> Traits:
+    """Returns the traits stated of a function, with the needs of its toolkit added."""
+    stated: Traits = getattr(function, _ATTRIBUTE, NO_TRAITS)
+    return replace(stated, needs=needs + stated.needs)
