@@ -183,8 +183,9 @@ class PlannerSettings(Section):
     is asked for and taken."""
     scaling: Literal["adaptive", "frugal", "constant"] = "frugal"
     """adaptive: two samples, all of them where they disagree, after a step in trouble, in a loop;
-    frugal: where the two disagree the judge is asked first, and more are sampled where it finds
-    neither good; constant: always all of them, and always the judge (GTA1)."""
+    frugal: where the two disagree, and after a step in trouble even where they agree, the judge is
+    asked first, and more are sampled where it finds neither good; constant: always all of them, and
+    always the judge (GTA1)."""
     sample_temperature: float = Field(0.7, gt=0, le=2)
     """Of the samples, where the planner's model takes one and ``models.planner.temperature`` is not
     set; at 0 they would be alike. Chosen by hand, between a model's usual 1 and none."""

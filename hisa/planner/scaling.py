@@ -60,8 +60,9 @@ class ScaledPlanner:
 
     Adaptive: two candidates; where they would do the same, that is done without a judge, unless it
     ends the run. K at once after a step that failed and in a loop, K in all where the two disagree.
-    Frugal: where the two disagree the judge is asked about these first, and K fresh ones are
-    sampled only where it finds neither good. Constant: K and the judge, always.
+    Frugal: where the two disagree, and after a step that failed or in a loop even where they agree,
+    the judge is asked about these first, and K fresh ones are sampled only where it finds neither
+    good. Constant: K and the judge, always.
 
     A judge that finds none good gets K fresh candidates, which were told its reasons, once. Where
     no judge decides (its answers are no judgements, it cannot be asked, or it finds none good
@@ -107,8 +108,8 @@ class ScaledPlanner:
             failure = candidates.failure()
             self._emit(decision.event(None, "nobody", str(failure)))
             raise failure
-        agreed = not decision.widened and candidates.agree
-        if agreed and candidates.usable[0].call.tool not in _ENDING:
+        doubted = view.troubled or candidates.usable[0].call.tool in _ENDING
+        if not decision.widened and candidates.agree and not doubted:
             return self._chosen(decision, candidates.usable[0], "agreement")
         if len(candidates.usable) == 1:
             return self._chosen(decision, candidates.usable[0], "alone")
@@ -149,8 +150,9 @@ class ScaledPlanner:
 
     async def _sample_first(self, decision: _Decision, view: StateView) -> None:
         """The first round: two candidates or K at once, and K in all where two are not enough."""
+        troubled = view.troubled and self._scaling == "adaptive"
         constant = self._scaling == "constant"
-        decision.widened = "constant" if constant else "trouble" if view.troubled else ""
+        decision.widened = "constant" if constant else "trouble" if troubled else ""
         (candidates,) = decision.rounds
         count = self._samples if decision.widened else min(_FIRST, self._samples)
         await self._sampler.sample(candidates, count, decision.observation)

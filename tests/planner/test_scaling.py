@@ -206,6 +206,16 @@ async def test_frugal_widens_where_neither_is_good() -> None:
     assert (bench.chosen.samples, bench.chosen.widened) == (7, "none_good")
 
 
+async def test_frugal_in_trouble_has_even_two_that_agree_judged() -> None:
+    agreed = Bench([SAVE] * 2, [verdict(1)], scaling="frugal")
+    assert (await agreed.plan(FAILED)).description == "Save"
+    assert (agreed.chosen.by, agreed.chosen.samples, agreed.chosen.widened) == ("judge", 2, "")
+    replies = [SAVE, SAVE, *[click(OPEN)] * 5]
+    doubted = Bench(replies, [verdict(None), verdict(1)], scaling="frugal")
+    assert (await doubted.plan(LOOP)).description == OPEN
+    assert (doubted.chosen.samples, doubted.chosen.widened) == (7, "none_good")
+
+
 async def test_an_agreed_end_of_the_run_is_judged() -> None:
     bench = Bench([DONE, DONE, *[SAVE] * 5], [verdict(None, "It is not saved yet."), verdict(1)])
     assert (await bench.plan()).tool == "gui_action"
