@@ -59,15 +59,15 @@ class KeptLooks:
         if kept is None:
             return "the look that it was decided on is no longer kept"
         frame, windows = kept
-        now = screen.grab()
+        if _told(screen.windows()) != windows:
+            return "another window came, went or is in front"
+        now = screen.grab()  # last: what comes between this and the act is not seen
         if (now.width, now.height) != (frame.width, frame.height):
             return "the screen has another size"
         for box in boxes:
             if _differ(frame, now, box):
                 left, top, right, bottom = box
                 return f"the screen changed between ({left}, {top}) and ({right}, {bottom})"
-        if _told(screen.windows()) != windows:
-            return "another window came, went or is in front"
         return ""
 
 
