@@ -30,6 +30,7 @@ from hisa.tasks.named import named_task
 from hisa.tasks.scorer import check_possible
 from hisa.tasks.taskfile import load_task
 from hisa.text.safe_text import safe_line
+from hisa.tools.person import Inquire
 from hisa.wiring import Listener, RunContext, open_agent
 
 __all__ = ["RunResult", "run", "run_sync", "unless_refused"]
@@ -56,6 +57,7 @@ async def run(
     environment: str | Environment | None = None,
     on_event: Listener | None = None,
     ask: Ask | None = None,
+    inquire: Inquire | None = None,
 ) -> RunResult:
     """Run an agent on a task, in a new run folder.
 
@@ -71,6 +73,7 @@ async def run(
         on_event: called with each event of the run as it is written; what it raises ends the run.
         ask: asks a person before each act, where the settings want one, and about what the maker
             of a computer-use model wants confirmed.
+        inquire: asks a person what the agent wants to know; see `hisa.tools.person`.
 
     Returns:
         Ending, score and folder, after the run was learned from.
@@ -83,7 +86,7 @@ async def run(
     chosen = _chosen(settings or load(), model, environment)
     asked = task if isinstance(task, Task) else _task(task, chosen.run.seed)
     check_possible(asked, chosen.tasks)
-    run_context = _workshop(model, environment, on_event, ask)
+    run_context = _workshop(model, environment, on_event, ask, inquire)
     if run_context.environment is None:
         open_environment(chosen.environment)  # refuses what can be seen to be wrong
     if not run_context.models:
@@ -101,12 +104,14 @@ def _workshop(
     environment: str | Environment | None,
     on_event: Listener | None,
     ask: Ask | None,
+    inquire: Inquire | None,
 ) -> RunContext:
     return RunContext(
         environment=None if environment is None or isinstance(environment, str)
         else _given(environment),
         models=_own(model),
         ask=ask,
+        inquire=inquire,
         listeners=[_log_event] if on_event is None else [_log_event, _Once(on_event)],
     )  # fmt: skip
 
@@ -119,6 +124,7 @@ def run_sync(
     environment: str | Environment | None = None,
     on_event: Listener | None = None,
     ask: Ask | None = None,
+    inquire: Inquire | None = None,
 ) -> RunResult:
     """`run`, waited for, with the same arguments; Ctrl-C ends the run as "stopped".
 
@@ -136,6 +142,7 @@ def run_sync(
         environment=environment,
         on_event=on_event,
         ask=ask,
+        inquire=inquire,
     )
     try:
         asyncio.get_running_loop()

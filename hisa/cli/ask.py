@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import select
 import sys
 import termios
+import time
 
 import click
 
 from hisa.environments.confirm import Answer, Ask, Question
 from hisa.text.safe_text import safe_text
+from hisa.tools.person import Inquire, Inquiry
 
-__all__ = ["person", "read_answer", "shown", "terminal_ask"]
+__all__ = [
+    "ask_in_words",
+    "inquirer",
+    "person",
+    "read_answer",
+    "read_choice",
+    "shown",
+    "terminal_ask",
+]
 
 _KINDS = {
     "acts": "act with pointer and keyboard",
@@ -70,3 +81,56 @@ def _ask(question: Question) -> Answer:
     except click.Abort:
         return Answer("stop")
     return read_answer(str(said))
+
+
+def inquirer() -> Inquire | None:
+    """Asks the person at the terminal what the agent wants to know; None where there is none."""
+    return _terminal_inquire if sys.stdin.isatty() else None
+
+
+async def _terminal_inquire(inquiry: Inquiry) -> str | None:
+    return await asyncio.to_thread(ask_in_words, inquiry)
+
+
+def ask_in_words(inquiry: Inquiry) -> str | None:
+    """Put the question, and read lines until one is an answer or time is up."""
+    termios.tcflush(sys.stdin, termios.TCIFLUSH)
+    click.echo(f"\n{_asked(inquiry)}", err=True)
+    deadline = time.monotonic() + inquiry.seconds
+    while (left := deadline - time.monotonic()) > 0:
+        if not select.select([sys.stdin], [], [], left)[0]:
+            break
+        line = sys.stdin.readline()
+        if not line:
+            return None
+        said = read_choice(line, inquiry)
+        if said is not None:
+            return said
+        click.echo(f"  a number from 1 to {len(inquiry.choices)}, or one of these words", err=True)
+    click.echo("  nobody answered in time", err=True)
+    return None
+
+
+def _asked(inquiry: Inquiry) -> str:
+    hands = inquiry.kind == "hand_over"
+    lines = ["The agent hands the machine over to you:" if hands else "The agent asks:"]
+    lines += [f"  | {line}" for line in safe_text(inquiry.text).split("\n")]
+    lines += [f"  {n}) {safe_text(text)}" for n, text in enumerate(inquiry.choices, 1)]
+    within = f"within {inquiry.seconds:g} s"
+    if hands:
+        lines.append(f"Enter, or a word to the agent, when you are done ({within})")
+    else:
+        default = f"; Enter: {safe_text(inquiry.default)}" if inquiry.default else ""
+        lines.append(f"Your answer ({within}{default}):")
+    return "\n".join(lines)
+
+
+def read_choice(line: str, inquiry: Inquiry) -> str | None:
+    """Returns the answer that a typed line is; None where it is none of the choices."""
+    said = line.strip()
+    if not said and inquiry.kind == "question":
+        return inquiry.default or None
+    if not inquiry.choices or said in inquiry.choices:
+        return said
+    by_number = {str(number): text for number, text in enumerate(inquiry.choices, 1)}
+    return by_number.get(said)

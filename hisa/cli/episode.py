@@ -18,7 +18,7 @@ from rich.text import Text
 
 from hisa.agent import Result
 from hisa.api import unless_refused
-from hisa.cli.ask import person
+from hisa.cli.ask import inquirer, person
 from hisa.cli.kept_memory import keep_freed_memory
 from hisa.cli.progress import Progress
 from hisa.cli.run_desktop import RunDesktop, open_desktop, open_fresh
@@ -203,6 +203,7 @@ def run_task(
         run_context = RunContext(
             environment=desktop.environment,
             ask=person(),
+            inquire=inquirer(),
             listeners=[progress],
         )
         with unless_refused(log):

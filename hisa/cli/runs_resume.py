@@ -123,7 +123,7 @@ def _settings(
 def _go_on(settings: Settings, output: RunOutput, point: ResumePoint, listener: Listener) -> None:
     import asyncio
 
-    from hisa.cli.ask import person
+    from hisa.cli.ask import inquirer, person
     from hisa.cli.episode import run_in_desktop
     from hisa.cli.run_desktop import RunDesktop, reattach_or_replay
     from hisa.events import Noted, RunResumed
@@ -144,6 +144,7 @@ def _go_on(settings: Settings, output: RunOutput, point: ResumePoint, listener: 
     run_context = RunContext(
         environment=desktop.environment,
         ask=person(),
+        inquire=inquirer(),
         listeners=[listener],
         events=point.events,
         calls=point.calls,

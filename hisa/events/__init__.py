@@ -33,6 +33,7 @@ from hisa.events.run_events import (
     ModelCalled,
     ModelFailed,
     Noted,
+    PersonAsked,
     RunFinished,
     RunResumed,
     RunStarted,
@@ -89,6 +90,7 @@ __all__ = [
     "Noted",
     "Observed",
     "PatternUse",
+    "PersonAsked",
     "PlaceFound",
     "PlanRejected",
     "Planned",
@@ -126,6 +128,7 @@ Event = Annotated[
     | GroundingFailed
     | GroundingTried
     | Confirmed
+    | PersonAsked
     | Acted
     | SequenceStopped
     | Abstracted

@@ -22,6 +22,7 @@ __all__ = [
     "ModelCalled",
     "ModelFailed",
     "Noted",
+    "PersonAsked",
     "RunFinished",
     "RunResumed",
     "RunStarted",
@@ -156,6 +157,19 @@ class Confirmed(EventBase):
     """kind: this, and everything of its kind for the rest of the run; empty: of an older run."""
     word: str = ""
     """What the person said to the agent."""
+
+
+class PersonAsked(EventBase):
+    """The agent asked a person something, or handed the machine over for a moment."""
+
+    type: Literal["person_asked"] = "person_asked"
+    kind: Literal["question", "hand_over"]
+    text: str
+    choices: tuple[str, ...] = ()
+    answer: str = ""
+    by: Literal["person", "default", "nobody"]
+    """Whose answer it is; nobody: none came in time, and there was no default."""
+    seconds: float = 0.0
 
 
 class Induced(EventBase):

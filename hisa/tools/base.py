@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from hisa.errors import DeveloperError, InvalidReply
 from hisa.protocols import Environment, GroundedCall, MadeCall, Outcome
 from hisa.screen.observation import Observation
+from hisa.tools.person import Person
 from hisa.tools.traits import NO_NEEDS, NO_TRAITS, Needs, Traits, traits_of
 
 __all__ = ["BaseTool", "Guard", "Tool", "ToolContext", "example_inputs"]
@@ -65,6 +66,8 @@ class ToolContext:
     call: GroundedCall
     observation: Observation
     environment: Environment
+    person: Person | None = None
+    """Who can be asked; None: nobody."""
 
 
 class BaseTool(ABC):
@@ -86,6 +89,8 @@ class BaseTool(ABC):
     """Whether it is described in every prompt, as the built-ins are."""
     trusted: bool = False
     """Whether it keeps to the run's event loop and never blocks it, as HiSA's own do."""
+    uses_machine: bool = True
+    """Whether it is given the machine; without it, it runs beside HiSA alone."""
 
     @property
     @abstractmethod
@@ -183,6 +188,7 @@ class Tool(BaseTool):
             raise DeveloperError(f"tool {self.name!r} has no docstring; it is what models read")
         self.documentation = documentation
         self._context_name, self._model = _read_signature(function)
+        self.uses_machine = bool(self._context_name)
 
     @property
     def parameters(self) -> Mapping[str, Any]:

@@ -15,14 +15,21 @@ from hisa.screen.observation import Observation
 from hisa.text.prompt_text import guard_tags, one_line
 from hisa.tools.base import BaseTool
 
-__all__ = ["TOOLS_ESTIMATE", "best", "offered_text"]
+__all__ = [
+    "SIGNATURE_CHARACTERS",
+    "SUMMARY_CHARACTERS",
+    "TOOLS_ESTIMATE",
+    "best",
+    "offered_line",
+    "offered_text",
+]
 
 TOOLS_ESTIMATE = 800
 """Most tokens of all tools in a prompt, by `estimate_tokens`: at most 600 by the vocabularies that
 benchmarks/tool_tokens.py counts with. That estimate is half as much again as a real count here."""
-_SUMMARY = 90
+SUMMARY_CHARACTERS = 90
 """Characters of a summary beside a signature; chosen by hand: one clause."""
-_SIGNATURE = 200
+SIGNATURE_CHARACTERS = 200
 """Characters of a signature; a server's tool may have any number of arguments."""
 _WORD = re.compile(r"[a-z]{3,}")
 _HEAD = "Input: an object of the arguments. `tool_help` with a name or a subject tells more."
@@ -46,7 +53,7 @@ def offered_text(tools: Iterable[BaseTool], look: Observation, subject: str, *, 
     for index, tool in enumerate(ranked):
         left = len(ranked) - index - 1
         if not names:
-            line = _line(tool)
+            line = offered_line(tool)
             if _cost([*lines, line], _rest(left)) <= room:
                 lines.append(line)
                 continue
@@ -75,7 +82,8 @@ def best(
 
     def rank(item: tuple[int, BaseTool]) -> tuple[bool, int, int]:
         index, tool = item
-        ahead = bool(tool.traits.needs.apps) and (look is None or tool.traits.needs.in_front(look))
+        needs = tool.traits.needs
+        ahead = look is not None and bool(needs.apps) and needs.in_front(look)
         said = frozenset(_words(f"{tool.name} {tool.title} {tool.summary}"))
         return (not ahead, -len((words & said) - common), index)
 
@@ -97,12 +105,14 @@ def _words(text: str) -> Iterable[str]:
         yield word[:5]
 
 
-def _line(tool: BaseTool) -> str:
-    """One line; whoever wrote the tool cannot close a section of the prompt with it."""
+def offered_line(tool: BaseTool) -> str:
+    """A tool on one line; whoever wrote the tool cannot close a section of the prompt with it."""
     summary = one_line(tool.summary).rstrip(".")
-    summary = summary if len(summary) <= _SUMMARY else summary[: _SUMMARY - 1] + "…"
+    summary = (
+        summary if len(summary) <= SUMMARY_CHARACTERS else summary[: SUMMARY_CHARACTERS - 1] + "…"
+    )
     signature = one_line(tool.signature())
-    signature = signature if len(signature) <= _SIGNATURE else f"{tool.name}(…)"
+    signature = signature if len(signature) <= SIGNATURE_CHARACTERS else f"{tool.name}(…)"
     return guard_tags(f"{signature}: {summary}")
 
 

@@ -29,9 +29,10 @@ from hisa.screen.observation import Observation
 from hisa.tools.base import BaseTool, Tool, ToolContext
 from hisa.tools.isolation import isolated, kept
 from hisa.tools.offer import TOOLS_ESTIMATE, best, offered_text
+from hisa.tools.person import Person
 from hisa.tools.toolkit import Toolkit
 
-__all__ = ["BrokenPlugin", "ToolRegistry", "discover"]
+__all__ = ["BrokenPlugin", "ToolRegistry", "discover", "load_tools"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,12 @@ class BrokenPlugin:
     traceback: str
 
 
-def _load(point: EntryPoint) -> tuple[Tool, ...]:
+def load_tools(point: EntryPoint) -> tuple[Tool, ...]:
+    """The tools that an entry point stands for: a toolkit's, or that of one function.
+
+    Raises:
+        PluginFailed: it cannot be loaded; names the package.
+    """
     with blaming_package("tools", point):
         found = point.load()
         if isinstance(found, Toolkit):
@@ -59,7 +65,7 @@ def discover() -> tuple[list[Tool], list[BrokenPlugin]]:
     broken = []
     for point in points("tools"):  # ours come first, so that no plug-in can take a built-in's name
         try:
-            for tool in _load(point):
+            for tool in load_tools(point):
                 tools.setdefault(tool.name, tool)
         except PluginFailed as error:
             text = "".join(traceback.format_exception(error.__cause__ or error))
@@ -82,6 +88,7 @@ class ToolRegistry:
         tools: by default all that are installed.
         emit: gets an `Acted` for each execution.
         capabilities: of the run's environment; a tool that needs others is not there.
+        person: who can be asked; the capability "person" stands for them.
     """
 
     def __init__(
@@ -90,9 +97,11 @@ class ToolRegistry:
         *,
         emit: Emit,
         capabilities: Iterable[str] = ("elements", "execute"),
+        person: Person | None = None,
     ) -> None:
         listed = list(discover()[0] if tools is None else tools)
-        able = frozenset(capabilities)
+        able = frozenset(capabilities) | ({"person"} if person else set())
+        self._person = person
         fitting = [tool for tool in listed if not tool.traits.needs.lacking(able)]
         self._tools: dict[str, BaseTool] = {}
         for tool in fitting:
@@ -176,7 +185,7 @@ class ToolRegistry:
     ) -> Outcome:
         """Do it; see `hisa.protocols.Toolbox.execute`."""
         began, started = time.time(), time.monotonic()
-        outcome = await self._attempt(ToolContext(call, observation, environment))
+        outcome = await self._attempt(ToolContext(call, observation, environment, self._person))
         outcome = replace(outcome, seconds=time.monotonic() - started, began=began)
         self._emit(
             Acted(

@@ -47,6 +47,7 @@ from hisa.state.inspection import StepInspector
 from hisa.state.manager import build_state
 from hisa.state.written_files import WrittenFiles
 from hisa.tasks.miniwob.task import is_page
+from hisa.tools.person import Inquire, Person
 from hisa.tools.registry import ToolRegistry
 from hisa.wiring.decision_parts import elements_of, is_sampled, open_toolbox, open_trials, scaled
 from hisa.wiring.grounding_parts import build_grounder, grounder_kind, open_grounder
@@ -79,6 +80,8 @@ class RunContext:
     """Own models by role, instead of those in the settings; see `open_models`."""
     ask: Ask | None = None
     """Asks a person before an act or a command; None: there is nobody to ask."""
+    inquire: Inquire | None = None
+    """Asks a person what the agent wants to know; None: there is nobody to ask."""
     listeners: Sequence[Listener] = ()
     events: Sequence[Event] = ()
     """Events of complete steps so far, where a run goes on; the state is rebuilt from them."""
@@ -277,7 +280,11 @@ async def _opened(
         _write_down(settings, environment, models, log)
         if not log.step and not run_context.events:
             emit(_started(task, log))
-        registry = ToolRegistry(emit=emit, capabilities=environment.capabilities)
+        registry = ToolRegistry(
+            emit=emit,
+            capabilities=environment.capabilities,
+            person=Person(run_context.inquire, emit=emit) if run_context.inquire else None,
+        )
         known = opened.profiles["planner"]
         computer = _has_computer(settings, known)
         finding = without_groundings(emit) if sampling else emit
