@@ -10,12 +10,13 @@ from typing import Any
 from hisa.actions import parse, to_space
 from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
 from hisa.events import Acted, Event, ModelCalled, RunFinished, RunResumed, StepFinished
-from hisa.protocols import Environment, Outcome, Task
+from hisa.protocols import Environment, GroundedCall, Outcome, Task, ToolCall
 from hisa.runs.event_line import is_cut
 from hisa.runs.read import Run
 from hisa.runs.step_records import StepRecord
 from hisa.screen.geometry import Size
 from hisa.text.redact import REDACTED, holds_redacted
+from hisa.tools.registry import ToolRegistry
 
 __all__ = ["ReplayAct", "ResumePoint", "replay", "resume_point", "without_secrets"]
 
@@ -172,7 +173,7 @@ def _whole(value: Any) -> bool:
 async def replay(acts: Sequence[ReplayAct], environment: Environment, *, settle: float) -> int:
     """Do the acts in order, letting the screen come to rest after each; no model is asked.
 
-    Tools that change nothing on the desktop are passed over.
+    Tools that only look, and those of servers, which are not on the desktop, are passed over.
 
     Args:
         acts: from `resume_point`.
@@ -214,6 +215,23 @@ async def _again(act: ReplayAct, environment: Environment) -> bool:
             await environment.execute(command, timeout=_COMMAND_SECONDS)
         case "wait", seconds if act.ok:
             await asyncio.sleep(min(60.0, float(seconds)))
-        case _:
-            return False
+        case name, given:
+            return await _called_again(name, given, act.step, environment)
+    return True
+
+
+async def _called_again(name: str, given: Any, step: int, environment: Environment) -> bool:
+    """Call a toolkit's or a plug-in's tool again; returns whether there was something to do."""
+    able = {*environment.capabilities, "person"}
+    registry = ToolRegistry(emit=lambda _: None, capabilities=able)
+    tool = registry.find(name)
+    if tool is None or tool.always or tool.traits.reads:
+        return False
+    if tool.traits.once:
+        raise EnvironmentFailed(
+            f"step {step} cannot be replayed: {name} cannot be done again",
+            fix="start the task again with hisa run",
+        )
+    call = GroundedCall(ToolCall("", name, given), given)
+    await registry.execute(call, await environment.observe(), environment)
     return True

@@ -82,6 +82,8 @@ class Traits:
     """It only looks: nothing on the machine is other than before."""
     seconds: float = 120.0
     """Time limit of a call."""
+    once: bool = False
+    """What it did cannot be done again by calling it again, so that no run is replayed over it."""
 
 
 NO_TRAITS = Traits()
@@ -93,6 +95,7 @@ def tool(
     effects: tuple[Effect, ...] = (),
     reads: bool = False,
     seconds: float = 120.0,
+    once: bool = False,
 ) -> Callable[[Function], Function]:
     """State what a tool needs and does. The function stays as it is.
 
@@ -101,8 +104,9 @@ def tool(
         effects: what it may do that a person may want to be asked about.
         reads: it only looks.
         seconds: time limit of a call.
+        once: what it did cannot be done again by calling it again.
     """
-    traits = Traits(needs, effects, reads, seconds)
+    traits = Traits(needs, effects, reads, seconds, once)
 
     def note(function: Function) -> Function:
         setattr(function, _ATTRIBUTE, traits)

@@ -19,7 +19,7 @@ from hisa.events import (
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
-from hisa.runs.resume import ResumePoint, replay, resume_point, without_secrets
+from hisa.runs.resume import ReplayAct, ResumePoint, replay, resume_point, without_secrets
 from hisa.testing.form import FakeEnvironment
 from tests.runs.sample import TASK, build
 
@@ -126,6 +126,38 @@ async def test_an_act_whose_secret_the_log_did_not_keep_is_not_done_again(tmp_pa
         with pytest.raises(EnvironmentFailed, match=r"step 2 .* held a secret"):
             await replay(acts, machine, settle=0.0)
         assert [action.kind for action in machine.acted] == ["press"]
+
+
+def acted_by(tmp_path: Path, tool: str, given: dict[str, object]) -> tuple[ReplayAct, ...]:
+    with RunLog.create(tmp_path, Task("t", "Do it.")) as log:
+        log.emit(Observed(image="a" * 64, width=8, height=8, screen_width=8, screen_height=8))
+        log.step = 1
+        log.emit(Planned(thought="", tool=tool, input=given))
+        log.emit(Acted(tool=tool, input=given, ok=True))
+        log.emit(StepFinished())
+    return point(log).acts
+
+
+@pytest.mark.usefixtures("outside")
+async def test_a_tool_that_did_something_is_called_again(tmp_path: Path) -> None:
+    acts = acted_by(tmp_path, "count_words", {"path": "/a.txt"})
+    async with FakeEnvironment() as machine:
+        await machine.write_file("/a.txt", b"one two")
+        assert await replay(acts, machine, settle=0.0) == 1
+
+
+@pytest.mark.parametrize("name", ["person_ask", "another_servers_tool"])
+async def test_what_did_nothing_on_the_desktop_is_passed_over(tmp_path: Path, name: str) -> None:
+    acts = acted_by(tmp_path, name, {"question": "Which?"})
+    async with FakeEnvironment() as machine:
+        assert await replay(acts, machine, settle=0.0) == 0
+
+
+async def test_what_a_person_did_cannot_be_done_again(tmp_path: Path) -> None:
+    acts = acted_by(tmp_path, "person_hand_over", {"what": "Log in."})
+    async with FakeEnvironment() as machine:
+        with pytest.raises(EnvironmentFailed, match="person_hand_over cannot be done again"):
+            await replay(acts, machine, settle=0.0)
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ async def ask(
     return Outcome(ok=True, output=f"The person answers: {answer.text}")
 
 
-@tool(seconds=_LONGEST + 60)
+@tool(seconds=_LONGEST + 60, once=True)
 async def hand_over(what: Text, context: ToolContext, seconds: Seconds = 600) -> Outcome:
     """Hand the machine to the person for something they must do: a captcha, a password, a choice.
 
