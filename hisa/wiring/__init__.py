@@ -47,10 +47,11 @@ from hisa.state.inspection import StepInspector
 from hisa.state.manager import build_state
 from hisa.state.written_files import WrittenFiles
 from hisa.tasks.miniwob.task import is_page
-from hisa.tools.person import Inquire, Person
+from hisa.tools.person import Inquire
 from hisa.tools.registry import ToolRegistry
 from hisa.wiring.decision_parts import elements_of, is_sampled, open_toolbox, open_trials, scaled
 from hisa.wiring.grounding_parts import build_grounder, grounder_kind, open_grounder
+from hisa.wiring.tool_parts import open_registry
 
 if TYPE_CHECKING:
     import httpx
@@ -280,10 +281,8 @@ async def _opened(
         _write_down(settings, environment, models, log)
         if not log.step and not run_context.events:
             emit(_started(task, log))
-        registry = ToolRegistry(
-            emit=emit,
-            capabilities=environment.capabilities,
-            person=Person(run_context.inquire, emit=emit) if run_context.inquire else None,
+        registry = open_registry(
+            settings, emit, capabilities=environment.capabilities, inquire=run_context.inquire
         )
         known = opened.profiles["planner"]
         computer = _has_computer(settings, known)

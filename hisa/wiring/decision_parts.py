@@ -26,6 +26,7 @@ from hisa.protocols import (
 from hisa.runs.log import RunLog
 from hisa.screen.observation import Screenshot
 from hisa.tools.registry import ToolRegistry
+from hisa.wiring.tool_parts import open_registry
 
 if TYPE_CHECKING:
     pass
@@ -88,7 +89,7 @@ def open_trials(settings: Settings, environment: Environment) -> Trials | None:
     from hisa.tools.trials import ForkedTrials
 
     settle = settings.environment.settle
-    silent = ToolRegistry(emit=_tell_nobody, capabilities=environment.capabilities)
+    silent = open_registry(settings, _tell_nobody, capabilities=environment.capabilities)
     toolbox = SequenceToolbox(silent, guard=None, save=_keep_nothing, emit=_tell_nobody)
     return ForkedTrials(toolbox, environment, settle=settle)
 

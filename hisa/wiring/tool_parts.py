@@ -1,0 +1,55 @@
+"""The tools of a run: those that are installed, allowed, and brought by servers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+
+from hisa.config import Settings
+from hisa.protocols import Emit
+from hisa.tools.base import BaseTool
+from hisa.tools.person import Inquire, Person
+from hisa.tools.registry import ToolRegistry, discover
+
+__all__ = ["allowed_tools", "open_registry"]
+
+
+def allowed_tools(settings: Settings, more: Iterable[BaseTool] = ()) -> list[BaseTool]:
+    """Returns the built-ins, and of the others those that ``tools.allow`` names.
+
+    Args:
+        settings: the effective settings.
+        more: tools of this run alone, such as those of servers.
+    """
+    listed = (*discover()[0], *more)
+    patterns = settings.tools.allow
+    return [
+        tool
+        for tool in listed
+        if tool.always or any(fnmatchcase(tool.name, pattern) for pattern in patterns)
+    ]
+
+
+def open_registry(
+    settings: Settings,
+    emit: Emit,
+    *,
+    capabilities: Iterable[str],
+    inquire: Inquire | None = None,
+    more: Iterable[BaseTool] = (),
+) -> ToolRegistry:
+    """The tools of one run.
+
+    Args:
+        settings: the effective settings.
+        emit: gets the tools' events.
+        capabilities: of the run's environment.
+        inquire: asks a person; None: nobody can be asked.
+        more: tools of this run alone.
+    """
+    return ToolRegistry(
+        allowed_tools(settings, more),
+        emit=emit,
+        capabilities=capabilities,
+        person=Person(inquire, emit=emit) if inquire else None,
+    )
