@@ -29,6 +29,7 @@ _KINDS = {
     "commands": "run a command",
     "files": "write a file",
     "safety": "do what its maker wants you to confirm",
+    "policy": "do what your policy asks about",
 }
 _ANSWERS: dict[str, Answer] = {
     **dict.fromkeys(("o", "once", "y", "yes"), Answer("once")),

@@ -188,6 +188,7 @@ def run_task(
     console = Console(stderr=as_json, quiet=as_json, highlight=False, soft_wrap=True)
     progress = Progress(console, settings.run.max_steps)
     alone = begun is None
+    goes_on = alone and not settings.policy.dry_run
     with RunLog.create(
         settings.run.folder,
         task,
@@ -197,9 +198,9 @@ def run_task(
         if begun is not None:
             begun(log)
         console.print(shown(f"run {log.id}: {task.instruction.strip()}", "bold"))
-        output = RunOutput(log, console, progress, as_json=as_json, report=report, alone=alone)
+        output = RunOutput(log, console, progress, as_json=as_json, report=report, alone=goes_on)
         opened = open_desktop if alone else open_fresh
-        desktop = RunDesktop(lambda: opened(settings, log, progress), stays=alone)
+        desktop = RunDesktop(lambda: opened(settings, log, progress), stays=goes_on)
         run_context = RunContext(
             environment=desktop.environment,
             ask=person(),

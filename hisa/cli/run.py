@@ -19,12 +19,13 @@ _FETCH = "Bring this of the machine home, into the run folder: a file, folder or
 _SEQUENCE = "Let the planner decide up to K actions by one look (1 to 5; by default 1)."
 _FORK = "With --samples on a vm: try the two best replies on forks of it before one is chosen."
 _SHARE = "Put this folder into a private desktop, at ~/shared/NAME; read-only without :rw."
+_DRY = "Do nothing: plan and look, say what would be done and what the policy says, and end."
 _ATTEMPTS = "Run it N times (at most 8), each on a machine of its own, and take the best."
 
 
 def _overrides(options: dict[str, Any]) -> dict[str, Any]:
     """Named options as a settings tree."""
-    tree: dict[str, dict[str, Any]] = {"run": {}, "environment": {}, "planner": {}}
+    tree: dict[str, dict[str, Any]] = {"run": {}, "environment": {}, "planner": {}, "policy": {}}
     for option, (section, key) in {
         "max_steps": ("run", "max_steps"),
         "budget_usd": ("run", "budget_usd"),
@@ -34,6 +35,7 @@ def _overrides(options: dict[str, Any]) -> dict[str, Any]:
         "env": ("environment", "kind"),
         "sequence": ("planner", "sequence"),
         "fork": ("environment", "fork"),
+        "dry_run": ("policy", "dry_run"),
     }.items():
         if options[option] is not None:
             tree[section][key] = options[option]
@@ -84,6 +86,7 @@ def read_task(text: str, *, domain: str, seed: int) -> Task:
     type=click.Choice(["auto", "always", "never"]),
     help="Ask before each act and command; auto: on a display that is not thrown away.",
 )
+@click.option("--dry-run", is_flag=True, default=None, help=_DRY)
 @click.option("--fetch", multiple=True, metavar="PATH", help=_FETCH)
 @click.option("--share", multiple=True, metavar="DIR[:rw]", help=_SHARE)
 @click.option("--attempts", type=int, default=1, metavar="N", help=_ATTEMPTS)

@@ -17,6 +17,7 @@ from hisa.runs.log import RunLog
 from hisa.runs.resume import ResumePoint, replay
 from hisa.tasks.scorer import TaskScorer
 from hisa.wiring import Listener, emitter, image_limit, note_writer
+from hisa.wiring.secret_parts import open_secrets
 
 __all__ = [
     "ResumeMethod",
@@ -146,8 +147,10 @@ async def reattach_or_replay(
     if not point.step:
         return environment, "fresh", ""
     try:
-        await TaskScorer(settings=settings.tasks).prepare(point.task, environment)
-        count = await replay(point.acts, environment, settle=settings.environment.settle)
+        secrets = open_secrets(settings, log, emitter(log, [listener]))
+        guarded = secrets.machine(environment)
+        await TaskScorer(settings=settings.tasks).prepare(point.task, guarded)
+        count = await replay(point.acts, guarded, settle=settings.environment.settle)
     except BaseException:
         await environment.__aexit__(None, None, None)
         raise

@@ -29,7 +29,7 @@ _ID = click.argument("run_id", metavar="[ID]", default="latest")
 
 @click.group(epilog=examples("hisa runs ls", "hisa runs show latest", "hisa runs report --open"))
 def runs() -> None:
-    """List, show, report, export and resume runs.
+    """List, show, audit, report, export and resume runs.
 
     ID is the name of a run, the beginning or the end of it, or "latest".
     """
@@ -102,6 +102,28 @@ def show_command(
         say(terminal_view.step_text(run, step))
     else:
         _print(lambda width: terminal_view.summary(run, width))
+
+
+@runs.command(
+    "audit",
+    epilog=examples(
+        "hisa runs audit",
+        "hisa runs audit latest --json | jq '.decisions[] | select(.allowed | not)'",
+    ),
+)
+@_ID
+@_ROOT
+@json_option
+@click.pass_obj
+def audit_command(settings: Settings, run_id: str, root: Path | None, *, as_json: bool) -> None:
+    """Print what the policy decided in one run: verdict, rule, and who allowed it."""
+    from hisa.runs.audit_view import audit_json, audit_lines
+
+    run = _load(settings, run_id, root)
+    if as_json:
+        print_json(audit_json(run))
+    else:
+        _print(lambda _: audit_lines(run))
 
 
 @runs.command(

@@ -148,6 +148,7 @@ def _go_on(settings: Settings, output: RunOutput, point: ResumePoint, listener: 
         listeners=[listener],
         events=point.events,
         calls=point.calls,
+        decisions=point.decisions,
         ended=point.ended,
     )
     asyncio.run(

@@ -30,6 +30,7 @@ class Section(BaseModel):
 
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,30}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*( as [A-Za-z0-9_-]+)?")
 
 
 class McpServerSettings(Section):
@@ -39,22 +40,48 @@ class McpServerSettings(Section):
     """Started with each run, over its standard input and output; no shell is involved."""
     url: str = Field(default="", pattern=r"^(https?://\S+)?$")
     """A server that runs already, over streamable HTTP."""
-    env: Mapping[str, str] = Field(default_factory=dict)
-    """Variables that the command gets, by the name of a variable of HiSA's own: KEY = "MY_KEY". It
-    gets no others but PATH, HOME and the like."""
-    header_env: Mapping[str, str] = Field(default_factory=dict)
-    """HTTP headers, by the name of the variable that holds the value."""
+    env: tuple[str, ...] = ()
+    """Variables of HiSA's own that the command gets: "NAME", or "NAME as OTHER" where it knows it
+    by another name. It gets no others but PATH, HOME and the like."""
+    header_env: tuple[str, ...] = ()
+    """HTTP headers, each from a variable of HiSA's own: "MY_VARIABLE as Authorization"."""
     tools: tuple[str, ...] = ("*",)
-    """Patterns of the tools that are taken."""
+    """Patterns of the tools that are taken, by the names that the server gives them."""
     seconds: float = Field(60.0, gt=0)
     """Time limit of one call."""
+    start_seconds: float = Field(30.0, gt=0)
+    """Time limit of the start: until the server has listed its tools."""
     reads: tuple[str, ...] = ()
     """Patterns of its tools that only look. What a server says of itself is not believed."""
+    effects: Mapping[Effect, tuple[str, ...]] = Field(default_factory=dict)
+    """Patterns of its tools by what they may do: send = ["send_*", "reply"]. A tool that the server
+    itself calls destructive has "delete" besides."""
+
+    @field_validator("command")
+    @classmethod
+    def _startable(cls, words: tuple[str, ...]) -> tuple[str, ...]:
+        if words and not words[0].strip():
+            raise ValueError("the first word is the program to start")
+        if any("\0" in word for word in words):
+            raise ValueError("no word of a command can hold a NUL character")
+        return words
+
+    @field_validator("env", "header_env")
+    @classmethod
+    def _variables(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        for each in given:
+            if not _VARIABLE.fullmatch(each):
+                raise ValueError(f"{each!r}: wanted is NAME or NAME as OTHER, of variables' names")
+        return given
 
     @model_validator(mode="after")
     def _one(self) -> Self:
         if bool(self.command) == bool(self.url):
             raise ValueError("a server of tools has either a command or a url")
+        if self.env and self.url:
+            raise ValueError("env is for a command; a server at a url has header_env")
+        if self.header_env and self.command:
+            raise ValueError("header_env is for a url; a command has env")
         return self
 
 
@@ -77,6 +104,7 @@ class ToolSettings(Section):
 
 
 Verdict = Literal["allow", "ask", "deny"]
+_SITE = re.compile(r"[^\s/@:]+(:\d{1,5})?")
 _CLOCK = re.compile(r"([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d")
 
 
@@ -88,27 +116,40 @@ class RuleSettings(Section):
     tool: str = ""
     """Pattern of the tool's name: "bash_execution", "mail_*"."""
     command: str = ""
-    """Pattern of a command line, "*" for anything: "git push*". Each command of a line counts."""
+    """Pattern of a command, "*" for anything: "git push*". Each command of a line is decided by
+    itself, with its program's name alone and without quotes; typed into a terminal it counts too.
+    A file that a line writes with > is a command of its own: "> ~/notes.txt"."""
     app: str = ""
-    """Pattern of the application in front, by the class of its window."""
+    """Pattern of the application in front, or that is clicked, by the class of its window."""
     url: str = ""
-    """Pattern of an address that the call names, or that the browser in front shows."""
+    """Pattern of an address that the call names, or that the browser in front shows, with or
+    without its scheme: "example.org/admin*"."""
     path: str = ""
-    """Pattern of a file or folder that the call names; ~ is the home folder."""
+    """Pattern of a file or folder that the call names; ~ is the home folder. Without a wildcard it
+    means everything below it too."""
     effect: Effect | None = None
-    """What the call would do, as far as it can be told."""
+    """What the call would do, as far as it can be told: delete, pay, send, install, security, leave
+    (the allowed sites or folders)."""
     hours: str = ""
     """Time of day here, such as "22:00-06:00"."""
     after: int | None = Field(None, ge=0)
-    """Applies once so many calls that the rest of the rule is about were made in the run."""
+    """Applies once so many calls that the rest of the rule is about were made in the run; 0: from
+    the first on."""
     why: str = ""
     """Told to the agent with a refusal."""
 
     @field_validator("hours")
     @classmethod
     def _clock(cls, value: str) -> str:
-        if value and not _CLOCK.fullmatch(value):
-            raise ValueError('wanted is a time of day such as "22:00-06:00"')
+        if value and (not _CLOCK.fullmatch(value) or value[:5] == value[6:]):
+            raise ValueError('wanted are two times of day, such as "22:00-06:00"')
+        return value
+
+    @field_validator("path")
+    @classmethod
+    def _whole(cls, value: str) -> str:
+        if value and value[0] not in "/~*":
+            raise ValueError("a path begins with /, ~ or *")
         return value
 
 
@@ -116,18 +157,36 @@ class PolicySettings(Section):
     """What may run. It stands between the planner and everything that is done."""
 
     defaults: Literal["auto", "always", "never"] = "auto"
-    """The rules that ask before deleting, paying, sending, installing, changing security settings
-    and leaving the allowed sites or folders. auto: on a machine that is not thrown away; always;
-    never. Rules of ``rules`` come before them."""
+    """The rules that ask before deleting, paying, sending, installing and changing security
+    settings, and before a command that cannot be read. auto: on a machine that is not thrown away;
+    always; never. Rules of ``rules`` come before them."""
     rules: tuple[RuleSettings, ...] = ()
+    """The first one that applies decides."""
     sites: tuple[str, ...] = ()
-    """Sites that an agent may open, as "example.org" or "*.example.org"; empty: no limit."""
+    """Sites that an agent may open, as "example.org" or "*.example.org"; empty: no limit. Whatever
+    ``defaults`` is, leaving them is asked about."""
     folders: tuple[str, ...] = ()
-    """Folders in which files may be changed, such as "~/Documents"; empty: no limit."""
+    """Folders in which files may be changed, such as "~/Documents"; empty: no limit. Likewise."""
     unknown: Verdict = "allow"
     """Where no rule applies."""
     dry_run: bool = False
     """Do nothing: say what would be done, and end."""
+
+    @field_validator("sites")
+    @classmethod
+    def _hosts(cls, sites: tuple[str, ...]) -> tuple[str, ...]:
+        wrong = [site for site in sites if not _SITE.fullmatch(site)]
+        if wrong:
+            raise ValueError(f'{wrong[0]!r}: a site is a host such as "*.example.org", no address')
+        return sites
+
+    @field_validator("folders")
+    @classmethod
+    def _places(cls, folders: tuple[str, ...]) -> tuple[str, ...]:
+        wrong = [f for f in folders if f[:1] not in ("/", "~") or any(c in f for c in "*?[")]
+        if wrong:
+            raise ValueError(f"{wrong[0]!r}: a folder begins with / or ~, and has no wildcards")
+        return folders
 
 
 class SecretSettings(Section):
@@ -138,9 +197,16 @@ class SecretSettings(Section):
     file: str = ""
     """File that holds it; the line break at its end does not count."""
     apps: tuple[str, ...] = ()
-    """Patterns of the applications that it may be typed into; empty: any."""
+    """Patterns of the applications that it may be typed into, by the class of their windows;
+    empty: any."""
+    sites: tuple[str, ...] = ()
+    """Patterns of the hosts of pages that it may be typed into, such as "*.example.org"; empty:
+    any. Where some are given, it is typed into nothing but a browser that shows one of them."""
     commands: tuple[str, ...] = ()
-    """Patterns of the command lines that may have it; empty: none."""
+    """Patterns of the command lines that may have it, such as "curl *"; empty: none. Each command
+    of a line that names it has to match one."""
+    files: tuple[str, ...] = ()
+    """Patterns of the files that it may be written into, by their paths; empty: none."""
 
     @model_validator(mode="after")
     def _one(self) -> Self:

@@ -23,9 +23,9 @@ from hisa.screen.observation import Observation
 
 __all__ = ["ActionKind", "Answer", "Ask", "ConfirmedEnvironment", "Question", "ask_person"]
 
-ActionKind = Literal["acts", "commands", "files", "safety"]
-"""Kinds of what is asked for: pointer and keyboard, commands, written files, and what a model's
-maker wants a person to confirm."""
+ActionKind = Literal["acts", "commands", "files", "safety", "policy"]
+"""Kinds of what is asked for: pointer and keyboard, commands, written files, what a model's maker
+wants a person to confirm, and what the policy asks about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +100,10 @@ class ConfirmedEnvironment:
     def capabilities(self) -> frozenset[str]:
         """The inner one's."""
         return self._inner.capabilities
+
+    def unasked(self) -> Environment:
+        """The inner one, for what a person allowed already."""
+        return self._inner
 
     async def __aenter__(self) -> ConfirmedEnvironment:
         """Start."""

@@ -20,6 +20,7 @@ from hisa.events.event_base import (
     PlannedCall,
     StartFile,
 )
+from hisa.events.policy_events import Decided
 from hisa.events.run_events import (
     Confirmed,
     Evaluated,
@@ -67,6 +68,7 @@ __all__ = [
     "Chosen",
     "ChosenBy",
     "Confirmed",
+    "Decided",
     "ElementsRead",
     "Evaluated",
     "Event",
@@ -127,6 +129,7 @@ Event = Annotated[
     | Grounded
     | GroundingFailed
     | GroundingTried
+    | Decided
     | Confirmed
     | PersonAsked
     | Acted

@@ -147,6 +147,18 @@ class RunLog:
         log._write_manifest()
         return log
 
+    def hide(self, shown: Mapping[str, str], /) -> None:
+        """Keep these values out of everything that is written from now on, the manifest included.
+
+        Args:
+            shown: by value, in each form that it may have, what is written in its place.
+
+        Raises:
+            LogFailed: the manifest cannot be written anew.
+        """
+        self._redactor.hide(shown)
+        self._write_manifest()
+
     def emit(self, event: Event, /) -> Event:
         """Append an event; it is with the operating system on return (some microseconds).
 
@@ -320,8 +332,9 @@ def _close_to_others(folder: Path) -> None:
 
 
 def key_variables(settings: Mapping[str, Any]) -> set[str]:
-    """Variables that the settings name as the place of a key, or put into commands."""
-    models = settings.get("models") or {}
+    """Variables that the settings name as the place of a key or secret, or put into commands."""
+    models, by_name = settings.get("models") or {}, settings.get("secrets") or {}
     roles = [role for role in models.values() if isinstance(role, Mapping)]
     named = {str(role["api_key_env"]) for role in roles if role.get("api_key_env")}
+    named |= {str(each["env"]) for each in by_name.values() if each.get("env")}
     return named | set(re.findall(r"\{env:(\w+)\}", str(settings.get("environment", ""))))

@@ -23,6 +23,7 @@ from hisa.machine.storage import replace_file
 from hisa.models.spending import Totals
 from hisa.outcomes.verdicts import verdict_words
 from hisa.runs import wording
+from hisa.runs.audit_view import decision_tone, told_decision
 from hisa.runs.pictures import Picture, embed
 from hisa.runs.read import Run
 from hisa.runs.step_records import StepRecord
@@ -142,6 +143,7 @@ def _template() -> jinja2.Template:
     }
     environment.globals |= {
         "clicks": _clicks,
+        "decision_tone": decision_tone,
         "crop": _crop,
         "median": lambda numbers: round(statistics.median(numbers)),
         "partial": wording.partial,
@@ -150,6 +152,7 @@ def _template() -> jinja2.Template:
         "roles": _roles,
         "score": wording.score,
         "score_tone": wording.score_tone,
+        "told_decision": told_decision,
         "tone": wording.tone,
         "total_money": wording.total_money,
         "tried": wording.tried,

@@ -9,7 +9,16 @@ from typing import Any
 
 from hisa.actions import parse, to_space
 from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
-from hisa.events import Acted, Event, ModelCalled, RunFinished, RunResumed, StepFinished
+from hisa.events import (
+    Acted,
+    Confirmed,
+    Decided,
+    Event,
+    ModelCalled,
+    RunFinished,
+    RunResumed,
+    StepFinished,
+)
 from hisa.protocols import Environment, GroundedCall, Outcome, Task, ToolCall
 from hisa.runs.event_line import is_cut
 from hisa.runs.read import Run
@@ -61,6 +70,8 @@ class ResumePoint:
     acts: tuple[ReplayAct, ...]
     calls: tuple[ModelCalled, ...]
     desktop: Mapping[str, Any]
+    decisions: tuple[Decided, ...] = ()
+    """Every decision of the policy, those of cut-off steps included."""
     in_flight: StepRecord | None = None
     ended: Outcome | None = None
     """What the last complete step came to, where that ended the run: it has only to be scored."""
@@ -79,6 +90,7 @@ def resume_point(run: Run) -> ResumePoint:
         acts=_acts(run.events, records),
         calls=tuple(e for e in run.events if isinstance(e, ModelCalled)),
         desktop=run.manifest.desktop,
+        decisions=tuple(e for e in run.events if isinstance(e, Decided)),
         in_flight=in_flight,
         ended=_ended(records),
     )
@@ -134,9 +146,13 @@ def _acts(events: tuple[Event, ...], records: tuple[StepRecord, ...]) -> tuple[R
     """Returns the acts done on the present desktop; those before a fresh desktop do not count."""
     by_event = {id(event): record for record in records for event in record.events}
     acts: list[tuple[Acted, StepRecord]] = []
+    refused = False
     for event in events:
-        if isinstance(event, Acted) and id(event) in by_event:
-            acts.append((event, by_event[id(event)]))
+        if isinstance(event, Decided | Confirmed):
+            refused = not event.allowed
+        elif isinstance(event, Acted) and id(event) in by_event:
+            acts += [] if refused else [(event, by_event[id(event)])]
+            refused = False
         elif isinstance(event, RunResumed) and event.desktop == "fresh":
             acts = []
         elif isinstance(event, RunResumed) and event.desktop == "replayed":

@@ -11,6 +11,7 @@ from hisa.events import (
     Acted,
     Chosen,
     Confirmed,
+    Decided,
     Event,
     Failed,
     Grounded,
@@ -68,6 +69,7 @@ class StepRecord:
     not_found: list[GroundingFailed] = field(default_factory=list)
     tried: list[GroundingTried] = field(default_factory=list)
     confirmed: list[Confirmed] = field(default_factory=list)
+    decisions: list[Decided] = field(default_factory=list)
     loops: list[LoopDetected] = field(default_factory=list)
     calls: list[ModelCalled] = field(default_factory=list)
     model_failures: list[ModelFailed] = field(default_factory=list)
@@ -166,6 +168,7 @@ _EACH: Mapping[type, str] = {
     GroundingFailed: "not_found",
     GroundingTried: "tried",
     Confirmed: "confirmed",
+    Decided: "decisions",
     LoopDetected: "loops",
     ModelCalled: "calls",
     ModelFailed: "model_failures",

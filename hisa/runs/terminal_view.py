@@ -10,6 +10,7 @@ from rich.text import Text
 
 from hisa.errors import UsageError
 from hisa.runs import wording
+from hisa.runs.audit_view import told_decision
 from hisa.runs.manifest import Manifest, Totals
 from hisa.runs.read import Run
 from hisa.runs.step_records import StepRecord
@@ -183,6 +184,9 @@ def _lines(run: Run, record: StepRecord) -> Iterator[str]:
                 yield f"description: {printable(call.description)}"
     yield f"input: {printable(record.source)}"
     yield from _decision(record)
+    for decided in record.decisions:
+        if decided.told:
+            yield f"policy: {printable(told_decision(decided))}"
     for step in record.tried:
         yield f"searched: {printable(wording.tried(step))}"
     for place in record.places:

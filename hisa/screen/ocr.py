@@ -104,7 +104,9 @@ def _chosen(installed: Iterable[str]) -> str:
     return "+".join(("eng", *plain)) if len(plain) < _MOST_LANGUAGES else "eng"
 
 
-def read_text(screenshot: Screenshot, box: BoundingBox | None = None) -> tuple[Line, ...]:
+def read_text(
+    screenshot: Screenshot, box: BoundingBox | None = None, *, least: float = MIN_CONFIDENCE
+) -> tuple[Line, ...]:
     """The lines of text, from top to bottom. Takes some 0.4 s at 1280x720: call it from a thread.
 
     The same picture is read once. Boxes are in pixels of the whole screenshot.
@@ -112,6 +114,7 @@ def read_text(screenshot: Screenshot, box: BoundingBox | None = None) -> tuple[L
     Args:
         screenshot: where to read.
         box: read only this part, given in the screenshot's pixels.
+        least: how sure tesseract has to be of a word; 0: words that it guesses too.
 
     Raises:
         OcrUnavailable: the program is absent, too slow or broken.
@@ -123,10 +126,12 @@ def read_text(screenshot: Screenshot, box: BoundingBox | None = None) -> tuple[L
         return ()
     corners = (int(clipped.left), int(clipped.top), int(clipped.right), int(clipped.bottom))
     pixels = screenshot.pixels.convert("L").crop(corners)
-    key = hashlib.blake2b(pixels.tobytes(), digest_size=16).digest() + repr(corners).encode()
+    key = (
+        hashlib.blake2b(pixels.tobytes(), digest_size=16).digest() + repr((corners, least)).encode()
+    )
     found = _cache.get(key)
     if found is None:
-        found = tuple(_lines(_recognise(pixels), corners[0], corners[1]))
+        found = tuple(_lines(_recognise(pixels), corners[0], corners[1], least))
         _cache.put(key, found)
     return found
 
@@ -199,14 +204,14 @@ def _recognise(pixels: Image.Image) -> _Recognised:
     return _Recognised(done.stdout.decode("utf-8", "replace"), scale)
 
 
-def _lines(recognised: _Recognised, left: int, top: int) -> Iterable[Line]:
+def _lines(recognised: _Recognised, left: int, top: int, least: float) -> Iterable[Line]:
     """Lines of tesseract's table, by height on the screen."""
     rows = [row.split("\t") for row in recognised.table.splitlines()[1:]]
     rows = [row for row in rows if len(row) == 12 and row[11].strip()]
     lines: list[Line] = []
     for _, group in groupby(rows, key=lambda row: row[1:5]):
         words = [_word(row, recognised.scale, left, top) for row in group]
-        lines += _split([word for word in words if word.confidence >= MIN_CONFIDENCE])
+        lines += _split([word for word in words if word.confidence >= least])
     return sorted(lines, key=lambda line: (line.box.top, line.box.left))
 
 

@@ -20,7 +20,7 @@ from hisa.screen.observation import Observation
 from hisa.tools.person import Person
 from hisa.tools.traits import NO_NEEDS, NO_TRAITS, Needs, Traits, traits_of
 
-__all__ = ["BaseTool", "Guard", "Tool", "ToolContext", "example_inputs"]
+__all__ = ["SERVED", "BaseTool", "Guard", "Tool", "ToolContext", "example_inputs"]
 
 
 class Guard(Protocol):
@@ -68,6 +68,10 @@ class ToolContext:
     environment: Environment
     person: Person | None = None
     """Who can be asked; None: nobody."""
+
+
+SERVED = "mcp:"
+"""What the ``source`` of a server's tool begins with."""
 
 
 class BaseTool(ABC):
@@ -209,7 +213,8 @@ class Tool(BaseTool):
                 f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}"
                 for item in error.errors()
             )
-            raise InvalidReply(f"input of {self.name!r} does not fit: {problems}") from error
+            form = "" if self.takes_text else f"; wanted: {self.signature()}"
+            raise InvalidReply(f"input of {self.name!r} does not fit: {problems}{form}") from error
         return {name: getattr(checked, name) for name in self._model.model_fields}
 
     def _from_text(self, text: str) -> Mapping[str, Any]:

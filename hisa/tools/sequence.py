@@ -89,7 +89,7 @@ class SequenceToolbox:
                     before = await self._look(environment)
                 now = before if made else reference
                 alone = await self._allowed(alone, made, (observation, reference, now))
-                outcome = await self._inner.execute(alone, observation, environment)
+                outcome = await self._inner.execute(alone, before, environment)
             except ScreenChanged as error:
                 stopped = str(error)
                 break

@@ -15,7 +15,7 @@ from hisa.config import Settings
 from hisa.environments.confirm import Ask, ConfirmedEnvironment, Question, ask_person
 from hisa.environments.programs import installed_programs
 from hisa.errors import ActionRefused, ConfigError, LogFailed, UsageError
-from hisa.events import Event, ModelCalled, Noted, RunFinished, RunStarted
+from hisa.events import Decided, Event, ModelCalled, Noted, RunFinished, RunStarted
 from hisa.grounder.marks import MarkGrounder, Marks
 from hisa.grounder.memo import without_groundings
 from hisa.grounder.pointing import written_as
@@ -49,9 +49,17 @@ from hisa.state.written_files import WrittenFiles
 from hisa.tasks.miniwob.task import is_page
 from hisa.tools.person import Inquire
 from hisa.tools.registry import ToolRegistry
-from hisa.wiring.decision_parts import elements_of, is_sampled, open_toolbox, open_trials, scaled
+from hisa.wiring.decision_parts import (
+    elements_of,
+    is_sampled,
+    open_policy,
+    open_toolbox,
+    open_trials,
+    scaled,
+)
 from hisa.wiring.grounding_parts import build_grounder, grounder_kind, open_grounder
-from hisa.wiring.tool_parts import open_registry
+from hisa.wiring.secret_parts import open_secrets
+from hisa.wiring.tool_parts import open_registry, open_served_tools
 
 if TYPE_CHECKING:
     import httpx
@@ -88,6 +96,8 @@ class RunContext:
     """Events of complete steps so far, where a run goes on; the state is rebuilt from them."""
     calls: Sequence[ModelCalled] = ()
     """Model calls paid for so far."""
+    decisions: Sequence[Decided] = ()
+    """Decisions so far, those of steps that were cut off too: their calls may have been made."""
     ended: Outcome | None = None
     """The outcome of the last step, where that ended the run: `Agent.run` takes it."""
 
@@ -258,14 +268,20 @@ async def _opened(
     run_context = run_context or RunContext()
     emit = emitter(log, run_context.listeners)
     ledger = Ledger.from_events(run_context.calls)
+    secrets = open_secrets(settings, log, emit)
     async with AsyncExitStack() as stack:
         budget = _budget(settings, log)
         opened = await stack.enter_async_context(
             open_models(settings, emit, budget, ledger, offline=_offline, own=run_context.models)
         )
-        models = {role: ModelAtStep(model, lambda: log.step) for role, model in opened.items()}
+        models = {
+            role: secrets.model(ModelAtStep(model, lambda: log.step))
+            for role, model in opened.items()
+        }
+        served = await stack.enter_async_context(open_served_tools(settings, emit))
         environment = await _environment(settings, run_context, emit, stack)
         _mark_as_ours(environment, log)
+        environment = secrets.machine(environment, live=bool(run_context.events))
         results = Results(task, environment, log)
         stack.push_async_callback(results.fetch_results)
         sampling = is_sampled(settings)
@@ -282,8 +298,10 @@ async def _opened(
         if not log.step and not run_context.events:
             emit(_started(task, log))
         registry = open_registry(
-            settings, emit, capabilities=environment.capabilities, inquire=run_context.inquire
-        )
+            settings, emit, capabilities=environment.capabilities, inquire=run_context.inquire,
+            more=served,
+        )  # fmt: skip
+        policy = await open_policy(settings, environment, run_context.decisions)
         known = opened.profiles["planner"]
         computer = _has_computer(settings, known)
         finding = without_groundings(emit) if sampling else emit
@@ -305,13 +323,21 @@ async def _opened(
         if sampling:
             planner, grounder = scaled(
                 settings, planner, grounder, models, emit, profile=known,
-                trials=open_trials(settings, environment),
+                trials=open_trials(settings, environment, policy=policy),
             )  # fmt: skip
         yield Agent(
             planner=planner,
             grounder=grounder,
             state=state,
-            tools=open_toolbox(settings, registry, elements_of(reader, environment), log, emit),
+            tools=open_toolbox(
+                settings,
+                registry,
+                elements_of(reader, environment),
+                log,
+                emit,
+                policy=policy,
+                ask=run_context.ask,
+            ),
             environment=_asking(settings, environment, run_context.ask, emit),
             scorer=ResultsScorer(_scorer(settings, environment, emit), results),
             log=_Tee(log, emit),

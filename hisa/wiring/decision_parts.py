@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from hisa.config import Settings
+from hisa.environments.confirm import Ask, Question, ask_person
 from hisa.errors import ConfigError
-from hisa.events import Event
+from hisa.events import Decided, Event
 from hisa.grounder.memo import MemoGrounder, TellingGrounder
 from hisa.grounder.reading import ElementsReader
 from hisa.grounder.sequences import SequenceGrounder
@@ -25,13 +26,18 @@ from hisa.protocols import (
 )
 from hisa.runs.log import RunLog
 from hisa.screen.observation import Screenshot
+from hisa.tools.policy.deciding import Memory, Policy
+from hisa.tools.policy.policy_toolbox import Approve, PolicyToolbox
 from hisa.tools.registry import ToolRegistry
 from hisa.wiring.tool_parts import open_registry
 
 if TYPE_CHECKING:
     pass
 
-__all__ = ["elements_of", "is_sampled", "open_toolbox", "open_trials", "scaled"]
+__all__ = ["elements_of", "is_sampled", "open_policy", "open_toolbox", "open_trials", "scaled"]
+
+_HOME_SECONDS = 10.0
+"""Time limit of a command that prints one line; chosen by hand."""
 
 
 def scaled(
@@ -76,8 +82,14 @@ def is_sampled(settings: Settings) -> bool:
     return sampling
 
 
-def open_trials(settings: Settings, environment: Environment) -> Trials | None:
-    """Tries the two best candidates on forks of the machine, where that is asked for."""
+def open_trials(settings: Settings, environment: Environment, *, policy: Policy) -> Trials | None:
+    """Tries the two best candidates on forks of the machine, where that is asked for.
+
+    What needs a person's word is not tried: it would be asked for twice.
+
+    Raises:
+        ConfigError: the machine cannot be forked.
+    """
     if not settings.environment.fork:
         return None
     if "fork" not in environment.capabilities or not isinstance(environment, Forkable):
@@ -90,7 +102,8 @@ def open_trials(settings: Settings, environment: Environment) -> Trials | None:
 
     settle = settings.environment.settle
     silent = open_registry(settings, _tell_nobody, capabilities=environment.capabilities)
-    toolbox = SequenceToolbox(silent, guard=None, save=_keep_nothing, emit=_tell_nobody)
+    decided = PolicyToolbox(silent, policy, find=silent.find, emit=_tell_nobody, trial=True)
+    toolbox = SequenceToolbox(decided, guard=None, save=_keep_nothing, emit=_tell_nobody)
     return ForkedTrials(toolbox, environment, settle=settle)
 
 
@@ -107,21 +120,71 @@ def elements_of(reader: ElementsReader, environment: Environment) -> ElementsRea
     return reader if "elements" in environment.capabilities else None
 
 
+async def open_policy(
+    settings: Settings, environment: Environment, decisions: Iterable[Decided] = ()
+) -> Policy:
+    """The policy of a run.
+
+    Args:
+        settings: the effective settings.
+        environment: the machine; a thrown-away one has no default rules unless they are asked for.
+        decisions: earlier ones, where the run goes on.
+    """
+    policy = settings.policy
+    guarded = policy.defaults == "always" or (
+        policy.defaults == "auto" and "throw_away" not in environment.capabilities
+    )
+    home = await _home(environment) if policy.folders or any(r.path for r in policy.rules) else ""
+    return Policy(policy, guarded=guarded, home=home, memory=Memory.of(decisions))
+
+
+async def _home(environment: Environment) -> str:
+    """The home folder of the desktop's user; empty where the machine does not tell."""
+    if "execute" not in environment.capabilities:
+        return ""
+    told = await environment.execute(["sh", "-c", 'printf %s "$HOME"'], timeout=_HOME_SECONDS)
+    folder = told.output.strip().rstrip("/")
+    return folder if told.exit_code == 0 and folder.startswith("/") else ""
+
+
+def _approving(ask: Ask | None, emit: Emit) -> Approve | None:
+    """Asks a person about a call; None where nobody can be asked."""
+    if ask is None:
+        return None
+
+    async def approve(what: str) -> bool:
+        answer = await ask_person(ask, Question("policy", what), emit=emit)
+        return answer.kind == "kind"
+
+    return approve
+
+
 def open_toolbox(
     settings: Settings,
     registry: ToolRegistry,
     reader: ElementsReader | None,
     log: RunLog,
     emit: Emit,
+    *,
+    policy: Policy,
+    ask: Ask | None,
 ) -> Toolbox:
-    """The tools, with sequences where they are asked for."""
+    """The tools behind the policy, with sequences where they are asked for."""
+    decided = PolicyToolbox(
+        registry,
+        policy,
+        find=registry.find,
+        emit=emit,
+        approve=_approving(ask, emit),
+        inspect=reader.recent if reader else None,
+    )
     planner = settings.planner
     if planner.sequence == 1:
-        return registry
+        return decided
     from hisa.state.guards import SequenceGuard  # most runs make one call a look
     from hisa.tools.sequence import SequenceToolbox
 
     guard = SequenceGuard(reader, similar=planner.guard_similarity) if planner.guards else None
     return SequenceToolbox(
-        registry, guard=guard, save=log.save, emit=emit, settle=settings.environment.settle
+        decided, guard=guard, save=log.save, emit=emit, settle=settings.environment.settle
     )

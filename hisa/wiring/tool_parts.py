@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
 from fnmatch import fnmatchcase
 
 from hisa.config import Settings
+from hisa.events import Noted
 from hisa.protocols import Emit
 from hisa.tools.base import BaseTool
 from hisa.tools.person import Inquire, Person
 from hisa.tools.registry import ToolRegistry, discover
 
-__all__ = ["allowed_tools", "open_registry"]
+__all__ = ["allowed_tools", "open_registry", "open_served_tools"]
 
 
 def allowed_tools(settings: Settings, more: Iterable[BaseTool] = ()) -> list[BaseTool]:
@@ -28,6 +30,28 @@ def allowed_tools(settings: Settings, more: Iterable[BaseTool] = ()) -> list[Bas
         for tool in listed
         if tool.always or any(fnmatchcase(tool.name, pattern) for pattern in patterns)
     ]
+
+
+@asynccontextmanager
+async def open_served_tools(settings: Settings, emit: Emit) -> AsyncIterator[Sequence[BaseTool]]:
+    """Yields the tools of the servers that the settings name, connected to meanwhile.
+
+    Raises:
+        LibraryLacking: a library that this takes is not installed.
+        ConfigError: a server cannot be reached.
+    """
+    servers = settings.tools.mcp
+    if not servers:
+        yield ()
+        return
+    from hisa.tools.mcp_client.open_tools import open_mcp_tools  # few runs have servers
+
+    def note(text: str) -> None:
+        emit(Noted(where="mcp", text=text))
+
+    reserved = {tool.name for tool in discover()[0]} | {"tool_help"}
+    async with open_mcp_tools(servers, note, reserved=reserved) as tools:
+        yield tools
 
 
 def open_registry(

@@ -18,6 +18,7 @@ from typing import Any
 from urllib.parse import quote
 
 from hisa.text.redact import names, shapes
+from hisa.text.redact.named_secrets import PLACEHOLDER, is_placeholder_only
 from hisa.text.redact.names import Span
 from hisa.text.safe_text import encodable
 
@@ -149,12 +150,21 @@ class Redactor:
         self, environ: Mapping[str, str] | None = None, variables: Iterable[str] = ()
     ) -> None:
         known = os.environ if environ is None else environ
-        self._exact: dict[str, None] = {}
+        self._exact: dict[str, str] = {}
+        """Values that are looked for, the longest first, and what is put in their place."""
         self._learned = 0
         self._clean: set[str] = set()
         """Texts without a secret or a hint at one: most of what a run writes it writes again."""
         for value in names.secret_values(known, frozenset(variables)):
             self._add(value)
+
+    def hide(self, shown: Mapping[str, str], /) -> None:
+        """Look for these values too, whatever they look like.
+
+        Args:
+            shown: by value, what is put in its place.
+        """
+        self._know({**self._exact, **shown})
 
     def text(self, text: str, /) -> str:
         """The text without its secrets; itself where it holds none."""
@@ -162,9 +172,10 @@ class Redactor:
 
     def _text(self, text: str, finders: Iterable[_Finder]) -> str:
         text = self._without_exact(encodable(text))
-        lowered = _lower(text)
+        plain = _without_names(text)
+        lowered = _lower(plain)
         hinted = _hinted(lowered, finders)
-        spans = [span for finder in hinted for span in self._found(finder, text, lowered)]
+        spans = [span for finder in hinted for span in self._found(finder, text, lowered, plain)]
         if not spans:
             return text
         parts: list[str] = []
@@ -196,22 +207,25 @@ class Redactor:
         return _Walk(self, finders).value(value, 0)
 
     def _hidden(self, value: str) -> str:
+        if is_placeholder_only(value):
+            return value
         if value and value != REDACTED:
             self._learn(value)
             return REDACTED
         return value
 
-    def _found(self, finder: _Finder, text: str, lowered: str) -> Iterator[Span]:
-        for start, end in finder.spans(lowered if finder.lowered else text):
-            if end > start and text[start:end].strip("[]") != "redacted":
+    def _found(self, finder: _Finder, text: str, lowered: str, plain: str) -> Iterator[Span]:
+        for start, end in finder.spans(lowered if finder.lowered else plain):
+            found = text[start:end]
+            if end > start and found.strip("[]") != "redacted" and not is_placeholder_only(found):
                 if finder.learn:
-                    self._learn(text[start:end])
+                    self._learn(found)
                 yield start, end
 
     def _without_exact(self, text: str) -> str:
-        for secret in self._exact:
+        for secret, shown in self._exact.items():
             if secret in text:
-                text = text.replace(secret, REDACTED)
+                text = text.replace(secret, shown)
         return text
 
     def _learn(self, value: str) -> None:
@@ -224,10 +238,20 @@ class Redactor:
             self._add(value)
 
     def _add(self, value: str) -> None:
+        self._know({**dict.fromkeys(_forms(value), REDACTED), **self._exact})
+
+    def _know(self, shown: Mapping[str, str]) -> None:
         """Longest first: a secret that holds another leaves no rest."""
-        known = {*self._exact, *_forms(value)}
-        self._exact = dict.fromkeys(sorted(known, key=lambda each: (-len(each), each)))
+        longest = sorted(shown, key=lambda each: (-len(each), each))
+        self._exact = {value: shown[value] for value in longest}
         self._clean.clear()
+
+
+def _without_names(text: str) -> str:
+    """A text in which names of secrets read as what was taken out, each character in its place."""
+    if "{{" not in text:
+        return text
+    return PLACEHOLDER.sub(lambda found: f"[{'redacted':.<{len(found[0]) - 2}}]", text)
 
 
 class _Walk:

@@ -1,0 +1,131 @@
+"""Finds a secret in text that was read off a picture, where letters are mistaken for others."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+
+from rapidfuzz.fuzz import partial_ratio_alignment
+
+from hisa.screen.geometry import BoundingBox
+from hisa.screen.ocr import Line, Word
+
+__all__ = ["read_boxes", "skeleton"]
+
+_ALIKE = str.maketrans(
+    {
+        **dict.fromkeys("0oqdc(¢©a@4", "o"),
+        **dict.fromkeys("1li|!j/\\[]7tf", "i"),
+        **dict.fromkeys("5s$§z2", "s"),
+        **dict.fromkeys("8b&6g9", "b"),
+        **dict.fromkeys("uvy", "v"),
+        **dict.fromkeys("hn", "n"),
+        **dict.fromkeys("e€", "e"),
+    }
+)
+"""Characters that tesseract takes for one another in screen text, as one of them each."""
+_GRAM = 3
+"""Characters of the pieces that are compared: three in a row are read right often, and stand in
+other words by chance so seldom that a few of them side by side do not."""
+_SHARE = 0.6
+"""Of a value that has to be seen: half a value is half a secret, and with less, words such as
+"password" hide the labels of a form."""
+_LIKE = 72.0
+"""Of 100, at which a reading with many mistakes is one all the same; English text beside a value
+of ten characters reaches 60."""
+_LEAST = 4
+"""Characters of the shortest skeleton that is looked for."""
+_PADDING = 4
+"""Pixels around a word: tesseract's boxes cut strokes off."""
+
+
+def skeleton(text: str) -> str:
+    """A text as far as it can be read for certain: without case, accents, blanks and points."""
+    plain = unicodedata.normalize("NFKD", text.casefold()).translate(_ALIKE)
+    return "".join(letter for letter in plain.replace("rn", "m") if letter.isalnum())
+
+
+def read_boxes(lines: Sequence[Line], values: Iterable[str]) -> list[BoundingBox]:
+    """Boxes of the words that show a value, or a large part of one.
+
+    A value may go on in the next line, or after a gap.
+
+    Args:
+        lines: what was read.
+        values: what is looked for.
+    """
+    wanted = [bones for bones in map(skeleton, values) if len(bones) >= _LEAST]
+    found: dict[int, Word] = {}
+    for words in _runs(lines) if wanted else ():
+        for bones in wanted:
+            found |= {id(word): word for word in _showing(words, bones)}
+    return [_padded(word.box) for word in found.values()]
+
+
+def _runs(lines: Sequence[Line]) -> Iterator[tuple[Word, ...]]:
+    """Every line, and every two that a value may be spread over."""
+    for number, line in enumerate(lines):
+        yield line.words
+        for other in lines[number + 1 :]:
+            if other.box.top - line.box.bottom > 1.5 * line.box.height:
+                break
+            yield (*line.words, *other.words)
+            if other.box.top < line.box.bottom:  # beside one another: which is read first?
+                yield (*other.words, *line.words)
+
+
+def _showing(words: Sequence[Word], bones: str) -> list[Word]:
+    owners: list[int] = []
+    text = ""
+    for number, word in enumerate(words):
+        own = skeleton(word.text)
+        text += own
+        owners += [number] * len(own)
+    hit = {owners[at] for at in _covered(text, bones)}
+    return [words[number] for number in sorted(hit)]
+
+
+def _covered(text: str, bones: str) -> set[int]:
+    """Places of a text's characters that are a value's."""
+    size = min(_GRAM, len(bones))
+    grams = {bones[at : at + size] for at in range(len(bones) - size + 1)}
+    seen = {
+        place
+        for at in range(len(text) - size + 1)
+        if text[at : at + size] in grams
+        for place in range(at, at + size)
+    }
+    covered: set[int] = set()
+    for group in _groups(sorted(seen)):
+        if len(group) >= _SHARE * len(bones):
+            covered |= set(range(group[0], group[-1] + 1))
+    return covered | _like(text, bones)
+
+
+def _groups(places: Sequence[int]) -> Iterator[list[int]]:
+    """Places with no more than a mistaken character or two between them."""
+    group: list[int] = []
+    for place in places:
+        if group and place - group[-1] > 3:
+            yield group
+            group = []
+        group.append(place)
+    if group:
+        yield group
+
+
+def _like(text: str, bones: str) -> set[int]:
+    """The part of a text that is most like a value, where it is like enough."""
+    if len(text) < _SHARE * len(bones):
+        return set()
+    found = partial_ratio_alignment(bones, text, score_cutoff=_LIKE)
+    if found is None:
+        return set()
+    start, end = found.dest_start, found.dest_end
+    return set(range(start, end)) if end - start >= _SHARE * len(bones) else set()
+
+
+def _padded(box: BoundingBox) -> BoundingBox:
+    return BoundingBox(
+        box.left - _PADDING, box.top - _PADDING, box.right + _PADDING, box.bottom + _PADDING
+    )

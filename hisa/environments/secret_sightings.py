@@ -1,0 +1,103 @@
+"""Parts of pictures that showed a secret, found again in later ones, in place or moved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from hisa.screen.geometry import BoundingBox
+
+__all__ = ["Sighting"]
+
+_OTHER = 24
+"""Of 255: a colour that differs by more is another one; a hovered button differs by less."""
+_SAME = 0.7
+"""Of the pixels of a part that have to be as they were: a caret, a selection's edge and a frame
+that lost the focus change fewer."""
+_EDGES = 6
+"""Changes of colour along a row, without which it is found everywhere."""
+_NARROWEST = 12
+"""Pixels of a row that are looked for at least: two letters."""
+
+_Pixels = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """A part of a picture: where it was, and what it looked like."""
+
+    box: BoundingBox
+    pixels: _Pixels
+    rows: tuple[tuple[int, int, bytes], ...]
+    """Pieces of its rows that are searched for: their places in it, and their bytes."""
+
+    @classmethod
+    def of(cls, picture: Image.Image, box: BoundingBox) -> Self:
+        """What a picture shows in a box of whole pixels."""
+        corners = (int(box.left), int(box.top), int(box.right), int(box.bottom))
+        pixels = np.asarray(picture.crop(corners))
+        return cls(box, pixels, tuple(_telling(pixels)))
+
+    def covers(self, box: BoundingBox) -> bool:
+        """Whether it was seen at the very same place."""
+        return self.box == box
+
+    def again(self, picture: Image.Image) -> list[BoundingBox]:
+        """The places where a picture shows it again, the old one first."""
+        whole = np.asarray(picture)
+        data = picture.tobytes()
+        places = {(int(self.box.left), int(self.box.top))}
+        for x, y, row in self.rows:
+            places |= {(left - x, top - y) for left, top in _found(data, row, picture.width)}
+        return [box for place in sorted(places) if (box := self._at(whole, *place)) is not None]
+
+    def _at(self, whole: _Pixels, left: int, top: int) -> BoundingBox | None:
+        height, width = self.pixels.shape[:2]
+        right, bottom = min(left + width, whole.shape[1]), min(top + height, whole.shape[0])
+        first, above = max(left, 0), max(top, 0)
+        if first >= right or above >= bottom:
+            return None
+        there: Any = whole[above:bottom, first:right].astype(np.int16)
+        wanted = self.pixels[above - top : bottom - top, first - left : right - left]
+        other = np.abs(there - wanted).max(axis=2) > _OTHER
+        if 1.0 - other.mean() < _SAME or not _shows_as_much(wanted, other):
+            return None
+        return BoundingBox(first, above, right, bottom)
+
+
+def _shows_as_much(wanted: _Pixels, other: Any) -> bool:
+    """Whether the strokes are there too: most pixels of a part are only its background."""
+    plain = np.median(wanted.reshape(-1, 3), axis=0)
+    strokes = np.abs(wanted.astype(np.int16) - plain).max(axis=2) > _OTHER
+    return not strokes.any() or 1.0 - other[strokes].mean() >= _SAME / 2
+
+
+def _telling(pixels: _Pixels) -> list[tuple[int, int, bytes]]:
+    """The pieces of rows with the most changes of colour: of the left, the middle, the right."""
+    height, width = pixels.shape[:2]
+    if height < 1 or width < _NARROWEST:
+        return []
+    edges = (np.diff(pixels.astype(np.int16), axis=1) != 0).any(axis=2)
+    found = []
+    for first, last in ((0, width // 2), (width // 4, 3 * width // 4), (width // 2, width)):
+        counts = edges[:, first : max(first + 1, last - 1)].sum(axis=1)
+        row = int(counts.argmax())
+        if last - first >= _NARROWEST // 2 and counts[row] >= _EDGES:
+            found.append((first, row, pixels[row, first:last].tobytes()))
+    return found
+
+
+def _found(data: bytes, row: bytes, width: int) -> list[tuple[int, int]]:
+    """Places of a piece of a row; no more than fit a page of the same words."""
+    places: list[tuple[int, int]] = []
+    at = data.find(row)
+    while at >= 0 and len(places) < 50:
+        left, top = (at // 3) % width, at // (3 * width)
+        if at % 3 == 0 and left + len(row) // 3 <= width:
+            places.append((left, top))
+        at = data.find(row, at + 1)
+    return places

@@ -1,0 +1,156 @@
+"""The secrets of a run by name: their values, and where each may go."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property
+from pathlib import Path
+
+from hisa.config import SecretSettings
+from hisa.errors import ActionRefused, ConfigError
+from hisa.text.redact.named_secrets import NAME, PLACEHOLDER, Scrubber, placeholder
+
+__all__ = ["Secret", "SecretStore", "fits", "load_secrets"]
+
+_LEAST = 4
+"""Characters of the shortest value: a shorter one stands in too many texts and numbers to be taken
+out of them."""
+_MOST = 10_000
+"""Characters of the longest, a private key being about 3,000."""
+
+
+@dataclass(frozen=True)
+class Secret:
+    """A secret: its value, and the patterns of where it may go; see `SecretSettings`."""
+
+    name: str
+    value: str
+    apps: tuple[str, ...] = ()
+    sites: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Without the value: it would stand in the trace of a failed test or of a defect."""
+        return f"Secret({self.name!r})"
+
+
+@dataclass(frozen=True)
+class SecretStore:
+    """All secrets of a run, by name."""
+
+    secrets: Mapping[str, Secret]
+
+    @cached_property
+    def scrubber(self) -> Scrubber:
+        """Puts names in place of values."""
+        return Scrubber({name: secret.value for name, secret in self.secrets.items()})
+
+    def named_in(self, text: str) -> list[Secret]:
+        """The secrets that a text names, in order, each once.
+
+        Raises:
+            ActionRefused: it names one that is not there.
+        """
+        return [self.get(name) for name in dict.fromkeys(PLACEHOLDER.findall(text))]
+
+    def get(self, name: str) -> Secret:
+        """The secret of that name.
+
+        Raises:
+            ActionRefused: there is none; the known ones are named.
+        """
+        if name not in self.secrets:
+            known = ", ".join(map(placeholder, sorted(self.secrets))) or "there are none"
+            raise ActionRefused(f"{placeholder(name)}: no such secret; known are: {known}")
+        return self.secrets[name]
+
+
+def load_secrets(
+    settings: Mapping[str, SecretSettings], environ: Mapping[str, str] | None = None
+) -> SecretStore:
+    """Returns the secrets of the settings, with their values.
+
+    Args:
+        settings: by name.
+        environ: variables; None: this process's own.
+
+    Raises:
+        ConfigError: a name or value that cannot be, or a value that is not there.
+    """
+    known = os.environ if environ is None else environ
+    secrets = {name: _secret(name, each, known) for name, each in settings.items()}
+    values = {name: secret.value for name, secret in secrets.items()}
+    for name, value in values.items():
+        _check(name, value, values)
+    return SecretStore(secrets)
+
+
+def _secret(name: str, settings: SecretSettings, environ: Mapping[str, str]) -> Secret:
+    if not re.fullmatch(NAME, name):
+        raise ConfigError(
+            f"secrets.{name}: a secret's name is a letter, then letters, digits, . _ and -",
+            fix="call it secrets.mail, for example",
+        )
+    value = _from_file(name, settings.file) if settings.file else environ.get(settings.env, "")
+    if not value:
+        raise ConfigError(
+            f"secrets.{name}: the variable {settings.env} is not set, or empty",
+            fix=f"read -rs {settings.env} && export {settings.env}",
+        )
+    return Secret(
+        name, value, settings.apps, settings.sites, settings.commands, settings.files
+    )  # fmt: skip
+
+
+def _from_file(name: str, path: str) -> str:
+    try:
+        text = Path(path).expanduser().read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"secrets.{name}: cannot read {path!r}: {getattr(error, 'strerror', '') or 'no text'}",
+            fix=f"write the secret into {path}, or set secrets.{name}.env",
+        ) from None  # an error of decoding holds the bytes
+    value = text.removesuffix("\n").removesuffix("\r")
+    if not value:
+        raise ConfigError(f"secrets.{name}: {path!r} is empty", fix=f"write the secret into {path}")
+    return value
+
+
+def _check(name: str, value: str, values: Mapping[str, str]) -> None:
+    """Refuse a value that cannot be hidden, or cannot be told from its own name.
+
+    Raises:
+        ConfigError: it is one; the value is not told.
+    """
+    wrong = ""
+    if len(value) < _LEAST or len(set(value)) == 1:
+        wrong = f"it has fewer than {_LEAST} characters, or one only, and cannot be hidden"
+    elif len(value) > _MOST:
+        wrong = f"it has more than {_MOST} characters"
+    elif "\0" in value or not (value.isprintable() or _is_lines(value)):
+        wrong = "it has characters that nobody can type, other than line breaks and tabs"
+    elif any(value in placeholder(each) for each in values):
+        wrong = "it is a part of a secret's name, which stands in its place"
+    elif PLACEHOLDER.search(value):
+        wrong = "it names a secret"
+    elif any(value == other for each, other in values.items() if each != name):
+        wrong = "it is that of another secret"
+    if wrong:
+        raise ConfigError(
+            f"secrets.{name}: the value cannot be used: {wrong}",
+            fix=f"give secrets.{name} another value",
+        )
+
+
+def _is_lines(value: str) -> bool:
+    return all(line.isprintable() for line in re.split(r"[\r\n\t]", value))
+
+
+def fits(text: str, patterns: Iterable[str]) -> bool:
+    """Whether a text is as one of the patterns says, in small or large letters."""
+    return any(fnmatchcase(text.lower(), pattern.lower()) for pattern in patterns)

@@ -1,0 +1,228 @@
+"""Stands between the planner and everything that is done: each call is decided before it is made.
+
+The decision is taken from the call, its tool and the look alone; it takes well under a few
+milliseconds, and no model is asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, Protocol, runtime_checkable
+
+from hisa.errors import ActionRefused
+from hisa.events import Acted, Decided
+from hisa.protocols import Emit, Environment, GroundedCall, Outcome, Task, Toolbox, ToolCall
+from hisa.screen.observation import Observation
+from hisa.tools.base import BaseTool
+from hisa.tools.policy.call_facts import facts_of, is_never_asked
+from hisa.tools.policy.deciding import Policy, Reason, Ruling
+from hisa.tools.policy.named_facts import CallFacts
+from hisa.tools.policy.screen_part import is_browser_in_front
+
+__all__ = ["Approve", "AsksItself", "PolicyToolbox"]
+
+_GO_ON = (
+    "Do not try the same another way: go on without it, or end with infeasible and say what was "
+    "refused"
+)
+_TOLD = 2_000
+"""Characters of a call that an event and a refusal keep; the log has it whole where it is made."""
+
+Approve = Callable[[str], Awaitable[bool]]
+"""Asks a person; returns whether the same kind is allowed for the whole run. Raises `ActionRefused`
+where the person says no."""
+
+
+@runtime_checkable
+class AsksItself(Protocol):
+    """An environment that asks a person before each act, and can be told that one was asked."""
+
+    def unasked(self) -> Environment:
+        """Returns the same machine, for what a person allowed already."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """What came of asking."""
+
+    allowed: bool
+    answer: Literal["", "once", "kind", "stop", "refuse", "earlier", "nobody"] = ""
+    refusal: str = ""
+
+
+class PolicyToolbox:
+    """A toolbox whose calls are decided first; see `hisa.protocols.Toolbox`.
+
+    Args:
+        inner: makes the calls.
+        policy: decides.
+        find: finds a tool by its name.
+        emit: gets a `Decided` for each call, and an `Acted` for each that is refused.
+        approve: asks a person; None: nobody can be asked, and what needs one is refused.
+        inspect: takes a look with elements, for the address that a browser shows.
+        trial: calls are made on a fork: they are not counted.
+        clock: tells the time of day.
+    """
+
+    def __init__(
+        self,
+        inner: Toolbox,
+        policy: Policy,
+        *,
+        find: Callable[[str], BaseTool | None],
+        emit: Emit,
+        approve: Approve | None = None,
+        inspect: Callable[[Observation], Awaitable[Observation]] | None = None,
+        trial: bool = False,
+        clock: Callable[[], datetime] = datetime.now,
+    ) -> None:
+        self._inner = inner
+        self._policy = policy
+        self._find = find
+        self._emit = emit
+        self._approve = approve
+        self._inspect = inspect
+        self._trial = trial
+        self._clock = clock
+
+    def describe(self) -> str:
+        """The tools that are always there."""
+        return self._inner.describe()
+
+    def names(self) -> tuple[str, ...]:
+        """Names of the tools that are always there, sorted."""
+        return self._inner.names()
+
+    def offer(self, task: Task, observation: Observation, /) -> str:
+        """The further tools for this step."""
+        return self._inner.offer(task, observation)
+
+    def check(self, call: ToolCall, /) -> None:
+        """Refuse a call whose name or input is wrong, without acting."""
+        self._inner.check(call)
+
+    async def execute(
+        self, call: GroundedCall, observation: Observation, environment: Environment
+    ) -> Outcome:
+        """Decide, ask where that is the verdict, and do it where it is allowed."""
+        tool = self._find(call.call.tool)
+        dry = self._policy.settings.dry_run
+        if tool is None or is_never_asked(tool):
+            if dry and call.call.tool in ("termination", "infeasible"):
+                return _dry(f"end the run: {call.input}", "")
+            return await self._inner.execute(call, observation, environment)
+        facts = facts_of(call, tool, await self._seen(observation), home=self._policy.home)
+        ruling = self._policy.decide(facts, self._clock().time())
+        if dry and (facts.acts or ruling.verdict != "allow"):
+            decided = _decided(call, facts, ruling, word=_Word(ruling.verdict == "allow"), dry=True)
+            self._emit(decided)
+            return _dry(f"make {decided.tool}: {decided.what}", _verdict(ruling))
+        word = await self._word(call, facts, ruling)
+        self._note(_decided(call, facts, ruling, word=word))
+        if not word.allowed:
+            self._emit(Acted(tool=call.call.tool, input=call.input, ok=False, error=word.refusal))
+            return Outcome(ok=False, error=word.refusal)
+        if word.answer and isinstance(environment, AsksItself):
+            environment = environment.unasked()
+        return await self._inner.execute(call, observation, environment)
+
+    def _note(self, decided: Decided) -> None:
+        self._emit(decided)
+        if not self._trial:
+            self._policy.memory.take(decided)
+
+    async def _seen(self, look: Observation) -> Observation:
+        """The look, with elements where the address that a browser shows matters."""
+        wanted = self._policy.shows_addresses and look.elements is None and self._inspect
+        if wanted and is_browser_in_front(look):
+            return await wanted(look)
+        return look
+
+    async def _word(self, call: GroundedCall, facts: CallFacts, ruling: Ruling) -> _Word:
+        """Returns whether the call may be made, and why not."""
+        if ruling.verdict == "allow":
+            return _Word(True)
+        if ruling.verdict == "deny":
+            return _Word(False, refusal=self._refusal(ruling, "the policy refuses this"))
+        if all(reason.kind in self._policy.memory.always for reason in ruling.reasons):
+            return _Word(True, "earlier")
+        if self._approve is None:
+            said = (
+                "this is not tried out, since it needs a person's word"
+                if self._trial
+                else ("this needs a person's word, and nobody can be asked")
+            )
+            return _Word(False, "nobody", self._refusal(ruling, said))
+        try:
+            kept = await self._approve(_question(call, ruling))
+        except ActionRefused as error:
+            return _Word(False, "refuse", f"{str(error)[:_TOLD]}. Nothing was done. {_GO_ON}")
+        except asyncio.CancelledError:
+            word = _Word(False, "stop")
+            self._emit(_decided(call, facts, ruling, word=word))
+            raise
+        return _Word(True, "kind" if kept else "once")
+
+    def _refusal(self, ruling: Ruling, what: str) -> str:
+        about = "; ".join(_about(ruling))[:_TOLD]
+        said = [f"{what}: {about}. Rule: {ruling.rule}"]
+        said += [f"Reason: {ruling.why}"] if ruling.why else []
+        said += ["Nothing was done", *self._limits(ruling.reasons), _GO_ON]
+        return ". ".join(said)
+
+    def _limits(self, reasons: tuple[Reason, ...]) -> list[str]:
+        """The sites and folders that are allowed, where a call leaves them."""
+        if not any("leaving" in reason.rule for reason in reasons):
+            return []
+        settings = self._policy.settings
+        told = [f"Allowed sites: {', '.join(settings.sites)}"] if settings.sites else []
+        if settings.folders:
+            told.append(f"Files may be changed in: {', '.join(settings.folders)}")
+        return told
+
+
+def _about(ruling: Ruling) -> list[str]:
+    return list(dict.fromkeys(reason.said for reason in ruling.reasons if reason.said))
+
+
+def _question(call: GroundedCall, ruling: Ruling) -> str:
+    """Returns the text of the question: the call whole, and why it is asked about."""
+    description = f"\n({call.call.description})" if call.call.description else ""
+    reasons = "\n".join(f"- {reason.said}: {reason.rule}" for reason in ruling.reasons)
+    why = f"\n{ruling.why}" if ruling.why else ""
+    return f"{call.call.tool}: {call.input}{description}\nasked because of:\n{reasons}{why}"
+
+
+def _verdict(ruling: Ruling) -> str:
+    return f"{ruling.verdict} ({ruling.rule})"
+
+
+def _dry(what: str, verdict: str) -> Outcome:
+    told = f"; the policy says: {verdict}" if verdict else ""
+    message = f"dry run, nothing was done. The agent would {what[:_TOLD]}{told}"
+    return Outcome(ok=True, output=message, ends="stopped")
+
+
+def _decided(
+    call: GroundedCall, facts: CallFacts, ruling: Ruling, *, word: _Word, dry: bool = False
+) -> Decided:
+    described = f" ({call.call.description})" if call.call.description else ""
+    return Decided(
+        tool=call.call.tool,
+        what=f"{call.input}{described}"[:_TOLD],
+        verdict=ruling.verdict,
+        rule=ruling.rule,
+        why=ruling.why,
+        about=tuple(each[:_TOLD] for each in _about(ruling)),
+        facts=facts.words(),
+        allowed=word.allowed,
+        asked=word.answer in ("once", "kind", "stop", "refuse"),
+        answer=word.answer,
+        dry_run=dry,
+        counted=ruling.counted,
+        kinds=tuple(dict.fromkeys(reason.kind for reason in ruling.reasons if reason.kind)),
+    )
