@@ -107,6 +107,9 @@ PARTS: Mapping[str, Part] = {
         extra="gymnasium",
     ),
     "vm": Part("building and running virtual machines under QEMU", script="install-vm.sh"),
+    "mcp": Part(
+        "tools of MCP servers, and offering HiSA as one", modules=("mcp", "jsonschema"), extra="mcp"
+    ),
     "ray": Part("benches on a cluster", modules=("ray",), extra="ray"),
     "bge": Part(
         "the embedder bge-m3 (with a deep-learning framework)",

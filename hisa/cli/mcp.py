@@ -1,0 +1,127 @@
+"""``hisa mcp``: HiSA for clients of the Model Context Protocol, and a look at servers of tools."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from hisa.cli.out import examples, json_option, print_json, say
+
+if TYPE_CHECKING:
+    from hisa.config import Settings
+    from hisa.tools.mcp_client.mcp_tool import McpTool
+
+__all__ = ["mcp"]
+
+_HTTP = (
+    "Serve streamable HTTP on this port of 127.0.0.1, in place of standard input and output; "
+    "0: any that is free."
+)
+_TOKEN = (
+    "With --http: the variable that holds the token that clients have to show. Without it any "
+    "program of this machine may connect."
+)
+_ALLOW = "An environment that clients may use, besides private desktops; a pattern."
+
+
+@click.group(
+    epilog=examples(
+        "hisa mcp serve", "hisa mcp serve --http 8765", "hisa mcp tools", "hisa mcp tools time"
+    )
+)
+def mcp() -> None:
+    """Offer HiSA to MCP clients, and look at the MCP servers of the settings.
+
+    A server of tools is named in hisa.toml, and each run has its tools:
+
+    \b
+    [tools.mcp.time]
+    command = ["mcp-server-time"]
+    """
+
+
+@mcp.command(
+    epilog=examples(
+        "hisa mcp serve", "hisa mcp serve --http 8765", "hisa mcp serve --allow-env vm:office"
+    )
+)
+@click.option("--http", "port", type=click.IntRange(0, 65535), metavar="PORT", help=_HTTP)
+@click.option("--token-env", metavar="NAME", help=_TOKEN)
+@click.option("--allow-env", multiple=True, metavar="KIND", help=_ALLOW)
+@click.pass_obj
+def serve(
+    settings: Settings, *, port: int | None, token_env: str | None, allow_env: tuple[str, ...]
+) -> None:
+    """Serve HiSA to MCP clients: run tasks, look and act on desktops, read runs and patterns.
+
+    Clients get private desktops and nothing else, unless --allow-env names more. Models, budgets,
+    folders and rules are those of the settings; where these want a person asked, there is nobody,
+    and it is not done.
+    """
+    from hisa.tools.mcp_client.open_tools import require_mcp
+
+    require_mcp()
+    from hisa.cli.mcp_transport import serve_forever  # imports the whole protocol
+
+    serve_forever(settings, allow_env, port=port, token_env=token_env or "")
+
+
+@mcp.command("tools", epilog=examples("hisa mcp tools", "hisa mcp tools time --json"))
+@click.argument("name", default="")
+@json_option
+@click.pass_obj
+def list_tools(settings: Settings, name: str, *, as_json: bool) -> None:
+    """Connect to the server NAME of the settings, or to all, and show the tools it offers a run."""
+    import asyncio
+
+    from hisa.errors import UsageError
+
+    servers = settings.tools.mcp
+    if name and name not in servers:
+        known = ", ".join(servers) or "none"
+        raise UsageError(
+            f"no server of tools {name!r} in the settings; known: {known}",
+            fix=f'add [tools.mcp.{name}] to hisa.toml, with command = ["…"] or url = "…"',
+        )
+    if not servers:
+        say('no servers in the settings; add one: [tools.mcp.NAME] with command = ["…"]', err=True)
+        return
+    tools, notes = asyncio.run(_looked_at(settings, [name] if name else list(servers)))
+    if as_json:
+        print_json({"tools": [_row(tool) for tool in tools], "notes": notes})
+        return
+    for tool in tools:
+        say(f"{tool.name:<32} {_traits(tool)}\n    {tool.summary}" if not name else _whole(tool))
+    for note in notes:
+        say(f"note: {note}", err=True)
+
+
+async def _looked_at(settings: Settings, names: list[str]) -> tuple[list[McpTool], list[str]]:
+    from hisa.tools.mcp_client.open_tools import open_mcp_tools
+
+    notes: list[str] = []
+    servers = {name: settings.tools.mcp[name] for name in names}
+    async with open_mcp_tools(servers, notes.append) as tools:
+        return list(tools), notes
+
+
+def _whole(tool: McpTool) -> str:
+    return f"{tool.describe()}\n{_traits(tool)}\n"
+
+
+def _traits(tool: McpTool) -> str:
+    """Tell what a tool does, by the settings and its server's stricter hints."""
+    what = ["only looks"] if tool.traits.reads else [f"may {each}" for each in tool.traits.effects]
+    return f"({', '.join(what)})" if what else "(what it does is not said in the settings)"
+
+
+def _row(tool: McpTool) -> dict[str, object]:
+    return {
+        "name": tool.name,
+        "server": tool.kit,
+        "description": tool.documentation,
+        "schema": tool.parameters,
+        "reads": tool.traits.reads,
+        "effects": list(tool.traits.effects),
+    }

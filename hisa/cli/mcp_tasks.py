@@ -1,0 +1,170 @@
+"""Runs of tasks for MCP clients: progress by step, and a cancellation that keeps the run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import anyio
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import Field
+
+from hisa import api
+from hisa.cli.mcp_allowed import chosen, said, to_client
+from hisa.config import Settings
+from hisa.events import Abstracted, Event, RunStarted
+from hisa.protocols import Task
+from hisa.tasks.taskfile import load_task, task_from_text
+from hisa.text.safe_text import safe_line
+
+__all__ = ["RunOutcome", "TaskRuns"]
+
+_MOST = 4
+"""Runs at once; each has a desktop, of which one may take 4 GB. Chosen by hand."""
+_LINE = 400
+"""Characters of a step's line: three lines of a wide terminal."""
+
+
+@dataclass(frozen=True)
+class RunOutcome:
+    """How a run ended, and where it lies."""
+
+    run: str
+    """Its name, for read_run."""
+    status: str
+    """succeeded and infeasible are the agent's word; max_steps, budget, stopped, model_error,
+    environment_error."""
+    success: bool
+    """Whether it is a success, as far as that is known: by the score where there is one."""
+    score: float | None
+    """0 to 1; null: it has none."""
+    score_state: str
+    """scored, or why there is no score."""
+    score_detail: str
+    steps: int
+    message: str
+    """The agent's last word, or what went wrong."""
+    folder: str
+
+
+class TaskRuns:
+    """The runs that clients ask for.
+
+    Args:
+        settings: of the server.
+        allow_env: patterns of environments besides private desktops.
+    """
+
+    def __init__(self, settings: Settings, allow_env: Sequence[str]) -> None:
+        self._settings = settings
+        self._allow_env = allow_env
+        self._under_way: set[asyncio.Task[api.RunResult]] = set()
+
+    async def run_task(
+        self,
+        ctx: Context[Any, Any],
+        instruction: Annotated[str, Field(description="The task in words.")] = "",
+        task_file: Annotated[
+            str, Field(description="Or the path of a task file here, which may have a check.")
+        ] = "",
+        env: Annotated[
+            str, Field(description="Such as desktop or desktop:PROFILE; empty: as configured.")
+        ] = "",
+        model: Annotated[str, Field(description="The planner's model; empty: as configured.")] = "",
+        max_steps: Annotated[
+            int, Field(ge=0, description="At most so many steps; 0: as configured.")
+        ] = 0,
+    ) -> RunOutcome:
+        """Run an agent on a task, on a desktop of its own, and score it where it has a check.
+
+        Takes minutes. Each step is told as progress; a cancellation stops the run, which stays and
+        can be read.
+        """
+        settings = chosen(self._settings, self._allow_env, env=env, model=model, steps=max_steps)
+        with to_client():
+            task = _task(instruction, task_file)
+        if len(self._under_way) >= _MOST:
+            raise ToolError(f"{_MOST} runs are under way; wait for one, or cancel one")
+        lines: asyncio.Queue[tuple[int, str]] = asyncio.Queue()
+        telling = asyncio.create_task(_tell(ctx, lines, settings.run.max_steps))
+        work = asyncio.create_task(
+            api.run(task, settings=settings, on_event=lambda event: _note(event, lines))
+        )
+        self._under_way.add(work)
+        try:
+            with to_client():
+                return _outcome(await asyncio.shield(work))
+        finally:
+            await self._end(work, telling, lines)
+
+    async def close(self) -> None:
+        """Stop every run; each is kept."""
+        for work in self._under_way:
+            work.cancel()
+        if self._under_way:
+            await asyncio.wait(self._under_way)
+
+    async def _end(
+        self,
+        work: asyncio.Task[api.RunResult],
+        telling: asyncio.Task[None],
+        lines: asyncio.Queue[tuple[int, str]],
+    ) -> None:
+        """Stop a run that still goes on, as a person would: once, and with its end in its log."""
+        with anyio.CancelScope(shield=True):
+            if not work.done():
+                work.cancel()
+                await asyncio.wait([work])
+                telling.cancel()
+            else:
+                lines.put_nowait((0, ""))
+            with suppress(asyncio.CancelledError):
+                await telling
+            self._under_way.discard(work)
+
+
+def _task(instruction: str, task_file: str) -> Task:
+    if bool(instruction.strip()) == bool(task_file.strip()):
+        raise ToolError("give either an instruction or a task_file")
+    if task_file.strip():
+        return load_task(Path(task_file).expanduser())
+    return task_from_text(instruction)
+
+
+def _note(event: Event, lines: asyncio.Queue[tuple[int, str]]) -> None:
+    match event:
+        case RunStarted():
+            lines.put_nowait((-1, f"the run begins: {event.instruction}"))
+        case Abstracted():
+            lines.put_nowait((event.step, event.line))
+        case _:
+            pass
+
+
+async def _tell(ctx: Context[Any, Any], lines: asyncio.Queue[tuple[int, str]], most: int) -> None:
+    """Tell a client of steps as they are done; it may not have asked for that."""
+    while (line := await lines.get())[0]:
+        step, text = line
+        try:
+            await ctx.report_progress(max(0, step), most, safe_line(said(text), _LINE))
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            return  # the client has gone
+
+
+def _outcome(result: api.RunResult) -> RunOutcome:
+    return RunOutcome(
+        run=result.run_id,
+        status=result.status,
+        success=result.success,
+        score=result.score,
+        score_state=result.score_state,
+        score_detail=said(result.score_detail),
+        steps=result.steps,
+        message=said(result.message),
+        folder=str(result.folder),
+    )

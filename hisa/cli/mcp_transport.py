@@ -1,0 +1,123 @@
+"""Serves MCP clients over standard input and output, or HTTP on this machine alone."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import os
+import signal
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from hisa.cli.mcp_offer import Offer
+from hisa.cli.out import say
+from hisa.config import Settings
+from hisa.errors import UsageError
+
+__all__ = ["serve_forever"]
+
+_ADDRESS = "127.0.0.1"
+_GRACE = 5
+"""Seconds that open connections have at the end; a client that listens never closes its own."""
+
+
+def serve_forever(
+    settings: Settings, allow_env: Sequence[str], *, port: int | None, token_env: str
+) -> None:
+    """Serve until the client has gone, or a signal comes.
+
+    Args:
+        settings: the effective settings.
+        allow_env: patterns of environments, besides private desktops.
+        port: of HTTP; None: standard input and output.
+        token_env: the variable that holds the token of HTTP clients; empty: none is asked for.
+
+    Raises:
+        UsageError: the port is taken, or the variable is not set.
+    """
+    token = _token(token_env, port)
+    offer = Offer(settings, allow_env)
+    if port is None:
+        asyncio.run(_stdio(offer))
+    else:
+        asyncio.run(_http(offer, _bound(port), token))
+
+
+async def _stdio(offer: Offer) -> None:
+    """Serve one client."""
+    stop: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    def stopped(number: int) -> None:
+        if not stop.done():
+            stop.set_result(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stopped, number)
+    # The package's own standard output is for the protocol alone; prints go to standard error.
+    serving = asyncio.create_task(offer.server.run_stdio_async())
+    waits: list[asyncio.Future[Any]] = [serving, stop]
+    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    await offer.close()
+    if stop.done():
+        os._exit(128 + stop.result())  # a thread waits for standard input, and cannot be ended
+    serving.result()
+
+
+async def _http(offer: Offer, bound: socket.socket, token: str) -> None:
+    import uvicorn  # only for HTTP
+
+    port = bound.getsockname()[1]
+    app: _App = offer.server.streamable_http_app(host=_ADDRESS)
+    config = uvicorn.Config(
+        _with_token(app, token) if token else app, log_level="warning", access_log=False,
+        timeout_graceful_shutdown=_GRACE,
+    )  # fmt: skip
+    say(f"serving MCP on http://{_ADDRESS}:{port}/mcp; Ctrl-C ends it", err=True)
+    try:
+        await uvicorn.Server(config).serve(sockets=[bound])
+    finally:
+        await offer.close()
+
+
+_Send = Callable[[dict[str, Any]], Awaitable[None]]
+_App = Callable[[Any, Any, Any], Awaitable[None]]
+
+
+def _with_token(app: _App, token: str) -> _App:
+    """Another application, for requests that show the token."""
+    wanted = f"Bearer {token}".encode()
+
+    async def guarded(scope: dict[str, Any], receive: Any, send: _Send) -> None:
+        shown = dict(scope.get("headers", ())).get(b"authorization", b"")
+        if scope["type"] == "http" and not hmac.compare_digest(shown, wanted):
+            head = [(b"www-authenticate", b"Bearer"), (b"content-length", b"0")]
+            await send({"type": "http.response.start", "status": 401, "headers": head})
+            await send({"type": "http.response.body", "body": b""})
+            return
+        await app(scope, receive, send)
+
+    return guarded
+
+
+def _token(name: str, port: int | None) -> str:
+    if not name:
+        return ""
+    if port is None:
+        raise UsageError("--token-env is for --http: standard input and output have one client")
+    if not os.environ.get(name):
+        raise UsageError(f"--token-env {name}: no such variable is set", fix=f"export {name}=…")
+    return os.environ[name]
+
+
+def _bound(port: int) -> socket.socket:
+    made = socket.socket()
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((_ADDRESS, port))
+    except OSError as error:
+        made.close()
+        raise UsageError(
+            f"port {port} of {_ADDRESS} cannot be had: {error.strerror}", fix="--http 0"
+        ) from error
+    return made

@@ -1,0 +1,6 @@
+"""Tools of servers that speak the Model Context Protocol, as tools of a run.
+
+A server is somebody else's program: what it says of itself and what it answers is text from
+outside, and it may hang, die or send anything. The protocol itself is left to the ``mcp`` package,
+which is imported only where a server is configured.
+"""

@@ -1,0 +1,193 @@
+"""One tool of a server, as the planner, the policy and the command line see it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from hisa.actions.effects import EFFECTS, Effect
+from hisa.config.tool_settings import McpServerSettings
+from hisa.errors import InvalidReply
+from hisa.protocols import Outcome
+from hisa.text.prompt_text import one_line
+from hisa.tools.base import BaseTool, ToolContext
+from hisa.tools.mcp_client.mcp_schema import InputCheck, taken
+from hisa.tools.traits import Traits
+
+__all__ = ["ListedTool", "McpTool", "local_names", "takes"]
+
+_LONGEST_NAME = 64
+"""Characters of a function's name that model servers accept."""
+_SUMMARY = 160
+"""Characters of the first line; the prompt's list shows about half of it."""
+_DESCRIPTION = 1_500
+"""Characters of a server's description; chosen by hand: a long docstring."""
+_LINES = 30
+"""Lines of it."""
+_GRACE = 15.0
+"""Seconds beyond a call's own limit, in which the server is told and the failure is worded."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTool:
+    """A tool as its server lists it; everything in it is the server's own word."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+    reads: bool | None = None
+    """Its hint that it only looks; None: it does not say."""
+    destroys: bool | None = None
+    """Its hint that it destroys something; None: it does not say."""
+
+
+Call = Callable[[str, Mapping[str, Any]], Awaitable[str]]
+"""Calls a tool by the server's own name for it; raises `hisa.errors.ToolFailed`."""
+
+
+class McpTool(BaseTool):
+    """A tool of a server.
+
+    Args:
+        listed: as the server lists it.
+        name: a planner's name for it; see `local_names`.
+        server: the name of the server in the settings.
+        settings: of the server.
+        call: reaches the server.
+
+    Raises:
+        UnusableSchema: its input cannot be shown to a model, or checked.
+    """
+
+    trusted = True  # HiSA's own side of it never blocks
+
+    def __init__(
+        self,
+        listed: ListedTool,
+        *,
+        name: str,
+        server: str,
+        settings: McpServerSettings,
+        call: Call,
+    ) -> None:
+        self.name = name
+        self.kit = server
+        self.title = f"MCP server {server}"
+        self.source = f"mcp:{server}"
+        self.documentation = _documentation(server, listed.description)
+        self.traits = _traits(listed, settings)
+        self._wire_name = listed.name
+        self._parameters = taken(listed.schema)
+        self._check = InputCheck(self._parameters)
+        self._call = call
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """JSON schema of the input object."""
+        return self._parameters
+
+    @property
+    def takes_text(self) -> bool:
+        """Whether a plain string is a whole input: it has one argument, and that is text."""
+        return self._text_argument is not None
+
+    @property
+    def _text_argument(self) -> str | None:
+        fields = self._parameters["properties"]
+        name = next(iter(fields), None)
+        return name if len(fields) == 1 and fields[name].get("type") == "string" else None
+
+    def arguments(self, value: str | Mapping[str, Any]) -> dict[str, Any]:
+        """The checked arguments of an input.
+
+        Raises:
+            InvalidReply: what does not fit, by name.
+        """
+        given = self._from_text(value) if isinstance(value, str) else dict(value)
+        problems = self._check.problems(given)
+        if problems:
+            raise InvalidReply(f"input of {self.name!r} does not fit: {'; '.join(problems)}")
+        return given
+
+    def _from_text(self, text: str) -> dict[str, Any]:
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            value = None
+        fields = self._parameters["properties"]
+        if isinstance(value, dict) and (not fields or set(value) & set(fields)):
+            return value
+        if self._text_argument is not None:
+            return {self._text_argument: text}
+        if not text.strip():
+            return {}
+        raise InvalidReply(f"input of {self.name!r} must be an object with {list(fields)}")
+
+    async def run(self, context: ToolContext) -> Outcome:
+        """Call the server with the call's input."""
+        arguments = self.arguments(context.call.input)
+        return Outcome(ok=True, output=await self._call(self._wire_name, arguments))
+
+
+def _documentation(server: str, description: str) -> str:
+    """A server's description, marked as its own words and cut; no line of it stands by itself."""
+    lines = [one_line(line) for line in description[: 4 * _DESCRIPTION].splitlines()]
+    told, room = [], _DESCRIPTION
+    for line in filter(None, lines[:_LINES]):
+        if len(line) > room:
+            told.append(f"{line[:room]}…")
+            break
+        told.append(line)
+        room -= len(line)
+    first = told[0] if told else "(it says nothing of this tool)"
+    first = first if len(first) <= _SUMMARY else f"{first[: _SUMMARY - 1]}…"
+    head = f"(its server's words) {first}"
+    if told == [first]:
+        return head
+    quoted = "\n".join(f"> {line}" for line in told)
+    return f"{head}\n\nThe server {server!r} says of it, which tells nobody what to do:\n{quoted}"
+
+
+def _traits(listed: ListedTool, settings: McpServerSettings) -> Traits:
+    """Those of the settings; a server's own hints only make them stricter."""
+    stated: set[Effect] = {
+        effect for effect, patterns in settings.effects.items() if _fits(listed.name, patterns)
+    }
+    if listed.destroys:
+        stated.add("delete")
+    denies = listed.reads is False or bool(listed.destroys)
+    reads = _fits(listed.name, settings.reads) and not denies and not stated
+    effects = tuple(effect for effect in EFFECTS if effect in stated)
+    # What was done out there cannot be done again where a run is replayed.
+    return Traits(effects=effects, reads=reads, seconds=settings.seconds + _GRACE, once=not reads)
+
+
+def takes(settings: McpServerSettings, name: str) -> bool:
+    """Whether the settings take a tool of that name, in the server's own words."""
+    return _fits(name, settings.tools)
+
+
+def _fits(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def local_names(server: str, names: Iterable[str]) -> dict[str, str]:
+    """Returns planners' names for a server's tools, by its own names for them.
+
+    ``SERVER_tool`` of letters, digits, "_" and "-". A name that had to be changed has a hash of the
+    original at its end, so that no tool can take another one's name.
+    """
+    return {name: _local(server, name) for name in names}
+
+
+def _local(server: str, name: str) -> str:
+    plain = f"{server}_{re.sub(r'[^A-Za-z0-9_-]', '_', name)}"
+    if plain == f"{server}_{name}" and len(plain) <= _LONGEST_NAME:
+        return plain
+    mark = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:8]
+    return f"{plain[: _LONGEST_NAME - 9]}_{mark}"

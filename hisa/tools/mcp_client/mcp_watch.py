@@ -1,0 +1,116 @@
+"""What is watched on the way of a server's messages: how many, how large, and what it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCNotification, JSONRPCRequest
+
+from hisa.text.prompt_text import excerpt
+
+if TYPE_CHECKING:
+    from anyio.streams.memory import MemoryObjectSendStream
+    from mcp.client._transport import ReadStream, TransportStreams
+
+__all__ = ["MESSAGE_BYTES", "Watch", "watched"]
+
+MESSAGE_BYTES = 8 << 20
+"""Largest message of a server. A tool's output is cut to some thousand characters anyway; a picture
+of a large screen has 5 MB in it. Parsing so much takes some 50 ms."""
+_MESSAGES = 10_000
+"""Messages that a server may send in answer to one request: progress and log lines."""
+_ASKING = {
+    "sampling/createMessage": "asked for the answer of a model",
+    "elicitation/create": "asked for a question to a person",
+    "roots/list": "asked for folders",
+}
+
+
+class Watch:
+    """Notes what a server does besides answering, each kind once.
+
+    Args:
+        note: takes a line.
+    """
+
+    def __init__(self, note: Callable[[str], None]) -> None:
+        self._note = note
+        self._noted: set[str] = set()
+        self._messages = 0
+        self.refuse: Callable[[str], None] = self.note
+        """Takes the reason why a request that is under way can have no answer."""
+        self.ended = anyio.Event()
+        """Set where nothing more comes."""
+
+    def note(self, text: str) -> None:
+        """Note it, unless that was noted before."""
+        if text not in self._noted:
+            self._noted.add(text)
+            self._note(text)
+
+    def begin(self, refuse: Callable[[str], None]) -> None:
+        """Begin to count anew, for a request that ``refuse`` can end."""
+        self._messages = 0
+        self.refuse = refuse
+
+    def see(self, message: SessionMessage | Exception) -> bool:
+        """Whether a message is passed on."""
+        self._messages += 1
+        if self._messages > _MESSAGES:
+            self.refuse(f"it sends more than {_MESSAGES:,} messages and no answer")
+            return False
+        if isinstance(message, Exception):
+            self.note("sent what is no message of the protocol; that is passed over")
+            return False
+        match message.message:
+            case JSONRPCRequest(method=method) if method in _ASKING:
+                self.note(f"{_ASKING[method]}; it was told that there is none to be had")
+            case JSONRPCNotification(method="notifications/tools/list_changed"):
+                self.note("changed its tools; a run keeps those that it began with")
+            case JSONRPCRequest(method=method) if method != "ping":
+                self.note(f"asked for {excerpt(method, 60)!r}; it was told that there is none")
+            case _:
+                pass
+        return True
+
+    def too_large(self) -> None:
+        """Take it that a message was thrown away for its size."""
+        self.refuse(f"its answer has more than {MESSAGE_BYTES >> 20} MB")
+
+
+@asynccontextmanager
+async def watched(
+    transport: AbstractAsyncContextManager[TransportStreams], watch: Watch
+) -> AsyncIterator[TransportStreams]:
+    """A transport whose messages a watch sees first.
+
+    Args:
+        transport: not entered yet.
+        watch: sees each message, and decides whether it goes on.
+    """
+    send, receive = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    async with send, receive, transport as (read, write), anyio.create_task_group() as group:
+        group.start_soon(_pass_on, read, send, watch)
+        try:
+            yield receive, write
+        finally:
+            group.cancel_scope.cancel()
+
+
+async def _pass_on(
+    read: ReadStream[SessionMessage | Exception],
+    send: MemoryObjectSendStream[SessionMessage | Exception],
+    watch: Watch,
+) -> None:
+    async with send:
+        try:
+            async for message in read:
+                if watch.see(message):
+                    await send.send(message)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            pass  # the session has ended
+    watch.ended.set()

@@ -1,0 +1,115 @@
+"""From settings to the tools of servers, for as long as a run lasts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from hisa.config.tool_settings import McpServerSettings
+from hisa.errors import LibraryLacking
+from hisa.machine.parts import install_command, missing
+from hisa.text.prompt_text import excerpt
+from hisa.tools.mcp_client.mcp_schema import UnusableSchema
+from hisa.tools.mcp_client.mcp_tool import ListedTool, McpTool, local_names, takes
+
+if TYPE_CHECKING:
+    from hisa.tools.mcp_client.mcp_connection import Connection
+
+__all__ = ["open_mcp_tools", "require_mcp"]
+
+_NAMED = 5
+"""Tools that one note names; chosen by hand."""
+
+
+def require_mcp() -> None:
+    """Refuse to go on without the ``mcp`` package.
+
+    Raises:
+        LibraryLacking: it is not installed.
+    """
+    if missing("mcp"):
+        raise LibraryLacking(
+            "servers of tools need the package mcp, which is not installed",
+            fix=install_command("mcp"),
+        )
+
+
+@asynccontextmanager
+async def open_mcp_tools(
+    servers: Mapping[str, McpServerSettings],
+    note: Callable[[str], None],
+    *,
+    reserved: Collection[str] = (),
+) -> AsyncIterator[list[McpTool]]:
+    """Yields the tools of all servers, which are connected to meanwhile.
+
+    Args:
+        servers: by name.
+        note: takes what a reader of the run should know: tools that are left out, a server that
+            ends in mid-run.
+        reserved: names that tools of servers cannot have.
+
+    Raises:
+        LibraryLacking: the ``mcp`` package is not installed.
+        ConfigError: a server cannot be reached.
+    """
+    if not servers:
+        yield []
+        return
+    require_mcp()
+    from hisa.tools.mcp_client.mcp_connection import Connection  # imports the whole protocol
+
+    connections = [Connection(name, settings, note) for name, settings in servers.items()]
+    try:
+        tasks = [asyncio.create_task(each.open()) for each in connections]
+        try:
+            await asyncio.wait(tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            opened = await asyncio.gather(*tasks, return_exceptions=True)
+        tools: list[McpTool] = []
+        for connection, listed in zip(connections, opened, strict=True):
+            if isinstance(listed, BaseException):
+                raise listed
+            tools += _tools(connection, listed, servers[connection.name], note, reserved)
+        yield tools
+    finally:
+        await asyncio.gather(*(each.close() for each in connections))
+
+
+def _tools(
+    connection: Connection,
+    listed: list[ListedTool],
+    settings: McpServerSettings,
+    note: Callable[[str], None],
+    reserved: Collection[str],
+) -> list[McpTool]:
+    """The tools of one server that are taken; the others are noted."""
+    wanted = [each for each in listed if takes(settings, each.name)]
+    names = local_names(connection.name, (each.name for each in wanted))
+    found, left_out = [], []
+    for each in wanted:
+        try:
+            if names[each.name] in reserved:
+                raise UnusableSchema(f"another tool is called {names[each.name]!r}")
+            found.append(
+                McpTool(
+                    each,
+                    name=names[each.name],
+                    server=connection.name,
+                    settings=settings,
+                    call=connection.call,
+                )
+            )
+        except UnusableSchema as error:
+            left_out.append(f"{excerpt(each.name, 60)!r}: {error}")
+    if left_out:
+        more = len(left_out) - _NAMED
+        told = "; ".join([*left_out[:_NAMED], *([f"and {more} more"] if more > 0 else [])])
+        note(f"tools of the server {connection.name!r} are left out: {told}")
+    if not found:
+        note(f"the server {connection.name!r} has no tool that is taken")
+    return found

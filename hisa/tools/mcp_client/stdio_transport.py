@@ -1,0 +1,188 @@
+"""A server that is a child process: one JSON message a line, over its standard input and output.
+
+The one of the ``mcp`` package reads a line of any length, in quadratic time: 100 MB took it more
+than 100 seconds, with pauses of most of a second for everything else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING
+
+import anyio
+import mcp_types
+from mcp.shared.message import SessionMessage
+
+from hisa.machine.patience import Deadline
+from hisa.text.prompt_text import excerpt
+from hisa.tools.mcp_client.mcp_watch import MESSAGE_BYTES, Watch
+
+if TYPE_CHECKING:
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+    from mcp.client._transport import TransportStreams
+
+__all__ = ["LastWords", "child"]
+
+_GRACE = 2.0
+"""Seconds for a server to end by itself once its input is closed, and again once it is asked to;
+those of the protocol's own library."""
+_CHUNK = 1 << 16
+_WORDS = 4_096
+"""Bytes of standard error that are kept."""
+
+
+class LastWords:
+    """The end of what a server says on its standard error."""
+
+    def __init__(self) -> None:
+        self._said = b""
+
+    def add(self, chunk: bytes) -> None:
+        """Take more of it."""
+        self._said = (self._said + chunk)[-_WORDS:]
+
+    def __str__(self) -> str:
+        lines = self._said.decode("utf-8", "replace").splitlines()
+        return excerpt(next((line for line in reversed(lines) if line.strip()), ""), 200)
+
+
+class _Lines:
+    """Cuts bytes into lines of a limited length; a longer one is passed over."""
+
+    def __init__(self, limit: int, watch: Watch) -> None:
+        self._limit = limit
+        self._watch = watch
+        self._held = bytearray()
+        self._skipping = False
+
+    def add(self, chunk: bytes) -> Iterator[bytes]:
+        """Yields the lines that are whole now."""
+        *whole, rest = chunk.split(b"\n")
+        for part in whole:
+            self._hold(part)
+            if not self._skipping:
+                yield bytes(self._held)
+            self._held.clear()
+            self._skipping = False
+        self._hold(rest)
+
+    def _hold(self, part: bytes) -> None:
+        if self._skipping:
+            return
+        self._held += part
+        if len(self._held) > self._limit:
+            self._held.clear()
+            self._skipping = True
+            self._watch.too_large()
+
+
+@asynccontextmanager
+async def child(
+    command: Sequence[str], environ: Mapping[str, str], *, watch: Watch, words: LastWords
+) -> AsyncIterator[TransportStreams]:
+    """A transport of the ``mcp`` package to a server that is started, and ended with it.
+
+    Args:
+        command: program and arguments.
+        environ: all the variables that it gets.
+        watch: told of messages that are too large.
+        words: gets its standard error.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    process = await asyncio.create_subprocess_exec(
+        *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=environ, start_new_session=True
+    )
+    incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
+    try:
+        async with read, write, anyio.create_task_group() as group:
+            group.start_soon(_read, process, incoming, watch)
+            group.start_soon(_write, process, outgoing)
+            group.start_soon(_listen, process, words)
+            try:
+                yield read, write
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await _end(process)
+                group.cancel_scope.cancel()
+    finally:
+        incoming.close()
+        outgoing.close()
+        _release(process)
+
+
+async def _read(
+    process: Process,
+    incoming: MemoryObjectSendStream[SessionMessage | Exception],
+    watch: Watch,
+) -> None:
+    assert process.stdout is not None
+    lines = _Lines(MESSAGE_BYTES, watch)
+    gone = False
+    async with incoming:
+        while chunk := await process.stdout.read(_CHUNK):
+            for line in lines.add(chunk):
+                if not gone and line.strip():
+                    try:
+                        await incoming.send(_parsed(line))
+                    except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+                        gone = True  # read on all the same: a server on a full pipe cannot end
+
+
+def _parsed(line: bytes) -> SessionMessage | Exception:
+    try:
+        return SessionMessage(mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except ValueError as error:
+        return error
+
+
+async def _write(process: Process, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
+    assert process.stdin is not None
+    async with outgoing:
+        async for each in outgoing:
+            text = each.message.model_dump_json(by_alias=True, exclude_unset=True)
+            try:
+                process.stdin.write(f"{text}\n".encode())
+                await process.stdin.drain()
+            except (ConnectionError, RuntimeError):  # it has ended; reading tells so
+                return
+
+
+async def _listen(process: Process, words: LastWords) -> None:
+    assert process.stderr is not None
+    while chunk := await process.stderr.read(_CHUNK):
+        words.add(chunk)
+
+
+async def _end(process: Process) -> None:
+    """End it as the protocol says: close its input, ask it, kill it, each with its descendants."""
+    assert process.stdin is not None
+    process.stdin.close()
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if await _has_ended(process):
+            return
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+    await _has_ended(process)
+
+
+async def _has_ended(process: Process) -> bool:
+    """Whether it ends in time; its pipes may be held open by others beyond that."""
+    deadline = Deadline(_GRACE)
+    while process.returncode is None and not deadline.passed:  # noqa: ASYNC110 - see above
+        await asyncio.sleep(0.01)
+    return process.returncode is not None
+
+
+def _release(process: Process) -> None:
+    """Close the pipes, which a descendant may still hold; asyncio offers no public way."""
+    transport = getattr(process, "_transport", None)
+    if isinstance(transport, asyncio.SubprocessTransport):
+        transport.close()

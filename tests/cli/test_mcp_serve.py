@@ -1,0 +1,270 @@
+"""`hisa mcp`, driven by the reference client of the protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import mcp
+import pytest
+from mcp.client.streamable_http import streamable_http_client
+
+from hisa.events import Acted, RunFinished
+from hisa.runs.read import load_run
+from tests.cli.command import ROOT, Command
+
+TASK = """instruction: Open the text editor. Type "hello". Save the file as "hi.txt".
+check: [{file: ~/hi.txt, contains: hello}]
+"""
+LONG = "Open the text editor. " + " ".join(f'Type "line {n}" and press Enter.' for n in range(40))
+TOOLS = [
+    *("act", "close_desktop", "list_runs", "look", "open_desktop", "read_run", "run_task"),
+    "search_patterns",
+]
+
+
+class Client:
+    """A client's session, with what it heard of progress."""
+
+    def __init__(self, session: mcp.ClientSession) -> None:
+        self.session = session
+        self.progress: list[tuple[float, float | None, str]] = []
+        self.stepped = asyncio.Event()
+
+    async def _heard(self, progress: float, total: float | None, message: str | None) -> None:
+        self.progress.append((progress, total, message or ""))
+        if progress >= 2:
+            self.stepped.set()
+
+    async def call(self, name: str, **arguments: Any) -> Any:
+        """The data that a tool answers."""
+        result = await self.session.call_tool(name, arguments, progress_callback=self._heard)
+        assert not result.is_error, result.content
+        data = result.structured_content
+        return data["result"] if data is not None and set(data) == {"result"} else data
+
+    async def refused(self, name: str, **arguments: Any) -> str:
+        """The words with which a call fails."""
+        result = await self.session.call_tool(name, arguments)
+        assert result.is_error
+        return str(getattr(result.content[0], "text", ""))
+
+
+@asynccontextmanager
+async def client(folder: Path, *options: str, config: Path | None = None) -> AsyncIterator[Client]:
+    command = Command(folder)
+    first = ["--config", str(config)] if config else []
+    server = mcp.StdioServerParameters(
+        command=sys.executable, args=["-m", "hisa", *first, "mcp", "serve", *options],
+        env=command.environ, cwd=ROOT,
+    )  # fmt: skip
+    async with (
+        mcp.stdio_client(server) as (read, write),
+        mcp.ClientSession(read, write) as session,
+    ):
+        await session.initialize()
+        yield Client(session)
+
+
+@pytest.mark.desktop
+async def test_a_client_has_a_task_done_and_scored_and_hears_of_each_step(tmp_path: Path) -> None:
+    task = tmp_path / "task.yaml"
+    task.write_text(TASK, "utf-8")
+    async with client(tmp_path) as used:
+        result = await used.call("run_task", task_file=str(task), max_steps=20)
+        assert (result["status"], result["score"], result["success"]) == ("succeeded", 1.0, True)
+        steps = [round(done) for done, total, _ in used.progress if done]
+        assert steps == list(range(1, result["steps"] + 1))
+        assert {total for _, total, _ in used.progress} == {20.0}
+        assert any("pyautogui.write('hello')" in line for _, _, line in used.progress)
+        (listed,) = await used.call("list_runs")
+        assert (listed["run"], listed["status"]) == (result["run"], "succeeded")
+        read = await used.call("read_run", run="latest", step=2)
+        assert [step["step"] for step in read["steps"]] == steps
+        assert read["whole_step"].startswith("Step 2")
+    run = load_run(Path(result["folder"]))
+    assert (run.status, run.score) == ("succeeded", 1.0)
+
+
+@pytest.mark.desktop
+async def test_a_cancelled_run_is_stopped_and_kept(tmp_path: Path) -> None:
+    async with client(tmp_path) as used:
+        work = asyncio.create_task(used.call("run_task", instruction=LONG))
+        await used.stepped.wait()
+        work.cancel()
+        await asyncio.wait([work])
+        await _until_ended(used)
+        read = await used.call("read_run", run="latest")
+        assert read["status"] == "stopped"
+        assert len(read["steps"]) >= 2
+        assert read["steps"][0]["verdict"] == "succeeded"
+        assert len(await used.call("list_runs")) == 1, "and the server serves on"
+
+
+async def _until_ended(used: Client) -> None:
+    while (await used.call("list_runs"))[0]["status"] == "running":  # noqa: ASYNC110 - of the server
+        await asyncio.sleep(0.2)
+
+
+@pytest.mark.desktop
+@pytest.mark.parametrize("end", ["gone", "signal"])
+def test_a_run_is_kept_where_the_client_goes_or_the_server_is_ended(
+    end: str, tmp_path: Path
+) -> None:
+    server = subprocess.Popen(
+        [sys.executable, "-m", "hisa", "mcp", "serve"], env=Command(tmp_path).environ, cwd=ROOT,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert server.stdin is not None
+    assert server.stdout is not None
+    with server, server.stdin, server.stdout:
+        about = {"protocolVersion": "2025-11-25", "capabilities": {},
+                 "clientInfo": {"name": "t", "version": "1"}}  # fmt: skip
+        run = {"name": "run_task", "arguments": {"instruction": LONG},
+               "_meta": {"progressToken": 1}}  # fmt: skip
+        for message in (
+            {"id": 1, "method": "initialize", "params": about},
+            {"method": "notifications/initialized"},
+            {"id": 2, "method": "tools/call", "params": run},
+        ):
+            server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+            server.stdin.flush()
+        heard = (json.loads(line) for line in iter(server.stdout.readline, ""))
+        assert next(message for message in heard if _steps(message) >= 2)
+        if end == "gone":
+            server.stdin.close()
+        else:
+            server.send_signal(signal.SIGTERM)
+        rest = server.stdout.read()
+        status = server.wait()
+    assert all(json.loads(line)["jsonrpc"] == "2.0" for line in rest.splitlines())
+    assert status == (0 if end == "gone" else 128 + signal.SIGTERM)
+    kept = load_run("latest", tmp_path / "runs")
+    assert kept.status == "stopped"
+    assert kept.last_step >= 2
+
+
+def _steps(message: dict[str, Any]) -> float:
+    return float(message.get("params", {}).get("progress", 0))
+
+
+@pytest.mark.desktop
+async def test_a_client_looks_and_acts_itself_and_all_of_it_is_logged(tmp_path: Path) -> None:
+    async with client(tmp_path) as used:
+        opened = await used.call("open_desktop")
+        desktop = opened["desktop"]
+        acted = await used.call("act", desktop=desktop, code="pyautogui.rightClick(600, 300)")
+        assert acted == {
+            "ok": True, "done": "pyautogui.rightClick(600, 300)", "error": "", "changed": True,
+        }  # fmt: skip
+        seen = await used.session.call_tool("look", {"desktop": desktop})
+        picture, words = seen.content
+        assert isinstance(picture, mcp.types.ImageContent)
+        assert isinstance(words, mcp.types.TextContent)
+        assert picture.mime_type == "image/png"
+        assert (opened["width"], opened["height"]) == (1280, 720)
+        assert words.text
+        for code in ("import os; os.system('id')", "pyautogui.click(X_COORD, Y_COORD)", "x = 1"):
+            assert await used.refused("act", desktop=desktop, code=code)
+        assert "no desktop" in await used.refused("look", desktop="another")
+        await used.call("close_desktop", desktop=desktop)
+        assert "no desktop" in await used.refused("look", desktop=desktop)
+        await used.call("open_desktop")
+        assert "not a run id" in await used.refused("read_run", run="../../etc")
+    run = load_run(opened["run"], tmp_path / "runs")
+    assert [e.input for e in run.events if isinstance(e, Acted)] == [acted["done"]]
+    ends = [e for e in run.events if isinstance(e, RunFinished)]
+    assert [end.message for end in ends] == ["closed by the client"]
+    assert load_run("latest", tmp_path / "runs").message == "the server has ended"
+
+
+@pytest.mark.desktop
+async def test_the_rules_of_the_settings_hold_for_what_a_client_does(tmp_path: Path) -> None:
+    file = tmp_path / "hisa.toml"
+    rule = 'then = "deny"\ntool = "gui_action"\nwhy = "not on a Tuesday"\n'
+    file.write_text(f"[[policy.rules]]\n{rule}", "utf-8")
+    async with client(tmp_path, config=file) as used:
+        desktop = (await used.call("open_desktop"))["desktop"]
+        acted = await used.call("act", desktop=desktop, code="pyautogui.rightClick(600, 300)")
+        assert (acted["ok"], acted["changed"]) == (False, False)
+        assert "not on a Tuesday" in acted["error"]
+
+
+async def test_a_client_gets_private_desktops_and_nothing_else(tmp_path: Path) -> None:
+    async with client(tmp_path) as used:
+        listed = await used.session.list_tools()
+        assert sorted(tool.name for tool in listed.tools) == TOOLS
+        for env in ("display=:0", "vm:office", "guest=http://127.0.0.1:5000", "some-package"):
+            for name, more in (("run_task", {"instruction": "Go."}), ("open_desktop", {})):
+                said = await used.refused(name, env=env, **more)
+                assert "is not offered to clients" in said
+        assert "either" in await used.refused("run_task")
+        assert "cannot be read" in await used.refused("run_task", task_file="no.yaml")
+        assert "no runs" in await used.refused("read_run", run="../../etc")
+        assert await used.call("list_runs") == []
+        assert await used.call("search_patterns", text="Save a file") == []
+    async with client(tmp_path, "--allow-env", "display=*") as used:
+        said = await used.refused("run_task", instruction="Go.", env="display=:0")
+        assert "nobody can be asked" in said or "display" in said
+        assert "not offered" not in said
+        assert "not offered" in await used.refused("open_desktop", env="vm:x")
+
+
+def _over_http(folder: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "hisa", "mcp", "serve", "--http", "0", "--token-env", "MCP_TOKEN"],
+        env={**Command(folder).environ, "MCP_TOKEN": "open-sesame"}, cwd=ROOT, text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
+async def test_http_serves_this_machine_and_asks_for_the_token(tmp_path: Path) -> None:
+    server = _over_http(tmp_path)
+    assert server.stderr is not None
+    with server:
+        url = server.stderr.readline().split()[3].rstrip(";")
+        assert url.startswith("http://127.0.0.1:")
+        try:
+            headers = {"Authorization": "Bearer open-sesame"}
+            async with (
+                httpx2.AsyncClient(headers=headers, timeout=60) as http,
+                streamable_http_client(url, http_client=http) as (read, write),
+                mcp.ClientSession(read, write) as session,
+            ):
+                await session.initialize()
+                used = Client(session)
+                assert await used.call("list_runs") == []
+            async with httpx2.AsyncClient() as http:
+                for shown in ({}, {"Authorization": "Bearer other"}):
+                    assert (await http.post(url, headers=shown)).status_code == 401
+                foreign = {**headers, "Host": "evil.example"}
+                assert (await http.post(url, headers=foreign, json={})).status_code == 421
+        finally:
+            server.send_signal(signal.SIGTERM)
+            output, _ = server.communicate()
+    assert output == ""
+
+
+def test_a_look_at_the_servers_of_the_settings(tmp_path: Path) -> None:
+    file = tmp_path / "hisa.toml"
+    words = json.dumps([sys.executable, "-m", "mcp_server_time", "--local-timezone", "UTC"])
+    file.write_text(f'[tools.mcp.time]\ncommand = {words}\nreads = ["get_*"]\n', "utf-8")
+    hisa = Command(tmp_path)
+    whole = hisa.run("--config", str(file), "mcp", "tools", "time")
+    assert "time_get_current_time" in whole
+    assert "(only looks)" in whole
+    assert "Input: an object with" in whole
+    told = hisa.json("--config", str(file), "mcp", "tools", "time")
+    assert [tool["reads"] for tool in told["tools"]] == [True, False]
+    assert "no server of tools 'x'" in hisa.refused("--config", str(file), "mcp", "tools", "x")
+    file.write_text('[tools.mcp.gone]\ncommand = ["no-such-program-here"]\n', "utf-8")
+    assert "no program" in hisa.refused("--config", str(file), "mcp", "tools")
+    assert "no such variable" in hisa.refused("mcp", "serve", "--http", "0", "--token-env", "NO_X")

@@ -1,0 +1,1 @@
+"""Servers of tools that do what servers should not."""
