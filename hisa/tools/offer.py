@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from hisa.models.tokens import estimate_tokens
+from hisa.models.tokens import estimate_tokens, longest
 from hisa.screen.observation import Observation
 from hisa.text.prompt_text import guard_tags, one_line
 from hisa.tools.base import BaseTool
@@ -29,6 +29,9 @@ TOOLS_ESTIMATE = 800
 benchmarks/tool_tokens.py counts with. That estimate is half as much again as a real count here."""
 SUMMARY_CHARACTERS = 90
 """Characters of a summary beside a signature; chosen by hand: one clause."""
+_WHOLE = 0.6
+"""Share of the room for tools that are shown with their arguments; the rest is for names. Chosen by
+hand: some four with a summary, and the names of most of a toolkit."""
 SIGNATURE_CHARACTERS = 200
 """Characters of a signature; a server's tool may have any number of arguments."""
 _WORD = re.compile(r"[a-z]{3,}")
@@ -46,26 +49,28 @@ def offered_text(tools: Iterable[BaseTool], look: Observation, subject: str, *, 
     """
     fitting = [tool for tool in tools if tool.traits.needs.in_front(look)]
     ranked = best(fitting, subject, look)
-    if not ranked:
-        return ""
     lines = [_HEAD]
-    names: list[str] = []
-    for index, tool in enumerate(ranked):
-        left = len(ranked) - index - 1
-        if not names:
-            line = offered_line(tool)
-            if _cost([*lines, line], _rest(left)) <= room:
-                lines.append(line)
-                continue
-        if _cost([*lines, _by_name([*names, tool.name])], _rest(left)) > room:
+    for tool in ranked:
+        line = offered_line(tool)
+        if not _fits([*lines, line], room * _WHOLE):
             break
-        names.append(tool.name)
-    if names:
-        lines.append(_by_name(names))
-    shown = len(lines) - 1 - bool(names) + len(names)
-    if not shown:
+        lines.append(line)
+    whole = len(lines) - 1
+    named = _most_named(ranked[whole:], lines, room)
+    if not whole + named:
         return ""
-    return "\n".join([*lines, *filter(None, [_rest(len(ranked) - shown)])])
+    lines += _by_name(ranked[whole : whole + named])
+    return "\n".join([*lines, *_rest(len(ranked) - whole - named)])
+
+
+def _most_named(tools: Sequence[BaseTool], lines: Sequence[str], room: float) -> int:
+    """Returns how many of the tools fit by name below the lines."""
+
+    def fits(count: int) -> bool:
+        told = [*lines, *_by_name(tools[:count]), *_rest(len(tools) - count)]
+        return _fits(told, room)
+
+    return longest(len(tools), fits)
 
 
 def best(
@@ -116,13 +121,19 @@ def offered_line(tool: BaseTool) -> str:
     return guard_tags(f"{signature}: {summary}")
 
 
-def _by_name(names: Sequence[str]) -> str:
-    return "By name: " + ", ".join(names)
+def _by_name(tools: Sequence[BaseTool]) -> list[str]:
+    """Names by toolkit, which is said once: ``By name, calc_: write, fill``."""
+    kits: dict[str, list[str]] = {}
+    for tool in tools:
+        prefix = f"{tool.kit}_" if tool.kit and tool.name.startswith(f"{tool.kit}_") else ""
+        kits.setdefault(prefix, []).append(one_line(tool.name.removeprefix(prefix)))
+    told = [f"{kit}: {', '.join(names)}".removeprefix(": ") for kit, names in kits.items()]
+    return [f"By name, {'; '.join(told)}"] if told else []
 
 
-def _rest(count: int) -> str:
-    return f"{count} more are not listed." if count else ""
+def _rest(count: int) -> list[str]:
+    return [f"{count} more are not listed."] if count else []
 
 
-def _cost(lines: Sequence[str], last: str) -> int:
-    return estimate_tokens("\n".join([*lines, last] if last else lines))
+def _fits(lines: Sequence[str], room: float) -> bool:
+    return estimate_tokens("\n".join(lines)) <= room

@@ -6,4 +6,12 @@ CHROMIUM_FLAGS="$CHROMIUM_FLAGS --no-default-browser-check --password-store=basi
 if [ "$(systemd-detect-virt --vm 2>/dev/null)" = qemu ]; then
     CHROMIUM_FLAGS="$CHROMIUM_FLAGS --enable-features=NetworkServiceInProcess2"
 fi
+# Tools reach the browser by its DevTools port. Only this machine's own loopback has it, Chromium
+# refuses it to every page (they say their origin), and a port in the command line takes its place,
+# such as OSWorld's 1337. A fixed one, since pages are told of automation where it is 0. The window
+# of Visual Studio Code has these flags too, and must not take the port from the browser.
+case "$0" in
+    */window.sh) ;;
+    *) CHROMIUM_FLAGS="$CHROMIUM_FLAGS --remote-debugging-port=1336" ;;
+esac
 export CHROMIUM_FLAGS

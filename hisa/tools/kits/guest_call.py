@@ -1,14 +1,18 @@
 """Calls a function of a program of ours inside the machine, and returns what it answers.
 
-The program is a file under ``hisa/tools/kits/guest/``; it is put onto the machine where it is not
-yet, and started anew for each call: ``python3 FILE FUNCTION ARGUMENTS``, both told as JSON. Its
-last line of output is its answer: ``{"value": …}``, or ``{"error": "…"}`` where it cannot be done.
+The program is a module of ``hisa/tools/kits/guest/``; that folder is put onto the machine where it
+is not yet, as a package: its modules import one another relatively (``from .office_bridge import
+serve``), and nothing else of ours. The program is started anew for each call, as ``__main__``, with
+the words FUNCTION and ARGUMENTS in ``sys.argv[1:3]``, the second as JSON or, where that is long, as
+``@FILE``. Its last line of output is its answer: ``{"value": …}``, or ``{"error": "…"}`` where it
+cannot be done.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -22,6 +26,18 @@ __all__ = ["call_guest"]
 PYTHON = "/usr/bin/python3"
 """The system's own, which has UNO and pyatspi; a virtual environment's has not."""
 _FOLDER = "/tmp/.hisa-toolkits"
+_START = "start.py"
+"""Written last, so that where it is, the others are."""
+_STARTER = """\
+import json, runpy, sys
+sys.path.insert(0, {folder!r})
+sys.argv[0:2] = sys.argv[1:2]
+try:
+    runpy.run_module("guest." + sys.argv[0], run_name="__main__")
+except ModuleNotFoundError as error:
+    said = "the machine's " + sys.executable + " has no module " + repr(error.name)
+    print(json.dumps(dict(error=said)))
+"""
 _ARGUMENTS = 100_000
 """Bytes of arguments that go into a command line, which has room for 128 kB; more go by a file."""
 _ANSWER = 8 << 20
@@ -41,7 +57,7 @@ async def call_guest(
 
     Args:
         environment: the machine.
-        program: a file's name under ``hisa/tools/kits/guest/``, without its ending.
+        program: a module's name under ``hisa/tools/kits/guest/``.
         function: one that the program offers.
         seconds: time limit.
         arguments: of the function, as plain JSON data.
@@ -50,10 +66,10 @@ async def call_guest(
         ToolFailed: what the program says went wrong, or that it broke or did not end in time.
         EnvironmentFailed: the machine does not answer.
     """
-    path = await _placed(environment, program)
-    words = [PYTHON, "-I", path, function, json.dumps(arguments)]
+    folder = await _placed(environment)
+    words = [PYTHON, "-I", f"{folder}/{_START}", program, function, json.dumps(arguments)]
     if len(words[-1].encode()) > _ARGUMENTS:
-        held = f"{path}.{hashlib.sha256(words[-1].encode()).hexdigest()[:16]}.json"
+        held = f"{folder}/{hashlib.sha256(words[-1].encode()).hexdigest()[:16]}.json"
         await environment.write_file(held, words[-1].encode())
         words[-1] = f"@{held}"
     done = await environment.execute(words, timeout=seconds, limit=_ANSWER)
@@ -72,20 +88,31 @@ async def call_guest(
     return answer["value"]
 
 
-async def _placed(environment: Environment, program: str) -> str:
-    """The path of the program on the machine; it is put there where it is not."""
-    source, name = _source(program)
-    path = f"{_FOLDER}/{name}"
+async def _placed(environment: Environment) -> str:
+    """The folder of the programs on the machine; it is put there where it is not."""
+    folder, programs = _programs()
+    start = f"{folder}/{_START}"
+    starter = _STARTER.format(folder=folder).encode()
     try:
-        there = await environment.read_file(path, limit=len(source))
+        there = await environment.read_file(start, limit=len(starter))
     except (FileNotFoundError, FileRefused):
         there = b""
-    if there != source:
-        await environment.write_file(path, source)
-    return path
+    if there != starter:
+        for name, source in programs.items():
+            await environment.write_file(f"{folder}/guest/{name}", source)
+        await environment.write_file(start, starter)
+    return folder
 
 
 @cache
-def _source(program: str) -> tuple[bytes, str]:
-    source = files("hisa.tools.kits.guest").joinpath(f"{program}.py").read_bytes()
-    return source, f"{program}-{hashlib.sha256(source).hexdigest()[:12]}.py"
+def _programs() -> tuple[str, Mapping[str, bytes]]:
+    """The folder's name, which tells of its contents, and the files by name."""
+    found = {
+        item.name: item.read_bytes()
+        for item in files("hisa.tools.kits.guest").iterdir()
+        if item.name.endswith((".py", ".js"))
+    }
+    digest = hashlib.sha256()
+    for name in sorted(found):
+        digest.update(name.encode() + b"\0" + found[name] + b"\0")
+    return f"{_FOLDER}/{digest.hexdigest()[:16]}", found

@@ -1,0 +1,407 @@
+"""Finds the browser that runs on this machine, and speaks to it through its DevTools port.
+
+Nothing of a page is evaluated: the only script is ours, ``browser_page.js``, run in a world that
+the page's scripts do not reach, and all texts go to it as arguments.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import re
+import socket
+import struct
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .files_common import Refused
+
+if TYPE_CHECKING:
+    from typing import Self  # newer than the Python of some machines
+
+__all__ = [
+    "OWN_PORT",
+    "Devtools",
+    "Process",
+    "Tab",
+    "ask",
+    "chosen",
+    "found_port",
+    "front",
+    "own_page",
+    "port_of",
+    "processes",
+    "targets",
+    "whole_browser",
+]
+
+_NAMES = ("chromium", "chromium-browser", "chrome", "google-chrome", "brave", "msedge")
+OWN_PORT = 1336
+"""That which ``environments/guest/chromium.sh`` gives."""
+_PORTS = (1337, 9222, OWN_PORT)
+"""Asked where no browser's command line names one: those of OSWorld's machines, and ours."""
+_SCRIPT = Path(__file__).with_name("browser_page.js")
+_MOST = 64 << 20
+"""Bytes of one message; a picture of a long page is the largest."""
+_ANSWER = 20.0
+"""Seconds for one call; a page that shows a dialog does not answer at all."""
+_LOAD = 20.0
+"""Seconds that a page may load before its state is told as it is."""
+_POLL = 0.1
+
+
+class Process(NamedTuple):
+    """A browser that runs.
+
+    Chromium writes its command line anew, with spaces between the words and nothing to tell them
+    from those inside a word.
+    """
+
+    number: int
+    name: str
+    words: list[str]
+
+    def flag(self, name: str) -> str:
+        """The value of a switch, the last one given; empty where it is not there."""
+        start = f"--{name}="
+        return next((w[len(start) :] for w in reversed(self.words) if w.startswith(start)), "")
+
+    @property
+    def own_profile(self) -> str:
+        """The folder of profiles that it was started with; empty: the usual one."""
+        given = self.flag("user-data-dir")
+        while " " in given and not Path(given).is_dir():
+            given = given.rpartition(" ")[0]
+        return given
+
+    @property
+    def profile(self) -> Path:
+        """The folder of its profiles."""
+        usual = "google-chrome" if self.name in ("chrome", "google-chrome") else "chromium"
+        return Path(self.own_profile or Path.home() / ".config" / usual)
+
+
+def processes() -> list[Process]:
+    """Returns the browsers that run, the latest first; their helpers are left out."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            text = (folder / "cmdline").read_bytes().decode("utf-8", "replace")
+        except OSError:
+            continue
+        program, *words = re.split(r"[\0 ](?=--)", text.rstrip("\0"))
+        name = re.split(r"[\0 ]", program)[0].rpartition("/")[2]
+        if name in _NAMES and not any(word.startswith("--type=") for word in words):
+            found.append(Process(int(folder.name), name, words))
+    return sorted(found, reverse=True)
+
+
+def port_of(process: Process) -> int:
+    """Returns the DevTools port of a browser; 0 where it has none."""
+    text = process.flag("remote-debugging-port")
+    if text == "0":
+        try:
+            text = (process.profile / "DevToolsActivePort").read_text().split("\n", 1)[0]
+        except OSError:
+            return 0
+    return int(text) if text.isdigit() else 0
+
+
+def ask(port: int, path: str, *, method: str = "GET") -> Any:
+    """Returns what the DevTools port answers to a request, as JSON."""
+    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", method=method)
+    with urllib.request.urlopen(request, timeout=_ANSWER) as answer:
+        return json.loads(answer.read(_MOST))
+
+
+def found_port() -> int:
+    """Returns the port by which the browser answers.
+
+    Raises:
+        Refused: none runs, or it has no port.
+    """
+    running = processes()
+    stated = [port for port in map(port_of, running) if port]
+    for port in (*stated, *_PORTS):
+        try:
+            if isinstance(ask(port, "/json/version"), dict):
+                return port
+        except (OSError, ValueError):
+            continue
+    if not running:
+        raise Refused("no browser runs")
+    raise Refused(
+        f"the browser (process {running[0].number}) has no DevTools port; browser_restart starts"
+        " it again with one and with the tabs it had"
+    )
+
+
+class Devtools:
+    """A connection to one target of the browser.
+
+    Args:
+        address: ``ws://HOST:PORT/PATH``, as the browser tells it.
+    """
+
+    def __init__(self, address: str) -> None:
+        parts = urllib.parse.urlsplit(address)
+        self._number = 0
+        self.events: list[dict[str, Any]] = []
+        self._socket = socket.create_connection((parts.hostname, parts.port), timeout=_ANSWER)
+        key = base64.b64encode(os.urandom(16)).decode()
+        self._socket.sendall(
+            f"GET {parts.path} HTTP/1.1\r\nHost: {parts.netloc}\r\nUpgrade: websocket\r\n"
+            f"Connection: Upgrade\r\nSec-WebSocket-Key: {key}\r\n"
+            "Sec-WebSocket-Version: 13\r\n\r\n".encode()
+        )
+        self._stream = self._socket.makefile("rb")
+        if b" 101 " not in self._stream.readline(1000):
+            raise Refused("the browser takes no connection to this tab")
+        while self._stream.readline(10_000).strip():
+            pass
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._socket.close()
+
+    def call(self, method: str, *, seconds: float = _ANSWER, **params: Any) -> dict[str, Any]:
+        """Returns the result of a method.
+
+        Raises:
+            Refused: the browser refuses it, or does not answer in time.
+        """
+        self._number += 1
+        number, deadline = self._number, time.monotonic() + seconds
+        self._send(1, json.dumps({"id": number, "method": method, "params": params}).encode())
+        while True:
+            answer = self.next_message(deadline - time.monotonic())
+            if answer is None:
+                raise Refused(
+                    f"the page does not answer ({method}, {seconds:g} s): it is busy, or shows a"
+                    " dialog that waits for a person; look at the screen"
+                )
+            if answer.get("id") != number:
+                self.events.append(answer)
+            elif "error" in answer:
+                raise Refused(f"{method}: {answer['error'].get('message')}")
+            else:
+                result: dict[str, Any] = answer["result"]
+                return result
+
+    def next_message(self, seconds: float) -> dict[str, Any] | None:
+        """Returns the next message, an event as it may be; None where none comes in time."""
+        if seconds <= 0:
+            return None
+        self._socket.settimeout(seconds)
+        try:
+            told = json.loads(self._message())
+        except TimeoutError:
+            return None
+        return told if isinstance(told, dict) else {}
+
+    def _send(self, kind: int, data: bytes) -> None:
+        size = len(data)
+        if size < 126:
+            head = struct.pack("!BB", 0x80 | kind, 0x80 | size)
+        elif size < 2**16:
+            head = struct.pack("!BBH", 0x80 | kind, 0xFE, size)
+        else:
+            head = struct.pack("!BBQ", 0x80 | kind, 0xFF, size)
+        self._socket.settimeout(_ANSWER)
+        self._socket.sendall(head + bytes(4) + data)  # a mask of zeros changes nothing
+
+    def _read(self, count: int) -> bytes:
+        data = self._stream.read(count)
+        if len(data) < count:
+            raise Refused("the tab was closed")
+        return data
+
+    def _message(self) -> bytes:
+        whole = b""
+        while True:
+            first, second = self._read(2)
+            size = second & 0x7F
+            if size >= 126:
+                (size,) = struct.unpack(
+                    "!H" if size == 126 else "!Q", self._read(2 * 4 ** (size - 126))
+                )
+            if first & 0x0F == 8:
+                raise Refused("the tab was closed")
+            if size + len(whole) > _MOST:
+                raise Refused(f"an answer of more than {_MOST >> 20} MiB")
+            data = self._read(size)
+            if first & 0x0F == 9:
+                self._send(10, data)
+            elif first & 0x0F < 3:
+                whole += data
+                if first & 0x80:
+                    return whole
+
+
+class Tab(Devtools):
+    """A connection to a page, with our script in a world of its own.
+
+    Args:
+        target: one of ``/json/list``.
+    """
+
+    def __init__(self, target: dict[str, Any]) -> None:
+        super().__init__(str(target["webSocketDebuggerUrl"]))
+        self.id = str(target["id"])
+        self._page = ""
+
+    def page(self, function: str, /, *, seconds: float = _ANSWER, **given: Any) -> Any:
+        """Returns what a function of our script answers.
+
+        Raises:
+            Refused: what it says is wrong, or that the page does not answer.
+        """
+        if not self._page:
+            frame = self.call("Page.getFrameTree")["frameTree"]["frame"]["id"]
+            world = self.call("Page.createIsolatedWorld", frameId=frame, worldName="hisa")
+            made = self.call(
+                "Runtime.evaluate",
+                expression=_SCRIPT.read_text("utf-8"),
+                contextId=world["executionContextId"],
+            )
+            self._page = made["result"]["objectId"]
+        answer = self._value(
+            "Runtime.callFunctionOn",
+            functionDeclaration="function (name, given) { return this.call(name, given); }",
+            objectId=self._page,
+            arguments=[{"value": function}, {"value": given}],
+            returnByValue=True,
+            seconds=seconds,
+        )
+        if isinstance(answer, dict) and "problem" in answer:
+            raise Refused(str(answer["problem"]))
+        return answer
+
+    def built_in(self, function: str, /, *given: Any) -> Any:
+        """Returns what a function of ours answers that runs in one of the browser's own pages.
+
+        Args:
+            function: the source of a JavaScript function; texts of others come as arguments.
+            given: its arguments, as JSON values.
+        """
+        window = self.call("Runtime.evaluate", expression="window")["result"]["objectId"]
+        return self._value(
+            "Runtime.callFunctionOn",
+            functionDeclaration=function,
+            objectId=window,
+            arguments=[{"value": each} for each in given],
+            returnByValue=True,
+            awaitPromise=True,
+        )
+
+    def _value(self, method: str, **params: Any) -> Any:
+        said = self.call(method, **params)
+        if wrong := said.get("exceptionDetails"):
+            thrown = wrong.get("exception", {}).get("description") or wrong.get("text")
+            raise Refused(str(thrown)[:300])
+        return said["result"].get("value")
+
+    def again(self) -> None:
+        """Forget the page's world; another document has another."""
+        self._page = ""
+
+    def settled(self, *, seconds: float = _LOAD) -> dict[str, Any]:
+        """Returns `info` once the page is loaded, or as it is after some seconds."""
+        deadline = time.monotonic() + seconds
+        while True:
+            self.again()
+            try:
+                told: dict[str, Any] = self.page("info", seconds=max(2.0, seconds))
+            except Refused as error:
+                if "does not answer" in str(error) or time.monotonic() > deadline:
+                    raise
+                told = {}  # the document changes just now
+            if told.get("state") == "complete" or time.monotonic() > deadline:
+                return told
+            time.sleep(_POLL)
+
+
+def targets(port: int) -> list[dict[str, Any]]:
+    """Returns the tabs, those last in front first."""
+    return [each for each in ask(port, "/json/list") if each.get("type") == "page"]
+
+
+def chosen(port: int, tab: str) -> dict[str, Any]:
+    """Returns the tab that is meant: by id, or a part of its title or address.
+
+    Raises:
+        Refused: none fits, or several do.
+    """
+    listed = targets(port)
+    if not listed:
+        raise Refused("the browser has no tab")
+    sought = tab.strip().lower()
+    by_id = [each for each in listed if sought and each["id"].lower().startswith(sought)]
+    said = [e for e in listed if sought in f"{e['title']}\n{e['url']}".lower()]
+    found = by_id if len(by_id) == 1 else said
+    if len(found) == 1:
+        return found[0]
+    told = "; ".join(f"{each['id'][:6]} {each['title']!r}" for each in (found or listed)[:10])
+    raise Refused(f"{len(found)} tabs fit {tab!r}: {told}" if found else f"no tab {tab!r}: {told}")
+
+
+@contextlib.contextmanager
+def front(*, acts: bool = False) -> Iterator[Tab]:
+    """Connects to the tab in front.
+
+    Args:
+        acts: keys and clicks will follow, which only a page with the focus takes.
+    """
+    port = found_port()
+    listed = targets(port)
+    if not listed:
+        raise Refused("the browser has no tab")
+    for target in listed:
+        tab = Tab(target)
+        with tab:
+            seen = tab.call("Runtime.evaluate", expression="document.visibilityState")
+            if seen["result"].get("value") == "visible" or len(listed) == 1:
+                if acts:
+                    tab.call("Page.bringToFront")
+                    tab.call("Emulation.setFocusEmulationEnabled", enabled=True)
+                yield tab
+                return
+    raise Refused("no tab of the browser is seen: its windows are minimised or covered")
+
+
+def whole_browser() -> Devtools:
+    """Connects to the browser itself."""
+    return Devtools(str(ask(found_port(), "/json/version")["webSocketDebuggerUrl"]))
+
+
+@contextlib.contextmanager
+def own_page(address: str, ready: str) -> Iterator[Tab]:
+    """Opens one of the browser's own pages behind the others, and closes it at the end.
+
+    Args:
+        address: ``chrome://…``.
+        ready: source of a function that returns true as soon as the page can be asked.
+    """
+    port = found_port()
+    with whole_browser() as browser:
+        made = browser.call("Target.createTarget", url=address, background=True)["targetId"]
+        try:
+            target = next(each for each in ask(port, "/json/list") if each["id"] == made)
+            with Tab(target) as tab:
+                deadline = time.monotonic() + _LOAD
+                while tab.built_in(ready) is not True:
+                    if time.monotonic() > deadline:
+                        raise Refused(f"{address} does not load")
+                    time.sleep(_POLL)
+                yield tab
+        finally:
+            with contextlib.suppress(Refused):
+                browser.call("Target.closeTarget", targetId=made)

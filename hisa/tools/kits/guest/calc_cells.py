@@ -1,0 +1,406 @@
+"""Reads and writes cells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .calc_places import (
+    Area,
+    area,
+    blocks,
+    cell_address,
+    constant,
+    filled,
+    letters,
+    number_format,
+    one_cell,
+    reveal,
+    used,
+)
+from .calc_text import line, short, shown, state
+from .office_bridge import Desk, Refused, Unchanged, changes, looks
+
+__all__ = ["FUNCTIONS"]
+
+_MOST_CELLS = 1000
+"""Cells that one answer shows; each takes 0.2 ms to ask, and the text of 1000 is some 6000
+characters, of 8000 that are kept."""
+_TEXT = 6000
+"""Characters of an answer with cells."""
+_FOUND = 25
+"""Cells that an answer lists by name."""
+_FORMULAS = 16
+"""com.sun.star.sheet.CellFlags."""
+
+Value = str | float | bool | None
+
+
+@looks("calc")
+def read(desk: Desk, cells: str, show: str) -> str:
+    """The cells as a table, the first column of which is the row's number."""
+    whole = filled(area(desk, cells))
+    columns = min(whole.columns, _MOST_CELLS)
+    rows = min(whole.rows, max(1, _MOST_CELLS // columns))
+    part = Area(whole.sheet, whole.left, whole.top, whole.left + columns - 1, whole.top + rows - 1)
+    table = [[line(each) for each in row] for row in _contents(desk, part, show)]
+    names = [letters(part.left + index) for index in range(columns)]
+    told = [whole.label, "\t".join(["", *names])]
+    length, done = 0, 0
+    for index, row in enumerate(table):
+        text = "\t".join([str(part.top + index + 1), *row]).rstrip("\t")[:_TEXT]
+        length += len(text) + 1
+        if length > _TEXT and index:
+            break
+        told.append(text)
+        done = index + 1
+    return "\n".join([*told, *_left_out(whole, done, columns)])
+
+
+def _left_out(whole: Area, rows: int, columns: int) -> Iterable[str]:
+    if rows < whole.rows:
+        rest = whole.part(rows, whole.rows - rows)
+        yield f"… not shown: {rest.rows} more rows, {rest.cells}"
+    if columns < whole.columns:
+        yield f"… not shown: {whole.columns - columns} more columns"
+
+
+def _contents(desk: Desk, part: Area, show: str) -> Sequence[Sequence[Any]]:
+    if show == "formulas":
+        return part.range.FormulaArray  # type: ignore[no-any-return]
+    if show == "values":
+        return part.range.DataArray  # type: ignore[no-any-return]
+    return shown(desk, part)
+
+
+@changes("calc", "Write cells")
+def write(desk: Desk, cell: str, values: list[list[Value]]) -> str:
+    """Put a block of values, the first at that cell; what begins with = is a formula."""
+    start = area(desk, cell)
+    width = max((len(row) for row in values), default=0)
+    if not width:
+        raise Refused("values is empty; wanted is a list of rows, each a list of cells")
+    block = _block_at(start, width, len(values))
+    _put(desk, block, values)
+    reveal(desk, block)
+    return state(block)
+
+
+def _put(desk: Desk, block: Area, values: Sequence[Sequence[Value]]) -> None:
+    """None, or a row that is too short, leaves a cell as it is."""
+    gaps = any(len(row) < block.columns or None in row for row in values)
+    now = block.range.FormulaArray if gaps else ()
+    rows = []
+    for y, row in enumerate(values):
+        full = [*row, *[None] * (block.columns - len(row))]
+        rows.append(tuple(now[y][x] if v is None else _typed(v) for x, v in enumerate(full)))
+    block.range.FormulaArray = tuple(rows)
+    for y, row in enumerate(values):
+        for x, value in enumerate(row):
+            code = _code(value)
+            if code:
+                _show_as(desk, block.range.getCellByPosition(x, y), code)
+
+
+_CODES = {
+    r"\d{4}-\d\d-\d\d": "YYYY-MM-DD",
+    r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?": "YYYY-MM-DD HH:MM",
+    r"\d?\d:\d\d": "HH:MM",
+    r"\d?\d:\d\d:\d\d": "HH:MM:SS",
+    r"-?\d+%": "0%",
+    r"-?\d*\.\d+%": "0.00%",
+}
+
+
+def _code(value: Value) -> str:
+    """The number format that a typed text gives its cell; empty: none."""
+    if not isinstance(value, str):
+        return ""
+    return next((code for form, code in _CODES.items() if re.fullmatch(form, value)), "")
+
+
+def _show_as(desk: Desk, cell: Any, code: str) -> None:
+    """Give a cell a number format, where it holds a number and has no format of its own."""
+    if cell.Type == constant("table.CellContentType.VALUE") and cell.NumberFormat == 0:
+        cell.NumberFormat = number_format(desk, code)
+
+
+def _typed(value: Value) -> Any:
+    """As it would be typed."""
+    if isinstance(value, bool):
+        return "=TRUE()" if value else "=FALSE()"
+    return value
+
+
+@changes("calc", "Write formula")
+def formula(desk: Desk, cells: str, formula: str) -> str:
+    """Write a formula into the first cell and fill the others with it."""
+    block = _bounded(area(desk, cells))
+    block.first.Formula = formula if formula.startswith("=") else f"={formula}"
+    _fill(block, "down")
+    reveal(desk, block)
+    return state(block)
+
+
+def _bounded(block: Area) -> Area:
+    """Whole columns or rows, cut to the rows or columns that are in use."""
+    whole = block.rows == block.sheet.Rows.Count or block.columns == block.sheet.Columns.Count
+    if not whole:
+        return block
+    on_sheet = used(block.sheet)
+    if on_sheet is None:
+        raise Refused(f"{block.label} is empty; name the cells, such as 'C2:C20'")
+    tall = block.rows == block.sheet.Rows.Count
+    return Area(
+        block.sheet,
+        block.left if tall else max(block.left, on_sheet.left),
+        max(block.top, on_sheet.top) if tall else block.top,
+        block.right if tall else min(block.right, on_sheet.right),
+        min(block.bottom, on_sheet.bottom) if tall else block.bottom,
+    )
+
+
+_WAYS = {
+    "down": "TO_BOTTOM",
+    "right": "TO_RIGHT",
+    "up": "TO_TOP",
+    "left": "TO_LEFT",
+}
+
+
+def _fill(block: Area, direction: str, series: bool = False) -> None:
+    if direction == "down" and not series:
+        _fill_one(Area(block.sheet, block.left, block.top, block.right, block.top), "right")
+    _fill_one(block, direction, series)
+
+
+def _fill_one(block: Area, direction: str, series: bool = False) -> None:
+    way = constant(f"sheet.FillDirection.{_WAYS[direction]}")
+    if series:
+        block.range.fillAuto(way, 1)
+        return
+    mode = constant("sheet.FillMode.SIMPLE")
+    date = constant("sheet.FillDateMode.FILL_DATE_DAY")
+    block.range.fillSeries(way, mode, date, 1.0, 1e307)
+
+
+@changes("calc", "Fill")
+def fill(desk: Desk, cells: str, direction: str, series: bool) -> str:
+    """Fill a block from its first row, last row, first column or last column."""
+    block = _bounded(area(desk, cells))
+    _fill_one(block, direction, series)
+    reveal(desk, block)
+    return state(block)
+
+
+_CLEARED = {
+    "contents": 1 | 2 | 4 | 16,
+    "comments": 8,
+    "formats": 32 | 64,
+    "all": 1 | 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256,
+}
+
+
+@changes("calc", "Clear cells")
+def clear(desk: Desk, cells: str, what: str) -> str:
+    """Clear contents, formats, comments or all."""
+    block = area(desk, cells)
+    before = _count(block)
+    block.range.clearContents(_CLEARED[what])
+    reveal(desk, block)
+    left = _count(block)
+    return f"{block.label}: {what} cleared; {left} filled cells there now, {before} before"
+
+
+def _count(block: Area) -> int:
+    found = block.range.queryContentCells(_CLEARED["contents"]).RangeAddresses
+    return sum(
+        (each.EndRow - each.StartRow + 1) * (each.EndColumn - each.StartColumn + 1)
+        for each in found
+    )
+
+
+def _searched(desk: Desk, cells: str) -> list[Area]:
+    """The blocks that a search is about: the named one, or all that is used on all sheets."""
+    if cells:
+        return [_bounded(area(desk, cells))]
+    found = (used(desk.document.Sheets.getByName(n)) for n in desk.document.Sheets.ElementNames)
+    return [each for each in found if each is not None]
+
+
+def _descriptor(block: Area, text: str, how: dict[str, bool]) -> Any:
+    search = block.range.createReplaceDescriptor()
+    search.SearchString = text
+    search.SearchCaseSensitive = how["match_case"]
+    search.SearchWords = how["whole_cell"]
+    search.SearchRegularExpression = how["regex"]
+    return search
+
+
+@looks("calc")
+def find(desk: Desk, text: str, cells: str, **how: bool) -> str:
+    """The cells that show a text."""
+    found: list[str] = []
+    count = 0
+    for block in _searched(desk, cells):
+        search = _descriptor(block, text, how)
+        search.SearchType = 1  # what is shown, not formulas
+        hits = block.range.findAll(search)
+        for hit in [] if hits is None else blocks(desk, hits):
+            count += hit.count
+            for index in range(min(hit.count, _FOUND - len(found))):
+                cell = Area(hit.sheet, hit.left, hit.top, hit.left, hit.top)
+                cell = cell.at(index % hit.columns, index // hit.columns)
+                found.append(f"{cell.label} {short(cell.first.String)}")
+    where = f" in {cells}" if cells else ""
+    if not count:
+        return f"{text!r} is not found{where}"
+    more = f" … ({count} cells in all)" if count > len(found) else ""
+    return f"{count} cells: {', '.join(found)}{more}"
+
+
+@changes("calc", "Replace")
+def replace(desk: Desk, text: str, replacement: str, cells: str, **how: bool) -> str:
+    """Replace a text everywhere."""
+    count = 0
+    for block in _searched(desk, cells):
+        search = _descriptor(block, text, how)
+        search.ReplaceString = replacement
+        hits = block.range.findAll(search)
+        count += 0 if hits is None else sum(hit.count for hit in blocks(desk, hits))
+        block.range.replaceAll(search)
+    where = f" in {cells}" if cells else ""
+    if not count:
+        return Unchanged(f"{text!r} is not found{where}; nothing is replaced")
+    return f"{count} cells changed{where}: {text!r} is {replacement!r} now"
+
+
+@changes("calc", "Copy cells")
+def copy(desk: Desk, cells: str, to: str, values_only: bool) -> str:
+    """Copy a block; references in formulas adjust."""
+    block, target = _two(desk, cells, to)
+    if values_only:
+        target.range.DataArray = block.range.DataArray
+    else:
+        target.sheet.copyRange(cell_address(target), block.range.RangeAddress)
+    reveal(desk, target)
+    return state(target)
+
+
+@changes("calc", "Move cells")
+def move(desk: Desk, cells: str, to: str) -> str:
+    """Move a block; formulas that refer to it follow."""
+    block, target = _two(desk, cells, to)
+    target.sheet.moveRange(cell_address(target), block.range.RangeAddress)
+    reveal(desk, target)
+    return f"{state(target)}; moved from {block.label}"
+
+
+def _two(desk: Desk, cells: str, to: str) -> tuple[Area, Area]:
+    block = _bounded(area(desk, cells))
+    start = area(desk, to)
+    return block, _block_at(start, block.columns, block.rows)
+
+
+def _block_at(start: Area, columns: int, rows: int) -> Area:
+    last = start.sheet.Columns.Count, start.sheet.Rows.Count
+    if start.left + columns > last[0] or start.top + rows > last[1]:
+        raise Refused(f"{rows} rows of {columns} columns do not fit at {start.label}")
+    right, bottom = start.left + columns - 1, start.top + rows - 1
+    return Area(start.sheet, start.left, start.top, right, bottom)
+
+
+_TRANSPOSED = 5000
+"""Cells; each is copied by itself, which takes 0.3 ms."""
+
+
+@changes("calc", "Transpose")
+def transpose(desk: Desk, cells: str, to: str) -> str:
+    """Copy a block so that rows become columns; results stand in for formulas."""
+    block = filled(area(desk, cells))
+    target = _block_at(area(desk, to), block.rows, block.columns)
+    if block.meets(target):
+        raise Refused(f"{target.label} would overlap {block.label}; choose another place")
+    if block.count > _TRANSPOSED:
+        raise Refused(f"{block.label} has {block.count} cells; at most {_TRANSPOSED} can be")
+    for y in range(block.rows):
+        for x in range(block.columns):
+            source = block.range.getCellByPosition(x, y)
+            place = target.range.getCellByPosition(y, x).CellAddress
+            target.sheet.copyRange(place, source.RangeAddress)
+    formulas = block.range.queryContentCells(_FORMULAS).Count
+    if formulas:
+        data = block.range.DataArray
+        target.range.DataArray = tuple(zip(*data, strict=True))
+    reveal(desk, target)
+    return state(target) + ("; results stand in for formulas" if formulas else "")
+
+
+@changes("calc", "Text to columns")
+def split(desk: Desk, cells: str, separator: str, overwrite: bool) -> str:
+    """Split the texts of one column over the columns at its right."""
+    block = filled(area(desk, cells))
+    if block.columns > 1:
+        raise Refused(f"{block.label} are {block.columns} columns; wanted is one")
+    if not separator:
+        raise Refused("separator is empty")
+    parts = [[each.strip() for each in row[0].split(separator)] for row in shown(desk, block)]
+    width = max(map(len, parts))
+    if width == 1:
+        return Unchanged(f"no cell of {block.label} has {separator!r}; nothing is split")
+    target = _block_at(block, width, block.rows)
+    beside = Area(block.sheet, block.left + 1, block.top, target.right, block.bottom)
+    if not overwrite and _count(beside):
+        raise Refused(f"{beside.label} is not empty; overwrite=true writes over it")
+    target.range.FormulaArray = tuple((*row, *[""] * (width - len(row))) for row in parts)
+    reveal(desk, target)
+    return state(target)
+
+
+@changes("calc", "Comment")
+def comment(desk: Desk, cell: str, text: str) -> str:
+    """Write the comment of a cell; an empty text takes it away."""
+    place = one_cell(desk, cell)
+    notes = place.sheet.Annotations
+    where = cell_address(place)
+    for index in range(notes.Count):
+        found = notes.getByIndex(index).Position
+        if (found.Column, found.Row) == (where.Column, where.Row):
+            notes.removeByIndex(index)
+            break
+    if text:
+        notes.insertNew(where, text)
+    reveal(desk, place)
+    now = place.first.Annotation.String if place.first.Annotation is not None else ""
+    return f"{place.label}: comment {now!r}" if now else f"{place.label} has no comment now"
+
+
+@changes("calc", "Hyperlink")
+def link(desk: Desk, cell: str, url: str, text: str) -> str:
+    """Make a cell a link."""
+    place = one_cell(desk, cell)
+    field = desk.document.createInstance("com.sun.star.text.TextField.URL")
+    field.URL, field.Representation = url, text or url
+    place.first.String = ""
+    place.first.insertTextContent(place.first.createTextCursor(), field, False)
+    reveal(desk, place)
+    now = place.first.TextFields.getByIndex(0)
+    return f"{place.label}: {now.Representation!r} links to {now.URL}"
+
+
+FUNCTIONS = {
+    "read": read,
+    "write": write,
+    "formula": formula,
+    "fill": fill,
+    "clear": clear,
+    "find": find,
+    "replace": replace,
+    "copy": copy,
+    "move": move,
+    "transpose": transpose,
+    "split": split,
+    "comment": comment,
+    "link": link,
+}

@@ -1,0 +1,331 @@
+"""Changes how cells, rows and columns look, and which there are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import uno  # type: ignore[import-not-found]
+
+from .calc_places import (
+    Area,
+    area,
+    color_of,
+    constant,
+    letters,
+    lines,
+    number_format,
+    reveal,
+)
+from .office_bridge import Desk, Refused, changes, looks, works
+
+__all__ = ["FUNCTIONS"]
+
+
+def _line_label(block: Area, rows: bool) -> str:
+    if rows:
+        names = [str(block.top + 1), str(block.bottom + 1)]
+    else:
+        names = [letters(block.left), letters(block.right)]
+    kind = "row" if rows else "column"
+    return f"{kind} {names[0]}" if names[0] == names[1] else f"{kind}s {names[0]} to {names[1]}"
+
+
+def _axis(block: Area, rows: bool) -> tuple[Any, int, int]:
+    """The lines of the sheet, the first of the block, and how many."""
+    if rows:
+        return block.sheet.Rows, block.top, block.rows
+    return block.sheet.Columns, block.left, block.columns
+
+
+@changes("calc", "Insert lines")
+def insert(desk: Desk, before: str, count: int) -> str:
+    """Insert empty rows or columns before one."""
+    block, rows = lines(desk, before)
+    axis, first, _ = _axis(block, rows)
+    axis.insertByIndex(first, count)
+    fresh = (
+        Area(block.sheet, 0, first, block.right, first + count - 1)
+        if rows
+        else Area(block.sheet, first, 0, first + count - 1, block.bottom)
+    )
+    reveal(desk, fresh)
+    return f"{_line_label(fresh, rows)} of {block.sheet.Name} inserted, empty"
+
+
+@changes("calc", "Delete lines")
+def delete(desk: Desk, lines_: str) -> str:
+    """Take rows or columns away with all that is in them."""
+    block, rows = lines(desk, lines_)
+    axis, first, count = _axis(block, rows)
+    if count >= axis.Count:
+        raise Refused(f"{lines_!r} is the whole sheet; clear it instead")
+    before = _filled_lines(block, rows)
+    axis.removeByIndex(first, count)
+    reveal(desk, block)
+    kind = "rows" if rows else "columns"
+    now = _filled_lines(block, rows)
+    said = f"{_line_label(block, rows)} of {block.sheet.Name} deleted"
+    return f"{said}; the used area ends at {now} {kind}, before at {before}"
+
+
+def _filled_lines(block: Area, rows: bool) -> int:
+    cursor = block.sheet.createCursor()
+    cursor.gotoEndOfUsedArea(False)
+    end = cursor.RangeAddress
+    return int(end.EndRow if rows else end.EndColumn) + 1
+
+
+@changes("calc", "Insert cells")
+def insert_cells(desk: Desk, cells: str, push: str) -> str:
+    """Insert empty cells; those that are there move down or right."""
+    block = area(desk, cells)
+    mode = constant(f"sheet.CellInsertMode.{push.upper()}")
+    block.sheet.insertCells(block.range.RangeAddress, mode)
+    reveal(desk, block)
+    return f"{block.label}: inserted; its first cell shows {block.first.String!r} now"
+
+
+@changes("calc", "Delete cells")
+def delete_cells(desk: Desk, cells: str, pull: str) -> str:
+    """Take cells away; those below or at the right move into their place."""
+    block = area(desk, cells)
+    mode = constant(f"sheet.CellDeleteMode.{pull.upper()}")
+    block.sheet.removeRange(block.range.RangeAddress, mode)
+    reveal(desk, block)
+    return f"{block.label}: deleted; its first cell shows {block.first.String!r} now"
+
+
+@changes("calc", "Size")
+def size(desk: Desk, lines_: str, millimetres: float) -> str:
+    """Set the height of rows or the width of columns; 0: as the contents need."""
+    block, rows = lines(desk, lines_)
+    found = block.range.Rows if rows else block.range.Columns
+    word = "height" if rows else "width"
+    if millimetres:
+        setattr(found, word.title(), round(millimetres * 100))
+    else:
+        setattr(found, f"Optimal{word.title()}", True)
+    reveal(desk, block)
+    now = getattr(found.getByIndex(0), word.title()) / 100
+    return f"{_line_label(block, rows)}: {word} {now:g} mm"
+
+
+@changes("calc", "Hide")
+def visible(desk: Desk, lines_: str, on: bool) -> str:
+    """Show or hide rows or columns."""
+    block, rows = lines(desk, lines_)
+    found = block.range.Rows if rows else block.range.Columns
+    found.IsVisible = on
+    now = "shown" if found.getByIndex(0).IsVisible else "hidden"
+    reveal(desk, block)
+    return f"{_line_label(block, rows)} of {block.sheet.Name}: {now} now"
+
+
+@changes("calc", "Group")
+def group(desk: Desk, lines_: str, on: bool) -> str:
+    """Group rows or columns, so that they can be folded."""
+    block, rows = lines(desk, lines_)
+    way = constant(f"table.TableOrientation.{'ROWS' if rows else 'COLUMNS'}")
+    if on:
+        block.sheet.group(block.range.RangeAddress, way)
+    else:
+        block.sheet.ungroup(block.range.RangeAddress, way)
+    reveal(desk, block)
+    return f"{_line_label(block, rows)} of {block.sheet.Name} {'' if on else 'un'}grouped"
+
+
+@changes("calc", "Merge")
+def merge(desk: Desk, cells: str, on: bool) -> str:
+    """Merge cells into one, or split them again."""
+    block = area(desk, cells)
+    if on and block.count == 1:
+        raise Refused(f"{block.label} is one cell; wanted are several, such as 'A1:C1'")
+    block.range.merge(on)
+    reveal(desk, block)
+    now = "merged" if block.range.IsMerged else "not merged"
+    return f"{block.label} is {now} now; it shows {block.first.String!r}"
+
+
+@changes("calc", "Number format")
+def format_numbers(desk: Desk, cells: str, code: str) -> str:
+    """Give cells a number format."""
+    block = area(desk, cells)
+    block.range.NumberFormat = number_format(desk, code)
+    reveal(desk, block)
+    key = desk.document.NumberFormats.getByKey(block.range.NumberFormat)
+    return f"{block.label}: {key.FormatString}; its first cell shows {block.first.String!r}"
+
+
+_HORIZONTAL = {"left", "center", "right", "block", "standard"}
+_VERTICAL = {"top": 1, "center": 2, "bottom": 3, "standard": 0}
+
+
+@changes("calc", "Format cells")
+def style(desk: Desk, cells: str, **look: Any) -> str:
+    """Change the look of cells; what is not given stays."""
+    block = area(desk, cells)
+    given = {name: value for name, value in look.items() if value is not None}
+    if not given:
+        raise Refused("nothing to change is given, such as bold=true or background='yellow'")
+    found = block.range
+    for name, value in given.items():
+        for key, told in _properties(name, value).items():
+            setattr(found, key, told)
+    reveal(desk, block)
+    return f"{block.label}: {_look_of(desk, block)}"
+
+
+def _properties(name: str, value: Any) -> dict[str, Any]:
+    """UNO's properties of one word of a look."""
+    italic = constant(f"awt.FontSlant.{'ITALIC' if value else 'NONE'}") if name == "italic" else 0
+    horizontal = constant(f"table.CellHoriJustify.{value.upper()}") if name == "horizontal" else 0
+    known: dict[str, Any] = {
+        "bold": lambda: {"CharWeight": 150.0 if value else 100.0},
+        "italic": lambda: {"CharPosture": italic},
+        "underline": lambda: {"CharUnderline": int(value)},
+        "strikethrough": lambda: {"CharStrikeout": int(value)},
+        "font": lambda: {"CharFontName": value},
+        "size": lambda: {"CharHeight": float(value)},
+        "color": lambda: {"CharColor": color_of(value)},
+        "background": lambda: {"CellBackColor": color_of(value)},
+        "horizontal": lambda: {"HoriJustify": horizontal},
+        "vertical": lambda: {"VertJustify": _VERTICAL[value]},
+        "wrap": lambda: {"IsTextWrapped": value},
+        "rotation": lambda: {"RotateAngle": round(value * 100)},
+    }
+    made: dict[str, Any] = known[name]()
+    return made
+
+
+@looks("calc")
+def look(desk: Desk, cells: str) -> str:
+    """How cells look, on one line; what differs between them is told as mixed."""
+    block = area(desk, cells)
+    return f"{block.label}: {_look_of(desk, block)}"
+
+
+_SEEN = {
+    "CharFontName": "font",
+    "CharHeight": "size",
+    "CharWeight": "bold",
+    "CharPosture": "italic",
+    "CharUnderline": "underline",
+    "CharStrikeout": "strikethrough",
+    "CharColor": "color",
+    "CellBackColor": "background",
+    "HoriJustify": "horizontal",
+    "VertJustify": "vertical",
+    "IsTextWrapped": "wrap",
+    "RotateAngle": "rotation",
+    "NumberFormat": "number format",
+}
+
+
+def _look_of(desk: Desk, block: Area) -> str:
+    states = block.range.getPropertyStates(tuple(_SEEN))
+    differing = [
+        word
+        for word, state in zip(_SEEN.values(), states, strict=True)
+        if state.value == "AMBIGUOUS_VALUE"
+    ]
+    told = _told(desk, block.first)
+    return f"mixed ({', '.join(differing)}); the first cell: {told}" if differing else told
+
+
+def _told(desk: Desk, cell: Any) -> str:
+    words = [f"{cell.CharFontName} {cell.CharHeight:g} pt"]
+    words += ["bold"] if cell.CharWeight > 100 else []
+    words += ["italic"] if cell.CharPosture.value == "ITALIC" else []
+    words += ["underlined"] if cell.CharUnderline > 0 else []
+    words += ["struck through"] if cell.CharStrikeout > 0 else []
+    words += [f"color {_hex(cell.CharColor)}"] if cell.CharColor != -1 else []
+    words += [f"background {_hex(cell.CellBackColor)}"] if cell.CellBackColor != -1 else []
+    words += [cell.HoriJustify.value.lower()] if cell.HoriJustify.value != "STANDARD" else []
+    upright = {number: word for word, number in _VERTICAL.items()}.get(cell.VertJustify, "block")
+    words += [f"vertically {upright}"] if upright != "standard" else []
+    words += ["wrapped"] if cell.IsTextWrapped else []
+    words += [f"turned {cell.RotateAngle / 100:g}°"] if cell.RotateAngle else []
+    code = desk.document.NumberFormats.getByKey(cell.NumberFormat).FormatString
+    words += [f"number format {code}"] if code != "General" else []
+    return ", ".join(words)
+
+
+def _hex(color: int) -> str:
+    return f"#{color & 0xFFFFFF:06x}"
+
+
+_SIDES = {
+    "all": ("TopLine", "BottomLine", "LeftLine", "RightLine", "HorizontalLine", "VerticalLine"),
+    "outline": ("TopLine", "BottomLine", "LeftLine", "RightLine"),
+    "inside": ("HorizontalLine", "VerticalLine"),
+    "top": ("TopLine",),
+    "bottom": ("BottomLine",),
+    "left": ("LeftLine",),
+    "right": ("RightLine",),
+}
+
+
+@changes("calc", "Borders")
+def border(desk: Desk, cells: str, where: str, points: float, color: str) -> str:
+    """Draw lines around or between cells; 0 points: no line."""
+    block = area(desk, cells)
+    line = uno.createUnoStruct("com.sun.star.table.BorderLine2")
+    line.Color = color_of(color)
+    line.LineWidth = line.OuterLineWidth = round(points * 35.28)
+    wanted = block.range.TableBorder2
+    for side in _SIDES[where]:
+        setattr(wanted, side, line)
+        setattr(wanted, f"Is{side}Valid", True)
+    block.range.TableBorder2 = wanted
+    reveal(desk, block)
+    now = getattr(block.range.TableBorder2, _SIDES[where][0])
+    width = now.LineWidth / 35.28
+    told = f"{width:.2g} pt {_hex(now.Color)}" if now.LineWidth else "none"
+    return f"{block.label}: lines {where}: {told}"
+
+
+@works("calc")
+def freeze(desk: Desk, rows: int, columns: int) -> str:
+    """Keep the first rows and columns of the sheet that is shown in sight; 0 and 0: none."""
+    view = desk.controller
+    view.freezeAtPosition(0, 0)
+    view.FirstVisibleRow = view.FirstVisibleColumn = 0
+    if rows or columns:
+        view.freezeAtPosition(columns, rows)
+    if not view.hasFrozenPanes():
+        return f"{view.ActiveSheet.Name}: nothing is frozen now"
+    rest = view.getByIndex(view.Count - 1).VisibleRange
+    return (
+        f"{view.ActiveSheet.Name}: rows from {rest.StartRow + 1} and columns from "
+        f"{letters(rest.StartColumn)} on scroll; those before stay in sight"
+    )
+
+
+@works("calc")
+def select(desk: Desk, cells: str) -> str:
+    """Select cells, as a click would."""
+    block = area(desk, cells)
+    desk.controller.ActiveSheet = block.sheet
+    desk.controller.select(block.range)
+    reveal(desk, block)
+    now = desk.document.CurrentSelection.RangeAddress
+    found = Area(block.sheet, now.StartColumn, now.StartRow, now.EndColumn, now.EndRow)
+    return f"selected: {found.label}"
+
+
+FUNCTIONS = {
+    "insert": insert,
+    "delete": delete,
+    "insert_cells": insert_cells,
+    "delete_cells": delete_cells,
+    "size": size,
+    "visible": visible,
+    "group": group,
+    "merge": merge,
+    "format_numbers": format_numbers,
+    "style": style,
+    "look": look,
+    "border": border,
+    "freeze": freeze,
+    "select": select,
+}

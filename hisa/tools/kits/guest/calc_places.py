@@ -1,0 +1,344 @@
+"""Cells of a spreadsheet by name, as a person or LibreOffice writes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import uno  # type: ignore[import-not-found]
+
+from .office_bridge import Desk, Refused, UnoError
+
+__all__ = ["Area", "area", "areas", "lines", "one_cell", "reveal", "sheet_of", "used"]
+
+_PLACE = re.compile(
+    r"(?:\$?(?:'(?P<quoted>(?:[^']|'')+)'|(?P<plain>.+))[.!])?"
+    r"\$?(?P<left>[A-Za-z]*)\$?(?P<top>[0-9]*)"
+    r"(?::\$?(?P<right>[A-Za-z]*)\$?(?P<bottom>[0-9]*))?"
+)
+_PLAIN_NAME = re.compile(r"[^\W\d]\w*")
+_ALL_CONTENTS = 1 | 2 | 4 | 8 | 16
+"""com.sun.star.sheet.CellFlags: numbers, dates, texts, comments, formulas."""
+
+
+@dataclass(frozen=True)
+class Area:
+    """A block of cells of one sheet; all numbers count from 0."""
+
+    sheet: Any
+    left: int
+    top: int
+    right: int
+    bottom: int
+
+    @property
+    def range(self) -> Any:
+        """The cells themselves."""
+        return self.sheet.getCellRangeByPosition(self.left, self.top, self.right, self.bottom)
+
+    @property
+    def first(self) -> Any:
+        """The cell at the upper left."""
+        return self.sheet.getCellByPosition(self.left, self.top)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return self.bottom - self.top + 1
+
+    @property
+    def columns(self) -> int:
+        """Number of columns."""
+        return self.right - self.left + 1
+
+    @property
+    def count(self) -> int:
+        """Number of cells."""
+        return self.rows * self.columns
+
+    @property
+    def cells(self) -> str:
+        """As LibreOffice writes it, without the sheet: "B2:C5"."""
+        start = f"{letters(self.left)}{self.top + 1}"
+        end = f"{letters(self.right)}{self.bottom + 1}"
+        return start if start == end else f"{start}:{end}"
+
+    @property
+    def label(self) -> str:
+        """With the sheet in front: "Sheet1.B2:C5"."""
+        return f"{quoted(self.sheet.Name)}.{self.cells}"
+
+    @property
+    def absolute(self) -> str:
+        """As a formula names it from anywhere: "$Sheet1.$B$2:$C$5"."""
+        ends = ((self.left, self.top), (self.right, self.bottom))
+        told = ":".join(f"${letters(column)}${row + 1}" for column, row in ends)
+        return f"${quoted(self.sheet.Name)}.{told}"
+
+    def at(self, column: int, row: int) -> Area:
+        """The block of the same size whose first cell is so many columns and rows further."""
+        return Area(
+            self.sheet, self.left + column, self.top + row, self.right + column, self.bottom + row
+        )
+
+    def part(self, top: int, rows: int) -> Area:
+        """So many of its rows, from the one of that number, counted from 0."""
+        start = self.top + top
+        return Area(self.sheet, self.left, start, self.right, start + rows - 1)
+
+    def meets(self, other: Area) -> bool:
+        """Whether both have a cell in common."""
+        return (
+            self.sheet.Name == other.sheet.Name
+            and self.left <= other.right
+            and other.left <= self.right
+            and self.top <= other.bottom
+            and other.top <= self.bottom
+        )
+
+    def within(self, other: Area) -> Area | None:
+        """What both have in common."""
+        if not self.meets(other):
+            return None
+        return Area(
+            self.sheet,
+            max(self.left, other.left),
+            max(self.top, other.top),
+            min(self.right, other.right),
+            min(self.bottom, other.bottom),
+        )
+
+
+def letters(column: int) -> str:
+    """The name of a column: "A" for 0."""
+    name = ""
+    column += 1
+    while column:
+        column, rest = divmod(column - 1, 26)
+        name = chr(65 + rest) + name
+    return name
+
+
+def number(name: str) -> int:
+    """The number of a column, from 0."""
+    value = 0
+    for letter in name.upper():
+        value = value * 26 + ord(letter) - 64
+    return value - 1
+
+
+def quoted(name: str) -> str:
+    """A sheet's name as formulas have it."""
+    return name if _PLAIN_NAME.fullmatch(name) else "'" + name.replace("'", "''") + "'"
+
+
+def sheet_of(desk: Desk, name: str) -> Any:
+    """The sheet of a name; of an empty one, the sheet that is shown."""
+    if not name:
+        return desk.controller.ActiveSheet
+    sheets = desk.document.Sheets
+    if sheets.hasByName(name):
+        return sheets.getByName(name)
+    raise Refused(f"there is no sheet {name!r}; sheets: {', '.join(sheets.ElementNames)}")
+
+
+def area(desk: Desk, text: str) -> Area:
+    """The cells that a text names: "B2", "B2:C9", "B:C", "2:9", "Sheet2.B2", a named range."""
+    found = _PLACE.fullmatch(text.strip())
+    if found is None or not text.strip() or not _is_place(found):
+        return _named(desk, text.strip())
+    name = (found["quoted"] or "").replace("''", "'") or found["plain"] or ""
+    sheet = sheet_of(desk, name)
+    last_column, last_row = sheet.Columns.Count - 1, sheet.Rows.Count - 1
+    single = found["right"] is None
+    left = number(found["left"]) if found["left"] else 0
+    top = int(found["top"]) - 1 if found["top"] else 0
+    right_name = found["left"] if single else found["right"]
+    bottom_name = found["top"] if single else found["bottom"]
+    right = number(right_name) if right_name else last_column
+    bottom = int(bottom_name) - 1 if bottom_name else last_row
+    if not (0 <= top <= last_row and 0 <= bottom <= last_row and max(left, right) <= last_column):
+        far = f"A to {letters(last_column)} and rows 1 to {last_row + 1}"
+        raise Refused(f"{text!r} is not on the sheet, which has columns {far}")
+    return Area(sheet, min(left, right), min(top, bottom), max(left, right), max(top, bottom))
+
+
+def _is_place(found: re.Match[str]) -> bool:
+    """Whether it is a cell, a block, whole columns or whole rows, and no word or lone number."""
+    left, top = bool(found["left"]), bool(found["top"])
+    if found["right"] is None:
+        return left and top and len(found["left"]) <= 3
+    same = (left, top) == (bool(found["right"]), bool(found["bottom"]))
+    return same and (left or top) and max(len(found["left"]), len(found["right"])) <= 3
+
+
+def _named(desk: Desk, text: str) -> Area:
+    names = desk.document.NamedRanges
+    if text and names.hasByName(text):
+        cells = names.getByName(text).ReferredCells
+        if cells is not None:
+            return of_address(desk, cells.RangeAddress)
+    raise Refused(
+        f"{text!r} names no cells; wanted is a text such as 'B2', 'B2:D9', 'B:D', '2:9', "
+        "'Sheet2.B2:D9', \"'My sheet'.B2\" or the name of a range"
+    )
+
+
+def of_address(desk: Desk, address: Any) -> Area:
+    """The block of a UNO address."""
+    return Area(
+        desk.document.Sheets.getByIndex(address.Sheet),
+        address.StartColumn,
+        address.StartRow,
+        address.EndColumn,
+        address.EndRow,
+    )
+
+
+def areas(desk: Desk, text: str) -> list[Area]:
+    """The blocks of a text that names several, with commas or semicolons between."""
+    pattern = r"(?:'(?:[^']|'')*'|[^,;'])+"
+    return [area(desk, each) for each in re.findall(pattern, text)] or [area(desk, text)]
+
+
+def one_cell(desk: Desk, text: str) -> Area:
+    """The one cell that a text names.
+
+    Raises:
+        Refused: it names several.
+    """
+    found = area(desk, text)
+    if found.count > 1:
+        raise Refused(f"{text!r} are {found.count} cells; wanted is one, such as 'B2'")
+    return found
+
+
+def lines(desk: Desk, text: str) -> tuple[Area, bool]:
+    """Whole rows or columns, and whether they are rows: "3", "3:5", "C", "C:E"."""
+    sheet, dot, rest = text.strip().rpartition(".")
+    rest = rest.replace("$", "")
+    if re.fullmatch(r"[A-Za-z]{1,3}|[0-9]{1,7}", rest):
+        rest = f"{rest}:{rest}"
+    if not re.fullmatch(r"[A-Za-z]{1,3}:[A-Za-z]{1,3}|[0-9]{1,7}:[0-9]{1,7}", rest):
+        raise Refused(f"{text!r}: wanted are rows such as '3' or '3:5', or columns 'C' or 'C:E'")
+    return area(desk, f"{sheet}{dot}{rest}"), rest[0].isdigit()
+
+
+def used(sheet: Any) -> Area | None:
+    """The block that holds everything on a sheet; None: it is empty."""
+    cursor = sheet.createCursor()
+    cursor.gotoStartOfUsedArea(False)
+    cursor.gotoEndOfUsedArea(True)
+    found = cursor.RangeAddress
+    block = Area(sheet, found.StartColumn, found.StartRow, found.EndColumn, found.EndRow)
+    if block.count == 1 and not block.range.queryContentCells(_ALL_CONTENTS).Count:
+        return None
+    return block
+
+
+def filled(block: Area) -> Area:
+    """The part of a block that is in use.
+
+    Raises:
+        Refused: nothing is.
+    """
+    on_sheet = used(block.sheet)
+    found = None if on_sheet is None else block.within(on_sheet)
+    if found is None:
+        raise Refused(f"{block.label} is empty")
+    return found
+
+
+def reveal(desk: Desk, block: Area) -> None:
+    """Bring a block into sight, so that whoever looks at the screen sees what was done."""
+    controller = desk.controller
+    if controller.ActiveSheet.Name != block.sheet.Name:
+        controller.ActiveSheet = block.sheet
+    panes = [controller.getByIndex(index) for index in range(controller.Count)]
+    seen = [of_address(desk, pane.VisibleRange) for pane in panes]
+    corner = Area(block.sheet, block.left, block.top, block.left, block.top)
+    if not any(corner.meets(each) for each in seen):
+        panes[-1].FirstVisibleRow = max(block.top - 2, 0)
+        panes[-1].FirstVisibleColumn = max(block.left - 1, 0)
+
+
+def cell_address(block: Area) -> Any:
+    """The UNO address of its first cell."""
+    return block.first.CellAddress
+
+
+def blocks(desk: Desk, ranges: Any) -> Iterator[Area]:
+    """The blocks of a UNO collection of ranges."""
+    for address in ranges.RangeAddresses:
+        yield of_address(desk, address)
+
+
+def constant(name: str) -> Any:
+    """A UNO constant or a value of an enum, by what stands after ``com.sun.star.``."""
+    group, _, value = f"com.sun.star.{name}".rpartition(".")
+    return uno.Enum(group, value)
+
+
+def number_format(desk: Desk, code: str) -> int:
+    """The key of a number format, written as in English: "0.00", "YYYY-MM-DD".
+
+    Raises:
+        Refused: it is none.
+    """
+    locale = uno.createUnoStruct("com.sun.star.lang.Locale")
+    locale.Language, locale.Country = "en", "US"
+    formats = desk.document.NumberFormats
+    key = formats.queryKey(code, locale, False)
+    if key >= 0:
+        return int(key)
+    try:
+        return int(formats.addNew(code, locale))
+    except UnoError:
+        raise Refused(f"{code!r} is no number format; wanted is one as '#,##0.00'") from None
+
+
+_COLORS = {
+    "black": 0x000000,
+    "white": 0xFFFFFF,
+    "red": 0xFF0000,
+    "green": 0x00A933,
+    "blue": 0x2A6099,
+    "yellow": 0xFFFF00,
+    "orange": 0xFF8000,
+    "purple": 0x800080,
+    "gray": 0x808080,
+    "grey": 0x808080,
+    "none": -1,
+}
+
+
+def color_of(text: str) -> int:
+    """A colour by name, as LibreOffice's own palette has it, or as "#ff8000".
+
+    Raises:
+        Refused: it is neither.
+    """
+    if text.lower() in _COLORS:
+        return _COLORS[text.lower()]
+    if re.fullmatch(r"#?[0-9A-Fa-f]{6}", text):
+        return int(text.lstrip("#"), 16)
+    raise Refused(f"{text!r} is no color; wanted is '#ff8000' or one of {', '.join(_COLORS)}")
+
+
+def style_for(desk: Desk, *, color: str, background: str, bold: bool) -> str:
+    """The name of a cell style with that look; it is made where there is none."""
+    parts = [background and f"on {background}", color, "bold" if bold else ""]
+    name = "Highlight " + " ".join(filter(None, parts))
+    styles = desk.document.StyleFamilies.getByName("CellStyles")
+    if not styles.hasByName(name):
+        made = desk.document.createInstance("com.sun.star.style.CellStyle")
+        styles.insertByName(name, made)
+        if background:
+            made.CellBackColor = color_of(background)
+        if color:
+            made.CharColor = color_of(color)
+        if bold:
+            made.CharWeight = 150.0
+    return name

@@ -1,0 +1,410 @@
+"""Sorts, filters and checks tables, and makes pivot tables of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import uno  # type: ignore[import-not-found]
+
+from .calc_places import (
+    Area,
+    area,
+    cell_address,
+    constant,
+    filled,
+    letters,
+    number,
+    of_address,
+    reveal,
+    style_for,
+)
+from .office_bridge import Desk, Refused, Unchanged, changes, setting
+
+__all__ = ["FUNCTIONS", "column_of"]
+
+
+def column_of(block: Area, name: str, header: bool) -> int:
+    """The number, within a block, of a column by its letters or by its header.
+
+    Raises:
+        Refused: neither names one.
+    """
+    heads = [str(each) for each in block.part(0, 1).range.DataArray[0]] if header else []
+    if name in heads:
+        return heads.index(name)
+    if re.fullmatch(r"\$?[A-Za-z]{1,3}", name):
+        index = number(name.lstrip("$")) - block.left
+        if 0 <= index < block.columns:
+            return index
+    span = f"{letters(block.left)} to {letters(block.right)}"
+    told = f", or a header: {', '.join(map(repr, heads))}" if header else ""
+    raise Refused(f"{name!r} is no column of {block.label}; wanted is one of {span}{told}")
+
+
+def _table(desk: Desk, cells: str) -> Area:
+    """The filled part of a block; of one cell, the table around it."""
+    block = area(desk, cells)
+    if block.count > 1:
+        return filled(block)
+    cursor = block.sheet.createCursorByRange(block.range)
+    cursor.collapseToCurrentRegion()
+    return filled(of_address(desk, cursor.RangeAddress))
+
+
+def _head(block: Area, rows: int = 4) -> str:
+    data = block.part(0, min(rows, block.rows)).range.DataArray
+    told = " / ".join(" | ".join(_brief(each) for each in row[:6]) for row in data)
+    return f"{told} …" if block.rows > rows or block.columns > 6 else told
+
+
+def _brief(value: Any) -> str:
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= 24 else text[:23] + "…"
+
+
+@changes("calc", "Sort")
+def sort(desk: Desk, cells: str, by: list[str], header: bool) -> str:
+    """Sort the rows of a table by columns, a minus in front of one turns its order."""
+    block = _table(desk, cells)
+    fields = []
+    for each in by:
+        field = uno.createUnoStruct("com.sun.star.table.TableSortField")
+        field.Field = column_of(block, each.removeprefix("-"), header)
+        field.IsAscending = not each.startswith("-")
+        fields.append(field)
+    if not 1 <= len(fields) <= 64:
+        raise Refused("by names no column; wanted is a list as ['B', '-C']")
+    given = uno.Any("[]com.sun.star.table.TableSortField", tuple(fields))
+    block.range.sort((setting("SortFields", given), setting("ContainsHeader", header)))
+    reveal(desk, block)
+    return f"{block.label} sorted by {', '.join(by)}: {_head(block)}"
+
+
+_CONDITION = re.compile(
+    r"(?P<column>.+?)\s*(?P<sign><=|>=|<>|!=|=|<|>|\bcontains\b|\bbegins\b|\bends\b)\s*(?P<value>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_SIGNS = {
+    "=": "EQUAL",
+    "<>": "NOT_EQUAL",
+    "!=": "NOT_EQUAL",
+    "<": "LESS",
+    ">": "GREATER",
+    "<=": "LESS_EQUAL",
+    ">=": "GREATER_EQUAL",
+    "contains": "CONTAINS",
+    "begins": "BEGINS_WITH",
+    "ends": "ENDS_WITH",
+}
+
+
+def _field(block: Area, condition: str, any_of: bool) -> Any:
+    found = _CONDITION.fullmatch(condition.strip())
+    if found is None:
+        raise Refused(f"{condition!r}: wanted is a condition as 'B > 5' or 'Name contains x'")
+    operator = f"com.sun.star.sheet.FilterOperator2.{_SIGNS[found['sign'].lower()]}"
+    value = found["value"].strip().strip("\"'")
+    field = uno.createUnoStruct("com.sun.star.sheet.TableFilterField2")
+    field.Connection = constant(f"sheet.FilterConnection.{'OR' if any_of else 'AND'}")
+    field.Field = column_of(block, found["column"].strip(), header=True)
+    field.Operator = uno.getConstantByName(operator)
+    try:
+        field.NumericValue, field.IsNumeric = float(value), True
+    except ValueError:
+        field.StringValue, field.IsNumeric = value, False
+    if value == "":
+        empty = "EMPTY" if found["sign"] == "=" else "NOT_EMPTY"
+        field.Operator = uno.getConstantByName(f"com.sun.star.sheet.FilterOperator2.{empty}")
+    return field
+
+
+def _filter(block: Area, fields: Sequence[Any]) -> None:
+    descriptor = block.range.createFilterDescriptor(True)
+    descriptor.ContainsHeader = True
+    descriptor.setFilterFields2(tuple(fields))
+    block.range.filter(descriptor)
+
+
+@changes("calc", "Filter")
+def filter_rows(desk: Desk, cells: str, where: list[str], any_of: bool) -> str:
+    """Show only the rows of a table that meet the conditions; none: show all."""
+    block = _table(desk, cells)
+    _filter(block, [_field(block, each, any_of) for each in where])
+    reveal(desk, block)
+    rows = block.part(1, block.rows - 1) if block.rows > 1 else block
+    seen = rows.range.queryVisibleCells().RangeAddresses
+    shown = sum(each.EndRow - each.StartRow + 1 for each in seen if each.StartColumn == block.left)
+    return f"{block.label}: {shown} of {block.rows - 1} rows are shown"
+
+
+_BUTTONS = ".uno:DataFilterAutoFilter"
+
+
+@changes("calc", "AutoFilter")
+def filter_buttons(desk: Desk, cells: str, on: bool) -> str:
+    """Put the buttons of an AutoFilter onto a table's header, or take them away.
+
+    UNO offers them for named ranges only, which become tables of another kind in an .xlsx file; so
+    this is the command of the menu, on a selection that is put back.
+    """
+    block = _table(desk, cells)
+    before = desk.document.CurrentSelection
+    desk.controller.ActiveSheet = block.sheet
+    desk.controller.select(block.range)
+    if bool(desk.state_of(_BUTTONS)) == on:
+        has = "has" if on else "has no"
+        return Unchanged(f"{block.label} {has} filter buttons already")
+    if on:
+        _filter(block, [])  # it then knows that the first row is a header, and need not ask
+    desk.dispatch(_BUTTONS)
+    has = "has" if desk.state_of(_BUTTONS) else "has no"
+    reveal(desk, block)
+    if before is not None and block.sheet.Name == before.Spreadsheet.Name:
+        desk.controller.select(before)
+    return f"{block.label} {has} filter buttons now"
+
+
+@changes("calc", "Remove duplicates")
+def remove_duplicates(desk: Desk, cells: str, columns: list[str], header: bool) -> str:
+    """Take away the rows of a table that are as an earlier one in those columns."""
+    block = _table(desk, cells)
+    chosen = [column_of(block, each, header) for each in columns] or list(range(block.columns))
+    data = block.range.DataArray
+    seen: set[tuple[Any, ...]] = set()
+    gone = []
+    for index, row in enumerate(data[header:], start=int(header)):
+        key = tuple(row[column] for column in chosen)
+        if key in seen:
+            gone.append(index)
+        seen.add(key)
+    up = constant("sheet.CellDeleteMode.UP")
+    for top, rows in reversed(list(_runs(gone))):
+        block.sheet.removeRange(block.part(top, rows).range.RangeAddress, up)
+    reveal(desk, block)
+    left = block.rows - len(gone) - header
+    if not gone:
+        return Unchanged(f"{block.label} has no duplicates; its {left} rows stay")
+    return f"{block.label}: {len(gone)} duplicate rows removed, {left} left"
+
+
+def _runs(numbers: Iterable[int]) -> Iterable[tuple[int, int]]:
+    """Start and length of each run of neighbours."""
+    start = length = 0
+    for each in numbers:
+        if length and each == start + length:
+            length += 1
+            continue
+        if length:
+            yield start, length
+        start, length = each, 1
+    if length:
+        yield start, length
+
+
+_OPERATORS = {
+    "=": "EQUAL",
+    "<>": "NOT_EQUAL",
+    "!=": "NOT_EQUAL",
+    "<": "LESS",
+    ">": "GREATER",
+    "<=": "LESS_EQUAL",
+    ">=": "GREATER_EQUAL",
+}
+_RULE = re.compile(
+    r"(?P<sign><=|>=|<>|!=|=|<|>)\s*(?P<one>.+)|between\s+(?P<low>.+?)\s+and\s+(?P<high>.+)"
+    r"|formula\s+=?(?P<formula>.+)",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def _rule(text: str) -> tuple[Any, str, str]:
+    """Operator and formulas of a condition: "> 5", "between 1 and 9", "formula $B2>3"."""
+    found = _RULE.fullmatch(text.strip())
+    if found is None:
+        raise Refused(f"{text!r}: wanted is '> 5', '= \"x\"', 'between 1 and 9' or 'formula $B2>3'")
+    if found["formula"]:
+        return constant("sheet.ConditionOperator.FORMULA"), found["formula"], ""
+    if found["low"]:
+        return constant("sheet.ConditionOperator.BETWEEN"), found["low"], found["high"]
+    return constant(f"sheet.ConditionOperator.{_OPERATORS[found['sign']]}"), found["one"], ""
+
+
+@changes("calc", "Conditional format")
+def highlight(
+    desk: Desk, cells: str, when: str, color: str, background: str, bold: bool, add: bool
+) -> str:
+    """Give cells a look while a condition holds."""
+    block = area(desk, cells)
+    wanted = block.range.ConditionalFormat
+    if not add:
+        wanted.clear()
+    if when:
+        operator, first, second = _rule(when)
+        style = style_for(desk, color=color, background=background, bold=bold)
+        entry = {"Operator": operator, "Formula1": first, "Formula2": second}
+        entry |= {"SourcePosition": cell_address(block), "StyleName": style}
+        wanted.addNew(tuple(setting(name, value) for name, value in entry.items()))
+    block.range.ConditionalFormat = wanted
+    reveal(desk, block)
+    now = block.range.ConditionalFormat
+    told = [now.getByIndex(index) for index in range(now.Count)]
+    rules = "; ".join(_told(each) for each in told) or "none"
+    return f"{block.label}: conditional formats: {rules}"
+
+
+def _told(entry: Any) -> str:
+    operator, one, two = entry.getOperator().value, entry.Formula1, entry.Formula2
+    said = f"{operator} {one}" + (f" and {two}" if two and operator == "BETWEEN" else "")
+    return f"{said} → {entry.StyleName}"
+
+
+_RULED = {"whole": "WHOLE", "decimal": "DECIMAL", "date": "DATE", "length": "TEXT_LEN"}
+
+
+@changes("calc", "Validity")
+def validate(
+    desk: Desk, cells: str, choices: list[str], source: str, rule: str, kind: str, message: str
+) -> str:
+    """Limit what may be typed into cells; nothing given: no limit."""
+    block = area(desk, cells)
+    wanted = block.range.Validation
+    wanted.Type = constant("sheet.ValidationType.ANY")
+    if choices or source:
+        wanted.Type = constant("sheet.ValidationType.LIST")
+        listed = ";".join('"' + each.replace('"', '""') + '"' for each in choices)
+        wanted.setFormula1(area(desk, source).absolute if source else listed)
+        wanted.ShowList = 1
+    elif rule:
+        operator, first, second = _rule(rule)
+        wanted.Type = constant(f"sheet.ValidationType.{_RULED[kind]}")
+        wanted.setOperator(operator)
+        wanted.setFormula1(first)
+        wanted.setFormula2(second)
+    wanted.ShowErrorMessage = bool(choices or source or rule)
+    wanted.ErrorAlertStyle = constant("sheet.ValidationAlertStyle.STOP")
+    wanted.ErrorMessage = message
+    block.range.Validation = wanted
+    reveal(desk, block)
+    now = block.range.Validation
+    kind = now.Type.value
+    if kind == "ANY":
+        return f"{block.label}: anything may be typed now"
+    second = f" and {now.Formula2}" if now.getOperator().value == "BETWEEN" else ""
+    sign = "" if kind == "LIST" else f" {now.getOperator().value}"
+    return f"{block.label}: validity {kind}{sign} {now.Formula1}{second}"
+
+
+_FUNCTIONS = ("SUM", "COUNT", "AVERAGE", "MAX", "MIN", "PRODUCT", "COUNTNUMS", "STDEV", "VAR")
+
+
+@changes("calc", "Pivot table")
+def pivot(
+    desk: Desk,
+    cells: str,
+    to: str,
+    rows: list[str],
+    columns: list[str],
+    values: Mapping[str, str],
+    filters: list[str],
+    name: str,
+) -> str:
+    """Make a pivot table of a table with a header."""
+    block = _table(desk, cells)
+    target = area(desk, to) if to else _new_sheet(desk, name or "Pivot")
+    if block.meets(target):
+        raise Refused(f"{target.label} lies in {block.label}; choose another place")
+    tables = target.sheet.DataPilotTables
+    made = tables.createDataPilotDescriptor()
+    made.setSourceRange(block.range.RangeAddress)
+    made.ShowFilterButton = False
+    layout = (("ROW", rows), ("COLUMN", columns), ("PAGE", filters))
+    for place, heads in layout:
+        for each in heads:
+            _pivot_field(made, each).Orientation = _orientation(place)
+    for each, function in values.items():
+        field = _pivot_field(made, each)
+        field.Orientation = _orientation("DATA")
+        field.Function = _function(function)
+    name = _free_name(name or "Pivot", tables.ElementNames)
+    tables.insertNewByName(name, cell_address(target), made)
+    reveal(desk, target)
+    out = of_address(desk, tables.getByName(name).OutputRange)
+    return f"pivot table {name!r} at {out.label}: {_head(out, 6)}"
+
+
+def _new_sheet(desk: Desk, name: str) -> Area:
+    sheets = desk.document.Sheets
+    name = _free_name(name, sheets.ElementNames)
+    sheets.insertNewByName(name, sheets.Count)
+    return Area(sheets.getByName(name), 0, 0, 0, 0)
+
+
+def _free_name(name: str, taken: Iterable[str]) -> str:
+    names = {each.lower() for each in taken}
+    tries = (f"{name}{number}" if number else name for number in range(len(names) + 2))
+    return next(each for each in tries if each.lower() not in names)
+
+
+def _pivot_field(made: Any, head: str) -> Any:
+    fields = made.DataPilotFields
+    if not fields.hasByName(head):
+        known = [each for each in fields.ElementNames if each != "Data"]
+        raise Refused(f"{head!r} is no header of the table; headers: {', '.join(known)}")
+    return fields.getByName(head)
+
+
+def _orientation(place: str) -> Any:
+    return constant(f"sheet.DataPilotFieldOrientation.{place}")
+
+
+def _function(name: str) -> Any:
+    if name.upper() not in _FUNCTIONS:
+        raise Refused(f"{name!r} is no function; wanted is one of {', '.join(_FUNCTIONS).lower()}")
+    return constant(f"sheet.GeneralFunction.{name.upper()}")
+
+
+@changes("calc", "Refresh pivot table")
+def pivot_refresh(desk: Desk, name: str) -> str:
+    """Calculate a pivot table anew."""
+    tables = _tables_with(desk, name)
+    tables.getByName(name).refresh()
+    out = of_address(desk, tables.getByName(name).OutputRange)
+    reveal(desk, out)
+    return f"pivot table {name!r} at {out.label}: {_head(out, 6)}"
+
+
+@changes("calc", "Delete pivot table")
+def pivot_delete(desk: Desk, name: str) -> str:
+    """Take a pivot table away; its source stays."""
+    tables = _tables_with(desk, name)
+    out = of_address(desk, tables.getByName(name).OutputRange)
+    tables.removeByName(name)
+    reveal(desk, out)
+    there = "still there" if tables.hasByName(name) else "gone"
+    return f"pivot table {name!r} at {out.label} is {there}"
+
+
+def _tables_with(desk: Desk, name: str) -> Any:
+    """The pivot tables of the sheet that has the one of that name."""
+    known: list[str] = []
+    for sheet_name in desk.document.Sheets.ElementNames:
+        tables = desk.document.Sheets.getByName(sheet_name).DataPilotTables
+        if tables.hasByName(name):
+            return tables
+        known += tables.ElementNames
+    raise Refused(f"there is no pivot table {name!r}; there are: {', '.join(known) or 'none'}")
+
+
+FUNCTIONS = {
+    "sort": sort,
+    "filter": filter_rows,
+    "filter_buttons": filter_buttons,
+    "remove_duplicates": remove_duplicates,
+    "highlight": highlight,
+    "validate": validate,
+    "pivot": pivot,
+    "pivot_refresh": pivot_refresh,
+    "pivot_delete": pivot_delete,
+}

@@ -1,0 +1,68 @@
+"""What the programs for files share: paths, the bin, and how an answer is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Refused", "path_of", "serve", "to_bin"]
+
+_BIN_SECONDS = 30.0
+"""A large folder is copied into the bin where that is on another disk."""
+
+
+class Refused(Exception):
+    """It cannot be done as it was asked; its text is what the model reads."""
+
+
+def path_of(text: str) -> Path:
+    """Returns the path that a text means: absolute, or from the home folder on.
+
+    Raises:
+        Refused: it means none.
+    """
+    if not text.strip() or "\0" in text:
+        raise Refused(f"{text!r} is no path")
+    return Path(os.path.normpath(Path.home() / Path(text).expanduser()))
+
+
+def to_bin(path: Path) -> None:
+    """Moves something to the desktop's bin.
+
+    Raises:
+        Refused: it is not there afterwards.
+    """
+    done = subprocess.run(
+        ["gio", "trash", "--", os.fspath(path)],
+        capture_output=True, text=True, errors="replace", timeout=_BIN_SECONDS, check=False,
+    )  # fmt: skip
+    if done.returncode or os.path.lexists(path):
+        said = done.stderr.strip() or "it is still there"
+        raise Refused(f"{str(path)!r} did not go to the bin: {said}")
+
+
+def serve(
+    functions: Mapping[str, Callable[..., Any]], broken: Mapping[type[Exception], str] | None = None
+) -> None:
+    """Prints the answer to the call of the command line.
+
+    Args:
+        functions: by name.
+        broken: further errors, and what is said before their text.
+    """
+    name, told = sys.argv[1:3]
+    arguments = json.loads(Path(told[1:]).read_text("utf-8") if told.startswith("@") else told)
+    said = broken or {}
+    expected: tuple[type[Exception], ...] = (OSError, Refused, subprocess.TimeoutExpired, *said)
+    try:
+        answer = {"value": functions[name](**arguments)}
+    except expected as error:
+        before = next((said[kind] for kind in type(error).__mro__ if kind in said), "")
+        answer = {"error": f"{before}{error}" or type(error).__name__}
+    sys.stdout.write(json.dumps(answer) + "\n")
+    sys.stdout.flush()

@@ -1,0 +1,179 @@
+"""Reads and writes text files; runs inside the machine."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .files_common import Refused, path_of, serve, to_bin
+
+LARGEST = 64 << 20
+"""Bytes of the largest file that is read: larger ones are no text that somebody wrote."""
+TOLD = 200_000
+"""Characters of lines that are told; the tool keeps fewer of them."""
+MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+def _encoding(data: bytes, asked: str) -> str:
+    if asked:
+        try:
+            return codecs.lookup(asked).name
+        except LookupError as error:
+            raise Refused(f"no encoding {asked!r}; such as utf-8, utf-16, latin-1") from error
+    for mark, name in MARKS:
+        if data.startswith(mark):
+            return name
+    if b"\0" in data[:8192]:
+        raise Refused("it is no text: it has zero bytes")
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8"
+
+
+def _load(path: Path, asked: str) -> tuple[str, str]:
+    """Returns the text of a file and its encoding."""
+    if not path.is_file():
+        raise Refused(f"there is no file {str(path)!r}")
+    if path.stat().st_size > LARGEST:
+        raise Refused(f"{str(path)!r} has {path.stat().st_size:,} bytes; {LARGEST:,} are read")
+    data = path.read_bytes()
+    try:
+        encoding = _encoding(data, asked)
+        return data.decode(encoding), encoding
+    except Refused as error:
+        raise Refused(f"{str(path)!r}: {error}") from error
+    except UnicodeDecodeError:
+        if asked:
+            raise Refused(f"{str(path)!r} is not in {asked}") from None
+        return data.decode("latin-1"), "latin-1"
+
+
+def read(path: str, first: int, last: int, encoding: str) -> dict[str, Any]:
+    """Returns lines of a text file; numbers below 0 count from its end."""
+    there = path_of(path)
+    text, used = _load(there, encoding)
+    lines = text.splitlines()
+    count = len(lines)
+    begin = max(1, first if first > 0 else count + 1 + first)
+    end = min(count, last if last > 0 else count + 1 + last)
+    wanted = "\n".join(lines[begin - 1 : end])
+    half = TOLD // 2
+    if len(wanted) > TOLD:
+        wanted = f"{wanted[:half]}\n… {len(wanted) - TOLD} characters left out …\n{wanted[-half:]}"
+    return {
+        "path": str(there),
+        "text": wanted,
+        "first": begin,
+        "last": max(end, begin - 1),
+        "lines": count,
+        "encoding": used,
+    }
+
+
+def _store(path: Path, text: str, encoding: str) -> dict[str, Any]:
+    """Puts a text in a file's place in one step, and reads it back."""
+    try:
+        data = text.encode(encoding)
+    except UnicodeEncodeError as error:
+        raise Refused(f"{encoding} has no {text[error.start]!r}; nothing was written") from error
+    real = Path(os.path.realpath(path))
+    mode = real.stat().st_mode & 0o7777 if real.exists() else 0o666 & ~_mask()
+    number, name = tempfile.mkstemp(dir=real.parent, prefix=".writing-")
+    try:
+        with os.fdopen(number, "wb") as file:
+            file.write(data)
+        os.chmod(name, mode)
+        os.replace(name, real)
+    except OSError:
+        os.unlink(name)
+        raise
+    if real.read_bytes() != data:
+        raise Refused(f"{str(path)!r} does not read back as it was written")
+    return {
+        "path": str(path),
+        "lines": len(text.splitlines()),
+        "bytes": len(data),
+        "encoding": encoding,
+    }
+
+
+def _mask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write(path: str, text: str, encoding: str, overwrite: bool) -> dict[str, Any]:
+    """Writes a whole file; one that was there goes to the bin."""
+    there = path_of(path)
+    used = _encoding(b"", encoding or "utf-8")
+    note = ""
+    if os.path.lexists(there):
+        if there.is_dir():
+            raise Refused(f"{str(there)!r} is a folder")
+        if not overwrite:
+            raise Refused(f"{str(there)!r} is there already; with overwrite it goes to the bin")
+        text.encode(used, "strict" if used.startswith("utf") else "replace")
+        to_bin(there)
+        note = "what was there is in the bin"
+    there.parent.mkdir(parents=True, exist_ok=True)
+    return {**_store(there, text, used), "note": note}
+
+
+def append(path: str, text: str) -> dict[str, Any]:
+    """Adds lines at the end of a text file, in its encoding and with its line ends."""
+    there = path_of(path)
+    before, used = _load(there, "") if os.path.lexists(there) else ("", "utf-8")
+    end = "\r\n" if "\r\n" in before else "\n"
+    between = end if before and not before.endswith(("\n", "\r")) else ""
+    there.parent.mkdir(parents=True, exist_ok=True)
+    added = text.replace("\r\n", "\n").replace("\n", end)
+    return _store(there, before + between + added, used)
+
+
+def replace(path: str, find: str, replacement: str, *, regex: bool, count: int) -> dict[str, Any]:
+    """Replaces text in a file; its encoding and line ends stay."""
+    there = path_of(path)
+    before, used = _load(there, "")
+    if "\r\n" in before and "\r\n" not in find and not regex:
+        find, replacement = (each.replace("\n", "\r\n") for each in (find, replacement))
+    try:
+        pattern = re.compile(find if regex else re.escape(find), re.MULTILINE)
+        new = replacement if regex else replacement.replace("\\", r"\\")
+        after, made = pattern.subn(new, before, count=count)
+    except (re.error, IndexError) as error:
+        raise Refused(f"{find!r} with {replacement!r}: {error}") from error
+    if not find or not made:
+        raise Refused(f"{find!r} is not in {str(there)!r}; nothing was changed")
+    changed = _changed(before, after)
+    return {**_store(there, after, used), "made": made, "changed": changed}
+
+
+def _changed(before: str, after: str) -> list[str]:
+    """Returns the first lines that are other than before, with their numbers."""
+    old = set(before.splitlines())
+    lines = enumerate(after.splitlines(), 1)
+    return [f"{number}: {line[:200]}" for number, line in lines if line not in old][:10]
+
+
+FUNCTIONS: dict[str, Callable[..., dict[str, Any]]] = {
+    "read": read,
+    "write": write,
+    "append": append,
+    "replace": replace,
+}
+
+
+if __name__ == "__main__":
+    serve(FUNCTIONS, {UnicodeError: ""})

@@ -1,0 +1,400 @@
+"""Reaches the LibreOffice that runs on the desktop, with the document that the person sees.
+
+A program that changes documents is a module beside this one: functions marked `looks` or `changes`
+and, at its end, ``serve({"read": read, …})``. A function gets a `Desk` and returns plain JSON data.
+What it changes is one step of the undo list; what it leaves half done is taken back.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uno  # type: ignore[import-not-found]
+import unohelper  # type: ignore[import-not-found]
+
+from .office_dialogs import front_title, modal_dialogs
+
+__all__ = [
+    "Desk",
+    "Refused",
+    "Unchanged",
+    "UnoError",
+    "changes",
+    "looks",
+    "serve",
+    "setting",
+    "works",
+]
+
+UnoError: Any = uno.getClass("com.sun.star.uno.Exception")
+_PIPE = "hisa-toolkits"
+_LOOK = 1.0
+"""Seconds between looks for a dialog while a call lasts; most are over before the first."""
+_FULL = 20
+"""Steps at which an undo list may be full and no longer grow; LibreOffice keeps 100 by default, and
+a person may set fewer."""
+_SILENT = 20.0
+"""Seconds until an office that says nothing counts as hung: it answers in 0.01 s, an emulated one
+within 2 s, and one that loads a large file needs several."""
+_KINDS = {
+    "calc": ("com.sun.star.sheet.SpreadsheetDocument", "spreadsheet"),
+    "impress": ("com.sun.star.presentation.PresentationDocument", "presentation"),
+    "draw": ("com.sun.star.drawing.DrawingDocument", "drawing"),
+    "writer": ("com.sun.star.text.GenericTextDocument", "text document"),
+    "math": ("com.sun.star.formula.FormulaProperties", "formula"),
+    "base": ("com.sun.star.sdb.OfficeDatabaseDocument", "database"),
+    "chart": ("com.sun.star.chart2.ChartDocument", "chart that is being edited"),
+}
+
+
+class Refused(Exception):
+    """The call cannot be done as it is; its text is what the model reads."""
+
+
+class Unchanged(str):
+    """An answer of a function that found nothing to change."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What a function may use: the office, and the document in front of it."""
+
+    context: Any
+    document: Any
+
+    def service(self, name: str) -> Any:
+        """Returns a new object of the office's service manager."""
+        return self.context.ServiceManager.createInstanceWithContext(name, self.context)
+
+    @property
+    def controller(self) -> Any:
+        """The document's view."""
+        return self.document.CurrentController
+
+    def state_of(self, command: str) -> Any:
+        """The state of a command of the menus, as of a button that is pressed or not."""
+        url = uno.createUnoStruct("com.sun.star.util.URL")
+        url.Complete = command
+        url = self.service("com.sun.star.util.URLTransformer").parseStrict(url)[1]
+        found, listener = self.controller.Frame.queryDispatch(url, "", 0), _Listener()
+        found.addStatusListener(listener, url)
+        found.removeStatusListener(listener, url)
+        return listener.state
+
+    def dispatch(self, command: str, **settings: Any) -> Any:
+        """Do a command of the menus, as ``.uno:Undo``, in the document's window."""
+        helper = self.service("com.sun.star.frame.DispatchHelper")
+        given = tuple(setting(name, value) for name, value in settings.items())
+        return helper.executeDispatch(self.controller.Frame, command, "", 0, given)
+
+
+class _Listener(unohelper.Base, uno.getClass("com.sun.star.frame.XStatusListener")):  # type: ignore[misc]
+    state: Any = None
+
+    def statusChanged(self, event: Any) -> None:
+        self.state = event.State
+
+    def disposing(self, event: Any) -> None:
+        """Nothing is held."""
+
+
+def setting(name: str, value: Any) -> Any:
+    """Returns one named value, as UNO takes them."""
+    made = uno.createUnoStruct("com.sun.star.beans.PropertyValue")
+    made.Name, made.Value = name, value
+    return made
+
+
+Function = Callable[..., Any]
+
+
+def looks(kind: str) -> Callable[[Function], Function]:
+    """Mark a function that only reads a document of that kind: "calc", "writer", "impress"."""
+    return _with_desk(kind, lambda desk, function, arguments: function(desk, **arguments))
+
+
+def works(kind: str) -> Callable[[Function], Function]:
+    """Mark a function that makes no step of its own: save, undo, choose what is shown."""
+
+    def run(desk: Desk, function: Function, arguments: Mapping[str, Any]) -> Any:
+        _no_dialog()
+        with _Watch():
+            return function(desk, **arguments)
+
+    return _with_desk(kind, run)
+
+
+def changes(kind: str, title: str) -> Callable[[Function], Function]:
+    """Mark a function whose changes become one step of the undo list.
+
+    Args:
+        kind: of the document: "calc", "writer", "impress".
+        title: what the step is called in the Edit menu.
+    """
+
+    def run(desk: Desk, function: Function, arguments: Mapping[str, Any]) -> Any:
+        _no_dialog()
+        if desk.document.isReadonly():
+            raise Refused(f"{_name(desk.document)} is open read-only; save it under another name")
+        with _Watch(), _Step(desk.document, title) as step:
+            said = _explained(desk, function, arguments)
+        if step.recorded or isinstance(said, Unchanged):
+            return said
+        return f"{said} (undo does not take this back)"
+
+    return _with_desk(kind, run)
+
+
+def _explained(desk: Desk, function: Function, arguments: Mapping[str, Any]) -> Any:
+    """The function's answer; a refusal of the office says what may be its reason."""
+    try:
+        return function(desk, **arguments)
+    except UnoError as error:
+        sheets = getattr(desk.document, "Sheets", None)
+        names = () if sheets is None else sheets.ElementNames
+        held = [each for each in names if sheets.getByName(each).isProtected()]
+        if held:
+            raise Refused(f"{_refusal(error)}; these sheets are protected: {held}") from None
+        raise
+
+
+def serve(functions: Mapping[str, Function]) -> None:
+    """Do the call of the command line, and print its answer as `call_guest` takes it."""
+    name, told = sys.argv[1:3]
+    arguments = json.loads(Path(told[1:]).read_text() if told.startswith("@") else told)
+    try:
+        answer = {"value": functions[name](**arguments)}
+    except Refused as error:
+        answer = {"error": str(error)}
+    except UnoError as error:
+        answer = {"error": _refusal(error)}
+    _answer(answer)
+
+
+def _refusal(error: Any) -> str:
+    kind = type(error).__name__.rsplit(".", 1)[-1]
+    said = str(error.Message).strip().split("\n", 1)[0]
+    said = "" if said.startswith("at .") else said  # a place in its source
+    return f"LibreOffice refuses ({kind}){': ' if said else ''}{said}"
+
+
+def _answer(answer: Mapping[str, Any]) -> None:
+    sys.stdout.write(json.dumps(answer) + "\n")
+    sys.stdout.flush()
+
+
+def _with_desk(
+    kind: str, run: Callable[[Desk, Function, Mapping[str, Any]], Any]
+) -> Callable[[Function], Function]:
+    def mark(function: Function) -> Function:
+        @functools.wraps(function)
+        def call(**arguments: Any) -> Any:
+            return run(_desk(kind), function, arguments)
+
+        return call
+
+    return mark
+
+
+def _desk(kind: str) -> Desk:
+    """The document in front, of the wanted kind."""
+    watch = threading.Timer(_SILENT, _give_up)
+    watch.daemon = True
+    watch.start()
+    try:
+        context = _connect()
+        desk = Desk(context, None)
+        desktop = desk.service("com.sun.star.frame.Desktop")
+        return Desk(context, _in_front(desktop, kind))
+    finally:
+        watch.cancel()
+
+
+def _give_up() -> None:
+    _answer({"error": f"LibreOffice does not answer for {_SILENT:g} s: it is busy or hangs"})
+    os._exit(0)
+
+
+def _in_front(desktop: Any, kind: str) -> Any:
+    document = _seen(desktop)
+    if document is not None and _kind(document) == kind:
+        return document
+    wanted = _KINDS[kind][1]
+    listed = [each for each in _documents(desktop) if _kind(each) == kind]
+    if document is None or not _kind(document):
+        said = f"LibreOffice has no {wanted} in front"
+    else:
+        said = f"{_name(document)}, a {_KINDS[_kind(document)][1]}, is in front of LibreOffice"
+    if not listed:
+        raise Refused(f"{said}; no {wanted} is open")
+    raise Refused(f"{said}; bring {', '.join(map(_name, listed))} to the front first")
+
+
+def _seen(desktop: Any) -> Any:
+    """The document of the window in front; of the office's own last one, where none of its is.
+
+    The office learns a moment later than the window manager that another window is in front.
+    """
+    document = desktop.getCurrentComponent()
+    title = front_title(_office())
+    frames = [each for each in _frames(desktop) if title and each.Title == title]
+    if len(frames) == 1 and frames[0].Controller is not None:
+        return frames[0].Controller.Model or document
+    return document
+
+
+def _frames(desktop: Any) -> Iterator[Any]:
+    frames = desktop.Frames
+    yield from (frames.getByIndex(index) for index in range(frames.Count))
+
+
+def _documents(desktop: Any) -> Iterator[Any]:
+    walk = desktop.Components.createEnumeration()
+    while walk.hasMoreElements():
+        yield walk.nextElement()
+
+
+def _kind(document: Any) -> str:
+    """One of `_KINDS`; empty for the start page and what else is no document."""
+    if not hasattr(document, "supportsService"):
+        return ""
+    found = (kind for kind, (service, _) in _KINDS.items() if document.supportsService(service))
+    return next(found, "")
+
+
+def _name(document: Any) -> str:
+    return f"“{document.Title}”"
+
+
+# Connecting ---------------------------------------------------------------------------------------
+
+
+def _connect() -> Any:
+    """The running office's component context. An acceptor is opened in it where it has none.
+
+    A second ``soffice`` hands its options over to the first and ends; it opens nothing here.
+    """
+    process = _office()
+    context = _resolve(process)
+    if context is not None:
+        return context
+    command = [str(Path(os.readlink(f"/proc/{process}/exe")).parent / "soffice")]
+    command += [word for word in _words(process) if word.startswith("-env:UserInstallation")]
+    command += [f"--accept=pipe,name={_PIPE};urp;", "--norestore", "--nologo", "--nodefault"]
+    with open(os.devnull, "r+b") as nothing:
+        subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=nothing)
+    while context is None:  # `_give_up` ends it
+        time.sleep(0.02)
+        context = _resolve(process)
+    return context
+
+
+def _resolve(process: int) -> Any:
+    here = uno.getComponentContext()
+    name = "com.sun.star.bridge.UnoUrlResolver"
+    resolver = here.ServiceManager.createInstanceWithContext(name, here)
+    for accepted in (f"pipe,name={_PIPE};urp;", *_accepted(process)):
+        try:
+            return resolver.resolve(f"uno:{accepted.rstrip(';')};StarOffice.ComponentContext")
+        except UnoError:
+            continue
+    return None
+
+
+def _accepted(process: int) -> Iterator[str]:
+    """What the office was started to accept, as by a task's own setup."""
+    for word in _words(process):
+        option, _, value = word.lstrip("-").partition("=")
+        if option == "accept" and value:
+            yield value
+
+
+def _office() -> int:
+    """The process of the running office; of this person, since others' do not answer."""
+    for folder in Path("/proc").iterdir():
+        try:
+            own = folder.name.isdigit() and folder.stat().st_uid == os.getuid()
+            if own and (folder / "comm").read_text().strip() == "soffice.bin":
+                return int(folder.name)
+        except OSError:
+            continue  # it ended meanwhile
+    raise Refused("LibreOffice is not running; start it, or open a document in it")
+
+
+def _words(process: int) -> list[str]:
+    return Path(f"/proc/{process}/cmdline").read_text(errors="replace").split("\0")
+
+
+class _Watch:
+    """Ends the program where a dialog comes up and waits for an answer, which may be for ever."""
+
+    def __enter__(self) -> None:
+        self._over = threading.Event()
+        threading.Thread(target=self._look, args=(_office(),), daemon=True).start()
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+
+    def _look(self, process: int) -> None:
+        while not self._over.wait(_LOOK):
+            titles = modal_dialogs(process)
+            if titles and not self._over.is_set():
+                told = ", ".join(f"“{title}”" for title in titles)
+                said = f"the dialog {told} came up; answer it, then see what was done"
+                _answer({"error": said})
+                os._exit(0)
+
+
+def _no_dialog() -> None:
+    titles = modal_dialogs(_office())
+    if titles:
+        told = ", ".join(f"“{title}”" for title in titles)
+        raise Refused(f"the dialog {told} is open in LibreOffice; answer or close it first")
+
+
+# Undo ---------------------------------------------------------------------------------------------
+
+
+class _Step:
+    """One step of the undo list; it is taken back where the work in it fails.
+
+    No generator: contextlib sets the traceback of what is raised, which UNO's errors do not bear.
+    """
+
+    recorded = False
+
+    def __init__(self, document: Any, title: str) -> None:
+        self._manager, self._title = document.UndoManager, title
+        self._close_others()
+        self._before = len(self._manager.getAllUndoActionTitles())
+
+    def _close_others(self) -> None:
+        """End the step of an earlier call that a dialog cut off; all others ended their own."""
+        try:
+            self._manager.leaveUndoContext()
+        except UnoError:
+            return  # there is none
+
+    def __enter__(self) -> _Step:
+        self._manager.enterUndoContext(self._title)
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self._manager.leaveUndoContext()
+        after = self._manager.getAllUndoActionTitles()
+        grew = len(after) > self._before or len(after) == self._before >= _FULL
+        self.recorded = after[:1] == (self._title,) and grew
+        if self.recorded and kind is not None:
+            self._manager.undo()

@@ -1,0 +1,96 @@
+"""Saves documents, writes copies of them, and walks through their undo lists."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import uno  # type: ignore[import-not-found]
+
+from .office_bridge import Desk, Refused, setting
+
+__all__ = ["redo", "save", "target_file", "undo", "write_copy", "written"]
+
+
+def target_file(path: str, endings: Mapping[str, str], *, overwrite: bool) -> Path:
+    """The file that a text names.
+
+    Args:
+        path: absolute, or with ~ in front.
+        endings: those that can be written, and the filter of each.
+        overwrite: it may be there already.
+
+    Raises:
+        Refused: it cannot be written there.
+    """
+    found = Path(path).expanduser()
+    if not found.is_absolute():
+        raise Refused(f"{path!r}: wanted is a whole path, such as '~/Documents/{found.name}'")
+    if found.suffix.lower() not in endings:
+        raise Refused(f"{path!r}: wanted is a name that ends in {', '.join(endings)}")
+    if not found.parent.is_dir():
+        raise Refused(f"there is no folder {str(found.parent)!r}")
+    if found.exists() and not overwrite:
+        raise Refused(f"{str(found)!r} is there already; overwrite=true replaces it")
+    return found
+
+
+def save(desk: Desk, path: str, overwrite: bool, endings: Mapping[str, str]) -> str:
+    """Save a document where it lies or, where a path is given, there from now on."""
+    document = desk.document
+    if path and uno.systemPathToFileUrl(str(Path(path).expanduser())) != document.URL:
+        target = target_file(path, endings, overwrite=overwrite)
+        name = setting("FilterName", endings[target.suffix.lower()])
+        document.storeAsURL(uno.systemPathToFileUrl(str(target)), (name,))
+    elif not document.hasLocation():
+        raise Refused("the document was never saved; give a path, such as '~/Documents/sales.xlsx'")
+    elif document.isReadonly():
+        raise Refused("the document is open read-only; give another path")
+    else:
+        document.store()
+    changed = "; it still has unsaved changes" if document.isModified() else ""
+    return f"{written(Path(uno.fileUrlToSystemPath(document.URL)))}{changed}"
+
+
+def write_copy(desk: Desk, target: Path, filter_name: str, **settings: Any) -> None:
+    """Write a copy of a document to a file; the document itself stays as it is."""
+    given = [setting("FilterName", filter_name)]
+    given += [setting(name, value) for name, value in settings.items()]
+    desk.document.storeToURL(uno.systemPathToFileUrl(str(target)), tuple(given))
+
+
+def written(path: Path) -> str:
+    """Returns what is to be seen of a file that was just written."""
+    if not path.is_file():
+        raise Refused(f"{str(path)!r} was not written")
+    status = path.stat()
+    age = max(0.0, time.time() - status.st_mtime)
+    return f"{path}: {status.st_size} bytes, written {age:.0f} s ago"
+
+
+def undo(desk: Desk, steps: int) -> str:
+    """Take steps back."""
+    return _walk(desk, steps, "Undo")
+
+
+def redo(desk: Desk, steps: int) -> str:
+    """Do steps again that were taken back."""
+    return _walk(desk, steps, "Redo")
+
+
+def _walk(desk: Desk, steps: int, way: str) -> str:
+    manager = desk.document.UndoManager
+    made = []
+    for _ in range(steps):
+        titles = getattr(manager, f"getAll{way}ActionTitles")()
+        if not titles:
+            break
+        getattr(manager, way.lower())()
+        made.append(titles[0])
+    past = {"Undo": "taken back", "Redo": "done again"}[way]
+    if not made:
+        raise Refused(f"nothing can be {past}")
+    left = len(getattr(manager, f"getAll{way}ActionTitles")())
+    return f"{past}: {', '.join(made)}; {left} more can be"

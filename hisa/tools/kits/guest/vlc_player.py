@@ -1,0 +1,570 @@
+"""Works the VLC that runs on this machine, through its HTTP interface and its file of settings.
+
+Each function takes and answers plain JSON data; see `files_common.serve`.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import re
+import secrets
+import signal
+import subprocess
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .files_common import Refused, path_of, serve
+
+_SCHEMES = ("file", "http", "https", "rtsp", "rtp", "udp", "mms", "ftp", "dvd", "cdda")
+_ANSWER = 10.0
+"""Seconds for one request; VLC answers within milliseconds unless it waits for a file."""
+_HAPPENS = 8.0
+"""Seconds until an order shows in VLC's state; a medium on a slow disk takes most of them."""
+_ENDS = _STARTS = 30.0
+"""Seconds until VLC is gone, and until a new one answers, on an emulated machine."""
+_STAYS = 0.5
+"""Seconds until a place is looked at again: what has only begun to play goes back to its start."""
+_MOST = 8 << 20
+"""Bytes of an answer; a playlist of some ten thousand entries."""
+
+
+class Player(NamedTuple):
+    """A VLC that runs."""
+
+    number: int
+    words: list[str]
+
+    def option(self, name: str) -> str:
+        """The value that it was started with, or its file gives; empty where neither does."""
+        for at, word in enumerate(self.words):
+            if word.startswith(f"--{name}="):
+                return word.partition("=")[2]
+            if word == f"--{name}" and at + 1 < len(self.words):
+                return self.words[at + 1]
+        return kept_settings().get(name, "")
+
+
+def rc_file() -> Path:
+    """The file of VLC's settings."""
+    home = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(home, "vlc", "vlcrc")
+
+
+def kept_settings() -> dict[str, str]:
+    """Returns what the file of settings sets; what it has as a comment is VLC's default."""
+    try:
+        lines = rc_file().read_text("utf-8", "replace").splitlines()
+    except FileNotFoundError:
+        return {}
+    pairs = (line.partition("=") for line in lines if line[:1] not in ("", "#", "["))
+    return {name.strip(): value for name, mark, value in pairs if mark}
+
+
+def running() -> Player:
+    """Returns the VLC that runs, the latest where there are several.
+
+    Raises:
+        Refused: none does.
+    """
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")[:-1]
+        except OSError:
+            continue
+        if words and Path(words[0]).name in ("vlc", "cvlc"):
+            found.append(Player(int(folder.name), words))
+    if not found:
+        raise Refused("VLC does not run")
+    return max(found)
+
+
+def ask(player: Player, page: str = "status", **query: str) -> Any:
+    """Returns what VLC answers to a request.
+
+    Raises:
+        Refused: it has no HTTP interface, or another program has its port.
+    """
+    port = player.option("http-port") or "8080"
+    words = urllib.parse.urlencode(query, quote_via=urllib.parse.quote)
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/requests/{page}.json?{words}")
+    secret = base64.b64encode(f":{player.option('http-password')}".encode()).decode()
+    request.add_header("Authorization", f"Basic {secret}")
+    try:
+        with urllib.request.urlopen(request, timeout=_ANSWER) as answer:
+            return json.loads(answer.read(_MOST))
+    except (OSError, ValueError) as error:
+        raise Refused(
+            f"VLC (process {player.number}) does not answer by its HTTP interface ({error});"
+            " vlc_restart starts it again with one"
+        ) from error
+
+
+def order(command: str, **query: str) -> Any:
+    """Gives VLC an order, and returns its state."""
+    return ask(running(), command=command, **query)
+
+
+def until(holds: Callable[[dict[str, Any]], bool], seconds: float = _HAPPENS) -> dict[str, Any]:
+    """Returns VLC's state as soon as something holds, or as it is after some seconds."""
+    deadline = time.monotonic() + seconds
+    while True:
+        told: dict[str, Any] = ask(running())
+        if holds(told) or time.monotonic() > deadline:
+            return told
+        time.sleep(0.1)
+
+
+def status() -> Any:
+    """Returns VLC's state."""
+    told = ask(running())
+    return {**told, "entry": next((e for e in playlist() if e["current"]), None)}
+
+
+def playlist() -> Any:
+    """Returns the entries of the playlist, in order."""
+    return list(_leaves(ask(running(), "playlist"), ""))
+
+
+def _leaves(node: dict[str, Any], under: str) -> Iterator[dict[str, Any]]:
+    if node.get("type") == "leaf":
+        yield {
+            "id": str(node["id"]),
+            "name": str(node["name"]),
+            "uri": str(node.get("uri", "")),
+            "seconds": int(node.get("duration", -1)),
+            "current": "current" in node,
+        }
+    for child in node.get("children", ()):
+        if not (under == "" and child.get("name") == "Media Library"):
+            yield from _leaves(child, str(node.get("name")))
+
+
+def medium(text: str) -> str:
+    """Returns the address of a file or stream.
+
+    Raises:
+        Refused: no such file, or a kind of address that VLC is not given.
+    """
+    if "://" in text:
+        scheme = text.partition("://")[0].lower()
+        if scheme not in _SCHEMES:
+            raise Refused(f"{text!r}: want a file, or an address by {', '.join(_SCHEMES)}")
+        return text
+    path = path_of(text)
+    if not path.exists():
+        raise Refused(f"there is no file {str(path)!r}")
+    return path.as_uri()
+
+
+def play(what: str) -> Any:
+    """Plays a file or stream, and returns the state once it does."""
+    uri = medium(what)
+    before = {entry["id"] for entry in playlist()}
+    order("in_play", input=uri)
+    told = until(lambda s: s["state"] == "playing" and str(s["currentplid"]) not in before)
+    if told["state"] != "playing" or str(told["currentplid"]) in before:
+        raise Refused(f"VLC does not play {what!r}: it is {told['state']}; look at the screen")
+    until(lambda s: s["length"] > 0, 1.0)  # a stream has none
+    return status()
+
+
+def pause(on: bool) -> Any:
+    """Pauses or goes on."""
+    if ask(running())["state"] == "stopped":
+        raise Refused("nothing plays")
+    order("pl_forcepause" if on else "pl_forceresume")
+    wanted = "paused" if on else "playing"
+    if until(lambda s: s["state"] == wanted)["state"] != wanted:
+        raise Refused(f"VLC is not {wanted}")
+    return status()
+
+
+def stop() -> Any:
+    """Stops."""
+    order("pl_stop")
+    if (told := until(lambda s: s["state"] == "stopped"))["state"] != "stopped":
+        raise Refused(f"VLC is still {told['state']}")
+    return status()
+
+
+def step(to: str) -> Any:
+    """Goes to the next or the previous entry."""
+    before = ask(running())["currentplid"]
+    order("pl_next" if to == "next" else "pl_previous")
+    told = until(lambda s: s["currentplid"] != before or s["state"] == "stopped", 3.0)
+    if told["currentplid"] == before:
+        raise Refused(f"there is no {to} entry; VLC is {told['state']}")
+    return status()
+
+
+def select(entry: str) -> Any:
+    """Plays an entry of the playlist."""
+    wanted = _entry(entry)
+    order("pl_play", id=wanted["id"])
+    told = until(lambda s: str(s["currentplid"]) == wanted["id"] and s["state"] == "playing")
+    if told["state"] != "playing" or str(told["currentplid"]) != wanted["id"]:
+        raise Refused(f"VLC does not play {wanted['name']!r}: it is {told['state']}")
+    return status()
+
+
+def _entry(text: str) -> dict[str, Any]:
+    """The entry that is meant, by number or by a part of its name or address."""
+    entries: list[dict[str, Any]] = playlist()
+    sought = text.strip().lower()
+    if sought.isdigit() and 0 < int(sought) <= len(entries):
+        return entries[int(sought) - 1]
+    found = [e for e in entries if sought and sought in f"{e['name']}\n{e['uri']}".lower()]
+    if len(found) != 1:
+        names = ", ".join(repr(e["name"]) for e in (found or entries)[:10]) or "nothing"
+        raise Refused(f"{len(found)} entries fit {text!r}; there is {names}")
+    return found[0]
+
+
+def add(items: list[str]) -> Any:
+    """Adds to the playlist what is not played yet."""
+    uris = [medium(item) for item in items]
+    count = len(playlist())
+    for uri in uris:
+        order("in_enqueue", input=uri)
+    deadline = time.monotonic() + _HAPPENS
+    while len(told := playlist()) < count + len(uris):
+        if time.monotonic() > deadline:
+            raise Refused(f"the playlist has {len(told)} entries, not {count + len(uris)}")
+        time.sleep(0.1)
+    return told
+
+
+def remove(entry: str) -> Any:
+    """Takes an entry off the playlist."""
+    gone = _entry(entry)
+    order("pl_delete", id=gone["id"])
+    deadline = time.monotonic() + _HAPPENS
+    while any(each["id"] == gone["id"] for each in playlist()):
+        if time.monotonic() > deadline:
+            raise Refused(f"{gone['name']!r} is still on the playlist")
+        time.sleep(0.1)
+    return playlist()
+
+
+def clear() -> Any:
+    """Empties the playlist."""
+    order("pl_empty")
+    deadline = time.monotonic() + _HAPPENS
+    while left := playlist():
+        if time.monotonic() > deadline:
+            raise Refused(f"{len(left)} entries are still on the playlist")
+        time.sleep(0.1)
+    return status()
+
+
+def seek(to: str) -> Any:
+    """Goes to a time, a share of the whole, or so many seconds on or back."""
+    text = to.strip()
+    before = ask(running())
+    if before["state"] == "stopped":
+        raise Refused("nothing plays")
+    if re.fullmatch(r"\d+(\.\d+)?%", text):
+        value, wanted = text, round(before["length"] * float(text[:-1]) / 100)
+    elif re.fullmatch(r"[+-]\d+", text):
+        wanted = before["time"] + int(text)
+        value = str(max(0, wanted))
+    elif re.fullmatch(r"(\d+:)?(\d+:)?\d+", text):
+        wanted = 0
+        for part in text.split(":"):
+            wanted = wanted * 60 + int(part)
+        value = str(wanted)
+    else:
+        raise Refused(f"{to!r}: want seconds as 90, a time as 1:30, a share as 50%, or +10, -10")
+    wanted = max(0, wanted)
+    if before["length"] > 0 and wanted > before["length"]:
+        raise Refused(f"{to!r} is beyond the end, {before['length']} s")
+    for _ in range(3):
+        order("seek", val=value)
+        until(lambda s: abs(s["time"] - wanted) <= 3, 3.0)
+        time.sleep(_STAYS)
+        told = ask(running())
+        if abs(told["time"] - wanted) <= 3 + _STAYS * told["rate"]:
+            return status()
+        value = f"{wanted:g}"
+    raise Refused(f"VLC is at {told['time']} s: the medium may not be one to go about in")
+
+
+def volume(percent: int) -> Any:
+    """Sets the volume."""
+    wanted = round(percent * 2.56)
+    order("volume", val=str(wanted))
+    if abs((told := until(lambda s: abs(s["volume"] - wanted) <= 2))["volume"] - wanted) > 2:
+        raise Refused(
+            f"the volume is {round(told['volume'] / 2.56)} %: VLC sets it while sound plays"
+        )
+    return status()
+
+
+def switch(name: str, on: bool) -> Any:
+    """Switches full screen or random order."""
+    command = {"fullscreen": "fullscreen", "random": "pl_random"}[name]
+    if bool(ask(running())[name]) != on:
+        order(command)
+    if bool(until(lambda s: bool(s[name]) == on)[name]) != on:
+        raise Refused(f"{name} stays {'off' if on else 'on'}")
+    return status()
+
+
+def repeat(what: str) -> Any:
+    """Repeats one entry, all, or nothing."""
+    wanted = {"repeat": what == "one", "loop": what == "all"}
+    for _ in range(4):  # one switches the other off
+        told = ask(running())
+        wrong = [name for name, on in wanted.items() if bool(told[name]) != on]
+        if not wrong:
+            return status()
+        order(f"pl_{wrong[0]}")
+        until(lambda s, name=wrong[0]: bool(s[name]) == wanted[name], 2.0)  # type: ignore[misc]
+    raise Refused(f"VLC does not repeat {what}")
+
+
+def number(command: str, name: str, value: float) -> Any:
+    """Sets the speed or a delay."""
+    order(command, val=f"{value:g}")
+    told = until(lambda s: abs(s[name] - value) < 0.01)
+    if abs(told[name] - value) >= 0.01:
+        raise Refused(f"{name} is {told[name]:g}, not {value:g}")
+    return status()
+
+
+def aspect(ratio: str) -> Any:
+    """Sets the aspect ratio."""
+    order("aspectratio", val=ratio)
+    told = until(lambda s: s.get("aspectratio") == ratio)
+    if told.get("aspectratio") != ratio:
+        raise Refused(f"the ratio is {told.get('aspectratio') or 'not set: no video plays'}")
+    return status()
+
+
+def track(kind: str, number: int) -> Any:
+    """Chooses a track; VLC does not tell which one plays."""
+    streams = _streams(ask(running()))
+    wanted = "Audio" if kind == "audio" else "Subtitle"
+    known = [int(name.split()[1]) for name, told in streams.items() if told.get("Type") == wanted]
+    if number != -1 and number not in known:
+        raise Refused(f"no {kind} track {number}; there are {', '.join(map(str, known)) or 'none'}")
+    order(f"{kind}_track", val=str(number))
+    return known
+
+
+def _streams(told: dict[str, Any]) -> dict[str, Any]:
+    every = told.get("information", {}).get("category", {})
+    return {name: each for name, each in every.items() if re.fullmatch(r"Stream \d+", name)}
+
+
+def subtitles(file: str) -> Any:
+    """Adds a file of subtitles to what plays, and chooses it."""
+    path = path_of(file)
+    if not path.is_file():
+        raise Refused(f"there is no file {str(path)!r}")
+    before = _streams(ask(running()))
+    order("addsubtitle", val=path.as_uri())
+    told = _streams(until(lambda s: len(_streams(s)) > len(before)))
+    if len(told) == len(before):
+        raise Refused(f"no track came of {str(path)!r}")
+    new = max(int(name.split()[1]) for name in set(told) - set(before))
+    order("subtitle_track", val=str(new))
+    return new
+
+
+def snapshot() -> Any:
+    """Saves the picture that is shown, and returns the file."""
+    player = running()
+    if not any(each.get("Type") == "Video" for each in _streams(ask(player)).values()):
+        raise Refused("no video plays")
+    given = player.option("snapshot-path")
+    said = subprocess.run(["xdg-user-dir", "PICTURES"], capture_output=True, text=True, check=False)
+    place = Path(given or said.stdout.strip() or Path.home())
+    folder = place if place.is_dir() else place.parent
+    before = {file: file.stat().st_mtime_ns for file in folder.iterdir()}
+    order("snapshot")
+    deadline = time.monotonic() + _HAPPENS
+    while time.monotonic() < deadline:
+        for file in folder.iterdir():
+            size = file.stat()
+            if size.st_size and before.get(file) != size.st_mtime_ns:
+                return {"path": str(file), "bytes": size.st_size}
+        time.sleep(0.2)
+    raise Refused(f"no picture came into {str(folder)!r}")
+
+
+def known() -> dict[str, tuple[str, str]]:
+    """Returns the options that VLC knows, by name: the kind of value, and a line of help."""
+    said = subprocess.run(
+        ["vlc", "-H", "--no-color"], capture_output=True, text=True, errors="replace",
+        timeout=60, check=False,
+    )  # fmt: skip
+    found: dict[str, tuple[str, str]] = {}
+    lines = said.stdout.splitlines()
+    for at, line in enumerate(lines):
+        told = re.match(r" +(?:-\w, )?--([a-z0-9-]+)(, --no-\S+| <[^>]*>| \{.*\})? *(.*)", line)
+        if told:
+            kind = (told[2] or "").strip(" ,<>")
+            text = told[3] or (lines[at + 1].strip() if at + 1 < len(lines) else "")
+            found[told[1]] = ("boolean" if kind.startswith("--no-") else kind or "string", text)
+    return found
+
+
+def settings(words: str) -> Any:
+    """Returns the options whose name or help has all the words, and what the file sets of them."""
+    sought, kept = words.lower().split(), kept_settings()
+    return [
+        {"name": name, "kind": kind, "help": text, "value": kept.get(name)}
+        for name, (kind, text) in known().items()
+        if all(word in f"{name} {text}".lower() for word in sought)
+    ]
+
+
+def setting(name: str, value: str) -> Any:
+    """Writes an option into the file of settings, and returns what that says before and after."""
+    options = known()
+    if name not in options:
+        raise Refused(f"VLC has no option {name!r}; vlc_settings finds them")
+    line = f"{name}={_fitting(name, options[name][0], value)}"
+    before = kept_settings().get(name)
+    file = rc_file()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    lines = file.read_text("utf-8").splitlines() if file.exists() else []
+    places = [at for at, old in enumerate(lines) if old.startswith(f"{name}=")]
+    places = places or [at for at, old in enumerate(lines) if old.startswith(f"#{name}=")]
+    if places:
+        lines[places[-1]] = line
+    else:
+        lines.append(line)  # VLC reads over the heads of sections
+    fresh = file.with_name(f".vlcrc-{secrets.token_hex(4)}")
+    fresh.write_text("\n".join([*lines, ""]), "utf-8")
+    fresh.replace(file)
+    now = kept_settings().get(name)
+    if f"{name}={now}" != line:
+        raise Refused(f"{file} says {name}={now}")
+    return {"before": before, "now": now, "path": str(file)}
+
+
+def _fitting(name: str, kind: str, value: str) -> str:
+    if "\n" in value or "\0" in value:
+        raise Refused(f"{name}: a value is one line")
+    if kind == "boolean":
+        sides = {"1": "1", "true": "1", "on": "1", "yes": "1"}
+        sides.update({"0": "0", "false": "0", "off": "0", "no": "0"})
+        if value.lower() not in sides:
+            raise Refused(f"{name} is true or false, not {value!r}")
+        return sides[value.lower()]
+    pattern = {"integer": r"-?\d+", "float": r"-?\d+(\.\d+)?"}.get(kind.split(" ")[0], "")
+    if pattern and not re.fullmatch(pattern, value):
+        raise Refused(f"{name} is {kind}, not {value!r}")
+    return value
+
+
+def restart() -> Any:
+    """Ends VLC and starts it again with its HTTP interface, and with what it played."""
+    old = running()
+    entries, at, place = _kept(old)
+    program = os.readlink(f"/proc/{old.number}/exe")
+    os.kill(old.number, signal.SIGTERM)
+    _wait(lambda: not Path("/proc", str(old.number)).exists(), _ENDS, "VLC does not end")
+    line = [program, *_flags(old.words[1:]), *_http(old)]
+    line += ["--no-playlist-autostart", "--", *entries]
+    subprocess.Popen(
+        line, cwd=Path.home(), start_new_session=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    _wait(_answers, _STARTS, "the new VLC does not answer")
+    if entries:
+        _wait(lambda: len(playlist()) >= len(entries), _HAPPENS, "its playlist is not there again")
+    if at is not None:
+        select(str(at + 1))
+        with contextlib.suppress(Refused):
+            seek(str(place))
+    return status()
+
+
+def _kept(old: Player) -> tuple[list[str], int | None, int]:
+    """The addresses of the playlist, which of them plays, and where it is."""
+    try:
+        told, entries = ask(old), list(_leaves(ask(old, "playlist"), ""))
+    except Refused:
+        return _by_bus()
+    playing = [at for at, each in enumerate(entries) if each["current"]]
+    at = playing[0] if playing and told["state"] != "stopped" else None
+    return [each["uri"] for each in entries], at, int(told["time"])
+
+
+def _by_bus() -> tuple[list[str], int | None, int]:
+    """The same, as far as the session's bus tells it: of the entry that plays alone."""
+    said = subprocess.run(
+        ["gdbus", "call", "--session", "--dest", "org.mpris.MediaPlayer2.vlc",
+         "--object-path", "/org/mpris/MediaPlayer2", "--method",
+         "org.freedesktop.DBus.Properties.GetAll", "org.mpris.MediaPlayer2.Player"],
+        capture_output=True, text=True, errors="replace", timeout=_ANSWER, check=False,
+    )  # fmt: skip
+    uri = re.search(r"'xesam:url': <'([^']+)'>", said.stdout)
+    place = re.search(r"'Position': <int64 (\d+)>", said.stdout)
+    if not uri:
+        return [], None, 0
+    return [uri[1]], 0, int(place[1]) // 1_000_000 if place else 0
+
+
+def _flags(words: list[str]) -> list[str]:
+    """The options of a command line but those of the HTTP interface; media are left out."""
+    options, kept, at = known(), [], 0
+    while at < len(words) and words[at] != "--":
+        word, width = words[at], 1
+        name = word[2:].partition("=")[0]
+        takes = options.get(name, ("boolean", ""))[0] != "boolean" and "=" not in word
+        if word in ("-I", "-V", "-A") or (word.startswith("--") and takes):
+            width = 2
+        if word.startswith("-") and not name.startswith("http-") and name != "extraintf":
+            kept += words[at : at + width]
+        at += width
+    return [word for word in kept if word != "--no-playlist-autostart"]
+
+
+def _http(old: Player) -> list[str]:
+    """The options by which the new one has the interface, on loopback alone."""
+    secret = old.option("http-password") or secrets.token_hex(16)
+    port = old.option("http-port") or "8080"
+    return [
+        *("--extraintf=http", "--http-host=127.0.0.1"),
+        *(f"--http-port={port}", f"--http-password={secret}"),
+    ]
+
+
+def _answers() -> bool:
+    try:
+        return bool(ask(running()))
+    except Refused:
+        return False
+
+
+def _wait(holds: Callable[[], bool], seconds: float, problem: str) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > deadline:
+            raise Refused(problem)
+        time.sleep(0.1)
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    each.__name__: each
+    for each in (
+        *(status, playlist, play, pause, stop, step, select, add, remove, clear, seek, volume),
+        *(switch, repeat, number, aspect, track, subtitles, snapshot, settings, setting, restart),
+    )
+}
+
+if __name__ == "__main__":
+    serve(FUNCTIONS)

@@ -1,0 +1,184 @@
+"""Sets how paragraphs, words and styles of a text document look."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import uno  # type: ignore[import-not-found]
+
+from .office_bridge import Desk, Refused, changes, looks
+from .writer_looks import (
+    character,
+    hundredths,
+    paragraph,
+    put,
+    told_character,
+    told_paragraph,
+)
+from .writer_ranges import chosen, enum, excerpt, note_of, places, style_called
+
+__all__ = ["FUNCTIONS"]
+
+_LISTS = {
+    "bullet": "List 1",
+    "number": "Numbering 123",
+    "letter": "Numbering abc",
+    "capital": "Numbering ABC",
+    "roman": "Numbering IVX",
+}
+
+
+@changes("writer", "Format text")
+def format_text(
+    desk: Desk, paragraphs: str, text: str, occurrence: int, style: str, **given: Any
+) -> str:
+    """Sets the look of characters."""
+    found = places(desk, paragraphs, text, occurrence=occurrence)
+    properties = character(given)
+    if style:
+        properties = {"CharStyleName": style_called(desk, "CharacterStyles", style), **properties}
+    put(found, properties)
+    first = found[0]
+    said = told_character(first.Start if first.String == "" else first)
+    named = f", character style {first.CharStyleName}" if style else ""
+    return f"{note_of(len(found), 'place')}; {excerpt(first.String)} is now {said}{named}"
+
+
+@changes("writer", "Clear formatting")
+def clear_format(desk: Desk, paragraphs: str, text: str) -> str:
+    """Takes away what was set by hand, so that the styles show."""
+    found = places(desk, paragraphs, text)
+    for each in found:
+        each.setAllPropertiesToDefault()
+    first = f"{excerpt(found[0].String)} is now {told_character(found[0])}"
+    return f"{note_of(len(found), 'place')}; {first}"
+
+
+@changes("writer", "Format paragraphs")
+def format_paragraphs(desk: Desk, paragraphs: str, page_break: bool | None, **given: Any) -> str:
+    """Sets alignment, spacing and indents."""
+    picked = chosen(desk, paragraphs)
+    properties = paragraph(given)
+    if page_break is not None:
+        properties["BreakType"] = enum("style.BreakType", "PAGE_BEFORE" if page_break else "NONE")
+    put([each for _, each in picked], properties)
+    number, first = picked[0]
+    before = ", page break before it" if first.BreakType.value == "PAGE_BEFORE" else ""
+    count = note_of(len(picked), "paragraph")
+    return f"{count}; paragraph {number} is now {told_paragraph(first)}{before}"
+
+
+@changes("writer", "Apply style")
+def style(desk: Desk, paragraphs: str, name: str) -> str:
+    """Gives paragraphs a style."""
+    inner = style_called(desk, "ParagraphStyles", name)
+    picked = chosen(desk, paragraphs)
+    put([each for _, each in picked], {"ParaStyleName": inner})
+    number, first = picked[0]
+    count = note_of(len(picked), "paragraph")
+    return f"{count}; {number} {excerpt(first.String)} has the style {first.ParaStyleName}"
+
+
+@looks("writer")
+def styles(desk: Desk, family: str, used: bool) -> str:
+    """Tells the styles of a family, and how they look."""
+    collection = desk.document.StyleFamilies.getByName(_FAMILIES[family])
+    lines = []
+    for inner in collection.ElementNames:
+        each = collection.getByName(inner)
+        if used and not each.isInUse():
+            continue
+        shown = f" ({each.DisplayName})" if each.DisplayName != inner else ""
+        look = f": {told_character(each)}" if family in ("paragraph", "character") else ""
+        lines.append(f"{inner}{shown}{look}")
+    return "\n".join(lines) or "none"
+
+
+_FAMILIES = {
+    "paragraph": "ParagraphStyles",
+    "character": "CharacterStyles",
+    "page": "PageStyles",
+    "list": "NumberingStyles",
+}
+
+
+@changes("writer", "Change style")
+def change_style(
+    desk: Desk, name: str, family: str, parent: str, create: bool, **given: Any
+) -> str:
+    """Changes how a style looks, and so all that has it; or makes a new one."""
+    collection = desk.document.StyleFamilies.getByName(_FAMILIES[family])
+    if create:
+        if collection.hasByName(name):
+            raise Refused(f"there is a style {name!r} already")
+        kind = "ParagraphStyle" if family == "paragraph" else "CharacterStyle"
+        collection.insertByName(name, desk.document.createInstance(f"com.sun.star.style.{kind}"))
+    inner = name if create else style_called(desk, _FAMILIES[family], name)
+    each = collection.getByName(inner)
+    if parent:
+        each.ParentStyle = style_called(desk, _FAMILIES[family], parent)
+    properties = character(given)
+    if family == "paragraph":
+        properties |= paragraph(given)
+    if properties or not (parent or create):
+        put([each], properties)
+    look = told_character(each)
+    more = f"; {told_paragraph(each)}" if family == "paragraph" else ""
+    based = f", based on {each.ParentStyle}" if each.ParentStyle else ""
+    return f"the {family} style {inner}{based} is now {look}{more}"
+
+
+@changes("writer", "Bullets and numbering")
+def make_list(desk: Desk, paragraphs: str, kind: str, level: int, restart: bool) -> str:
+    """Makes paragraphs a list, or no list."""
+    picked = chosen(desk, paragraphs)
+    name = "" if kind == "none" else style_called(desk, "NumberingStyles", _LISTS[kind])
+    for at, (_, each) in enumerate(picked):
+        each.NumberingStyleName = name
+        if name:
+            each.NumberingLevel = level - 1
+            if restart and at == 0:
+                each.ParaIsNumberingRestart = True
+    number, first = picked[0]
+    count = note_of(len(picked), "paragraph")
+    if not name:
+        now = first.NumberingStyleName
+        return f"{count}; {number} is in {f'the list {now}' if now else 'no list'}"
+    last = picked[-1][1]
+    labels = f"{first.ListLabelString or '•'} to {last.ListLabelString or '•'}"
+    return f"a list of {count}, {labels}, level {first.NumberingLevel + 1}"
+
+
+@changes("writer", "Tab stops")
+def tab_stops(desk: Desk, paragraphs: str, stops: Sequence[Mapping[str, Any]]) -> str:
+    """Sets the tab stops of paragraphs."""
+    picked = chosen(desk, paragraphs)
+    made = []
+    for stop in sorted(stops, key=lambda stop: stop["position_cm"]):
+        one = uno.createUnoStruct("com.sun.star.style.TabStop")
+        one.Position = hundredths(stop["position_cm"])
+        one.Alignment = enum("style.TabAlign", stop["align"].upper())
+        one.FillChar = stop["fill"]
+        made.append(one)
+    for _, each in picked:
+        value = uno.Any("[]com.sun.star.style.TabStop", tuple(made))
+        uno.invoke(each, "setPropertyValue", ("ParaTabStops", value))
+    now = [
+        f"{stop.Position / 1000:g} cm {stop.Alignment.value.lower()}"
+        for stop in picked[0][1].ParaTabStops
+        if stop.Alignment.value != "DEFAULT"
+    ]
+    return f"{note_of(len(picked), 'paragraph')}; tab stops: {', '.join(now) or 'none'}"
+
+
+FUNCTIONS = {
+    "format_text": format_text,
+    "clear_format": clear_format,
+    "format_paragraphs": format_paragraphs,
+    "style": style,
+    "styles": styles,
+    "change_style": change_style,
+    "make_list": make_list,
+    "tab_stops": tab_stops,
+}

@@ -1,0 +1,79 @@
+"""Works on the text document in front of LibreOffice."""
+
+from __future__ import annotations
+
+import uno  # type: ignore[import-not-found]
+
+from . import (
+    office_files,
+    writer_format,
+    writer_pages,
+    writer_parts,
+    writer_tables,
+    writer_text,
+)
+from .office_bridge import Desk, serve, setting, works
+
+_ENDINGS = {
+    ".odt": "writer8",
+    ".docx": "MS Word 2007 XML",
+    ".doc": "MS Word 97",
+    ".rtf": "Rich Text Format",
+    ".txt": "Text (encoded)",
+    ".html": "HTML (StarWriter)",
+    ".ott": "writer8_template",
+    ".epub": "EPUB",
+}
+_UTF8 = "UTF8,LF,,,"
+"""Options of the text filter: without them it writes in the system's encoding."""
+
+
+@works("writer")
+def save(desk: Desk, path: str, overwrite: bool) -> str:
+    """Saves the document."""
+    return office_files.save(desk, path, overwrite, _ENDINGS)
+
+
+@works("writer")
+def export(desk: Desk, path: str, pages: str, overwrite: bool) -> str:
+    """Writes a copy in another format."""
+    endings = {".pdf": "writer_pdf_Export", **_ENDINGS}
+    target = office_files.target_file(path, endings, overwrite=overwrite)
+    ending = target.suffix.lower()
+    if ending == ".pdf":
+        chosen = (setting("PageRange", pages),) if pages else ()
+        data = uno.Any("[]com.sun.star.beans.PropertyValue", chosen)
+        office_files.write_copy(desk, target, endings[ending], FilterData=data)
+    elif ending == ".txt":
+        office_files.write_copy(desk, target, endings[ending], FilterOptions=_UTF8)
+    else:
+        office_files.write_copy(desk, target, endings[ending])
+    return office_files.written(target)
+
+
+@works("writer")
+def undo(desk: Desk, steps: int) -> str:
+    """Takes steps back."""
+    return office_files.undo(desk, steps)
+
+
+@works("writer")
+def redo(desk: Desk, steps: int) -> str:
+    """Does steps again."""
+    return office_files.redo(desk, steps)
+
+
+if __name__ == "__main__":
+    serve(
+        {
+            **writer_text.FUNCTIONS,
+            **writer_format.FUNCTIONS,
+            **writer_pages.FUNCTIONS,
+            **writer_tables.FUNCTIONS,
+            **writer_parts.FUNCTIONS,
+            "save": save,
+            "export": export,
+            "undo": undo,
+            "redo": redo,
+        }
+    )

@@ -1,0 +1,244 @@
+"""Finds what a call is about in a text document: paragraphs by number, and text by its words."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import uno  # type: ignore[import-not-found]
+
+from .office_bridge import Desk, Refused
+
+__all__ = [
+    "PARAGRAPH_BREAK",
+    "body",
+    "chosen",
+    "elements",
+    "enum",
+    "excerpt",
+    "is_table",
+    "named",
+    "new_paragraph",
+    "note_of",
+    "place_of_its_own",
+    "places",
+    "style_called",
+]
+
+PARAGRAPH_BREAK = 0
+_PART = re.compile(r"(\d+)(?:\s*-\s*(\d+))?")
+_WAYS = 'such as "3", "2-5", "1,4-6", "last", "all", "selection" or "style:Heading 1"'
+
+
+def body(document: Any) -> list[Any]:
+    """Returns the paragraphs of the text itself, without those in tables, notes and headers."""
+    return [each for each in elements(document) if not is_table(each)]
+
+
+def elements(document: Any) -> Iterator[Any]:
+    """Gives the paragraphs and tables of the text itself, in order."""
+    walk = document.Text.createEnumeration()
+    while walk.hasMoreElements():
+        yield walk.nextElement()
+
+
+def is_table(element: Any) -> bool:
+    """Whether an element of the text is a table."""
+    return bool(element.supportsService("com.sun.star.text.TextTable"))
+
+
+def chosen(desk: Desk, numbers: str) -> list[tuple[int, Any]]:
+    """Returns the paragraphs that a text such as "2-5" means, with their numbers.
+
+    Raises:
+        Refused: it means none.
+    """
+    every = list(enumerate(body(desk.document), 1))
+    wanted = numbers.strip()
+    if wanted == "all":
+        return every
+    if wanted == "last":
+        return every[-1:]
+    if wanted == "selection":
+        return _selected(desk, every)
+    if wanted.startswith("style:"):
+        name = style_called(desk, "ParagraphStyles", wanted[6:])
+        found = [(at, each) for at, each in every if each.ParaStyleName == name]
+        if not found:
+            raise Refused(f"no paragraph has the style {wanted[6:].strip()!r}")
+        return found
+    picked = sorted(_numbers(wanted, len(every)))
+    return [every[number - 1] for number in picked]
+
+
+def _numbers(wanted: str, count: int) -> set[int]:
+    picked: set[int] = set()
+    for part in wanted.split(","):
+        found = _PART.fullmatch(part.strip())
+        if found is None:
+            raise Refused(f"{wanted!r} means no paragraphs; {_WAYS}")
+        first, last = int(found[1]), int(found[2] or found[1])
+        if not 1 <= first <= last <= count:
+            raise Refused(f"there is no paragraph {part.strip()}; the text has 1 to {count}")
+        picked.update(range(first, last + 1))
+    return picked
+
+
+def _selected(desk: Desk, every: Sequence[tuple[int, Any]]) -> list[tuple[int, Any]]:
+    text = desk.document.Text
+    cursor = desk.controller.ViewCursor
+    if cursor.TextTable is not None or cursor.TextFrame is not None:
+        raise Refused("the cursor is in a table or a frame; name paragraphs or text")
+    found = [
+        (at, each)
+        for at, each in every
+        if text.compareRegionStarts(cursor.Start, each.End) >= 0
+        and text.compareRegionStarts(each.Start, cursor.End) >= 0
+    ]
+    if not found:
+        raise Refused("nothing of the text is selected")
+    return found
+
+
+def places(
+    desk: Desk, paragraphs: str, text: str, *, regex: bool = False, occurrence: int = 0
+) -> list[Any]:
+    """Returns the ranges that a call is about.
+
+    Args:
+        desk: with the document.
+        paragraphs: as for `chosen`; empty: everywhere, tables included.
+        text: found in them; empty: the whole paragraphs.
+        regex: the text is a regular expression.
+        occurrence: the one of that number alone; 0: every one.
+
+    Raises:
+        Refused: there is none.
+    """
+    if not paragraphs and not text:
+        raise Refused("name paragraphs or text")
+    if not text:
+        found = [_whole(each) for _, each in chosen(desk, paragraphs)]
+    else:
+        found = list(_found(desk, text, regex=regex))
+        if paragraphs:
+            inside = [each for _, each in chosen(desk, paragraphs)]
+            found = [each for each in found if any(_holds(one, each) for one in inside)]
+        if not found:
+            raise Refused(f"{text!r} is not found{' there' if paragraphs else ''}")
+    if occurrence:
+        if occurrence > len(found):
+            raise Refused(f"there are {len(found)} of them, no number {occurrence}")
+        found = [found[occurrence - 1]]
+    return found
+
+
+def _whole(paragraph: Any) -> Any:
+    """Returns a cursor over a paragraph: what is set by it is the same as by hand."""
+    if not paragraph.String:
+        return paragraph
+    cursor = paragraph.Text.createTextCursorByRange(paragraph.Start)
+    cursor.gotoRange(paragraph.End, True)
+    return cursor
+
+
+def _found(desk: Desk, text: str, *, regex: bool) -> Iterator[Any]:
+    search = desk.document.createSearchDescriptor()
+    search.SearchString = text
+    search.SearchRegularExpression = regex
+    search.SearchCaseSensitive = True
+    all_ = desk.document.findAll(search)
+    for at in range(all_.Count):
+        yield all_.getByIndex(at)
+
+
+def _holds(paragraph: Any, place: Any) -> bool:
+    text = paragraph.Text
+    if place.Text != text:
+        return False
+    after = text.compareRegionStarts(paragraph.Start, place.Start) >= 0
+    return bool(after and text.compareRegionStarts(place.End, paragraph.End) >= 0)
+
+
+def new_paragraph(desk: Desk, before: int) -> Any:
+    """Returns a cursor in an empty paragraph, a new one unless the text ends in such.
+
+    Args:
+        desk: with the document.
+        before: number of the paragraph it is before; 0: at the end of the text.
+
+    Raises:
+        Refused: there is no such paragraph.
+    """
+    text = desk.document.Text
+    if before:
+        ((_, paragraph),) = chosen(desk, str(before))
+        cursor = text.createTextCursorByRange(paragraph.Start)
+        text.insertControlCharacter(cursor, PARAGRAPH_BREAK, False)
+        cursor.gotoPreviousParagraph(False)
+        return cursor
+    cursor = text.createTextCursorByRange(text.End)
+    if body(desk.document)[-1].String:
+        text.insertControlCharacter(cursor, PARAGRAPH_BREAK, False)
+    return cursor
+
+
+def place_of_its_own(desk: Desk, before: int) -> Any:
+    """Returns a cursor for a table or the like: before a paragraph, or in an empty last one."""
+    if before:
+        ((_, paragraph),) = chosen(desk, str(before))
+        return desk.document.Text.createTextCursorByRange(paragraph.Start)
+    cursor = new_paragraph(desk, 0)
+    cursor.ParaStyleName = "Standard"
+    return cursor
+
+
+def style_called(desk: Desk, family: str, name: str) -> str:
+    """Returns the inner name of a style, told by that or by the name that menus show.
+
+    Raises:
+        Refused: there is none; the nearest are named.
+    """
+    styles = desk.document.StyleFamilies.getByName(family)
+    wanted = name.strip().lower()
+    shown = {}
+    for inner in styles.ElementNames:
+        shown[inner.lower()] = inner
+    for inner in styles.ElementNames:
+        shown.setdefault(styles.getByName(inner).DisplayName.lower(), inner)
+    if wanted in shown:
+        return str(shown[wanted])
+    near = difflib.get_close_matches(wanted, shown, n=8, cutoff=0.4) or sorted(shown)[:12]
+    raise Refused(f"there is no style {name!r}; there are {', '.join(near)}")
+
+
+def named(collection: Any, name: str, noun: str) -> Any:
+    """Returns an object of a collection by its name or its number from 1.
+
+    Raises:
+        Refused: there is none; those that are there are named.
+    """
+    names = list(collection.ElementNames)
+    if name.isdigit() and 1 <= int(name) <= len(names):
+        return collection.getByName(names[int(name) - 1])
+    if name not in names:
+        raise Refused(f"there is no {noun} {name!r}; there are {', '.join(names) or 'none'}")
+    return collection.getByName(name)
+
+
+def excerpt(text: str, most: int = 60) -> str:
+    """Returns the beginning of a text in quotation marks, on one line."""
+    line = " ".join(text.split())
+    return f"“{line if len(line) <= most else line[: most - 1] + '…'}”"
+
+
+def note_of(count: int, noun: str) -> str:
+    """Returns a number with its noun: "1 place", "2 places"."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def enum(kind: str, value: str) -> Any:
+    """Returns a value of an enumeration of ``com.sun.star``."""
+    return uno.Enum(f"com.sun.star.{kind}", value)

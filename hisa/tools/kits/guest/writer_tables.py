@@ -1,0 +1,235 @@
+"""Tables of a text document."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import uno  # type: ignore[import-not-found]
+
+from .office_bridge import Desk, Refused, changes, looks
+from .writer_looks import character, hundredths, paragraph, put
+from .writer_looks import color as shade
+from .writer_ranges import named, note_of, place_of_its_own
+from .writer_text import size_of
+
+__all__ = ["FUNCTIONS"]
+
+_CELL = re.compile(r"([A-Za-z]+)(\d+)")
+_MOST = 20_000
+"""Cells of a table that is made; LibreOffice needs about 1 ms for each."""
+_VERTICAL = {"top": 1, "middle": 2, "bottom": 3}
+
+
+def _table(desk: Desk, name: str) -> Any:
+    tables = desk.document.TextTables
+    if not tables.ElementNames:
+        raise Refused("the document has no table")
+    return named(tables, name or tables.ElementNames[0], "table")
+
+
+@changes("writer", "Insert table")
+def insert(
+    desk: Desk, values: Sequence[Sequence[str]], before: int, name: str, header: bool
+) -> str:
+    """Inserts a table with these texts."""
+    width = max(len(row) for row in values)
+    if width * len(values) > _MOST:
+        raise Refused(f"{len(values)} x {width} cells; {_MOST:,} at most")
+    table = desk.document.createInstance("com.sun.star.text.TextTable")
+    table.initialize(len(values), width)
+    cursor = place_of_its_own(desk, before)
+    cursor.Text.insertTextContent(cursor, table, False)
+    if name:
+        table.Name = name
+    table.RepeatHeadline = header
+    rows = tuple((*row, *[""] * (width - len(row))) for row in values)
+    table.DataArray = rows
+    if header:
+        put([table.getCellRangeByPosition(0, 0, width - 1, 0)], character({"bold": True}))
+    return f"table {table.Name} is there: {size_of(table)}, its first row {table.DataArray[0]}"
+
+
+@looks("writer")
+def read(desk: Desk, table: str) -> str:
+    """Tells the cells of a table, row by row."""
+    target = _table(desk, table)
+    lines = [f"table {target.Name}: {size_of(target)}"]
+    rows: dict[int, list[str]] = {}
+    for name in target.CellNames:
+        found = _CELL.match(name)
+        text = target.getCellByName(name).String.replace("\n", " / ")
+        rows.setdefault(int(found[2]) if found else 0, []).append(f"{name}: {text}")
+    return "\n".join([*lines, *(" | ".join(rows[at]) for at in sorted(rows))])
+
+
+def _position(cell: str) -> tuple[int, int]:
+    found = _CELL.fullmatch(cell.strip())
+    if found is None:
+        raise Refused(f'{cell!r} is no cell; such as "B2"')
+    column = 0
+    for letter in found[1].upper():
+        column = column * 26 + ord(letter) - 64
+    return column - 1, int(found[2]) - 1
+
+
+def _name(column: int, row: int) -> str:
+    letters = ""
+    column += 1
+    while column:
+        column, rest = divmod(column - 1, 26)
+        letters = chr(65 + rest) + letters
+    return f"{letters}{row + 1}"
+
+
+@changes("writer", "Write table")
+def write(desk: Desk, table: str, cell: str, values: Sequence[Sequence[str]]) -> str:
+    """Writes texts into cells, from one cell on to the right and down."""
+    target = _table(desk, table)
+    column, row = _position(cell)
+    names = set(target.CellNames)
+    wanted = [
+        (_name(column + right, row + down), value)
+        for down, line in enumerate(values)
+        for right, value in enumerate(line)
+    ]
+    outside = [name for name, _ in wanted if name not in names]
+    if outside:
+        raise Refused(f"table {target.Name} has no cell {outside[0]}: {size_of(target)}")
+    for name, value in wanted:
+        target.getCellByName(name).String = value
+    wrong = [name for name, value in wanted if target.getCellByName(name).String != value]
+    if wrong:
+        raise Refused(f"{wrong[0]} does not read back as it was given")
+    return f"{note_of(len(wanted), 'cell')} of {target.Name} read back as written, from {cell} on"
+
+
+def _range(target: Any, cells: str) -> tuple[Any, str]:
+    """Returns cells such as "A1:C2", or all."""
+    if not cells:
+        last = target.CellNames[-1]
+        cells = f"A1:{last}"
+    first, _, last = cells.partition(":")
+    for each in (first, last or first):
+        _position(each)
+        if each.upper() not in target.CellNames:
+            raise Refused(f"table {target.Name} has no cell {each}: {size_of(target)}")
+    return target.getCellRangeByName(f"{first}:{last or first}".upper()), cells
+
+
+@changes("writer", "Format table")
+def format_cells(
+    desk: Desk,
+    table: str,
+    cells: str,
+    *,
+    bold: bool | None,
+    align: str,
+    background: str,
+    color: str,
+    vertical: str,
+    border_pt: float | None,
+    border_color: str,
+    column_widths: Sequence[float],
+    width_cm: float | None,
+) -> str:
+    """Sets the look of cells, the borders and the widths of a table."""
+    target = _table(desk, table)
+    area, said = _range(target, cells)
+    properties = character({"bold": bold, "color": color}) | paragraph({"align": align})
+    if background:
+        properties["BackColor"] = shade(background)
+    names = _cells_of(area, said, target)
+    for name in names if vertical else ():
+        target.getCellByName(name).VertOrient = _VERTICAL[vertical]
+    if properties:
+        put([area], properties)
+    if border_pt is not None:
+        for name in names:
+            _border(target.getCellByName(name), border_pt, border_color or "black")
+    if width_cm is not None:
+        target.HoriOrient = 0  # its own width, not that of the page
+        target.Width = hundredths(width_cm)
+    if column_widths:
+        _widths(target, column_widths)
+    if not (properties or vertical or border_pt is not None or width_cm or column_widths):
+        raise Refused("nothing to set was given")
+    back = target.getCellByName(names[0]).BackColor
+    width = f"{target.Width / 1000:.2f} cm wide"
+    return f"{said} of {target.Name} formatted; background {_shown(back)}; the table is {width}"
+
+
+def _shown(number: int) -> str:
+    return "none" if number == -1 else f"#{number & 0xFFFFFF:06x}"
+
+
+def _cells_of(area: Any, said: str, target: Any) -> list[str]:
+    first, _, last = said.partition(":")
+    left, top = _position(first)
+    right, bottom = _position(last or first)
+    names = set(target.CellNames)
+    inside = (
+        _name(column, row)
+        for row in range(min(top, bottom), max(top, bottom) + 1)
+        for column in range(min(left, right), max(left, right) + 1)
+    )
+    return [name for name in inside if name in names]
+
+
+def _border(cell: Any, points: float, border_color: str) -> None:
+    line = uno.createUnoStruct("com.sun.star.table.BorderLine2")
+    line.OuterLineWidth = line.LineWidth = hundredths(points * 2.54 / 72)
+    line.Color = shade(border_color)
+    for side in ("Top", "Bottom", "Left", "Right"):
+        setattr(cell, f"{side}Border", line)
+
+
+def _widths(target: Any, widths: Sequence[float]) -> None:
+    """Sets the widths of columns in proportion to one another."""
+    count = target.Columns.Count
+    if len(widths) != count:
+        raise Refused(f"{len(widths)} widths for {count} columns")
+    whole, total, at = target.TableColumnRelativeSum, sum(widths), 0.0
+    separators = target.TableColumnSeparators
+    for separator, width in zip(separators, widths, strict=False):
+        at += width
+        separator.Position = round(whole * at / total)
+    target.TableColumnSeparators = separators
+
+
+@changes("writer", "Change table")
+def change(desk: Desk, table: str, action: str, at: int, count: int, cells: str) -> str:
+    """Inserts or deletes rows and columns, merges cells, or deletes the table."""
+    target = _table(desk, table)
+    name = target.Name
+    if action == "delete_table":
+        desk.document.Text.removeTextContent(target)
+        left = desk.document.TextTables.ElementNames
+        return f"table {name} is gone; there are {', '.join(left) or 'none'}"
+    if action == "merge":
+        first, _, last = cells.partition(":")
+        _range(target, cells)
+        cursor = target.createCursorByCellName(first.upper())
+        cursor.gotoCellByName(last.upper(), True)
+        if not last or not cursor.mergeRange():
+            raise Refused(f"{cells!r} cannot be merged")
+        return f"{cells} of {name} is one cell: {target.getCellByName(first.upper()).String!r}"
+    verb, _, what = action.partition("_")
+    lines = target.Rows if what == "rows" else target.Columns
+    if verb == "insert":
+        lines.insertByIndex((at - 1) if at else lines.Count, count)
+    else:
+        if not at >= 1 or at + count - 1 > lines.Count or count == lines.Count:
+            raise Refused(f"{count} from {at} on: table {name} has {lines.Count} {what}")
+        lines.removeByIndex(at - 1, count)
+    return f"table {name} now has {size_of(target)}"
+
+
+FUNCTIONS = {
+    "table_insert": insert,
+    "table_read": read,
+    "table_write": write,
+    "table_format": format_cells,
+    "table_change": change,
+}

@@ -1,0 +1,276 @@
+"""Reads and changes the words of a text document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .office_bridge import Desk, Refused, Unchanged, changes, looks, works
+from .writer_ranges import (
+    PARAGRAPH_BREAK,
+    body,
+    chosen,
+    elements,
+    excerpt,
+    is_table,
+    new_paragraph,
+    note_of,
+    places,
+    style_called,
+)
+
+__all__ = ["FUNCTIONS", "comment_fields", "size_of", "tracked"]
+
+_LISTED = 60
+"""Headings, pictures and the like that an overview tells."""
+
+
+@looks("writer")
+def overview(desk: Desk) -> str:
+    """Tells what the document is made of."""
+    document = desk.document
+    pages = desk.controller.PageCount
+    words = document.WordCount
+    where = document.URL or "not saved yet"
+    state = "has unsaved changes" if document.isModified() else "has no unsaved changes"
+    lines = [
+        f"“{document.Title}”: {note_of(pages, 'page')}, {note_of(words, 'word')}, "
+        f"{note_of(len(body(document)), 'paragraph')}; {where}; {state}",
+        f"the cursor is on page {desk.controller.ViewCursor.Page}, page style "
+        f"{desk.controller.ViewCursor.PageStyleName}",
+    ]
+    lines += [
+        f"heading, level {level}, paragraph {at}: {text}" for at, level, text in _outline(document)
+    ]
+    lines += [f"table {name}: {size_of(table)}" for name, table in _all(document.TextTables)]
+    lines += [
+        f"picture {name}: {picture.Width / 1000:.2f} x {picture.Height / 1000:.2f} cm"
+        for name, picture in _all(document.GraphicObjects)
+    ]
+    lines += [
+        f"bookmark {name}: {excerpt(each.Anchor.String)}" for name, each in _all(document.Bookmarks)
+    ]
+    lines += [f"comment {at}, {who}: {excerpt(text)}" for at, who, text in comments(document)]
+    notes = document.Footnotes.Count, document.Endnotes.Count
+    lines += [f"{note_of(notes[0], 'footnote')}, {note_of(notes[1], 'endnote')}"] * any(notes)
+    changed = len(list(tracked(document)))
+    recording = "changes are being tracked" if document.RecordChanges else ""
+    lines += [f"{note_of(changed, 'tracked change')}; {recording}"] * bool(changed or recording)
+    return "\n".join(lines)
+
+
+def size_of(table: Any) -> str:
+    """Returns the rows and columns of a table in words."""
+    return f"{note_of(table.Rows.Count, 'row')}, {note_of(table.Columns.Count, 'column')}"
+
+
+def _all(collection: Any) -> Iterator[tuple[str, Any]]:
+    for name in collection.ElementNames[:_LISTED]:
+        yield name, collection.getByName(name)
+
+
+def _outline(document: Any) -> list[tuple[int, int, str]]:
+    found = [
+        (at, each.OutlineLevel, excerpt(each.String))
+        for at, each in enumerate(body(document), 1)
+        if each.OutlineLevel
+    ]
+    return found[:_LISTED]
+
+
+def comments(document: Any) -> Iterator[tuple[int, str, str]]:
+    """Gives number, author and text of each comment."""
+    for at, field in enumerate(comment_fields(document), 1):
+        yield at, field.Author, field.Content
+
+
+def comment_fields(document: Any) -> list[Any]:
+    """Returns the comments in the order in which they were made."""
+    found = []
+    walk = document.TextFields.createEnumeration()
+    while walk.hasMoreElements():
+        field = walk.nextElement()
+        if field.supportsService("com.sun.star.text.textfield.Annotation"):
+            found.append(field)
+    found.sort(key=lambda field: int(field.Name or 0) if (field.Name or "0").isdigit() else 0)
+    return found
+
+
+def tracked(document: Any) -> Iterator[Any]:
+    """Gives the tracked changes."""
+    walk = document.Redlines.createEnumeration()
+    while walk.hasMoreElements():
+        yield walk.nextElement()
+
+
+@looks("writer")
+def read(desk: Desk, paragraphs: str) -> str:
+    """Tells paragraphs with their numbers, styles and texts; tables between them."""
+    wanted = {number for number, _ in chosen(desk, paragraphs)}
+    lines, number = [], 0
+    for element in elements(desk.document):
+        if is_table(element):
+            if number in wanted or number + 1 in wanted:
+                lines.append(f"[table {element.Name}: {size_of(element)}]")
+            continue
+        number += 1
+        if number in wanted:
+            lines.append(f"{number} [{_marks(element)}] {element.String}")
+    return "\n".join(lines)
+
+
+def _marks(paragraph: Any) -> str:
+    listed = paragraph.ListLabelString if paragraph.NumberingIsNumber else ""
+    mark = f"; list {listed or '•'}" if paragraph.NumberingStyleName else ""
+    return f"{paragraph.ParaStyleName}{mark}"
+
+
+@changes("writer", "Insert text")
+def insert(desk: Desk, text: str, before: int, style: str) -> str:
+    """Inserts paragraphs before another, or at the end."""
+    name = style_called(desk, "ParagraphStyles", style) if style else ""
+    lines = text.split("\n")
+    cursor = new_paragraph(desk, before)
+    if not name and cursor.OutlineLevel:
+        name = "Standard"  # what is inserted beside a heading is seldom one
+    first = before or len(body(desk.document))
+    for at, line in enumerate(lines):
+        if at:
+            cursor.Text.insertControlCharacter(cursor, PARAGRAPH_BREAK, False)
+        cursor.Text.insertString(cursor, line, False)
+        if name:
+            cursor.ParaStyleName = name
+    now = body(desk.document)[first - 1 : first - 1 + len(lines)]
+    if [each.String for each in now] != lines:
+        raise Refused("the text does not read back as it was given")
+    span = f"s {first} to {first + len(lines) - 1}" if len(lines) > 1 else f" {first}"
+    return f"paragraph{span}: {excerpt(now[0].String)}, style {now[0].ParaStyleName}"
+
+
+@changes("writer", "Write text")
+def write(desk: Desk, paragraphs: str, text: str) -> str:
+    """Writes the text of one paragraph anew; its style and look stay."""
+    picked = chosen(desk, paragraphs)
+    if len(picked) != 1:
+        raise Refused(f"{paragraphs!r} means {len(picked)} paragraphs; give one")
+    number, paragraph = picked[0]
+    if "\n" in text:
+        raise Refused("the text has several lines; insert makes several paragraphs")
+    if paragraph.String == text:
+        return Unchanged(f"paragraph {number} has that text already")
+    paragraph.String = text
+    return f"paragraph {number} is now {excerpt(body(desk.document)[number - 1].String)}"
+
+
+@changes("writer", "Delete text")
+def delete(desk: Desk, paragraphs: str, text: str, occurrence: int) -> str:
+    """Deletes paragraphs, or the places where a text is found."""
+    if text:
+        found = places(desk, paragraphs, text, occurrence=occurrence)
+        for each in found:
+            each.String = ""
+        return f"{note_of(len(found), 'place')} with {text!r} deleted"
+    picked = chosen(desk, paragraphs)
+    before = len(body(desk.document))
+    for _, paragraph in reversed(picked):
+        if len(body(desk.document)) == 1:
+            paragraph.String = ""
+        else:
+            paragraph.dispose()
+    after = len(body(desk.document))
+    return f"{note_of(len(picked), 'paragraph')} deleted; {after} of {before} are left"
+
+
+@changes("writer", "Find and replace")
+def replace(
+    desk: Desk, find: str, replacement: str, regex: bool, match_case: bool, whole_words: bool
+) -> str:
+    """Replaces text everywhere: in tables, notes, headers and footers too."""
+    search = desk.document.createReplaceDescriptor()
+    search.SearchString, search.ReplaceString = find, replacement
+    search.SearchRegularExpression = regex
+    search.SearchCaseSensitive = match_case
+    search.SearchWords = whole_words
+    if not desk.document.findFirst(search):
+        return Unchanged(f"{find!r} is not found; nothing was changed")
+    made = desk.document.replaceAll(search)
+    left = desk.document.findAll(search).Count
+    rest = f"; {note_of(left, 'place')} match still, since the replacement does" if left else ""
+    return f"{note_of(made, 'place')} replaced{rest}"
+
+
+@looks("writer")
+def find(desk: Desk, text: str, regex: bool) -> str:
+    """Tells where a text is found."""
+    found = places(desk, "", text, regex=regex)
+    every = list(enumerate(body(desk.document), 1))
+    lines = [f"{note_of(len(found), 'place')}"]
+    for each in found[:_LISTED]:
+        around = excerpt(_around(each), 100)
+        lines.append(f"{_number(desk, every, each)}: {around}")
+    return "\n".join(lines)
+
+
+def _around(place: Any) -> str:
+    cursor = place.Text.createTextCursorByRange(place)
+    cursor.gotoStartOfParagraph(False)
+    cursor.gotoEndOfParagraph(True)
+    return str(cursor.String)
+
+
+def _number(desk: Desk, every: list[tuple[int, Any]], place: Any) -> str:
+    text = desk.document.Text
+    if place.Text != text:
+        cell = getattr(place, "Cell", None)
+        return f"table cell {cell.CellName}" if cell is not None else "not in the text itself"
+    for number, paragraph in every:
+        if text.compareRegionStarts(place.Start, paragraph.End) >= 0:
+            return f"paragraph {number}"
+    return "in the text"
+
+
+_CASES = {
+    "upper": ".uno:ChangeCaseToUpper",
+    "lower": ".uno:ChangeCaseToLower",
+    "title": ".uno:ChangeCaseToTitleCase",
+    "sentence": ".uno:ChangeCaseToSentenceCase",
+}
+
+
+@changes("writer", "Change case")
+def change_case(desk: Desk, to: str, paragraphs: str, text: str) -> str:
+    """Writes text in capital or small letters, by the menu's command: each part keeps its look."""
+    found = places(desk, paragraphs, text)
+    before = [place.String for place in found]
+    for place in found:
+        desk.controller.select(place)
+        desk.dispatch(_CASES[to])
+    cursor = desk.controller.ViewCursor
+    now = cursor.String
+    cursor.collapseToEnd()
+    if now == before[-1]:
+        return Unchanged(f"{excerpt(now)} is written so already")
+    return f"{note_of(len(found), 'place')} in {to} case; the last is now {excerpt(now)}"
+
+
+@works("writer")
+def show(desk: Desk, paragraphs: str, text: str, occurrence: int) -> str:
+    """Selects text or paragraphs and scrolls there."""
+    found = places(desk, paragraphs, text, occurrence=occurrence)
+    cursor = desk.controller.ViewCursor
+    cursor.gotoRange(found[0].Start, False)
+    cursor.gotoRange(found[-1].End if not text else found[0].End, True)
+    return f"selected on page {cursor.Page}: {excerpt(cursor.String)}"
+
+
+FUNCTIONS = {
+    "overview": overview,
+    "read": read,
+    "insert": insert,
+    "write": write,
+    "delete": delete,
+    "replace": replace,
+    "find": find,
+    "change_case": change_case,
+    "show": show,
+}

@@ -1,0 +1,44 @@
+"""A private desktop on which tests start the application that they need."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest_asyncio
+
+from hisa.environments.private_desktop import DesktopEnvironment
+from hisa.machine.patience import patience
+
+Start = Callable[[str, str], Awaitable[None]]
+"""Starts a program by its command, and waits for a window of that class with that in its title."""
+_IDLE_SECONDS = 60.0
+"""Until a window is missed; LibreOffice's takes 3 to 6 s on an idle machine."""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def desktop() -> AsyncIterator[DesktopEnvironment]:
+    """One for the whole module."""
+    async with DesktopEnvironment() as environment:
+        yield environment
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def start(desktop: DesktopEnvironment) -> Start:
+    """Starts applications on the module's desktop."""
+
+    async def started(command: str, title: str) -> None:
+        await desktop.execute(f"{command} >/dev/null 2>&1 &")
+        limit = time.monotonic() + patience(_IDLE_SECONDS)
+        while not await window(desktop, title):
+            assert time.monotonic() < limit, f"no window with {title!r} after {command!r}"
+            await asyncio.sleep(0.2)
+
+    return started
+
+
+async def window(desktop: DesktopEnvironment, title: str) -> bool:
+    """Whether a window with that in its title has the focus."""
+    active = (await desktop.observe()).active
+    return active is not None and title in active.title
