@@ -3,47 +3,157 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hisa.cli.out import json_option, print_json, say
+from hisa.cli.tools_build import accept_tools, build_tools
+from hisa.cli.tools_check import check_tools
+from hisa.cli.tools_new import new_tool
+from hisa.cli.tools_run import run_tool
 from hisa.errors import UsageError
 from hisa.text.safe_text import safe_text
-from hisa.tools.registry import discover
+
+if TYPE_CHECKING:
+    from hisa.tools.base import BaseTool
 
 __all__ = ["tools"]
+
+_MANY = 40
+"""Tools above which the list without a pattern names each toolkit on one line: more do not fit on
+a screen."""
+_NAMED = 6
+"""Tools of a toolkit that such a line names."""
 
 
 @click.group()
 def tools() -> None:
-    """List and show the tools a planner may call.
+    """List, show, try, check, write and build the tools a planner may call.
 
     A tool is a typed function with a docstring, announced by its package in the entry-point group
     "hisa.tools".
 
     \b
     hisa tools ls
+    hisa tools ls --kit calc
     hisa tools show bash_execution
+    hisa tools new word-count
+    hisa tools check word_count
+    hisa tools run word_count path=/etc/os-release
     """
 
 
+for _command in (new_tool, check_tools, run_tool, build_tools, accept_tools):
+    tools.add_command(_command)
+
+
 @tools.command("ls")
+@click.argument("pattern", default="")
+@click.option("--kit", default="", metavar="NAME", help="Of this toolkit alone.")
 @json_option
-def list_tools(as_json: bool) -> None:
-    """List all tools, and the plug-ins that failed to load."""
+def list_tools(pattern: str, kit: str, as_json: bool) -> None:
+    """List the tools by toolkit, and the plug-ins that failed to load.
+
+    PATTERN is a part of a name, or a pattern such as "*_read". Many tools at once are listed by
+    toolkit alone.
+
+    \b
+    hisa tools ls
+    hisa tools ls --kit files
+    hisa tools ls "*_export*"
+    """
+    from hisa.tools.registry import discover
+
     found, broken = discover()
+    chosen = [tool for tool in found if _fits(tool, pattern, kit)]
     if as_json:
-        rows = [{"name": t.name, "source": t.source, "schema": t.parameters} for t in found]
         bad = [{"name": b.name, "source": b.source, "traceback": b.traceback} for b in broken]
-        print_json({"tools": rows, "broken": bad})
+        print_json({"tools": [_record(tool) for tool in chosen], "broken": bad})
         return
-    for tool in sorted(found, key=lambda tool: tool.name):
-        summary = tool.documentation.splitlines()[0]
-        say(f"{tool.name:<16} {tool.source:<20} {summary}")
+    if not chosen and (pattern or kit):
+        kits = ", ".join(sorted({tool.kit for tool in found if tool.kit})) or "none"
+        raise UsageError(f"no tool fits {pattern or kit!r}; toolkits: {kits}", fix="hisa tools ls")
+    whole = len(chosen) <= _MANY or bool(pattern or kit)
+    for line in _lines(chosen, whole=whole):
+        say(line)
+    if not whole:
+        say(f"\n{len(chosen)} tools. hisa tools ls --kit NAME lists those of a toolkit.")
     for plugin in broken:
         reason = plugin.traceback.strip().splitlines()[-1]
         say(f"{plugin.name:<16} {plugin.source:<20} FAILED TO LOAD: {reason}", err=True)
         click.echo(f"  try: hisa tools show {plugin.name}", err=True)
+
+
+def _fits(tool: BaseTool, pattern: str, kit: str) -> bool:
+    wild = any(char in pattern for char in "*?[")
+    named = fnmatchcase(tool.name, pattern) if wild else pattern in tool.name
+    return named and (not kit or tool.kit == kit)
+
+
+def _record(tool: BaseTool) -> Mapping[str, Any]:
+    needs = tool.traits.needs
+    return {
+        "name": tool.name,
+        "source": tool.source,
+        "kit": tool.kit,
+        "title": tool.title,
+        "summary": tool.summary,
+        "needs": {
+            "capabilities": sorted(needs.capabilities),
+            "apps": list(needs.apps),
+            "packages": list(needs.packages),
+        },
+        "effects": list(tool.traits.effects),
+        "reads": tool.traits.reads,
+        "seconds": tool.traits.seconds,
+        "schema": tool.parameters,
+    }
+
+
+def _group(tool: BaseTool) -> tuple[bool, bool, str]:
+    """Built-ins first, toolkits last, by name."""
+    return (not tool.always, bool(tool.kit), tool.kit)
+
+
+def _lines(tools: Sequence[BaseTool], *, whole: bool) -> Iterator[str]:
+    """Lines of the list: a head for each group, and below it its tools or some of their names."""
+    for (plugin, in_kit, kit), group in groupby(sorted(tools, key=_group), key=_group):
+        members = list(group)
+        if not in_kit:
+            members.sort(key=lambda tool: tool.name)
+        first = members[0]
+        title = f"{kit}: {first.title}" if in_kit else "tools by themselves" * plugin or "built in"
+        yield f"{title} ({len(members)}, {_sources(members)}{_needed(first) * in_kit})"
+        if whole:
+            width = max(len(tool.name) for tool in members)
+            yield from (_row(tool, width, alone=not in_kit) for tool in members)
+        else:
+            names = ", ".join(tool.name for tool in members[:_NAMED])
+            yield f"  {names}{', …' * (len(members) > _NAMED)}"
+
+
+def _sources(tools: Sequence[BaseTool]) -> str:
+    return ", ".join(sorted({tool.source or "?" for tool in tools}))
+
+
+def _needed(tool: BaseTool) -> str:
+    """Returns what a tool needs, as the end of a list; empty where it needs nothing."""
+    needs = tool.traits.needs
+    parts = [f"needs {app} in front" for app in (" or ".join(needs.apps),) if app]
+    parts += [f"needs {', '.join(sorted(needs.capabilities))}"] * bool(needs.capabilities)
+    parts += [f"needs the module {name}" for name in needs.packages]
+    return "".join(f"; {part}" for part in parts)
+
+
+def _row(tool: BaseTool, width: int, *, alone: bool) -> str:
+    marks = ["reads"] * tool.traits.reads + [f"may {each}" for each in tool.traits.effects]
+    told = f"{_needed(tool) * alone}{''.join(f'; {mark}' for mark in marks)}".removeprefix("; ")
+    return f"  {tool.name:<{width}}  {tool.summary.rstrip('.')}{f'  [{told}]' if told else ''}"
 
 
 @tools.command("show")
@@ -51,6 +161,8 @@ def list_tools(as_json: bool) -> None:
 @json_option
 def show_tool(name: str, as_json: bool) -> None:
     """Show one tool as models read it, or why it failed to load."""
+    from hisa.tools.registry import discover
+
     found, broken = discover()
     for plugin in broken:
         if plugin.name == name:
@@ -60,5 +172,7 @@ def show_tool(name: str, as_json: bool) -> None:
             record = {"name": tool.name, "source": tool.source, "schema": tool.parameters}
             click.echo(json.dumps(record, indent=2) if as_json else safe_text(tool.describe()))
             return
-    known = ", ".join(sorted(tool.name for tool in found))
-    raise UsageError(f"no tool {name!r}; known: {known}", fix="hisa tools ls")
+    names = sorted(tool.name for tool in found)
+    near = names if len(names) <= _MANY else get_close_matches(name, names, n=5)
+    known = f"; known: {', '.join(near)}" if near else ""
+    raise UsageError(f"no tool {name!r}{known}", fix="hisa tools ls")

@@ -1,0 +1,130 @@
+"""Writes a plug-in package that works at once: one tool, its test, its entry point."""
+
+from __future__ import annotations
+
+import importlib.util
+import keyword
+import re
+import shutil
+import sys
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+from hisa.errors import UsageError
+
+__all__ = [
+    "check_name",
+    "fill_template",
+    "install_command",
+    "module_of",
+    "new_folder",
+    "write_plugin",
+]
+
+_NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
+_LONGEST = 40
+"""Characters of a name: a tool's name stands in prompts, and servers refuse more than 64."""
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that cannot be that of a package, a module and a tool at once.
+
+    Raises:
+        UsageError: what is wrong with it, and what is allowed.
+    """
+    module = module_of(name)
+    if not _NAME.fullmatch(name) or len(name) > _LONGEST:
+        raise UsageError(
+            f"name {name[:80]!r}: wanted are small letters, digits and single hyphens, a letter "
+            f"first, at most {_LONGEST} characters",
+            fix="hisa tools new word-count",
+        )
+    if keyword.iskeyword(module) or _is_taken(module):
+        raise UsageError(
+            f"name {name!r}: a Python module {module!r} is there already",
+            fix=f"hisa tools new my-{name.replace('_', '-')}",
+        )
+    if _is_tool(module):
+        raise UsageError(
+            f"name {name!r}: a tool {module!r} is installed already",
+            fix=f"hisa tools show {module}",
+        )
+
+
+def _is_tool(name: str) -> bool:
+    from hisa.tools.registry import discover  # loads every plug-in
+
+    return any(tool.name == name for tool in discover()[0])
+
+
+def module_of(name: str) -> str:
+    """Returns the name of the module, which is the tool's too."""
+    return name.replace("-", "_")
+
+
+def _is_taken(module: str) -> bool:
+    if module in sys.stdlib_module_names:
+        return True
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return True
+
+
+def new_folder(path: Path) -> Path:
+    """Make a folder that is not there yet.
+
+    Raises:
+        UsageError: something of that name is there, or it cannot be made.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.mkdir()
+    except FileExistsError:
+        raise UsageError(f"{path} is there already, and is left as it is") from None
+    except OSError as error:
+        raise UsageError(f"{path} cannot be made: {error.strerror}") from error
+    return path
+
+
+def write_plugin(name: str, parent: Path) -> Path:
+    """Write the package into a new folder of that name, and return the folder.
+
+    Args:
+        name: of the package; with underscores that of its module and of its tool.
+        parent: where the folder is made.
+
+    Raises:
+        UsageError: the name cannot be one, or the folder is there.
+    """
+    check_name(name)
+    folder, module = new_folder(parent / name), module_of(name)
+    values = {"package": name.replace("_", "-"), "module": module}
+    fill_template(folder / "pyproject.toml", "pyproject.toml", values)
+    fill_template(folder / f"{module}.py", "module.py", values)
+    fill_template(folder / "README.md", "README.md", values)
+    (folder / "tests").mkdir()
+    fill_template(folder / "tests" / f"test_{module}.py", "test.py", values)
+    return folder
+
+
+def fill_template(path: Path, template: str, values: Mapping[str, str]) -> None:
+    """Write a file from one of the templates."""
+    source = files("hisa.tools.scaffold").joinpath("templates", f"{template}.txt")
+    path.write_text(Template(source.read_text("utf-8")).substitute(values), "utf-8")
+
+
+def install_command(shown: str) -> str:
+    """Returns the command that installs a package from its folder, with what is here.
+
+    No network is needed where the packages' build backend is installed beside HiSA.
+
+    Args:
+        shown: the folder, as it stands in a command line.
+    """
+    beside = shutil.which("pip") == str(Path(sys.executable).with_name("pip"))
+    pip = "pip" if beside else f"{sys.executable} -m pip"
+    alone = importlib.util.find_spec("hatchling") is not None
+    return f"{pip} install -e {shown} --no-deps" + " --no-build-isolation" * alone
