@@ -30,7 +30,7 @@ from hisa.tools.registry import ToolRegistry, discover
 from hisa.tools.toolkit import Toolkit
 from hisa.tools.traits import Needs
 
-__all__ = ["APPS", "TASKS", "made_tools", "offered_texts"]
+__all__ = ["APPS", "TASKS", "look_at", "made_tools", "offered_texts"]
 
 GOAL = 600
 APPS = (

@@ -26,10 +26,12 @@ from hisa.protocols import Environment
 
 ROOT = Path(__file__).parent.parent
 HEAVY = {"torch", "vllm", "ray", "FlagEmbedding", "transformers", "openai", "qdrant_client"}
+INSIDE = ("hisa.environments.guest.", "hisa.tools.kits.guest.")
+"""Programs that run inside a machine, with what is installed there."""
 MODULES = sorted(
     info.name
     for info in pkgutil.walk_packages(hisa.__path__, "hisa.")
-    if not info.name.endswith("__main__") and not info.name.startswith("hisa.environments.guest.")
+    if not info.name.endswith("__main__") and not info.name.startswith(INSIDE)
 )
 
 

@@ -173,6 +173,6 @@ def show_tool(name: str, as_json: bool) -> None:
             click.echo(json.dumps(record, indent=2) if as_json else safe_text(tool.describe()))
             return
     names = sorted(tool.name for tool in found)
-    near = names if len(names) <= _MANY else get_close_matches(name, names, n=5)
-    known = f"; known: {', '.join(near)}" if near else ""
-    raise UsageError(f"no tool {name!r}{known}", fix="hisa tools ls")
+    always = [tool.name for tool in found if tool.always]
+    near = names if len(names) <= _MANY else sorted({*always, *get_close_matches(name, names, n=5)})
+    raise UsageError(f"no tool {name!r}; known: {', '.join(near)}", fix="hisa tools ls")

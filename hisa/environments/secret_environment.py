@@ -228,7 +228,7 @@ class SecretEnvironment:
         self._note(f"{placeholder(secret.name)} was {how}")
 
     def _said(self, text: str, *, cut: bool) -> str:
-        """What a command said, without values, and without the beginning of one at a cut end."""
+        """Returns a command's output without values, nor the beginning of one at a cut end."""
         clean = self._scrub.text(text)
         return self._scrub.without_beginning(clean) if cut else clean
 

@@ -37,7 +37,7 @@ class Sighting:
 
     @classmethod
     def of(cls, picture: Image.Image, box: BoundingBox) -> Self:
-        """What a picture shows in a box of whole pixels."""
+        """Returns the sight of a picture in a box of whole pixels."""
         corners = (int(box.left), int(box.top), int(box.right), int(box.bottom))
         pixels = np.asarray(picture.crop(corners))
         return cls(box, pixels, tuple(_telling(pixels)))

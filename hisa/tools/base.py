@@ -10,7 +10,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, cast, get_type_hints
+from typing import Any, Protocol, cast, get_type_hints, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
@@ -20,7 +20,7 @@ from hisa.screen.observation import Observation
 from hisa.tools.person import Person
 from hisa.tools.traits import NO_NEEDS, NO_TRAITS, Needs, Traits, traits_of
 
-__all__ = ["SERVED", "BaseTool", "Guard", "Tool", "ToolContext", "example_inputs"]
+__all__ = ["SERVED", "AsksItself", "BaseTool", "Guard", "Tool", "ToolContext", "example_inputs"]
 
 
 class Guard(Protocol):
@@ -56,6 +56,15 @@ class Guard(Protocol):
             ScreenChanged: why it must not be made now.
             EnvironmentFailed: the machine does not answer.
         """
+        ...
+
+
+@runtime_checkable
+class AsksItself(Protocol):
+    """An environment that asks a person before each act, and can be told that one was asked."""
+
+    def unasked(self) -> Environment:
+        """Returns the same machine, for what a person allowed already."""
         ...
 
 

@@ -79,18 +79,18 @@ def best(
     """Returns tools by how well they fit.
 
     Those for the application in front come first, then those that share the most words with
-    ``subject``, then as they were listed.
+    ``subject``, then those of plug-ins, then as they were listed.
     """
     words = frozenset(_words(subject))
     listed = list(tools)
     common = _common(listed)
 
-    def rank(item: tuple[int, BaseTool]) -> tuple[bool, int, int]:
+    def rank(item: tuple[int, BaseTool]) -> tuple[bool, int, bool, int]:
         index, tool = item
         needs = tool.traits.needs
         ahead = look is not None and bool(needs.apps) and needs.in_front(look)
         said = frozenset(_words(f"{tool.name} {tool.title} {tool.summary}"))
-        return (not ahead, -len((words & said) - common), index)
+        return (not ahead, -len((words & said) - common), tool.trusted, index)
 
     return [tool for _, tool in sorted(enumerate(listed), key=rank)]
 

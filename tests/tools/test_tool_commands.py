@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from benchmarks.tool_tokens import APPS, made_tools, offered_texts
+from benchmarks.tool_tokens import APPS, look_at, made_tools, offered_texts
 from hisa.cli.tools import _lines
 from hisa.errors import InvalidReply, UsageError
 from hisa.events import Acted
@@ -108,7 +108,7 @@ def test_from_nothing_to_a_plugin_that_a_run_uses_in_five_commands(tmp_path: Pat
     ]
     assert acted[0].output == "2 lines"
     offered = [r for r in server.requests if r.role == "planner"]
-    assert "word_count(path, blank=true): Count the lines" in offered[0].text
+    assert "word_count" in offered[0].text, "with its arguments, or by name, as there is room"
 
 
 def test_the_package_that_is_written_passes_its_own_test(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_a_folder_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
 
 @tool(reads=True, effects=("delete",), needs=Needs(frozenset({"wings"}), ("Calc",)))
 def the_wrong(anything: Any, number: int = 0) -> str:
-    """The thing that this does is told in far more words than any of the many prompts will ever show.
+    """The thing that this does is told in a great many more words than any of the prompts can show.
 
     Examples:
         {"anything": 1, "number": "many"}
@@ -324,14 +324,15 @@ async def test_a_plugin_without_a_machine_hears_that_there_is_none() -> None:
 
 def test_three_hundred_tools_stay_within_the_limit_of_a_prompt() -> None:
     tools = [*discover()[0], *made_tools(300)]
+    named = {tool.name: tool for tool in tools}
     seen = set()
     for app, parts in offered_texts(tools):
         assert sum(map(estimate_tokens, parts)) <= TOOLS_ESTIMATE
         assert "more are not listed" in parts[1]
         seen.add(app)
         if app:
-            kit = f"made{APPS.index(app)}_"
-            assert kit in parts[1].splitlines()[1], "the tools of what is in front come first"
+            first = named[parts[1].splitlines()[1].partition("(")[0]]
+            assert first.traits.needs.in_front(look_at(app)), "what is in front comes first"
     assert seen == {"", *APPS}
 
 

@@ -30,6 +30,7 @@ _DESKTOP = (
 )
 _OSWORLD = (
     *("libreoffice-calc", "libreoffice-writer", "libreoffice-impress", "libreoffice-gtk3"),
+    "python3-uno",  # by which toolkits speak to LibreOffice
     *("chromium", "chromium-driver", "socat", "gimp", "thunderbird"),
     *("vlc", "vlc-plugin-base", "vlc-plugin-qt", "vlc-plugin-video-output", "totem"),
     *("gnome-terminal", "nemo", "eog", "evince", "mate-calc", "gedit", "mousepad"),
@@ -44,7 +45,10 @@ _OSWORLD = (
 )
 PROFILES = {
     "minimal": ("mousepad",),
-    "office": ("mousepad", "libreoffice-calc", "libreoffice-writer", "libreoffice-gtk3"),
+    "office": (
+        *("mousepad", "libreoffice-calc", "libreoffice-writer", "libreoffice-gtk3"),
+        "python3-uno",
+    ),
     "browser": ("mousepad", "chromium", "chromium-driver", "socat"),
     "osworld": _OSWORLD,
     "spider2v": (*_OSWORLD, "jq", "sqlite3"),

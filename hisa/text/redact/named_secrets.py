@@ -100,7 +100,7 @@ class Scrubber:
 
     @property
     def shown(self) -> Mapping[str, str]:
-        """What is put in place of each form."""
+        """The text that stands in place of each form."""
         return self._shown
 
     @cached_property

@@ -306,7 +306,7 @@ async def settings(context: ToolContext, words: str) -> str:
 
 @tool(effects=("security",))
 async def setting(context: ToolContext, name: str, value: str) -> str:
-    """Set one of VLC's settings by the name in vlc_settings; it holds from its next start on.
+    """Set one of VLC's settings by the name in vlc_settings; it holds from vlc_restart on.
 
     Examples:
         {"name": "snapshot-path", "value": "/home/user/Pictures"}
@@ -315,8 +315,8 @@ async def setting(context: ToolContext, name: str, value: str) -> str:
     told = await _vlc(context, "setting", name=name, value=value)
     was = "not set" if told["before"] is None else told["before"]
     return (
-        f"{told['path']}: {name}={told['now']}; it was {was}. It holds when VLC starts next"
-        " (vlc_restart)."
+        f"{told['path']}: {name}={told['now']}; it was {was}. It holds from vlc_restart on; a VLC"
+        " that is closed in another way may write its file anew without it."
     )
 
 

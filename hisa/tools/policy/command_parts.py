@@ -309,8 +309,12 @@ def _opened(program: str, arguments: list[Word]) -> Doing:
         if text.startswith("-"):
             if not words_of.APP_OPTIONS.fullmatch(text):
                 return Doing(unread=f"{program} gets {text}", writes=_files(arguments))
-        elif re.match(r"(macro|vnd\.|service|slot|private|javascript|data|exec):", text, re.I):
+        elif re.match(
+            r"(macro|vnd\.[\w.+-]*|service|slot|private|javascript|data|exec):", text, re.I
+        ):
             return Doing(unread=f"{program} gets {text}", urls=urls_in(text))
+        elif program in words_of.OPENERS and text.lower().endswith(".desktop"):
+            return Doing(unread=f"{program} may start what {text} names", reads=_files(arguments))
         elif not word.known or _is_page(program, text):
             urls += [url for url in [read_url(text)] if url]
             files += [word] if text[:5].lower() == "file:" or not word.known else []

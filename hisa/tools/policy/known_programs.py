@@ -172,8 +172,12 @@ def _curl(program: str, arguments: Sequence[Word]) -> Doing:
     sends = _short(arguments, "dFTQ") or _has(arguments, *_CURL_SENDS)
     method = re.search(r"(?:-\w*X|--request)[ =]?(\S+)", " ".join(texts))
     sends = sends or (method is not None and method[1].upper() not in ("GET", "HEAD", "OPTIONS"))
+    if _short(arguments, "O") or _has(arguments, "--remote-name", "--remote-name-all"):
+        writes += _downloads(arguments)
     odd = _short(arguments, "K") or _has(arguments, "--config", "--variable", "--libcurl")
     unread = "curl reads its options from a file" if odd else ""
+    if _short(arguments, "J") or _has(arguments, "--remote-header-name"):
+        unread = unread or "the server names the file that curl writes"
     if any(not word.known for word in arguments):
         unread = unread or "an argument of curl is filled in later"
     found = tuple(url for url in urls if url is not None)
@@ -196,28 +200,39 @@ _CURL_SENDS = words(
 )
 
 
+def _downloads(arguments: Sequence[Word], folder: str = "") -> list[Word]:
+    """Returns the files that are named like the ends of the addresses."""
+    ends = [re.split(r"[?#]", w.text)[0].rpartition("/")[2] for w in arguments if "/" in w.text]
+    return [Word(f"{folder}{end}") for end in ends if end]
+
+
 def _wget(program: str, arguments: Sequence[Word]) -> Doing:
-    urls, writes, aimed = [], [Word(".")], False
+    urls, writes, aimed, folder = [], [Word(".")], "", ""
     for word in arguments:
         if aimed:
-            writes, aimed = [word], False
+            folder = f"{word.text}/" if aimed == "-P" else folder
+            writes, aimed = [word], ""
         elif word.text.startswith("-"):
-            aimed = word.text in ("-O", "-P", "-o", "-a") or word.text == "--output-document"
+            aimed = word.text if word.text in _WGET_AIMS else ""
             value = word.text.partition("=")[2]
+            folder = f"{value}/" if word.text.startswith("--directory-prefix=") else folder
             writes += [Word(value, word.known)] if value[:1] in ("/", "~", ".") else []
         elif url := read_url(word.text):
             urls.append(url)
     sends = _has(arguments, "--post-data", "--post-file", "--body-data", "--body-file", "--method")
     odd = _has(arguments, "--execute", "--config", "--input-file", "--use-askpass")
     odd = odd or _short(arguments, "ei") or any(not word.known for word in arguments)
+    odd = odd or _has(arguments, "--content-disposition")
+    named = [word for word in arguments if not word.text.startswith("-") and read_url(word.text)]
     return Doing(
         frozenset({"send"} if sends else ()),
-        writes=tuple(writes),
+        writes=(*writes, *_downloads(named, folder)),
         urls=tuple(urls),
         unread="an argument of wget is not read" if odd else "",
     )
 
 
+_WGET_AIMS = ("-O", "-P", "-o", "-a", "--output-document", "--directory-prefix")
 _GIT_LOOKS = words(
     "status log diff show rev-parse describe blame ls-files ls-tree shortlog reflog "
     "rev-list cat-file version help whatchanged name-rev merge-base count-objects"

@@ -10,19 +10,19 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal
 
 from hisa.errors import ActionRefused
 from hisa.events import Acted, Decided
 from hisa.protocols import Emit, Environment, GroundedCall, Outcome, Task, Toolbox, ToolCall
 from hisa.screen.observation import Observation
-from hisa.tools.base import BaseTool
+from hisa.tools.base import AsksItself, BaseTool
 from hisa.tools.policy.call_facts import facts_of, is_never_asked
 from hisa.tools.policy.deciding import Policy, Reason, Ruling
 from hisa.tools.policy.named_facts import CallFacts
 from hisa.tools.policy.screen_part import is_browser_in_front
 
-__all__ = ["Approve", "AsksItself", "PolicyToolbox"]
+__all__ = ["Approve", "PolicyToolbox"]
 
 _GO_ON = (
     "Do not try the same another way: go on without it, or end with infeasible and say what was "
@@ -34,15 +34,6 @@ _TOLD = 2_000
 Approve = Callable[[str], Awaitable[bool]]
 """Asks a person; returns whether the same kind is allowed for the whole run. Raises `ActionRefused`
 where the person says no."""
-
-
-@runtime_checkable
-class AsksItself(Protocol):
-    """An environment that asks a person before each act, and can be told that one was asked."""
-
-    def unasked(self) -> Environment:
-        """Returns the same machine, for what a person allowed already."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -43,7 +44,7 @@ VALUE = "hunter2-Pa$$w0rd"
 HOSTILE = "a'b\"c $d `e` $(touch /tmp/owned) \\ ;|& {{x}} ü*?~\n\tlast"
 
 
-def store(**more: object) -> SecretStore:
+def store(**more: Any) -> SecretStore:
     return SecretStore({"mail": replace(Secret("mail", VALUE), **more)})
 
 
@@ -201,7 +202,7 @@ async def test_model_neither_reads_nor_says_a_value() -> None:
 # Commands.
 
 _TEXTS = st.text(
-    st.characters(codec="utf-8", exclude_characters="\0", exclude_categories=("Cs",)),
+    st.characters(codec="utf-8", exclude_characters="\0", exclude_categories=["Cs"]),
     min_size=1,
     max_size=30,
 )
@@ -421,7 +422,7 @@ async def test_other_application_gets_nothing() -> None:
         await several.act([Write("{{secret:mail}}")])
 
 
-def page(address: str, **front: object) -> Observation:
+def page(address: str, **front: Any) -> Observation:
     bar = Element(
         "text", "Address and search bar", BoundingBox(0, 0, 9, 9, "screen"), address,
         states=frozenset({"editable"}), window="Page",

@@ -199,7 +199,7 @@ def _properties(name: str, value: Any) -> dict[str, Any]:
 
 @looks("calc")
 def look(desk: Desk, cells: str) -> str:
-    """How cells look, on one line; what differs between them is told as mixed."""
+    """Tell how cells look, on one line; what differs between them is told as mixed."""
     block = area(desk, cells)
     return f"{block.label}: {_look_of(desk, block)}"
 

@@ -99,7 +99,7 @@ class Area:
         )
 
     def within(self, other: Area) -> Area | None:
-        """What both have in common."""
+        """Returns the part that both have in common."""
         if not self.meets(other):
             return None
         return Area(

@@ -79,7 +79,7 @@ def short(text: str) -> str:
 
 
 def state(block: Area) -> str:
-    """What stands in a block, on one line, as the answer to a change."""
+    """Returns the values of a block, on one line, as the answer to a change."""
     columns = min(block.columns, _STATE)
     rows = min(block.rows, max(1, _STATE // columns))
     part = Area(block.sheet, block.left, block.top, block.left + columns - 1, block.top + rows - 1)

@@ -107,7 +107,7 @@ class _Listener(unohelper.Base, uno.getClass("com.sun.star.frame.XStatusListener
         self.state = event.State
 
     def disposing(self, event: Any) -> None:
-        """Nothing is held."""
+        """Does nothing: no reference is held."""
 
 
 def setting(name: str, value: Any) -> Any:
@@ -163,8 +163,11 @@ def _explained(desk: Desk, function: Function, arguments: Mapping[str, Any]) -> 
         return function(desk, **arguments)
     except UnoError as error:
         sheets = getattr(desk.document, "Sheets", None)
-        names = () if sheets is None else sheets.ElementNames
-        held = [each for each in names if sheets.getByName(each).isProtected()]
+        held = (
+            [each for each in sheets.ElementNames if sheets.getByName(each).isProtected()]
+            if sheets is not None
+            else []
+        )
         if held:
             raise Refused(f"{_refusal(error)}; these sheets are protected: {held}") from None
         raise
@@ -314,7 +317,7 @@ def _resolve(process: int) -> Any:
 
 
 def _accepted(process: int) -> Iterator[str]:
-    """What the office was started to accept, as by a task's own setup."""
+    """Yields the addresses that the office was started to accept, as by a task's own setup."""
     for word in _words(process):
         option, _, value = word.lstrip("-").partition("=")
         if option == "accept" and value:

@@ -1,7 +1,8 @@
 """Finds a process's modal dialogs, and its window in front, on the X display.
 
-LibreOffice tells of its dialogs to nobody: under GTK they are windows of GTK, which UNO does not list. Only ``libX11`` is used, which
-every program with a window has loaded; importing python-xlib takes longer than the whole search.
+LibreOffice tells of its dialogs to nobody: under GTK they are windows of GTK, which UNO does not
+list. Only ``libX11`` is used, which every program with a window has loaded; importing python-xlib
+takes longer than the whole search.
 """
 
 from __future__ import annotations

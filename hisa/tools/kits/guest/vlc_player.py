@@ -32,6 +32,9 @@ _ENDS = _STARTS = 30.0
 """Seconds until VLC is gone, and until a new one answers, on an emulated machine."""
 _STAYS = 0.5
 """Seconds until a place is looked at again: what has only begun to play goes back to its start."""
+_OWN = ("random", "loop", "repeat", "volume")
+"""Settings that VLC keeps by itself: at its end it may write its file anew from what it read at its
+start, with these, and without what was written into the file between."""
 _MOST = 8 << 20
 """Bytes of an answer; a playlist of some ten thousand entries."""
 
@@ -343,7 +346,7 @@ def number(command: str, name: str, value: float) -> Any:
 
 def aspect(ratio: str) -> Any:
     """Sets the aspect ratio."""
-    order("aspectratio", val=ratio)
+    order("aspectratio", val="" if ratio == "default" else ratio)
     told = until(lambda s: s.get("aspectratio") == ratio)
     if told.get("aspectratio") != ratio:
         raise Refused(f"the ratio is {told.get('aspectratio') or 'not set: no video plays'}")
@@ -372,8 +375,11 @@ def subtitles(file: str) -> Any:
     if not path.is_file():
         raise Refused(f"there is no file {str(path)!r}")
     before = _streams(ask(running()))
-    order("addsubtitle", val=path.as_uri())
-    told = _streams(until(lambda s: len(_streams(s)) > len(before)))
+    for _ in range(3):  # what has only begun to play takes none
+        order("addsubtitle", val=str(path))
+        told = _streams(until(lambda s: len(_streams(s)) > len(before), 3.0))
+        if len(told) > len(before):
+            break
     if len(told) == len(before):
         raise Refused(f"no track came of {str(path)!r}")
     new = max(int(name.split()[1]) for name in set(told) - set(before))
@@ -436,7 +442,16 @@ def setting(name: str, value: str) -> Any:
         raise Refused(f"VLC has no option {name!r}; vlc_settings finds them")
     line = f"{name}={_fitting(name, options[name][0], value)}"
     before = kept_settings().get(name)
-    file = rc_file()
+    _write(name, line.partition("=")[2])
+    now = kept_settings().get(name)
+    if f"{name}={now}" != line:
+        raise Refused(f"{rc_file()} says {name}={now}")
+    return {"before": before, "now": now, "path": str(rc_file())}
+
+
+def _write(name: str, value: str) -> None:
+    """Writes an option into the file of settings, in place of the one that is there."""
+    file, line = rc_file(), f"{name}={value}"
     file.parent.mkdir(parents=True, exist_ok=True)
     lines = file.read_text("utf-8").splitlines() if file.exists() else []
     places = [at for at, old in enumerate(lines) if old.startswith(f"{name}=")]
@@ -448,10 +463,6 @@ def setting(name: str, value: str) -> Any:
     fresh = file.with_name(f".vlcrc-{secrets.token_hex(4)}")
     fresh.write_text("\n".join([*lines, ""]), "utf-8")
     fresh.replace(file)
-    now = kept_settings().get(name)
-    if f"{name}={now}" != line:
-        raise Refused(f"{file} says {name}={now}")
-    return {"before": before, "now": now, "path": str(file)}
 
 
 def _fitting(name: str, kind: str, value: str) -> str:
@@ -474,8 +485,12 @@ def restart() -> Any:
     old = running()
     entries, at, place = _kept(old)
     program = os.readlink(f"/proc/{old.number}/exe")
+    settings = kept_settings()
     os.kill(old.number, signal.SIGTERM)
     _wait(lambda: not Path("/proc", str(old.number)).exists(), _ENDS, "VLC does not end")
+    for name, value in settings.items():
+        if name not in _OWN and kept_settings().get(name) != value:
+            _write(name, value)
     line = [program, *_flags(old.words[1:]), *_http(old)]
     line += ["--no-playlist-autostart", "--", *entries]
     subprocess.Popen(

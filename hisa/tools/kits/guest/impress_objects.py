@@ -1,0 +1,418 @@
+"""What stands on slides: text, shapes, pictures and tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import uno  # type: ignore[import-not-found]
+
+from .impress_places import (
+    Unrecorded,
+    box_of,
+    called,
+    chosen_slides,
+    cursor_over,
+    cursors,
+    number_of,
+    one_slide,
+    place,
+    shapes,
+    slides,
+)
+from .office_bridge import Desk, Refused, Unchanged, changes
+from .writer_looks import (
+    character,
+    color,
+    hundredths,
+    paragraph,
+    put,
+    shown_color,
+    told_character,
+    told_paragraph,
+)
+from .writer_parts import graphic, size_of
+from .writer_ranges import excerpt, note_of
+
+__all__ = ["FUNCTIONS"]
+
+_CUSTOM = {
+    "rectangle": "rectangle", "rounded_rectangle": "round-rectangle", "ellipse": "ellipse",
+    "triangle": "isosceles-triangle", "diamond": "diamond", "right_arrow": "right-arrow",
+    "left_arrow": "left-arrow", "up_arrow": "up-arrow", "down_arrow": "down-arrow",
+    "star": "star5", "heart": "heart", "cloud": "cloud", "speech": "rectangular-callout",
+}  # fmt: skip
+"""Shapes by the names of LibreOffice's own gallery."""
+_LINE = "line"
+_TABLE = "com.sun.star.drawing.TableShape"
+_VERTICAL = {"top": "TOP", "middle": "CENTER", "bottom": "BOTTOM"}
+
+
+def _insert(slide: Any, shape: Any, box: tuple[float, float, float, float]) -> int:
+    """Puts an object on a slide; returns its number there."""
+    slide.add(shape)
+    place(shape, box)
+    return int(slide.Count)
+
+
+@changes("impress", "Write text")
+def write(desk: Desk, slide: str, shape: str, text: str) -> str:
+    """Writes the text of an object anew."""
+    target = called(one_slide(desk, slide), shape)
+    if not hasattr(target, "String"):
+        raise Refused("that object holds no text")
+    if target.String == text:
+        return Unchanged(f"{shape} reads {excerpt(text)} already")
+    target.String = text
+    if target.String != text:
+        raise Refused("the text does not read back as it was given")
+    return f"{shape} of slide {_on(desk, slide)} is now {excerpt(target.String, 200)}"
+
+
+def _on(desk: Desk, slide: str) -> int:
+    return number_of(desk, one_slide(desk, slide))
+
+
+@changes("impress", "Insert text box")
+def text_box(
+    desk: Desk,
+    slide: str,
+    text: str,
+    *,
+    left_cm: float,
+    top_cm: float,
+    width_cm: float,
+    height_cm: float,
+    size: float | None,
+    name: str,
+) -> str:
+    """Puts a text box on a slide."""
+    target = one_slide(desk, slide)
+    shape = desk.document.createInstance("com.sun.star.drawing.TextShape")
+    number = _insert(target, shape, (left_cm, top_cm, width_cm, height_cm))
+    shape.TextAutoGrowHeight = True
+    shape.String = text
+    shape.Name = name
+    if size:
+        put(cursors(shape, ""), character({"size": size}))
+    return f"object {number} of slide {_on(desk, slide)}: {excerpt(shape.String)}, {box_of(shape)}"
+
+
+@changes("impress", "Format text")
+def format_text(desk: Desk, slides_: str, shape: str, text: str, **given: Any) -> str:
+    """Sets the look of characters: of an object, of a text in it, or of all text of slides."""
+    found = []
+    for slide in chosen_slides(desk, slides_):
+        targets = (
+            [called(slide, shape)] if shape else [each for each in shapes(slide) if _words(each)]
+        )
+        for each in targets:
+            if text and not shape and text not in each.String:
+                continue
+            found += cursors(each, text)
+    if not found:
+        raise Refused(f"no text{f' {text!r}' if text else ''} on these slides")
+    put(found, character(given))
+    count = note_of(len(found), "place")
+    return f"{count}; {excerpt(found[0].String)} is now {told_character(found[0])}"
+
+
+def _words(shape: Any) -> bool:
+    empty = getattr(shape, "IsEmptyPresentationObject", False)
+    return bool(not empty and hasattr(shape, "createTextCursor") and shape.String)
+
+
+@changes("impress", "Format paragraphs")
+def format_paragraphs(
+    desk: Desk, slides_: str, shape: str, bullets: str, vertical: str, **given: Any
+) -> str:
+    """Sets alignment, spacing and bullets of the paragraphs of an object."""
+    properties = paragraph(given)
+    targets = [called(slide, shape) for slide in chosen_slides(desk, slides_)]
+    found = [cursor for each in targets for cursor in cursors(each, "")]
+    if properties:
+        put(found, properties)
+    for each in targets if vertical else ():
+        anchor = _VERTICAL[vertical]
+        each.TextVerticalAdjust = uno.Enum("com.sun.star.drawing.TextVerticalAdjust", anchor)
+    for each in found if bullets else ():
+        _bullets(each, bullets)
+    if not (properties or vertical or bullets):
+        raise Refused("nothing to set was given")
+    marks = f", {bullets}" if bullets else ""
+    count = note_of(len(targets), "object")
+    return f"{count}; {excerpt(found[0].String)} is now {told_paragraph(found[0])}{marks}"
+
+
+_NUMBERING = {"bullets": 6, "numbers": 4, "letters": 1}
+"""Kinds of numbering: a special character, Arabic numerals, small letters."""
+
+
+def _bullets(cursor: Any, kind: str) -> None:
+    if kind == "none":
+        cursor.NumberingLevel = -1
+        return
+    rules = cursor.NumberingRules
+    level = list(rules.getByIndex(0))
+    wanted = {
+        "NumberingType": _NUMBERING[kind],
+        "LeftMargin": 1000,
+        "FirstLineOffset": -800,
+        "Suffix": "" if kind == "bullets" else ".",
+    }
+    if kind == "bullets":
+        wanted["BulletChar"] = "•"
+    for each in level:
+        if each.Name in wanted:
+            each.Value = wanted.pop(each.Name)
+    value = uno.Any("[]com.sun.star.beans.PropertyValue", tuple(level))
+    uno.invoke(rules, "replaceByIndex", (0, value))
+    cursor.NumberingRules = rules
+    cursor.NumberingLevel = 0
+
+
+@changes("impress", "Insert shape")
+def shape_insert(
+    desk: Desk,
+    slide: str,
+    kind: str,
+    *,
+    left_cm: float,
+    top_cm: float,
+    width_cm: float,
+    height_cm: float,
+    text: str,
+    fill: str,
+    line: str,
+    name: str,
+) -> str:
+    """Draws a shape or a line on a slide."""
+    target = one_slide(desk, slide)
+    service = "LineShape" if kind == _LINE else "CustomShape"
+    shape = desk.document.createInstance(f"com.sun.star.drawing.{service}")
+    box = (left_cm, top_cm, width_cm, height_cm)
+    with Unrecorded(desk):
+        number = _insert(target, shape, box)
+        if kind != _LINE:
+            geometry = uno.createUnoStruct("com.sun.star.beans.PropertyValue")
+            geometry.Name, geometry.Value = "Type", _CUSTOM[kind]
+            shape.CustomShapeGeometry = (geometry,)
+            shape.TextAutoGrowHeight = False  # its size is what was asked for, whatever it holds
+            shape.String = text
+            place(shape, box)
+        shape.Name = name
+        _paint(shape, fill, line, None)
+    made = f"{kind}, {_painted(shape)}, {box_of(shape)}"
+    return f"object {number} of slide {_on(desk, slide)} is a {made}"
+
+
+def _paint(shape: Any, fill: str, line: str, width_pt: float | None) -> None:
+    """Sets fill and line of an object; "none" leaves it open."""
+    for word, kind, part in ((fill, "FillStyle", "Fill"), (line, "LineStyle", "Line")):
+        if word:
+            number = color(word)
+            style = "NONE" if number == -1 else "SOLID"
+            setattr(shape, kind, uno.Enum(f"com.sun.star.drawing.{kind}", style))
+            if number != -1:
+                setattr(shape, f"{part}Color", number)
+    if width_pt is not None:
+        shape.LineWidth = hundredths(width_pt * 2.54 / 72)
+
+
+def _painted(shape: Any) -> str:
+    said = []
+    for kind, part in (("FillStyle", "Fill"), ("LineStyle", "Line")):
+        if hasattr(shape, kind):
+            style = getattr(shape, kind).value
+            shade = shown_color(getattr(shape, f"{part}Color"))
+            said.append(f"{part.lower()} {shade if style == 'SOLID' else style.lower()}")
+    return ", ".join(said)
+
+
+@changes("impress", "Change object")
+def shape_change(
+    desk: Desk,
+    slide: str,
+    shape: str,
+    *,
+    left_cm: float | None,
+    top_cm: float | None,
+    width_cm: float | None,
+    height_cm: float | None,
+    degrees: float | None,
+    fill: str,
+    line: str,
+    line_pt: float | None,
+    order: str,
+    name: str,
+) -> str:
+    """Moves, resizes, turns, paints or names an object."""
+    target_slide = one_slide(desk, slide)
+    target = called(target_slide, shape)
+    place(target, (left_cm, top_cm, width_cm, height_cm))
+    if degrees is not None:
+        target.RotateAngle = round(-degrees * 100) % 36000
+    _paint(target, fill, line, line_pt)
+    if order:
+        target.ZOrder = target_slide.Count - 1 if order == "front" else 0
+    if name:
+        target.Name = name
+    turned = f", turned {(36000 - target.RotateAngle) % 36000 / 100:g} degrees"
+    at = next(at for at, each in enumerate(shapes(target_slide), 1) if each == target)
+    return f"object {at} is now {box_of(target)}{turned}, {_painted(target)}"
+
+
+@changes("impress", "Delete object")
+def shape_delete(desk: Desk, slide: str, shape: str) -> str:
+    """Deletes an object of a slide."""
+    target = one_slide(desk, slide)
+    target.remove(called(target, shape))
+    return f"{shape!r} is gone; slide {_on(desk, slide)} has {note_of(target.Count, 'object')}"
+
+
+@changes("impress", "Insert picture")
+def image_insert(
+    desk: Desk,
+    slide: str,
+    path: str,
+    *,
+    left_cm: float | None,
+    top_cm: float | None,
+    width_cm: float | None,
+    height_cm: float | None,
+    name: str,
+) -> str:
+    """Puts the picture of a file on a slide, in its middle where no place is given."""
+    target, picture = one_slide(desk, slide), graphic(desk, path)
+    wide, high = size_of(picture, width_cm, height_cm)
+    if not (width_cm or height_cm):
+        scale = min(1.0, target.Width / wide, target.Height / high)
+        wide, high = round(wide * scale), round(high * scale)
+    shape = desk.document.createInstance("com.sun.star.drawing.GraphicObjectShape")
+    left = (target.Width - wide) / 2000 if left_cm is None else left_cm
+    top = (target.Height - high) / 2000 if top_cm is None else top_cm
+    number = _insert(target, shape, (left, top, wide / 1000, high / 1000))
+    shape.Graphic = picture
+    shape.Name = name
+    return f"object {number} of slide {_on(desk, slide)} is the picture, {box_of(shape)}"
+
+
+@changes("impress", "Insert table")
+def table_insert(
+    desk: Desk,
+    slide: str,
+    values: Sequence[Sequence[str]],
+    *,
+    left_cm: float,
+    top_cm: float,
+    width_cm: float,
+    height_cm: float,
+    name: str,
+) -> str:
+    """Puts a table on a slide."""
+    target = one_slide(desk, slide)
+    shape = desk.document.createInstance(_TABLE)
+    box = (left_cm, top_cm, width_cm, height_cm)
+    with Unrecorded(desk):
+        number = _insert(target, shape, box)
+        model = shape.Model
+        _grow(model.Rows, len(values))
+        _grow(model.Columns, max(len(row) for row in values))
+        place(shape, box)
+        shape.Name = name
+        _fill(model, values, 0, 0)
+    size = f"{note_of(model.RowCount, 'row')}, {note_of(model.ColumnCount, 'column')}"
+    return f"object {number} of slide {_on(desk, slide)} is a table: {size}, {box_of(shape)}"
+
+
+def _grow(lines: Any, count: int) -> None:
+    if lines.Count < count:
+        lines.insertByIndex(lines.Count, count - lines.Count)
+
+
+def _fill(model: Any, values: Sequence[Sequence[str]], row: int, column: int) -> int:
+    """Returns the number of cells that read back as they were written."""
+    count = 0
+    for down, line in enumerate(values):
+        for right, text in enumerate(line):
+            cell = model.getCellByPosition(column + right, row + down)
+            cell.String = text
+            if cell.String != text:
+                raise Refused(f"row {row + down + 1} does not read back as it was given")
+            count += 1
+    return count
+
+
+@changes("impress", "Write table")
+def table_write(
+    desk: Desk, slide: str, shape: str, row: int, column: int, values: Sequence[Sequence[str]]
+) -> str:
+    """Writes texts into a table's cells, from one cell on; rows are added as needed."""
+    target = one_slide(desk, slide)
+    tables = [each for each in shapes(target) if each.ShapeType == _TABLE]
+    table = called(target, shape) if shape else tables[0] if tables else None
+    if table is None or table.ShapeType != _TABLE:
+        raise Refused(f"slide {_on(desk, slide)} has no table{f' {shape!r}' if shape else ''}")
+    model = table.Model
+    widest = max(len(line) for line in values)
+    if column + widest - 1 > model.ColumnCount:
+        raise Refused(f"the table has {note_of(model.ColumnCount, 'column')}")
+    _grow(model.Rows, row + len(values) - 1)
+    count = _fill(model, values, row - 1, column - 1)
+    return f"{note_of(count, 'cell')} read back as written; {note_of(model.RowCount, 'row')} now"
+
+
+@changes("impress", "Find and replace")
+def replace(desk: Desk, find: str, replacement: str, regex: bool, match_case: bool) -> str:
+    """Replaces text on all slides; what is around it keeps its look."""
+    try:
+        pattern = re.compile(find if regex else re.escape(find), 0 if match_case else re.IGNORECASE)
+    except re.error as error:
+        raise Refused(f"{find!r}: {error}") from error
+    holders = [each for slide in slides(desk) for each in _holders(shapes(slide))]
+    count = sum(_replaced(each, pattern, replacement, regex=regex) for each in holders)
+    if not count:
+        return Unchanged(f"{find!r} is not found; nothing was changed")
+    return f"{note_of(count, 'place')} replaced"
+
+
+def _holders(objects: Sequence[Any]) -> Iterator[Any]:
+    """Gives what holds text: objects, those of groups, and the cells of tables."""
+    for each in objects:
+        if each.ShapeType == _TABLE:
+            model = each.Model
+            for row in range(model.RowCount):
+                for column in range(model.ColumnCount):
+                    yield model.getCellByPosition(column, row)
+        elif each.ShapeType == "com.sun.star.drawing.GroupShape":
+            yield from _holders(shapes(each))
+        elif _words(each):
+            yield each
+
+
+def _replaced(holder: Any, pattern: re.Pattern[str], replacement: str, *, regex: bool) -> int:
+    whole = holder.String
+    found = [match for match in pattern.finditer(whole) if match[0]]
+    for match in reversed(found):
+        cursor = cursor_over(holder, match.start(), match.end())
+        try:
+            cursor.String = match.expand(replacement) if regex else replacement
+        except (re.error, IndexError) as error:
+            raise Refused(f"{replacement!r}: {error}") from error
+    return len(found)
+
+
+FUNCTIONS = {
+    "write": write,
+    "text_box": text_box,
+    "format_text": format_text,
+    "format_paragraphs": format_paragraphs,
+    "shape_insert": shape_insert,
+    "shape_change": shape_change,
+    "shape_delete": shape_delete,
+    "image_insert": image_insert,
+    "table_insert": table_insert,
+    "table_write": table_write,
+    "replace": replace,
+}

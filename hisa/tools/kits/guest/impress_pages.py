@@ -1,0 +1,360 @@
+"""Slides of a presentation: their order, layout, background, transition, notes and size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import uno  # type: ignore[import-not-found]
+
+from .impress_places import KINDS, chosen_slides, number_of, one_slide, place, shapes, slides, told
+from .office_bridge import Desk, Refused, changes, looks, works
+from .writer_looks import character, color, paragraph, put, shown_color, told_character
+from .writer_parts import graphic
+from .writer_ranges import excerpt, named, note_of
+
+__all__ = ["FUNCTIONS"]
+
+_LAYOUTS = {
+    "title_slide": 0, "title_content": 1, "two_content": 3, "title_only": 19, "blank": 20,
+    "centered_text": 32,
+}  # fmt: skip
+_TRANSITIONS = {
+    "none": ("", ""),
+    "fade": ("FADE", "CROSSFADE"),
+    "wipe": ("BARWIPE", "LEFTTORIGHT"),
+    "push": ("PUSHWIPE", "FROMBOTTOM"),
+    "cover": ("SLIDEWIPE", "FROMLEFT"),
+    "split": ("BARNDOORWIPE", "HORIZONTAL"),
+    "dissolve": ("DISSOLVE", "DEFAULT"),
+    "wheel": ("PINWHEELWIPE", "FOURBLADE"),
+    "random_bars": ("RANDOMBARWIPE", "VERTICAL"),
+}
+_SIZES = {"16:9": (28.0, 15.75), "4:3": (28.0, 21.0), "A4": (29.7, 21.0), "16:10": (28.0, 17.5)}
+
+
+@looks("impress")
+def overview(desk: Desk) -> str:
+    """Tells the slides, what is on them and which one is in front."""
+    document, every = desk.document, slides(desk)
+    state = "has unsaved changes" if document.isModified() else "has no unsaved changes"
+    first = every[0]
+    size = f"{first.Width / 1000:.2f} x {first.Height / 1000:.2f} cm"
+    masters = document.MasterPages
+    names = ", ".join(masters.getByIndex(at).Name for at in range(masters.Count))
+    lines = [
+        f"“{document.Title}”: {note_of(len(every), 'slide')}, {size}; "
+        f"{document.URL or 'not saved yet'}; {state}; slide "
+        f"{number_of(desk, desk.controller.CurrentPage)} is in front; masters: {names}"
+    ]
+    for at, slide in enumerate(every, 1):
+        lines.append(f"slide {at}{_marks(slide)}:")
+        lines += [f"  {told(number, each)}" for number, each in enumerate(shapes(slide), 1)]
+    return "\n".join(lines)
+
+
+def _marks(slide: Any) -> str:
+    layout = next((name for name, at in _LAYOUTS.items() if at == slide.Layout), slide.Layout)
+    marks = [f"layout {layout}", *(["hidden"] if not slide.Visible else [])]
+    marks += [f"transition type {slide.TransitionType}"] if slide.TransitionType else []
+    marks += ["has notes"] if _notes_of(slide) else []
+    return f" ({', '.join(marks)})"
+
+
+@looks("impress")
+def read(desk: Desk, slide: str) -> str:
+    """Tells all text of slides, notes and tables included."""
+    lines = []
+    for each in chosen_slides(desk, slide):
+        lines.append(f"slide {number_of(desk, each)}{_marks(each)}:")
+        for at, shape in enumerate(shapes(each), 1):
+            lines.append(told(at, shape))
+            if shape.ShapeType == "com.sun.star.drawing.TableShape":
+                lines += _cells(shape.Model)
+            elif "\n" in getattr(shape, "String", ""):
+                lines += [f"    {line}" for line in shape.String.split("\n")]
+        if _notes_of(each):
+            lines.append(f"notes: {_notes_of(each)}")
+    return "\n".join(lines)
+
+
+def _cells(model: Any) -> list[str]:
+    return [
+        "    " + " | ".join(
+            model.getCellByPosition(column, row).String for column in range(model.ColumnCount)
+        )
+        for row in range(model.RowCount)
+    ]  # fmt: skip
+
+
+def _notes(slide: Any) -> Any:
+    """Returns the place for notes of a slide; None where it has none yet."""
+    for each in shapes(slide.NotesPage):
+        if each.ShapeType == f"com.sun.star.presentation.{KINDS['notes'][0]}":
+            return each
+    return None
+
+
+def _notes_of(slide: Any) -> str:
+    place_ = _notes(slide)
+    return "" if place_ is None else str(place_.String)
+
+
+@changes("impress", "Insert slide")
+def add(desk: Desk, at: int, layout: str, title: str, content: str) -> str:
+    """Inserts a slide as number so and so, with title and content where given."""
+    every = slides(desk)
+    if at > len(every) + 1:
+        raise Refused(f"there are {len(every)} slides; a new one can be 1 to {len(every) + 1}")
+    number = at or len(every) + 1
+    desk.controller.CurrentPage = every[max(0, number - 2)]
+    desk.dispatch(".uno:InsertPage")  # which undo takes back, as it does not `insertNewByIndex`
+    now = slides(desk)
+    if len(now) != len(every) + 1:
+        raise Refused(f"there are still {len(every)} slides")
+    slide = now[max(1, number - 1)]
+    _lay_out(desk, slide, layout)
+    if number == 1:
+        _move(desk, slide, 1)
+    for word, text in (("title", title), ("content", content)):
+        if text:
+            _fill(slide, word, text)
+    desk.controller.CurrentPage = slide
+    return f"slide {number_of(desk, slide)} of {len(slides(desk))}{_marks(slide)} is there"
+
+
+def _lay_out(desk: Desk, slide: Any, name: str) -> None:
+    """Sets a layout by the menu's command, which undo takes back whole."""
+    desk.controller.CurrentPage = slide
+    desk.dispatch(".uno:AssignLayout", WhatLayout=_LAYOUTS[name])
+    if slide.Layout != _LAYOUTS[name]:
+        raise Refused(f"the layout is {slide.Layout} after setting it to {name}")
+
+
+def _fill(slide: Any, word: str, text: str) -> None:
+    for kind in KINDS[word]:
+        for each in shapes(slide):
+            if each.ShapeType == f"com.sun.star.presentation.{kind}":
+                each.String = text
+                return
+    raise Refused(f"that layout has no {word}")
+
+
+@changes("impress", "Duplicate slide")
+def duplicate(desk: Desk, slide: str) -> str:
+    """Copies a slide; the copy comes behind it."""
+    source = one_slide(desk, slide)
+    before = len(slides(desk))
+    desk.controller.CurrentPage = source
+    desk.dispatch(".uno:DuplicatePage")  # which undo takes back, as it does not `duplicate`
+    if len(slides(desk)) != before + 1:
+        raise Refused(f"there are still {before} slides")
+    number = number_of(desk, source)
+    return f"slide {number + 1} is a copy of slide {number}; {before + 1} slides now"
+
+
+@changes("impress", "Delete slide")
+def delete(desk: Desk, slides_: str) -> str:
+    """Deletes slides."""
+    picked = chosen_slides(desk, slides_)
+    before = len(slides(desk))
+    if len(picked) == before:
+        raise Refused("a presentation has at least one slide")
+    for each in picked:
+        desk.document.DrawPages.remove(each)
+    return f"{note_of(len(picked), 'slide')} deleted; {len(slides(desk))} of {before} are left"
+
+
+@changes("impress", "Move slide")
+def move(desk: Desk, slide: str, to: int) -> str:
+    """Moves a slide to another number."""
+    target = one_slide(desk, slide)
+    if not 1 <= to <= len(slides(desk)):
+        raise Refused(f"there is no place {to}; there are 1 to {len(slides(desk))}")
+    before = number_of(desk, target)
+    _move(desk, target, to)
+    return f"slide {before} is now slide {number_of(desk, target)}"
+
+
+def _move(desk: Desk, slide: Any, to: int) -> None:
+    """Moves a slide by the menu's commands: the interface has none."""
+    desk.controller.CurrentPage = slide
+    for _ in slides(desk):
+        now = number_of(desk, slide)
+        if now == to:
+            return
+        desk.dispatch(".uno:MovePageUp" if now > to else ".uno:MovePageDown")
+    if number_of(desk, slide) != to:
+        raise Refused(f"the slide is number {number_of(desk, slide)}, not {to}, after moving it")
+
+
+@changes("impress", "Slide layout")
+def layout(desk: Desk, slides_: str, name: str) -> str:
+    """Gives slides a layout."""
+    picked = chosen_slides(desk, slides_)
+    for each in picked:
+        _lay_out(desk, each, name)
+    return f"{note_of(len(picked), 'slide')}; slide {number_of(desk, picked[0])}{_marks(picked[0])}"
+
+
+@changes("impress", "Hide slide")
+def hide(desk: Desk, slides_: str, hidden: bool) -> str:
+    """Hides slides from the show, or no longer."""
+    picked = chosen_slides(desk, slides_)
+    for each in picked:
+        each.Visible = not hidden
+    now = [number_of(desk, each) for each in slides(desk) if not each.Visible]
+    return f"hidden slides now: {', '.join(map(str, now)) or 'none'}"
+
+
+@works("impress")
+def show(desk: Desk, slide: str) -> str:
+    """Brings a slide to the front of the window."""
+    desk.controller.CurrentPage = one_slide(desk, slide)
+    return f"slide {number_of(desk, desk.controller.CurrentPage)} is in front"
+
+
+@changes("impress", "Slide background")
+def background(desk: Desk, slides_: str, color_: str, image: str) -> str:
+    """Sets the background of slides: a colour, a picture, or that of the master again."""
+    picked = chosen_slides(desk, slides_)
+    number = color(color_) if color_ else -1
+    picture = graphic(desk, image) if image else None
+    for each in picked:
+        if picture is None and number == -1:
+            each.Background = None
+            continue
+        ground = desk.document.createInstance("com.sun.star.drawing.Background")
+        if picture is not None:
+            ground.FillStyle = uno.Enum("com.sun.star.drawing.FillStyle", "BITMAP")
+            ground.FillBitmap = picture
+        else:
+            ground.FillStyle = uno.Enum("com.sun.star.drawing.FillStyle", "SOLID")
+            ground.FillColor = number
+        each.Background = ground
+    ground = picked[0].Background
+    style = "that of the master" if ground is None else ground.FillStyle.value.lower()
+    shade = f" {shown_color(ground.FillColor)}" if style == "solid" else ""
+    return f"{note_of(len(picked), 'slide')}; the background is {style}{shade}"
+
+
+@changes("impress", "Slide transition")
+def transition(desk: Desk, slides_: str, kind: str, lasts: float, after: float | None) -> str:
+    """Sets how slides come up, and after how many seconds the next one does."""
+    picked = chosen_slides(desk, slides_)
+    type_, subtype = (
+        _constant(group, name)
+        for group, name in zip(("Type", "SubType"), _TRANSITIONS[kind], strict=True)
+    )
+    for each in picked:
+        each.TransitionType, each.TransitionSubtype = type_, subtype
+        each.TransitionDuration = lasts
+        if after is not None:
+            each.Change = 1
+            each.HighResDuration = after
+    first = picked[0]
+    auto = f", the next after {first.HighResDuration:g} s" if first.Change == 1 else ""
+    count = note_of(len(picked), "slide")
+    long = f"{first.TransitionDuration:g} s"
+    return f"{count}; transition {kind} (type {first.TransitionType}), {long}{auto}"
+
+
+def _constant(group: str, name: str) -> int:
+    if not name:
+        return 0
+    return int(uno.getConstantByName(f"com.sun.star.animations.Transition{group}.{name}"))
+
+
+@changes("impress", "Slide size")
+def size(desk: Desk, format_: str, width_cm: float | None, height_cm: float | None) -> str:
+    """Sets the size of all slides; what is on them stays where it is."""
+    first = slides(desk)[0]
+    wide, high = _SIZES[format_] if format_ else (first.Width / 1000, first.Height / 1000)
+    wide, high = width_cm or wide, height_cm or high
+    pages = desk.document.MasterPages
+    masters = [pages.getByIndex(at) for at in range(pages.Count)]
+    for each in [*masters, *slides(desk)]:
+        each.Width, each.Height = round(wide * 1000), round(high * 1000)
+    first = slides(desk)[0]
+    return f"slides are now {first.Width / 1000:.2f} x {first.Height / 1000:.2f} cm"
+
+
+@changes("impress", "Master slide")
+def master(desk: Desk, slides_: str, name: str) -> str:
+    """Gives slides another master."""
+    pages = desk.document.MasterPages
+    masters = {pages.getByIndex(at).Name: pages.getByIndex(at) for at in range(pages.Count)}
+    if name not in masters:
+        raise Refused(f"there is no master {name!r}; there are {', '.join(masters)}")
+    picked = chosen_slides(desk, slides_)
+    for each in picked:
+        each.MasterPage = masters[name]
+    return f"{note_of(len(picked), 'slide')}; the master is {picked[0].MasterPage.Name}"
+
+
+@changes("impress", "Change style")
+def style(desk: Desk, name: str, master: str, **given: Any) -> str:
+    """Changes a style of a master, such as its titles, and so all slides that have it."""
+    families = desk.document.StyleFamilies
+    family = families.getByName(master or slides(desk)[0].MasterPage.Name)
+    target = named(family, name, "style")
+    put([target], character(given) | paragraph(given))
+    return f"the style {target.Name} is now {told_character(target)}"
+
+
+@changes("impress", "Speaker notes")
+def notes(desk: Desk, slide: str, text: str) -> str:
+    """Writes the speaker's notes of a slide."""
+    target = one_slide(desk, slide)
+    holder = _notes(target)
+    if holder is None:
+        holder = desk.document.createInstance("com.sun.star.presentation.NotesShape")
+        page = target.NotesPage
+        page.add(holder)
+        tenth, half = page.Width / 10_000, page.Height / 2000
+        place(holder, (tenth, half, 8 * tenth, 0.8 * half))
+    holder.String = text
+    return f"notes of slide {number_of(desk, target)}: {excerpt(_notes_of(target), 200)}"
+
+
+@changes("impress", "Header and footer")
+def footer(
+    desk: Desk, slides_: str, text: str | None, number: bool | None, date: bool | None
+) -> str:
+    """Shows a footer, slide numbers or the date on slides, or no longer."""
+    picked = chosen_slides(desk, slides_)
+    for each in picked:
+        if text is not None:
+            each.FooterText, each.IsFooterVisible = text, bool(text)
+        if number is not None:
+            each.IsPageNumberVisible = number
+        if date is not None:
+            each.IsDateTimeVisible, each.IsDateTimeFixed = date, False
+    first = picked[0]
+    said = excerpt(first.FooterText) if first.IsFooterVisible else "none"
+    numbered, dated = _on_off(first.IsPageNumberVisible), _on_off(first.IsDateTimeVisible)
+    marks = f"slide number {numbered}, date {dated}"
+    return f"{note_of(len(picked), 'slide')}; footer {said}, {marks}"
+
+
+def _on_off(value: bool) -> str:
+    return "on" if value else "off"
+
+
+FUNCTIONS = {
+    "overview": overview,
+    "read": read,
+    "add": add,
+    "duplicate": duplicate,
+    "delete": delete,
+    "move": move,
+    "layout": layout,
+    "hide": hide,
+    "show": show,
+    "background": background,
+    "transition": transition,
+    "size": size,
+    "master": master,
+    "style": style,
+    "notes": notes,
+    "footer": footer,
+}

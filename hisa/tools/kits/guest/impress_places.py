@@ -1,0 +1,200 @@
+"""Finds slides and their objects in a presentation, and tells of them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import uno  # type: ignore[import-not-found]
+
+from .office_bridge import Desk, Refused
+from .writer_ranges import excerpt, note_of
+
+__all__ = [
+    "KINDS",
+    "Unrecorded",
+    "box_of",
+    "called",
+    "chosen_slides",
+    "cursor_over",
+    "cursors",
+    "number_of",
+    "one_slide",
+    "place",
+    "shapes",
+    "slides",
+    "told",
+]  # fmt: skip
+
+_PART = re.compile(r"(\d+)(?:\s*-\s*(\d+))?")
+KINDS = {
+    "title": ("TitleTextShape",),
+    "subtitle": ("SubtitleShape",),
+    "content": ("OutlinerShape", "SubtitleShape"),
+    "notes": ("NotesShape",),
+}
+"""Words for the places of a layout, and the kinds of object in them."""
+
+
+class Unrecorded:
+    """Keeps out of the undo list what LibreOffice would record half: it says so, then.
+
+    An object that is put on a slide is no step of the list, but its text and its rows are: undo
+    would leave it there, emptied.
+    """
+
+    def __init__(self, desk: Desk) -> None:
+        self._manager = desk.document.UndoManager
+
+    def __enter__(self) -> None:
+        self._manager.lock()
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self._manager.unlock()
+
+
+def slides(desk: Desk) -> list[Any]:
+    """Returns the slides in order."""
+    pages = desk.document.DrawPages
+    return [pages.getByIndex(at) for at in range(pages.Count)]
+
+
+def number_of(desk: Desk, slide: Any) -> int:
+    """Returns the number of a slide, from 1."""
+    return next(at for at, each in enumerate(slides(desk), 1) if each == slide)
+
+
+def chosen_slides(desk: Desk, numbers: str) -> list[Any]:
+    """Returns the slides that a text such as "2-4" means.
+
+    Raises:
+        Refused: it means none.
+    """
+    every, wanted = slides(desk), numbers.strip()
+    if wanted in ("", "current"):
+        return [every[number_of(desk, desk.controller.CurrentPage) - 1]]
+    if wanted == "all":
+        return every
+    if wanted == "last":
+        return every[-1:]
+    picked: set[int] = set()
+    for part in wanted.split(","):
+        found = _PART.fullmatch(part.strip())
+        if found is None:
+            ways = '"3", "2-4", "1,3", "last", "all" or "current"'
+            raise Refused(f"{numbers!r} means no slides; such as {ways}")
+        first, last = int(found[1]), int(found[2] or found[1])
+        if not 1 <= first <= last <= len(every):
+            raise Refused(f"there is no slide {part.strip()}; there are 1 to {len(every)}")
+        picked.update(range(first, last + 1))
+    return [every[at - 1] for at in sorted(picked)]
+
+
+def one_slide(desk: Desk, number: str) -> Any:
+    """Returns the slide that a text means; the one in front where it is empty."""
+    found = chosen_slides(desk, number)
+    if len(found) != 1:
+        raise Refused(f"{number!r} means {len(found)} slides; give one")
+    return found[0]
+
+
+def shapes(slide: Any) -> list[Any]:
+    """Returns the objects of a slide, the lowest first."""
+    return [slide.getByIndex(at) for at in range(slide.Count)]
+
+
+def called(slide: Any, name: str) -> Any:
+    """Returns an object of a slide: by number, by name, or as "title", "subtitle" or "content".
+
+    Raises:
+        Refused: there is none; those that are there are named.
+    """
+    every, wanted = shapes(slide), name.strip()
+    if wanted.isdigit() and 1 <= int(wanted) <= len(every):
+        return every[int(wanted) - 1]
+    for each in every:
+        if each.Name == wanted and wanted:
+            return each
+    for kind in KINDS.get(wanted.lower(), ()):
+        for each in every:
+            if each.ShapeType == f"com.sun.star.presentation.{kind}":
+                return each
+    there = "; ".join(f"{at}: {_label(each)}" for at, each in enumerate(every, 1)) or "nothing"
+    raise Refused(f"there is no object {name!r} on that slide; it has {there}")
+
+
+def _label(shape: Any) -> str:
+    kind = str(shape.ShapeType).rsplit(".", 1)[-1]
+    word = next((word for word, names in KINDS.items() if kind in names), kind)
+    return f"{word}{f' {shape.Name!r}' if shape.Name else ''}"
+
+
+def box_of(shape: Any) -> str:
+    """Returns place and size of an object in words."""
+    at, size = shape.Position, shape.Size
+    place_ = f"{at.X / 1000:.2f}, {at.Y / 1000:.2f}"
+    return f"at {place_} cm, {size.Width / 1000:.2f} x {size.Height / 1000:.2f} cm"
+
+
+def told(number: int, shape: Any) -> str:
+    """Returns one line about an object."""
+    text = (
+        getattr(shape, "String", "") if not getattr(shape, "IsEmptyPresentationObject", 0) else ""
+    )
+    if shape.ShapeType == "com.sun.star.drawing.TableShape":
+        model = shape.Model
+        size = f"{note_of(model.RowCount, 'row')}, {note_of(model.ColumnCount, 'column')}"
+        return f"{number} {_label(shape)}: {size}, {box_of(shape)}"
+    said = excerpt(text, 200) if text else "empty"
+    return f"{number} {_label(shape)}: {said}, {box_of(shape)}"
+
+
+def place(shape: Any, box: tuple[float | None, float | None, float | None, float | None]) -> None:
+    """Moves and resizes an object: left, top, width, height in centimetres, or None as it is."""
+    left, top, width, height = (None if each is None else round(each * 1000) for each in box)
+    if width is not None or height is not None:
+        size = uno.createUnoStruct("com.sun.star.awt.Size")
+        size.Width = shape.Size.Width if width is None else width
+        size.Height = shape.Size.Height if height is None else height
+        shape.Size = size
+    if left is not None or top is not None:
+        at = uno.createUnoStruct("com.sun.star.awt.Point")
+        at.X = shape.Position.X if left is None else left
+        at.Y = shape.Position.Y if top is None else top
+        shape.Position = at
+
+
+def cursors(shape: Any, text: str) -> list[Any]:
+    """Returns cursors over a text of an object: every place of it, or all where it is empty.
+
+    Raises:
+        Refused: it has no such text.
+    """
+    if not hasattr(shape, "createTextCursor"):
+        raise Refused("that object holds no text")
+    whole = shape.String
+    if not text:
+        cursor = shape.createTextCursor()
+        cursor.gotoStart(False)
+        cursor.gotoEnd(True)
+        return [cursor]
+    matches = re.finditer(re.escape(text), whole)
+    found = [cursor_over(shape, each.start(), each.end()) for each in matches]
+    if not found:
+        raise Refused(f"{text!r} is not in {excerpt(whole)}")
+    return found
+
+
+def cursor_over(holder: Any, start: int, end: int) -> Any:
+    """Returns a cursor over some characters of what holds text."""
+    whole = holder.String
+    cursor = holder.createTextCursor()
+    cursor.gotoStart(False)
+    cursor.goRight(_units(whole[:start]), False)
+    cursor.goRight(_units(whole[start:end]), True)
+    return cursor
+
+
+def _units(text: str) -> int:
+    """Returns the length of a text as LibreOffice counts: in units of UTF-16."""
+    return len(text.encode("utf-16-le")) // 2

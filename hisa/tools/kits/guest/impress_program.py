@@ -1,0 +1,77 @@
+"""Works on the presentation in front of LibreOffice."""
+
+from __future__ import annotations
+
+import uno  # type: ignore[import-not-found]
+
+from . import impress_objects, impress_pages, office_files
+from .impress_places import one_slide
+from .office_bridge import Desk, serve, setting, works
+
+_ENDINGS = {
+    ".odp": "impress8",
+    ".pptx": "Impress MS PowerPoint 2007 XML",
+    ".ppt": "MS PowerPoint 97",
+    ".otp": "impress8_template",
+}
+_PICTURES = {".png": "image/png", ".jpg": "image/jpeg", ".svg": "image/svg+xml"}
+
+
+@works("impress")
+def save(desk: Desk, path: str, overwrite: bool) -> str:
+    """Saves the presentation."""
+    return office_files.save(desk, path, overwrite, _ENDINGS)
+
+
+@works("impress")
+def export(desk: Desk, path: str, slides: str, width: int, overwrite: bool) -> str:
+    """Writes a copy in another format, or a picture of one slide."""
+    endings = {".pdf": "impress_pdf_Export", **_ENDINGS, **_PICTURES}
+    target = office_files.target_file(path, endings, overwrite=overwrite)
+    ending = target.suffix.lower()
+    if ending in _PICTURES:
+        _draw(desk, uno.systemPathToFileUrl(str(target)), slides, endings[ending], width)
+    elif ending == ".pdf":
+        data = (setting("PageRange", slides),) if slides else ()
+        value = uno.Any("[]com.sun.star.beans.PropertyValue", data)
+        office_files.write_copy(desk, target, endings[ending], FilterData=value)
+    else:
+        office_files.write_copy(desk, target, endings[ending])
+    return office_files.written(target)
+
+
+def _draw(desk: Desk, url: str, number: str, kind: str, width: int) -> None:
+    slide = one_slide(desk, number)
+    size = (
+        setting("PixelWidth", width),
+        setting("PixelHeight", width * slide.Height // slide.Width),
+    )
+    data = uno.Any("[]com.sun.star.beans.PropertyValue", size)
+    painter = desk.service("com.sun.star.drawing.GraphicExportFilter")
+    painter.setSourceDocument(slide)
+    painter.filter((setting("URL", url), setting("MediaType", kind), setting("FilterData", data)))
+
+
+@works("impress")
+def undo(desk: Desk, steps: int) -> str:
+    """Takes steps back."""
+    return office_files.undo(desk, steps)
+
+
+@works("impress")
+def redo(desk: Desk, steps: int) -> str:
+    """Does steps again."""
+    return office_files.redo(desk, steps)
+
+
+if __name__ == "__main__":
+    serve(
+        {
+            **impress_pages.FUNCTIONS,
+            **impress_objects.FUNCTIONS,
+            "save": save,
+            "export": export,
+            "undo": undo,
+            "redo": redo,
+        }
+    )
