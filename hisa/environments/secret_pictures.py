@@ -7,7 +7,7 @@ was typed, by reading the picture, and as what looks like a part that was found 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -31,6 +31,8 @@ come back; each costs about a millisecond."""
 _PARAGRAPH = 60.0
 """Pixels of height from which on an element is a page or a document, and not a field: only the
 words in it that show a value are filled, where they can be read."""
+_BAR, _FRAME = 48.0, 12.0
+"""Pixels of a title bar's height and of a frame's width, no less than those of any theme."""
 _EDGE = 3
 """Pixels around what changed: a field's frame and the caret's."""
 
@@ -105,7 +107,7 @@ class PictureMask:
             self._unread(f"the picture cannot be searched for secrets, and is not shown: {error}")
             return _filled(look, [_whole(plain)])
         read = read_boxes(lines, self._scrubber.values.values())
-        told = self._of_elements(look, read)
+        told = [*self._of_elements(look, read), *self._of_titles(look)]
         again = [box for seen in self._sightings for box in seen.again(plain)]
         boxes = [_clipped(box, plain) for box in (*read, *told, *again)]
         for box in (_clipped(box, plain) for box in read):
@@ -125,6 +127,18 @@ class PictureMask:
             if plain.height < _PARAGRAPH or not _has_any(plain, read):
                 boxes.append(plain)
         return boxes
+
+
+    def _of_titles(self, look: Observation) -> Iterator[BoundingBox]:
+        """Yields the title bars that show a value: above the window, or its own first rows.
+
+        A bar is small, pale text on a picture of its own, which is often not read.
+        """
+        for window in look.windows:
+            if window.box is None or not self._scrubber.named(window.title):
+                continue
+            box = look.convert_box(window.box, "image")
+            yield BoundingBox(box.left - _FRAME, box.top - _BAR, box.right + _FRAME, box.top + _BAR)
 
 
 def focused(look: Observation) -> Element | None:

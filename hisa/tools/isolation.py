@@ -63,7 +63,8 @@ async def isolated(tool: BaseTool, context: ToolContext, *, seconds: float) -> O
             with printed.by_this_thread():
                 outcome = asyncio.run(tool.run(replace(context, environment=machine)))
             said = "\n".join(filter(None, (outcome.output, printed.text())))
-            outcome = replace(outcome, output=kept(said), error=kept(outcome.error))
+            # Only HiSA's own tools end a run: a plug-in's word on it would be taken for success.
+            outcome = replace(outcome, output=kept(said), error=kept(outcome.error), ends=None)
         except BaseException as error:  # noqa: BLE001 - raised again where the tool was called
             _tell(loop, done, error=error)
         else:

@@ -13,7 +13,6 @@ import pptx
 import pytest
 import pytest_asyncio
 from PIL import Image
-from pptx.dml.color import RGBColor
 from pptx.enum.text import PP_ALIGN
 from pptx.util import Cm, Pt
 
@@ -76,8 +75,8 @@ async def deck(machine: DesktopEnvironment, use: Using) -> Deck:
     made = pptx.Presentation()
     for title in TITLES:
         slide = made.slides.add_slide(made.slide_layouts[1])
-        slide.shapes.title.text = title  # type: ignore[union-attr]
-        slide.placeholders[1].text = f"a point of {title}\nanother"  # type: ignore[attr-defined]
+        slide.shapes.title.text = title
+        slide.placeholders[1].text = f"a point of {title}\nanother"
     buffer = io.BytesIO()
     made.save(buffer)
     name = uuid.uuid4().hex
@@ -91,6 +90,11 @@ async def deck(machine: DesktopEnvironment, use: Using) -> Deck:
             assert IMPRESS.needs.in_front(look)
             return Deck(machine, use, path)
     raise AssertionError("the presentation did not open")
+
+
+def content(slide: Any) -> Any:
+    """What stands below the title."""
+    return slide.shapes[1]
 
 
 @pytest.mark.parametrize(("tool", "example"), documented(IMPRESS))
@@ -125,7 +129,7 @@ async def test_slides_are_added_copied_moved_and_deleted_and_undo_takes_it_back(
     before = await deck.file()
     said = await use("add", title="Results", content="More\nLess")
     assert said == "slide 4 of 4 (layout title_content) is there"
-    assert (await deck.slide(4)).placeholders[1].text == "More\nLess"
+    assert content(await deck.slide(4)).text == "More\nLess"
     await use("add", at=1, layout="title_slide", title="Start")
     await use("add", at=2, layout="blank")
     assert await deck.titles() == ["Start", "", *TITLES, "Results"]
@@ -154,7 +158,7 @@ async def test_a_layout_is_set_and_taken_back(deck: Deck, use: Using) -> None:
     assert "slide 2 (layout title_only)" in await use("read", slides="2")
     await use("undo", steps="1")
     assert "layout title_only" not in await use("read", slides="2")
-    assert (await deck.slide(2)).placeholders[1].text == "a point of Two\nanother"
+    assert content(await deck.slide(2)).text == "a point of Two\nanother"
 
 
 @on_desktop
@@ -165,13 +169,13 @@ async def test_texts_are_written_and_where_undo_fails_it_is_said(deck: Deck, use
     await use("write", slide="2", shape="1", text="By number")
     slide = await deck.slide(1)
     assert slide.shapes.title.text == "Our year"
-    assert slide.placeholders[1].text == "First\nSecond"
+    assert content(slide).text == "First\nSecond"
     assert await deck.titles() == ["Our year", "By number", "Three"]
     said = await use.refused("write", slide="1", shape="nothing", text="x")
     assert said.startswith("there is no object 'nothing' on that slide; it has 1: title")
     said = await use("replace", find="a (point) of", replacement="no \\1 from", regex=True)
     assert said.startswith("2 places replaced")
-    assert (await deck.slide(3)).placeholders[1].text == "no point from Three\nanother"
+    assert content(await deck.slide(3)).text == "no point from Three\nanother"
     assert "is not found" in await use("replace", find="POINT", replacement="x")
     assert "1 place" in await use("replace", find="our YEAR", replacement="2024", match_case=False)
     await use("notes", slide="3", text="Thank the team.")
@@ -183,17 +187,17 @@ async def test_texts_are_written_and_where_undo_fails_it_is_said(deck: Deck, use
 async def test_text_is_formatted(deck: Deck, use: Using) -> None:
     await use(
         "format_text", slides="2", shape="content", text="point", bold=True, italic=True,
-        underline="single", font="Liberation Serif", size=20, color="#c00000",
+        underline="single", font="DejaVu Serif", size=20, color="#c00000",
     )  # fmt: skip
     (run,) = [
         run
-        for paragraph in (await deck.slide(2)).placeholders[1].text_frame.paragraphs
+        for paragraph in content(await deck.slide(2)).text_frame.paragraphs
         for run in paragraph.runs
         if run.font.bold
     ]
     assert run.text == "point"
     assert (run.font.italic, run.font.underline, run.font.size) == (True, True, Pt(20))
-    assert (run.font.name, run.font.color.rgb) == ("Liberation Serif", RGBColor(0xC0, 0, 0))
+    assert (run.font.name, str(run.font.color.rgb)) == ("DejaVu Serif", "C00000")
     await use("format_text", slides="all", shape="title", size=50)
     sizes = [
         each.shapes.title.text_frame.paragraphs[0].runs[0].font.size
@@ -204,14 +208,14 @@ async def test_text_is_formatted(deck: Deck, use: Using) -> None:
         "format_paragraphs", slides="2", shape="content", align="right", line_spacing=1.5,
         bullets="numbers", vertical="middle",
     )  # fmt: skip
-    frame = (await deck.slide(2)).placeholders[1].text_frame
+    frame = content(await deck.slide(2)).text_frame
     assert frame.paragraphs[0].alignment == PP_ALIGN.RIGHT
     assert frame.paragraphs[0].line_spacing == 1.5
     xml = frame._txBody.xml
     assert xml.count("buAutoNum") == 2
     assert 'anchor="ctr"' in xml
     await use("format_paragraphs", slides="2", shape="content", bullets="none")
-    assert "buAutoNum" not in (await deck.slide(2)).placeholders[1].text_frame._txBody.xml
+    assert "buAutoNum" not in content(await deck.slide(2)).text_frame._txBody.xml
     assert "is no colour" in await use.refused("format_text", slides="1", color="reddish")
 
 
@@ -242,7 +246,7 @@ async def test_boxes_shapes_and_pictures_stand_where_they_are_put(
     assert abs(egg.left - Cm(3)) < Cm(0.02)
     assert abs(egg.width - Cm(6)) < Cm(0.02)
     assert abs(egg.height - Cm(2)) < Cm(0.02)
-    assert egg.fill.fore_color.rgb == RGBColor(0xFF, 0xCC, 0)
+    assert str(egg.fill.fore_color.rgb) == "FFCC00"
     assert 'prst="ellipse"' in egg._element.xml
     assert shapes["Red"].image.size == (200, 100)
     await use(
@@ -252,11 +256,14 @@ async def test_boxes_shapes_and_pictures_stand_where_they_are_put(
     assert first.name == "Egg"
     assert abs(first.left - Cm(8)) < Cm(0.02)
     assert abs(first.width - Cm(4)) < Cm(0.02)
-    assert first.fill.fore_color.rgb == RGBColor(0, 0, 0xFF)
+    assert str(first.fill.fore_color.rgb) == "0000FF"
     await use("shape_change", slide="1", shape="Egg", degrees=30, name="Turned")
     assert round((await deck.slide(1)).shapes[0].rotation) == 30
     await use("shape_delete", slide="1", shape="Turned")
     await use("shape_delete", slide="1", shape="Red")
+    await use("undo", steps="1")
+    assert "Red" in [each.name for each in (await deck.slide(1)).shapes]
+    await use("redo", steps="1")
     names = [each.name for each in (await deck.slide(1)).shapes]
     assert names[-1] == "Source"
     assert len(names) == 3
@@ -267,13 +274,11 @@ async def test_tables_are_inserted_and_written(deck: Deck, use: Using) -> None:
     said = await use("table_insert", slide="3", values=[["Name", "Amount"], ["Anna", "12"]])
     assert "is a table: 2 rows, 2 columns" in said
     said = await use("table_write", slide="3", row=2, column=2, values=[["14"], ["9"]])
-    assert said == "2 cells read back as written; 3 rows now"
+    assert said == f"2 cells read back as written; 3 rows now {UNRECORDED}"
     (table,) = [each.table for each in (await deck.slide(3)).shapes if each.has_table]
     cells = [[cell.text for cell in row.cells] for row in table.rows]
     assert cells == [["Name", "Amount"], ["Anna", "14"], ["", "9"]]
     assert "Anna | 14" in await use("read", slides="3")
-    await use("undo", steps="1")
-    assert "Anna | 12" in await use("read", slides="3")
     assert "has no table" in await use.refused("table_write", slide="1", values=[["x"]])
     wide = {"slide": "3", "values": [["x", "y", "z"]]}
     assert await use.refused("table_write", **wide) == "the table has 2 columns"
@@ -286,7 +291,7 @@ async def test_slides_have_a_background_a_transition_a_footer_and_a_size(
     said = await use("background", slides="1-2", color="#003366")
     assert said.startswith("2 slides; the background is solid #003366")
     fill = (await deck.slide(2)).background.fill
-    assert fill.fore_color.rgb == RGBColor(0, 0x33, 0x66)
+    assert str(fill.fore_color.rgb) == "003366"
     buffer = io.BytesIO()
     Image.new("RGB", (20, 10), "red").save(buffer, "PNG")
     await machine.write_file("/home/user/back.png", buffer.getvalue())
@@ -338,7 +343,7 @@ async def test_it_is_saved_and_exported_where_it_is_asked_for(
     await use("write", slide="1", shape="title", text="Saved")
     assert (await use("save")).startswith(f"{deck.path}: ")
     saved = pptx.Presentation(io.BytesIO(await deck.file()))
-    assert saved.slides[0].shapes.title.text == "Saved"  # type: ignore[union-attr]
+    assert saved.slides[0].shapes.title.text == "Saved"
     name = f"/home/user/{uuid.uuid4().hex}"
     await use("export", path=f"{name}.pdf", slides="1-2")
     pdf = await machine.read_file(f"{name}.pdf")

@@ -27,7 +27,7 @@ from tests.environments.conformance import seen_when
 
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
 
-VALUE = "hunter2-Pa$$w0rd'x\"y"
+VALUE = "hunter2-Qz$$k0vb'x\"y"
 NAME = "{{secret:mail}}"
 PAGE = """<!doctype html><title>Log in</title><body style="font: 16px sans-serif">
 <p><label>Password <input id=password type=password size=40></label>
@@ -169,7 +169,7 @@ async def test_editor_gets_the_value_and_its_pictures_are_filled(
     saved = (await desktop.read_file("/home/user/note.txt")).decode()
     assert saved.rstrip("\n") == f"my password: {VALUE}, and more\nnext line"
     assert any("my password: {{secret:mail}}, and more" in text for text in texts)
-    assert any("{{secret:mail}} was typed into mousepad" in text for text in texts)
+    assert any("{{secret:mail}} was typed into Mousepad" in text for text in texts)
     assert any("may not go to 'echo {{secret:mail}}'" in text for text in texts)
     await desktop.execute("pkill -KILL -x mousepad")
 

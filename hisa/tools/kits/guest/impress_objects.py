@@ -90,12 +90,13 @@ def text_box(
     """Puts a text box on a slide."""
     target = one_slide(desk, slide)
     shape = desk.document.createInstance("com.sun.star.drawing.TextShape")
-    number = _insert(target, shape, (left_cm, top_cm, width_cm, height_cm))
-    shape.TextAutoGrowHeight = True
-    shape.String = text
-    shape.Name = name
-    if size:
-        put(cursors(shape, ""), character({"size": size}))
+    with Unrecorded(desk):
+        number = _insert(target, shape, (left_cm, top_cm, width_cm, height_cm))
+        shape.TextAutoGrowHeight = True
+        shape.String = text
+        shape.Name = name
+        if size:
+            put(cursors(shape, ""), character({"size": size}))
     return f"object {number} of slide {_on(desk, slide)}: {excerpt(shape.String)}, {box_of(shape)}"
 
 
@@ -136,8 +137,8 @@ def format_paragraphs(
     for each in targets if vertical else ():
         anchor = _VERTICAL[vertical]
         each.TextVerticalAdjust = uno.Enum("com.sun.star.drawing.TextVerticalAdjust", anchor)
-    for each in found if bullets else ():
-        _bullets(each, bullets)
+    for each in targets if bullets else ():
+        _mark_all(each, bullets)
     if not (properties or vertical or bullets):
         raise Refused("nothing to set was given")
     marks = f", {bullets}" if bullets else ""
@@ -147,6 +148,17 @@ def format_paragraphs(
 
 _NUMBERING = {"bullets": 6, "numbers": 4, "letters": 1}
 """Kinds of numbering: a special character, Arabic numerals, small letters."""
+
+
+def _mark_all(shape: Any, kind: str) -> None:
+    """Marks each paragraph alone: a level set over several reaches one of them."""
+    walk = shape.createEnumeration()
+    while walk.hasMoreElements():
+        one = walk.nextElement()
+        _bullets(one, kind)
+        level = -1 if one.NumberingLevel is None else one.NumberingLevel
+        if (level < 0) != (kind == "none"):
+            raise Refused(f"{excerpt(one.String)} is at level {level} of a list afterwards")
 
 
 def _bullets(cursor: Any, kind: str) -> None:
@@ -250,14 +262,15 @@ def shape_change(
     """Moves, resizes, turns, paints or names an object."""
     target_slide = one_slide(desk, slide)
     target = called(target_slide, shape)
-    place(target, (left_cm, top_cm, width_cm, height_cm))
-    if degrees is not None:
-        target.RotateAngle = round(-degrees * 100) % 36000
-    _paint(target, fill, line, line_pt)
-    if order:
-        target.ZOrder = target_slide.Count - 1 if order == "front" else 0
-    if name:
-        target.Name = name
+    with Unrecorded(desk):
+        place(target, (left_cm, top_cm, width_cm, height_cm))
+        if degrees is not None:
+            target.RotateAngle = round(-degrees * 100) % 36000
+        _paint(target, fill, line, line_pt)
+        if order:
+            target.ZOrder = target_slide.Count - 1 if order == "front" else 0
+        if name:
+            target.Name = name
     turned = f", turned {(36000 - target.RotateAngle) % 36000 / 100:g} degrees"
     at = next(at for at, each in enumerate(shapes(target_slide), 1) if each == target)
     return f"object {at} is now {box_of(target)}{turned}, {_painted(target)}"
@@ -292,9 +305,10 @@ def image_insert(
     shape = desk.document.createInstance("com.sun.star.drawing.GraphicObjectShape")
     left = (target.Width - wide) / 2000 if left_cm is None else left_cm
     top = (target.Height - high) / 2000 if top_cm is None else top_cm
-    number = _insert(target, shape, (left, top, wide / 1000, high / 1000))
-    shape.Graphic = picture
-    shape.Name = name
+    with Unrecorded(desk):
+        number = _insert(target, shape, (left, top, wide / 1000, high / 1000))
+        shape.Graphic = picture
+        shape.Name = name
     return f"object {number} of slide {_on(desk, slide)} is the picture, {box_of(shape)}"
 
 
@@ -358,8 +372,9 @@ def table_write(
     widest = max(len(line) for line in values)
     if column + widest - 1 > model.ColumnCount:
         raise Refused(f"the table has {note_of(model.ColumnCount, 'column')}")
-    _grow(model.Rows, row + len(values) - 1)
-    count = _fill(model, values, row - 1, column - 1)
+    with Unrecorded(desk):
+        _grow(model.Rows, row + len(values) - 1)
+        count = _fill(model, values, row - 1, column - 1)
     return f"{note_of(count, 'cell')} read back as written; {note_of(model.RowCount, 'row')} now"
 
 

@@ -1,0 +1,317 @@
+"""Works Visual Studio Code or its open build by its command line and by its files.
+
+Each function takes and answers plain JSON data; see `files_common.serve`.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from .code_jsonc import key_number, load, with_element, with_value, without, write
+from .files_common import Refused, path_of, serve
+
+_COMMANDS = {"code": "Code", "codium": "VSCodium", "code-oss": "Code - OSS"}
+"""Command to the folder of its settings under ~/.config."""
+_SECONDS = 100.0
+"""Of the command line: its first call starts the open build's server."""
+_PASSED = {".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"}
+"""Folders that searches pass over, as the editor's own does or people set it to."""
+_LARGEST = 4 << 20
+"""Bytes of the largest file that is searched; sources are smaller."""
+_HITS = 200
+_SAID = 400
+"""Characters of an answer of the command line."""
+
+
+def _command() -> str:
+    """The editor's command."""
+    for name in _COMMANDS:
+        if path := shutil.which(name):
+            return path
+    raise Refused(f"no editor is installed: none of {', '.join(_COMMANDS)} is a command")
+
+
+def _user() -> Path:
+    """The folder of the user's settings, which is made where there is none."""
+    names = (folder for name, folder in _COMMANDS.items() if shutil.which(name))
+    return Path.home() / ".config" / next(names, "Code") / "User"
+
+
+def _run(*words: str) -> str:
+    line = [_command(), *words]
+    try:
+        done = subprocess.run(
+            line, capture_output=True, text=True, errors="replace", timeout=_SECONDS,
+            stdin=subprocess.DEVNULL, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as error:
+        raise Refused(f"{Path(line[0]).name} did not end within {_SECONDS:g} s") from error
+    if done.returncode:
+        said = (done.stderr.strip() or done.stdout.strip())[-_SAID:]
+        raise Refused(f"{Path(line[0]).name} refuses (exit status {done.returncode}): {said}")
+    return done.stdout
+
+
+def _there(text: str) -> Path:
+    path = path_of(text)
+    if not path.exists():
+        raise Refused(f"there is no {str(path)!r}")
+    return path
+
+
+def show(path: str, line: int, column: int, window: str) -> Any:
+    """Opens a file or folder, and returns its name, which the window's title will have."""
+    there = _there(path)
+    words = {"new": ["-n"], "same": ["-r"], "add": ["--add"], "": []}[window]
+    if there.is_dir():
+        if line:
+            raise Refused(f"{str(there)!r} is a folder; a line is of a file")
+        _run(*words, str(there))
+    elif line:
+        _run(*words, "-g", f"{there}:{line}:{max(column, 1)}")
+    else:
+        _run(*words, str(there))
+    return {"path": str(there), "name": there.name}
+
+
+def compare(left: str, right: str) -> Any:
+    """Shows two files side by side."""
+    files = [_there(left), _there(right)]
+    for file in files:
+        if not file.is_file():
+            raise Refused(f"{str(file)!r} is no file")
+    _run("-d", *map(str, files))
+    return [file.name for file in files]
+
+
+def extensions() -> Any:
+    """Returns the installed extensions with their versions."""
+    lines = _run("--list-extensions", "--show-versions").splitlines()
+    pairs = (line.strip().partition("@") for line in lines if "." in line)
+    return {name.lower(): version for name, _, version in pairs}
+
+
+def install(which: str) -> Any:
+    """Installs an extension by its name or from a file, and returns what is new."""
+    before = extensions()
+    word = which
+    if which.endswith(".vsix"):
+        word = str(_there(which))
+    elif not re.fullmatch(r"[\w-]+\.[\w.-]+(@[\w.-]+)?", which):
+        raise Refused(f"{which!r}: want PUBLISHER.NAME, or a file that ends in .vsix")
+    said = _run("--install-extension", word)
+    after = extensions()
+    new = {name: version for name, version in after.items() if before.get(name) != version}
+    asked = which.partition("@")[0].lower()
+    if not new and not (asked in after or "already installed" in said):
+        raise Refused(f"{which!r} is not among the extensions afterwards: {said[-_SAID:]}")
+    return {"new": new, "count": len(after)}
+
+
+def uninstall(name: str) -> Any:
+    """Uninstalls an extension, and returns how many are left."""
+    if name.lower() not in extensions():
+        raise Refused(f"no extension {name!r}; there are {', '.join(extensions()) or 'none'}")
+    _run("--uninstall-extension", name)
+    after = extensions()
+    if name.lower() in after:
+        raise Refused(f"extension {name!r} is still installed")
+    return len(after)
+
+
+def _file(name: str, folder: str) -> Path:
+    """A file of the user's settings, or of a folder's own."""
+    if not folder:
+        return _user() / name
+    there = _there(folder)
+    if not there.is_dir():
+        raise Refused(f"{str(there)!r} is no folder")
+    return there / ".vscode" / name
+
+
+def settings(words: str, folder: str) -> Any:
+    """Returns the settings whose names have all the words."""
+    path = _file("settings.json", folder)
+    _, kept = load(path, dict)
+    sought = words.lower().split()
+    found = {key: kept[key] for key in kept if all(word in key.lower() for word in sought)}
+    return {"path": str(path), "set": found}
+
+
+def setting(name: str, value: Any, folder: str) -> Any:
+    """Sets a setting, and returns what it was and is."""
+    path = _file("settings.json", folder)
+    text, kept = load(path, dict)
+    write(path, with_value(text, name, value), {**kept, name: value})
+    return {"path": str(path), "before": kept.get(name), "now": load(path, dict)[1][name]}
+
+
+def unset(name: str, folder: str) -> Any:
+    """Takes a setting out, so that the default holds."""
+    path = _file("settings.json", folder)
+    text, kept = load(path, dict)
+    if name not in kept:
+        raise Refused(f"{path} does not set {name!r}; it sets {', '.join(kept) or 'nothing'}")
+    rest = {key: value for key, value in kept.items() if key != name}
+    while (number := key_number(text, name)) >= 0:
+        text = without(text, number)
+    write(path, text, rest)
+    return {"path": str(path), "before": kept[name]}
+
+
+def keys() -> Any:
+    """Returns the user's own keys."""
+    return load(_file("keybindings.json", ""), list)[1]
+
+
+def bind(key: str, command: str, when: str, args: Any) -> Any:
+    """Adds a key for a command, and returns all of that key."""
+    path = _file("keybindings.json", "")
+    text, kept = load(path, list)
+    new = {"key": key, "command": command}
+    new |= {"when": when} if when else {}
+    new |= {"args": args} if args is not None else {}
+    if new not in kept:
+        write(path, with_element(text, new), [*kept, new])
+    return [each for each in load(path, list)[1] if each.get("key") == key]
+
+
+def unbind(key: str, command: str) -> Any:
+    """Takes the user's own keys for a command out, and returns how many went."""
+    path = _file("keybindings.json", "")
+    text, kept = load(path, list)
+    meant = [
+        at
+        for at, each in enumerate(kept)
+        if each.get("key") == key and command in ("", each.get("command"))
+    ]
+    if not meant:
+        raise Refused(f"{path} has no key {key!r}{f' for {command!r}' if command else ''}")
+    for at in reversed(meant):
+        text = without(text, at)
+    write(path, text, [each for at, each in enumerate(kept) if at not in meant])
+    return len(meant)
+
+
+_PLACES = {
+    "tasks": ("tasks.json", "tasks", "2.0.0"),
+    "launch": ("launch.json", "configurations", "0.2.0"),
+}
+_NAMED = {"tasks": "label", "launch": "name"}
+
+
+def entries(kind: str, folder: str) -> Any:
+    """Returns the tasks or launch configurations of a folder."""
+    name, key, _ = _PLACES[kind]
+    path = _file(name, folder)
+    return {"path": str(path), "entries": load(path, dict)[1].get(key, [])}
+
+
+def entry(kind: str, folder: str, new: dict[str, Any]) -> Any:
+    """Adds a task or launch configuration, in place of one of the same name."""
+    name, key, version = _PLACES[kind]
+    path = _file(name, folder)
+    text, kept = load(path, dict)
+    named = _NAMED[kind]
+    others = [each for each in kept.get(key, []) if each.get(named) != new[named]]
+    wanted = {"version": version, **kept, key: [*others, new]}
+    if "version" not in kept:
+        text = with_value(text, "version", version)
+    write(path, with_value(text, key, wanted[key]), wanted)
+    return {"path": str(path), "names": [e.get(named) for e in load(path, dict)[1][key]]}
+
+
+def snippets(language: str) -> Any:
+    """Returns the user's snippets of a language."""
+    return load(_snippets(language), dict)[1]
+
+
+def _snippets(language: str) -> Path:
+    if not re.fullmatch(r"[a-z0-9_+#-]+", language):
+        raise Refused(f"{language!r} is no language's name, such as python or plaintext")
+    return _user() / "snippets" / f"{language}.json"
+
+
+def snippet(language: str, name: str, new: dict[str, Any]) -> Any:
+    """Sets a snippet, and returns the file and the names of all."""
+    path = _snippets(language)
+    text, kept = load(path, dict)
+    write(path, with_value(text, name, new), {**kept, name: new})
+    return {"path": str(path), "names": list(load(path, dict)[1])}
+
+
+def _pattern(text: str, regex: bool, case: bool) -> re.Pattern[str]:
+    try:
+        return re.compile(text if regex else re.escape(text), 0 if case else re.IGNORECASE)
+    except re.error as error:
+        raise Refused(f"{text!r} is no regular expression: {error}") from error
+
+
+def _texts(folder: str, files: str) -> Iterator[tuple[Path, str, str]]:
+    """The text files under a folder: path, name from the folder on, and text."""
+    root = _there(folder)
+    if not root.is_dir():
+        raise Refused(f"{str(root)!r} is no folder")
+    for place, folders, names in os.walk(root):
+        folders[:] = sorted(set(folders) - _PASSED)
+        for name in sorted(names):
+            path = Path(place, name)
+            inside = str(path.relative_to(root))
+            if files and not (fnmatch.fnmatch(inside, files) or fnmatch.fnmatch(name, files)):
+                continue
+            if path.is_symlink() or not path.is_file() or path.stat().st_size > _LARGEST:
+                continue
+            try:
+                yield path, inside, path.read_bytes().decode("utf-8")
+            except (UnicodeDecodeError, PermissionError):
+                continue
+
+
+def search(text: str, folder: str, files: str, regex: bool, case: bool) -> Any:
+    """Returns the lines that have a text, in the files of a folder."""
+    pattern, count, looked = _pattern(text, regex, case), 0, 0
+    found: list[tuple[str, int, str]] = []
+    for _, inside, body in _texts(folder, files):
+        looked += 1
+        for number, line in enumerate(body.splitlines(), 1):
+            if pattern.search(line):
+                count += 1
+                if len(found) < _HITS:
+                    found.append((inside, number, line.strip()[:200]))
+    return {"lines": found, "count": count, "files": looked}
+
+
+def replace(text: str, by: str, folder: str, files: str, regex: bool, case: bool) -> Any:
+    """Replaces a text in the files of a folder, and returns how often in each."""
+    pattern = _pattern(text, regex, case)
+    changed: dict[str, int] = {}
+    for path, inside, body in _texts(folder, files):
+        try:
+            fresh, count = pattern.subn(by if regex else (lambda _: by), body)
+        except re.error as error:
+            raise Refused(f"{by!r} does not fit the expression: {error}") from error
+        if count and fresh != body:
+            path.write_bytes(fresh.encode("utf-8"))
+            if path.read_bytes() != fresh.encode("utf-8"):
+                raise Refused(f"{inside} is not as it was written; changed before: {changed}")
+            changed[inside] = count
+    return changed
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    each.__name__: each
+    for each in (
+        *(show, compare, extensions, install, uninstall, settings, setting, unset),
+        *(keys, bind, unbind, entries, entry, snippets, snippet, search, replace),
+    )
+}
+
+if __name__ == "__main__":
+    serve(FUNCTIONS)
