@@ -35,7 +35,7 @@ format: $(VENV)/.dev  ## put every file into the house format
 	$(BIN)/ruff check --fix .
 
 bench: $(VENV)/.dev $(VENV)/.vocabularies  ## print the benchmarks, with their goals
-	@for each in roi guest patterns loop own_time first_act "tokens --vocabularies $(VENV)/vocabularies" "tokens_ways --vocabularies $(VENV)/vocabularies" "cached_share --vocabularies $(VENV)/vocabularies" png importtime "scaling -n 100" "looking looks -n 20"; do $(BIN)/python -m benchmarks.$$each || exit 1; echo; done
+	@for each in roi guest patterns loop own_time first_act "tokens --vocabularies $(VENV)/vocabularies" "tokens_ways --vocabularies $(VENV)/vocabularies" "cached_share --vocabularies $(VENV)/vocabularies" "tool_tokens --vocabularies $(VENV)/vocabularies" png importtime "scaling -n 100" "looking looks -n 20"; do $(BIN)/python -m benchmarks.$$each || exit 1; echo; done
 
 $(VENV)/.vocabularies: scripts/vocabularies.sh $(VENV)/.dev
 	sh scripts/vocabularies.sh $(BIN)/python $(VENV)/vocabularies

@@ -21,7 +21,7 @@ from hisa.screen.ocr import Line, OcrUnavailable, read_text
 from hisa.screen.roles import PASSWORD
 from hisa.text.redact.named_secrets import Scrubber
 
-__all__ = ["FILL", "PictureMask", "focused", "without_pointer"]
+__all__ = ["FILL", "PictureMask", "all_focused", "focused", "without_pointer"]
 
 FILL = (128, 128, 128)
 """Grey, which no theme takes for text or for its background."""
@@ -141,14 +141,19 @@ class PictureMask:
             yield BoundingBox(box.left - _FRAME, box.top - _BAR, box.right + _FRAME, box.top + _BAR)
 
 
-def focused(look: Observation) -> Element | None:
-    """The innermost element of the window in front that takes what is typed."""
+def all_focused(look: Observation) -> list[Element]:
+    """The elements of the window in front that say that they have the focus."""
     front = look.active.title if look.active else ""
-    found = [
+    return [
         element
         for element in look.elements or ()
         if "focused" in element.states and (not front or element.window == front)
     ]
+
+
+def focused(look: Observation) -> Element | None:
+    """The innermost element of the window in front that takes what is typed."""
+    found = all_focused(look)
     fields = [element for element in found if "editable" in element.states] or found
     return min(fields, key=lambda element: element.box.area, default=None)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-from hisa.environments.secret_pictures import focused
+from hisa.environments.secret_pictures import all_focused
 from hisa.environments.secret_store import Secret, fits
 from hisa.errors import ActionRefused
 from hisa.screen.observation import Element, Observation
@@ -30,8 +30,7 @@ def check_typing(secret: Secret, look: Observation) -> None:
         raise ActionRefused(
             f"{name} may be typed into {allowed} alone, and in front is {app or 'nothing known'!r}"
         )
-    field = focused(look)
-    if field is not None and _is_address_bar(field):
+    if any(map(_is_address_bar, all_focused(look))):  # a page's field may still say that it is
         raise ActionRefused(f"{name} is not typed into an address bar, which sends what is typed")
     if secret.sites:
         _check_site(secret, look)

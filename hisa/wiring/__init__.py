@@ -281,7 +281,8 @@ async def _opened(
         served = await stack.enter_async_context(open_served_tools(settings, emit))
         environment = await _environment(settings, run_context, emit, stack)
         _mark_as_ours(environment, log)
-        environment = secrets.machine(environment, live=bool(run_context.events))
+        kept = "throw_away" not in environment.capabilities
+        environment = secrets.machine(environment, live=kept or bool(run_context.events))
         results = Results(task, environment, log)
         stack.push_async_callback(results.fetch_results)
         sampling = is_sampled(settings)

@@ -291,7 +291,7 @@ async def test_looks_are_in_the_file(calc: Using, desktop: DesktopEnvironment) -
         bold=True,
         italic=True,
         underline=True,
-        font="Liberation Serif",
+        font="DejaVu Serif",
         size=14,
         color="#c9211e",
         background="yellow",
@@ -319,7 +319,7 @@ async def test_looks_are_in_the_file(calc: Using, desktop: DesktopEnvironment) -
     sheet = (await kept(calc, desktop))[name]
     font = sheet["B1"].font
     assert (font.b, font.i, font.u, font.name, font.sz) == (
-        *(True, True, "single", "Liberation Serif", 14),
+        *(True, True, "single", "DejaVu Serif", 14),
     )
     assert font.color.rgb == "FFC9211E"
     assert sheet["B1"].fill.fgColor.rgb == "FFFFFF00"
@@ -492,11 +492,11 @@ async def test_each_call_is_one_step_of_the_undo_list(calc: Using) -> None:
     await calc("redo", steps=3)
     assert await lines(calc, f"{name}.A1:H9") == changed
     assert "nothing can be done again" in await calc.refused("redo", steps=1)
-    before = (await calc("undo", steps=3)).rsplit("; ", 1)[1]
+    await calc("undo", steps=3)
     await calc.refused("filter", cells=f"{name}.A1", where=["nonsense"])
     await calc.refused("split", cells=f"{name}.A1:B2")
-    await calc("redo", steps=1)
-    assert before == (await calc("undo", steps=1)).rsplit("; ", 1)[1], "a refusal is no step"
+    assert (await calc("redo", steps=1)).startswith("done again: Write cells"), "nor a step before"
+    await calc("undo", steps=1)
 
 
 async def test_a_sheet_that_was_deleted_comes_back(calc: Using) -> None:
@@ -558,8 +558,7 @@ async def test_wrong_input_is_refused_before_anything_is_done(calc: Using) -> No
         with pytest.raises(InvalidReply):
             await calc(function, **given)
     refusals: list[tuple[str, dict[str, Any], str]] = [
-        ("write", {"cell": "XFD1048576", "values": [[1, 2]]}, "is not on the sheet"),
-        ("write", {"cell": "AMJ1048576", "values": [[1, 2]]}, "do not fit"),
+        ("write", {"cell": "XFD1048576", "values": [[1, 2]]}, "do not fit"),
         ("style", {"cells": "A1"}, "nothing to change"),
         ("style", {"cells": "A1", "color": "rainbow"}, "is no color"),
         ("format_numbers", {"cells": "A1", "code": "[[["}, "is no number format"),

@@ -268,8 +268,7 @@ class TestVideo:
         async def is_whole() -> bool:
             return (await player.video()).height == 720
 
-        await player.use("play", what="~/Videos/v.y4m")
-        await player.use("pause")
+        await player.use("play", what="~/Videos/v.y4m")  # paused, it may not be drawn anew
         assert "full screen on" in await player.use("fullscreen")
         await player.eventually(is_whole)
         assert "full screen off" in await player.use("fullscreen", on=False)

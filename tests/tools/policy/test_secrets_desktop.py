@@ -235,5 +235,5 @@ async def test_terminal_that_echoes_and_a_title_bar_are_filled(
     texts = await _nobody_knows(result, models)
     got = (await desktop.read_file("/home/user/got")).decode()
     assert got == f"a {VALUE} b\n{'-' * 48}{VALUE}\n"
-    assert any('"title":"{{secret:mail}}"' in text for text in texts)
+    assert any('"type":"observed"' in text and '"{{secret:mail}}"' in text for text in texts)
     await desktop.execute("pkill -KILL -x xterm")
