@@ -56,7 +56,7 @@ async def _pages(context: ToolContext, function: str, /, **given: Any) -> Any:
 
 @tool(reads=True)
 async def read(context: ToolContext, start: Annotated[int, Field(ge=0)] = 0) -> str:
-    """Read the page in front as text: headings, links, fields, tables, as a person could see them.
+    """Read the page in front as text: what is seen of headings, links, fields and tables.
 
     Inputs:
         start: the character to begin at, where a page is longer than one answer.

@@ -30,6 +30,7 @@ _URL_KEY = re.compile(r"(.*_)?(url|uri|address|link|href|site|page|host)s?", re.
 _COMMAND_KEY = re.compile(r"(.*_)?(command|cmd|commands|command_line|shell|bash)", re.IGNORECASE)
 _PATH = re.compile(r"(/|~|\.\.?/|file:)", re.IGNORECASE)
 _UNSTATED = "a server's tool, and tools.mcp states neither that it only reads nor its effects"
+_PROGRAM_KEY = re.compile(r"app|application|program|executable|binary|interpreter", re.IGNORECASE)
 _LONGEST = 500
 """Characters of a value that may be a path; longer ones are texts."""
 
@@ -92,6 +93,18 @@ def _parts(call: GroundedCall, tool: BaseTool, home: str) -> Iterator[Part]:
     for key, text in named:
         if _COMMAND_KEY.fullmatch(key):
             yield from parts_of_line(text, home=home)
+    for line in _started(tool, named):
+        yield from parts_of_line(line, home=home)
+
+
+def _started(tool: BaseTool, named: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Lines for the programs that a tool starts on files: an "app" may be any program."""
+    files = [text for key, text in named if _PATH_KEY.fullmatch(key)]
+    programs = [text for key, text in named if _PROGRAM_KEY.fullmatch(key) and text.strip()]
+    if not programs and tool.trusted and tool.name == "files_open":
+        programs = ["xdg-open"]
+    for program in programs:
+        yield f"{program} {shlex.join(files)}"
 
 
 def _written(value: str | Mapping[str, Any]) -> str:

@@ -287,14 +287,12 @@ def number_format(desk: Desk, code: str) -> int:
     Raises:
         Refused: it is none.
     """
-    locale = uno.createUnoStruct("com.sun.star.lang.Locale")
-    locale.Language, locale.Country = "en", "US"
-    formats = desk.document.NumberFormats
-    key = formats.queryKey(code, locale, False)
-    if key >= 0:
-        return int(key)
+    if code.lower() == "general":
+        return 0
+    english = uno.createUnoStruct("com.sun.star.lang.Locale", "en", "US", "")
+    here = uno.createUnoStruct("com.sun.star.lang.Locale")  # the document's, as the dialog gives it
     try:
-        return int(formats.addNew(code, locale))
+        return int(desk.document.NumberFormats.addNewConverted(code, english, here))
     except UnoError:
         raise Refused(f"{code!r} is no number format; wanted is one as '#,##0.00'") from None
 

@@ -350,8 +350,8 @@ def _free_name(name: str, taken: Iterable[str]) -> str:
 def _pivot_field(made: Any, head: str) -> Any:
     fields = made.DataPilotFields
     if not fields.hasByName(head):
-        known = [each for each in fields.ElementNames if each != "Data"]
-        raise Refused(f"{head!r} is no header of the table; headers: {', '.join(known)}")
+        known = [each for each in fields.ElementNames if each not in ("", "Data")]
+        raise Refused(f"{head!r} is no header of the table; headers: {', '.join(known) or 'none'}")
     return fields.getByName(head)
 
 
