@@ -128,7 +128,6 @@ class PictureMask:
                 boxes.append(plain)
         return boxes
 
-
     def _of_titles(self, look: Observation) -> Iterator[BoundingBox]:
         """Yields the title bars that show a value: above the window, or its own first rows.
 

@@ -35,7 +35,12 @@ TABLE = [
 _numbers = itertools.count(1)
 
 
-@pytest.mark.parametrize(("tool", "example"), documented(CALC), ids=lambda each: str(each)[:40])
+def _shown(value: Tool | str) -> str:
+    """The name of a case: the same in every process that collects it."""
+    return value.name if isinstance(value, Tool) else value[:40]
+
+
+@pytest.mark.parametrize(("tool", "example"), documented(CALC), ids=_shown)
 async def test_every_documented_example_fits(tool: Tool, example: str) -> None:
     given = tool.arguments(example)
     if tool.takes_text:
@@ -263,6 +268,12 @@ async def test_rules_charts_and_notes_are_in_the_file(
     )
     said = await calc("chart_edit", name=f"C {name}", kind="bar", title="New", legend=False)
     assert "BarDiagram of" in said
+    said = await calc("chart", cells=f"{name}.B1:C6", rows=True, labels=False, at=f"{name}.M9")
+    assert f"chart 'Chart 1' on '{name}': BarDiagram of B1:C6" in said
+    series = (await kept(calc, desktop))[name]._charts[-1].series
+    assert len(series) == 5, "one for each row but the header"
+    await calc("chart_delete", name="Chart 1")
+    said = await calc("chart_edit", name=f"C {name}", title="New")
     assert "title 'New'" in said
     sheet = (await kept(calc, desktop))[name]
     rules = [rule for each in sheet.conditional_formatting for rule in each.rules]
@@ -497,6 +508,39 @@ async def test_each_call_is_one_step_of_the_undo_list(calc: Using) -> None:
     await calc.refused("split", cells=f"{name}.A1:B2")
     assert (await calc("redo", steps=1)).startswith("done again: Write cells"), "nor a step before"
     await calc("undo", steps=1)
+
+
+async def test_looks_are_taken_back_too(calc: Using, desktop: DesktopEnvironment) -> None:
+    """LibreOffice lists steps that it then does not take back; so the file is looked at."""
+    name = await fresh(calc)
+    block = f"{name}.A1:B2"
+    for function, given in (
+        ("border", {"cells": block}),
+        ("border", {"cells": block, "where": "outline", "points": 2}),
+        ("style", {"cells": block, "bold": True, "background": "red"}),
+        ("format_numbers", {"cells": block, "code": "0.00"}),
+        ("merge", {"cells": block}),
+        ("validate", {"cells": block, "choices": ["a"]}),
+        ("highlight", {"cells": block, "when": "> 1", "background": "red"}),
+    ):
+        await calc(function, **given)
+        assert _look(await kept(calc, desktop), name) != _PLAIN, function
+        await calc("undo", steps=1)
+        assert _look(await kept(calc, desktop), name) == _PLAIN, function
+
+
+_PLAIN = ((None, None, None, False, "00000000", "General"), 0, 0, 0)
+
+
+def _look(book: Any, name: str) -> tuple[Any, ...]:
+    sheet, cell = book[name], book[name]["A1"]
+    lines = (cell.border.left.style, cell.border.bottom.style, cell.border.top.style)
+    return (
+        (*lines, cell.font.b, cell.fill.fgColor.rgb, cell.number_format),
+        len(sheet.merged_cells.ranges),
+        len(sheet.data_validations.dataValidation),
+        len(list(sheet.conditional_formatting)),
+    )
 
 
 async def test_a_sheet_that_was_deleted_comes_back(calc: Using) -> None:
