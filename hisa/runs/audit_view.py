@@ -29,7 +29,9 @@ def who_allowed(decided: Decided) -> str:
     """Returns who decided: a person, a rule, or nobody."""
     if decided.dry_run:
         return "dry run, nothing was done"
-    return _WHO.get(decided.answer) or ("the rules" if decided.allowed else "refused by the rules")
+    return _WHO.get(decided.answer) or (
+        "allowed by the rules" if decided.allowed else "refused by the rules"
+    )
 
 
 def decision_tone(decided: Decided) -> str:
