@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import uno  # type: ignore[import-not-found]
@@ -255,48 +254,52 @@ def _hex(color: int) -> str:
     return f"#{color & 0xFFFFFF:06x}"
 
 
-def _edges(block: Area, where: str) -> Iterator[tuple[Area, str]]:
-    """Parts of a block, and which line of their cells is meant."""
-    left, top, right, bottom = block.left, block.top, block.right, block.bottom
-    outline = {
-        "top": Area(block.sheet, left, top, right, top),
-        "bottom": Area(block.sheet, left, bottom, right, bottom),
-        "left": Area(block.sheet, left, top, left, bottom),
-        "right": Area(block.sheet, right, top, right, bottom),
-    }
-    if where in ("all", "outline"):
-        yield from ((part, side) for side, part in outline.items())
-    elif where != "inside":
-        yield outline[where], where
-    if where in ("all", "inside") and block.rows > 1:
-        yield Area(block.sheet, left, top, right, bottom - 1), "bottom"
-        yield Area(block.sheet, left, top + 1, right, bottom), "top"
-    if where in ("all", "inside") and block.columns > 1:
-        yield Area(block.sheet, left, top, right - 1, bottom), "right"
-        yield Area(block.sheet, left + 1, top, right, bottom), "left"
+_SIDES = {
+    "all": ("TopLine", "BottomLine", "LeftLine", "RightLine", "HorizontalLine", "VerticalLine"),
+    "outline": ("TopLine", "BottomLine", "LeftLine", "RightLine"),
+    "inside": ("HorizontalLine", "VerticalLine"),
+    "top": ("TopLine",),
+    "bottom": ("BottomLine",),
+    "left": ("LeftLine",),
+    "right": ("RightLine",),
+}
 
 
 @changes("calc", "Borders")
 def border(desk: Desk, cells: str, where: str, points: float, color: str) -> str:
-    """Draw lines around or between cells; 0 points: no line.
-
-    Not by the property of all lines of a table: LibreOffice 7.4 records that, and undoing it leaves
-    the lines.
-    """
+    """Draw lines around or between cells; 0 points: no line."""
     block = area(desk, cells)
-    edges = list(_edges(block, where))
-    if not edges:
-        raise Refused(f"{block.label} is one cell; there is nothing inside")
     line = uno.createUnoStruct("com.sun.star.table.BorderLine2")
     line.Color = color_of(color)
     line.LineWidth = line.OuterLineWidth = round(points * 35.28)
-    for part, side in edges:
-        setattr(part.range, f"{side.title()}Border2", line)
+    wanted = block.range.TableBorder2
+    for side in _SIDES[where]:
+        setattr(wanted, side, line)
+        setattr(wanted, f"Is{side}Valid", True)
+    _remember_looks(block)
+    block.range.TableBorder2 = wanted
     reveal(desk, block)
-    part, side = edges[0]
-    now = getattr(part.first, f"{side.title()}Border2")
-    told = f"{now.LineWidth / 35.28:.2g} pt {_hex(now.Color)}" if now.LineWidth else "none"
+    now = getattr(block.range.TableBorder2, _SIDES[where][0])
+    width = now.LineWidth / 35.28
+    told = f"{width:.2g} pt {_hex(now.Color)}" if now.LineWidth else "none"
     return f"{block.label}: lines {where}: {told}"
+
+
+def _remember_looks(block: Area) -> None:
+    """Put the looks of cells and their neighbours into the undo list.
+
+    Undoing the lines of a table leaves them there in LibreOffice 7.4; undoing a property that every
+    cell has empty gives the cells back all that they looked like before it was set.
+    """
+    last_column, last_row = block.sheet.Columns.Count - 1, block.sheet.Rows.Count - 1
+    around = Area(
+        block.sheet,
+        max(block.left - 1, 0),
+        max(block.top - 1, 0),
+        min(block.right + 1, last_column),
+        min(block.bottom + 1, last_row),
+    )
+    around.range.UserDefinedAttributes = around.range.UserDefinedAttributes
 
 
 @works("calc")
