@@ -22,7 +22,11 @@ DONE = tool_call("termination", "done")
 
 
 def settings(folder: Path, servers: dict[str, Any]) -> hisa.Settings:
-    tree = {"patterns": {"enabled": False}, "run": {"folder": folder}, "tools": {"mcp": servers}}
+    tree = {
+        "patterns": {"enabled": False},
+        "run": {"folder": folder},
+        "tools": {"mcp": servers, "allow": [f"{name}_*" for name in servers]},
+    }
     return hisa.Settings.model_validate(tree)
 
 
