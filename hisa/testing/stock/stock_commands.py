@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+import threading
 import tempfile
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -74,7 +75,8 @@ class CommandRoutes:
         body = asked.json()
         try:
             words = _words(body)
-            subprocess.Popen(list(self._wrap(words)))
+            process = subprocess.Popen(list(self._wrap(words)))
+            threading.Thread(target=process.wait, daemon=True).start()  # nobody else waits for it
         except (OSError, ValueError) as error:
             return json_reply({"status": "error", "message": str(error)}, 500)
         command = body.get("command", "")
