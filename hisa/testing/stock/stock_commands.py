@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-import threading
 import tempfile
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
