@@ -1,4 +1,4 @@
-"""Puts secrets in where their names stand, and takes them out of everything that comes back.
+"""Puts secrets in where their names stand, and takes them out of all that the machine returns.
 
 What plans, asks, decides and writes down knows the names alone: this environment stands next to the
 machine, and everybody else before it.

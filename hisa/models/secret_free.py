@@ -1,4 +1,4 @@
-"""The last net: no value of a secret goes to a model, and none that it says comes back."""
+"""The last net: no value of a secret goes to a model, and none that it says is passed on."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Secrets that are known by name: ``{{secret:NAME}}`` stands for the value wherever anybody reads.
 
-The forms in which a value may come back, and a scrubber that puts the name in their place.
+The forms in which a value may be returned, and a scrubber that puts the name in their place.
 """
 
 from __future__ import annotations

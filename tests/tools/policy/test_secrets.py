@@ -123,7 +123,7 @@ def test_settings_name_one_place() -> None:
     assert Settings(secrets={"mail": SecretSettings(env="MAIL")}).secrets["mail"].env == "MAIL"
 
 
-# What comes back.
+# What the machine returns.
 
 
 @pytest.mark.parametrize("value", [VALUE, HOSTILE, "geheim-ÄÖ7ü", "<a&b>'c\""])
