@@ -191,6 +191,8 @@ class Element:
     ``role`` is the accessibility role in lower case with blanks ("push button", "text",
     "menu item"); ``states`` holds names such as "focused", "checked", "editable", "showing".
     ``label`` is the text of the element that labels this one, ``window`` the title of its window.
+    ``parent`` is the place in the look's list of the nearest element that holds this one, -1 where
+    none of them does, None where the machine does not tell.
     """
 
     role: str
@@ -202,6 +204,7 @@ class Element:
     app: str = ""
     window: str = ""
     description: str = ""
+    parent: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import Any
 from .bus import Bus, BusGone, Limit, has_session_bus
 from .cells import Cells
 from .element_tree import read_tree
-from .node import Node, flatten, overlap
+from .node import Node, overlap
 from .window_watch import WindowWatch
 from .x_screen import Screen
 
@@ -94,9 +94,20 @@ class Access:
     def elements(self, request: ReadOptions) -> tuple[list[dict[str, Any]], bool]:
         """Returns what has a place on the screen, as it goes over the wire, and if that is all."""
         reading = self.read(request)
-        nodes = (node for window in reading.windows for node in flatten(window))
-        found = [node.to_json() for node in nodes if self._on_screen(node)]
+        found: list[dict[str, Any]] = []
+        for window in reading.windows:
+            self._list(window, -1, found)
         return found[: request.limit], reading.complete and len(found) <= request.limit
+
+    def _list(self, window: Node, parent: int, found: list[dict[str, Any]]) -> None:
+        """Add what is on the screen, in reading order, each with the place of what holds it."""
+        stack = [(window, parent)]
+        while stack:
+            node, parent = stack.pop()
+            if self._on_screen(node):
+                found.append(node.to_json() | {"parent": parent})
+                parent = len(found) - 1
+            stack += [(child, parent) for child in reversed(node.children)]
 
     def _on_screen(self, node: Node) -> bool:
         if node.box is None:

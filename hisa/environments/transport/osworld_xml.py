@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 from xml.etree import ElementTree
 
@@ -47,9 +48,9 @@ def parse_tree(xml: str) -> Tree:
 
 def _walk(root: ElementTree.Element) -> Iterator[Element]:
     """Depth first without recursion: trees are as deep as their sender likes."""
-    stack = [(root, "", "")]
+    stack, number = [(root, "", "", -1)], 0
     while stack:
-        node, app, window = stack.pop()
+        node, app, window, parent = stack.pop()
         role = _local(node.tag).replace("-", " ")
         name = (node.get("name") or "").strip()  # GTK pads those of menus
         if role == "application":
@@ -58,8 +59,9 @@ def _walk(root: ElementTree.Element) -> Iterator[Element]:
             window = plain_title(name)
         element = _element(node, role, name, app=app, window=window)
         if element is not None:
-            yield element
-        stack += [(child, app, window) for child in reversed(node)]
+            yield replace(element, parent=parent)
+            parent, number = number, number + 1
+        stack += [(child, app, window, parent) for child in reversed(node)]
 
 
 def _local(tag: str) -> str:

@@ -9,6 +9,7 @@ import math
 import struct
 import uuid
 from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import Any
 
 from hisa.actions import Action, to_json
@@ -155,7 +156,7 @@ def _decode(data: bytes | bytearray) -> RawObservation:
         picture=picture,
         screen=Size(width, height),
         windows=tuple(_window(window) for window in header["windows"]),
-        elements=None if elements is None else tuple(_element(item) for item in elements),
+        elements=None if elements is None else tuple(map(_element, elements, count())),
         cursor=Point(header["cursor"][0], header["cursor"][1], "screen"),
         under_pointer=_under(header.get("under_pointer")),
         complete=complete,
@@ -193,7 +194,8 @@ def _window(item: Mapping[str, Any]) -> Window:
     return Window(item["id"], plain_title(item["title"]), item["app"], box, item["active"])
 
 
-def _element(item: Mapping[str, Any]) -> Element:
+def _element(item: Mapping[str, Any], number: int) -> Element:
+    parent = item.get("parent")  # none of an older guest
     return Element(
         role=item["role"],
         name=item["name"],
@@ -204,4 +206,5 @@ def _element(item: Mapping[str, Any]) -> Element:
         app=item["app"],
         window=plain_title(item["window"]),
         description=item.get("description", ""),
+        parent=parent if isinstance(parent, int) and -1 <= parent < number else None,
     )

@@ -1,0 +1,149 @@
+"""What lies at a point of the screen: the one answer for guards, the policy and the grounder.
+
+A window hides what is beneath it. In one document the later of two overlapping elements lies above
+(CSS 2.2, appendix E, of parts at one level), unless it is a part of the earlier one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from hisa.screen.geometry import Point
+from hisa.screen.observation import Element, Observation, Window
+from hisa.screen.roles import CONTAINERS, LAYOUT
+
+__all__ = ["cover_at", "element_at", "focused_element", "lies_in"]
+
+_WRITTEN = frozenset({"static", "label", "image", "heading", "paragraph", "caption", "icon"})
+"""Roles of what is drawn in a control: who clicks it clicks the control."""
+_HELD_IN = frozenset(
+    {"push button", "button", "toggle button", "link", "check box", "radio button", "menu item"}
+    | {"check menu item", "radio menu item", "page tab", "list item", "tree item", "table cell"}
+)
+"""Roles of the controls that such parts are lifted to."""
+_OPAQUE = frozenset({"dialog", "alert", "window", "menu", "popup menu", "tool tip", "file chooser"})
+"""Containers that hide what lies beneath them, wherever they are empty."""
+_NESTED = 2
+"""Pixels by which a part may stick out of what holds it, for looks that tell no parents."""
+
+
+def element_at(point: Point, look: Observation) -> Element | None:
+    """The element that a click at a point would meet, of any space; None where none is known.
+
+    What is drawn inside a control stands for the control. Boxes that only hold or arrange others
+    count where nothing else lies there.
+    """
+    elements = look.elements or ()
+    top = _topmost(_at(point, look), elements)
+    return None if top is None else _lifted(top, elements)
+
+
+def cover_at(element: Element, point: Point, look: Observation) -> Element | None:
+    """What lies over an element at a point of it and bears another text; None where nothing does.
+
+    Args:
+        element: one of the look's own.
+        point: inside the element, in any space.
+        look: with elements.
+    """
+    elements = look.elements or ()
+    at = _at(point, look)
+    own = next((n for n in at if elements[n] is element), None)
+    if own is None:
+        return None
+    top = _topmost([n for n in at if n >= own], elements)
+    if top is None or top == own or lies_in(top, own, elements) or lies_in(own, top, elements):
+        return None
+    over = _lifted(top, elements)
+    return None if _says(over, element) or over is element else over
+
+
+def lies_in(inner: int, outer: int, elements: Sequence[Element]) -> bool:
+    """Whether the element of one number is a part of that of another; by boxes where not told."""
+    if elements[inner].parent is None:
+        return inner > outer and _inside(elements[inner], elements[outer])
+    at: int | None = inner
+    while at is not None and at > outer:
+        at = elements[at].parent
+    return at == outer
+
+
+def focused_element(look: Observation) -> Element | None:
+    """The innermost element that has the keyboard focus; None where none is known."""
+    focused = [element for element in look.elements or () if "focused" in element.states]
+    active = look.active
+    in_front = [e for e in focused if active and e.window in (active.title, "")]
+    return min(in_front or focused, key=lambda element: element.box.area, default=None)
+
+
+# ---------------------------------------------------------------- the stack of elements
+
+
+def _at(point: Point, look: Observation) -> list[int]:
+    """The numbers of the elements at a point, the lowest first, without those of lower windows."""
+    at = look.convert(point, "screen")
+    held = [n for n, e in enumerate(look.elements or ()) if e.box.contains(at) and _shows(e)]
+    hidden = _hidden_titles(at, look.windows)
+    return [n for n in held if (look.elements or ())[n].window not in hidden]
+
+
+def _hidden_titles(at: Point, windows: Sequence[Window]) -> set[str]:
+    """The titles of the windows that another one hides at a point."""
+    stacked = [window for window in windows if window.box and window.box.contains(at)]
+    if not stacked:
+        return set()
+    return {window.title for window in stacked[:-1]} - {stacked[-1].title, ""}
+
+
+def _shows(element: Element) -> bool:
+    return not element.states or bool(element.states & {"showing", "visible"})
+
+
+def _topmost(numbers: Sequence[int], elements: Sequence[Element]) -> int | None:
+    """The number of the element on top of the others; they come as the tree has them."""
+    telling = [n for n in numbers if _tells(elements[n])]
+    if not telling:
+        return numbers[-1] if numbers else None
+    if elements[telling[-1]].parent is None:  # a list without parents has no order to go by
+        return min(telling, key=lambda n: elements[n].box.area)
+    top = telling[-1]
+    if elements[top].role in _OPAQUE:  # what it holds was before it in no tree
+        inside = [n for n in telling if lies_in(n, top, elements)]
+        return inside[-1]
+    return top
+
+
+def _tells(element: Element) -> bool:
+    return element.role in _OPAQUE or element.role not in CONTAINERS | LAYOUT
+
+
+def _lifted(number: int, elements: Sequence[Element]) -> Element:
+    """The control that holds what is drawn in it; else the element itself."""
+    element = elements[number]
+    at = element.parent if element.role in _WRITTEN else None
+    while at is not None and at >= 0:
+        if elements[at].role in _HELD_IN:
+            return elements[at]
+        at = elements[at].parent
+    return element
+
+
+def _inside(inner: Element, outer: Element) -> bool:
+    a, b = inner.box, outer.box
+    return (
+        a.left >= b.left - _NESTED
+        and a.top >= b.top - _NESTED
+        and a.right <= b.right + _NESTED
+        and a.bottom <= b.bottom + _NESTED
+    )
+
+
+def _says(over: Element, element: Element) -> bool:
+    """Whether what lies over an element bears no word that the element itself does not."""
+    return _words(over) <= _words(element)
+
+
+def _words(element: Element) -> frozenset[str]:
+    parts = element.name, element.label, element.text, element.description
+    return frozenset(re.findall(r"\w+", " ".join(parts).casefold()))
