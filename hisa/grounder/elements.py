@@ -274,6 +274,8 @@ def _not_found(
     description: str, reason: str, others: Sequence[Candidate], observation: Observation
 ) -> NotFound:
     known = tuple(_named(c, observation) for c in others)
+    if others and (over := cover_at(others[0].element, others[0].box.centre, observation)):
+        reason = reason.replace(BEHIND, f"covered by {called(over)}")
     told = "Closest" if any(c.score >= ALIKE for c in others) else "Nothing is alike; there are"
     closest = f". {told}: {'; '.join(known[:4])}" if known else ""
     if not observation.complete:

@@ -38,6 +38,7 @@ from hisa.state.held_regions import (
     is_same,
     is_usable,
     letters,
+    middle,
     other_window,
     quoted,
     region,
@@ -147,7 +148,8 @@ class ActGuard:
 
     def _unlike(self, point: Point, found: Observation, now: Observation, box: BoundingBox) -> str:
         """Returns how the box around a target differs from what it was; empty where it does not."""
-        alike = similarity(found.screenshot.crop(box), now.screenshot.crop(box))
+        boxes = box, middle(point, found)  # a control is a small part of a wide region
+        alike = min(similarity(found.screenshot.crop(b), now.screenshot.crop(b)) for b in boxes)
         if alike >= self._similar:
             return ""
         x, y = point.rounded()

@@ -18,6 +18,7 @@ __all__ = [
     "is_same",
     "is_usable",
     "letters",
+    "middle",
     "other_window",
     "quoted",
     "region",
@@ -89,7 +90,19 @@ def region(point: Point, reference: Observation) -> BoundingBox:
     else:
         box = grown(reference.convert_box(element.box, "image"), _ROOM)
         box = _limited(box, point)
-    size = reference.image
+    return _on_picture(box, reference)
+
+
+def middle(point: Point, look: Observation) -> BoundingBox:
+    """The image-space box of what is drawn just at a point."""
+    (wide, high), at = _LEAST, point
+    box = BoundingBox(at.x - wide / 2, at.y - high / 2, at.x + wide / 2, at.y + high / 2)
+    return _on_picture(box, look)
+
+
+def _on_picture(box: BoundingBox, look: Observation) -> BoundingBox:
+    """The whole pixels of the picture that a box reaches."""
+    size = look.image
     return BoundingBox(
         max(0, int(box.left)),
         max(0, int(box.top)),
