@@ -18,6 +18,7 @@ from .access import ReadOptions as ElementsRequest
 from .actor import ActionError, Actor
 from .http_server import HttpError, Request, Response, Routes, file_response, json_response
 from .idempotency_cache import IdempotencyCache
+from .lying import lying_at
 from .sandbox import Wrap
 from .settle import Work, settle
 from .unchanged import KeptLooks
@@ -30,6 +31,7 @@ PROTOCOL = 1
 _MAX_SETTLE, _MAX_TIMEOUT, _MAX_OUTPUT = 120.0, 3600.0, 64 << 20
 _DEFAULT_ELEMENTS = 4000  # chosen by hand
 _MAX_ELEMENTS_SECONDS = 120.0  # chosen by hand
+_MOST_POINTS = 20  # chosen by hand: a gesture has two
 
 
 _WAITING_SETTLE = 1.0
@@ -89,6 +91,7 @@ class TypedRoutes:
         return {
             ("GET", "/hisa/capabilities"): self._capabilities,
             ("POST", "/hisa/observe"): self._observe,
+            ("POST", "/hisa/lies_at"): self._lies_at,
             ("POST", "/hisa/act"): self._act,
             ("POST", "/hisa/execute"): self._execute,
             ("GET", "/hisa/file"): self._get_file,
@@ -96,7 +99,8 @@ class TypedRoutes:
         }
 
     def _capabilities(self, _: Request) -> Response:
-        named = ["execute", "unchanged", *(["elements"] if self._access.available else [])]
+        named = ["execute", "unchanged"]
+        named += ["elements", "lies_at"] if self._access.available else []
         size = {"width": self._screen.width, "height": self._screen.height}
         return json_response({"protocol": PROTOCOL, "capabilities": named, "screen": size})
 
@@ -157,6 +161,26 @@ class TypedRoutes:
         complete = complete and {window.id for window in shown} <= there
         return _Seen(settled, shown, elements, complete)
 
+    def _lies_at(self, request: Request) -> Response:
+        """What lies at points and has the focus, with all that holds it; the look is kept."""
+        asked = request.json()
+        points = asked.get("points")
+        if not isinstance(points, list) or len(points) > _MOST_POINTS:
+            raise HttpError(400, f"points: want a list of at most {_MOST_POINTS}")
+        within = ELEMENTS_SECONDS * _number(asked, "patience", 1.0, 1000.0)
+        options = ElementsRequest(_DEFAULT_ELEMENTS, min(within, _MAX_ELEMENTS_SECONDS))
+        seen = self._seen(0.0, options)
+        elements = lying_at(seen.elements or [], [_point(each) for each in points])
+        return json_response(
+            {
+                "screen": [self._screen.width, self._screen.height],
+                "windows": [window.to_json() for window in seen.windows],
+                "elements": elements,
+                "complete": seen.complete,
+                "look": self._looks.keep(self._screen.grab(), seen.windows),
+            }
+        )
+
     # ---------------------------------------------------------------- acting
 
     def _act(self, request: Request) -> Response:
@@ -211,6 +235,12 @@ class TypedRoutes:
         except (OSError, ValueError) as error:
             raise HttpError(403, f"{path}: {error}") from error
         return json_response({"status": "success"})
+
+
+def _point(value: Any) -> tuple[float, float]:
+    if isinstance(value, list) and [type(n) in (int, float) for n in value] == [True, True]:
+        return float(value[0]), float(value[1])
+    raise HttpError(400, f"points: want pairs of numbers, not {value!r:.80}")
 
 
 def _write(path: str, request: Request) -> None:
