@@ -20,6 +20,8 @@ FailureKind = Literal[
     "rate_limit", "server", "timeout", "connection", "refused", "cut_off", "empty", "malformed"
 ]
 
+_CUT = ("length", "content_filter")
+"""Ends of answers that are not the model's own: an empty one says nothing then."""
 _BASE = 0.5
 """Seconds; a wait is drawn from below this times two for each try so far. Chosen by hand."""
 _CAP = 30.0
@@ -119,7 +121,7 @@ class RetryingModel:
         return self._inner.name
 
     async def complete(self, request: ModelRequest, /) -> ModelReply:
-        """The first reply that holds text.
+        """The first reply that holds text; an empty one too, where the request says it may be.
 
         Raises:
             ModelUnavailable: refused, or no answer after all tries.
@@ -128,7 +130,7 @@ class RetryingModel:
         while True:
             try:
                 reply = await self._inner.complete(request)
-                if reply.text.strip():
+                if reply.text.strip() or (request.may_be_empty and reply.finish not in _CUT):
                     return reply
                 failure = _nothing_said(reply)
             except TryFailed as error:
