@@ -81,6 +81,7 @@ class Agent:
         self.max_steps, self.elements, self.settle = max_steps, elements, settle
         self.stale, self._looked_at = stale, -float("inf")
         self._unusable = 0
+        self._begun = False
         self._seconds: dict[str, float] = {}
 
     async def run(
@@ -112,7 +113,7 @@ class Agent:
 
     async def perform(self, task: Task, *, ended: Outcome | None = None) -> Result:
         """`run` without learning."""
-        self._task = task
+        self._task, self._begun = task, self.log.step > 0
         try:
             ending = _ending(ended) or await self._episode()
         except asyncio.CancelledError:
@@ -125,7 +126,9 @@ class Agent:
             if status is None:
                 raise
             ending = _Ending(status, str(error))
-        return await self._conclusion.finish(self._task, ending.status, ending.message)
+        return await self._conclusion.finish(
+            self._task, ending.status, ending.message, begun=self._begun
+        )
 
     async def learn(self, result: Result) -> None:
         """Learn from the run that was performed last; see `Conclusion.learn`."""
@@ -161,6 +164,7 @@ class Agent:
             with self._phase("refine"):
                 await self.state.refine_if_due(task)  # 6: every N steps
         self.log.emit(StepFinished(seconds=self._seconds))
+        self._begun = True
         return after, outcome
 
     async def _plan_and_act(

@@ -141,6 +141,8 @@ class ModelRequest:
     temperature: float | None = 0.0
     harder: bool = False
     """Whether to ask for the role's raised effort, where it has one."""
+    may_be_empty: bool = False
+    """Whether an empty answer is one, as the prompt says; else it is a failure, and asked again."""
     tools: tuple[Mapping[str, Any], ...] = ()
     """Tools of the Responses API, as they are sent. The reply's text is then a JSON list of the
     items that the model answered, and so is an assistant's turn."""
