@@ -91,9 +91,10 @@ def _parts(call: GroundedCall, tool: BaseTool, home: str, aimed: Judged) -> Iter
     paths = [path for key, text in named for path in _paths(key, text, home, writes)]
     if any(path.writes and is_sensitive(path) for path in paths):
         effects |= {"security"}
+    about = f"(“{aimed.about}”)" if aimed.about else ""
     unstated = _is_served(tool) and writes and not effects
     yield Part(
-        said=f"{tool.name} {_written(call.input)}".strip(),
+        said=" ".join(filter(None, (tool.name, _written(call.input), about))),
         unread=_UNSTATED if unstated else aimed.unknown,
         effects=effects,
         urls=tuple(dict.fromkeys(url for key, text in named for url in _urls(key, text))),

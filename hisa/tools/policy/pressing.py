@@ -240,7 +240,9 @@ class _Walk:
             effects |= self._asked
         self._add(effects)
         if sure or effects:
-            self.found.things.append(f"{verb} {called(thing)}")
+            name = called(thing)
+            more = f" ({verdict.about})" if verdict.about not in name else ""
+            self.found.things.append(f"{verb} {name}{more}")
         if sure and verdict.unknown:
             self._unknown(verdict.unknown)
 

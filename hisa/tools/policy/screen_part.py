@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from hisa.actions import points, to_source
+from hisa.actions import Write, points, to_source
 from hisa.actions.effects import Effect
 from hisa.protocols import GroundedCall
 from hisa.screen.observation import Observation
@@ -96,8 +96,9 @@ def screen_parts(
 
 def _named(call: GroundedCall, found: Pressed) -> str:
     """The act by what it is done to, and never by where that is."""
-    keys = to_source([each for each in call.actions if not points([each])])
-    told = "; ".join(dict.fromkeys([*found.things, *filter(None, [keys])]))
+    things = found.things
+    kept = [a for a in call.actions if isinstance(a, Write) or not (things or points([a]))]
+    told = "; ".join(dict.fromkeys(filter(None, [*things, to_source(kept)])))
     about = " and ".join(descriptions(call))
     return f"{told} ({about})" if about else told
 

@@ -38,10 +38,14 @@ _NEAR = 3
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What pressing a thing would do; with ``unknown`` it could be anything."""
+    """What pressing a thing would do; with ``unknown`` it could be anything.
+
+    ``about`` is what says so: the thing's words, or those that it says yes to.
+    """
 
     effects: frozenset[Effect] = frozenset()
     unknown: str = ""
+    about: str = ""
 
 
 NOTHING = Judged()
@@ -92,9 +96,12 @@ def judged_words(words: Sequence[str], around: Iterable[str], *, what: str) -> J
     if all(said.is_dismissing(text) for text in words):
         return NOTHING
     effects = _union(said.effects_said(text, label=True) for text in words)
+    about = words[0]
     if any(said.is_confirming(text) for text in words):
-        effects |= _union(said.effects_said(text) for text in around)
-    return Judged(effects)
+        for text in around:
+            about = text if said.effects_said(text) else about
+            effects |= said.effects_said(text)
+    return Judged(effects, about=field_text(excerpt(about, 80)))
 
 
 def _union(found: Iterable[frozenset[Effect]]) -> frozenset[Effect]:

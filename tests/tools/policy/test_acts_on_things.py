@@ -59,6 +59,7 @@ async def acted(
     tree: dict[str, Any] = {
         "patterns": {"enabled": False},
         "environment": {"settle": 0.0},
+        "grounder": {"kind": "elements"},
         "run": {"folder": folder, "confirm": "never"},
         "policy": {"defaults": "always"},
         **settings,
