@@ -55,8 +55,8 @@ class Agent:
         scorer: prepares and scores tasks.
         log: gets every event and picture.
         max_steps: limit of steps (HiSA, section 4.3: 50).
-        elements: ask the environment for accessibility elements in each look, for a planner
-            that reads them.
+        elements: ask the environment for accessibility elements in each look that something is
+            decided or judged on: an act is held to what lay at its place.
         settle: longest wait, in seconds, for the screen to stop changing.
         stale: seconds after which a look is taken again before the planner gets it.
     """
@@ -199,7 +199,8 @@ class Agent:
         """The look that a step is judged from: what came while it was planned is not its doing."""
         if _now() - self._looked_at <= self.stale:
             return before
-        return await self._look(0.0)
+        now = await self._look(0.0, elements=False)
+        return before if now.shows(before) else await self._look(0.0)
 
     async def _see(self) -> Observation:
         """The look that a planner gets, and points at."""
@@ -207,10 +208,13 @@ class Agent:
         self._looked_at = _now()
         return observation
 
-    async def _look(self, settle: float, *, points: bool = False) -> Observation:
+    async def _look(
+        self, settle: float, *, points: bool = False, elements: bool = True
+    ) -> Observation:
         with self._phase("observe"):
             started = time.monotonic()
-            observation = await self.environment.observe(elements=self.elements, settle=settle)
+            elements = elements and self.elements
+            observation = await self.environment.observe(elements=elements, settle=settle)
             seconds = time.monotonic() - started
             if points and isinstance(self.grounder, Prefetching):
                 self.grounder.begin(observation)

@@ -757,7 +757,7 @@ async def test_what_came_while_the_planner_thought_is_not_the_steps_doing(
     told = "No visible change. While it was planned, the screen had changed in ("
     assert (told in asked[1]) is (verdict == "no_change"), "its planner saw another screen"
     looks = [event for event in run.events if isinstance(event, Observed)]
-    assert len(looks) == (6 if stale < 0 else 2), "each is written down"
+    assert len(looks) == (7 if stale < 0 else 2), "each is written down"
     before, acted_on = run.steps[0].before, run.steps[0].acted_on
     if stale > 0:
         assert acted_on is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from hisa.actions import Action
@@ -79,6 +79,8 @@ class GroundedCall:
     """Those of ``call.following`` up to the first one whose target was not found."""
     held: Held | None = None
     """What must still be as it was when it is done; None: nothing is asked."""
+    found: Observation | None = field(default=None, compare=False, repr=False)
+    """The look on which its targets were found; None: the one that it was decided on."""
     lacking: str = ""
     """Why the next of ``call.following`` is not among ``following``; empty where all are."""
 

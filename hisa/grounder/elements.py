@@ -28,6 +28,7 @@ from hisa.grounder.spots import spot_in
 from hisa.grounder.tracks import slider_handle
 from hisa.protocols import Emit, GroundedCall, Place, ToolCall
 from hisa.screen.geometry import Point
+from hisa.screen.lies_at import cover_at
 from hisa.screen.observation import Element, Observation
 from hisa.screen.ocr import OcrUnavailable, ReadText, read_text
 
@@ -264,6 +265,8 @@ def _named(candidate: Candidate, observation: Observation) -> str:
     elsewhere = title and (observation.active is None or observation.active.title != title)
     window = f" in {title[:40]!r}" if elsewhere else ""
     behind = f", {BEHIND}" if is_behind(candidate.thing) else ""
+    if over := cover_at(candidate.element, candidate.box.centre, observation):
+        behind = f", covered by {called(over)}"
     return f"{called(candidate.element)} at ({x}, {y}){window}{behind}"
 
 
@@ -271,6 +274,8 @@ def _not_found(
     description: str, reason: str, others: Sequence[Candidate], observation: Observation
 ) -> NotFound:
     known = tuple(_named(c, observation) for c in others)
+    if others and (over := cover_at(others[0].element, others[0].box.centre, observation)):
+        reason = reason.replace(BEHIND, f"covered by {called(over)}")
     told = "Closest" if any(c.score >= ALIKE for c in others) else "Nothing is alike; there are"
     closest = f". {told}: {'; '.join(known[:4])}" if known else ""
     if not observation.complete:

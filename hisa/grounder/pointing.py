@@ -97,9 +97,10 @@ class PointingGrounder:
         return GroundedCall(call, source, actions, (place,))
 
     async def _described(self, call: ToolCall, observation: Observation) -> GroundedCall:
-        if slots(call.actions):
-            observation = await self._reader.fresh(observation)
-        return await self._finder.resolve(call, observation)
+        if not slots(call.actions):
+            return await self._finder.resolve(call, observation)
+        look = await self._reader.fresh(observation)
+        return replace(await self._finder.resolve(call, look), found=look)
 
     async def _check(self, call: ToolCall, observation: Observation) -> None:
         """Compare one point with what its description is found as.

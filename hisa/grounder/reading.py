@@ -127,7 +127,8 @@ class ReadingGrounder:
         """
         if not slots(call.actions):
             return await self._inner.resolve(call, observation)
-        return await self._inner.resolve(call, await self._reader.fresh(observation))
+        look = await self._reader.fresh(observation)
+        return replace(await self._inner.resolve(call, look), found=look)
 
 
 def _is_fresh(observation: Observation) -> bool:

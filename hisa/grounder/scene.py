@@ -16,6 +16,7 @@ from hisa.grounder.words import tokens
 from hisa.machine.made_once import made_once
 from hisa.screen.bubbles import TOPS, bubbles
 from hisa.screen.geometry import BoundingBox
+from hisa.screen.lies_at import covered
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CONTAINERS, FIELDS
 
@@ -139,7 +140,7 @@ class Scene:
         usable = bool(element.states & {"enabled", "sensitive"}) or not self._tells_enabled
         factor = 1.0 if usable else 0.93
         active = self.observation.active
-        factor *= self._beneath(element, box)
+        factor *= self._beneath(element, box) * (0.5 if id(element) in self._covered else 1.0)
         if any(over.contains(box.centre) for over in self._menus) and not _in_menu(element):
             return factor * 0.6
         if active is None or not element.window or element.window in self._bubbles:
@@ -187,6 +188,11 @@ class Scene:
         if self._popup is None or id(element) not in self._popup[1]:
             return 1.0
         return 0.5 if self._popup[0].contains(box.centre) else 0.8
+
+    @made_once
+    def _covered(self) -> frozenset[int]:
+        """The elements that a layer of their own page or window hides, as far as the tree tells."""
+        return frozenset(id(self._elements[number]) for number in covered(self.observation))
 
     @made_once
     def _menus(self) -> list[BoundingBox]:

@@ -13,7 +13,7 @@ from hisa.screen.geometry import Point
 from hisa.screen.observation import Element, Observation, Window
 from hisa.screen.roles import CONTAINERS, LAYOUT
 
-__all__ = ["cover_at", "element_at", "focused_element", "lies_in"]
+__all__ = ["cover_at", "covered", "element_at", "focused_element", "lies_in"]
 
 _WRITTEN = frozenset({"static", "label", "image", "heading", "paragraph", "caption", "icon"})
 """Roles of what is drawn in a control: who clicks it clicks the control."""
@@ -40,16 +40,16 @@ def element_at(point: Point, look: Observation) -> Element | None:
 
 
 def cover_at(element: Element, point: Point, look: Observation) -> Element | None:
-    """What lies over an element at a point of it and bears another text; None where nothing does.
+    """The element that lies over another at a point of it with a text of its own; None: none does.
 
     Args:
-        element: one of the look's own.
+        element: one of the look's own, known by its box.
         point: inside the element, in any space.
         look: with elements.
     """
     elements = look.elements or ()
     at = _at(point, look)
-    own = next((n for n in at if elements[n] is element), None)
+    own = next((n for n in at if elements[n].box == element.box), None)
     if own is None:
         return None
     top = _topmost([n for n in at if n >= own], elements)
@@ -57,6 +57,37 @@ def cover_at(element: Element, point: Point, look: Observation) -> Element | Non
         return None
     over = _lifted(top, elements)
     return None if _says(over, element) or over is element else over
+
+
+def covered(look: Observation) -> list[int]:
+    """The numbers of the elements that another one lies over at their middle; see `cover_at`.
+
+    None of a look that does not tell what holds what.
+    """
+    import numpy as np  # which a start need not wait for
+
+    elements = look.elements or ()
+    if not elements or any(element.parent is None for element in elements):
+        return []
+    sides = np.array([(e.box.left, e.box.top, e.box.right, e.box.bottom) for e in elements])
+    ends = _ends(elements)
+    found = []
+    for number, element in enumerate(elements):
+        at, rest = element.box.centre, sides[ends[number] :]
+        over = (rest[:, 0] <= at.x) & (at.x < rest[:, 2]) & (rest[:, 1] <= at.y)
+        if (over & (at.y < rest[:, 3])).any() and cover_at(element, at, look) is not None:
+            found.append(number)
+    return found
+
+
+def _ends(elements: Sequence[Element]) -> list[int]:
+    """For each element the number of the first one after it that is no part of it."""
+    ends = [number + 1 for number in range(len(elements))]
+    for number in reversed(range(len(elements))):
+        parent = elements[number].parent
+        if parent is not None and parent >= 0:
+            ends[parent] = max(ends[parent], ends[number])
+    return ends
 
 
 def lies_in(inner: int, outer: int, elements: Sequence[Element]) -> bool:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from PIL import Image
+from PIL import Image, ImageChops
 
 from hisa.machine.made_once import made_once
 from hisa.screen.geometry import BoundingBox, Point, Size, Space, convert, convert_box, fit_within
@@ -259,6 +259,13 @@ class Observation:
     def active(self) -> Window | None:
         """The window that has the focus."""
         return next((window for window in self.windows if window.active), None)
+
+    def shows(self, other: Observation) -> bool:
+        """Whether windows and every pixel are those of another look; elements are not compared."""
+        if self.windows != other.windows or self.screenshot.size != other.screenshot.size:
+            return False
+        apart = ImageChops.difference(self.screenshot.pixels, other.screenshot.pixels)
+        return apart.getbbox() is None
 
     def convert(self, point: Point, to: Space) -> Point:
         """A point of this observation in another space."""

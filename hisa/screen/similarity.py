@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["similarity"]
+__all__ = ["outlines_alike", "similarity"]
 
 _WINDOW = 7
 """Side of the window in pixels, as in scikit-image's default; smaller pictures take their own."""
@@ -38,6 +38,27 @@ def similarity(one: Screenshot, other: Screenshot) -> float:
     both = unbiased * (_mean(x * y, side) - mean_x * mean_y)
     alike = (2 * mean_x * mean_y + _C1) * (2 * both + _C2)
     return float((alike / ((mean_x**2 + mean_y**2 + _C1) * (var_x + var_y + _C2))).mean())
+
+
+def outlines_alike(one: Screenshot, other: Screenshot) -> float:
+    """The correlation of the outlines in two pictures, at most 1, whatever their colours.
+
+    Two without outlines are alike; pictures of different sizes are not: 0.
+    """
+    import numpy as np
+
+    if one.size != other.size:
+        return 0.0
+    steps = []
+    for picture in (one, other):
+        grey = np.asarray(picture.pixels.convert("L"), np.float64)
+        down, across = np.gradient(grey) if min(grey.shape) > 1 else (grey * 0, grey * 0)
+        steps.append(np.hypot(down, across).ravel())
+    x, y = (edges - edges.mean() for edges in steps)
+    length = float(np.sqrt((x @ x) * (y @ y)))
+    if not length:
+        return float(not x.any() and not y.any())
+    return float(x @ y) / length
 
 
 def _mean(values: NDArray[np.float64], side: int) -> NDArray[np.float64]:

@@ -194,8 +194,8 @@ class FakeEnvironment:
         focused = frozenset({"focused"}) if form.focus == "field" else frozenset()
         checked = frozenset({"checked"}) if form.agreed else frozenset()
 
-        def element(role: str, name: str, box: BoundingBox, **more: str) -> Element:
-            return Element(role, name, box, states=showing, app=_APP, window=_TITLE, **more)
+        def element(role: str, name: str, box: BoundingBox) -> Element:
+            return Element(role, name, box, states=showing, app=_APP, window=_TITLE)
 
         return (
             element("label", "Name:", _box(120, 120, 80, 32)),

@@ -24,7 +24,36 @@ __all__ = ["SERVED", "AsksItself", "BaseTool", "Guard", "Tool", "ToolContext", "
 
 
 class Guard(Protocol):
-    """Says whether a later call of a sequence still finds what it was planned for."""
+    """Holds calls to the look that they were decided on.
+
+    `hold`, `again` and `loosely` are for a call by itself and the first one of a sequence,
+    `reference` and `allow` for those that follow it.
+    """
+
+    def hold(self, call: GroundedCall, planned: Observation) -> GroundedCall:
+        """Returns the call, to be done only where its place is as on the look it was decided on."""
+        ...
+
+    async def again(
+        self, call: GroundedCall, planned: Observation, environment: Environment
+    ) -> Observation:
+        """Returns a look on which the call still means what it was decided to do.
+
+        Raises:
+            ScreenChanged: what lies there now; it must not be done.
+            EnvironmentFailed: the machine does not answer.
+        """
+        ...
+
+    def loosely(self, call: GroundedCall, now: Observation, *, places: bool) -> GroundedCall:
+        """Returns the call held to a look that `again` returned.
+
+        Args:
+            call: what is to be done.
+            now: that look.
+            places: hold it to the pixels of its targets, which may change all the time.
+        """
+        ...
 
     async def reference(self, planned: Observation) -> Observation:
         """Returns a look from before the first call, with elements where they can be had.
@@ -49,8 +78,7 @@ class Guard(Protocol):
         Args:
             call: the next one.
             made: those that were made.
-            looks: the look that the sequence was planned on, its `reference`, and that of now. The
-                first call is held to its reference alone: its target was found on that.
+            looks: the look that the sequence was planned on, its `reference`, and that of now.
 
         Raises:
             ScreenChanged: why it must not be made now.

@@ -12,6 +12,7 @@ from hisa.actions.values import MAX_SECONDS
 from hisa.protocols import ActsWhereUnchanged, Outcome
 from hisa.text.prompt_text import ends
 from hisa.tools.base import ToolContext
+from hisa.tools.unchanged_look import require_unchanged
 
 __all__ = ["bash_execution", "gui_action", "infeasible", "termination", "wait"]
 
@@ -41,9 +42,12 @@ async def gui_action(code: str, context: ToolContext) -> Outcome:
     there = to_space(actions, "screen", screen=observation.screen, image=observation.image)
     environment, held = context.environment, context.call.held
     can = "unchanged" in environment.capabilities
-    if held is not None and can and isinstance(environment, ActsWhereUnchanged):
+    if held is None:
+        await environment.act(there)
+    elif can and isinstance(environment, ActsWhereUnchanged):
         await environment.act_where_unchanged(there, held)
     else:
+        require_unchanged(held, await environment.observe())
         await environment.act(there)
     return Outcome(ok=True, points=tuple(points(actions)))
 

@@ -1,4 +1,4 @@
-"""Makes the calls of a sequence one after another, while the screen is as they expect it."""
+"""Makes calls where the screen is as they expect it, and those of a sequence one after another."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ __all__ = ["SequenceToolbox", "combined"]
 class SequenceToolbox:
     """A toolbox that also makes sequences (OS-Catalyst, section 3.1).
 
-    A call that stands alone goes through unchanged. Before each later call of a sequence the
-    screen is looked at, and the guard has its say.
+    Every call is held to the look that it was decided on. Before each later call of a sequence
+    the screen is looked at, and the guard has its say.
 
     Args:
         inner: makes one call.
-        guard: None: later calls are made blindly, for comparisons.
+        guard: None: calls are made blindly, for comparisons.
         save: keeps a picture and returns its hash.
         emit: gets an `Observed` for each look and a `SequenceStopped`.
         settle: longest wait, in seconds, for the screen to stop changing.
@@ -76,7 +76,10 @@ class SequenceToolbox:
     ) -> Outcome:
         """Do it, and what follows it; see `hisa.protocols.Toolbox.execute`."""
         if not call.call.following:
-            return await self._inner.execute(call, observation, environment)
+            try:
+                return await self._held(call, observation, environment)
+            except ScreenChanged as error:
+                return _not_done(call, str(error), self._emit)
         reference = observation
         if self._guard is not None:
             reference = await self._guard.reference(observation)
@@ -87,9 +90,10 @@ class SequenceToolbox:
             try:
                 if made:
                     before = await self._look(environment)
-                now = before if made else reference
-                alone = await self._allowed(alone, made, (observation, reference, now))
-                outcome = await self._inner.execute(alone, before, environment)
+                    alone = await self._allowed(alone, made, (observation, reference, before))
+                    outcome = await self._inner.execute(alone, before, environment)
+                else:
+                    outcome = await self._held(alone, observation, environment)
             except ScreenChanged as error:
                 stopped = str(error)
                 break
@@ -101,7 +105,27 @@ class SequenceToolbox:
         reason = (stopped or call.lacking) if len(made) < planned else ""
         if reason:
             self._emit(SequenceStopped(made=len(made), of=planned, reason=reason))
-        return combined(made, reason) if made else _not_begun(call, reason, self._emit)
+        return combined(made, reason) if made else _not_done(call, reason, self._emit)
+
+    async def _held(
+        self, call: GroundedCall, planned: Observation, environment: Environment
+    ) -> Outcome:
+        """Do a call where it means what it was decided to do.
+
+        Raises:
+            ScreenChanged: it does not, or its place changes all the time; nothing was done.
+        """
+        guard = self._guard
+        if guard is None or not call.actions:  # a command has no target on the screen
+            return await self._inner.execute(call, planned, environment)
+        held, look = guard.hold(call, planned), planned
+        for places in (True, False):
+            try:
+                return await self._inner.execute(held, look, environment)
+            except ScreenChanged:
+                look = await guard.again(call, planned, environment)
+                held = guard.loosely(call, look, places=places)
+        return await self._inner.execute(held, look, environment)
 
     async def _allowed(
         self,
@@ -110,7 +134,7 @@ class SequenceToolbox:
         looks: tuple[Observation, Observation, Observation],
     ) -> GroundedCall:
         if self._guard is None or not call.actions:
-            return call  # a command has no target on the screen
+            return call
         return await self._guard.allow(call, made, looks=looks)
 
     async def _look(self, environment: Environment) -> Observation:
@@ -122,9 +146,9 @@ class SequenceToolbox:
         return look
 
 
-def _not_begun(call: GroundedCall, reason: str, emit: Emit) -> Outcome:
-    """The outcome of a sequence whose first target changed at the last moment."""
-    error = f"{reason}. Where this place keeps changing, give its action alone"
+def _not_done(call: GroundedCall, reason: str, emit: Emit) -> Outcome:
+    """The outcome of a call before which the screen changed."""
+    error = f"nothing was done: {reason}"
     emit(Acted(tool=call.call.tool, input=call.input, ok=False, error=error))
     return Outcome(ok=False, error=error)
 

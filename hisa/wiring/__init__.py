@@ -343,7 +343,7 @@ async def _opened(
             scorer=ResultsScorer(_scorer(settings, environment, emit), results),
             log=_Tee(log, emit),
             max_steps=settings.run.max_steps,
-            elements=known.reads_elements or marks is not None,
+            elements="elements" in environment.capabilities,
             settle=settings.environment.settle,
         )
 

@@ -169,7 +169,7 @@ def open_toolbox(
     policy: Policy,
     ask: Ask | None,
 ) -> Toolbox:
-    """The tools behind the policy, with sequences where they are asked for."""
+    """The tools behind the policy, each call held to the look that it was decided on."""
     decided = PolicyToolbox(
         registry,
         policy,
@@ -178,12 +178,10 @@ def open_toolbox(
         approve=_approving(ask, emit),
         inspect=reader.recent if reader else None,
     )
-    planner = settings.planner
-    if planner.sequence == 1:
-        return decided
-    from hisa.state.guards import SequenceGuard  # most runs make one call a look
+    from hisa.state.guards import SequenceGuard
     from hisa.tools.sequence import SequenceToolbox
 
+    planner = settings.planner
     guard = SequenceGuard(reader, similar=planner.guard_similarity) if planner.guards else None
     return SequenceToolbox(
         decided, guard=guard, save=log.save, emit=emit, settle=settings.environment.settle

@@ -18,8 +18,9 @@ from .x_screen import Frame, Screen, TopWindow
 
 __all__ = ["KeptLooks"]
 
-_KEPT = 2
-"""Looks that are kept, 4 to 8 MB each: a client decides by its last one, or the one before."""
+_KEPT = 6
+"""Looks that are kept, 4 to 8 MB each: after the one that an act was decided on a client may have
+looked for changes, read the elements twice, and checked a secret."""
 _CARET_PIXELS = (3, 40)
 """Width and height within which a change is only a blinking text cursor."""
 

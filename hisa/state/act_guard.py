@@ -1,0 +1,310 @@
+"""Holds every act to the look that it was decided on.
+
+Between a look and the act that a model decided on it lie seconds. An act is made where the windows
+and the pixels around its target are as they were, which the machine compares at the very moment.
+Where they are not, the screen is read again: the act is made where the same thing still lies at
+its place, or has the focus, and nothing is done where another does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from hisa.actions import (
+    Action,
+    Click,
+    Drag,
+    Hotkey,
+    KeyDown,
+    MouseDown,
+    MouseUp,
+    Move,
+    Press,
+    Write,
+)
+from hisa.errors import ScreenChanged
+from hisa.protocols import Environment, GroundedCall, Held
+from hisa.screen.geometry import BoundingBox, Point
+from hisa.screen.lies_at import element_at, focused_element, lies_in
+from hisa.screen.observation import Element, Observation
+from hisa.screen.roles import FIELDS
+from hisa.screen.similarity import outlines_alike, similarity
+from hisa.state.base import ReadsElements
+from hisa.state.held_regions import (
+    CONTROLS,
+    DIALOGS,
+    called,
+    is_same,
+    is_usable,
+    letters,
+    middle,
+    other_window,
+    quoted,
+    region,
+)
+from hisa.state.roi import changed_mask
+
+__all__ = ["ActGuard"]
+
+_AROUND = 0.5
+"""Share of the pixels around a control that may have changed: a clock beside it changes a tenth, a
+veil or a cover all of them."""
+_DRAWN = 0.5
+"""How alike the outlines on a button must stay; another label has 0.3 at most, another colour of
+the same one 0.9."""
+_LARGE = 0.05
+"""Share of the screen from which on an element is no control with a label of its own."""
+_IN_A_ROW = 8
+"""Texts of a row by which one of several buttons of the same name is told from the others."""
+_KEYS = (Write, Press, Hotkey, KeyDown)
+
+
+class ActGuard:
+    """Checks acts against the looks that they were decided on; see `hisa.tools.base.Guard`.
+
+    Args:
+        reader: reads elements; None: the machine cannot tell them.
+        similar: structural similarity (SSIM) that the region around a target must keep where no
+            element is known.
+    """
+
+    def __init__(self, reader: ReadsElements | None, *, similar: float = 0.9) -> None:
+        self._reader = reader
+        self._similar = similar
+
+    def hold(self, call: GroundedCall, planned: Observation) -> GroundedCall:
+        """The call, held to windows and pixels of the look that it was decided on."""
+        found = call.found or planned
+        pressed = list(_pressed(call.actions, planned))
+        boxes = [found.convert_box(region(point, found), "screen") for point in pressed]
+        boxes += [box for point in pressed for box in _row_boxes(point, found)]
+        if not pressed and any(isinstance(action, _KEYS) for action in call.actions):
+            boxes.append(_in_front(planned))
+        return replace(call, held=Held(planned, tuple(boxes)))
+
+    def loosely(self, call: GroundedCall, now: Observation, *, places: bool) -> GroundedCall:
+        """The call, held to a look that `objection` found nothing against.
+
+        Args:
+            call: what is to be done.
+            now: the newest look.
+            places: hold it to the pixels of its targets too; they may change all the time.
+        """
+        points = _pressed(call.actions, now) if places else ()
+        boxes = (now.convert_box(region(point, now), "screen") for point in points)
+        return replace(call, held=Held(now, tuple(boxes)))
+
+    async def again(
+        self, call: GroundedCall, planned: Observation, environment: Environment
+    ) -> Observation:
+        """Returns a look on which the call means what it meant on that which it was decided on.
+
+        Raises:
+            ScreenChanged: what lies at its place now, or has the focus.
+            EnvironmentFailed: the machine does not answer.
+        """
+        now = await (self._reader.read() if self._reader else environment.observe())
+        if reason := self.objection(call, planned, now):
+            raise ScreenChanged(reason)
+        return now
+
+    def objection(self, call: GroundedCall, planned: Observation, now: Observation) -> str:
+        """Returns why a call no longer means what it was decided to do; empty where it does."""
+        if reason := other_window(planned, now):
+            return reason
+        if reason := _new_dialog(planned, now):
+            return reason
+        pressed = list(_pressed(call.actions, planned))
+        for point in pressed:
+            if reason := self._target(point, call, planned, now):
+                return reason
+        if pressed or not any(isinstance(action, _KEYS) for action in call.actions):
+            return ""
+        return self._focus(planned, now)
+
+    def _target(
+        self, point: Point, call: GroundedCall, planned: Observation, now: Observation
+    ) -> str:
+        found = call.found or planned
+        was, there = element_at(point, found), element_at(point, now)
+        x, y = point.rounded()
+        if was is None:
+            return self._unlike(point, found, now, region(point, found))
+        if there is None:
+            return f"{called(was)} is no longer at ({x}, {y})"
+        if not is_same(was, there):
+            return f"at ({x}, {y}) there is now {called(there)} in place of {called(was)}"
+        if is_usable(was) and not is_usable(there):
+            return f"{called(was)} at ({x}, {y}) is disabled now"
+        if was.role not in FIELDS and letters(was.text) != letters(there.text):
+            return f"{called(was)} at ({x}, {y}) now holds {quoted(there.text)}"
+        if found is not planned and not _is_known(was, planned):
+            return f"{called(was)} came up only after this was decided"
+        if _is_one_of_several(was, found) and _row(was, found) != _row(there, now):
+            return f"what stands beside {called(was)} at ({x}, {y}) is no longer the same"
+        base = planned if _lay_at(was, point, planned) else found
+        return _redrawn(point, there, base, now)
+
+    def _unlike(self, point: Point, found: Observation, now: Observation, box: BoundingBox) -> str:
+        """Returns how the box around a target differs from what it was; empty where it does not."""
+        boxes = box, middle(point, found)  # a control is a small part of a wide region
+        alike = min(similarity(found.screenshot.crop(b), now.screenshot.crop(b)) for b in boxes)
+        if alike >= self._similar:
+            return ""
+        x, y = point.rounded()
+        return f"the screen around ({x}, {y}) is no longer as it was (similarity {alike:.2f})"
+
+    def _focus(self, planned: Observation, now: Observation) -> str:
+        """Returns where keys would go now, if not where they were meant to; empty: not known."""
+        if planned.all_elements is None or now.all_elements is None:
+            box = planned.convert_box(_in_front(planned), "image")
+            alike = similarity(planned.screenshot.crop(box), now.screenshot.crop(box))
+            return "" if alike >= self._similar else "the window in front is no longer as it was"
+        was, focused = focused_element(planned), focused_element(now)
+        if focused is None:
+            return "" if was is None else f"the focus is no longer on {called(was)}"
+        if was is None or is_same(was, focused):
+            return "" if was is not None else f"the focus is on {called(focused)} now"
+        return f"the focus is on {called(focused)}, no longer on {called(was)}"
+
+
+# ---------------------------------------------------------------- what is acted on
+
+
+def _pressed(actions: Iterable[Action], look: Observation) -> Iterator[Point]:
+    """Yields the image-space points at which a button goes down or up, each once."""
+    at = None if look.cursor is None else look.convert(look.cursor, "image")
+    seen: set[Point] = set()
+    for action in actions:
+        places: tuple[object, ...] = ()
+        match action:
+            case Move():
+                at = action.to if isinstance(action.to, Point) else at
+            case Click() | MouseDown() | MouseUp():
+                at = action.at if isinstance(action.at, Point) else at
+                places = (at,)
+            case Drag():
+                at, start = (
+                    (action.to if isinstance(action.to, Point) else at),
+                    (action.start if isinstance(action.start, Point) else at),
+                )
+                places = start, at
+            case _:
+                pass
+        for place in places:
+            if isinstance(place, Point) and place not in seen and _is_on(place, look):
+                seen.add(place)
+                yield place
+
+
+def _is_on(point: Point, look: Observation) -> bool:
+    """Whether it is on the picture; an act beside it is refused by the machine."""
+    return 0 <= point.x < look.image.width and 0 <= point.y < look.image.height
+
+
+def _in_front(look: Observation) -> BoundingBox:
+    """The screen-space box that keys are about: the active window's, else the whole screen's."""
+    screen = BoundingBox(0, 0, look.screen.width, look.screen.height, "screen")
+    box = look.active.box if look.active is not None else None
+    return (box.intersection(screen) if box is not None else None) or screen
+
+
+def _is_known(element: Element, planned: Observation) -> bool:
+    """Whether it was on the look that was decided on; so where that look does not tell."""
+    known = planned.all_elements
+    return known is None or any(is_same(element, other) for other in known)
+
+
+def _lay_at(element: Element, point: Point, look: Observation) -> bool:
+    there = element_at(point, look)
+    return there is not None and is_same(there, element)
+
+
+# ---------------------------------------------------------------- one of several
+
+
+def _is_one_of_several(element: Element, look: Observation) -> bool:
+    alike = [e for e in look.elements or () if is_same(e, element)]
+    return len(alike) > 1 or not (element.name or element.label)
+
+
+def _beside(element: Element, look: Observation) -> Iterator[Element]:
+    """Yields the elements with a text in the row of another."""
+    middle = element.box.centre.y
+    for other in look.elements or ():
+        own = other is element or other.box.contains(element.box.centre)
+        if own or not other.name or other.window != element.window:
+            continue
+        if other.box.top <= middle <= other.box.bottom and not element.box.contains(
+            other.box.centre
+        ):
+            yield other
+
+
+def _row(element: Element, look: Observation) -> list[str]:
+    words = dict.fromkeys(letters(other.name) for other in _beside(element, look))
+    return [word for word in words if word][:_IN_A_ROW]
+
+
+def _row_boxes(point: Point, look: Observation) -> list[BoundingBox]:
+    element = element_at(point, look)
+    if element is None or not _is_one_of_several(element, look):
+        return []
+    return [other.box for other in _beside(element, look) if other.box.area][:_IN_A_ROW]
+
+
+# ---------------------------------------------------------------- dialogs and pixels
+
+
+def _new_dialog(planned: Observation, now: Observation) -> str:
+    """Returns a dialog of a page that was not there when this was decided; empty: none, unknown."""
+    if planned.all_elements is None:
+        return ""
+    elements = now.elements or ()
+    for number, element in enumerate(elements):
+        if element.role not in DIALOGS or _is_known(element, planned):
+            continue
+        if element.role != "alert" or _asks(number, elements):
+            return f"{called(element)} came up"
+    return ""
+
+
+def _asks(number: int, elements: Sequence[Element]) -> bool:
+    """Whether a message has anything to press: else it goes by itself."""
+    return any(
+        element.role in CONTROLS and lies_in(inner, number, elements)
+        for inner, element in enumerate(elements)
+    )
+
+
+def _redrawn(point: Point, element: Element, before: Observation, now: Observation) -> str:
+    """Returns how a thing or what is around it is drawn otherwise; empty where it is not."""
+    mask = changed_mask(before, now)
+    box = region(point, before)
+    corners = (int(box.left), int(box.top), int(box.right), int(box.bottom))
+    if mask is None or (changed := mask.crop(corners)).getbbox() is None:
+        return ""
+    x, y = point.rounded()
+    own = now.convert_box(element.box, "image").intersection(box)
+    if own is None or element.box.area > _LARGE * now.screen.width * now.screen.height:
+        alike = similarity(before.screenshot.crop(box), now.screenshot.crop(box))
+        return "" if alike >= _DRAWN else f"{called(element)} around ({x}, {y}) shows another thing"
+    inside = tuple(
+        round(side)
+        for side in (
+            own.left - box.left,
+            own.top - box.top,
+            own.right - box.left,
+            own.bottom - box.top,
+        )
+    )
+    changed = changed.copy()
+    changed.paste(0, (inside[0], inside[1], inside[2], inside[3]))
+    around = box.area - own.area
+    if around > 0 and changed.histogram()[255] > _AROUND * around:
+        return f"the screen around {called(element)} at ({x}, {y}) is no longer as it was"
+    if element.role not in CONTROLS - FIELDS:
+        return ""
+    alike = outlines_alike(before.screenshot.crop(own), now.screenshot.crop(own))
+    return "" if alike >= _DRAWN else f"what is drawn on {called(element)} is another thing now"

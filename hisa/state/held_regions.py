@@ -1,0 +1,139 @@
+"""What must still be as it was around the target of an act, and how a look is told to differ."""
+
+from __future__ import annotations
+
+import re
+
+from hisa.screen.geometry import BoundingBox, Point
+from hisa.screen.lies_at import element_at
+from hisa.screen.observation import Element, Observation
+from hisa.screen.roles import FIELDS
+from hisa.text.prompt_text import excerpt, field_text
+
+__all__ = [
+    "CONTROLS",
+    "DIALOGS",
+    "called",
+    "grown",
+    "is_same",
+    "is_usable",
+    "letters",
+    "middle",
+    "other_window",
+    "quoted",
+    "region",
+]
+
+_ROOM = 8
+"""Image pixels around a target that must look as they did."""
+_LEAST, _MOST = (64, 32), (320, 160)
+"""Width and height in image pixels of the region that is compared around a target."""
+_BARE = (320, 120)
+"""The same where no element is known: wide enough for a label beside a field."""
+CONTROLS = FIELDS | frozenset(
+    {"push button", "button", "toggle button", "check box", "radio button", "link", "combo box"}
+)
+"""Roles of things that are clicked; a new one is a dialog, a message or another page."""
+DIALOGS = frozenset({"alert", "dialog", "file chooser"})
+"""Roles of what asks or tells something and stands above the rest."""
+
+
+def other_window(planned: Observation, now: Observation) -> str:
+    """Returns what befell the windows since the plan; empty where nothing did, or not known."""
+    if planned.screenshot.size != now.screenshot.size:
+        return "the screen has another size"
+    if not (planned.windows_known and now.windows_known):
+        return ""
+    known = {window.id: window for window in planned.windows}
+    came = [window for window in now.windows if window.id not in known]
+    if came:
+        return f"a window came up: {quoted(came[-1].title)}"
+    there = {window.id for window in now.windows}
+    if gone := [window for window in planned.windows if window.id not in there]:
+        return f"the window {quoted(gone[-1].title)} is gone"
+    before, after = planned.active, now.active
+    if before is None or after is None:
+        return ""
+    if before.id != after.id:
+        return f"the window in front is now {quoted(after.title)}"
+    if letters(before.title) != letters(after.title):
+        return f"the window in front is now called {quoted(after.title)}"
+    return ""
+
+
+def letters(text: str) -> str:
+    """A text without signs, with which programs mark what is not saved, and without figures.
+
+    Figures count messages and tell the time by themselves.
+    """
+    return re.sub(r"[\W\d]", "", text)
+
+
+def quoted(text: str) -> str:
+    """The beginning of a text as it is told to a planner."""
+    return f"“{field_text(excerpt(text, 60))}”"
+
+
+def grown(box: BoundingBox, by: float) -> BoundingBox:
+    """The box with so many pixels more on each side."""
+    return BoundingBox(box.left - by, box.top - by, box.right + by, box.bottom + by, box.space)
+
+
+def region(point: Point, reference: Observation) -> BoundingBox:
+    """The image-space box around a target that must look as it did."""
+    element = element_at(point, reference)
+    if element is None:
+        wide, high = _BARE
+        box = BoundingBox(
+            point.x - wide / 2, point.y - high / 2, point.x + wide / 2, point.y + high / 2
+        )
+    else:
+        box = grown(reference.convert_box(element.box, "image"), _ROOM)
+        box = _limited(box, point)
+    return _on_picture(box, reference)
+
+
+def middle(point: Point, look: Observation) -> BoundingBox:
+    """The image-space box of what is drawn just at a point."""
+    (wide, high), at = _LEAST, point
+    box = BoundingBox(at.x - wide / 2, at.y - high / 2, at.x + wide / 2, at.y + high / 2)
+    return _on_picture(box, look)
+
+
+def _on_picture(box: BoundingBox, look: Observation) -> BoundingBox:
+    """The whole pixels of the picture that a box reaches."""
+    size = look.image
+    return BoundingBox(
+        max(0, int(box.left)),
+        max(0, int(box.top)),
+        min(size.width, int(box.right) + 1),
+        min(size.height, int(box.bottom) + 1),
+    )
+
+
+def _limited(box: BoundingBox, point: Point) -> BoundingBox:
+    """The box, not smaller and not larger than is compared around a point."""
+
+    def side(start: float, end: float, middle: float, least: int, most: int) -> tuple[float, float]:
+        start, end = min(start, middle - least / 2), max(end, middle + least / 2)
+        return max(start, middle - most / 2), min(end, middle + most / 2)
+
+    left, right = side(box.left, box.right, point.x, _LEAST[0], _MOST[0])
+    top, bottom = side(box.top, box.bottom, point.y, _LEAST[1], _MOST[1])
+    return BoundingBox(left, top, right, bottom)
+
+
+def is_same(one: Element, other: Element) -> bool:
+    """Whether two looks tell of the same thing, wherever it lies."""
+    return (one.role, one.name, one.label) == (other.role, other.name, other.label)
+
+
+def is_usable(element: Element) -> bool:
+    """Whether it is not disabled."""
+    return not element.states or bool(element.states & {"enabled", "sensitive"})
+
+
+def called(element: Element) -> str:
+    """The role and name of an element, as a planner is told."""
+    name = element.name or element.label or element.description
+    return f"{field_text(element.role)} {quoted(name)}" if name else field_text(element.role)

@@ -1,0 +1,161 @@
+"""A call is done where it still means what it was decided to do, and nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from hisa.actions import Action, Click, Drag, Move, Press, Scroll
+from hisa.errors import ScreenChanged
+from hisa.protocols import GroundedCall, ToolCall
+from hisa.screen.geometry import BoundingBox, Point
+from hisa.screen.observation import Element, Observation, Window
+from hisa.state.guards import SequenceGuard
+from hisa.testing.form import FakeEnvironment
+from tests.state.test_guards import USABLE, WINDOW, Reader, look
+
+GUARD = SequenceGuard(None)
+
+
+def thing(role: str, name: str, top: int = 100, *, left: int = 100, parent: int = -1) -> Element:
+    box = BoundingBox(left, top, left + 160, top + 40, "screen")
+    return Element(role, name, box, name, states=USABLE, window="Form", app="app", parent=parent)
+
+
+BUTTON = thing("push button", "Continue")
+PAY = thing("push button", "Pay $49 now")
+AT = Point(180, 120, "image")
+
+
+def clicks(at: Point = AT, *, found: Observation | None = None) -> GroundedCall:
+    return GroundedCall(ToolCall("", "gui_action", ""), "", (Click(at=at),), found=found)
+
+
+def keys(*actions: Action) -> GroundedCall:
+    return GroundedCall(ToolCall("", "gui_action", ""), "", actions or (Press("enter"),))
+
+
+def focused(element: Element) -> Element:
+    return replace(element, states=element.states | {"focused"})
+
+
+OTHERS = {
+    "covered": (look([BUTTON, PAY]), "push button “Pay $49 now” in place of"),
+    "another label": (look([PAY]), "push button “Pay $49 now” in place of"),
+    "gone": (look([]), "is no longer at (180, 120)"),
+    "moved away": (look([thing("push button", "Continue", 200)]), "is no longer at"),
+    "disabled": (
+        look([replace(BUTTON, states=frozenset({"showing"}))]),
+        "push button “Continue” at (180, 120) is disabled now",
+    ),
+    "a dialog": (look([BUTTON, thing("dialog", "Sure?", 300)]), "dialog “Sure?” came up"),
+    "a message that asks": (
+        look([BUTTON, thing("alert", "Sure?", 300), thing("push button", "OK", 300, parent=1)]),
+        "alert “Sure?” came up",
+    ),
+    "a window": (look([BUTTON], WINDOW, Window("2", "Pay", "app")), "a window came up: “Pay”"),
+    "another in front": (
+        look([BUTTON], replace(WINDOW, active=False), Window("2", "Pay", "app", active=True)),
+        "a window came up",
+    ),
+    "a veil": (
+        look([BUTTON], veil=BoundingBox(0, 0, 639, 399, "screen")),
+        "the screen around push button “Continue”",
+    ),
+    "drawn otherwise": (
+        look([replace(BUTTON, text="Destroy it")]),
+        "push button “Continue” at (180, 120) now holds “Destroy it”",
+    ),
+}
+SAME = {
+    "as it was": look([BUTTON]),
+    "a pixel further": look([thing("push button", "Continue", 101)]),
+    "a message that goes by itself": look([BUTTON, thing("alert", "Saved.", 300)]),
+    "more below": look([BUTTON, thing("link", "News", 250), thing("link", "Older", 300)]),
+    "a busy title": look([BUTTON], replace(WINDOW, title="(2) Form *")),
+    "something beside it": look([BUTTON], veil=BoundingBox(262, 100, 268, 110, "screen")),
+}
+
+
+@pytest.mark.parametrize("case", OTHERS)
+def test_a_click_on_another_thing_is_objected_to(case: str) -> None:
+    now, reason = OTHERS[case]
+    assert reason in GUARD.objection(clicks(), look([BUTTON]), now)
+
+
+@pytest.mark.parametrize("case", SAME)
+def test_a_click_on_the_same_thing_is_not(case: str) -> None:
+    assert GUARD.objection(clicks(), look([BUTTON]), SAME[case]) == ""
+
+
+def test_one_of_several_is_known_by_its_row() -> None:
+    def rows(*names: str) -> Observation:
+        shown = []
+        for number, name in enumerate(names):
+            shown += [
+                thing("label", name, 100 + 60 * number, left=300),
+                thing("push button", "Delete", 100 + 60 * number),
+            ]
+        return look(shown)
+
+    planned = rows("Alice", "Bob")
+    assert GUARD.objection(clicks(), planned, rows("Alice", "Bob", "Carol")) == ""
+    reason = GUARD.objection(clicks(), planned, rows("Bob", "Alice"))
+    assert "what stands beside push button “Delete” at (180, 120) is no longer the same" in reason
+    held = GUARD.hold(clicks(), planned).held
+    assert held is not None
+    assert BoundingBox(300, 100, 460, 140, "screen") in held.boxes, "the machine watches it too"
+
+
+def test_what_was_found_later_must_have_been_there_when_it_was_decided() -> None:
+    planned, later = look([thing("push button", "Cancel", 200)]), look([BUTTON])
+    reason = GUARD.objection(clicks(found=later), planned, later)
+    assert "push button “Continue” came up only after this was decided" in reason
+    moved = look([thing("push button", "Continue", 300)])
+    assert GUARD.objection(clicks(found=later), moved, later) == "", "it went there"
+    partial = replace(planned, complete=False)
+    assert GUARD.objection(clicks(found=later), partial, later) == "", "nobody knows"
+
+
+def test_keys_go_where_they_were_meant_to() -> None:
+    planned = look([focused(BUTTON), thing("push button", "Pay", 200)])
+    other = look([BUTTON, focused(thing("push button", "Pay", 200))])
+    nowhere = look([BUTTON, thing("push button", "Pay", 200)])
+    assert GUARD.objection(keys(), planned, planned) == ""
+    assert GUARD.objection(keys(), planned, other) == (
+        "the focus is on push button “Pay”, no longer on push button “Continue”"
+    )
+    assert "the focus is on push button “Pay” now" in GUARD.objection(keys(), nowhere, other)
+    assert "no longer on push button “Continue”" in GUARD.objection(keys(), planned, nowhere)
+
+
+def test_each_end_of_a_drag_is_held_and_a_scroll_to_windows_alone() -> None:
+    planned = look([BUTTON, thing("label", "Bin", 200)])
+    to = Point(180, 220, "image")
+    drag = keys(Move(to=AT), Drag(to=to))
+    held = GUARD.hold(drag, planned).held
+    assert held is not None
+    for box, at in zip(held.boxes, (AT, to), strict=True):
+        assert box.contains(planned.convert(at, "screen"))
+    assert "label “Bin”" in GUARD.objection(drag, planned, look([BUTTON]))
+    scroll = GUARD.hold(keys(Scroll(dy=-3, at=AT)), planned).held
+    assert scroll is not None
+    assert scroll.boxes == ()
+
+
+async def test_without_elements_the_pixels_around_the_place_decide() -> None:
+    async with FakeEnvironment() as machine:
+        planned = await machine.observe()
+        call = clicks(Point(375, 237, "image"))
+        await GUARD.again(call, planned, machine)
+        machine.move(("save",), 60)
+        with pytest.raises(ScreenChanged, match=r"around \(375, 237\) is no longer as it was"):
+            await GUARD.again(call, planned, machine)
+
+
+async def test_elements_are_read_where_the_machine_has_them() -> None:
+    reader = Reader(look([BUTTON]), look([PAY]))
+    with pytest.raises(ScreenChanged, match="Pay"):
+        await SequenceGuard(reader).again(clicks(), look([BUTTON]), FakeEnvironment())
+    assert reader.reads == 1
