@@ -56,13 +56,13 @@ class ElementsReader:
         return observation if _is_fresh(observation) else await self.read()
 
     async def recent(self, observation: Observation) -> Observation:
-        """The newest look with elements where it is new enough, the given one included.
+        """The newest look with elements where it is new enough and no older than the given one.
 
         Raises:
             EnvironmentFailed: the machine does not answer.
         """
         for look in (observation, self._newest):
-            if look is not None and _is_fresh(look):
+            if look is not None and look.at >= observation.at and _is_fresh(look):
                 return look
         return await self.read()
 

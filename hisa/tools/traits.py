@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from hisa.actions.effects import Effect
 from hisa.screen.observation import Observation
 
-__all__ = ["NO_NEEDS", "NO_TRAITS", "Needs", "Traits", "tool", "traits_of"]
+__all__ = ["NO_NEEDS", "NO_TRAITS", "Aim", "Needs", "Traits", "tool", "traits_of"]
 
 _ATTRIBUTE = "__hisa_traits__"
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -72,6 +72,14 @@ def _is_installed(name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Aim:
+    """What a call would press: the words on it, and those that a plain yes says yes to."""
+
+    names: tuple[str, ...]
+    around: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Traits:
     """What is stated of a tool beside its signature."""
 
@@ -84,6 +92,9 @@ class Traits:
     """Time limit of a call."""
     once: bool = False
     """What it did cannot be done again by calling it again, so that no run is replayed over it."""
+    aim: Callable[..., Awaitable[Aim | None]] | None = None
+    """Takes what the tool takes and tells, without acting, what a call would press; None: nothing.
+    The policy asks it before a call."""
 
 
 NO_TRAITS = Traits()
@@ -96,6 +107,7 @@ def tool(
     reads: bool = False,
     seconds: float = 120.0,
     once: bool = False,
+    aim: Callable[..., Awaitable[Aim | None]] | None = None,
 ) -> Callable[[Function], Function]:
     """State what a tool needs and does. The function stays as it is.
 
@@ -105,8 +117,9 @@ def tool(
         reads: it only looks.
         seconds: time limit of a call.
         once: what it did cannot be done again by calling it again.
+        aim: tells, without acting, what a call would press.
     """
-    traits = Traits(needs, effects, reads, seconds, once)
+    traits = Traits(needs, effects, reads, seconds, once, aim)
 
     def note(function: Function) -> Function:
         setattr(function, _ATTRIBUTE, traits)

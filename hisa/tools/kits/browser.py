@@ -32,7 +32,7 @@ from hisa.tools.kits.browser_store import (
 )
 from hisa.tools.kits.guest_call import call_guest
 from hisa.tools.toolkit import Toolkit
-from hisa.tools.traits import Needs, tool
+from hisa.tools.traits import Aim, Needs, tool
 
 __all__ = ["BROWSER"]
 
@@ -52,6 +52,28 @@ async def _pages(context: ToolContext, function: str, /, **given: Any) -> Any:
     return await call_guest(
         context.environment, "browser_pages", function, seconds=patience(_SECONDS), **given
     )
+
+
+async def _aim(context: ToolContext, **given: Any) -> Aim | None:
+    """What would be pressed on the page; None for a field that only takes the focus."""
+    told = await _pages(context, "aim", **given)
+    return None if told is None else Aim(tuple(told["names"]), (told["around"],))
+
+
+async def _aim_of_click(context: ToolContext, target: str, nth: int, double: bool) -> Aim | None:
+    return await _aim(context, target=target, nth=nth)
+
+
+async def _aim_of_fill(context: ToolContext, fields: Mapping[str, str], submit: bool) -> Aim | None:
+    return await _aim(context, target=list(fields)[-1], keys="enter") if submit and fields else None
+
+
+async def _aim_of_check(context: ToolContext, field: str, on: bool, nth: int) -> Aim | None:
+    return await _aim(context, target=field, nth=nth, field=True)
+
+
+async def _aim_of_press(context: ToolContext, keys: str) -> Aim | None:
+    return await _aim(context, keys=keys.lower())
 
 
 @tool(reads=True)
@@ -79,7 +101,7 @@ async def read(context: ToolContext, start: Annotated[int, Field(ge=0)] = 0) -> 
     return "\n".join([_page(head), *(f"({note})" for note in notes), part])
 
 
-@tool()
+@tool(aim=_aim_of_click)
 async def click(context: ToolContext, target: str, nth: Nth = 0, double: bool = False) -> str:
     """Click a link, button or other element of the page by its text.
 
@@ -98,7 +120,7 @@ async def click(context: ToolContext, target: str, nth: Nth = 0, double: bool = 
     return f"Clicked {told['what']}.{opened}\n{_page(told['page'])}"
 
 
-@tool()
+@tool(aim=_aim_of_fill)
 async def fill(context: ToolContext, fields: dict[str, str], submit: bool = False) -> str:
     """Fill one or more fields of the page by their labels; what was in them goes.
 
@@ -133,7 +155,7 @@ async def choose(context: ToolContext, field: str, option: str) -> str:
     return f"{told['what']} says {told['says']!r}"
 
 
-@tool()
+@tool(aim=_aim_of_check)
 async def check(context: ToolContext, field: str, on: bool = True, nth: Nth = 0) -> str:
     """Tick a check box or radio button of the page, or take the tick away.
 
@@ -290,7 +312,7 @@ async def wait_for(
     return f"{text!r} is on the page, after {told['seconds']:.1f} s"
 
 
-@tool()
+@tool(aim=_aim_of_press)
 async def press(context: ToolContext, keys: str) -> str:
     """Press a key in the page, such as Enter or ctrl+a; the browser's own shortcuts do nothing.
 

@@ -17,6 +17,7 @@ from hisa.tools.policy.named_facts import CallFacts, Part
 from hisa.tools.policy.named_paths import NamedPath, is_sensitive, resolved
 from hisa.tools.policy.named_sites import NamedUrl, read_url, urls_in
 from hisa.tools.policy.screen_part import apps_of, screen_parts
+from hisa.tools.policy.screen_things import NOTHING, Judged
 
 __all__ = ["facts_of", "is_never_asked"]
 
@@ -40,7 +41,15 @@ def is_never_asked(tool: BaseTool) -> bool:
     return tool.name in _NEVER_ASKED and tool.trusted
 
 
-def facts_of(call: GroundedCall, tool: BaseTool, look: Observation, *, home: str = "") -> CallFacts:
+def facts_of(
+    call: GroundedCall,
+    tool: BaseTool,
+    look: Observation,
+    *,
+    home: str = "",
+    judged: bool = False,
+    aimed: Judged = NOTHING,
+) -> CallFacts:
     """Returns the facts of a call.
 
     Args:
@@ -48,17 +57,19 @@ def facts_of(call: GroundedCall, tool: BaseTool, look: Observation, *, home: str
         tool: what it calls.
         look: what it was decided on, with elements where they were read.
         home: the home folder, absolute; empty: not known.
+        judged: what it would do matters, so that it matters too where that cannot be told.
+        aimed: what a tool presses, as far as the tool tells.
     """
     apps = apps_of(call, look)
     name, value = call.call.tool, call.input
     if tool.always and name == "gui_action":
-        return CallFacts(name, screen_parts(call, look, apps, home=home), apps)
+        return CallFacts(name, screen_parts(call, look, apps, home=home, judged=judged), apps)
     if tool.always and name == "bash_execution":
         line = value if isinstance(value, str) else str(value.get("command", ""))
         return CallFacts(name, parts_of_line(line, home=home) or (Part(said=line),), apps)
     return CallFacts(
         name,
-        tuple(_parts(call, tool, home)),
+        tuple(_parts(call, tool, home, aimed)),
         apps,
         acts=not tool.traits.reads,
         outside=_is_served(tool),
@@ -70,20 +81,21 @@ def _is_served(tool: BaseTool) -> bool:
     return tool.source.startswith(SERVED)
 
 
-def _parts(call: GroundedCall, tool: BaseTool, home: str) -> Iterator[Part]:
+def _parts(call: GroundedCall, tool: BaseTool, home: str, aimed: Judged) -> Iterator[Part]:
     """The call itself, then each command that an argument holds."""
     writes = not tool.traits.reads
     named = list(_named(call.input, key=_only_key(tool)))
-    effects = frozenset(tool.traits.effects)
+    effects = aimed.effects.union(tool.traits.effects)
     if writes and not tool.trusted:
         effects |= effects_said(re.sub(r"[^A-Za-z]+", " ", tool.name))
     paths = [path for key, text in named for path in _paths(key, text, home, writes)]
     if any(path.writes and is_sensitive(path) for path in paths):
         effects |= {"security"}
+    about = f"(“{aimed.about}”)" if aimed.about else ""
     unstated = _is_served(tool) and writes and not effects
     yield Part(
-        said=f"{tool.name} {_written(call.input)}".strip(),
-        unread=_UNSTATED if unstated else "",
+        said=" ".join(filter(None, (tool.name, _written(call.input), about))),
+        unread=_UNSTATED if unstated else aimed.unknown,
         effects=effects,
         urls=tuple(dict.fromkeys(url for key, text in named for url in _urls(key, text))),
         paths=tuple(dict.fromkeys(paths)),

@@ -33,6 +33,7 @@ _DEFAULTS: dict[Effect, str] = {
     "leave": "ask before leaving the allowed sites and folders",
 }
 _UNREAD = "ask before a command that cannot be read"
+_UNKNOWN = "ask before an act whose effects are not known"
 _COULD: frozenset[Effect] = frozenset(("delete", "send", "install", "security", "leave"))
 """What a command could do that cannot be read. It could hardly pay: that takes a page."""
 
@@ -134,6 +135,11 @@ class Policy:
         """Whether it matters which page a browser shows."""
         return bool(self.settings.sites) or any(rule.url for rule in self.settings.rules)
 
+    @property
+    def judges_effects(self) -> bool:
+        """Whether it matters what an act would do."""
+        return self._guarded or any(rule.effect for rule in self.settings.rules)
+
     def decide(self, facts: CallFacts, now: time) -> Ruling:
         """Returns the strictest decision on the parts of a call.
 
@@ -197,7 +203,8 @@ class Policy:
             words = f"default: {_DEFAULTS[atom.effect]}"
             return _reason("ask", words, "", atom=atom, tool=facts.tool)
         if atom.unread and (guarded or limited):
-            return _reason("ask", f"default: {_UNREAD}", "", atom=atom, tool=facts.tool)
+            words = _UNREAD if atom.part.command is not None else _UNKNOWN
+            return _reason("ask", f"default: {words}", "", atom=atom, tool=facts.tool)
         return _reason(self.settings.unknown, NO_RULE, "", atom=atom, tool=facts.tool)
 
 
@@ -269,7 +276,8 @@ def _named_match(atom: _Atom, match: Match | Literal[False]) -> Match:
 def _effect_match(effect: Effect, atom: _Atom) -> Match:
     if atom.effect == effect:
         return Match.YES
-    return Match.MAYBE if atom.unread and effect in _COULD else Match.NO
+    could = effect in _COULD or atom.part.command is None
+    return Match.MAYBE if atom.unread and could else Match.NO
 
 
 def _within(hours: str, now: time) -> bool:

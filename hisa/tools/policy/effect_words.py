@@ -81,17 +81,23 @@ def is_app(kind: re.Pattern[str], apps: Iterable[str]) -> bool:
     return any(kind.fullmatch(app) for app in apps)
 
 
-def effects_said(text: str, *, label: bool = False) -> frozenset[Effect]:
+def effects_said(text: str, *, label: bool = False, first: bool = False) -> frozenset[Effect]:
     """Returns what a text says that an act would do.
 
     Args:
         text: a button's words, or a planner's description of it.
         label: whether it stands on the screen; a long one is no button's.
+        first: only its first words count, as of a row that may be a choice of a menu.
     """
     plain = unicodedata.normalize("NFKC", text).replace("’", "'")
     if label and len(plain) > _LABEL:
         return frozenset()
-    return frozenset(effect for effect, words in _SAID.items() if words.search(plain))
+    plain = plain.lstrip("•·-–* ")
+    return frozenset(
+        effect
+        for effect, words in _SAID.items()
+        if (words.match(plain) if first else words.search(plain))
+    )
 
 
 def title_effects(title: str) -> frozenset[Effect]:

@@ -26,7 +26,7 @@ from hisa.errors import ActionRefused
 from hisa.screen.geometry import Point
 from hisa.tools.policy.matching import words
 
-__all__ = ["Keyed", "keyed"]
+__all__ = ["Keyed", "Touch", "Typed", "keyed"]
 
 _TYPED = {"enter": "\n", "space": " ", "tab": "\t", "num_enter": "\n"}
 _RECALLING = words(
@@ -37,17 +37,40 @@ _RECALLING = words(
 _PASTING = frozenset(("ctrl+v", "shift+insert", "ctrl+shift+v", "ctrl+shift+insert"))
 
 
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """A button of the pointer at a place; None: where the pointer is."""
+
+    at: Point | None
+    button: Button
+    drops: bool = False
+    """Whether it ends a drag from elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """Text that is typed."""
+
+    text: str
+
+
 @dataclass
 class Keyed:
     """Clicks, keys and text of one call.
 
-    ``chords`` are spelled "ctrl+shift+delete", with the modifiers in the order of the letters;
-    ``typed`` has a line break for Enter.
+    ``touches`` are all of it in order, a key as its chord; ``chords`` are spelled
+    "ctrl+shift+delete", with the modifiers in the order of the letters; ``typed`` has a line break
+    for Enter.
     """
 
-    clicks: list[tuple[Point | None, Button]] = field(default_factory=list)
+    touches: list[Touch | Typed | str] = field(default_factory=list)
     chords: list[str] = field(default_factory=list)
     typed: str = ""
+
+    @property
+    def clicks(self) -> list[tuple[Point | None, Button]]:
+        """Where a button of the pointer goes down or up."""
+        return [(each.at, each.button) for each in self.touches if isinstance(each, Touch)]
 
     @property
     def recalls(self) -> bool:
@@ -60,24 +83,21 @@ class Keyed:
         """Whether the clipboard's text is put in."""
         return any(chord in _PASTING for chord in self.chords)
 
-    @property
-    def pushes(self) -> bool:
-        """Whether something is clicked that a click sets off."""
-        return any(button == "left" for _, button in self.clicks)
-
 
 def keyed(actions: Iterable[Action]) -> Keyed:
     """Returns what the actions do, in order."""
-    done, held, at = Keyed(), list[str](), None
+    done, held, at, down = Keyed(), list[str](), None, None
     for action in actions:
         match action:
             case Click() | MouseDown() | MouseUp():
                 at = action.at if isinstance(action.at, Point) else at
-                done.clicks.append((at, action.button))
+                drops = isinstance(action, MouseUp) and at != down
+                down = at
+                done.touches.append(Touch(at, action.button, drops))
             case Drag():
-                ends = [end for end in (action.start, action.to) if isinstance(end, Point)]
-                done.clicks += [(end, action.button) for end in ends]
-                at = ends[-1] if ends else at
+                start = action.start if isinstance(action.start, Point) else at
+                at = action.to if isinstance(action.to, Point) else at
+                done.touches += [Touch(start, action.button), Touch(at, action.button, start != at)]
             case Move():
                 at = action.to if isinstance(action.to, Point) else at
             case Write():
@@ -107,7 +127,13 @@ def _plain(key: str) -> str:
 
 
 def _write(done: Keyed, text: str) -> None:
-    done.typed += text.replace("\r", "\n")
+    lines = text.replace("\r", "\n").split("\n")
+    for number, line in enumerate(lines):
+        done.touches += ["enter"] if number else []
+        for column, cell in enumerate(line.split("\t")):
+            done.touches += ["tab"] if column else []
+            done.touches += [Typed(cell)] if cell else []
+    done.typed += "\n".join(lines)
     done.chords += ["enter"] * done.typed.count("\n", len(done.typed) - len(text))
     done.chords += ["tab"] * text.count("\t")
 
@@ -122,8 +148,10 @@ def _press(done: Keyed, held: Sequence[str], key: str) -> None:
         return
     if len(name) == 1 and modifiers in ([], ["shift"]):
         done.typed += name.upper() if modifiers else name
+        done.touches.append(Typed(name))
         return
     done.chords.append("+".join([*modifiers, name.lower()]))
+    done.touches.append(done.chords[-1])
     if name == "backspace":
         done.typed = done.typed[:-1]
     elif modifiers in ([], ["shift"]) and name in _TYPED:

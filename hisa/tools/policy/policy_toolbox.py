@@ -1,7 +1,7 @@
 """Stands between the planner and everything that is done: each call is decided before it is made.
 
-The decision is taken from the call, its tool and the look alone; it takes well under a few
-milliseconds, and no model is asked.
+The decision is taken from the call, its tool and a look whose elements are new, and the call is
+passed on with that look. It takes a few milliseconds besides reading them, and no model is asked.
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from hisa.errors import ActionRefused
+from hisa.actions import Move, Scroll, Sleep
+from hisa.errors import ActionRefused, ToolFailed
 from hisa.events import Acted, Decided
 from hisa.protocols import Emit, Environment, GroundedCall, Outcome, Task, Toolbox, ToolCall
 from hisa.screen.observation import Observation
-from hisa.tools.base import AsksItself, BaseTool
+from hisa.tools.base import AsksItself, BaseTool, ToolContext
 from hisa.tools.policy.call_facts import facts_of, is_never_asked
 from hisa.tools.policy.deciding import Policy, Reason, Ruling
 from hisa.tools.policy.named_facts import CallFacts
 from hisa.tools.policy.screen_part import is_browser_in_front
+from hisa.tools.policy.screen_things import NOTHING, Judged, judged_words
 
 __all__ = ["Approve", "PolicyToolbox"]
 
@@ -28,6 +30,8 @@ _GO_ON = (
     "Do not try the same another way: go on without it, or end with infeasible and say what was "
     "refused"
 )
+_READINGS = 2
+"""Times that elements are read where some could not be: a window may just have come."""
 _TOLD = 2_000
 """Characters of a call that an event and a refusal keep; the log has it whole where it is made."""
 
@@ -54,7 +58,7 @@ class PolicyToolbox:
         find: finds a tool by its name.
         emit: gets a `Decided` for each call, and an `Acted` for each that is refused.
         approve: asks a person; None: nobody can be asked, and what needs one is refused.
-        inspect: takes a look with elements, for the address that a browser shows.
+        inspect: takes a look with elements no older than a given one; None: the machine is asked.
         trial: calls are made on a fork: they are not counted.
         clock: tells the time of day.
     """
@@ -106,7 +110,11 @@ class PolicyToolbox:
             if dry and call.call.tool in ("termination", "infeasible"):
                 return _dry(f"end the run: {call.input}", "")
             return await self._inner.execute(call, observation, environment)
-        facts = facts_of(call, tool, await self._seen(observation), home=self._policy.home)
+        observation = await self._seen(call, observation, environment)
+        facts = facts_of(
+            call, tool, observation, home=self._policy.home, judged=self._policy.judges_effects,
+            aimed=await self._aimed(ToolContext(call, observation, environment), tool),
+        )  # fmt: skip
         ruling = self._policy.decide(facts, self._clock().time())
         if dry and (facts.acts or ruling.verdict != "allow"):
             decided = _decided(call, facts, ruling, word=_Word(ruling.verdict == "allow"), dry=True)
@@ -126,12 +134,39 @@ class PolicyToolbox:
         if not self._trial:
             self._policy.memory.take(decided)
 
-    async def _seen(self, look: Observation) -> Observation:
-        """The look, with elements where the address that a browser shows matters."""
-        wanted = self._policy.shows_addresses and look.elements is None and self._inspect
-        if wanted and is_browser_in_front(look):
-            return await wanted(look)
+    async def _seen(
+        self, call: GroundedCall, look: Observation, environment: Environment
+    ) -> Observation:
+        """The look that is judged: with the newest elements where they say what is pressed.
+
+        So they do of the address that a browser shows, where that matters.
+        """
+        presses = any(not isinstance(each, (Move, Scroll, Sleep)) for each in call.actions)
+        pressing = presses and self._policy.judges_effects
+        addressed = self._policy.shows_addresses and is_browser_in_front(look)
+        if not (pressing or addressed) or "elements" not in environment.capabilities:
+            return look
+        for _ in range(_READINGS):
+            if self._inspect is not None:
+                look = await self._inspect(look)
+            elif look.all_elements is None:
+                look = await environment.observe(elements=True)
+            if look.complete:
+                break
         return look
+
+    async def _aimed(self, context: ToolContext, tool: BaseTool) -> Judged:
+        """What a tool would press, where that matters and it can tell."""
+        aim = tool.traits.aim
+        if aim is None or not self._policy.judges_effects:
+            return NOTHING
+        try:
+            target = await aim(context, **tool.arguments(context.call.input))
+        except ToolFailed as error:
+            return Judged(unknown=str(error)[:_TOLD])
+        if target is None:
+            return NOTHING
+        return judged_words(target.names, target.around, what="what it would press")
 
     async def _word(self, call: GroundedCall, facts: CallFacts, ruling: Ruling) -> _Word:
         """Returns whether the call may be made, and why not."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from hisa.actions import Write, points, to_source
 from hisa.actions.effects import Effect
 from hisa.protocols import GroundedCall
-from hisa.screen.geometry import Point
-from hisa.screen.observation import Element, Observation
+from hisa.screen.observation import Observation
 from hisa.tools.policy import effect_words as said
 from hisa.tools.policy.command_parts import parts_of_line
 from hisa.tools.policy.keyed import Keyed, keyed
@@ -16,6 +16,7 @@ from hisa.tools.policy.matching import words
 from hisa.tools.policy.named_facts import Part
 from hisa.tools.policy.named_paths import NamedPath, resolved
 from hisa.tools.policy.named_sites import NamedUrl, looks_like_address, read_url
+from hisa.tools.policy.pressing import Pressed, descriptions, pressed
 
 __all__ = ["apps_of", "is_browser_in_front", "screen_parts"]
 
@@ -38,8 +39,6 @@ _MAILING = re.compile(
 )
 _FILE_DIALOG = re.compile(r"\b(save|export|open|choose|select|import|file|folder|print)\b", re.I)
 _SAVES = re.compile(r"\b(save|export|create)\b", re.IGNORECASE)
-_PRESSING = frozenset(("enter", "space", "ctrl+enter", "alt+y", "alt+o"))
-_BUTTONS = re.compile(r".*(button|menu item|link|check box|switch).*")
 
 
 def apps_of(call: GroundedCall, look: Observation) -> tuple[str, ...]:
@@ -65,7 +64,12 @@ def is_browser_in_front(look: Observation) -> bool:
 
 
 def screen_parts(
-    call: GroundedCall, look: Observation, apps: tuple[str, ...], *, home: str
+    call: GroundedCall,
+    look: Observation,
+    apps: tuple[str, ...],
+    *,
+    home: str,
+    judged: bool = False,
 ) -> tuple[Part, ...]:
     """Returns the parts of an act: itself, and the commands that it types.
 
@@ -74,18 +78,29 @@ def screen_parts(
         look: with elements where they were read.
         apps: see `apps_of`.
         home: the home folder, absolute; empty: not known.
+        judged: what an act would do matters, so that it matters too where that cannot be told.
     """
     done = keyed(call.actions)
     typed = _commands(done, apps, home=home)
-    written = str(call.input)
-    about = " and ".join(dict.fromkeys(filter(None, _descriptions(call))))
+    found = pressed(call, done, look, apps)
+    title = look.active.title if look.active is not None else ""
     act = Part(
-        said=f"{written} ({about})" if about else written,
-        effects=frozenset(_effects(call, done, look, apps)),
+        said=_named(call, found),
+        unread=" and ".join(found.unknown) if judged else "",
+        effects=frozenset((*found.effects, *_by_keys(done, title, apps))),
         urls=tuple(dict.fromkeys(_urls(call, done, look, apps))),
         paths=tuple(dict.fromkeys(_paths(done, look, apps, home=home))),
     )
     return (act, *typed)
+
+
+def _named(call: GroundedCall, found: Pressed) -> str:
+    """The act by what it is done to, and never by where that is."""
+    things = found.things
+    kept = [a for a in call.actions if isinstance(a, Write) or not (things or points([a]))]
+    told = "; ".join(dict.fromkeys(filter(None, [*things, to_source(kept)])))
+    about = " and ".join(descriptions(call))
+    return f"{told} ({about})" if about else told
 
 
 # ------------------------------------------------------------------ typed commands
@@ -110,64 +125,6 @@ def _commands(done: Keyed, apps: Iterable[str], *, home: str) -> tuple[Part, ...
 
 
 # ------------------------------------------------------------------ effects
-
-
-def _descriptions(call: GroundedCall) -> tuple[str, ...]:
-    own = call.call
-    return (own.description, own.description_2, *(place.description for place in call.places))
-
-
-def _effects(
-    call: GroundedCall, done: Keyed, look: Observation, apps: tuple[str, ...]
-) -> Iterable[Effect]:
-    title = look.active.title if look.active is not None else ""
-    asked = said.title_effects(title)
-    if done.pushes:
-        yield from _pushed(call, done, look, asked=asked)
-    focused = _focused(look)
-    if _PRESSING & set(done.chords):
-        if focused is not None and _BUTTONS.fullmatch(focused.role):
-            if not said.is_dismissing(focused.name):
-                yield from (*said.effects_said(focused.name, label=True), *asked)
-        else:
-            yield from asked
-    yield from _by_keys(done, title, apps)
-
-
-def _pushed(
-    call: GroundedCall, done: Keyed, look: Observation, *, asked: frozenset[Effect]
-) -> Iterable[Effect]:
-    """Yields what the things under the clicks say of themselves, and the planner of them."""
-    labels = [place.label for place in call.places if place.label]
-    labels += [name for point, _ in done.clicks for name in _names_at(look, point)]
-    if labels and all(said.is_dismissing(label) for label in labels):
-        return
-    for label in labels:
-        yield from said.effects_said(label, label=True)
-    descriptions = _descriptions(call)
-    for description in descriptions:
-        yield from said.effects_said(description)
-    confirms = any(said.is_confirming(label) for label in labels) or any(
-        re.search(r"\b(ok|yes|confirm|continue|proceed|accept)\b", text, re.IGNORECASE)
-        for text in descriptions
-    )
-    if confirms or not labels:
-        yield from asked
-
-
-def _names_at(look: Observation, point: Point | None) -> list[str]:
-    """Names of the smallest buttons under a point, where the elements are known."""
-    point = point or look.cursor
-    if point is None or not look.elements:
-        return []
-    there = look.convert(point, "screen")
-    under = [e for e in look.elements if e.box.contains(there) and _BUTTONS.fullmatch(e.role)]
-    under.sort(key=lambda element: element.box.area)
-    return [text for e in under[:1] for text in (e.name, e.text, e.label) if text]
-
-
-def _focused(look: Observation) -> Element | None:
-    return next((e for e in look.elements or () if "focused" in e.states), None)
 
 
 def _by_keys(done: Keyed, title: str, apps: tuple[str, ...]) -> Iterable[Effect]:
@@ -195,7 +152,7 @@ def _urls(
     if not said.is_app(said.BROWSER_APPS, apps):
         return
     at_bar = bool(_TO_BAR & set(done.chords)) or any(
-        _BAR.search(text) for text in (*_descriptions(call), *(p.label for p in call.places))
+        _BAR.search(text) for text in (*descriptions(call), *(p.label for p in call.places))
     )
     text = done.typed.strip()
     navigates = False
@@ -221,7 +178,7 @@ def _clicked_elsewhere(call: GroundedCall, done: Keyed) -> bool:
     """Whether a click goes to the page and not to the bar."""
     if not done.clicks:
         return False
-    names = (*_descriptions(call), *(place.label for place in call.places))
+    names = (*descriptions(call), *(place.label for place in call.places))
     return not any(_BAR.search(text) for text in names)
 
 

@@ -109,6 +109,20 @@
     return `${kind(element)} "${short(String(shown), 60)}"`;
   };
 
+  const focus = () => {
+    let at = document.activeElement;
+    while (at && (at.shadowRoot || (at.tagName === "IFRAME" && inner(at)))) {
+      const below = (at.shadowRoot || at.contentDocument).activeElement;
+      if (!below) break;
+      at = below;
+    }
+    return at;
+  };
+  // The button that Enter in a field sends its form by.
+  const sent = (field, key) =>
+    key !== "enter" || field.tagName === "TEXTAREA" || field.isContentEditable || !field.form ? null
+      : [...field.form.elements].find(each => ["submit", "image"].includes(each.type)) || null;
+
   const POOLS = {
     field: () => [...every(document)].filter(element => isField(element) && fieldSeen(element)),
     place: () => [...every(document)].filter(element => element.matches(PLACES) && visible(element)),
@@ -250,6 +264,25 @@
         disabled: !!held.disabled || held.getAttribute("aria-disabled") === "true",
         read_only: !!held.readOnly, settled: SETTLED.has(held.type), secret: held.type === "password",
       };
+    },
+    // Tells what a click or a key would press, and does nothing.
+    aim: ({pools, target, nth, keys}) => {
+      const found = target ? pick(pools, target, nth) : {element: focus()};
+      if (found.problem) return found;
+      const key = keys.split("+").pop(), alt = /^(alt|shift\+alt|alt\+shift)\+.$/.test(keys);
+      let one = found.element;
+      if (alt) one = matching("[accesskey]").find(each => each.accessKey.toLowerCase() === key);
+      else if (keys && !["enter", "space", " "].includes(key)) one = null;
+      else if (keys && one && isField(one) && !TICKED.has(one.type)) one = sent(one, key);
+      if (!one || (isField(one) && !TICKED.has(one.type)) || one === one.ownerDocument.body)
+        return {aim: null};
+      const place = one.closest(PLACES) || one;
+      const names = isField(one) ? fieldNames(one) : [...placeNames(place), ...placeNames(one)];
+      const outer = place.closest(
+        "dialog, [role=dialog], [role=alertdialog], form, section, fieldset, td, li") ||
+        place.parentElement;
+      return {aim: {names: names.map(n => short(n, 200)),
+        around: outer ? short(plain(outer.innerText), 300) : ""}};
     },
     point: () => {
       const seen = visible(held) ? held : [...(held.labels || [])].find(visible);

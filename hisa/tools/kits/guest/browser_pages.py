@@ -240,6 +240,16 @@ def click(target: str, nth: int, double: bool) -> Any:
         return {"what": held["what"], "opened": opened, "page": page}
 
 
+def aim(target: str = "", nth: int = 0, keys: str = "", field: bool = False) -> Any:
+    """Returns the words of what a click or a key would press, and of what is around it.
+
+    Without a target it is what has the focus.
+    """
+    pools = ["field"] if field or (target and keys) else ["place", "field", "any"]
+    with front() as tab:
+        return tab.page("aim", pools=pools, target=target, nth=nth, keys=keys)["aim"]
+
+
 def _clicked(tab: Tab, count: int) -> None:
     """Clicks the element that is held."""
     spot = tab.page("point")
@@ -373,6 +383,7 @@ def download(link: str, folder: str, nth: int, limit: float) -> Any:
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "tabs": tabs,
+    "aim": aim,
     "info": info,
     "open": open_,
     "switch": switch,

@@ -1,0 +1,339 @@
+"""An act is judged by what it meets, however its place is given, and harmless ones go through."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hisa
+from hisa.events import Acted, Decided
+from hisa.protocols import Environment, Model, Role
+from hisa.runs.read import Run, load_run
+from hisa.screen.geometry import BoundingBox
+from hisa.screen.observation import Element, Observation, Window
+from hisa.testing.form import FakeEnvironment
+from hisa.testing.responses_server import ResponsesServer, computer_call
+from hisa.testing.scripted import FunctionModel, ScriptedModel, tool_call
+from tests.bench import click, done, state_words, together
+
+SHOWING = frozenset({"showing", "visible", "enabled", "sensitive"})
+TITLE = "Users - Admin"
+X, Y = 135, 497
+"""The middle of what deletes."""
+
+
+def thing(role: str, name: str, at: tuple[int, int], *states: str, **more: Any) -> Element:
+    """A thing of 80 by 24 pixels around a place."""
+    x, y = at
+    box = BoundingBox(x - 40, y - 12, x + 40, y + 12, "screen")
+    more = {"app": "admin", "window": TITLE, **more}
+    return Element(role, name, box, states=SHOWING | set(states), **more)
+
+
+FRAME = replace(thing("frame", TITLE, (0, 0)), box=BoundingBox(0, 0, 1280, 720, "screen"))
+
+
+class Screen(FakeEnvironment):
+    """A window with these things on it; what is done is kept, and changes nothing."""
+
+    def __init__(self, *things: Element, app: str = "admin", title: str = TITLE) -> None:
+        super().__init__()
+        self._things, self._app, self._title = (FRAME, *things), app, title
+        self.complete = True
+
+    async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
+        look = await super().observe(elements=elements, settle=settle)
+        window = Window("1", self._title, self._app, FRAME.box, active=True)
+        shown = self._things if elements else None
+        return replace(look, windows=(window,), elements=shown, complete=self.complete)
+
+
+async def acted(
+    folder: Path, machine: Environment, *replies: str, **settings: dict[str, Any]
+) -> Run:
+    """A run of these replies with the policy on and nobody to ask."""
+    tree: dict[str, Any] = {
+        "patterns": {"enabled": False},
+        "environment": {"settle": 0.0},
+        "grounder": {"kind": "elements"},
+        "run": {"folder": folder, "confirm": "never"},
+        "policy": {"defaults": "always"},
+        **settings,
+    }
+    models: dict[Role, Model] = {
+        "planner": ScriptedModel([*replies, done()]),
+        "state": FunctionModel(state_words),
+    }
+    result = await hisa.run(
+        "Do it.", settings=hisa.Settings.model_validate(tree), model=models, environment=machine
+    )
+    return load_run(result.folder)
+
+
+def decisions(run: Run) -> Sequence[Decided]:
+    return [event for event in run.events if isinstance(event, Decided)]
+
+
+def refusals(run: Run) -> Sequence[str]:
+    return [event.error for event in run.events if isinstance(event, Acted) and not event.ok]
+
+
+def gui(source: str) -> str:
+    return tool_call("gui_action", source)
+
+
+NAME = thing("entry", "Name", (135, 300), "editable", "single-line")
+DELETE = thing("push button", "Delete user", (X, Y))
+FOCUSED = replace(DELETE, states=DELETE.states | {"focused"})
+WAYS = {
+    "description": (click("the button Delete user"), DELETE),
+    "another description": (click("the second button from the left"), DELETE),
+    "pixels": (gui(f"pyautogui.click({X}, {Y})"), DELETE),
+    "double click": (gui(f"pyautogui.doubleClick({X}, {Y})"), DELETE),
+    "button down and up": (
+        gui(f"pyautogui.moveTo({X}, {Y}); pyautogui.mouseDown(); pyautogui.mouseUp()"), DELETE,
+    ),
+    "Enter": (gui("pyautogui.press('enter')"), FOCUSED),
+    "a typed line break": (gui("pyautogui.write('\\n')"), FOCUSED),
+    "Space": (gui("pyautogui.press('space')"), FOCUSED),
+    "its letter": (gui("pyautogui.hotkey('alt', 'd')"), DELETE),
+    "Tab and Enter": (
+        gui("pyautogui.press('tab'); pyautogui.press('enter')"),
+        replace(NAME, states=NAME.states | {"focused"}),
+    ),
+    "a drag's end": (
+        gui(f"pyautogui.moveTo(135, 300); pyautogui.dragTo({X}, {Y})"),
+        thing("list item", "Wastebasket", (X, Y)),
+    ),
+}  # fmt: skip
+"""How the same thing is met: a reply, and what is there besides the rest."""
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_what_deletes_is_refused_however_it_is_met(way: str, tmp_path: Path) -> None:
+    reply, own = WAYS[way]
+    others = [each for each in (NAME, DELETE) if each.box != own.box]
+    machine = Screen(thing("push button", "Rename", (300, Y)), *others, own)
+    if way == "another description":
+        machine = Screen(thing("push button", "the second button", (300, 60)), own)
+        reply = tool_call("gui_action", f"pyautogui.click({X}, {Y})", "the second button")
+    run = await acted(tmp_path, machine, reply)
+    assert machine.acted == [], "nothing reached the machine"
+    (decided,) = decisions(run)
+    assert (decided.verdict, decided.allowed) == ("ask", False)
+    assert "ask before deleting" in decided.rule
+    (refusal,) = refusals(run)
+    assert "Delete user" in refusal or "Wastebasket" in refusal
+    assert str(X) not in refusal and str(Y) not in refusal, "a refusal names no place"
+
+
+async def test_by_number_and_by_pixels_the_same_is_refused(tmp_path: Path) -> None:
+    machine = Screen(DELETE)
+    numbered = (
+        tool_call("gui_action", "pyautogui.click(X_COORD, Y_COORD)", f"element: {n}")
+        for n in (1, 1)
+    )
+    run = await acted(
+        tmp_path, machine, *numbered, gui(f"pyautogui.click({X}, {Y})"), planner={"sees": "both"}
+    )
+    assert machine.acted == []
+    assert ["ask before deleting" in each.rule for each in decisions(run)] == [True, True, True]
+
+
+def test_a_computer_use_models_pixels_are_judged(tmp_path: Path) -> None:
+    calls = iter(
+        [
+            computer_call({"type": "click", "button": "left", "x": X, "y": Y}),
+            computer_call({"type": "keypress", "keys": ["ENTER"]}),
+            json_done(),
+        ]
+    )
+
+    def answer(received: Any) -> str:
+        return next(calls) if received.role == "planner" else "Succeeded. It did."
+
+    machine = Screen(FOCUSED)
+    with ResponsesServer(then=answer) as server:
+        tree = {
+            "patterns": {"enabled": False},
+            "run": {"folder": tmp_path},
+            "policy": {"defaults": "always"},
+            "models": {"planner": {"model": "computer-use-preview", "base_url": server.url}},
+        }
+        result = hisa.run_sync(
+            "Do it.", settings=hisa.Settings.model_validate(tree), environment=machine
+        )
+    assert machine.acted == []
+    assert [each.allowed for each in decisions(load_run(result.folder))] == [False, False]
+
+
+def json_done() -> str:
+    from tests.planner.test_computer import DONE
+
+    return DONE
+
+
+DIALOG = (
+    replace(
+        thing("dialog", "Question", (640, 360), window="Question"),
+        box=BoundingBox(500, 250, 800, 450, "screen"),
+    ),
+    thing("label", "Do you want to delete this user for good?", (640, 300), window="Question"),
+)
+YES = thing("push button", "OK", (560, 420), "focused", "is-default", window="Question")
+NO = thing("push button", "Cancel", (740, 420), window="Question")
+ENTRY = thing("entry", "Why", (640, 350), "focused", "single-line", window="Question")
+
+
+@pytest.mark.parametrize(
+    ("source", "things"),
+    [
+        ("pyautogui.press('enter')", (*DIALOG, NO, YES)),
+        ("pyautogui.press('space')", (*DIALOG, NO, YES)),
+        ("pyautogui.click(560, 420)", (*DIALOG, NO, YES)),
+        ("pyautogui.hotkey('alt', 'o')", (*DIALOG, NO, YES)),
+        ("pyautogui.press('enter')", (*DIALOG, ENTRY, NO, replace(YES, states=SHOWING))),
+        ("pyautogui.press('tab'); pyautogui.press('space')", (*DIALOG, ENTRY, NO, YES)),
+    ],
+    ids=["enter", "space", "pixels", "letter", "default button", "tab and space"],
+)
+async def test_a_plain_yes_means_what_its_dialog_says(
+    source: str, things: tuple[Element, ...], tmp_path: Path
+) -> None:
+    machine = Screen(DELETE, *things, title="Question")
+    run = await acted(tmp_path, machine, gui(source))
+    assert machine.acted == []
+    assert "ask before deleting" in decisions(run)[0].rule
+    machine = Screen(DELETE, *things, title="Question")
+    await acted(tmp_path, machine, gui("pyautogui.click(740, 420)"), gui("pyautogui.press('esc')"))
+    assert len(machine.acted) == 2, "Cancel and Escape do no harm"
+
+
+UNKNOWN = {
+    "no elements": ([], "pyautogui.click(600, 600)"),
+    "no name": ([thing("push button", "", (600, 600))], "pyautogui.click(600, 600)"),
+    "a canvas": ([thing("canvas", "", (600, 600))], "pyautogui.click(600, 600)"),
+    "no focus": ([DELETE], "pyautogui.press('enter')"),
+    "what comes up": (
+        [thing("menu", "File", (600, 20))],
+        "pyautogui.click(600, 20); pyautogui.click(600, 60)",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", UNKNOWN)
+async def test_what_cannot_be_told_is_asked_about(what: str, tmp_path: Path) -> None:
+    things, source = UNKNOWN[what]
+    machine = Screen(*things)
+    if what == "no elements":
+        machine._things = ()
+    run = await acted(tmp_path, machine, gui(source))
+    assert machine.acted == []
+    assert decisions(run)[0].verdict == "ask"
+
+
+async def test_elements_that_are_not_whole_are_read_again_and_then_asked_about(
+    tmp_path: Path,
+) -> None:
+    machine = Screen(NAME)
+    machine.complete = False
+    await acted(tmp_path, machine, gui("pyautogui.click(135, 300)"))
+    assert machine.acted == []
+
+
+async def test_each_action_of_a_sequence_is_judged_on_a_look_of_its_own(tmp_path: Path) -> None:
+    class Opening(Screen):
+        async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
+            look = await super().observe(elements=elements, settle=settle)
+            shown = (DELETE,) if self.acted else (replace(DELETE, name="Rename"),)
+            return replace(look, elements=(FRAME, *shown) if elements else None)
+
+    machine = Opening()
+    replies = together(gui(f"pyautogui.click({X}, {Y})"), gui(f"pyautogui.click({X}, {Y})"))
+    run = await acted(
+        tmp_path, machine, replies, planner={"sequence": 5, "guards": False}
+    )
+    assert len(machine.acted) == 1
+    assert [each.allowed for each in decisions(run)] == [True, False]
+
+
+async def test_an_effect_in_a_rule_has_the_elements_read(tmp_path: Path) -> None:
+    rules = {"rules": [{"then": "deny", "effect": "delete", "why": "Users stay."}]}
+    machine = Screen(DELETE)
+    run = await acted(tmp_path, machine, gui(f"pyautogui.click({X}, {Y})"), policy=rules)
+    assert machine.acted == []
+    assert "Users stay." in refusals(run)[0]
+
+
+PAGE = replace(
+    thing("document web", "Users", (0, 0), "focusable"), box=BoundingBox(0, 90, 1280, 700, "screen")
+)
+FIELD = replace(NAME, states=NAME.states | {"focused"})
+AREA = replace(FIELD, role="text", states=SHOWING | {"focused", "editable", "multi-line"})
+ROW = thing("list item", "delete-me.txt", (600, 300))
+CELL = thing("table cell", "A1", (600, 340), "focused")
+PAYMENTS = thing("page tab", "Payments", (700, 40))
+MENUS = (thing("menu", "File", (40, 10)), thing("menu", "Edit", (120, 10)))
+OPEN = (MENUS[0], thing("menu item", "Save", (60, 40), "selected"), MENUS[1])
+TERMINAL = {"app": "xterm", "title": "user@desktop"}
+HARMLESS: Sequence[tuple[str, tuple[Element, ...], dict[str, str]]] = [
+    ("pyautogui.write('Ada Lovelace')", (FIELD, DELETE), {}),
+    ("pyautogui.click(135, 300)", (NAME, DELETE), {}),
+    ("pyautogui.click(135, 300); pyautogui.write('Ada')", (NAME, DELETE), {}),
+    ("pyautogui.tripleClick(135, 300); pyautogui.write('Ada')", (NAME, DELETE), {}),
+    ("pyautogui.write('Ada'); pyautogui.press('tab'); pyautogui.write('L')", (FIELD, DELETE), {}),
+    ("pyautogui.press('tab')", (FIELD, DELETE), {}),
+    ("pyautogui.press('enter')", (FIELD,), {}),
+    ("pyautogui.press('enter')", (AREA, DELETE), {}),
+    ("pyautogui.write('one\\ntwo delete\\n')", (AREA, DELETE), {}),
+    ("pyautogui.press('enter')", (PAGE, FIELD, thing("push button", "Search", (300, 300))), {}),
+    ("pyautogui.click(700, 40)", (PAYMENTS, DELETE), {}),
+    ("pyautogui.click(600, 300)", (ROW, DELETE), {}),
+    ("pyautogui.doubleClick(600, 300)", (ROW, DELETE), {}),
+    ("pyautogui.click(600, 340)", (CELL, DELETE), {}),
+    ("pyautogui.write('=SUM(A1:A9)'); pyautogui.press('enter')", (CELL, DELETE), {}),
+    ("pyautogui.write('a'); pyautogui.press('tab'); pyautogui.write('b\\n')", (CELL, DELETE), {}),
+    ("pyautogui.press('down'); pyautogui.press('right')", (CELL, DELETE), {}),
+    ("pyautogui.scroll(-5, 600, 300)", (ROW, DELETE), {}),
+    ("pyautogui.press('esc')", (DELETE,), {}),
+    ("pyautogui.moveTo(135, 497)", (DELETE,), {}),
+    ("pyautogui.hotkey('ctrl', 's')", (FIELD, DELETE), {}),
+    ("pyautogui.hotkey('ctrl', 'a'); pyautogui.press('delete')", (FIELD, DELETE), {}),
+    ("pyautogui.hotkey('ctrl', 'c')", (DELETE,), {}),
+    ("pyautogui.click(40, 10)", (*MENUS, DELETE), {}),
+    ("pyautogui.hotkey('alt', 'f')", (*MENUS, DELETE), {}),
+    ("pyautogui.press('enter')", OPEN, {}),
+    ("pyautogui.press('down')", OPEN, {}),
+    ("pyautogui.click(600, 420)", (thing("push button", "Save", (600, 420)), DELETE), {}),
+    ("pyautogui.click(600, 420)", (thing("push button", "Bold", (600, 420)), DELETE), {}),
+    ("pyautogui.click(600, 420)", (thing("check box", "Agree", (600, 420)), DELETE), {}),
+    ("pyautogui.click(600, 420)", (thing("check box", "", (600, 420)), DELETE), {}),
+    ("pyautogui.click(600, 420)", (thing("radio button", "Large", (600, 420)), DELETE), {}),
+    ("pyautogui.click(600, 420)", (thing("combo box", "Country", (600, 420)), DELETE), {}),
+    ("pyautogui.click(600, 420)", (thing("slider", "", (600, 420)), DELETE), {}),
+    ("pyautogui.click(600, 420)", (thing("link", "News", (600, 420)), DELETE), {}),
+    ("pyautogui.click(600, 420)", (PAGE, DELETE), {}),
+    ("pyautogui.click(600, 420)", (PAGE, thing("heading", "Payment", (600, 420))), {}),
+    ("pyautogui.click(600, 420)", (PAGE, thing("static", "How to pay", (600, 420))), {}),
+    ("pyautogui.click(600, 420)", (PAGE, thing("push button", "OK", (600, 420))), {}),
+    ("pyautogui.rightClick(600, 300)", (ROW, DELETE), {}),
+    ("pyautogui.moveTo(600, 300); pyautogui.dragTo(600, 420)", (ROW, PAGE), {}),
+    ("pyautogui.write('ls -l\\n')", (), TERMINAL),
+    ("pyautogui.click(600, 300)", (), TERMINAL),
+]  # fmt: skip
+"""Source, what is on the screen, and the window."""
+
+
+@pytest.mark.parametrize("number", range(len(HARMLESS)))
+async def test_a_harmless_act_is_not_asked_about(number: int, tmp_path: Path) -> None:
+    source, things, window = HARMLESS[number]
+    machine = Screen(*things, **window)
+    if window:
+        machine._things = ()
+    run = await acted(tmp_path, machine, gui(source))
+    assert [(each.verdict, each.rule) for each in decisions(run)] == [("allow", "no rule applies")]
+    assert machine.acted
