@@ -10,10 +10,11 @@ from hisa.protocols import GroundedCall
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CONTAINERS, PASSWORD
+from hisa.screen.similarity import correlation
 from hisa.state.facts import is_complete, smallest_focused
 from hisa.text.prompt_text import excerpt, one_line
 
-__all__ = ["MAX_CHARS", "MAX_LINES", "describe_changes"]
+__all__ = ["MAX_CHARS", "MAX_LINES", "compared", "describe_changes"]
 
 # Chosen by hand, these four, to keep the list short in a prompt.
 MAX_LINES = 20
@@ -27,6 +28,13 @@ _STATES = ("checked", "selected", "expanded", "pressed")
 
 _FIRST = frozenset({"alert", "dialog", "file chooser", "frame", "menu", "notification", "window"})
 """Roles that announce the rest; they are named first."""
+
+_PROSE = frozenset({"heading", "label", "paragraph", "section", "static", "text block"})
+"""Roles of written words; browsers list them twice, as a paragraph and as the text in it."""
+
+_SAME_DRAWING = 0.9
+"""Correlation from which on two pictures are one drawing; a dimmed text has 0.99, another one less
+than 0.5."""
 
 _TITLED = frozenset({"frame", "internal frame", "root pane", "window"})
 """Roles whose name is the title of a window, which the line of windows tells; so is that of any
@@ -63,7 +71,8 @@ def describe_changes(
         return tuple(_bounded(lines)) if lines else None
     lines += _focus_line(before.elements or (), after.elements or ())
     if roi is not None:
-        pairs, come, gone = _compared(_inside(before, roi), _inside(after, roi))
+        pairs, come, gone = compared(_inside(before, roi), _inside(after, roi))
+        gone = [element for element in gone if not _still_drawn(element, before, after)]
         acted = _acted_on(pairs, call, after) if call is not None else []
         others = [pair for pair in pairs if pair not in acted]
         lines = [*_changed_lines("!", acted), *lines, *_changed_lines("~", others)]
@@ -153,7 +162,7 @@ def _identity(element: Element) -> _Identity:
     return (element.role, element.name, element.label, _says(element), _corners(element))
 
 
-def _compared(
+def compared(
     before: list[Element], after: list[Element]
 ) -> tuple[list[_Pair], list[Element], list[Element]]:
     """The elements that changed, those that came, and those that are gone."""
@@ -260,7 +269,29 @@ def _around_difference(was: str, now: str) -> tuple[str, str]:
 def _listed(sign: str, elements: list[Element]) -> list[str]:
     telling = [element for element in elements if element.name or element.label or element.text]
     telling.sort(key=lambda element: element.role not in _FIRST)
+    # A paragraph and the text in it say the same.
+    first: dict[object, Element] = {}
+    for element in telling:
+        first.setdefault(_content(element), element)
+    telling = [element for element in telling if first[_content(element)] is element]
     return [f"{sign} {_named(element)}{_spoken(element)}" for element in telling]
+
+
+def _content(element: Element) -> object:
+    """What tells an element from those that say the same; of words, the words alone."""
+    words = element.text or element.name
+    return words.strip() if element.role in _PROSE and words else id(element)
+
+
+def _still_drawn(element: Element, before: Observation, after: Observation) -> bool:
+    """Whether an element that is no longer listed is seen as it was, as under a layer that dims."""
+    if before.image != after.image:
+        return False
+    whole = BoundingBox(0, 0, before.image.width, before.image.height)
+    box = before.convert_box(element.box, "image").intersection(whole)
+    if box is None or box.width < 1 or box.height < 1:
+        return False
+    return correlation(before.screenshot.crop(box), after.screenshot.crop(box)) >= _SAME_DRAWING
 
 
 def _spoken(element: Element) -> str:
