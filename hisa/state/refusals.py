@@ -15,7 +15,7 @@ from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS
 from hisa.state.changes import compared
-from hisa.state.facts import intent_of, is_complete, surprise
+from hisa.state.facts import AWAITED, DIALOGS, intent_of, is_complete, is_inside, surprise
 from hisa.text.prompt_text import excerpt, field_text
 
 __all__ = ["unexpected"]
@@ -82,10 +82,12 @@ def _answered(call: GroundedCall, before: Observation, after: Observation) -> st
             name = field_text(excerpt(element.name, 40))
             where = f" “{name}”" if name and name != _words(element) else ""
             return f"“{_words(element)}” stands in {element.role}{where} now."
+    dialogs = [element for element in come if element.role in DIALOGS]  # these are judged by now
+    fresh = [each for each in fresh if not any(is_inside(each, dialog) for dialog in dialogs)]
     said = dict.fromkeys(_said(fresh, known))
-    if len(said) > _FEW:
-        return ""
     intent = intent_of(call).casefold()
+    if len(said) > _FEW or AWAITED.search(intent):
+        return ""
     typed = " ".join(action.text for action in call.actions if isinstance(action, Write))
     for words in said:
         refuses = (_REFUSING.search(words) and not _grants(words)) or _SHAPE.search(words)

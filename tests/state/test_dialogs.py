@@ -80,23 +80,6 @@ async def test_a_dialog_that_the_step_names_may_have_any_words() -> None:
     assert event.verdict == "succeeded"
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ((MAIN,), (MAIN,)),
-        ((BEHIND, DIALOG), (MAIN,)),
-        ((), (MAIN, DIALOG)),
-        ((MAIN,), (BEHIND, replace(MAIN, id="0x9"))),
-    ],
-)
-async def test_nothing_is_read_where_no_dialog_came(
-    before: tuple[Window, ...], after: tuple[Window, ...]
-) -> None:
-    """A window as large as an application's is what was started."""
-    _, read = await seen(KEYS, look(windows=before), look(CHANGE, windows=after), SAYS)
-    assert read == 0
-
-
 @pytest.mark.parametrize(("front", "verdict"), [(DIALOG, "unexpected"), (STRANGER, "no_change")])
 async def test_a_click_behind_a_dialog_of_another_class(front: Window, verdict: str) -> None:
     dialog = replace(front, title="Format Cells")
