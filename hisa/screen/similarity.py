@@ -43,12 +43,14 @@ def similarity(one: Screenshot, other: Screenshot) -> float:
 def correlation(one: Screenshot, other: Screenshot) -> float:
     """How far two pictures of one size are the same drawing, dimmed or not: -1..1.
 
-    0 where one of them is of a single colour: nothing is drawn there.
+    0 where one of them alone is of a single colour: nothing is drawn there.
     """
     import numpy as np
 
     x, y = (np.asarray(picture.pixels.convert("L"), np.float64) for picture in (one, other))
     x, y = x - x.mean(), y - y.mean()
+    if not (x.any() or y.any()):
+        return 1.0
     length = float(np.sqrt((x * x).sum() * (y * y).sum()))
     return float((x * y).sum()) / length if length else 0.0
 

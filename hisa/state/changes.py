@@ -11,7 +11,7 @@ from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CONTAINERS, PASSWORD
 from hisa.screen.similarity import correlation
-from hisa.state.facts import is_complete, smallest_focused
+from hisa.state.facts import DIALOGS, is_complete, smallest_focused
 from hisa.text.prompt_text import excerpt, one_line
 
 __all__ = ["MAX_CHARS", "MAX_LINES", "compared", "describe_changes"]
@@ -32,9 +32,9 @@ _FIRST = frozenset({"alert", "dialog", "file chooser", "frame", "menu", "notific
 _PROSE = frozenset({"heading", "label", "paragraph", "section", "static", "text block"})
 """Roles of written words; browsers list them twice, as a paragraph and as the text in it."""
 
-_SAME_DRAWING = 0.9
-"""Correlation from which on two pictures are one drawing; a dimmed text has 0.99, another one less
-than 0.5."""
+_SAME_DRAWING = 0.7
+"""Correlation from which on two pictures are one drawing; chosen by hand. A dimmed text has 0.99, a
+button whose ring of focus came or went 0.8."""
 
 _TITLED = frozenset({"frame", "internal frame", "root pane", "window"})
 """Roles whose name is the title of a window, which the line of windows tells; so is that of any
@@ -72,7 +72,7 @@ def describe_changes(
     lines += _focus_line(before.elements or (), after.elements or ())
     if roi is not None:
         pairs, come, gone = compared(_inside(before, roi), _inside(after, roi))
-        gone = [element for element in gone if not _still_drawn(element, before, after)]
+        come, gone = _seen_changes(come, gone, (before, after))
         acted = _acted_on(pairs, call, after) if call is not None else []
         others = [pair for pair in pairs if pair not in acted]
         lines = [*_changed_lines("!", acted), *lines, *_changed_lines("~", others)]
@@ -283,13 +283,28 @@ def _content(element: Element) -> object:
     return words.strip() if element.role in _PROSE and words else id(element)
 
 
-def _still_drawn(element: Element, before: Observation, after: Observation) -> bool:
-    """Whether an element that is no longer listed is seen as it was, as under a layer that dims."""
-    if before.image != after.image:
-        return False
+def _seen_changes(
+    come: list[Element], gone: list[Element], looks: tuple[Observation, Observation]
+) -> tuple[list[Element], list[Element]]:
+    """Those that came and went for the eye.
+
+    Over a page or a window that waits for an answer, all else is no longer listed, and is listed
+    again afterwards; it was there all the time, dimmed or not.
+    """
+    if any(element.role in DIALOGS for element in come):
+        return come, [element for element in gone if element.role in _FIRST]
+    layers = [element.box for element in gone if element.role in DIALOGS]
+    if not layers:
+        return come, gone
+    covered = (e for e in come if not any(layer.intersection(e.box) for layer in layers))
+    return [element for element in covered if not _was_drawn(element, *looks)], gone
+
+
+def _was_drawn(element: Element, before: Observation, after: Observation) -> bool:
+    """Whether what is listed now was drawn there before, as under a layer that dims."""
     whole = BoundingBox(0, 0, before.image.width, before.image.height)
-    box = before.convert_box(element.box, "image").intersection(whole)
-    if box is None or box.width < 1 or box.height < 1:
+    box = after.convert_box(element.box, "image").intersection(whole)
+    if before.image != after.image or box is None or box.width < 1 or box.height < 1:
         return False
     return correlation(before.screenshot.crop(box), after.screenshot.crop(box)) >= _SAME_DRAWING
 

@@ -6,6 +6,8 @@ corner, have no role that tells them from others: what they say does.
 
 from __future__ import annotations
 
+import asyncio
+import difflib
 import re
 from collections.abc import Iterator, Sequence
 
@@ -13,15 +15,19 @@ from hisa.actions import Write
 from hisa.protocols import GroundedCall
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
+from hisa.screen.ocr import OcrUnavailable, ReadText
 from hisa.screen.roles import FIELDS
 from hisa.state.changes import compared
 from hisa.state.facts import AWAITED, DIALOGS, intent_of, is_complete, is_inside, surprise
 from hisa.text.prompt_text import excerpt, field_text
 
-__all__ = ["unexpected"]
+__all__ = ["error_value", "unexpected"]
 
-_ERROR_VALUE = re.compile(r"Err:\d{3}|#(?:DIV/0!|N/A|NAME\?|NULL!|NUM!|REF!|VALUE!|SPILL!)")
+_ERRORS = ("#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#SPILL!", "#VALUE!")
+_ERROR_NUMBER = re.compile(r"Err\W?\s?(\d{3})\b")
 """What a spreadsheet shows in a cell whose formula has no value."""
+_CELLS = 3
+"""Cells that are read at most; a formula is typed into one."""
 _REFUSING = re.compile(
     r"\b(?:please|sorry|oops|must(?: not)?|required|missing|mandatory|invalid|incorrect|wrong"
     r"|mismatch|malformed|unknown|unsupported|unavailable|offline|expired|exceed(?:s|ed)|denied"
@@ -78,10 +84,8 @@ def _answered(call: GroundedCall, before: Observation, after: Observation) -> st
     known = {_words(element) for element in before.elements or ()}
     fresh = [new for _, new in pairs if _words(new) not in known] + come
     for element in fresh:
-        if _ERROR_VALUE.fullmatch(_words(element)) and _words(element) not in known:
-            name = field_text(excerpt(element.name, 40))
-            where = f" “{name}”" if name and name != _words(element) else ""
-            return f"“{_words(element)}” stands in {element.role}{where} now."
+        if error := _error(_words(element)):
+            return _stands(error, element)
     dialogs = [element for element in come if element.role in DIALOGS]  # these are judged by now
     fresh = [each for each in fresh if not any(is_inside(each, dialog) for dialog in dialogs)]
     said = dict.fromkeys(_said(fresh, known))
@@ -94,6 +98,55 @@ def _answered(call: GroundedCall, before: Observation, after: Observation) -> st
         if refuses and words.casefold() not in intent and words not in typed:
             return f"“{field_text(excerpt(words, _CHARS))}” came up on the screen."
     return ""
+
+
+async def error_value(
+    call: GroundedCall, looks: tuple[Observation, Observation], read: ReadText
+) -> str:
+    """Returns a sentence on the error that a cell shows since something was typed; else nothing.
+
+    LibreOffice tells no text of such a cell, so what is drawn in it is read.
+    """
+    before, after = looks
+    if not (is_complete(before) and is_complete(after) and before.image == after.image):
+        return ""
+    if not any(isinstance(action, Write) for action in call.actions):
+        return ""
+    for cell in list(_drawn_cells(before, after))[:_CELLS]:
+        part = after.convert_box(cell.box, "image")
+        try:
+            lines = await asyncio.to_thread(read, after.screenshot, part)
+        except OcrUnavailable:
+            return ""
+        if error := _error(" ".join(line.text for line in lines)):
+            return _stands(error, cell)
+    return ""
+
+
+def _drawn_cells(before: Observation, after: Observation) -> Iterator[Element]:
+    """The cells without a text whose picture changed, but for the one with the focus."""
+    for cell in after.elements or ():
+        if cell.role != "table cell" or cell.text or "focused" in cell.states:
+            continue
+        part = after.convert_box(cell.box, "image")
+        if part.width < 1 or part.height < 1:
+            continue
+        old, new = (look.screenshot.crop(part).pixels.convert("L") for look in (before, after))
+        if old.tobytes() != new.tobytes():
+            yield cell
+
+
+def _error(text: str) -> str:
+    """The error value that a text is, however well it was read; empty where it is none."""
+    if number := _ERROR_NUMBER.match(text):
+        return f"Err:{number[1]}"
+    alike = difflib.get_close_matches(text.replace(" ", ""), _ERRORS, 1, 0.7)
+    return alike[0] if alike and text.startswith("#") else ""
+
+
+def _stands(error: str, cell: Element) -> str:
+    name = field_text(excerpt(cell.name, 40))
+    return f"“{error}” stands in {cell.role} “{name}” now." if name else f"A cell shows “{error}”."
 
 
 def _said(fresh: Sequence[Element], known: set[str]) -> Iterator[str]:

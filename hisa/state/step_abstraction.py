@@ -109,6 +109,7 @@ class StepAbstractor:
         self._pair = pair
         self._closer = closer or StepInspector()
         self._result_tokens = tokens * 3 // 5
+        self._seen_tokens = tokens * 4 // 5
 
     async def abstract(
         self, step: int, call: GroundedCall, looks: Looks, outcome: Outcome
@@ -129,7 +130,7 @@ class StepAbstractor:
         else:
             inspected, said = await inspect(), ""
         seen = judge(call, inspected, outcome, pair, said=said, changes=changes)
-        result = _result(seen, outcome, self._result_tokens)
+        result = _result(seen, outcome, self._seen_tokens)
         line = history_line(step, call, result, limit=self._tokens)
         return AbstractedStep(line, result, roi, asked, seen.verdict)
 
@@ -156,7 +157,7 @@ class StepAbstractor:
             inspected, said = await inspect, ""
         seen = judge_sequence(call, found, inspected, outcome, pair, said=said, changes=changes)
         size = 1 + _PER_ACTION * (len(found) - 1)
-        result = _result(seen, outcome, round(size * self._result_tokens))
+        result = _result(seen, outcome, round(size * self._seen_tokens))
         limit = round(size * self._tokens)
         line = history_line(step, shown(call, outcome.made), result, limit=limit)
         roi = pair.box if pair else None
@@ -290,6 +291,7 @@ def judge(
         return Judged("succeeded", "", "")
     body = body or _own_words(pair, changes)
     found = unexpected(call, *inspected.looks, pair.regions if pair else ())
+    found = found or inspected.error_value
     if call.call.following and not outcome.made:
         found = " ".join(filter(None, (stopped(call, outcome), found)))
     if not outcome.ok:
@@ -331,7 +333,7 @@ def judge_sequence(
     word, body = _reading(said)
     body = body or _own_words(pair, changes)
     ending = judge(found[-1].made.call, last, found[-1].made.outcome, found[-1].pair, said=said)
-    trouble = surprises(found, last)
+    trouble = surprises(found, last) or last.error_value
     silent = quiet(found, ending.verdict)
     told = stopped(call, outcome)
     files = written_facts(last.written) if last.written.paths else ""

@@ -37,6 +37,12 @@ _WAITING_SETTLE = 1.0
 _LAST_SETTLE = 0.5
 """Seconds to settle in, at least, after what was awaited has been painted; chosen by hand."""
 
+_PRESSING = frozenset({"enter", "return", "kp_enter", "space", "alt"})
+"""Keys that press a button, ``alt`` with its letter."""
+_PRESSED_SECONDS = 0.4
+"""After such a key, before a screen counts as settled: GTK shows the button as pressed for 0.25 s,
+longer than a screen has to be quiet, and only then closes the dialog."""
+
 
 def _told(under: Under | None) -> dict[str, Any] | None:
     if under is None:
@@ -81,6 +87,7 @@ class TypedRoutes:
         self._wrap = wrap
         self._undrawn = Undrawn()
         self._looks = KeptLooks()
+        self._answered_at = 0.0
         self._acts: IdempotencyCache[Response] = IdempotencyCache()
         self._runs: IdempotencyCache[Response] = IdempotencyCache()
 
@@ -147,7 +154,9 @@ class TypedRoutes:
         return self._seen(max(_LAST_SETTLE, end - time.monotonic()), options)
 
     def _seen(self, seconds: float, options: ElementsRequest | None) -> _Seen:
-        settled = settle(self._screen, seconds, self._work) if seconds else None
+        settled = None
+        if seconds:
+            settled = settle(self._screen, seconds, self._work, not_before=self._answered_at)
         elements, complete = None, False
         there = {window.id for window in self._screen.windows()} if options else set()
         if options is not None:
@@ -177,6 +186,10 @@ class TypedRoutes:
         except ActionError as error:
             refused = {"status": "error", "error": str(error), "done": error.done}
             return json_response(refused, 422)
+
+        finally:
+            if actions and _answers(actions[-1]):
+                self._answered_at = time.monotonic() + _PRESSED_SECONDS
 
     def _execute(self, request: Request) -> Response:
         asked = request.json()
@@ -211,6 +224,15 @@ class TypedRoutes:
         except (OSError, ValueError) as error:
             raise HttpError(403, f"{path}: {error}") from error
         return json_response({"status": "success"})
+
+
+def _answers(action: Any) -> bool:
+    """Whether an action may press a button by a key, which shows for a while before it acts."""
+    if not isinstance(action, dict):
+        return False
+    keys = [str(key).lower() for key in (action.get("key"), *(action.get("keys") or ())) if key]
+    typed = str(action.get("text") or "")
+    return not _PRESSING.isdisjoint(keys) or typed.endswith("\n")
 
 
 def _write(path: str, request: Request) -> None:
