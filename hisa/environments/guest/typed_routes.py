@@ -39,9 +39,11 @@ _LAST_SETTLE = 0.5
 
 _PRESSING = frozenset({"enter", "return", "kp_enter", "space", "alt"})
 """Keys that press a button, ``alt`` with its letter."""
-_PRESSED_SECONDS = 0.4
-"""After such a key, before a screen counts as settled: GTK shows the button as pressed for 0.25 s,
-longer than a screen has to be quiet, and only then closes the dialog."""
+_PRESSED_SECONDS = 0.6
+"""After such a key in a dialog, before a screen counts as settled: GTK shows the button as pressed
+for 0.25 s, longer than a screen has to be quiet, and a file dialog does so twice before it goes."""
+_DIALOG_SHARE = 0.6
+"""Of the screen, up to which a window over others counts as a dialog; chosen by hand."""
 
 
 def _told(under: Under | None) -> dict[str, Any] | None:
@@ -188,8 +190,15 @@ class TypedRoutes:
             return json_response(refused, 422)
 
         finally:
-            if actions and _answers(actions[-1]):
+            if actions and _answers(actions[-1]) and self._in_dialog():
                 self._answered_at = time.monotonic() + _PRESSED_SECONDS
+
+    def _in_dialog(self) -> bool:
+        """Whether the window in front is smaller than the screen, and not alone."""
+        shown = [window for window in self._screen.windows() if not window.hidden]
+        area = _DIALOG_SHARE * self._screen.width * self._screen.height
+        sizes = ((w.box[2] - w.box[0]) * (w.box[3] - w.box[1]) for w in shown if w.active)
+        return len(shown) > 1 and any(size <= area for size in sizes)
 
     def _execute(self, request: Request) -> Response:
         asked = request.json()
