@@ -42,7 +42,7 @@ _PRESSING = frozenset({"enter", "return", "kp_enter", "space", "alt"})
 _PRESSED_SECONDS = 0.6
 """After such a key in a dialog, before a screen counts as settled: GTK shows the button as pressed
 for 0.25 s, longer than a screen has to be quiet, and a file dialog does so twice before it goes."""
-_DIALOG_SHARE = 0.6
+_DIALOG_SHARE = 0.9
 """Of the screen, up to which a window over others counts as a dialog; chosen by hand."""
 
 
