@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import replace
 
 from hisa.actions import slots
 from hisa.events import ElementsRead
@@ -65,25 +64,6 @@ class ElementsReader:
             if look is not None and look.at >= observation.at and _is_fresh(look):
                 return look
         return await self.read()
-
-    async def inspect(
-        self, before: Observation, after: Observation
-    ) -> tuple[Observation, Observation]:
-        """The looks around a step with elements: those of now, and those read before it acted.
-
-        Elements that were read between the two looks, to ground the step or to inspect the one
-        before, are those that it found.
-
-        Raises:
-            EnvironmentFailed: the machine does not answer.
-        """
-        if after.elements is not None or "elements" not in self._environment.capabilities:
-            return before, after
-        found = self._newest
-        if before.elements is None and found is not None and before.at <= found.at <= after.at:
-            before = replace(before, elements=found.elements, complete=found.complete)
-        now = await self.read()
-        return before, replace(after, elements=now.elements, complete=now.complete)
 
 
 class SharedReader(ElementsReader):

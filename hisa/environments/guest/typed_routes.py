@@ -39,6 +39,14 @@ _WAITING_SETTLE = 1.0
 _LAST_SETTLE = 0.5
 """Seconds to settle in, at least, after what was awaited has been painted; chosen by hand."""
 
+_PRESSING = frozenset({"enter", "return", "kp_enter", "space", "alt"})
+"""Keys that press a button, ``alt`` with its letter."""
+_PRESSED_SECONDS = 0.6
+"""After such a key in a dialog, before a screen counts as settled: GTK shows the button as pressed
+for 0.25 s, longer than a screen has to be quiet, and a file dialog does so twice before it goes."""
+_DIALOG_SHARE = 0.9
+"""Of the screen, up to which a window over others counts as a dialog; chosen by hand."""
+
 
 def _told(under: Under | None) -> dict[str, Any] | None:
     if under is None:
@@ -83,6 +91,7 @@ class TypedRoutes:
         self._wrap = wrap
         self._undrawn = Undrawn()
         self._looks = KeptLooks()
+        self._answered_at = 0.0
         self._acts: IdempotencyCache[Response] = IdempotencyCache()
         self._runs: IdempotencyCache[Response] = IdempotencyCache()
 
@@ -151,7 +160,9 @@ class TypedRoutes:
         return self._seen(max(_LAST_SETTLE, end - time.monotonic()), options)
 
     def _seen(self, seconds: float, options: ElementsRequest | None) -> _Seen:
-        settled = settle(self._screen, seconds, self._work) if seconds else None
+        settled = None
+        if seconds:
+            settled = settle(self._screen, seconds, self._work, not_before=self._answered_at)
         elements, complete = None, False
         there = {window.id for window in self._screen.windows()} if options else set()
         if options is not None:
@@ -202,6 +213,17 @@ class TypedRoutes:
             refused = {"status": "error", "error": str(error), "done": error.done}
             return json_response(refused, 422)
 
+        finally:
+            if actions and _answers(actions[-1]) and self._in_dialog():
+                self._answered_at = time.monotonic() + _PRESSED_SECONDS
+
+    def _in_dialog(self) -> bool:
+        """Whether the window in front is smaller than the screen, and not alone."""
+        shown = [window for window in self._screen.windows() if not window.hidden]
+        area = _DIALOG_SHARE * self._screen.width * self._screen.height
+        sizes = ((w.box[2] - w.box[0]) * (w.box[3] - w.box[1]) for w in shown if w.active)
+        return len(shown) > 1 and any(size <= area for size in sizes)
+
     def _execute(self, request: Request) -> Response:
         asked = request.json()
         command = asked.get("command")
@@ -241,6 +263,15 @@ def _point(value: Any) -> tuple[float, float]:
     if isinstance(value, list) and [type(n) in (int, float) for n in value] == [True, True]:
         return float(value[0]), float(value[1])
     raise HttpError(400, f"points: want pairs of numbers, not {value!r:.80}")
+
+
+def _answers(action: Any) -> bool:
+    """Whether an action may press a button by a key, which shows for a while before it acts."""
+    if not isinstance(action, dict):
+        return False
+    keys = [str(key).lower() for key in (action.get("key"), *(action.get("keys") or ())) if key]
+    typed = str(action.get("text") or "")
+    return not _PRESSING.isdisjoint(keys) or typed.endswith("\n")
 
 
 def _write(path: str, request: Request) -> None:
