@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 
 from hisa.actions import slots
 from hisa.events import ElementsRead
