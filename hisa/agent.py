@@ -93,8 +93,7 @@ class Agent:
     ) -> Result:
         """Run a task to its end and score it, tell the result, then learn from the run.
 
-        The log's ``step`` is the number of steps already done, 0 but where a run goes on: then the
-        desktop and the state are as they were after that step.
+        The log's ``step`` is the number of steps done before, where a run goes on.
 
         Args:
             task: what to do.
@@ -207,10 +206,7 @@ class Agent:
         return before if now.shows(before) else await self._look(0.0)
 
     async def _other_windows(self, look: Observation) -> bool:
-        """Whether a window came or went since a look, as a dialog does that Enter closed.
-
-        Asked only where a look costs next to nothing: of a machine that names its looks.
-        """
+        """Whether a window came or went since a look; asked only where looking costs little."""
         if not (look.name and look.windows):
             return False
         with self._phase("observe"):

@@ -150,7 +150,7 @@ class GuestEnvironment(ABC):
                 await self._transport.act(actions)
 
     async def lies_at(self, points: Sequence[Point], /) -> Lying:
-        """What lies at points of the screen now; see `hisa.protocols.TellsWhatLies`."""
+        """The things at points of the screen now; see `hisa.protocols.TellsWhatLies`."""
         transport = self._transport
         assert isinstance(transport, TellsWhatLies), "announced by its capabilities"
         with self._suspected():

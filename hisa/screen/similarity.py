@@ -41,7 +41,7 @@ def similarity(one: Screenshot, other: Screenshot) -> float:
 
 
 def correlation(one: Screenshot, other: Screenshot) -> float:
-    """How far two pictures of one size are the same drawing, dimmed or not: -1..1.
+    """The likeness of two drawings of one size, dimmed or not: -1..1.
 
     0 where one of them alone is of a single colour: nothing is drawn there.
     """

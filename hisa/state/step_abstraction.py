@@ -166,7 +166,7 @@ class StepAbstractor:
     async def _changes(
         self, looks: Looks, pair: RoiPair | None, call: GroundedCall
     ) -> tuple[str, ...]:
-        """What changed in words: by the elements, and by the picture where there are none."""
+        """The changes in words: by the elements, and by the picture where there are none."""
         lines = describe_changes(*looks, pair.box if pair else None, call) or ()
         if pair is None or self._read is None:
             return lines

@@ -55,7 +55,7 @@ async def _pages(context: ToolContext, function: str, /, **given: Any) -> Any:
 
 
 async def _aim(context: ToolContext, **given: Any) -> Aim | None:
-    """What would be pressed on the page; None for a field that only takes the focus."""
+    """The thing that would be pressed on the page; None for a field that only takes the focus."""
     told = await _pages(context, "aim", **given)
     return None if told is None else Aim(tuple(told["names"]), (told["around"],))
 

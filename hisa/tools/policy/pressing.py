@@ -187,7 +187,7 @@ class _Walk:
                 self._unknown("what has the focus is not known")
 
     def _letters(self, letters: str, verb: str) -> None:
-        """What bears one of these letters may be underlined there, and is pressed by it."""
+        """Whatever bears one of these letters may be underlined there, and is pressed by it."""
         if self._look.all_elements is None:
             if not self._types_commands:
                 self._unknown("what the key would press is not known")
@@ -213,7 +213,7 @@ class _Walk:
         return focus.role in _STAYS or bool(focus.states & MULTI_LINE)
 
     def _window(self) -> Sequence[Element]:
-        """What is in the window that has the focus."""
+        """The elements of the window that has the focus."""
         active = self._look.active
         titles = {active.title if active else "", self._focus.window if self._focus else "", ""}
         return [e for e in self._look.elements or () if e.window in titles]

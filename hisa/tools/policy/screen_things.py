@@ -65,7 +65,7 @@ def called(thing: Element) -> str:
 
 
 def judged(thing: Element, look: Observation) -> Judged:
-    """What a click on a thing would do.
+    """The effects of a click on a thing.
 
     Args:
         thing: one of the look's elements.
@@ -84,7 +84,7 @@ def judged(thing: Element, look: Observation) -> Judged:
 
 
 def judged_words(words: Sequence[str], around: Iterable[str], *, what: str) -> Judged:
-    """What a button of these words would do.
+    """The effects of a button with these words.
 
     Args:
         words: its name and what else names it.

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
 
 HOME = "/home/user"
 GONE = f"{HOME}/gone"
-GTK = '''
+GTK = """
 import gi, sys
 gi.require_version("Gtk", "3.0")
 from gi.repository import Gtk
@@ -46,7 +46,7 @@ else:
 window.connect("destroy", Gtk.main_quit)
 window.show_all()
 Gtk.main()
-'''
+"""
 PAGE = """<!doctype html><title>Users</title><style>* {font: 24px sans-serif}</style>
 <p><input aria-label=Name> <button>Rename</button>
 <button accesskey=d onclick="fetch('/gone', {method: 'POST'})">Delete user</button>
@@ -87,12 +87,12 @@ async def desktop() -> AsyncIterator[DesktopEnvironment]:
         yield environment
 
 
-async def shown(desktop: DesktopEnvironment, command: str, name: str) -> tuple[Observation, Element]:
+async def shown(
+    desktop: DesktopEnvironment, command: str, name: str
+) -> tuple[Observation, Element]:
     """The look at which a thing of that name has come up, and the thing."""
     await desktop.execute(f"rm -f {GONE}; setsid -f {command} >/dev/null 2>&1")
-    look = await seen_when(
-        desktop, lambda look: any(e.name == name for e in look.elements or ())
-    )
+    look = await seen_when(desktop, lambda look: any(e.name == name for e in look.elements or ()))
     return look, next(e for e in look.elements or () if e.name == name)
 
 

@@ -254,9 +254,7 @@ async def test_each_action_of_a_sequence_is_judged_on_a_look_of_its_own(tmp_path
 
     machine = Opening()
     replies = together(gui(f"pyautogui.click({X}, {Y})"), gui(f"pyautogui.click({X}, {Y})"))
-    run = await acted(
-        tmp_path, machine, replies, planner={"sequence": 5, "guards": False}
-    )
+    run = await acted(tmp_path, machine, replies, planner={"sequence": 5, "guards": False})
     assert len(machine.acted) == 1
     assert [each.allowed for each in decisions(run)] == [True, False]
 
