@@ -173,7 +173,7 @@ class TypedRoutes:
         return _Seen(settled, shown, elements, complete)
 
     def _lies_at(self, request: Request) -> Response:
-        """The elements at points and those with the focus, with all that holds it; the look is kept."""
+        """The elements at points and with the focus, and what holds them; the look is kept."""
         asked = request.json()
         points = asked.get("points")
         if not isinstance(points, list) or len(points) > _MOST_POINTS:

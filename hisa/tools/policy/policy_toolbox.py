@@ -137,7 +137,7 @@ class PolicyToolbox:
     async def _seen(
         self, call: GroundedCall, look: Observation, environment: Environment
     ) -> Observation:
-        """The look that an act is judged on, with the newest elements where they say what is pressed.
+        """The look that an act is judged on, with elements where they say what is pressed.
 
         So they do of the address that a browser shows, where that matters.
         """

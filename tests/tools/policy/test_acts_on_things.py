@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -128,7 +129,7 @@ async def test_what_deletes_is_refused_however_it_is_met(way: str, tmp_path: Pat
     assert "ask before deleting" in decided.rule
     (refusal,) = refusals(run)
     assert "Delete user" in refusal or "Wastebasket" in refusal
-    assert str(X) not in refusal and str(Y) not in refusal, "a refusal names no place"
+    assert not {str(X), str(Y)} & set(re.findall(r"\d+", refusal)), "a refusal names no place"
 
 
 async def test_by_number_and_by_pixels_the_same_is_refused(tmp_path: Path) -> None:
