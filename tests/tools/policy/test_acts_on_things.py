@@ -127,8 +127,8 @@ async def test_what_deletes_is_refused_however_it_is_met(way: str, tmp_path: Pat
     assert (decided.verdict, decided.allowed) == ("ask", False)
     assert "ask before deleting" in decided.rule
     (refusal,) = refusals(run)
-    assert "Delete user" in refusal or "Wastebasket" in refusal
-    assert str(X) not in refusal and str(Y) not in refusal, "a refusal names no place"
+    assert own.name in refusal or "Delete user" in refusal
+    assert not {str(X), str(Y)} & set(refusal.replace("(", " ").replace(",", " ").split())
 
 
 async def test_by_number_and_by_pixels_the_same_is_refused(tmp_path: Path) -> None:
@@ -213,11 +213,22 @@ async def test_a_plain_yes_means_what_its_dialog_says(
     assert len(machine.acted) == 2, "Cancel and Escape do no harm"
 
 
+PAGE = replace(
+    thing("document web", "Users", (0, 0), "focusable"), box=BoundingBox(0, 90, 1280, 700, "screen")
+)
+FIELD = replace(NAME, states=NAME.states | {"focused"})
+
 UNKNOWN = {
     "no elements": ([], "pyautogui.click(600, 600)"),
     "no name": ([thing("push button", "", (600, 600))], "pyautogui.click(600, 600)"),
     "a canvas": ([thing("canvas", "", (600, 600))], "pyautogui.click(600, 600)"),
     "no focus": ([DELETE], "pyautogui.press('enter')"),
+    "an icon of a page": ([PAGE, thing("section", "", (600, 600))], "pyautogui.click(600, 600)"),
+    "a key that stays down": ([FIELD], "pyautogui.keyDown('alt')"),
+    "another window's focus": (
+        [replace(FIELD, window="Other")],
+        "pyautogui.write('d'); pyautogui.press('enter')",
+    ),
     "what comes up": (
         [thing("menu", "File", (600, 20))],
         "pyautogui.click(600, 20); pyautogui.click(600, 60)",
@@ -254,9 +265,7 @@ async def test_each_action_of_a_sequence_is_judged_on_a_look_of_its_own(tmp_path
 
     machine = Opening()
     replies = together(gui(f"pyautogui.click({X}, {Y})"), gui(f"pyautogui.click({X}, {Y})"))
-    run = await acted(
-        tmp_path, machine, replies, planner={"sequence": 5, "guards": False}
-    )
+    run = await acted(tmp_path, machine, replies, planner={"sequence": 5, "guards": False})
     assert len(machine.acted) == 1
     assert [each.allowed for each in decisions(run)] == [True, False]
 
@@ -269,16 +278,13 @@ async def test_an_effect_in_a_rule_has_the_elements_read(tmp_path: Path) -> None
     assert "Users stay." in refusals(run)[0]
 
 
-PAGE = replace(
-    thing("document web", "Users", (0, 0), "focusable"), box=BoundingBox(0, 90, 1280, 700, "screen")
-)
-FIELD = replace(NAME, states=NAME.states | {"focused"})
 AREA = replace(FIELD, role="text", states=SHOWING | {"focused", "editable", "multi-line"})
 ROW = thing("list item", "delete-me.txt", (600, 300))
 CELL = thing("table cell", "A1", (600, 340), "focused")
 PAYMENTS = thing("page tab", "Payments", (700, 40))
 MENUS = (thing("menu", "File", (40, 10)), thing("menu", "Edit", (120, 10)))
 OPEN = (MENUS[0], thing("menu item", "Save", (60, 40), "selected"), MENUS[1])
+BOLD = thing("push button", "Bold", (600, 420))
 TERMINAL = {"app": "xterm", "title": "user@desktop"}
 HARMLESS: Sequence[tuple[str, tuple[Element, ...], dict[str, str]]] = [
     ("pyautogui.write('Ada Lovelace')", (FIELD, DELETE), {}),
@@ -322,6 +328,8 @@ HARMLESS: Sequence[tuple[str, tuple[Element, ...], dict[str, str]]] = [
     ("pyautogui.click(600, 420)", (PAGE, thing("push button", "OK", (600, 420))), {}),
     ("pyautogui.rightClick(600, 300)", (ROW, DELETE), {}),
     ("pyautogui.moveTo(600, 300); pyautogui.dragTo(600, 420)", (ROW, PAGE), {}),
+    ("pyautogui.mouseDown(600, 420); pyautogui.mouseUp()", (PAGE, BOLD), {}),
+    ("pyautogui.write('Ada Delete')", (PAGE, FIELD, thing("menu item", "Delete", (9, 9))), {}),
     ("pyautogui.write('ls -l\\n')", (), TERMINAL),
     ("pyautogui.click(600, 300)", (), TERMINAL),
 ]  # fmt: skip
