@@ -81,6 +81,7 @@ class Agent:
         self.max_steps, self.elements, self.settle = max_steps, elements, settle
         self.stale, self._looked_at = stale, -float("inf")
         self._unusable = 0
+        self._begun = False
         self._seconds: dict[str, float] = {}
 
     async def run(
@@ -112,7 +113,7 @@ class Agent:
 
     async def perform(self, task: Task, *, ended: Outcome | None = None) -> Result:
         """`run` without learning."""
-        self._task = task
+        self._task, self._begun = task, self.log.step > 0
         try:
             ending = _ending(ended) or await self._episode()
         except asyncio.CancelledError:
@@ -125,7 +126,9 @@ class Agent:
             if status is None:
                 raise
             ending = _Ending(status, str(error))
-        return await self._conclusion.finish(self._task, ending.status, ending.message)
+        return await self._conclusion.finish(
+            self._task, ending.status, ending.message, begun=self._begun
+        )
 
     async def learn(self, result: Result) -> None:
         """Learn from the run that was performed last; see `Conclusion.learn`."""
@@ -151,8 +154,8 @@ class Agent:
     async def step(self, task: Task, before: Observation) -> tuple[Observation, Outcome]:
         """Steps 3 to 6 of the paper: plan, ground, act, abstract, refine."""
         self._seconds = {}
-        if _now() - self._looked_at > self.stale:  # a planner is told that it looks at now
-            before = await self._see()
+        if _now() - self._looked_at > self.stale or await self._other_windows(before):
+            before = await self._see()  # a planner is told that it looks at now
         grounded, outcome, acted_on = await self._plan_and_act(task, before)
         after = acted_on if outcome.ends else await self._see()
         with self._phase("abstract"):
@@ -161,6 +164,7 @@ class Agent:
             with self._phase("refine"):
                 await self.state.refine_if_due(task)  # 6: every N steps
         self.log.emit(StepFinished(seconds=self._seconds))
+        self._begun = True
         return after, outcome
 
     async def _plan_and_act(
@@ -201,6 +205,17 @@ class Agent:
             return before
         now = await self._look(0.0, elements=False)
         return before if now.shows(before) else await self._look(0.0)
+
+    async def _other_windows(self, look: Observation) -> bool:
+        """Whether a window came or went since a look, as a dialog does that Enter closed.
+
+        Asked only where a look costs next to nothing: of a machine that names its looks.
+        """
+        if not (look.name and look.windows):
+            return False
+        with self._phase("observe"):
+            now = await self.environment.observe()
+        return {(w.id, w.title) for w in now.windows} != {(w.id, w.title) for w in look.windows}
 
     async def _see(self) -> Observation:
         """The look that a planner gets, and points at."""

@@ -15,7 +15,7 @@ from functools import partial
 
 from hisa.errors import EnvironmentFailed, HisaError, LogFailed
 from hisa.events import Evaluated, Failed, Learned, Noted, RunFinished
-from hisa.outcomes.endings import Ending, ExitStatus, ending_of
+from hisa.outcomes.endings import Ending, ExitStatus, ending_of, says_nothing
 from hisa.protocols import (
     Concluding,
     Environment,
@@ -29,7 +29,6 @@ from hisa.protocols import (
 
 __all__ = ["Conclusion", "is_learned_from", "uncancel", "write_end", "write_failure"]
 
-_NEVER_SCORED = ("environment_error", "stopped")
 _LEARNED_FROM = ("succeeded", "infeasible")
 _WHERE: dict[Ending, str] = {
     "environment_error": "environment",
@@ -48,9 +47,19 @@ class Conclusion:
     environment: Environment
     log: Recorder
 
-    async def finish(self, task: Task, status: ExitStatus, message: str) -> Result:
-        """Score a run that ended so, and write its end down."""
-        status, message, scoring = await self._score(task, status, message)
+    async def finish(
+        self, task: Task, status: ExitStatus, message: str, *, begun: bool = True
+    ) -> Result:
+        """Score a run that ended so, and write its end down.
+
+        Args:
+            task: what was to be done.
+            status: how the run ended.
+            message: why.
+            begun: whether a step was done.
+        """
+        steps = self.log.step if begun else 0
+        status, message, scoring = await self._score(task, status, message, steps)
         self.log.emit(
             RunFinished(
                 exit_status=status,
@@ -66,7 +75,7 @@ class Conclusion:
             status,
             message,
             score=scoring.value,
-            steps=self.log.step,
+            steps=steps,
             score_state=scoring.state,
             score_detail=scoring.detail,
             judged_by=scoring.judged_by,
@@ -74,10 +83,10 @@ class Conclusion:
         )
 
     async def _score(
-        self, task: Task, status: ExitStatus, message: str
+        self, task: Task, status: ExitStatus, message: str, steps: int
     ) -> tuple[ExitStatus, str, Scoring]:
         """A machine or a person that ends scoring leaves no score, which is never a 0."""
-        if status in _NEVER_SCORED:
+        if status == "stopped" or says_nothing(status, steps):
             return status, message, Scoring("unscored", detail=message)
         try:
             if isinstance(self.environment, Concluding):

@@ -24,7 +24,8 @@ from hisa.actions.calls import (
 from hisa.events import Event
 from hisa.outcomes.endings import ExitStatus, Result, ScoreState, Scoring
 from hisa.outcomes.verdicts import StepVerdict
-from hisa.screen.observation import Observation, Screenshot
+from hisa.screen.geometry import Point
+from hisa.screen.observation import Element, Observation, Screenshot, Window
 
 __all__ = [
     "COMMAND_LIMIT",
@@ -43,6 +44,7 @@ __all__ = [
     "Grounder",
     "Held",
     "ImagePart",
+    "Lying",
     "MadeCall",
     "Message",
     "Model",
@@ -67,6 +69,7 @@ __all__ = [
     "StepSummary",
     "StepVerdict",
     "Task",
+    "TellsWhatLies",
     "TextPart",
     "ToolCall",
     "Toolbox",
@@ -138,6 +141,8 @@ class ModelRequest:
     temperature: float | None = 0.0
     harder: bool = False
     """Whether to ask for the role's raised effort, where it has one."""
+    may_be_empty: bool = False
+    """Whether an empty answer is one, as the prompt says; else it is a failure, and asked again."""
     tools: tuple[Mapping[str, Any], ...] = ()
     """Tools of the Responses API, as they are sent. The reply's text is then a JSON list of the
     items that the model answered, and so is an assistant's turn."""
@@ -213,7 +218,8 @@ class Environment(Protocol):
 
     ``capabilities`` announces what not every environment has: "elements" (accessibility),
     "execute" (runs commands), "throw_away" (nothing done inside stays after a reset),
-    "unchanged" (see `ActsWhereUnchanged`), "fork" (see `Forkable`).
+    "unchanged" (see `ActsWhereUnchanged`), "lies_at" (see `TellsWhatLies`), "fork" (see
+    `Forkable`).
     """
 
     @property
@@ -313,6 +319,32 @@ class ActsWhereUnchanged(Protocol):
         Raises:
             ScreenChanged: it is not; nothing was done.
             ActionRefused, EnvironmentFailed: as `Environment.act`.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Lying:
+    """What lies at some points and has the focus, with all that holds it; no picture.
+
+    ``name`` is the machine's own name for that moment; see `Observation.name`.
+    """
+
+    elements: tuple[Element, ...]
+    windows: tuple[Window, ...] = ()
+    complete: bool = True
+    name: str = ""
+
+
+@runtime_checkable
+class TellsWhatLies(Protocol):
+    """An environment with the capability "lies_at": it tells of a few points alone."""
+
+    async def lies_at(self, points: Sequence[Point], /) -> Lying:
+        """What lies at screen-space points now: names, roles and boxes, in the tree's order.
+
+        Raises:
+            EnvironmentFailed: the machine does not answer.
         """
         ...
 

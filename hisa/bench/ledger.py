@@ -21,6 +21,7 @@ from hisa.bench.attempt_records import (
 )
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.machine.storage import AppendOnlyFile, Lock, replace_file
+from hisa.outcomes.endings import says_nothing
 
 __all__ = ["MAX_TRIES", "Attempt", "AttemptLedger", "SlotState", "read_attempts", "read_plan"]
 
@@ -28,7 +29,7 @@ ATTEMPTS = "attempts.jsonl"
 PLAN = "bench.json"
 RUNS = "runs"
 MAX_TRIES = 3
-"""Tries after which a slot whose machine or worker keeps breaking is given up."""
+"""Tries after which a slot whose machine, worker or first step keeps failing is given up."""
 
 
 @dataclass
@@ -50,11 +51,14 @@ class Attempt:
 
     @property
     def broken(self) -> bool:
-        """Whether a machine or a worker broke in it; a bench that was stopped broke nothing."""
+        """Whether a machine or a worker broke in it, or it ended before its first step.
+
+        A bench that was stopped broke nothing.
+        """
         if self.lost is not None and self.lost.cause == "again":
             return False
         if self.finished is not None:
-            return self.finished.status == "environment_error"
+            return says_nothing(self.finished.status, self.finished.steps)
         return self.lost is not None and self.lost.cause == "worker"
 
     @property
@@ -62,7 +66,7 @@ class Attempt:
         """Whether it is a result of its slot."""
         if self.finished is None or self.lost is not None:
             return False
-        return self.finished.status not in ("environment_error", "stopped")
+        return self.finished.status != "stopped" and not self.broken
 
 
 @dataclass
@@ -229,7 +233,8 @@ class AttemptLedger:
         count = 0
         for slot in self.plan.slots:
             slot_state = self.slot_state(slot)
-            given_up = slot_state.given_up and "environment_error" in statuses
+            broke = {each.finished.status for each in slot_state.attempts if each.finished}
+            given_up = slot_state.given_up and {"environment_error", *broke} & set(statuses)
             result = slot_state.result
             finished = result.finished if result else None
             ended = finished.status if finished else ""

@@ -73,7 +73,9 @@ class RunDesktop:
             with suppress(EnvironmentFailed):  # nobody asked for it, so nobody is told
                 self._environment = await self._opening
         environment = self._environment
-        goes_on = self._stays and result is not None and result.status in _LEFT_UP
+        # A run without a step goes on at its beginning, on a desktop of its own.
+        begun = result is not None and result.steps > 0 and result.status in _LEFT_UP
+        goes_on = self._stays and begun
         if isinstance(environment, DesktopEnvironment) and goes_on:
             await environment.detach()
         elif environment is not None:

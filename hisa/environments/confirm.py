@@ -18,7 +18,10 @@ from hisa.protocols import (
     Environment,
     ExitStatus,
     Held,
+    Lying,
+    TellsWhatLies,
 )
+from hisa.screen.geometry import Point
 from hisa.screen.observation import Observation
 
 __all__ = ["ActionKind", "Answer", "Ask", "ConfirmedEnvironment", "Question", "ask_person"]
@@ -121,6 +124,11 @@ class ConfirmedEnvironment:
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
         """Not asked for: looking changes nothing."""
         return await self._inner.observe(elements=elements, settle=settle)
+
+    async def lies_at(self, points: Sequence[Point], /) -> Lying:
+        """Not asked for: looking changes nothing."""
+        assert isinstance(self._inner, TellsWhatLies), "announced by its capabilities"
+        return await self._inner.lies_at(points)
 
     async def conclude(self, status: ExitStatus, message: str) -> None:
         """Not asked for: it is how a run ends."""

@@ -13,8 +13,8 @@ from hisa.actions import Action
 from hisa.environments.transport import GuestClient, Transport, connect
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
-from hisa.protocols import FILE_LIMIT, CommandResult, ExitStatus, Held
-from hisa.screen.geometry import Size, fit_within
+from hisa.protocols import FILE_LIMIT, CommandResult, ExitStatus, Held, Lying, TellsWhatLies
+from hisa.screen.geometry import Point, Size, fit_within
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT, Observation
 from hisa.screen.pointer_cover import fitted_cover
 
@@ -148,6 +148,13 @@ class GuestEnvironment(ABC):
         if actions:
             with self._asked(), self._suspected():
                 await self._transport.act(actions)
+
+    async def lies_at(self, points: Sequence[Point], /) -> Lying:
+        """What lies at points of the screen now; see `hisa.protocols.TellsWhatLies`."""
+        transport = self._transport
+        assert isinstance(transport, TellsWhatLies), "announced by its capabilities"
+        with self._suspected():
+            return await transport.lies_at(points)
 
     async def act_where_unchanged(self, actions: Sequence[Action], held: Held, /) -> None:
         """Do the actions if the screen is as it was; the guest looks at the moment of the act."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -32,7 +32,10 @@ from hisa.protocols import (
     FileRefused,
     Forkable,
     Held,
+    Lying,
+    TellsWhatLies,
 )
+from hisa.screen.geometry import Point
 from hisa.screen.observation import Element, Observation, Window
 from hisa.text.redact.named_secrets import PLACEHOLDER, placeholder
 
@@ -136,6 +139,13 @@ class SecretEnvironment:
             clean = replace(clean, screenshot=masked.screenshot, under_pointer=masked.under_pointer)
         return clean if elements or not read else replace(clean, elements=None, complete=True)
 
+    async def lies_at(self, points: Sequence[Point], /) -> Lying:
+        """What lies at points, with names in place of values in its texts."""
+        assert isinstance(self._inner, TellsWhatLies), "announced by its capabilities"
+        lying = await self._inner.lies_at(points)
+        windows, elements = self._cleaned(lying.windows, lying.elements)
+        return replace(lying, windows=windows, elements=elements)
+
     async def act(self, actions: Sequence[Action], /) -> None:
         """Do the actions, with the values of the secrets that are typed.
 
@@ -234,16 +244,22 @@ class SecretEnvironment:
 
     def _told(self, look: Observation) -> Observation:
         """The look with names in place of values in its texts; itself where there are none."""
-        text = self._scrub.text
-        windows = tuple(_with(window, text, "title", "app") for window in look.windows)
-        elements = look.elements and tuple(
-            _with(each, text, "name", "text", "label", "window", "description")
-            for each in look.elements
-        )
-        undrawn = tuple(map(text, look.undrawn))
+        windows, told = self._cleaned(look.windows, look.elements or ())
+        elements = None if look.elements is None else told
+        undrawn = tuple(map(self._scrub.text, look.undrawn))
         if (windows, elements, undrawn) == (look.windows, look.elements, look.undrawn):
             return look
         return replace(look, windows=windows, elements=elements, undrawn=undrawn)
+
+    def _cleaned(
+        self, windows: Iterable[Window], elements: Iterable[Element]
+    ) -> tuple[tuple[Window, ...], tuple[Element, ...]]:
+        text = self._scrub.text
+        names = "name", "text", "label", "window", "description"
+        return (
+            tuple(_with(window, text, "title", "app") for window in windows),
+            tuple(_with(element, text, *names) for element in elements),
+        )
 
     async def _act(self, actions: Sequence[Action], held: Held | None) -> None:
         for part in self._parts(actions):

@@ -140,7 +140,15 @@ class ModelFailed(EventBase):
     role: str
     model: str
     kind: Literal[
-        "rate_limit", "server", "timeout", "connection", "refused", "cut_off", "empty", "malformed"
+        "rate_limit",
+        "server",
+        "timeout",
+        "connection",
+        "refused",
+        "cut_off",
+        "empty",
+        "malformed",
+        "too_long",
     ]
     status: int | None = None
     message: str = ""

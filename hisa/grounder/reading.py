@@ -66,25 +66,6 @@ class ElementsReader:
                 return look
         return await self.read()
 
-    async def inspect(
-        self, before: Observation, after: Observation
-    ) -> tuple[Observation, Observation]:
-        """The looks around a step with elements: those of now, and those read before it acted.
-
-        Elements that were read between the two looks, to ground the step or to inspect the one
-        before, are those that it found.
-
-        Raises:
-            EnvironmentFailed: the machine does not answer.
-        """
-        if after.elements is not None or "elements" not in self._environment.capabilities:
-            return before, after
-        found = self._newest
-        if before.elements is None and found is not None and before.at <= found.at <= after.at:
-            before = replace(before, elements=found.elements, complete=found.complete)
-        now = await self.read()
-        return before, replace(after, elements=now.elements, complete=now.complete)
-
 
 class SharedReader(ElementsReader):
     """Reads the elements once for each look, however many descriptions are sought on it at once."""

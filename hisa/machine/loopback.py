@@ -21,7 +21,9 @@ from typing import Any
 import httptools
 import httpx
 
-__all__ = ["Address", "HttpResponse", "LoopbackTransport"]
+from hisa.machine.bounded_http import ResponseTooLong
+
+__all__ = ["MOST", "Address", "HttpResponse", "LoopbackTransport"]
 
 _PIECE = 1 << 20
 """Bytes read at once, at most."""
@@ -34,6 +36,8 @@ _HEAD = 1 << 16
 _IN_PLACE = range(1 << 16, 1 << 26)
 """Lengths of bodies that memory is set aside for: a shorter one comes in one piece, and no server
 makes this process set aside more by saying a number."""
+MOST = 1 << 28
+"""Bytes of a body, unless something else is asked for: twice the largest file of a guest."""
 _FIELD = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+: [^\0\r\n]*")
 
 Fields = Iterable[tuple[bytes, bytes]]
@@ -65,11 +69,6 @@ class HttpResponse:
     status_code: int
     headers: dict[str, str]
     content: bytes | bytearray
-
-    @classmethod
-    def of(cls, response: httpx.Response) -> HttpResponse:
-        """Returns a response that httpx has read whole."""
-        return cls(response.status_code, dict(response.headers), response.content)
 
     @property
     def text(self) -> str:
@@ -128,6 +127,7 @@ class LoopbackTransport(httpx.AsyncBaseTransport):
         headers: Fields = (),
         body: bytes = b"",
         connect: float | None = None,
+        most: int = MOST,
     ) -> HttpResponse:
         """Send a request and read the whole response, without a limit of time but that to connect.
 
@@ -139,8 +139,10 @@ class LoopbackTransport(httpx.AsyncBaseTransport):
             headers: besides Host and Content-Length.
             body: what is sent.
             connect: seconds.
+            most: bytes of the longest body that is read.
 
         Raises:
+            ResponseTooLong: the body is longer; the rest of it was not read.
             httpx.TransportError: as httpx's transports.
         """
         connection = await self._connection(address, connect)
@@ -149,7 +151,7 @@ class LoopbackTransport(httpx.AsyncBaseTransport):
             with suppress(httpx.WriteError):
                 await connection.send(_head(method, address, fields), body)
             answer = await connection.head(None)
-            content = await connection.whole()
+            content = await connection.whole(most)
         except BaseException:
             connection.close()
             raise
@@ -329,14 +331,19 @@ class _Connection:
             await self._more(limit)
         return answer.pieces.popleft() if answer.pieces else b""
 
-    async def whole(self) -> bytes | bytearray:
-        """The body."""
+    async def whole(self, most: int) -> bytes | bytearray:
+        """The body, where it has no more than so many bytes."""
         answer = self._answer
+        if (answer.length or 0) > most:
+            raise ResponseTooLong(f"an answer of {answer.length} bytes; at most {most}")
         if not answer.is_done and (answer.length or 0) in _IN_PLACE:
             return await self._in_place(bytearray(answer.length or 0))
-        pieces = []
+        pieces, size = [], 0
         while piece := await self.piece(None):
             pieces.append(piece)
+            size += len(piece)
+            if size > most:
+                raise ResponseTooLong(f"an answer of more than {most} bytes")
         return b"".join(pieces)
 
     async def _in_place(self, body: bytearray) -> bytearray:

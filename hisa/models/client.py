@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic_core import PydanticSerializationError, to_json
@@ -16,7 +17,12 @@ from hisa.config import ModelSettings
 from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import BUILT_IN, Profile
 from hisa.models.request_body import encode
-from hisa.models.response_body import ChatResponse, MalformedResponse, read_response
+from hisa.models.response_body import (
+    MOST_BYTES,
+    ChatResponse,
+    MalformedResponse,
+    read_response,
+)
 from hisa.models.retry import FailureKind, TryFailed, retry_after
 from hisa.models.tokens import estimate_input, estimate_tokens
 from hisa.protocols import ModelReply, ModelRequest, Role, Usage
@@ -28,6 +34,8 @@ if TYPE_CHECKING:
     from hisa.machine.loopback import Address, HttpResponse, LoopbackTransport
 
 __all__ = ["OpenAIModel"]
+
+_REDIRECTS = 5  # chosen by hand
 
 
 class OpenAIModel:
@@ -68,7 +76,7 @@ class OpenAIModel:
         self._endpoint = endpoint
         self._wall = wall
         self._url = f"{endpoint.url}/{self.path}"
-        self._address: Address | None = None
+        self._addresses: dict[str, Address] = {}
         self._loopback = None if http_client else _open_nearby(endpoint)
         self._client = http_client or _open_client(endpoint, self._loopback)
         self._headers = _headers(endpoint)
@@ -112,6 +120,8 @@ class OpenAIModel:
     async def _send(self, body: bytes, request: ModelRequest) -> bytes:
         import httpx
 
+        from hisa.machine.bounded_http import ResponseTooLong
+
         limit = self._settings.timeout
         headers = {"X-Component": request.role, "X-Step": str(request.step)}
         try:
@@ -124,6 +134,10 @@ class OpenAIModel:
                 "timeout",
                 fix=f"--set models.{self._section}.timeout={2 * limit:g}",
             ) from None
+        except ResponseTooLong as error:
+            raise TryFailed(f"{self._where()}: {error}", "too_long", fix=self._look()) from None
+        except httpx.DecodingError as error:
+            raise TryFailed(f"{self._where()}: {error}", "malformed", fix=self._look()) from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise TryFailed(
                 f"the connection to {self._where()} failed: {error}", "connection", fix=self._look()
@@ -133,26 +147,57 @@ class OpenAIModel:
         return bytes(answer.content)
 
     async def _posted(self, body: bytes, headers: dict[str, str]) -> HttpResponse:
-        """The response; a local server is reached without httpx's client."""
+        """The response; a redirect is followed where it stays with this server."""
+        url = self._url
+        for _ in range(_REDIRECTS):
+            answer = await self._once(url, body, headers | {"Accept-Encoding": "identity"})
+            if answer.status_code not in (301, 302, 307, 308):
+                return answer
+            url = self._next(url, answer.headers.get("location", ""))
+        raise TryFailed(f"{self._where()} redirects over and over", "refused", fix=self._look())
+
+    async def _once(self, url: str, body: bytes, headers: dict[str, str]) -> HttpResponse:
+        """One exchange, the body limited as it comes; a local server without httpx's client."""
+        from hisa.machine.bounded_http import BoundedBody, read_bounded
         from hisa.machine.loopback import Address, HttpResponse
 
         if self._loopback is not None:
-            self._address = self._address or Address(self._url)
-            plain = headers | {"Accept-Encoding": "identity"}
-            fields = [(name.encode(), value.encode("ascii")) for name, value in plain.items()]
+            self._addresses[url] = address = self._addresses.get(url) or Address(url)
+            fields = [(name.encode(), value.encode("ascii")) for name, value in headers.items()]
             answer = await self._loopback.exchange(
-                "POST", self._address, headers=fields, body=body, connect=self._settings.timeout
-            )
-            if not 300 <= answer.status_code < 400:
+                "POST", address, headers=fields, body=body, connect=self._settings.timeout,
+                most=MOST_BYTES,
+            )  # fmt: skip
+            encoding = answer.headers.get("content-encoding", "")
+            if not encoding:
                 return answer
-        response = await self._client.post(
-            self._url,
-            content=body,
-            headers=headers,
-            timeout=self._settings.timeout,
-            follow_redirects=True,
+            unpacked = BoundedBody(MOST_BYTES, encoding)
+            unpacked.add(answer.content)
+            return replace(answer, content=unpacked.content)
+        async with self._client.stream(
+            "POST", url, content=body, headers=headers, timeout=self._settings.timeout
+        ) as response:
+            content = await read_bounded(response, MOST_BYTES)
+            return HttpResponse(response.status_code, dict(response.headers), content)
+
+    def _next(self, url: str, location: str) -> str:
+        """Where a redirect leads.
+
+        Raises:
+            TryFailed: to another server, which would get the key and what is on the screen.
+        """
+        import httpx
+
+        here, there = httpx.URL(url), httpx.URL(url).join(location)
+        if (here.scheme, here.host, here.port) == (there.scheme, there.host, there.port):
+            return str(there)
+        base = redact(str(there.copy_with(query=None)).removesuffix(f"/{self.path}"))
+        raise TryFailed(
+            f"{self._where()} sends on to another server, {base}, which gets neither the key "
+            "nor the request",
+            "refused",
+            fix=f"if that is the one you mean: --set models.{self._section}.base_url={base}",
         )
-        return HttpResponse.of(response)
 
     def _by_status(self, response: HttpResponse) -> TryFailed:
         status = response.status_code

@@ -10,6 +10,7 @@ from hisa.protocols import Usage
 from hisa.text.safe_text import encodable
 
 __all__ = [
+    "MOST_BYTES",
     "ChatResponse",
     "MalformedResponse",
     "count",
@@ -18,6 +19,10 @@ __all__ = [
     "read_response",
     "server_error",
 ]
+
+
+MOST_BYTES = 8 << 20
+"""Of a response, once unpacked: a hundred times the longest answer that models give."""
 
 
 class MalformedResponse(ValueError):

@@ -17,9 +17,21 @@ from hisa.text.redact import redact
 __all__ = ["FailureKind", "RetryingModel", "TryFailed", "retry_after"]
 
 FailureKind = Literal[
-    "rate_limit", "server", "timeout", "connection", "refused", "cut_off", "empty", "malformed"
+    "rate_limit",
+    "server",
+    "timeout",
+    "connection",
+    "refused",
+    "cut_off",
+    "empty",
+    "malformed",
+    "too_long",
 ]
+_FINAL = ("refused", "too_long")
+"""Failures that another try would only repeat."""
 
+_CUT = ("length", "content_filter")
+"""Ends of answers that are not the model's own: an empty one says nothing then."""
 _BASE = 0.5
 """Seconds; a wait is drawn from below this times two for each try so far. Chosen by hand."""
 _CAP = 30.0
@@ -33,7 +45,7 @@ class TryFailed(ModelUnavailable):
 
     Args:
         message: what the server or the network said.
-        kind: "refused" is final; every other kind is worth another try.
+        kind: "refused" and "too_long" are final; every other kind is worth another try.
         status: the HTTP status where there is one.
         retry_after: seconds the server asked to wait.
         fix: the command that helps.
@@ -119,7 +131,7 @@ class RetryingModel:
         return self._inner.name
 
     async def complete(self, request: ModelRequest, /) -> ModelReply:
-        """The first reply that holds text.
+        """The first reply that holds text; an empty one too, where the request says it may be.
 
         Raises:
             ModelUnavailable: refused, or no answer after all tries.
@@ -128,7 +140,7 @@ class RetryingModel:
         while True:
             try:
                 reply = await self._inner.complete(request)
-                if reply.text.strip():
+                if reply.text.strip() or (request.may_be_empty and reply.finish not in _CUT):
                     return reply
                 failure = _nothing_said(reply)
             except TryFailed as error:
@@ -141,7 +153,7 @@ class RetryingModel:
             await self._sleep(wait)
 
     def _wait(self, failure: TryFailed, tries: int) -> float | None:
-        if failure.kind == "refused" or tries > self._max_retries:
+        if failure.kind in _FINAL or tries > self._max_retries:
             return None
         # The exponent is bounded so that a large max_retries cannot overflow a float.
         jitter = self._uniform(0.0, min(_CAP, _BASE * 2.0 ** min(tries, 16)))
@@ -161,7 +173,7 @@ class RetryingModel:
 
     def _final(self, request: ModelRequest, failure: TryFailed, tries: int) -> ModelUnavailable:
         said = self._hide(str(failure))
-        after = "" if failure.kind == "refused" else f" after {tries} tries; the last one"
+        after = "" if failure.kind in _FINAL else f" after {tries} tries; the last one"
         return ModelUnavailable(
             f"model {self.name!r} ({request.role}): no answer{after}: {said}", fix=failure.fix
         )

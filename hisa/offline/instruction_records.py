@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Literal
 
+from hisa.text.prompt_text import short
+
 __all__ = [
     "Click",
     "Instruction",
@@ -21,7 +23,6 @@ __all__ = [
     "Type",
     "Wait",
     "phrase",
-    "short",
 ]
 
 
@@ -110,9 +111,3 @@ def phrase(instruction: Instruction) -> str:
     if isinstance(instruction, Press):
         said[1] = "+".join(instruction.keys)
     return " ".join(said)
-
-
-def short(text: str, chars: int) -> str:
-    """One line of at most ``chars`` characters, without the separators of a history line."""
-    flat = " ".join(text.split()).replace("|", "/")
-    return flat if len(flat) <= chars else flat[: chars - 1] + "…"

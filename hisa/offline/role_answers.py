@@ -12,7 +12,6 @@ from hisa.offline.lessons import induce_patterns, synthesise_advice
 from hisa.offline.next_call import plan
 from hisa.offline.refinement import refine_context
 from hisa.offline.sections import read_sections
-from hisa.screen.observation import Screenshot
 
 __all__ = ["Turn", "Unanswerable", "answer"]
 
@@ -69,7 +68,7 @@ def answer(turns: Sequence[Turn]) -> str:
             longest = _SEQUENCE.search(system)
             return _plan(turns, user.text, sections, most=int(longest[1]) if longest else 1)
         case "# Step abstraction":
-            return abstract_step(sections, _images(user, sections), limit=limit)
+            return abstract_step(sections, limit=limit)
         case "# Context refinement":
             return refine_context(sections, limit=limit)
         case "# Pattern induction":
@@ -88,11 +87,3 @@ def _plan(turns: Sequence[Turn], user: str, sections: dict[str, str], *, most: i
         return plan(user, most=most)
     found = re.search(r"^Reason: (.+)$", later[-1].text, re.M)
     return plan(user, (later[-2].text, found[1] if found else later[-1].text[:300]), most=most)
-
-
-def _images(user: Turn, sections: dict[str, str]) -> list[Screenshot]:
-    """The pictures, where nothing else tells of the changes."""
-    try:
-        return [] if sections.get("changes") else [*map(Screenshot.from_png, user.images)]
-    except ValueError as error:
-        raise Unanswerable(str(error)) from error

@@ -41,7 +41,7 @@ _PROGRESS = re.compile(
     r"(?:, part (?P<parts>\d{1,4}) of the next)?(?:, failed tries (?P<failures>\d{1,3}))?"
     r"(?:, looks (?P<looks>\d{1,3}))?\."
 )
-_STEP = re.compile(r"Step (?P<step>\d{1,9}): (?P<tool>\w+)(?P<fields> \| .*)?")
+_STEP = re.compile(r"Step (?P<step>\d{1,9}): (?P<tool>\w+)(?: of [\w, ]+)?(?P<fields> \| .*)?")
 _COVERED = re.compile(r"Steps \d+~(?P<last>\d{1,9}): ")
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "Scoring",
     "ending_of",
     "is_success",
+    "says_nothing",
     "with_score_state",
 ]
 
@@ -91,6 +92,15 @@ def is_success(status: RunStatus, score_state: ScoreState, score: float | None) 
     return score_state == "scored" and score is not None and score >= 1.0
 
 
+def says_nothing(status: RunStatus, steps: int) -> bool:
+    """Whether a run says nothing about its agent, and is worth making again.
+
+    A machine broke, or a model or a limit ended the run before its first step was done: then all
+    that is there was made by the task's setup.
+    """
+    return status == "environment_error" or (status in ("model_error", "budget") and not steps)
+
+
 @dataclass(frozen=True)
 class Result:
     """How a run ended."""
@@ -101,6 +111,7 @@ class Result:
     score: float | None = None
     """In 0..1, where ``score_state`` is "scored"; else None."""
     steps: int = 0
+    """Steps begun; 0 where none was done."""
     score_state: ScoreState = "unscored"
     score_detail: str = ""
     """One line why the score is what it is, or why there is none."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+import traceback
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from typing import ParamSpec, TypeVar
 
 from hisa.config import Settings
-from hisa.errors import InvalidReply
+from hisa.errors import InvalidReply, LogFailed
 from hisa.events import Failed, Guidance, Induced, PatternUse
 from hisa.models.tokens import estimate_tokens
 from hisa.patterns.briefing import LEAST, render_rules
@@ -83,18 +84,19 @@ class PatternMemory:
     async def recall(self, task: Task) -> Advice:
         """The nearest patterns and the rules of the task's domain, made into advice.
 
-        Raises:
-            StoreError: the store cannot be read.
-            ModelUnavailable, BudgetExceeded: from the model.
+        What cannot be recalled is left out, and an event says why: no run ends by it.
         """
-        hits = await _apart(self._retrieve, task)
+        nothing: tuple[PatternHit, ...] = ()
+        hits = await self._unless_it_fails("retrieval", _apart(self._retrieve, task), nothing)
         rules = rules_for(self._sops, task.domain)
         told = render_rules(rules, domain=task.domain, limit=self._advice_tokens)
         room = self._advice_tokens - (estimate_tokens(f"{told.text}\n") if told.text else 0)
         lessons = CitedAdvice()
         if room >= LEAST:
-            lessons = await synthesise(
-                self._model, task.instruction, hits=hits, rules=rules, limit=room
+            lessons = await self._unless_it_fails(
+                "synthesis",
+                synthesise(self._model, task.instruction, hits=hits, rules=rules, limit=room),
+                lessons,
             )
         text = "\n".join(part for part in (told.text, lessons.text) if part)
         ids = {hit.pattern.id for hit in lessons.hits}
@@ -104,6 +106,22 @@ class PatternMemory:
         shown = tuple(rule for rule in rules if rule not in told.left_out)
         self._emit(Guidance(patterns=tuple(uses), sops=shown, advice=text, left_out=told.left_out))
         return Advice(text=text, patterns=lessons.hits, sops=shown)
+
+    async def _unless_it_fails(self, part: str, work: Awaitable[_R], otherwise: _R) -> _R:
+        try:
+            return await work
+        except LogFailed:
+            raise
+        except Exception as error:  # noqa: BLE001 - a store, an embedder or a model of anybody's
+            self._emit(
+                Failed(
+                    where=f"pattern {part} (the run goes on without)",
+                    kind=type(error).__name__,
+                    message="; try: ".join(filter(None, (str(error), getattr(error, "fix", "")))),
+                    traceback="".join(traceback.format_exception(error)),
+                )
+            )
+            return otherwise
 
     def _retrieve(self, task: Task) -> tuple[PatternHit, ...]:
         return retrieve(self.store, self.embedder, task, settings=self._patterns)

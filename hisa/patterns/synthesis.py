@@ -58,6 +58,7 @@ def _request(
             Message("user", (TextPart(sections(parts)),)),
         ),
         max_tokens=max(1024, 2 * limit),
+        may_be_empty=True,
     )
 
 

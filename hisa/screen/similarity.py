@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["outlines_alike", "similarity"]
+__all__ = ["correlation", "outlines_alike", "similarity"]
 
 _WINDOW = 7
 """Side of the window in pixels, as in scikit-image's default; smaller pictures take their own."""
@@ -40,25 +40,41 @@ def similarity(one: Screenshot, other: Screenshot) -> float:
     return float((alike / ((mean_x**2 + mean_y**2 + _C1) * (var_x + var_y + _C2))).mean())
 
 
-def outlines_alike(one: Screenshot, other: Screenshot) -> float:
-    """The correlation of the outlines in two pictures, at most 1, whatever their colours.
+def correlation(one: Screenshot, other: Screenshot) -> float:
+    """How far two pictures of one size are the same drawing, dimmed or not: -1..1.
 
-    Two without outlines are alike; pictures of different sizes are not: 0.
+    0 where one of them alone is of a single colour: nothing is drawn there.
+    """
+    return _correlation(_grey(one), _grey(other))
+
+
+def outlines_alike(one: Screenshot, other: Screenshot) -> float:
+    """The correlation of the outlines in two pictures, whatever their colours: -1..1.
+
+    Pictures of different sizes have none in common: 0.
     """
     import numpy as np
 
     if one.size != other.size:
         return 0.0
-    steps = []
-    for picture in (one, other):
-        grey = np.asarray(picture.pixels.convert("L"), np.float64)
-        down, across = np.gradient(grey) if min(grey.shape) > 1 else (grey * 0, grey * 0)
-        steps.append(np.hypot(down, across).ravel())
-    x, y = (edges - edges.mean() for edges in steps)
-    length = float(np.sqrt((x @ x) * (y @ y)))
-    if not length:
-        return float(not x.any() and not y.any())
-    return float(x @ y) / length
+    steps = [np.gradient(grey) for grey in (_grey(one), _grey(other)) if min(grey.shape) > 1]
+    return _correlation(*(np.hypot(*each) for each in steps)) if len(steps) == 2 else 1.0
+
+
+def _grey(picture: Screenshot) -> NDArray[np.float64]:
+    import numpy as np
+
+    return np.asarray(picture.pixels.convert("L"), np.float64)
+
+
+def _correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
+    import numpy as np
+
+    x, y = x - x.mean(), y - y.mean()
+    if not (x.any() or y.any()):
+        return 1.0
+    length = float(np.sqrt((x * x).sum() * (y * y).sum()))
+    return float((x * y).sum()) / length if length else 0.0
 
 
 def _mean(values: NDArray[np.float64], side: int) -> NDArray[np.float64]:

@@ -24,7 +24,7 @@ from hisa.actions import (
     Write,
 )
 from hisa.errors import ScreenChanged
-from hisa.protocols import Environment, GroundedCall, Held
+from hisa.protocols import Environment, GroundedCall, Held, TellsWhatLies
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.lies_at import element_at, focused_element, lies_in
 from hisa.screen.observation import Element, Observation
@@ -83,17 +83,34 @@ class ActGuard:
             boxes.append(_in_front(planned))
         return replace(call, held=Held(planned, tuple(boxes)))
 
-    def loosely(self, call: GroundedCall, now: Observation, *, places: bool) -> GroundedCall:
-        """The call, held to a look that `objection` found nothing against.
-
-        Args:
-            call: what is to be done.
-            now: the newest look.
-            places: hold it to the pixels of its targets too; they may change all the time.
-        """
-        points = _pressed(call.actions, now) if places else ()
-        boxes = (now.convert_box(region(point, now), "screen") for point in points)
+    def loosely(self, call: GroundedCall, now: Observation) -> GroundedCall:
+        """The call, held to a look that `again` returned: windows and its targets' own pixels."""
+        boxes = (
+            now.convert_box(region(point, now), "screen") for point in _pressed(call.actions, now)
+        )
         return replace(call, held=Held(now, tuple(boxes)))
+
+    async def by_name(
+        self, call: GroundedCall, now: Observation, environment: Environment
+    ) -> GroundedCall:
+        """The call, held to windows alone, for a target whose pixels change all the time.
+
+        What lies there is asked for once more, right before the act, where the machine tells.
+
+        Raises:
+            ScreenChanged: something else lies there.
+            EnvironmentFailed: the machine does not answer.
+        """
+        if "lies_at" in environment.capabilities and isinstance(environment, TellsWhatLies):
+            points = list(_pressed(call.actions, now))
+            lying = await environment.lies_at([now.convert(p, "screen") for p in points])
+            told = replace(now, elements=lying.elements, windows=lying.windows, name=lying.name)
+            for point in points:
+                was, there = element_at(point, now), element_at(point, told)
+                if was is not None and (there is None or not is_same(was, there)):
+                    raise ScreenChanged(_instead(point, was, there))
+            now = told
+        return replace(call, held=Held(now, ()))
 
     async def again(
         self, call: GroundedCall, planned: Observation, environment: Environment
@@ -128,13 +145,11 @@ class ActGuard:
     ) -> str:
         found = call.found or planned
         was, there = element_at(point, found), element_at(point, now)
-        x, y = point.rounded()
         if was is None:
             return self._unlike(point, found, now, region(point, found))
-        if there is None:
-            return f"{called(was)} is no longer at ({x}, {y})"
-        if not is_same(was, there):
-            return f"at ({x}, {y}) there is now {called(there)} in place of {called(was)}"
+        if there is None or not is_same(was, there):
+            return _instead(point, was, there)
+        x, y = point.rounded()
         if is_usable(was) and not is_usable(there):
             return f"{called(was)} at ({x}, {y}) is disabled now"
         if was.role not in FIELDS and letters(was.text) != letters(there.text):
@@ -167,6 +182,14 @@ class ActGuard:
         if was is None or is_same(was, focused):
             return "" if was is not None else f"the focus is on {called(focused)} now"
         return f"the focus is on {called(focused)}, no longer on {called(was)}"
+
+
+def _instead(point: Point, was: Element, there: Element | None) -> str:
+    """Returns what lies at a point in place of what lay there."""
+    x, y = point.rounded()
+    if there is None:
+        return f"{called(was)} is no longer at ({x}, {y})"
+    return f"at ({x}, {y}) there is now {called(there)} in place of {called(was)}"
 
 
 # ---------------------------------------------------------------- what is acted on

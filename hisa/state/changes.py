@@ -10,10 +10,11 @@ from hisa.protocols import GroundedCall
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CONTAINERS, PASSWORD
-from hisa.state.facts import is_complete, smallest_focused
+from hisa.screen.similarity import correlation
+from hisa.state.facts import DIALOGS, is_complete, smallest_focused
 from hisa.text.prompt_text import excerpt, one_line
 
-__all__ = ["MAX_CHARS", "MAX_LINES", "describe_changes"]
+__all__ = ["MAX_CHARS", "MAX_LINES", "compared", "describe_changes"]
 
 # Chosen by hand, these four, to keep the list short in a prompt.
 MAX_LINES = 20
@@ -27,6 +28,13 @@ _STATES = ("checked", "selected", "expanded", "pressed")
 
 _FIRST = frozenset({"alert", "dialog", "file chooser", "frame", "menu", "notification", "window"})
 """Roles that announce the rest; they are named first."""
+
+_PROSE = frozenset({"heading", "label", "paragraph", "section", "static", "text block"})
+"""Roles of written words; browsers list them twice, as a paragraph and as the text in it."""
+
+_SAME_DRAWING = 0.7
+"""Correlation from which on two pictures are one drawing; chosen by hand. A dimmed text has 0.99, a
+button whose ring of focus came or went 0.8."""
 
 _TITLED = frozenset({"frame", "internal frame", "root pane", "window"})
 """Roles whose name is the title of a window, which the line of windows tells; so is that of any
@@ -63,7 +71,8 @@ def describe_changes(
         return tuple(_bounded(lines)) if lines else None
     lines += _focus_line(before.elements or (), after.elements or ())
     if roi is not None:
-        pairs, come, gone = _compared(_inside(before, roi), _inside(after, roi))
+        pairs, come, gone = compared(_inside(before, roi), _inside(after, roi))
+        come, gone = _seen_changes(come, gone, (before, after))
         acted = _acted_on(pairs, call, after) if call is not None else []
         others = [pair for pair in pairs if pair not in acted]
         lines = [*_changed_lines("!", acted), *lines, *_changed_lines("~", others)]
@@ -153,7 +162,7 @@ def _identity(element: Element) -> _Identity:
     return (element.role, element.name, element.label, _says(element), _corners(element))
 
 
-def _compared(
+def compared(
     before: list[Element], after: list[Element]
 ) -> tuple[list[_Pair], list[Element], list[Element]]:
     """The elements that changed, those that came, and those that are gone."""
@@ -260,7 +269,44 @@ def _around_difference(was: str, now: str) -> tuple[str, str]:
 def _listed(sign: str, elements: list[Element]) -> list[str]:
     telling = [element for element in elements if element.name or element.label or element.text]
     telling.sort(key=lambda element: element.role not in _FIRST)
+    # A paragraph and the text in it say the same.
+    first: dict[object, Element] = {}
+    for element in telling:
+        first.setdefault(_content(element), element)
+    telling = [element for element in telling if first[_content(element)] is element]
     return [f"{sign} {_named(element)}{_spoken(element)}" for element in telling]
+
+
+def _content(element: Element) -> object:
+    """What tells an element from those that say the same; of words, the words alone."""
+    words = element.text or element.name
+    return words.strip() if element.role in _PROSE and words else id(element)
+
+
+def _seen_changes(
+    come: list[Element], gone: list[Element], looks: tuple[Observation, Observation]
+) -> tuple[list[Element], list[Element]]:
+    """Those that came and went for the eye.
+
+    Over a page or a window that waits for an answer, all else is no longer listed, and is listed
+    again afterwards; it was there all the time, dimmed or not.
+    """
+    if any(element.role in DIALOGS for element in come):
+        return come, [element for element in gone if element.role in _FIRST]
+    layers = [element.box for element in gone if element.role in DIALOGS]
+    if not layers:
+        return come, gone
+    covered = (e for e in come if not any(layer.intersection(e.box) for layer in layers))
+    return [element for element in covered if not _was_drawn(element, *looks)], gone
+
+
+def _was_drawn(element: Element, before: Observation, after: Observation) -> bool:
+    """Whether what is listed now was drawn there before, as under a layer that dims."""
+    whole = BoundingBox(0, 0, before.image.width, before.image.height)
+    box = after.convert_box(element.box, "image").intersection(whole)
+    if before.image != after.image or box is None or box.width < 1 or box.height < 1:
+        return False
+    return correlation(before.screenshot.crop(box), after.screenshot.crop(box)) >= _SAME_DRAWING
 
 
 def _spoken(element: Element) -> str:

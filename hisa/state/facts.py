@@ -14,21 +14,26 @@ from hisa.outcomes.verdicts import DIALOG_APPEARED
 from hisa.protocols import GroundedCall, Place
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation, Window
-from hisa.screen.roles import PASSWORD
+from hisa.screen.roles import FIELDS, PASSWORD
 from hisa.state.lines import call_description, call_input
 from hisa.state.written_files import Written
 from hisa.text.prompt_text import excerpt, field_text
 
 __all__ = [
+    "AWAITED",
+    "DIALOGS",
     "dialogs_that_appeared",
     "field_facts",
+    "intent_of",
     "is_complete",
+    "is_inside",
     "smallest_focused",
     "surprise",
     "written_facts",
 ]
 
-_DIALOGS = frozenset({"alert", "dialog", "file chooser"})
+DIALOGS = frozenset({"alert", "dialog", "file chooser"})
+"""Roles of windows, and of parts of pages, that come up over others."""
 _WORDS = frozenset({"alert", "heading", "label", "paragraph", "static", "text"})
 """Roles whose name or text is what a dialog says."""
 _SAID_CHARS = 200  # chosen by hand
@@ -40,7 +45,7 @@ _ALARM = re.compile(
     re.IGNORECASE,
 )
 """Words of trouble; they are looked for in titles and messages of windows that just came."""
-_AWAITED = re.compile(
+AWAITED = re.compile(
     r"\b(?:alerts?|ask(?:s|ed|ing)?|confirm\w*|dialog\w*|message|pop-?ups?|prompts?|questions?"
     r"|warnings?)\b",
     re.IGNORECASE,
@@ -160,13 +165,13 @@ def smallest_focused(elements: Iterable[Element]) -> Element | None:
 
 
 def _message(call: GroundedCall, before: Observation, after: Observation) -> str:
-    intent = _intent(call)
-    for role, title, said in _new_dialogs(before, after):
+    intent = intent_of(call)
+    for role, title, said, asks in _new_dialogs(before, after):
         named = _named(title, intent)
         trouble = _ALARM.search(title if named and role != "alert" else f"{title} {said}")
-        if not trouble and (role != "alert" or named):
+        if not (trouble or asks) and (role != "alert" or named):
             continue
-        if not _AWAITED.search(intent):
+        if not AWAITED.search(intent):
             return _told(role, title, said)
     return ""
 
@@ -185,12 +190,12 @@ def _told(role: str, title: str, said: str) -> str:
     return f"{words} says the {role}{named} {DIALOG_APPEARED}."
 
 
-def _new_dialogs(before: Observation, after: Observation) -> Iterator[tuple[str, str, str]]:
-    """Role, title and words of each dialog that was not there before."""
-    known = {(e.role, e.name, e.window) for e in before.elements or () if e.role in _DIALOGS}
+def _new_dialogs(before: Observation, after: Observation) -> Iterator[tuple[str, str, str, bool]]:
+    """Role, title and words of each dialog that was not there before, and whether it asks."""
+    known = {(e.role, e.name, e.window) for e in before.elements or () if e.role in DIALOGS}
     windows = dialogs_that_appeared(before, after)
     for element in after.elements or ():
-        if element.role not in _DIALOGS:
+        if element.role not in DIALOGS:
             continue
         if is_complete(before):
             new = (element.role, element.name, element.window) not in known
@@ -198,11 +203,12 @@ def _new_dialogs(before: Observation, after: Observation) -> Iterator[tuple[str,
             new = any(_fills(element.box, window) for window in windows)
         if new:
             title = field_text(excerpt(element.name, 60))
-            yield element.role, title, _words(element, after.elements or ())
+            said = _words(element, after.elements or ())
+            yield element.role, title, said, "?" in said and _only_asks(element, after)
     known_ids = {window.id for window in before.windows}
     for window in after.windows:
         if before.windows and window.id not in known_ids:
-            yield "window", field_text(excerpt(window.title, 60)), ""
+            yield "window", field_text(excerpt(window.title, 60)), "", False
 
 
 def _fills(box: BoundingBox, window: Window) -> bool:
@@ -218,11 +224,25 @@ def _words(dialog: Element, elements: Sequence[Element]) -> str:
     """Returns the text of a dialog, in reading order, without its title."""
     said: list[str] = [dialog.text] if dialog.text else []
     for element in elements:
-        inside = element.window == (dialog.window or dialog.name)
+        inside = is_inside(element, dialog)
         text = (element.text or element.name).strip()
         if inside and element.role in _WORDS and element is not dialog and text not in said:
             said.append(text)
     return field_text(excerpt(" ".join(text for text in said if text != dialog.name), _SAID_CHARS))
+
+
+def is_inside(element: Element, dialog: Element) -> bool:
+    """Whether an element is a part of a dialog, which may itself be a part of a window."""
+    same = element.window == (dialog.window or dialog.name)
+    return same and dialog.box.contains(element.box.centre)
+
+
+def _only_asks(dialog: Element, look: Observation) -> bool:
+    """Whether a dialog has buttons and no field: a question, not a form to be filled in."""
+    inside = [each for each in look.elements or () if is_inside(each, dialog)]
+    return not any(e.role in FIELDS and "editable" in e.states for e in inside) and any(
+        "button" in e.role for e in inside
+    )
 
 
 def _named(title: str, intent: str) -> bool:
@@ -369,11 +389,12 @@ def _is_pointer(point: Point, region: BoundingBox) -> bool:
 def _front_words(front: Window, look: Observation) -> str:
     """Returns the text of the dialog in front, in quotes; empty for other windows, or not known."""
     for element in look.elements or ():
-        if element.role in _DIALOGS and element.name == front.title:
+        if element.role in DIALOGS and element.name == front.title:
             said = _words(element, look.elements or ())
             return f"“{said}”" if said else ""
     return ""
 
 
-def _intent(call: GroundedCall) -> str:
+def intent_of(call: GroundedCall) -> str:
+    """Returns what a step was for: its thought, its description and its input."""
     return f"{call.call.thought} {call_description(call)} {call_input(call)}"

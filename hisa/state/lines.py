@@ -25,9 +25,6 @@ _THOUGHT_TOKENS = 32
 _INPUT_TOKENS = 28
 """What the input keeps at the result's cost: a click or a drag with its coordinates."""
 
-_RESULT_TOKENS = 40
-"""What the result keeps at the thought's beginning's cost: a verdict and a sentence."""
-
 _VALUE = re.compile(r"""\d|["'“‘«][^"'“”‘’«»]+["'”’»]""")
 """A number or a quoted text: what a planner may have noted in a thought to find it there again."""
 
@@ -68,13 +65,13 @@ def _input(call: GroundedCall) -> str:
 
 
 def history_line(step: int, call: GroundedCall, result: str, *, limit: int) -> str:
-    """The step's line in at most ``limit`` tokens.
+    """The line in at most ``limit`` tokens.
 
-    The thought gives way first, but for its beginning; for that, long quoted texts and long
-    commands are shortened. Then the description goes. Coordinates and the result stay as long as
-    anything else is there to be cut.
+    What was thought and typed gives way to what was seen: first the thought, but for its beginning,
+    then long quoted texts and long inputs, then the description and what is left of the thought. Of
+    the input as much stays as a click has with its coordinates; only then the result is cut.
     """
-    head = f"Step {step}: {'sequence' if call.call.following else call.call.tool}"
+    head = f"Step {step}: {_tools(call.call)}"
     thought = field_text(call.call.thought[:_READ])
     description = call_description(call)
     source = call_input(call)
@@ -88,15 +85,11 @@ def history_line(step: int, call: GroundedCall, result: str, *, limit: int) -> s
     opening = _cut_thought(thought, _THOUGHT_TOKENS)
     if estimate_tokens(line(opening, description, source, result)) > limit:
         source = _leaner(source, call.call.tool, limit)
-        result = _for_opening(result, limit, lambda text: line(opening, "", source, text))
-        if opening and estimate_tokens(line(opening, "", source, result)) > limit:
-            source = cut_at_word(source, limit // 2)  # a list of calls: the first ones tell most
-            result = _for_opening(result, limit, lambda text: line(opening, "", source, text))
+        source = _at_least(source, limit, lambda text: line(opening, "", text, result))
     thought = _squeezed(
         thought, limit, lambda text: line(text, description, source, result), _cut_thought
     )
     description = _squeezed(description, limit, lambda text: line(thought, text, source, result))
-    source = _squeezed_input(source, limit, result, lambda text, end: line("", "", text, end))
     verdict, end, _ = result.partition(".")
     result = (
         _squeezed(
@@ -105,6 +98,12 @@ def history_line(step: int, call: GroundedCall, result: str, *, limit: int) -> s
         or verdict + end
     )
     return cut_at_word(line(thought, description, source, result), limit)
+
+
+def _tools(call: ToolCall) -> str:
+    """The name of the tool; of a sequence those of all its tools, each once."""
+    names = ", ".join(dict.fromkeys(each.tool for each in call.sequence))
+    return f"sequence of {names}" if call.following else call.tool
 
 
 def _cut_thought(thought: str, tokens: int) -> str:
@@ -131,16 +130,6 @@ def _end_within(text: str, tokens: int) -> str:
     return "… " + " ".join(words[-shown:]) if shown else ""
 
 
-def _for_opening(result: str, limit: int, line: Callable[[str], str]) -> str:
-    """The result, shortened where that makes room for the beginning of the thought."""
-    short = cut_at_sentence(result, _RESULT_TOKENS)
-    if estimate_tokens(line(result)) <= limit or estimate_tokens(line(short)) > limit:
-        return result
-    most = estimate_tokens(result)
-    room = longest(most, lambda size: estimate_tokens(line(cut_at_sentence(result, size))) <= limit)
-    return cut_at_sentence(result, room)
-
-
 def _leaner(source: str, tool: str, limit: int) -> str:
     """The input with long quoted texts shortened; a third of a line where it is a command."""
     source = _LITERAL.sub(_shortened, source)
@@ -152,15 +141,11 @@ def _shortened(match: re.Match[str]) -> str:
     return f"{quote}{text[:24].rstrip(' ' + chr(92))}…{quote}"
 
 
-def _squeezed_input(source: str, limit: int, result: str, line: Callable[[str, str], str]) -> str:
-    """The input beside the whole result or, where that leaves it too little, beside its verdict."""
-    kept = _squeezed(source, limit, lambda text: line(text, result))
-    if kept == source or estimate_tokens(kept) >= _INPUT_TOKENS:
-        return kept
-    verdict, end, _ = result.partition(".")
-    return _squeezed(
-        cut_at_word(source, _INPUT_TOKENS), limit, lambda text: line(text, verdict + end)
-    )
+def _at_least(source: str, limit: int, line: Callable[[str], str]) -> str:
+    """The input, cut where that makes room, but not below what a click takes."""
+    kept = _squeezed(source, limit, line)
+    short = cut_at_word(source, _INPUT_TOKENS)
+    return max(kept, short, key=len)
 
 
 def _squeezed(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from hisa.config import StateSettings
 from hisa.events import (
@@ -31,14 +32,17 @@ from hisa.protocols import (
 )
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Observation
+from hisa.screen.ocr import ReadText
 from hisa.state.base import Abstractor, Memory, Refiner
+from hisa.state.changes import describe_changes
 from hisa.state.context import ContextRefiner
 from hisa.state.inspection import StepInspector
 from hisa.state.loops import ActionRecord, Loop, find_loop, step_key
 from hisa.state.roi import roi_pair, whole_pair
+from hisa.state.sentences import change_sentences
 from hisa.state.step_abstraction import RawLog, StepAbstractor
-from hisa.state.token_limits import whole_lines
-from hisa.text.prompt_text import by_number, clean, ends, one_line
+from hisa.state.token_limits import cut_at_sentence, whole_lines
+from hisa.text.prompt_text import by_number, clean, ends, field_text, one_line
 
 __all__ = ["HierarchicalState", "build_state"]
 
@@ -216,15 +220,15 @@ class HierarchicalState:
 
         The result tells what came after that: a page that came meanwhile is not the step's doing.
         """
-        place = _changed(self._shown, before)
-        return f" While it was planned, the screen had changed in {place}." if place else ""
+        told = _changed(self._shown, before)
+        return f" While it was planned, the screen had changed. {told}" if told else ""
 
     def _since(self, look: Observation | None) -> str:
         """Says what changed since the newest step was judged; empty where nothing did."""
-        place = _changed(self._judged, look)
-        if not place:
+        if not _differ(self._judged, look):
             return ""
-        return f" After that was written, the screen changed in {place}: go by the screenshot."
+        told = _changed(self._judged, look)
+        return f" After that was written, the screen changed: go by the screenshot. {told}".rstrip()
 
     def _newest_verdict(self) -> StepVerdict | None:
         return self._kept[-1].verdict if self._kept else None
@@ -240,19 +244,24 @@ class HierarchicalState:
         return find_loop([kept.record for kept in self._kept[-_LOOP_WINDOW:]])
 
 
+def _differ(one: Observation | None, other: Observation | None) -> bool:
+    """Whether two looks are seen to differ."""
+    return (
+        one is not None and other is not None and one is not other and bool(whole_pair(one, other))
+    )
+
+
 def _changed(one: Observation | None, other: Observation | None) -> str:
-    """The largest places on the screen where two looks differ, in words; empty: they do not."""
-    if one is None or other is None or one is other:
+    """What differs in two looks, in a sentence or two; empty where no element tells."""
+    if one is None or other is None or (pair := whole_pair(one, other)) is None:
         return ""
-    if (pair := whole_pair(one, other)) is None:
-        return ""
-    largest = sorted(pair.regions or (pair.box,), key=lambda region: -region.area)[:_PLACES]
-    corners = [_corners(region) or (0, 0, 0, 0) for region in largest]
-    return " and ".join(f"({left}, {top}) to ({right}, {low})" for left, top, right, low in corners)
+    told = islice(change_sentences(describe_changes(one, other, pair.box) or ()), _SENTENCES)
+    return cut_at_sentence(field_text(" ".join(told)), _CHANGE_TOKENS)
 
 
-_PLACES = 3
-"""Places that are told; a clock beside a page that came is one of its own."""
+_SENTENCES = 2
+_CHANGE_TOKENS = 50
+"""Of what changed beside a step: a window's title, a message."""
 
 _LOOP_WINDOW = 50
 """Number of steps in which loops are looked for."""
@@ -278,6 +287,7 @@ def build_state(
     emit: Emit,
     memory: Memory | None = None,
     closer: StepInspector | None = None,
+    read: ReadText | None = None,
 ) -> HierarchicalState:
     """The state manager with both model-written levels, or what the settings put in their place.
 
@@ -286,12 +296,15 @@ def build_state(
         settings: limits and the refinement interval.
         emit: gets the state's events.
         memory: level 3; None: off.
-        closer: looks closer where a step changed nothing, or a dialog came up; None: nobody does.
+        closer: looks for the files that a step wrote; None: nobody does.
+        read: reads text off pictures where no element tells of it; None: nobody does.
     """
     abstractor: Abstractor = RawLog(closer=closer)
     if settings.steps == "abstracted":
         pair = roi_pair if settings.roi else whole_pair
-        abstractor = StepAbstractor(model, settings.step_tokens, pair=pair, closer=closer)
+        abstractor = StepAbstractor(
+            model, settings.step_tokens, pair=pair, closer=closer, read=read
+        )
     return HierarchicalState(
         abstractor,
         ContextRefiner(model, settings.refined_tokens),

@@ -10,8 +10,8 @@ from hisa.outcomes.made import tell_made
 from hisa.outcomes.verdicts import StepVerdict
 from hisa.protocols import GroundedCall, MadeCall, Outcome
 from hisa.screen.observation import Observation
-from hisa.state.facts import surprise
 from hisa.state.inspection import Looks, StepEvidence
+from hisa.state.refusals import unexpected
 from hisa.state.roi import RoiPair
 from hisa.text.prompt_text import excerpt, field_text
 
@@ -73,7 +73,7 @@ def surprises(found: Sequence[Effect], last: StepEvidence) -> str:
     for number, effect in enumerate(found, 1):
         looks = last.looks if effect is found[-1] else effect.looks
         regions = effect.pair.regions if effect.pair else ()
-        if told := surprise(effect.made.call, *looks, regions):
+        if told := unexpected(effect.made.call, *looks, regions):
             return f"{number}) {told}"
     return ""
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any, TypeVar
 
 from hisa.models.tokens import estimate_tokens
@@ -24,12 +25,16 @@ from hisa.protocols import (
 )
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Observation
+from hisa.screen.ocr import ReadText
 from hisa.state.base import AbstractedStep
 from hisa.state.changes import describe_changes
-from hisa.state.facts import field_facts, surprise, written_facts
+from hisa.state.facts import field_facts, written_facts
 from hisa.state.inspection import Looks, StepEvidence, StepInspector
 from hisa.state.lines import call_description, call_input, history_line
+from hisa.state.picture_text import picture_text_changes
+from hisa.state.refusals import unexpected
 from hisa.state.roi import RoiPair, roi_pair, whole_pair
+from hisa.state.sentences import change_sentences
 from hisa.state.sequence_steps import (
     Effect,
     effects,
@@ -85,7 +90,8 @@ class StepAbstractor:
         model: the state role's model.
         tokens: hard limit of a step's whole line.
         pair: the pictures it is shown; None from it means that nothing changed.
-        closer: looks closer where nothing changed, or a dialog came up.
+        closer: looks for the files that were written.
+        read: reads text where no element tells of it; None: the model sees the pictures.
     """
 
     def __init__(
@@ -95,12 +101,15 @@ class StepAbstractor:
         *,
         pair: Pair = roi_pair,
         closer: StepInspector | None = None,
+        read: ReadText | None = None,
     ) -> None:
         self._model = model
+        self._read = read
         self._tokens = tokens
         self._pair = pair
         self._closer = closer or StepInspector()
         self._result_tokens = tokens * 3 // 5
+        self._seen_tokens = tokens * 4 // 5
 
     async def abstract(
         self, step: int, call: GroundedCall, looks: Looks, outcome: Outcome
@@ -114,14 +123,14 @@ class StepAbstractor:
         asked = outcome.ends is None and (pair is not None or _unexplained(outcome))
         changes: tuple[str, ...] = ()
         if asked:
-            changes = describe_changes(*looks, roi, call) or ()
+            changes = await self._changes(looks, pair, call)
             request = self._request(step, call, outcome, pair, changes=changes)
             answering = answer_within(self._model, request, self._asked_tokens(outcome))
             inspected, said = await _both(inspect(), answering)
         else:
             inspected, said = await inspect(), ""
         seen = judge(call, inspected, outcome, pair, said=said, changes=changes)
-        result = _result(seen, outcome, self._result_tokens)
+        result = _result(seen, outcome, self._seen_tokens)
         line = history_line(step, call, result, limit=self._tokens)
         return AbstractedStep(line, result, roi, asked, seen.verdict)
 
@@ -138,7 +147,7 @@ class StepAbstractor:
             last.made.call, last.looks, last.made.outcome, changed=last.pair is not None
         )
         if asked := any(effect.pair for effect in found):
-            changes = describe_changes(*looks, pair.box if pair else None, whole) or ()
+            changes = await self._changes(looks, pair, whole)
             request = self._request(
                 step, whole, outcome, pair, changes=changes, each=_each_lines(found)
             )
@@ -148,11 +157,20 @@ class StepAbstractor:
             inspected, said = await inspect, ""
         seen = judge_sequence(call, found, inspected, outcome, pair, said=said, changes=changes)
         size = 1 + _PER_ACTION * (len(found) - 1)
-        result = _result(seen, outcome, round(size * self._result_tokens))
+        result = _result(seen, outcome, round(size * self._seen_tokens))
         limit = round(size * self._tokens)
         line = history_line(step, shown(call, outcome.made), result, limit=limit)
         roi = pair.box if pair else None
         return AbstractedStep(line, result, roi, asked, seen.verdict)
+
+    async def _changes(
+        self, looks: Looks, pair: RoiPair | None, call: GroundedCall
+    ) -> tuple[str, ...]:
+        """What changed in words: by the elements, and by the picture where there are none."""
+        lines = describe_changes(*looks, pair.box if pair else None, call) or ()
+        if pair is None or self._read is None:
+            return lines
+        return (*lines, *await picture_text_changes(*looks, self._read))
 
     def _asked_tokens(self, outcome: Outcome) -> int:
         """Returns the tokens left for the model: those of a result, less those of the facts."""
@@ -272,7 +290,8 @@ def judge(
     if outcome.ends is not None:
         return Judged("succeeded", "", "")
     body = body or _own_words(pair, changes)
-    found = surprise(call, *inspected.looks, pair.regions if pair else ())
+    found = unexpected(call, *inspected.looks, pair.regions if pair else ())
+    found = found or inspected.error_value
     if call.call.following and not outcome.made:
         found = " ".join(filter(None, (stopped(call, outcome), found)))
     if not outcome.ok:
@@ -314,7 +333,7 @@ def judge_sequence(
     word, body = _reading(said)
     body = body or _own_words(pair, changes)
     ending = judge(found[-1].made.call, last, found[-1].made.outcome, found[-1].pair, said=said)
-    trouble = surprises(found, last)
+    trouble = surprises(found, last) or last.error_value
     silent = quiet(found, ending.verdict)
     told = stopped(call, outcome)
     files = written_facts(last.written) if last.written.paths else ""
@@ -412,9 +431,8 @@ def _facts(outcome: Outcome, tokens: int) -> str:
 
 def _own_words(pair: RoiPair | None, changes: Sequence[str]) -> str:
     """Returns a description of the change that needs no model; empty where nothing changed."""
-    if changes:
-        acted = sum(line.startswith("! ") for line in changes)
-        return f"On the screen: {'; '.join(changes[: max(3, acted)])}."
+    if told := [*islice(change_sentences(changes), 3)]:
+        return " ".join(told)
     return f"The screen changed in {_corners(pair.box)}." if pair is not None else ""
 
 

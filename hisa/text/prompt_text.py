@@ -24,6 +24,7 @@ __all__ = [
     "one_line",
     "printable",
     "sections",
+    "short",
     "untrusted",
     "without_tags",
 ]
@@ -177,6 +178,12 @@ def _left_out(part: str) -> int:
     """Returns the characters that are gone with a part, an earlier cut's among them."""
     earlier = (int(found[1]) - len(found[0]) for found in _GAP.finditer(part))
     return len(part) + sum(earlier)
+
+
+def short(text: str, chars: int) -> str:
+    """One line of at most ``chars`` characters, without the separators of a history line."""
+    flat = " ".join(text.split()).replace("|", "/")
+    return flat if len(flat) <= chars else flat[: chars - 1] + "…"
 
 
 def excerpt(text: str, chars: int) -> str:

@@ -26,8 +26,8 @@ __all__ = ["SERVED", "AsksItself", "BaseTool", "Guard", "Tool", "ToolContext", "
 class Guard(Protocol):
     """Holds calls to the look that they were decided on.
 
-    `hold`, `again` and `loosely` are for a call by itself and the first one of a sequence,
-    `reference` and `allow` for those that follow it.
+    `reference` and `allow` are for the later calls of a sequence, the others for a call by itself
+    and the first one.
     """
 
     def hold(self, call: GroundedCall, planned: Observation) -> GroundedCall:
@@ -45,13 +45,18 @@ class Guard(Protocol):
         """
         ...
 
-    def loosely(self, call: GroundedCall, now: Observation, *, places: bool) -> GroundedCall:
-        """Returns the call held to a look that `again` returned.
+    def loosely(self, call: GroundedCall, now: Observation) -> GroundedCall:
+        """Returns the call held to a look that `again` returned."""
+        ...
 
-        Args:
-            call: what is to be done.
-            now: that look.
-            places: hold it to the pixels of its targets, which may change all the time.
+    async def by_name(
+        self, call: GroundedCall, now: Observation, environment: Environment
+    ) -> GroundedCall:
+        """Returns the call held to what its targets are called; their pixels change all the time.
+
+        Raises:
+            ScreenChanged: something else lies there.
+            EnvironmentFailed: the machine does not answer.
         """
         ...
 

@@ -118,14 +118,16 @@ class SequenceToolbox:
         guard = self._guard
         if guard is None or not call.actions:  # a command has no target on the screen
             return await self._inner.execute(call, planned, environment)
-        held, look = guard.hold(call, planned), planned
-        for places in (True, False):
-            try:
-                return await self._inner.execute(held, look, environment)
-            except ScreenChanged:
-                look = await guard.again(call, planned, environment)
-                held = guard.loosely(call, look, places=places)
-        return await self._inner.execute(held, look, environment)
+        try:
+            return await self._inner.execute(guard.hold(call, planned), planned, environment)
+        except ScreenChanged:
+            look = await guard.again(call, planned, environment)
+        try:
+            return await self._inner.execute(guard.loosely(call, look), look, environment)
+        except ScreenChanged:
+            look = await guard.again(call, planned, environment)
+            named = await guard.by_name(call, look, environment)
+        return await self._inner.execute(named, look, environment)
 
     async def _allowed(
         self,

@@ -23,7 +23,7 @@ from hisa.grounder.reading import ElementsReader, SharedReader
 from hisa.grounder.sequences import SequenceGrounder
 from hisa.models.at_step import ModelAtStep
 from hisa.models.budget import Budget
-from hisa.models.open_models import has_computer_tool, open_models
+from hisa.models.open_models import OFFLINE_NAME, has_computer_tool, open_models
 from hisa.models.profiles import Profile
 from hisa.models.spending import Ledger
 from hisa.patterns.memory import PatternMemory
@@ -43,6 +43,7 @@ from hisa.runs.log import RunLog
 from hisa.runs.results import Results, ResultsScorer
 from hisa.screen.geometry import Size
 from hisa.screen.observation import Screenshot
+from hisa.screen.ocr import read_text
 from hisa.state.inspection import StepInspector
 from hisa.state.manager import build_state
 from hisa.state.written_files import WrittenFiles
@@ -292,7 +293,8 @@ async def _opened(
             settings.state,
             emit=emit,
             memory=_memory(settings, models["state"], emit, stack),
-            closer=StepInspector(reader.inspect, WrittenFiles(environment).since),
+            closer=StepInspector(WrittenFiles(environment).since),
+            read=read_text if models["state"].name == OFFLINE_NAME else None,
         )
         state.restore(run_context.events)
         _write_down(settings, environment, models, log)

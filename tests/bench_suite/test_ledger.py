@@ -39,12 +39,9 @@ def begin(book: AttemptLedger, slot: Slot = SLOT) -> dict[str, Any]:
     return key
 
 
-def end(book: AttemptLedger, status: str, score: float | None = None) -> None:
-    book.write(
-        AttemptFinished.model_validate(
-            {**begin(book), "status": status, "score": score, "run": "r"}
-        )
-    )
+def end(book: AttemptLedger, status: str, score: float | None = None, *, steps: int = 4) -> None:
+    record = {**begin(book), "status": status, "score": score, "run": "r", "steps": steps}
+    book.write(AttemptFinished.model_validate(record))
 
 
 def reopened(book: AttemptLedger) -> AttemptLedger:
@@ -280,6 +277,19 @@ def test_results_can_be_made_again_by_how_they_ended(book: AttemptLedger) -> Non
     end(book, "model_error")
     assert book.again(["refused"]) == 0
     assert book.again(["model_error"]) == 1
+    assert SLOT in reopened(book).pending()
+
+
+@pytest.mark.parametrize("status", ["model_error", "budget"])
+def test_a_run_that_ended_before_its_first_step_is_made_again(
+    book: AttemptLedger, status: str
+) -> None:
+    for _ in range(MAX_TRIES):
+        assert SLOT in book.pending()
+        end(book, status, steps=0)
+    assert book.slot_state(SLOT).given_up
+    assert book.again(["refused"]) == 0
+    assert book.again([status]) == 1
     assert SLOT in reopened(book).pending()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -11,8 +12,9 @@ from hisa.actions import Write
 from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.errors import EnvironmentFailed, ScreenChanged
 from hisa.machine.patience import Deadline
-from hisa.protocols import ActsWhereUnchanged, Held
+from hisa.protocols import ActsWhereUnchanged, Held, TellsWhatLies
 from hisa.screen.geometry import BoundingBox
+from hisa.screen.lies_at import element_at, focused_element
 from hisa.screen.observation import Observation
 
 pytestmark = pytest.mark.desktop
@@ -60,10 +62,32 @@ async def test_an_act_is_done_only_while_the_screen_is_as_it_was() -> None:
 async def test_a_look_that_is_not_kept_any_more_allows_nothing() -> None:
     async with DesktopEnvironment() as desktop:
         first = await desktop.observe()
-        for _ in range(5):
+        for _ in range(8):
             await desktop.observe()
         with pytest.raises(ScreenChanged, match="no longer kept"):
             await desktop.act_where_unchanged([Write("x")], held(first, CORNER))
         nowhere = BoundingBox(30, 30, 20, 40, "screen")
         with pytest.raises(EnvironmentFailed, match="four whole numbers"):
             await desktop.act_where_unchanged([Write("x")], held(await desktop.observe(), nowhere))
+
+
+async def test_it_tells_what_lies_at_a_point_and_has_the_focus() -> None:
+    if shutil.which("mousepad") is None:
+        pytest.skip("needs mousepad")
+    async with DesktopEnvironment() as desktop:
+        assert "lies_at" in desktop.capabilities
+        assert isinstance(desktop, TellsWhatLies)
+        await desktop.write_file("/home/user/a.txt", b"one")
+        await open_with(desktop, "mousepad /home/user/a.txt", "a.txt")
+        look = await desktop.observe(elements=True, settle=10.0)
+        menu = next(e for e in look.elements or () if e.name == "File" and e.role == "menu")
+        lying = await desktop.lies_at([menu.box.centre])
+        told = replace(look, elements=lying.elements, windows=lying.windows)
+        assert element_at(menu.box.centre, told) == menu
+        focus = focused_element(told)
+        assert focus is not None
+        assert focus == focused_element(look)
+        assert len(lying.elements) < len(look.elements or ()), "and not all else"
+        await desktop.act_where_unchanged([Write("two ")], Held(replace(look, name=lying.name), ()))
+        with pytest.raises(EnvironmentFailed, match="points: want"):
+            await desktop.lies_at([menu.box.centre] * 21)

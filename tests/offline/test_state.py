@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import json
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from PIL import Image, ImageDraw
 
 from hisa.models.tokens import estimate_tokens
 from hisa.offline.role_answers import Turn, Unanswerable, answer
 from hisa.outcomes.verdicts import split_verdict
-from hisa.screen import ocr
-from hisa.screen.observation import Screenshot
 from tests.offline.talk import asked, line, planned, sections
 
 ABSTRACT, REFINE = "# Step abstraction", "# Context refinement"
@@ -49,54 +45,10 @@ def test_a_step_in_words(outcome: str, changes: str, wanted: str) -> None:
     assert asked(ABSTRACT, action="tool: gui_action", outcome=outcome, changes=changes) == wanted
 
 
-def picture(text: str) -> bytes:
-    image = Image.new("RGB", (420, 90), "white")
-    ImageDraw.Draw(image).text((20, 25), text, fill="black", font_size=34)
-    buffer = io.BytesIO()
-    image.save(buffer, "PNG")
-    return buffer.getvalue()
-
-
-@pytest.mark.skipif(not ocr.available(), reason="tesseract is not installed")
-def test_without_changes_the_pictures_are_read() -> None:
-    user = Turn(
-        "user",
-        sections(action="tool: gui_action", outcome="ok"),
-        (picture("Ready"), picture("Document saved")),
-    )
-    reply = answer((Turn("system", ABSTRACT), user))
-    assert reply == "Succeeded. New text: “Document saved”. Text gone: “Ready”."
-
-
-def drawn() -> bytes:
-    """A tick box, a round button and a menu's three bars, which tesseract reads as letters."""
-    image = Image.new("RGB", (420, 90), "white")
-    draw = ImageDraw.Draw(image)
-    draw.rectangle((10, 20, 50, 60), outline="black", width=3)
-    draw.line((18, 40, 28, 52, 44, 26), fill="black", width=4)
-    draw.ellipse((70, 20, 110, 60), outline="black", width=3)
-    draw.line((90, 20, 90, 60), fill="black", width=3)
-    draw.polygon([(130, 60), (150, 20), (170, 60)], outline="black")
-    for y in (30, 40, 50):
-        draw.line((190, y, 230, y), fill="black", width=3)
-    draw.rectangle((250, 20, 252, 60), fill="black")
-    buffer = io.BytesIO()
-    image.save(buffer, "PNG")
-    return buffer.getvalue()
-
-
-@pytest.mark.skipif(not ocr.available(), reason="tesseract is not installed")
-def test_shapes_that_are_read_as_letters_are_no_text() -> None:
-    parts = sections(action="tool: gui_action", outcome="ok")
-    assert ocr.read_text(Screenshot.from_png(drawn())), "the drawing shows nothing"
-    reply = answer((Turn("system", ABSTRACT), Turn("user", parts, (picture(""), drawn()))))
-    assert reply == "Succeeded. The picture changed, no text did."
-
-
-def test_a_broken_picture_is_refused() -> None:
-    user = Turn("user", sections(action="a", outcome="ok"), (b"no picture", b""))
-    with pytest.raises(Unanswerable, match="not a whole image"):
-        answer((Turn("system", ABSTRACT), user))
+def test_a_change_that_no_element_tells_of_is_told_by_its_place() -> None:
+    outcome = "ok\nchanged: (20, 10) to (120, 100)"
+    reply = asked(ABSTRACT, action="tool: gui_action", outcome=outcome)
+    assert reply == "Succeeded. The picture changed in (20, 10) to (120, 100)."
 
 
 @given(st.text(max_size=400), st.text(max_size=400))

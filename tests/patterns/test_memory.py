@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hisa.config import Settings, load
-from hisa.errors import ModelUnavailable
+from hisa.errors import BudgetExceeded, LogFailed, ModelUnavailable
 from hisa.events import Event, Failed, Guidance, Induced
 from hisa.models.tokens import estimate_tokens
 from hisa.patterns.dedup import remember
@@ -170,10 +170,27 @@ async def test_no_usable_answer_is_an_event_and_no_pattern(tmp_path: Path) -> No
     assert event.where == "pattern induction"
 
 
-async def test_a_model_that_is_gone_is_not_hidden(tmp_path: Path) -> None:
-    room = Room(tmp_path, ScriptedModel([lessons("Save it."), ModelUnavailable("gone")]))
+@pytest.mark.parametrize("error", [ModelUnavailable("gone"), BudgetExceeded("spent")])
+async def test_what_cannot_be_recalled_is_said_and_the_rules_stay(
+    error: Exception, tmp_path: Path
+) -> None:
+    sop = Sop(Path("x.md"), ("text_editor",), ("Save it.",))
+    room = Room(tmp_path, ScriptedModel([lessons("Save it."), error]), sops=[sop])
     await room.memory.induct(TASK, "run-1", lines=LINES)
-    with pytest.raises(ModelUnavailable):
+    advice = await room.memory.recall(TASK)
+    assert (advice.text, advice.patterns) == ("- MUST: Save it.", ())
+    *_, failed, guidance = room.events
+    assert isinstance(failed, Failed)
+    assert (failed.kind, failed.message) == (type(error).__name__, str(error))
+    assert isinstance(guidance, Guidance)
+
+
+async def test_a_log_that_cannot_be_written_is_not_taken_for_a_failed_recall(
+    tmp_path: Path,
+) -> None:
+    room = Room(tmp_path, ScriptedModel([lessons("Save it."), LogFailed("full")]))
+    await room.memory.induct(TASK, "run-1", lines=LINES)
+    with pytest.raises(LogFailed):
         await room.memory.recall(TASK)
 
 

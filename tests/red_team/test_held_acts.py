@@ -40,6 +40,11 @@ function swap() {
   const [one, other] = document.querySelectorAll('button');
   [one.style.left, other.style.left] = [other.style.left, one.style.left];
 }
+function blink() {
+  const button = document.querySelector('button');
+  let n = 0;
+  setInterval(() => button.style.borderWidth = (1 + (n++ & 1)) + 'px', 30);
+}
 function spin() { setInterval(() => spinner.append('|'), 200); }
 setTimeout(() => (%s)(), 4000);
 </script>"""
@@ -119,10 +124,9 @@ async def test_what_is_described_is_clicked_where_it_went(desktop: Kept, tmp_pat
     assert title.startswith("continued")
 
 
-@pytest.mark.parametrize("way", ["described", "pixels"])
-async def test_what_changes_beside_it_stops_no_click(
-    desktop: Kept, tmp_path: Path, way: str
+@pytest.mark.parametrize(("change", "way"), [("spin", "described"), ("blink", "pixels")])
+async def test_what_changes_beside_it_or_blinks_is_clicked(
+    desktop: Kept, tmp_path: Path, change: str, way: str
 ) -> None:
-    place = await _shown(desktop, "spin")
-    _, title = await _run(desktop, tmp_path, _reply(way, place))
+    _, title = await _run(desktop, tmp_path, _reply(way, await _shown(desktop, change)))
     assert title.startswith("continued")

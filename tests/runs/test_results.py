@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from hisa.environments.private_desktop import DesktopEnvironment
+from hisa.events import StepFinished
 from hisa.protocols import Task
 from hisa.runs import results
 from hisa.runs.log import RunLog
@@ -47,6 +48,7 @@ async def brought(
     await asyncio.sleep(0.05)  # a file system's clock ticks every 4 to 10 ms
     done = await desktop.execute(command)
     assert done.exit_code == 0, done.error
+    log.emit(StepFinished())
     await found.fetch_results()
     written = json.loads((log.folder / "run.json").read_text("utf-8"))["results"]
     return ResultsRecord.model_validate(written)

@@ -112,7 +112,7 @@ async def test_a_reply_that_says_nothing_never_loses_the_step(said: str) -> None
     assert step.result == "Unexpected. Not judged: The screen changed in (20, 10) to (120, 100)."
     elements = (element("menu", "File", BoundingBox(40, 20, 240, 200, "screen")),)
     step = await abstracted(ScriptedModel([said]), look(MENU, elements=elements))
-    assert step.result == 'Unexpected. Not judged: On the screen: + menu "File".'
+    assert step.result == "Unexpected. Not judged: New on the screen: menu “File”."
 
 
 async def test_a_failed_tool_never_succeeds() -> None:

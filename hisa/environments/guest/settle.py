@@ -63,18 +63,21 @@ def _changed(before: Frame, after: Frame) -> bool:
     return width > _CARET_PIXELS[0] or height > _CARET_PIXELS[1]
 
 
-def settle(screen: Screen, seconds: float, look: Callable[[], Work] | None) -> bool:
+def settle(
+    screen: Screen, seconds: float, look: Callable[[], Work] | None, *, not_before: float = 0.0
+) -> bool:
     """Wait until nothing has changed for the quiet time; returns False if ``seconds`` pass first.
 
     Args:
         screen: what is watched.
         seconds: the longest wait.
         look: what the applications do; None where it cannot be told.
+        not_before: no screen counts as settled before this monotonic time.
     """
     deadline = time.monotonic() + seconds
     frame, since, before = screen.grab(), time.monotonic(), _look(look)
     while (now := time.monotonic()) < deadline:
-        if now - since >= _QUIET_SECONDS:
+        if now - since >= _QUIET_SECONDS and now >= not_before:
             work = _look(look)
             used = work.seconds - before.seconds
             if used <= _BUSY_SHARE * (now - since) and not work.waiting:

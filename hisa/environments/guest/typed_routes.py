@@ -18,6 +18,7 @@ from .access import ReadOptions as ElementsRequest
 from .actor import ActionError, Actor
 from .http_server import HttpError, Request, Response, Routes, file_response, json_response
 from .idempotency_cache import IdempotencyCache
+from .lying import lying_at
 from .sandbox import Wrap
 from .settle import Work, settle
 from .unchanged import KeptLooks
@@ -30,12 +31,21 @@ PROTOCOL = 1
 _MAX_SETTLE, _MAX_TIMEOUT, _MAX_OUTPUT = 120.0, 3600.0, 64 << 20
 _DEFAULT_ELEMENTS = 4000  # chosen by hand
 _MAX_ELEMENTS_SECONDS = 120.0  # chosen by hand
+_MOST_POINTS = 20  # chosen by hand: a gesture has two
 
 
 _WAITING_SETTLE = 1.0
 """Seconds to settle in, from which on a look waits for what is not painted; chosen by hand."""
 _LAST_SETTLE = 0.5
 """Seconds to settle in, at least, after what was awaited has been painted; chosen by hand."""
+
+_PRESSING = frozenset({"enter", "return", "kp_enter", "space", "alt"})
+"""Keys that press a button, ``alt`` with its letter."""
+_PRESSED_SECONDS = 0.6
+"""After such a key in a dialog, before a screen counts as settled: GTK shows the button as pressed
+for 0.25 s, longer than a screen has to be quiet, and a file dialog does so twice before it goes."""
+_DIALOG_SHARE = 0.9
+"""Of the screen, up to which a window over others counts as a dialog; chosen by hand."""
 
 
 def _told(under: Under | None) -> dict[str, Any] | None:
@@ -81,6 +91,7 @@ class TypedRoutes:
         self._wrap = wrap
         self._undrawn = Undrawn()
         self._looks = KeptLooks()
+        self._answered_at = 0.0
         self._acts: IdempotencyCache[Response] = IdempotencyCache()
         self._runs: IdempotencyCache[Response] = IdempotencyCache()
 
@@ -89,6 +100,7 @@ class TypedRoutes:
         return {
             ("GET", "/hisa/capabilities"): self._capabilities,
             ("POST", "/hisa/observe"): self._observe,
+            ("POST", "/hisa/lies_at"): self._lies_at,
             ("POST", "/hisa/act"): self._act,
             ("POST", "/hisa/execute"): self._execute,
             ("GET", "/hisa/file"): self._get_file,
@@ -96,7 +108,8 @@ class TypedRoutes:
         }
 
     def _capabilities(self, _: Request) -> Response:
-        named = ["execute", "unchanged", *(["elements"] if self._access.available else [])]
+        named = ["execute", "unchanged"]
+        named += ["elements", "lies_at"] if self._access.available else []
         size = {"width": self._screen.width, "height": self._screen.height}
         return json_response({"protocol": PROTOCOL, "capabilities": named, "screen": size})
 
@@ -147,7 +160,9 @@ class TypedRoutes:
         return self._seen(max(_LAST_SETTLE, end - time.monotonic()), options)
 
     def _seen(self, seconds: float, options: ElementsRequest | None) -> _Seen:
-        settled = settle(self._screen, seconds, self._work) if seconds else None
+        settled = None
+        if seconds:
+            settled = settle(self._screen, seconds, self._work, not_before=self._answered_at)
         elements, complete = None, False
         there = {window.id for window in self._screen.windows()} if options else set()
         if options is not None:
@@ -156,6 +171,26 @@ class TypedRoutes:
         # A window that came after its elements were asked for is in the picture, not among them.
         complete = complete and {window.id for window in shown} <= there
         return _Seen(settled, shown, elements, complete)
+
+    def _lies_at(self, request: Request) -> Response:
+        """What lies at points and has the focus, with all that holds it; the look is kept."""
+        asked = request.json()
+        points = asked.get("points")
+        if not isinstance(points, list) or len(points) > _MOST_POINTS:
+            raise HttpError(400, f"points: want a list of at most {_MOST_POINTS}")
+        within = ELEMENTS_SECONDS * _number(asked, "patience", 1.0, 1000.0)
+        options = ElementsRequest(_DEFAULT_ELEMENTS, min(within, _MAX_ELEMENTS_SECONDS))
+        seen = self._seen(0.0, options)
+        elements = lying_at(seen.elements or [], [_point(each) for each in points])
+        return json_response(
+            {
+                "screen": [self._screen.width, self._screen.height],
+                "windows": [window.to_json() for window in seen.windows],
+                "elements": elements,
+                "complete": seen.complete,
+                "look": self._looks.keep(self._screen.grab(), seen.windows),
+            }
+        )
 
     # ---------------------------------------------------------------- acting
 
@@ -177,6 +212,17 @@ class TypedRoutes:
         except ActionError as error:
             refused = {"status": "error", "error": str(error), "done": error.done}
             return json_response(refused, 422)
+
+        finally:
+            if actions and _answers(actions[-1]) and self._in_dialog():
+                self._answered_at = time.monotonic() + _PRESSED_SECONDS
+
+    def _in_dialog(self) -> bool:
+        """Whether the window in front is smaller than the screen, and not alone."""
+        shown = [window for window in self._screen.windows() if not window.hidden]
+        area = _DIALOG_SHARE * self._screen.width * self._screen.height
+        sizes = ((w.box[2] - w.box[0]) * (w.box[3] - w.box[1]) for w in shown if w.active)
+        return len(shown) > 1 and any(size <= area for size in sizes)
 
     def _execute(self, request: Request) -> Response:
         asked = request.json()
@@ -211,6 +257,21 @@ class TypedRoutes:
         except (OSError, ValueError) as error:
             raise HttpError(403, f"{path}: {error}") from error
         return json_response({"status": "success"})
+
+
+def _point(value: Any) -> tuple[float, float]:
+    if isinstance(value, list) and [type(n) in (int, float) for n in value] == [True, True]:
+        return float(value[0]), float(value[1])
+    raise HttpError(400, f"points: want pairs of numbers, not {value!r:.80}")
+
+
+def _answers(action: Any) -> bool:
+    """Whether an action may press a button by a key, which shows for a while before it acts."""
+    if not isinstance(action, dict):
+        return False
+    keys = [str(key).lower() for key in (action.get("key"), *(action.get("keys") or ())) if key]
+    typed = str(action.get("text") or "")
+    return not _PRESSING.isdisjoint(keys) or typed.endswith("\n")
 
 
 def _write(path: str, request: Request) -> None:

@@ -12,7 +12,8 @@ import httpx
 
 from hisa.actions import Action, Drag, Move, Sleep, Write
 from hisa.errors import EnvironmentFailed
-from hisa.machine.loopback import Address, HttpResponse, LoopbackTransport
+from hisa.machine.bounded_http import read_bounded
+from hisa.machine.loopback import MOST, Address, HttpResponse, LoopbackTransport
 from hisa.machine.patience import slowness
 from hisa.protocols import CommandResult, Held
 from hisa.screen.geometry import Point, Size
@@ -198,7 +199,8 @@ class GuestClient:
             whole: time limit of one try where that is more: a file comes in many pieces.
             again: whether a lost response may be asked for again; a request that was surely not
                 received is always sent again.
-            most: bytes of the longest response that is read; None: any.
+            most: bytes of the longest response that is read; None: `MOST`, and one that is longer
+                is none.
             more: what httpx takes.
 
         Raises:
@@ -259,8 +261,14 @@ class GuestClient:
         self, method: str, path: str, limit: httpx.Timeout, most: int | None, **more: Any
     ) -> HttpResponse:
         request = self._client.build_request(method, path, timeout=limit, **more)
-        response = await self._client.send(request, stream=most is not None)
-        return HttpResponse.of(response) if most is None else await _read(response, most)
+        response = await self._client.send(request, stream=True)
+        if most is not None:
+            return await _read(response, most)
+        try:
+            content = await read_bounded(response, MOST)
+        finally:
+            await response.aclose()
+        return HttpResponse(response.status_code, dict(response.headers), content)
 
 
 async def _read(response: httpx.Response, most: int) -> HttpResponse:

@@ -24,7 +24,7 @@ from hisa.environments.transport.base import (
 )
 from hisa.errors import ActionRefused, ScreenChanged
 from hisa.machine.loopback import HttpResponse
-from hisa.protocols import COMMAND_LIMIT, CommandResult, FileRefused, Held
+from hisa.protocols import COMMAND_LIMIT, CommandResult, FileRefused, Held, Lying
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Element, Screenshot, UnderPointer, Window
 from hisa.text.prompt_text import OBJECT_CHARACTER
@@ -41,7 +41,7 @@ _MOST_SETTLE = 120.0
 """Seconds; a guest refuses more, and limits stretch with the load."""
 _UNDRAWN_NAME = 100
 """Characters of the name of what is not painted; a title is whatever its program likes."""
-_OFFERED = frozenset({"elements", "execute", "unchanged"})
+_OFFERED = frozenset({"elements", "execute", "lies_at", "unchanged"})
 
 
 class HisaTransport:
@@ -78,6 +78,25 @@ class HisaTransport:
                 if not left:
                     raise guest_failure(self._client.where, f"unreadable look: {error}") from error
         raise AssertionError("unreachable: the last try returns or raises")
+
+    async def lies_at(self, points: Sequence[Point], /) -> Lying:
+        """See `hisa.protocols.TellsWhatLies`."""
+        places = [[point.x, point.y] for point in points]
+        asked = {"points": places, "patience": self._client.patience}
+        response = await self._client.request(
+            "POST", "/hisa/lies_at", json=asked, seconds=_LOOK_SECONDS + _ELEMENTS_SECONDS
+        )
+        self._expect(response)
+        try:
+            told = response.json()
+            return Lying(
+                elements=tuple(map(_element, told["elements"], count())),
+                windows=tuple(map(_window, told["windows"])),
+                complete=told["complete"] is True,
+                name=str(told["look"]),
+            )
+        except (ValueError, KeyError, TypeError) as error:
+            raise guest_failure(self._client.where, f"unreadable answer: {error}") from error
 
     async def act(self, actions: Sequence[Action], /, *, held: Held | None = None) -> None:
         """One request under one id, however often it has to be sent."""

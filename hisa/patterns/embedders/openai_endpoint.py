@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Sequence
 from functools import cached_property
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["OpenAIEndpoint"]
 
 _BATCH = 128  # chosen by hand
+_PLAIN = {"Accept-Encoding": "identity"}
+_MOST_BYTES = 64 << 20
+"""Of a response: vectors of 4,096 dimensions for a batch take about 12 MB as text."""
 _log = logging.getLogger(__name__)
 
 
@@ -45,14 +49,16 @@ class OpenAIEndpoint:
 
     @cached_property
     def _client(self) -> OpenAI:
-        from openai import OpenAI, OpenAIError
+        from openai import DefaultHttpxClient, OpenAI, OpenAIError
 
         try:
             return OpenAI(
                 base_url=self._base_url,
                 timeout=self._timeout,
                 max_retries=self._max_retries,
-                default_headers={"X-Component": "embedder", "X-Step": "0"},
+                default_headers={"X-Component": "embedder", "X-Step": "0", **_PLAIN},
+                # A redirect would take the key and the texts to another server.
+                http_client=DefaultHttpxClient(follow_redirects=False),
             )
         except OpenAIError as error:
             raise ConfigError(
@@ -69,26 +75,39 @@ class OpenAIEndpoint:
         return len(self.embed(["dimension"])[0])
 
     def _batch(self, texts: list[str]) -> list[list[float]]:
-        from openai import OpenAIError
-
         client = self._client
         _log.info("embedding %d texts with %r at %s", len(texts), self.model, client.base_url)
         try:
-            # Plain numbers, since few compatible servers know the packed encoding.
-            answer = client.embeddings.create(
-                model=self.model, input=texts, encoding_format="float"
-            )
-        except OpenAIError as error:
+            found = _vectors(self._body(client, texts))
+        except Exception as error:  # also of the HTTP library that the package stands on
             raise ModelUnavailable(
                 f"embedder {self.name!r} at {client.base_url}: {error}",
                 fix="check OPENAI_BASE_URL, or --set patterns.embedder=minilm",
             ) from error
-        found = {item.index: item.embedding for item in answer.data or ()}
         if sorted(found) != list(range(len(texts))):
             raise ModelUnavailable(
                 f"embedder {self.name!r}: {len(texts)} texts sent, vectors for {sorted(found)} came"
             )
         return [unit(found[index]) for index in range(len(texts))]
+
+    def _body(self, client: OpenAI, texts: list[str]) -> bytes:
+        """The response, read piece by piece, so that no more than its limit is ever held.
+
+        Raises:
+            ValueError: it is longer, or packed.
+        """
+        body = bytearray()
+        # Plain numbers, since few compatible servers know the packed encoding.
+        with client.embeddings.with_streaming_response.create(
+            model=self.model, input=texts, encoding_format="float"
+        ) as answer:
+            if answer.headers.get("content-encoding", "identity") != "identity":
+                raise ValueError("its answer is packed, which was not asked for")
+            for piece in answer.iter_bytes():
+                body += piece
+                if len(body) > _MOST_BYTES:
+                    raise ValueError(f"an answer of more than {_MOST_BYTES} bytes")
+        return bytes(body)
 
     def embed(self, texts: Sequence[str], /) -> list[list[float]]:
         """One unit vector a text, in order.
@@ -101,3 +120,13 @@ class OpenAIEndpoint:
         for start in range(0, len(texts), _BATCH):
             vectors += self._batch(list(texts[start : start + _BATCH]))
         return vectors
+
+
+def _vectors(body: bytes) -> dict[int, list[float]]:
+    """The vectors of a response by the place of their text.
+
+    Raises:
+        ValueError, KeyError, TypeError: it is no list of vectors.
+    """
+    rows = json.loads(body)["data"] or ()
+    return {int(row["index"]): [float(number) for number in row["embedding"]] for row in rows}

@@ -172,10 +172,13 @@ class Redactor:
 
     def _text(self, text: str, finders: Iterable[_Finder]) -> str:
         text = self._without_exact(encodable(text))
-        plain = _without_names(text)
-        lowered = _lower(plain)
-        hinted = _hinted(lowered, finders)
-        spans = [span for finder in hinted for span in self._found(finder, text, lowered, plain)]
+        view = _view(text)
+        lowered = _lower(view)
+        spans = [
+            span
+            for finder in _hinted(lowered, finders)
+            for span in self._found(finder, text, lowered if finder.lowered else view)
+        ]
         if not spans:
             return text
         parts: list[str] = []
@@ -197,7 +200,8 @@ class Redactor:
         joined = "\0".join(fresh)
         hinted = _hinted(joined.lower(), _FINDERS)
         # "Asked" hints at a key that begins with "SK": a look at all texts at once is cheap.
-        finders = [f for f in hinted if not f.shape or next(iter(f.spans(joined)), None)]
+        view = _view(joined) if hinted else ""
+        finders = [f for f in hinted if not f.shape or next(iter(f.spans(view)), None)]
         known = any(secret in joined for secret in self._exact)
         if not finders and not known and encodable(joined) is joined:
             if len(self._clean) > _REMEMBERED:
@@ -214,8 +218,8 @@ class Redactor:
             return REDACTED
         return value
 
-    def _found(self, finder: _Finder, text: str, lowered: str, plain: str) -> Iterator[Span]:
-        for start, end in finder.spans(lowered if finder.lowered else plain):
+    def _found(self, finder: _Finder, text: str, view: str) -> Iterator[Span]:
+        for start, end in finder.spans(view):
             found = text[start:end]
             if end > start and found.strip("[]") != "redacted" and not is_placeholder_only(found):
                 if finder.learn:
@@ -247,11 +251,26 @@ class Redactor:
         self._clean.clear()
 
 
-def _without_names(text: str) -> str:
-    """A text in which names of secrets read as what was taken out, each character in its place."""
-    if "{{" not in text:
-        return text
-    return PLACEHOLDER.sub(lambda found: f"[{'redacted':.<{len(found[0]) - 2}}]", text)
+_NAMED = re.compile(PLACEHOLDER.pattern + r"|\{\{\s?secret:\s?(?:…|\.{3}|\\{1,15}u2026)\s?\}\}")
+"""A secret's name, or any name: how HiSA's own prompts speak of them."""
+_ESCAPED = re.compile(
+    r"\\{1,15}(?:[nr]|t(?!oken)|u00(?:0[9ad]|85)|u202[89]|x0[9ad]|01[125])"  # a line break, a tab
+    r"|(?:\x1b|\\{1,15}(?:x1b|u001b|033|e))\[[0-9;]{0,20}[A-Za-z]",  # a colour
+    re.IGNORECASE,
+)
+
+
+def _view(text: str) -> str:
+    """The text as secrets are looked for in it, each character in its place.
+
+    Names of secrets read as what was taken out, and breaks stand for what JSON, source code and
+    terminals escape: a secret begins after ``\\n`` too.
+    """
+    if "{{" in text:
+        text = _NAMED.sub(lambda found: f"[{'redacted':.<{len(found[0]) - 2}}]", text)
+    if "\\" in text or "\x1b" in text:
+        text = _ESCAPED.sub(lambda found: "\v" * len(found[0]), text)
+    return text
 
 
 class _Walk:

@@ -49,15 +49,19 @@ _KEY = (
 """Begins with plain letters, so that an expression skips quickly; `_BEFORE` is looked at after."""
 _BEFORE = {
     # "compass" and "bypass" hold no password.
-    "pass": re.compile(r"(?:^|[^a-z]|\\[nrt]|(?:db|pg|ssh|smtp|user|root|mysql|admin))$"),
-    "pwd": re.compile(r"(?:^|[^a-z]|\\[nrt])$"),
-    "dsn": re.compile(r"(?:^|[^a-z]|\\[nrt])$"),
+    "pass": re.compile(r"(?:^|[^a-z]|(?:db|pg|ssh|smtp|user|root|mysql|admin))$"),
+    "pwd": re.compile(r"(?:^|[^a-z])$"),
+    "dsn": re.compile(r"(?:^|[^a-z])$"),
     "key": re.compile(
         r"(?:api|access|account|private|signing|encryption|master|auth|storage)[-_ ]?$"
     ),
 }
 """What has to stand before a word that means many things."""
-_QUOTED = r"\\{0,15}(?P<quote>[\"'])(?P<quoted>[^\n\"']{1,4096}?)\\{0,15}(?P=quote)"
+_QUOTED = (
+    r"(?P<escapes>\\{0,15})(?P<quote>[\"'])(?!(?P=escapes)(?P=quote))"
+    r"(?P<quoted>[^\n]{1,4096}?)(?<!\\)(?P=escapes)(?P=quote)"
+)
+"""Up to the quote that is escaped as the first one is: in JSON within JSON others stand between."""
 _BARE = r"(?P<bare>(?![\[(])(?:[^\s\"'\\<>;&]|\\(?![nrt\"'\\])){3,4096})"
 _NAMED = re.compile(
     rf"(?P<key>{_KEY})(?P<rest>(?:s(?![a-z])|[-_][a-z0-9_-]{{1,40}})?)"
@@ -85,7 +89,8 @@ _WORD = re.compile(
 )
 """What stands after a name where no secret stands."""
 _REFERENCE = re.compile(
-    r"\[redacted|\$[a-z_]+$|\$[({]|[{<%]|[*•.…]{3}|os\.|\w+(?:\.\w+)*\(.*\)?$", re.DOTALL
+    r"\[redacted|(?:…|\\{1,15}u2026)$|\$[a-z_]+$|\$[({]|[{<%]|[*•.…]{3}|os\.|\w+(?:\.\w+)*\(.*\)?$",
+    re.DOTALL,
 )
 """A place where a secret is put in, or is already taken out."""
 _BEARER = re.compile(r"bearer\s{1,3}([\w.~+/=-]{6,4096})")
@@ -94,10 +99,10 @@ _BASIC = re.compile(
     re.IGNORECASE,
 )
 _HEADER = re.compile(
-    r"authorization[\"'\\]{0,3}[ \t]{0,3}[:=][ \t]{0,3}[\"'\\]{0,3}"
+    r"authorization[\"'\\]{0,17}[ \t]{0,3}[:=][ \t]{0,3}[\"'\\]{0,17}"
     r"(?:(?:basic|bearer|token|digest|negotiate|apikey)\s{1,3})?(?P<value>[^\s\"'\\]{6,4096})"
-    r"|(?<![a-z])(?:set-)?cookie[\"'\\]{0,3}[ \t]{0,3}:[ \t]{0,3}[\"'\\]{0,3}"
-    r"(?P<cookie>[\w.-]{1,80}=[^\n\"'\\]{1,4096})"
+    r"|(?<![a-z])(?:set-)?cookie[\"'\\]{0,17}[ \t]{0,3}:[ \t]{0,3}[\"'\\]{0,17}"
+    r"(?P<cookie>[\w.-]{1,80}=[^\n\v\"'\\]{1,4096})"
 )
 
 
@@ -107,7 +112,7 @@ def _value(found: re.Match[str]) -> tuple[Span, str, bool]:
     start, end = found.span("quoted" if quoted else "bare")
     value = found.string[start:end]
     if not quoted:  # the sentence's punctuation, not the value's
-        value = value.rstrip(",.)]}:!?")
+        value = value.rstrip(",.)]}:!?`")
     return (start, start + len(value)), value.strip(), quoted
 
 
@@ -149,7 +154,7 @@ def _is_about(key: str, rest: str, value: str) -> bool:
 def flagged(text: str) -> Iterator[Span]:
     """Values after a flag of a command: ``--password …``."""
     for found in _FLAG.finditer(text):
-        word = text[max(0, text.rfind(" ", 0, found.start("key")) + 1) : found.end("key")]
+        word = text[max(0, found.start() - 60) : found.end("key")].split()[-1].lstrip("\"'`([{,\\")
         span, value, _ = _value(found)
         if is_secret_flag(word) and _is_value(value):
             yield span

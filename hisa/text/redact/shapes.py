@@ -22,11 +22,21 @@ _PREFIXES = (
     *("AIza", "ya29.", "GOCSPX-", "1//0", "gsk_", "xai-", "r8_", "pplx-", "nvapi-", "tvly-"),
     *("dop_v1_", "doo_v1_", "dor_v1_", "lin_api_", "ntn_", "sbp_", "shpat_", "shpss_", "figd_"),
     *("hvs.", "hvb.", "NRAK-", "glsa_", "glc_", "pscale_tkn_", "pscale_pw_", "PMAK-", "dp.pt."),
+    *("HRKU-", "shpca_", "shppa_", "sq0csp-", "sq0atp-", "FLWSECK", "CLOJARS_", "xkeysib-"),
+    *("xsmtpsib-", "pul-", "key-", "secret_", "EAAA", "EAACEdEose0cBA", "LTAI", "AKCp", "re_"),
     *("sntrys_", "sntryu_", "AGE-SECRET-KEY-1", "dapi", "SG.", "lsv2_pt_", "lsv2_sk_", "tskey-"),
 )
 """How keys and tokens begin that say by that whose they are."""
 _TAILS = {
     "dapi": r"[a-f0-9]{32}",
+    "pul-": r"[a-f0-9]{40}",
+    "key-": r"[a-z0-9]{32}(?![A-Za-z0-9-])",  # Mailgun
+    "secret_": r"[A-Za-z0-9]{43}",  # Notion
+    "EAAA": r"[\w-]{60,64}",  # Square
+    "EAACEdEose0cBA": r"[A-Za-z0-9]{8,400}",
+    "LTAI": r"[A-Za-z0-9]{12,20}(?![A-Za-z0-9])",  # Alibaba
+    "AKCp": r"[A-Za-z0-9]{60,80}",  # Artifactory
+    "re_": r"[A-Za-z0-9]{8}_[A-Za-z0-9]{24}",  # Resend
     "SG.": r"[\w-]{16,200}\.[\w-]{16,200}",
     "hf_": r"[A-Za-z0-9]{16,200}",
     "r8_": r"[A-Za-z0-9]{30,200}",
@@ -36,16 +46,40 @@ _TAILS = {
 
 
 def _begins(start: str, inside: str = "A-Za-z0-9") -> str:
-    """``start`` where no word goes on to it; the letter of an escaped line break is no word.
+    """``start`` where no word goes on to it.
 
     What must not stand before it is asked after it, so that a search begins with letters.
     """
-    return rf"{start}(?:(?<![{inside}]{start})|(?<=\\[nrt]{start}))"
+    return rf"{start}(?<![{inside}]{start})"
 
 
 def _prefixed(prefix: str) -> str:
     tail = _TAILS.get(prefix, r"[A-Za-z0-9_.+/=-]{16,4096}")
     return _begins(re.escape(prefix)) + tail
+
+
+_COMMANDS: tuple[tuple[tuple[str, ...], str, str], ...] = (
+    (("sshpass",), "sshpass", "-p ?"),
+    (("mysql", "mariadb"), r"(?:mysql|mariadb)\w*", "-p"),
+    (("docker login", "podman login"), r"(?:docker|podman) login", "(?:-p|--password)[ =]"),
+    (("redis-cli",), "redis-cli", "(?:-a|--pass) "),
+    (("mongo",), r"mongo\w*", "-p "),
+    (("ldap",), r"ldap\w+", "-w "),
+    (("openssl",), "openssl", "-[kK] "),
+    (("zip",), "(?:un)?zip", "-P "),
+    (("7z",), r"7z\w?", "-p"),
+    (("mosquitto",), r"mosquitto_\w+", "-P "),
+    (("plink", "pscp"), "(?:plink|pscp)", "-pw "),
+    (("xfreerdp",), r"xfreerdp\d?", "/p:"),
+    (("htpasswd",), r"htpasswd\s{1,9}-\w*b\w*\s{1,9}\S{1,200}", r"[\w.-]{1,80}\s{1,9}"),
+    (("net user",), "net user", r"\w[\w.-]{0,80}\s{1,9}(?=\S{1,200}\s{1,9}/add)"),
+)
+"""What has to be in a text, a command, and what stands in it right before its password."""
+
+
+def _after_flag(program: str, flag: str) -> str:
+    value = r"[\"'\\]{0,17}([^\s\"'\\$-][^\s\"'\\]{2,199})"
+    return rf"\b{program}\b(?:[^\n\v|;&]{{0,200}}?\s|\s{{0,9}}){flag}{value}"
 
 
 SHAPES: tuple[tuple[tuple[str, ...], str], ...] = (
@@ -74,44 +108,64 @@ SHAPES: tuple[tuple[tuple[str, ...], str], ...] = (
         r"\$(?:1|2[abxy]|5|6|y|apr1|argon2(?:id|i|d))\$[./A-Za-z0-9$=,+]{20,400}",
     ),
     (
-        ("curl", "wget"),
-        r"\s(?:-u|--user|--proxy-user)[ =]?[\"'\\]{0,3}[^\s:\"'\\]{1,100}:([^\s\"'\\]{1,200})",
+        ("mailgun", "mail", "api", "key"),
+        r"(?<![\w-])[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{8}(?![\w-])",
     ),
-    (("sshpass",), r"sshpass\s{1,9}-p\s{0,9}[\"'\\]{0,3}([^\s\"'\\]{1,200})"),
+    (("-us",), r"(?<!\w)[a-f0-9]{32}-us\d{1,2}(?!\w)"),  # Mailchimp
+    ((".atlasv1.",), r"\w{14}\.atlasv1\.[\w=-]{60,70}"),  # Terraform
+    (("pat",), _begins("pat") + r"[A-Za-z0-9]{14}\.[a-f0-9]{64}"),  # Airtable
     (
-        ("mysql", "mariadb"),
-        r"\b(?:mysql|mysqldump|mariadb)\b[^\n]{0,200}?\s-p([^\s\"'\\]{3,200})",
+        ("curl", "wget"),
+        r"\s(?:-u|--user|--proxy-user|-U)[ =]?[\"'\\]{0,17}[^\s:\"'\\]{1,100}:([^\s\"'\\]{1,200})",
     ),
-    (("docker login",), r"docker login\b[^\n]{0,200}?\s(?:-p|--password)[ =]?([^\s\"'\\]{3,200})"),
+    (
+        ("curl",),
+        r"\bcurl\b[^\n\v]{0,400}?\s(?:-b|--cookie)[ =]?[\"'\\]{0,17}[\w.-]{1,80}="
+        r"([^\n\v\"'\\]{3,400})",
+    ),
+    *((hints, _after_flag(program, flag)) for hints, program, flag in _COMMANDS),
+    (
+        ("smb", "rpcclient"),
+        r"\s(?:-U|--user)[ =]?[\"'\\]{0,17}[^\s%\"'\\]{1,100}%([^\s\"'\\]{1,200})",
+    ),
+    (("openssl",), r"\s-pass(?:in|out)?\s{1,9}[\"'\\]{0,17}pass:([^\s\"'\\]{1,200})"),
+    (
+        ("chpasswd",),
+        r"[\w.-]{1,40}:([^\s:\"'\\$]{3,200})[\"'\\]{0,17}\s{0,9}\|[^\n\v|]{0,40}\bchpasswd\b",
+    ),
     (
         ("| sudo", "|sudo"),
-        r"(?:echo|printf)\s{1,9}[\"'\\]{0,3}(?!password\b)([^\s\"'\\{$|]{3,200})[\"'\\]{0,3}"
-        r"\s{0,9}\|\s{0,9}sudo\s[^\n|]{0,80}?-S",
+        r"(?:echo|printf)\s{1,9}[\"'\\]{0,17}(?!password\b)([^\s\"'\\{$|]{3,200})[\"'\\]{0,17}"
+        r"\s{0,9}\|\s{0,9}sudo\s[^\n\v|]{0,80}?-S",
+    ),
+    (
+        ("sudo",),
+        r"\bsudo\s[^\n\v|]{0,80}?-S[^\n\v|]{0,200}?<<<\s{0,9}[\"'\\]{0,17}([^\s\"'\\{$]{3,200})",
     ),
     (
         ("private-lines:",),
-        r"Private-Lines: \d{1,4}((?:(?:\s|\\[nr]){1,4}[A-Za-z0-9+/=]{4,100}(?=\s|\\|$)){1,400})",
+        r"Private-Lines: \d{1,4}((?:\s{1,16}[A-Za-z0-9+/=]{4,100}(?=\s|$)){1,400})",
     ),  # PuTTY
-    (("login",), r"login\s{1,9}\S{1,200}\s{1,9}password\s{1,9}(\S{1,200})"),  # .netrc
+    (("login",), r"login\s{1,16}\S{1,200}\s{1,16}password\s{1,16}([^\s\"'\\]{1,200})"),  # .netrc
 )
 """Expressions with the texts, in lower case, without which they cannot match; of a match the
 first group is the secret, or all of it where there is none. They are compiled when first needed."""
 
-_AWS_ID = re.compile(
-    r"A(?:KIA|SIA|BIA|CCA)(?:(?<![A-Za-z0-9].{4})|(?<=\\[nrt].{4}))[A-Z0-9]{16}(?![A-Za-z0-9])"
-)
-_AWS_SECRET = re.compile(r"(?:(?<![A-Za-z0-9/+=])|(?<=\\[nrt]))[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
+_AWS_ID = re.compile(r"A(?:KIA|SIA|BIA|CCA)(?<![A-Za-z0-9].{4})[A-Z0-9]{16}(?![A-Za-z0-9])")
+_AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 _FRAME = r"(?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-_BREAK = r"(?:\s|\\[nr])"
+_BETWEEN = r"(?:[\s\"'>|,\\…]|\.{3}|\[[^\]\n]{1,80}\])"
+"""What stands between the lines of a key: breaks, quotes, the mark of a cut."""
 _PEM = re.compile(
-    rf"-----(?:(?P<end>END {_FRAME})|BEGIN {_FRAME}"
+    rf"(?:-----(?P<end>END {_FRAME})|-{{0,5}}\bBEGIN {_FRAME}"
     rf"(?:(?:[^-]|-(?!----)){{0,16384}}-----END {_FRAME}"
     # Cut off: what looks like the head and the lines of a key.
-    rf"|{_BREAK}*(?:[\w-]{{1,40}}: [^\n\\]{{1,100}}{_BREAK}+){{0,5}}"
-    rf"(?:[A-Za-z0-9+/=]{{16,}}{_BREAK}*){{0,400}}[A-Za-z0-9+/=]*))"
+    rf"|{_BETWEEN}{{0,80}}(?:[\w-]{{1,40}}: [^\n\v\\]{{1,100}}{_BETWEEN}{{1,80}}){{0,5}}"
+    rf"(?:[A-Za-z0-9+/=]{{16,}}{_BETWEEN}{{0,80}}){{0,400}}[A-Za-z0-9+/=]*))"
 )
 _LINES_BACKWARDS = re.compile(
-    r"(?:\s|[nr]\\)*[A-Za-z0-9+/=]*(?:\s|[nr]\\)*(?:[A-Za-z0-9+/=]{16,}(?:\s|[nr]\\)+)*[A-Za-z0-9+/=]*"
+    r"[\s\"'>|,\\]{0,80}[A-Za-z0-9+/=]*[\s\"'>|,\\]{0,80}"
+    r"(?:[A-Za-z0-9+/=]{16,}[\s\"'>|,\\]{1,80})*[A-Za-z0-9+/=]*"
 )
 _PEM_MOST = 16_384
 """Characters of the largest private keys, with their frame."""

@@ -1,0 +1,202 @@
+"""Lines of steps drawn by seed from real runs: how many are false, how many empty.
+
+    python -m benchmarks.step_lines run FILE [--part tune|report] [--seed N] [--runs N] [--steps N]
+                                             [--scene NAME]…
+    python -m benchmarks.step_lines show FILE… [--draw N]
+
+``run`` acts on a page made by seed, on LibreOffice, Mousepad and a terminal, each on a private
+desktop, with a scripted planner and the state manager's own rules (no state model), and writes a
+record of each step: its line, and what page, UNO, window manager or file said before and after it.
+``show`` judges them: a line is false if one of its claims is, empty if it claims nothing but a
+verdict. ``--part report`` draws pages and formulas that no rule was written from. ``--draw`` prints
+so many of the lines, by seed, to be judged by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import math
+import random
+import tempfile
+import time
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import hisa
+from benchmarks.machine import machine
+from benchmarks.step_lines.judge import Source, judge_line
+from benchmarks.step_lines.scenes import SCENES, Kept, make_scene
+from hisa.config import ModelSettings, Settings, load
+from hisa.events import Abstracted, Acted, Event, Observed, StepFinished
+from hisa.models.client import OpenAIModel
+from hisa.models.endpoint import Endpoint
+from hisa.models.open_models import OFFLINE_NAME
+from hisa.models.profiles import find
+from hisa.offline.serve import http_client
+from hisa.protocols import ModelRequest, Task
+from hisa.testing.scripted import FunctionModel, tool_call
+
+
+def _rules() -> OpenAIModel:
+    """The state manager's own rules, as where no state model is named."""
+    client = http_client()
+    return OpenAIModel(
+        ModelSettings(model="offline"), Endpoint(str(client.base_url).rstrip("/")),
+        profile=find("offline"), name=OFFLINE_NAME, http_client=client,
+    )  # fmt: skip
+
+
+def _settings(folder: Path, steps: int) -> Settings:
+    return load(
+        overrides={
+            "run": {"folder": folder, "max_steps": 2 * steps + 5},
+            "grounder": {"kind": "elements"},
+            "patterns": {"enabled": False},
+        },
+        environ={},
+    )
+
+
+async def one_run(
+    kind: str, seed: str, part: str, steps: int, environment: Kept
+) -> list[dict[str, Any]]:
+    """The records of a run's steps."""
+    scene = make_scene(kind, seed, part, steps)
+    await scene.open(environment)
+    acts = scene.replies()
+    sources: list[Source] = []
+    told: list[dict[str, Any]] = []
+    now: dict[str, Any] = {"looks": []}
+
+    async def plan(request: ModelRequest) -> str:
+        sources.append(await scene.source(environment))
+        act = next(acts, None)
+        if act is None or len(sources) > 2 * steps:
+            return tool_call("termination", "Done.", thought="Done.")
+        return scene.reply(act, sources[-1])
+
+    def heard(event: Event) -> None:
+        match event:
+            case Observed():
+                now["looks"].append(event.seconds)
+            case Acted():
+                now["acted"] = str(event.input)
+            case Abstracted():
+                now.update(line=event.line, result=event.result)
+            case StepFinished():
+                now["seconds"] = event.seconds
+                told.append(dict(now))
+                now.clear()
+                now["looks"] = []
+            case _:
+                pass
+
+    with tempfile.TemporaryDirectory() as folder:
+        await hisa.run(
+            Task("lines", "Do what the script says."),
+            settings=_settings(Path(folder), steps),
+            model={"planner": FunctionModel(plan, "scripted"), "state": _rules()},
+            environment=environment,
+            on_event=heard,
+        )
+    return [
+        {"scene": kind, "seed": seed, "part": part, **record, "before": asdict(before),
+         "after": asdict(after)}
+        for record, before, after in zip(told, sources, sources[1:], strict=False)
+    ]  # fmt: skip
+
+
+async def run(options: argparse.Namespace) -> None:
+    """Run the scenes, and write a record a line."""
+    with Path(options.file).open("a", encoding="utf-8") as file:
+        for kind in options.scene or SCENES:
+            async with Kept() as environment:
+                for number in range(options.runs if kind == "page" else 1):
+                    seed = f"{options.seed}.{number}"
+                    started = time.monotonic()
+                    steps = options.steps
+                    records = await one_run(kind, seed, options.part, steps, environment)
+                    for record in records:
+                        file.write(json.dumps(record) + "\n")
+                    file.flush()
+                    took = time.monotonic() - started
+                    print(f"{kind} {seed}: {len(records)} steps in {took:.0f} s", flush=True)
+
+
+def _interval(hits: int, of: int) -> str:
+    """Wilson's 95% interval."""
+    if not of:
+        return "-"
+    share, z = hits / of, 1.96
+    middle = (share + z * z / (2 * of)) / (1 + z * z / of)
+    half = z * math.sqrt(share * (1 - share) / of + z * z / (4 * of * of)) / (1 + z * z / of)
+    return f"{hits} of {of} = {share:.1%} ({max(0.0, middle - half):.1%} to {middle + half:.1%})"
+
+
+def _percentile(values: list[float], share: float) -> float:
+    return sorted(values)[min(len(values) - 1, int(share * len(values)))] if values else 0.0
+
+
+def show(options: argparse.Namespace) -> None:
+    """Judge the records and print what came of it."""
+    records = [
+        json.loads(row) for name in options.files for row in Path(name).open("r", encoding="utf-8")
+    ]
+    judged = [
+        judge_line(record["result"], Source(**record["before"]), Source(**record["after"]))
+        for record in records
+    ]
+    print(f"step lines ({machine()}), {', '.join(options.files)}")
+    for kind in (*SCENES, ""):
+        rows = [j for r, j in zip(records, judged, strict=True) if kind in ("", r["scene"])]
+        if not rows:
+            continue
+        verdicts = Counter(verdict for row in rows for _, verdict in row.claims)
+        print(f"  {kind or 'all':<9} false {_interval(sum(row.false for row in rows), len(rows))}")
+        print(f"            empty {_interval(sum(row.empty for row in rows), len(rows))}")
+        print(f"            claims: {dict(verdicts)}")
+    looks = [seconds for record in records for seconds in record["looks"]]
+    steps = [
+        sum(record["seconds"].values()) - record["seconds"].get("plan", 0.0) for record in records
+    ]
+    print(f"  a look: p50 {_percentile(looks, 0.5):.2f} s, p90 {_percentile(looks, 0.9):.2f} s")
+    if steps:
+        print(f"  a step without planning: mean {sum(steps) / len(steps):.2f} s")
+    if options.faults:
+        for record, row in zip(records, judged, strict=True):
+            if row.false or row.empty:
+                print(f"\n{record['scene']} {record['seed']}: {record['line']}")
+                print("   ", [claim for claim in row.claims if claim[1] != "true"])
+    if options.draw:
+        pairs = list(zip(records, judged, strict=True))
+        for record, row in random.Random(24).sample(pairs, min(options.draw, len(pairs))):
+            print(f"\n| {record['scene']} {record['seed']} | {record['line']}")
+            print(f"|   judged {[*row.claims]}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    commands = parser.add_subparsers(required=True)
+    runs = commands.add_parser("run")
+    runs.add_argument("file")
+    runs.add_argument("--part", choices=("tune", "report"), default="report")
+    runs.add_argument("--seed", type=int, default=1)
+    runs.add_argument("--runs", type=int, default=4, help="pages (4)")
+    runs.add_argument("--steps", type=int, default=25, help="acts of each run (25)")
+    runs.add_argument("--scene", choices=SCENES, action="append")
+    runs.set_defaults(do=lambda options: asyncio.run(run(options)))
+    shown = commands.add_parser("show")
+    shown.add_argument("files", nargs="+")
+    shown.add_argument("--draw", type=int, default=0, help="lines to print for judging by hand (0)")
+    shown.add_argument("--faults", action="store_true", help="print false and empty lines")
+    shown.set_defaults(do=show)
+    options = parser.parse_args()
+    options.do(options)
+
+
+if __name__ == "__main__":
+    main()

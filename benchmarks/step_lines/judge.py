@@ -1,0 +1,187 @@
+"""Each claim of a line held against what the page's log, UNO or a file says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+__all__ = ["Judgement", "Source", "judge_line"]
+
+Verdict = Literal["true", "false", "not known"]
+
+_QUOTED = re.compile(r"“(.*?)”(?=[,.;: ]|$)")
+_READS = re.compile(r"(?P<thing>[^.;]*?)now reads? “(?P<new>.*?)”(?=[.;]|$)")
+_NAMED = re.compile(r"“([^”]*)”")
+_STATE = re.compile(
+    r"(?P<name>[^.;“]*“[^”]*”[^.;“]*?) (?:is|are) (?P<not>now|no longer) "
+    r"(?P<state>checked|selected|expanded|pressed|not \w+)"
+)
+_NEW = re.compile(r"(?:New on the screen|New text): (.*?)\.(?= [A-Z]|$)")
+_GONE = re.compile(r"(?:Gone|Text gone): (.*?)\.(?= [A-Z]|$)")
+_WINDOW_GONE = re.compile(r"(?:Window|Dialog|Alert|Frame|File chooser) “([^”]*)” is gone\.")
+_APPEARED = re.compile(
+    r"(?:Window|Dialog|Alert|Frame|File chooser|Notification) “([^”]*)” appeared"
+)
+_FRONT = re.compile(r"The window in front is now “(.*?)”\.")
+_CAME_UP = re.compile(
+    r"“(.*?)” (?:says the [\w ]+?(?: “[^”]*”)? that came up|came up on the screen)"
+)
+_STANDS = re.compile(r"“(.*?)” stands in")
+_HOLDS = re.compile(r"which holds (?:what was typed: )?\"(.*?)\"")
+_FILES = re.compile(r"The files? (.*?) (?:was|were) written\.")
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is known of the screen by other ways than the looks.
+
+    ``texts`` are the words that show, each as often as it does; with ``whole`` False there may be
+    more (menus, tool bars). ``refused`` counts what was said against an act so far.
+    """
+
+    texts: Sequence[str] = ()
+    values: Mapping[str, str] = field(default_factory=dict)
+    checks: Mapping[str, bool] = field(default_factory=dict)
+    windows: Sequence[str] = ()
+    active: str = ""
+    refused: int = 0
+    whole: bool = True
+    places: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The claims of a line, each with its verdict; a line without a claim is empty."""
+
+    claims: tuple[tuple[str, Verdict], ...]
+
+    @property
+    def false(self) -> bool:
+        """Whether a claim is false."""
+        return any(verdict == "false" for _, verdict in self.claims)
+
+    @property
+    def empty(self) -> bool:
+        """Whether the line says nothing but its verdict, or a place without words."""
+        return all(claim.startswith("verdict") for claim, _ in self.claims)
+
+
+def judge_line(result: str, before: Source, after: Source) -> Judgement:
+    """Judge a line's result.
+
+    Args:
+        result: its last field.
+        before: what held before the step.
+        after: what held after it.
+    """
+    claims = list(_claims(result, before, after))
+    return Judgement(tuple(claims))
+
+
+def _claims(result: str, before: Source, after: Source) -> Iterator[tuple[str, Verdict]]:
+    yield _verdict(result, before, after)
+    if "no text did" in result:
+        changed = _content(before) != _content(after)
+        yield "verdict: no text changed", "false" if changed else "true"
+    if result.startswith("No visible change"):
+        same = _content(before) == _content(after) and before.windows == after.windows
+        yield "nothing changed", "true" if same else "false"
+    for hit in _READS.finditer(result):
+        named = _NAMED.findall(hit["thing"])
+        yield f"reads {hit['new']}", _reads(named, hit["new"], before, after)
+    for hit in _STATE.finditer(result):
+        for name in _NAMED.findall(hit["name"]):
+            if hit["state"] == "checked" and name in after.checks:
+                right = after.checks[name] is (hit["not"] == "now")
+                yield f"{name} {hit['not']} checked", "true" if right else "false"
+            else:
+                yield f"{name} {hit['not']} {hit['state']}", "not known"
+    for hit in _NEW.finditer(result):
+        for text in _NAMED.findall(hit[1]):
+            yield f"new {text}", _came(text, before, after)
+    for hit in _GONE.finditer(result):
+        for text in _NAMED.findall(hit[1]):
+            yield f"gone {text}", _came(text, after, before)
+    for pattern, one, other in ((_APPEARED, before, after), (_WINDOW_GONE, after, before)):
+        for hit in pattern.finditer(result):
+            if hit[1] in ("", "(none)") or not (one.windows or other.windows):
+                yield f"window {hit[1]}", "not known"
+                continue
+            there = any(_alike(hit[1], title) for title in other.windows)
+            inner = not there and _count(hit[1], other) > 0
+            yield f"window {hit[1]}", "true" if there or inner else _unless(other.whole)
+    for hit in _FRONT.finditer(result):
+        yield f"front {hit[1]}", "true" if _alike(hit[1], after.active) else _unless(after.active)
+    for pattern in (_CAME_UP, _STANDS):
+        for hit in pattern.finditer(result):
+            yield f"said {hit[1]}", "true" if _count(hit[1], after) else _unless(after.whole)
+    for hit in _HOLDS.finditer(result):
+        held = any(_alike(hit[1], value) for value in after.values.values())
+        yield f"holds {hit[1]}", "true" if held else _unless(bool(after.values))
+    for hit in _FILES.finditer(result):
+        yield f"written {hit[1]}", "not known"
+    if "The focus is on" in result:
+        yield "focus", _focus(result, after)
+
+
+def _verdict(result: str, before: Source, after: Source) -> tuple[str, Verdict]:
+    """Whether the verdict fits: something said against the act, or nothing."""
+    word = result.partition(".")[0]
+    refused = after.refused > before.refused
+    if word == "Succeeded":
+        return "verdict succeeded", "false" if refused else "true"
+    if word == "Unexpected":
+        return "verdict unexpected", "true" if refused else "false"
+    return f"verdict {word}", "not known"
+
+
+def _unless(known: object) -> Verdict:
+    return "false" if known else "not known"
+
+
+def _content(source: Source) -> tuple[object, ...]:
+    return tuple(source.texts), dict(source.values), dict(source.checks)
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.replace("⏎", " ").split()).casefold().strip("… ")
+
+
+def _alike(shown: str, whole: str) -> bool:
+    """Whether a text is shown there, shortened or not."""
+    parts = [_flat(part) for part in shown.split("…") if _flat(part)]
+    return all(part in _flat(whole) for part in parts) and bool(parts)
+
+
+def _count(text: str, source: Source) -> int:
+    everything = [*source.texts, *source.values, *source.values.values(), *source.checks]
+    joined = " ".join(source.texts)
+    found = sum(_alike(text, each) for each in everything)
+    return found or int(_alike(text, joined))
+
+
+def _came(text: str, before: Source, after: Source) -> Verdict:
+    if _count(text, after) > _count(text, before):
+        return "true"
+    return _unless(before.whole and after.whole)
+
+
+def _reads(named: Sequence[str], new: str, before: Source, after: Source) -> Verdict:
+    values = [after.values[name] for name in named if name in after.values]
+    if values:
+        return "true" if all(_alike(new, value) or new == value for value in values) else "false"
+    if new == "":
+        return "not known"
+    return "true" if _count(new, after) else _unless(after.whole)
+
+
+def _focus(result: str, after: Source) -> Verdict:
+    hit = re.search(r"The focus is on ([\w ]+?) [\"“](.*?)[\"”]", result)
+    if hit is None or "focus" not in after.more:
+        return "not known"
+    if hit[1].startswith("document"):
+        return "true" if not after.more["focus"] else "false"
+    return "true" if hit[2].strip() == after.more["focus"] else "false"

@@ -1,0 +1,337 @@
+"""Real applications on private desktops, acted on by scripts, and what they hold."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from benchmarks.step_lines.judge import Source
+from benchmarks.step_lines.page import SERVER, Act, acts_on, make_page
+from hisa.actions import Press
+from hisa.environments.private_desktop import DesktopEnvironment
+from hisa.machine.patience import Deadline
+from hisa.testing.scripted import tool_call
+
+__all__ = ["SCENES", "Kept", "Scene", "make_scene"]
+
+_HOME = "/home/user"
+_CHROMIUM = "chromium --no-sandbox --test-type --no-first-run --disable-gpu --kiosk"
+_NO_AUTOFILL = {"autofill": {"profile_enabled": False, "credit_card_enabled": False}}
+_OFFICE = "soffice --norestore --accept='pipe,name=lines;urp' --{kind} {file}"
+_UNO = """
+import json, sys, uno
+local = uno.getComponentContext()
+resolve = local.ServiceManager.createInstanceWithContext(
+    'com.sun.star.bridge.UnoUrlResolver', local)
+there = resolve.resolve('uno:pipe,name=lines;urp;StarOffice.ComponentContext')
+desktop = there.ServiceManager.createInstanceWithContext('com.sun.star.frame.Desktop', there)
+d = desktop.CurrentComponent or next(iter(desktop.Components))
+values, texts = {}, []
+if d.supportsService('com.sun.star.sheet.SpreadsheetDocument'):
+    sheet = d.CurrentController.ActiveSheet
+    for row in range(30):
+        for column in range(12):
+            cell = sheet.getCellByPosition(column, row)
+            if cell.String:
+                values[chr(65 + column) + str(row + 1)] = cell.String
+                texts.append(cell.String)
+                if cell.Formula.startswith('='): texts.append(cell.Formula)
+elif d.supportsService('com.sun.star.text.GenericTextDocument'):
+    texts = [p.String for p in d.Text if hasattr(p, 'String')]
+else:
+    page = d.CurrentController.CurrentPage
+    for at in range(page.Count):
+        shape = page.getByIndex(at)
+        if hasattr(shape, 'String'): texts.append(shape.String)
+print(json.dumps({'values': values, 'texts': texts}))
+"""
+
+
+class Kept(DesktopEnvironment):
+    """A desktop whose programs go on over a run's reset."""
+
+    async def reset(self) -> None:
+        """Nothing: what was opened stays."""
+
+
+class Scene(Protocol):
+    """An application: how it is opened, what a script does, and what it holds."""
+
+    async def open(self, environment: Kept) -> None:
+        """Open it and wait until it is there."""
+        ...
+
+    async def source(self, environment: Kept) -> Source:
+        """What it holds now."""
+        ...
+
+    def replies(self) -> Iterator[Act]:
+        """The acts, in order."""
+        ...
+
+    def reply(self, act: Act, now: Source) -> str:
+        """A planner's reply that makes an act."""
+        ...
+
+
+async def _until(environment: Kept, part: str, seconds: float = 90.0) -> None:
+    deadline = Deadline(seconds)
+    while not deadline.passed:
+        seen = await environment.observe(settle=0.5)
+        if seen.active and part in seen.active.title:
+            await environment.observe(settle=8.0)
+            return
+    raise RuntimeError(f"no window with {part!r} in front")
+
+
+async def _windows(environment: Kept) -> tuple[list[str], str]:
+    """Titles of all windows, and that of the one in front, as the window manager has them."""
+    listed = await environment.execute(
+        "wmctrl -l | cut -d' ' -f5-; echo ==; xdotool getactivewindow getwindowname"
+    )
+    titles, _, active = listed.output.partition("==")
+    return [line.strip() for line in titles.splitlines() if line.strip()], active.strip()
+
+
+@dataclass
+class Page:
+    """A page made by seed in Chromium."""
+
+    chance: random.Random
+    part: str
+    steps: int
+
+    async def open(self, environment: Kept) -> None:
+        """Write the page; the first time, start server and browser."""
+        text, self.things = make_page(self.chance, self.part)
+        folder = f"{_HOME}/.lines"
+        begun = (await environment.execute(f"test -e {folder}/server.py")).exit_code == 0
+        await environment.write_file(f"{folder}/page.html", text.encode())
+        await environment.execute(f"rm -f {folder}/state.json {folder}/asked.json")
+        if begun:
+            await environment.act([Press("f5")])
+        else:
+            preferences = f"{_HOME}/.config/chromium/Default/Preferences"
+            await environment.write_file(preferences, json.dumps(_NO_AUTOFILL).encode())
+            await environment.write_file(f"{folder}/server.py", SERVER.encode())
+            await environment.execute(f"cd {folder} && setsid -f python3 server.py >/dev/null 2>&1")
+            line = f"setsid -f {_CHROMIUM} http://127.0.0.1:8766/ >/dev/null 2>&1"
+            await environment.execute(line, timeout=60.0)
+        deadline = Deadline(60.0)
+        while not (await self._told(environment, "state")):
+            if deadline.passed:
+                raise RuntimeError("the page did not come")
+            await environment.observe(settle=0.3)
+        await environment.observe(settle=4.0)
+
+    async def _told(self, environment: Kept, name: str) -> dict[str, Any]:
+        try:
+            told: dict[str, Any] = json.loads(
+                await environment.read_file(f"{_HOME}/.lines/{name}.json")
+            )
+        except FileNotFoundError:
+            return {}
+        return told
+
+    async def source(self, environment: Kept) -> Source:
+        """The page's own log, and the question that it asks."""
+        await asyncio.sleep(0.15)  # the page tells every 60 ms
+        state, asked = (
+            await self._told(environment, "state"),
+            await self._told(environment, "asked"),
+        )
+        question = asked.get("asked", "")
+        texts = [*state["texts"], *filter(None, (question, state["painted"]))]
+        return Source(
+            texts=(*texts, *(["OK", "Cancel", "127.0.0.1:8766 says"] if question else [])),
+            values=state["values"],
+            checks=state["checks"],
+            refused=max(state["refused"], asked.get("refused", 0)),
+            places=state["places"],
+            more={} if question else {"focus": state["focus"]},
+        )
+
+    def replies(self) -> Iterator[Act]:
+        """See `acts_on`."""
+        return acts_on(self.things, self.chance, self.steps)
+
+    def reply(self, act: Act, now: Source) -> str:
+        """By the place that the page tells, or by a description."""
+        x, y = now.places.get(act.name, (0, 0))
+        described = self.chance.random() < 0.3 and act.kind == "click"
+        match act.kind:
+            case "click" if described:
+                words = f'the "{act.name}" control'
+                return tool_call(
+                    "gui_action", "pyautogui.click(X_COORD, Y_COORD)", words, thought=act.thought
+                )
+            case "click":
+                code = f"pyautogui.click({x}, {y})"
+            case "type":
+                code = f"pyautogui.tripleClick({x}, {y})\npyautogui.write({act.text!r})"
+            case "many":
+                code = (
+                    f"pyautogui.tripleClick({x}, {y})\npyautogui.write({act.text!r})\n"
+                    f"pyautogui.press('tab')\npyautogui.write({act.text[::-1]!r})"
+                )
+            case "at":
+                code = f"pyautogui.click({act.text})"
+            case _:
+                code = f"pyautogui.press({act.text!r})"
+        return tool_call("gui_action", code, thought=act.thought)
+
+
+def _hotkey(*keys: str) -> str:
+    return f"pyautogui.hotkey({', '.join(map(repr, keys))})"
+
+
+def _write(text: str, *keys: str) -> str:
+    return "\n".join([f"pyautogui.write({text!r})", *(f"pyautogui.press({key!r})" for key in keys)])
+
+
+_FORMULAS = {"tune": ("=A1+", "=1/0", "=SUM(A1:A3)"), "report": ("=NOTHERE(1)", "=B1*2", "=A1/A9")}
+_WORDS = ("apples", "12.5", "Porto", "March", "7", "total", "north", "0.25")
+_SENTENCES = ("The harbour opens at seven.", "Dogs travel free.", "Bring a warm jacket.")
+
+
+@dataclass
+class Keyed:
+    """An application that is used by keys alone."""
+
+    chance: random.Random
+    part: str
+    steps: int
+    kind: str
+
+    async def open(self, environment: Kept) -> None:
+        """Start it with a new document."""
+        self.refused = 0
+        if self.kind == "mousepad":
+            await environment.write_file(f"{_HOME}/notes.txt", b"first line\n")
+            await environment.execute(f"setsid -f mousepad {_HOME}/notes.txt >/dev/null 2>&1")
+            await _until(environment, "Mousepad")
+            return
+        if self.kind == "xterm":
+            line = f"cd {_HOME} && setsid -f xterm -l -lf {_HOME}/term.log >/dev/null 2>&1"
+            await environment.execute(line)
+            await environment.observe(settle=3.0)
+            return
+        await environment.write_file(f"{_HOME}/read.py", _UNO.encode())
+        line = _OFFICE.format(kind=self.kind, file="")
+        await environment.execute(f"setsid -f {line} >/dev/null 2>&1", timeout=60.0)
+        await _until(environment, "LibreOffice")
+        await environment.observe(settle=8.0)
+        if self.kind == "impress":
+            await environment.act([Press("esc")])
+            await environment.observe(settle=3.0)
+
+    async def source(self, environment: Kept) -> Source:
+        """What UNO or a file says, and the window manager."""
+        windows, active = await _windows(environment)
+        told: dict[str, Any] = {"texts": [], "values": {}}
+        if self.kind == "xterm":
+            log = await environment.read_file(f"{_HOME}/term.log")
+            told["texts"] = log.decode("utf-8", "replace").splitlines()
+        elif self.kind == "mousepad":
+            text = await environment.read_file(f"{_HOME}/notes.txt")
+            told["texts"] = text.decode().splitlines()
+        else:
+            line = f"timeout 5 python3 {_HOME}/read.py"
+            done = await environment.execute(line, timeout=30.0)
+            told = json.loads(done.output) if done.exit_code == 0 else told
+        errors = sum(text.startswith(("Err:", "#DIV", "#NAME")) for text in told["values"].values())
+        dialogs = sum(
+            not any(app in title for app in ("LibreOffice", "Mousepad")) for title in windows
+        )
+        asked = sum(title in ("LibreOffice 7.4", "LibreOffice Calc") for title in windows)
+        self.refused = errors + asked
+        return Source(
+            texts=told["texts"], values=told["values"], windows=windows, active=active,
+            refused=self.refused, whole=False, more={"dialogs": dialogs},
+        )  # fmt: skip
+
+    def replies(self) -> Iterator[Act]:
+        """Acts by chance; a dialog is closed next."""
+        for _ in range(self.steps):
+            yield from {"calc": self._calc, "mousepad": self._mousepad, "xterm": self._xterm}.get(
+                self.kind, self._text
+            )()
+
+    def _calc(self) -> Iterator[Act]:
+        chance = self.chance
+        match chance.choice(("cell", "cell", "cell", "formula", "dialog", "bold", "row")):
+            case "cell":
+                yield Act("do", "", _write(chance.choice(_WORDS), "enter"), "Fill the cell.")
+            case "row":
+                both = "\t".join(chance.sample(_WORDS, 2))
+                code = "\n".join(
+                    (_write(both.split("\t")[0], "tab"), _write(both.split("\t")[1], "enter"))
+                )
+                yield Act("do", "", code, "Fill two cells.")
+            case "formula":
+                formula = chance.choice(_FORMULAS[self.part])
+                yield Act("do", "", _write(formula, "enter"), "Enter the formula.")
+                yield Act("do", "", "pyautogui.press('escape')", "Leave it.")
+            case "dialog":
+                yield Act("do", "", _hotkey("ctrl", "1"), "Open Format Cells.")
+                yield Act("do", "", "pyautogui.press('escape')", "Close the dialog.")
+            case _:
+                yield Act("do", "", _hotkey("ctrl", "b"), "Make it bold.")
+
+    def _text(self) -> Iterator[Act]:
+        chance = self.chance
+        match chance.choice(("write", "write", "write", "find", "save", "select")):
+            case "write":
+                text = chance.choice(_SENTENCES)
+                yield Act("do", "", _write(f"{text} ", "enter"), "Write a sentence.")
+            case "find":
+                yield Act("do", "", _hotkey("ctrl", "h"), "Open Find and Replace.")
+                yield Act("do", "", "pyautogui.press('escape')", "Close the dialog.")
+            case "save":
+                yield Act("do", "", _hotkey("ctrl", "s"), "Open the save dialog.")
+                yield Act("do", "", "pyautogui.press('escape')", "Close the dialog.")
+            case _:
+                yield Act("do", "", _hotkey("ctrl", "a"), "Select everything.")
+                yield Act("do", "", "pyautogui.press('right')", "Go to its end.")
+
+    def _mousepad(self) -> Iterator[Act]:
+        chance = self.chance
+        match chance.choice(("write", "write", "save", "saveas", "find", "menu")):
+            case "write":
+                code = _write(chance.choice(_SENTENCES), "enter") + "\n" + _hotkey("ctrl", "s")
+                yield Act("do", "", code, "Write a sentence and save it.")
+            case "save":
+                yield Act("do", "", _hotkey("ctrl", "s"), "Save the file.")
+            case "saveas":
+                yield Act("do", "", _hotkey("ctrl", "shift", "s"), "Open the Save As dialog.")
+                yield Act("do", "", "pyautogui.press('escape')", "Close the dialog.")
+            case "find":
+                yield Act("do", "", _hotkey("ctrl", "h"), "Open Find and Replace.")
+                yield Act("do", "", "pyautogui.press('escape')", "Close the dialog.")
+            case _:
+                yield Act("do", "", _hotkey("alt", "f"), "Open the File menu.")
+                yield Act("do", "", "pyautogui.press('escape')", "Close the menu.")
+
+    def _xterm(self) -> Iterator[Act]:
+        line = self.chance.choice(("echo morning train", "ls /usr/share", "date", "echo harbour"))
+        yield Act("do", "", _write(line, "enter"), "Run it.")
+
+    def reply(self, act: Act, now: Source) -> str:
+        """The act's own code."""
+        return tool_call("gui_action", act.text, thought=act.thought)
+
+
+def _scene(kind: str, chance: random.Random, part: str, steps: int) -> Scene:
+    return Page(chance, part, steps) if kind == "page" else Keyed(chance, part, steps, kind)
+
+
+SCENES = ("page", "calc", "writer", "impress", "mousepad", "xterm")
+
+
+def make_scene(kind: str, seed: str, part: str, steps: int) -> Scene:
+    """A scene by seed."""
+    return _scene(kind, random.Random(f"{kind} {seed} {part}"), part, steps)

@@ -1,0 +1,143 @@
+"""Text that changed where no element tells what stands there, read off the picture."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from PIL import Image, ImageChops, ImageDraw, ImageOps
+
+from hisa.screen.geometry import BoundingBox
+from hisa.screen.observation import Element, Observation, Screenshot
+from hisa.screen.ocr import Line, OcrUnavailable, ReadText
+from hisa.screen.roles import CONTAINERS, LAYOUT
+from hisa.screen.word_list import is_word
+from hisa.state.facts import is_complete
+from hisa.state.roi import changed_mask
+from hisa.state.whole_words import whole_words
+from hisa.text.prompt_text import excerpt
+
+__all__ = ["picture_text_changes"]
+
+_BARS = frozenset({"menu bar", "page tab list", "scroll bar", "status bar", "tool bar"})
+"""Roles whose whole area is not read: icons and borders become letters."""
+_DRAWN = frozenset({"canvas", "drawing area", "icon", "image", "animation", "embedded", "video"})
+"""Roles whose name does not say what is drawn in them."""
+_SURE = 0.6
+"""Confidence of a word from which on it is no picture or border read as letters; by hand."""
+_LEAST = (16, 8)
+"""Width and height in image pixels below which nothing is written."""
+_MOST_LINES = 3
+_CHARS = 60
+_WORD = re.compile(r"\w+")
+
+
+async def picture_text_changes(
+    before: Observation, after: Observation, read: ReadText
+) -> tuple[str, ...]:
+    """Lines as `hisa.state.changes.describe_changes` writes them, of text without an element.
+
+    Where the elements are not known, the whole change is read. Nothing where it cannot be read.
+
+    Args:
+        before: the look before the action.
+        after: the look after it.
+        read: reads the text on a picture.
+    """
+    if before.image != after.image or (mask := changed_mask(before, after)) is None:
+        return ()
+    looks = (before, after)
+    covered = [box for look in looks for box in _boxes(look, _is_listed)]
+    if is_complete(before) and is_complete(after):
+        drawn = [box for look in looks for box in (*_boxes(look, _is_drawn), *_bare_windows(look))]
+        mask = ImageChops.darker(mask, _painted(Image.new("L", mask.size), drawn, 255))
+    corners = _painted(mask, covered, 0).getbbox()
+    if corners is None:
+        return ()
+    box = BoundingBox(*corners)
+    if box.width < _LEAST[0] or box.height < _LEAST[1]:
+        return ()
+    part = whole_words(box, mask, after.screenshot)
+    own = frozenset(word for look in looks for word in _own_words(look))
+    try:
+        old, new = [
+            [text for line in lines if (text := _telling(line, own))]
+            for lines in [
+                await asyncio.to_thread(read, _bare(look, part, covered), None) for look in looks
+            ]
+        ]
+    except OcrUnavailable:
+        return ()
+    titles = [window.title for window in (*before.windows, *after.windows)]
+    come = [text for text in new if not _among(text, (*old, *titles))]
+    gone = [text for text in old if not _among(text, (*new, *titles))]
+    lines = [f'+ picture text "{text}"' for text in come[:_MOST_LINES]]
+    return (*lines, *(f'- picture text "{text}"' for text in gone[:_MOST_LINES]))
+
+
+def _boxes(look: Observation, wanted: Callable[[Element], bool]) -> list[BoundingBox]:
+    """The image-space boxes of some elements."""
+    return [look.convert_box(each.box, "image") for each in look.elements or () if wanted(each)]
+
+
+def _is_listed(element: Element) -> bool:
+    """Whether an element tells what stands at its place, or is a bar, which is not read."""
+    if element.role in CONTAINERS | LAYOUT | _DRAWN or element.role.startswith("document"):
+        return element.role in _BARS
+    return bool(element.text or element.name)
+
+
+def _is_drawn(element: Element) -> bool:
+    return element.role in _DRAWN
+
+
+def _bare_windows(look: Observation) -> Iterator[BoundingBox]:
+    """The image-space boxes of windows of which no element tells anything."""
+    for window in look.windows:
+        titles = (element.window for element in look.elements or () if _is_listed(element))
+        if window.box is not None and window.title not in titles:
+            yield look.convert_box(window.box, "image")
+
+
+def _painted(picture: Image.Image, boxes: Iterable[BoundingBox], shade: int) -> Image.Image:
+    draw = ImageDraw.Draw(picture)
+    for box in boxes:
+        draw.rectangle((box.left, box.top, box.right - 1, box.bottom - 1), fill=shade)
+    return picture
+
+
+def _own_words(look: Observation) -> Iterator[str]:
+    """The words that the look's elements and windows hold, in lower case."""
+    for element in look.elements or ():
+        yield from _WORD.findall(f"{element.name} {element.text} {element.label}".casefold())
+    for window in look.windows:
+        yield from _WORD.findall(window.title.casefold())
+
+
+def _bare(look: Observation, part: BoundingBox, covered: list[BoundingBox]) -> Screenshot:
+    """A part of a look, without pointer and elements, and as bright as it can be."""
+    picture = look.screenshot.pixels.copy()
+    if look.under_pointer is not None:
+        at = look.under_pointer.box
+        picture.paste(look.under_pointer.picture.pixels, (int(at.left), int(at.top)))
+    picture = picture.convert("L")
+    crop = picture.crop((int(part.left), int(part.top), int(part.right), int(part.bottom)))
+    counts = crop.histogram()
+    moved = (
+        BoundingBox(b.left - part.left, b.top - part.top, b.right - part.left, b.bottom - part.top)
+        for b in covered
+    )
+    crop = _painted(crop, moved, counts.index(max(counts)))
+    return Screenshot(ImageOps.autocontrast(crop).convert("RGB"))
+
+
+def _telling(line: Line, own: frozenset[str]) -> str:
+    """The words of a line that are words; empty where there is none."""
+    words = [word.text for word in line.words if word.confidence >= _SURE]
+    return excerpt(" ".join(word for word in words if is_word(word, own)), _CHARS).replace('"', "'")
+
+
+def _among(text: str, others: tuple[str, ...]) -> bool:
+    return bool(difflib.get_close_matches(text, others, 1, 0.9))

@@ -1,0 +1,168 @@
+"""What a page or a program says against a step: refusals, messages and error values.
+
+It is read off the elements that came or changed. A page's own words, said beside a field or in a
+corner, have no role that tells them from others: what they say does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+
+from hisa.actions import Write
+from hisa.protocols import GroundedCall
+from hisa.screen.geometry import BoundingBox
+from hisa.screen.observation import Element, Observation
+from hisa.screen.ocr import OcrUnavailable, ReadText
+from hisa.screen.roles import FIELDS
+from hisa.state.changes import compared
+from hisa.state.facts import AWAITED, DIALOGS, intent_of, is_complete, is_inside, surprise
+from hisa.text.prompt_text import excerpt, field_text
+
+__all__ = ["error_value", "unexpected"]
+
+_ERRORS = ("#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#SPILL!", "#VALUE!")
+_ERROR_NUMBER = re.compile(r"Err\W?\s?(\d{3})\b")
+"""What a spreadsheet shows in a cell whose formula has no value."""
+_CELLS = 3
+"""Cells that are read at most; a formula is typed into one."""
+_REFUSING = re.compile(
+    r"\b(?:please|sorry|oops|must(?: not)?|required|missing|mandatory|invalid|incorrect|wrong"
+    r"|mismatch|malformed|unknown|unsupported|unavailable|offline|expired|exceed(?:s|ed)|denied"
+    r"|refused|rejected|declined|forbidden|blocked|locked|conflict|fail(?:s|ed|ure)?|errors?"
+    r"|warning|cannot|can.t|could ?n.t|could not|unable|not (?:a|an|allowed|available|enough|found"
+    r"|in|permitted|possible|saved|sent|supported|the|valid|yet)|no (?:longer|such|more)"
+    r"|(?:is|are|was|were|did|do|does|has|have)(?: not|n.t)|already|try again|at (?:least|most)"
+    r"|too (?:big|early|few|large|late|long|many|short|small|weak)|(?:un)?able to|only"
+    r"|should(?: be)?|expected|limit|out of (?:range|stock)|use (?:a|an|the))\b",
+    re.IGNORECASE,
+)
+"""Words with which something is refused; they are looked for in the few words that just came."""
+_GRANTING = re.compile(
+    r"\b(?:thank|success\w*|welcome|please wait|done|saved|sent|booked|added|created|updated"
+    r"|copied|completed?|confirmed|no (?:errors?|warnings?|problems?))\b",
+    re.IGNORECASE,
+)
+"""Words with which something is granted: what else is said beside them is no refusal."""
+_SHAPE = re.compile(
+    r"\b(?:YYYY|DD|MM|HH|hh|mm|yyyy|dd|tt|jj|aaaa|jjjj)\b(?:[-/.: ]\b(?:YYYY|DD|MM|HH|SS|yyyy|dd|mm"
+    r"|ss|hh)\b)+"
+)
+"""How a date or a time is to be written."""
+_SPOKEN = frozenset(
+    {"alert", "block quote", "heading", "info bar", "label", "list item", "notification"}
+    | {"paragraph", "section", "static", "status bar", "text"}
+)
+"""Roles of what is said; a button or a menu item that came offers something."""
+_DENYING = re.compile(r"\b(?:not|n.t|cannot|un\w+|failed|error)\b", re.IGNORECASE)
+
+_FEW = 6
+"""Things said that came at most for them to be an answer; more are another page."""
+_CHARS = 160
+
+
+def unexpected(
+    call: GroundedCall, before: Observation, after: Observation, regions: Sequence[BoundingBox]
+) -> str:
+    """Returns what speaks against a step: `surprise`, or what was said on the page; else nothing.
+
+    Args:
+        call: what ran.
+        before: the look before it.
+        after: the look after it.
+        regions: the image-space boxes that changed; empty where none did.
+    """
+    return surprise(call, before, after, regions) or _answered(call, before, after)
+
+
+def _answered(call: GroundedCall, before: Observation, after: Observation) -> str:
+    if not (call.actions and is_complete(before) and is_complete(after)):
+        return ""
+    pairs, come, _ = compared(list(before.elements or ()), list(after.elements or ()))
+    known = {_words(element) for element in before.elements or ()}
+    fresh = [new for _, new in pairs if _words(new) not in known] + come
+    for element in fresh:
+        if error := _error(_words(element)):
+            return _stands(error, element)
+    dialogs = [element for element in come if element.role in DIALOGS]  # these are judged by now
+    fresh = [each for each in fresh if not any(is_inside(each, dialog) for dialog in dialogs)]
+    said = dict.fromkeys(_said(fresh, known))
+    intent = intent_of(call).casefold()
+    if len(said) > _FEW or AWAITED.search(intent):
+        return ""
+    typed = " ".join(action.text for action in call.actions if isinstance(action, Write))
+    for words in said:
+        refuses = (_REFUSING.search(words) and not _grants(words)) or _SHAPE.search(words)
+        if refuses and words.casefold() not in intent and words not in typed:
+            return f"“{field_text(excerpt(words, _CHARS))}” came up on the screen."
+    return ""
+
+
+async def error_value(
+    call: GroundedCall, looks: tuple[Observation, Observation], read: ReadText
+) -> str:
+    """Returns a sentence on the error that a cell shows since something was typed; else nothing.
+
+    LibreOffice tells no text of such a cell, so what is drawn in it is read.
+    """
+    before, after = looks
+    if not (is_complete(before) and is_complete(after) and before.image == after.image):
+        return ""
+    if not any(isinstance(action, Write) for action in call.actions):
+        return ""
+    for cell in list(_drawn_cells(before, after))[:_CELLS]:
+        part = after.convert_box(cell.box, "image")
+        try:
+            lines = await asyncio.to_thread(read, after.screenshot, part)
+        except OcrUnavailable:
+            return ""
+        if error := _error(" ".join(line.text for line in lines)):
+            return _stands(error, cell)
+    return ""
+
+
+def _drawn_cells(before: Observation, after: Observation) -> Iterator[Element]:
+    """The cells without a text whose picture changed, but for the one with the focus."""
+    for cell in after.elements or ():
+        if cell.role != "table cell" or cell.text or "focused" in cell.states:
+            continue
+        part = after.convert_box(cell.box, "image")
+        if part.width < 1 or part.height < 1:
+            continue
+        old, new = (look.screenshot.crop(part).pixels.convert("L") for look in (before, after))
+        if old.tobytes() != new.tobytes():
+            yield cell
+
+
+def _error(text: str) -> str:
+    """The error value that a text is, however well it was read; empty where it is none."""
+    if number := _ERROR_NUMBER.match(text):
+        return f"Err:{number[1]}"
+    alike = difflib.get_close_matches(text.replace(" ", ""), _ERRORS, 1, 0.7)
+    return alike[0] if alike and text.startswith("#") else ""
+
+
+def _stands(error: str, cell: Element) -> str:
+    name = field_text(excerpt(cell.name, 40))
+    return f"“{error}” stands in {cell.role} “{name}” now." if name else f"A cell shows “{error}”."
+
+
+def _said(fresh: Sequence[Element], known: set[str]) -> Iterator[str]:
+    """The words that were not on the screen before, each once."""
+    for element in fresh:
+        spoken = element.role in _SPOKEN and element.role not in FIELDS
+        field = element.role == "text" and "editable" not in element.states
+        words = _words(element)
+        if (spoken or field) and words not in known and any(map(str.isalpha, words)):
+            yield words
+
+
+def _grants(words: str) -> bool:
+    """Whether something is granted, and not denied in the same breath: "not saved"."""
+    return bool(_GRANTING.search(words)) and not _DENYING.search(words)
+
+
+def _words(element: Element) -> str:
+    return " ".join((element.text or element.name).split())
