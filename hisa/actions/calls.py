@@ -114,6 +114,8 @@ class Outcome:
     """When, in seconds since the epoch; 0 where nobody noted it."""
     made: tuple[MadeCall, ...] = ()
     """The calls of a sequence that were made, in order; empty for a call that stood alone."""
+    refused: bool = False
+    """Whether the policy or a person did not allow it: its place is not told in the history."""
     stopped: str = ""
     """Why the rest of a sequence was not made; empty where all of it was."""
 

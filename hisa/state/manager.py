@@ -121,7 +121,10 @@ class HierarchicalState:
         number = len(self._kept) + 1  # of the line: steps that were cut off have none
         self._judged = after
         self._meanwhile = self._while_planned(before)
-        done = await self._abstractor.abstract(number, call, (before, after), outcome)
+        told = _untold(call, outcome)
+        made = tuple(replace(m, call=_untold(m.call, m.outcome)) for m in outcome.made)
+        looks = before, after
+        done = await self._abstractor.abstract(number, told, looks, replace(outcome, made=made))
         ran = [made.call.input for made in outcome.made] or [call.input]
         key = step_key(call.call, ran, result=done.result)
         printed = _printed(outcome.output, outcome.error)
@@ -268,6 +271,11 @@ _LOOP_WINDOW = 50
 
 _OUTPUT_CHARS = 2000
 """Characters of the newest output that the planner reads: a page of text."""
+
+
+def _untold(call: GroundedCall, outcome: Outcome) -> GroundedCall:
+    """The call as the planner wrote it, where it was refused: a refusal hands out no place."""
+    return replace(call, input=call.call.input) if outcome.refused else call
 
 
 def _printed(output: str, error: str) -> str:

@@ -55,25 +55,14 @@ async def _pages(context: ToolContext, function: str, /, **given: Any) -> Any:
 
 
 async def _aim(context: ToolContext, **given: Any) -> Aim | None:
-    """The thing that would be pressed on the page; None for a field that only takes the focus."""
-    told = await _pages(context, "aim", **given)
+    """What a call of click, fill, check or press would press, by their inputs; see `Traits`."""
+    fields = list(given.get("fields", ""))
+    if fields and not given["submit"]:
+        return None
+    target = fields[-1] if fields else given.get("target", given.get("field", ""))
+    keys = "enter" if fields else given.get("keys", "").lower()
+    told = await _pages(context, "aim", target=target, nth=given.get("nth", 0), keys=keys)
     return None if told is None else Aim(tuple(told["names"]), (told["around"],))
-
-
-async def _aim_of_click(context: ToolContext, target: str, nth: int, double: bool) -> Aim | None:
-    return await _aim(context, target=target, nth=nth)
-
-
-async def _aim_of_fill(context: ToolContext, fields: Mapping[str, str], submit: bool) -> Aim | None:
-    return await _aim(context, target=list(fields)[-1], keys="enter") if submit and fields else None
-
-
-async def _aim_of_check(context: ToolContext, field: str, on: bool, nth: int) -> Aim | None:
-    return await _aim(context, target=field, nth=nth, field=True)
-
-
-async def _aim_of_press(context: ToolContext, keys: str) -> Aim | None:
-    return await _aim(context, keys=keys.lower())
 
 
 @tool(reads=True)
@@ -101,7 +90,7 @@ async def read(context: ToolContext, start: Annotated[int, Field(ge=0)] = 0) -> 
     return "\n".join([_page(head), *(f"({note})" for note in notes), part])
 
 
-@tool(aim=_aim_of_click)
+@tool(aim=_aim)
 async def click(context: ToolContext, target: str, nth: Nth = 0, double: bool = False) -> str:
     """Click a link, button or other element of the page by its text.
 
@@ -120,7 +109,7 @@ async def click(context: ToolContext, target: str, nth: Nth = 0, double: bool = 
     return f"Clicked {told['what']}.{opened}\n{_page(told['page'])}"
 
 
-@tool(aim=_aim_of_fill)
+@tool(aim=_aim)
 async def fill(context: ToolContext, fields: dict[str, str], submit: bool = False) -> str:
     """Fill one or more fields of the page by their labels; what was in them goes.
 
@@ -155,7 +144,7 @@ async def choose(context: ToolContext, field: str, option: str) -> str:
     return f"{told['what']} says {told['says']!r}"
 
 
-@tool(aim=_aim_of_check)
+@tool(aim=_aim)
 async def check(context: ToolContext, field: str, on: bool = True, nth: Nth = 0) -> str:
     """Tick a check box or radio button of the page, or take the tick away.
 
@@ -312,7 +301,7 @@ async def wait_for(
     return f"{text!r} is on the page, after {told['seconds']:.1f} s"
 
 
-@tool(aim=_aim_of_press)
+@tool(aim=_aim)
 async def press(context: ToolContext, keys: str) -> str:
     """Press a key in the page, such as Enter or ctrl+a; the browser's own shortcuts do nothing.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -26,7 +27,7 @@ from hisa.errors import ActionRefused
 from hisa.screen.geometry import Point
 from hisa.tools.policy.matching import words
 
-__all__ = ["Keyed", "Touch", "Typed", "keyed"]
+__all__ = ["Keyed", "Touch", "keyed"]
 
 _TYPED = {"enter": "\n", "space": " ", "tab": "\t", "num_enter": "\n"}
 _RECALLING = words(
@@ -47,25 +48,23 @@ class Touch:
     """Whether it ends a drag from elsewhere."""
 
 
-@dataclass(frozen=True, slots=True)
-class Typed:
-    """Text that is typed."""
-
-    text: str
-
-
 @dataclass
 class Keyed:
     """Clicks, keys and text of one call.
 
-    ``touches`` are all of it in order, a key as its chord; ``chords`` are spelled
-    "ctrl+shift+delete", with the modifiers in the order of the letters; ``typed`` has a line break
-    for Enter.
+    ``touches`` are all of it in order. Chords are spelled "ctrl+shift+delete", with the modifiers
+    in the order of the letters; ``typed`` has a line break for Enter.
     """
 
-    touches: list[Touch | Typed | str] = field(default_factory=list)
-    chords: list[str] = field(default_factory=list)
+    touches: list[Touch | Write | str] = field(default_factory=list)
     typed: str = ""
+    held: Sequence[str] = ()
+    """Modifiers that are still down at the end."""
+
+    @property
+    def chords(self) -> list[str]:
+        """Keys pressed together."""
+        return [each for each in self.touches if isinstance(each, str)]
 
     @property
     def clicks(self) -> list[tuple[Point | None, Button]]:
@@ -92,8 +91,9 @@ def keyed(actions: Iterable[Action]) -> Keyed:
             case Click() | MouseDown() | MouseUp():
                 at = action.at if isinstance(action.at, Point) else at
                 drops = isinstance(action, MouseUp) and at != down
+                if drops or not isinstance(action, MouseUp):
+                    done.touches.append(Touch(at, action.button, drops))
                 down = at
-                done.touches.append(Touch(at, action.button, drops))
             case Drag():
                 start = action.start if isinstance(action.start, Point) else at
                 at = action.to if isinstance(action.to, Point) else at
@@ -116,6 +116,7 @@ def keyed(actions: Iterable[Action]) -> Keyed:
                 held = [key for key in held if key != _plain(action.key)]
             case Scroll() | Sleep():
                 pass
+    done.held = held
     return done
 
 
@@ -127,15 +128,12 @@ def _plain(key: str) -> str:
 
 
 def _write(done: Keyed, text: str) -> None:
-    lines = text.replace("\r", "\n").split("\n")
-    for number, line in enumerate(lines):
-        done.touches += ["enter"] if number else []
-        for column, cell in enumerate(line.split("\t")):
-            done.touches += ["tab"] if column else []
-            done.touches += [Typed(cell)] if cell else []
-    done.typed += "\n".join(lines)
-    done.chords += ["enter"] * done.typed.count("\n", len(done.typed) - len(text))
-    done.chords += ["tab"] * text.count("\t")
+    text = text.replace("\r", "\n")
+    done.typed += text
+    keys = {"\n": "enter", "\t": "tab"}
+    done.touches += [
+        keys.get(run) or Write(text=run) for run in re.findall(r"[\n\t]|[^\n\t]+", text)
+    ]
 
 
 def _press(done: Keyed, held: Sequence[str], key: str) -> None:
@@ -148,10 +146,9 @@ def _press(done: Keyed, held: Sequence[str], key: str) -> None:
         return
     if len(name) == 1 and modifiers in ([], ["shift"]):
         done.typed += name.upper() if modifiers else name
-        done.touches.append(Typed(name))
+        done.touches.append(Write(text=name))
         return
-    done.chords.append("+".join([*modifiers, name.lower()]))
-    done.touches.append(done.chords[-1])
+    done.touches.append("+".join([*modifiers, name.lower()]))
     if name == "backspace":
         done.typed = done.typed[:-1]
     elif modifiers in ([], ["shift"]) and name in _TYPED:

@@ -124,7 +124,7 @@ class PolicyToolbox:
         self._note(_decided(call, facts, ruling, word=word))
         if not word.allowed:
             self._emit(Acted(tool=call.call.tool, input=call.input, ok=False, error=word.refusal))
-            return Outcome(ok=False, error=word.refusal)
+            return Outcome(ok=False, error=word.refusal, refused=True)
         if word.answer and isinstance(environment, AsksItself):
             environment = environment.unasked()
         return await self._inner.execute(call, observation, environment)

@@ -16,7 +16,7 @@ from hisa.tools.policy.matching import words
 from hisa.tools.policy.named_facts import Part
 from hisa.tools.policy.named_paths import NamedPath, resolved
 from hisa.tools.policy.named_sites import NamedUrl, looks_like_address, read_url
-from hisa.tools.policy.pressing import Pressed, descriptions, pressed
+from hisa.tools.policy.pressing import Pressed, descriptions
 
 __all__ = ["apps_of", "is_browser_in_front", "screen_parts"]
 
@@ -82,7 +82,7 @@ def screen_parts(
     """
     done = keyed(call.actions)
     typed = _commands(done, apps, home=home)
-    found = pressed(call, done, look, apps)
+    found = Pressed(call, done, look)
     title = look.active.title if look.active is not None else ""
     act = Part(
         said=_named(call, found),

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hisa.actions.effects import Effect
-from hisa.screen.lies_at import lies_in
+from hisa.screen.geometry import Point
+from hisa.screen.lies_at import element_at, lies_in
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CONTAINERS, FIELDS, LAYOUT
 from hisa.text.prompt_text import excerpt, field_text
@@ -17,23 +18,21 @@ __all__ = [
     "NOTHING",
     "Judged",
     "called",
-    "dialog_of",
-    "is_in_page",
     "is_pressed",
     "judged",
     "judged_words",
+    "pressed_by_enter",
 ]
-__all__ += ["pressed_by_enter"]
 
 _BUTTONS = re.compile(r".*(button|menu item|link|check box|switch).*")
 _TICKS = re.compile(r".*(check|radio|switch).*")
 _PICTURES = re.compile(r"(canvas|drawing area|image|icon|animation|embedded|unknown|svg root|)")
 _PLAIN = FIELDS | {"page tab", "heading", "document web", "column header", "row header", "menu"}
 """Roles whose words are a value or a title: they say nothing of what a click does."""
-_DIALOGS = frozenset({"alert", "dialog"})
 _TEXTS = frozenset({"alert", "heading", "label", "paragraph", "static", "text"})
-_NEAR = 3
-"""Texts before a button that say what it is about, where no dialog holds it; chosen by hand."""
+_NEAR = 6
+"""Texts before a button that say what it is about, where no dialog holds it; chosen by hand. In
+trees of pages each stands twice: as the paragraph, and as the text in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +51,29 @@ NOTHING = Judged()
 
 
 def is_pressed(thing: Element) -> bool:
-    """Whether Enter or Space sets a thing off while it has the focus, and a click does."""
+    """Whether a click sets a thing off, and Enter or Space while it has the focus."""
     return thing.role not in FIELDS and _BUTTONS.fullmatch(thing.role) is not None
+
+
+def thing_at(point: Point, look: Observation) -> Element | None:
+    """What a click at a point meets; a part of a page that holds nothing is there to be clicked.
+
+    Chromium tells of no other that is empty (seen in version 156).
+    """
+    elements, at, found = (
+        look.elements or (),
+        look.convert(point, "screen"),
+        element_at(point, look),
+    )
+    for number in range(len(elements) - 1, -1, -1):
+        each = elements[number]
+        if each is found:
+            break
+        empty = each.role == "section" and not (each.name or each.text)
+        if empty and each.box.contains(at):
+            inside = number + 1 < len(elements) and lies_in(number + 1, number, elements)
+            return found if inside else each
+    return found
 
 
 def called(thing: Element) -> str:
@@ -65,26 +85,22 @@ def called(thing: Element) -> str:
 
 
 def judged(thing: Element, look: Observation) -> Judged:
-    """The effects of a click on a thing.
-
-    Args:
-        thing: one of the look's elements.
-        look: with elements.
-    """
+    """What a click on one of a look's elements would do."""
     words = [text for text in (thing.name, thing.text, thing.label, thing.description) if text]
     if is_pressed(thing):
         if not words and _TICKS.fullmatch(thing.role):
             return NOTHING
         return judged_words(words, _asked(thing, look), what=called(thing))
-    if _PICTURES.fullmatch(thing.role) and not words:
+    if not words and (thing.role == "section" or _PICTURES.fullmatch(thing.role)):
         return Judged(unknown=f"nothing is known of what the {called(thing)} does")
-    if thing.role in _PLAIN or not is_in_page(thing, look):
+    if thing.role in _PLAIN or _around(thing, look)[-1] is None:
         return NOTHING
-    return Judged(_union(said.effects_said(text, label=True, first=True) for text in words))
+    found = (said.effects_said(text, label=True, first=True) for text in words)
+    return Judged(frozenset[Effect]().union(*found))
 
 
 def judged_words(words: Sequence[str], around: Iterable[str], *, what: str) -> Judged:
-    """The effects of a button with these words.
+    """What a button of these words would do.
 
     Args:
         words: its name and what else names it.
@@ -95,94 +111,68 @@ def judged_words(words: Sequence[str], around: Iterable[str], *, what: str) -> J
         return Judged(unknown=f"{what} has no name")
     if all(said.is_dismissing(text) for text in words):
         return NOTHING
-    effects = _union(said.effects_said(text, label=True) for text in words)
-    about = words[0]
-    if any(said.is_confirming(text) for text in words):
-        for text in around:
-            about = text if said.effects_said(text) else about
-            effects |= said.effects_said(text)
-    return Judged(effects, about=field_text(excerpt(about, 80)))
-
-
-def _union(found: Iterable[frozenset[Effect]]) -> frozenset[Effect]:
-    return frozenset().union(*found)
-
-
-# ------------------------------------------------------------------ what is around a thing
-
-
-def is_in_page(thing: Element, look: Observation) -> bool:
-    """Whether a thing is a part of a page."""
-    elements = look.elements or ()
-    return any(elements[n].role == "document web" for n in _holders(thing, elements))
-
-
-def dialog_of(thing: Element, look: Observation) -> Element | None:
-    """The dialog that holds a thing; None where none does."""
-    elements = look.elements or ()
-    return next((elements[n] for n in _holders(thing, elements) if _is_dialog(elements[n])), None)
+    effects, about = set[Effect](), words[0]
+    for text in words:
+        effects |= said.effects_said(text, label=True)
+    for text in around if any(said.is_confirming(text) for text in words) else ():
+        about = text if said.effects_said(text) else about
+        effects |= said.effects_said(text)
+    return Judged(frozenset(effects), about=field_text(excerpt(about, 80)))
 
 
 def pressed_by_enter(focus: Element, look: Observation) -> Sequence[Element]:
-    """The buttons that Enter may press while something else has the focus."""
-    elements = look.elements or ()
-    dialog = dialog_of(focus, look)
-    page = dialog is None and is_in_page(focus, look)
-    if page and not (focus.role in FIELDS or is_pressed(focus)):
-        return ()
-    own = _place(focus, elements)
-    buttons = [(n, e) for n, e in enumerate(elements) if e.role in ("push button", "button")]
-    if dialog is not None:
-        outer = _place(dialog, elements)
-        buttons = [(n, e) for n, e in buttons if lies_in(n, outer, elements)]
-    elif page:  # a form is sent by its first button; which is a form is not told
-        buttons = [(n, e) for n, e in buttons if n > own and is_in_page(e, look)][:1]
-        return [e for _, e in buttons]
-    else:
-        buttons = [(n, e) for n, e in buttons if e.window == focus.window]
-    default = [e for _, e in buttons if "is-default" in e.states]
-    return default or ([e for _, e in buttons] if dialog is not None else [])
+    """The buttons that Enter may press while something else has the focus.
+
+    Which fields of a page are a form is not told: the first button after a field may send it.
+    """
+    elements, own, _, dialog, page = look.elements or (), *_around(focus, look)
+    outer = page if dialog is None else dialog
+    buttons = [
+        number
+        for number, each in enumerate(elements)
+        if each.role in ("push button", "button") and each.window == focus.window
+        if outer is None or lies_in(number, outer, elements)
+    ]
+    if dialog is None and page is not None:
+        sends = focus.role in FIELDS
+        return [elements[number] for number in buttons if sends and number > own][:1]
+    default = [number for number in buttons if "is-default" in elements[number].states]
+    return [elements[number] for number in default or (buttons if dialog is not None else ())]
 
 
 def _asked(thing: Element, look: Observation) -> Iterator[str]:
     """The texts that a yes is about: those of the dialog, else those just before the button."""
-    elements = look.elements or ()
-    own = _place(thing, elements)
-    holders = list(_holders(thing, elements))
-    dialogs = [n for n in holders if _is_dialog(elements[n])]
-    for holder in dialogs[:1] or holders:
-        texts = [
-            (n, e.text or e.name)
-            for n, e in enumerate(elements)
-            if e.role in _TEXTS and "editable" not in e.states and n != own
-            if lies_in(n, holder, elements) and not lies_in(n, own, elements)
-        ]
-        if texts and dialogs:
-            yield elements[holder].name
-            yield from (text for _, text in texts)
-        elif texts:
-            before = [text for n, text in texts if n < own]
-            yield from before[-2 * _NEAR :]  # a paragraph and the text in it
-        if texts:
+    elements, own, holders, dialog, _ = look.elements or (), *_around(thing, look)
+    texts = [
+        number
+        for number, each in enumerate(elements)
+        if each.role in _TEXTS and "editable" not in each.states
+        if not lies_in(number, own, elements)
+    ]
+    if dialog is not None:
+        yield elements[dialog].name
+    for holder in holders if dialog is None else [dialog]:
+        inside = [number for number in texts if lies_in(number, holder, elements)]
+        if dialog is None:
+            inside = [number for number in inside if number < own][-_NEAR:]
+        yield from (elements[number].text or elements[number].name for number in inside)
+        if inside:
             return
-    if not holders:
-        before = [e.text or e.name for e in elements[:own] if e.role in _TEXTS]
-        yield from before[-_NEAR:]
 
 
-def _holders(thing: Element, elements: Sequence[Element]) -> Iterator[int]:
-    """The numbers of what holds a thing, the innermost first."""
-    own = _place(thing, elements)
-    for number in range(own - 1, -1, -1):
-        element = elements[number]
-        holds = element.role in CONTAINERS | LAYOUT or element.role.startswith("document")
-        if holds and lies_in(own, number, elements):
-            yield number
+def _around(thing: Element, look: Observation) -> tuple[int, list[int], int | None, int | None]:
+    """Numbers: a thing's own, of what holds it, innermost first, of its dialog and of its page."""
+    elements = look.elements or ()
+    own = next(number for number, element in enumerate(elements) if element is thing)
+    holders = [
+        number
+        for number in range(own - 1, -1, -1)
+        if elements[number].role in CONTAINERS | LAYOUT or "document" in elements[number].role
+        if lies_in(own, number, elements)
+    ]
+    dialog = next((n for n in holders if elements[n].role in ("alert", "dialog")), None)
+    return own, holders, dialog, next((n for n in holders if _is_page(elements[n])), None)
 
 
-def _place(thing: Element, elements: Sequence[Element]) -> int:
-    return next((n for n, element in enumerate(elements) if element is thing), -1)
-
-
-def _is_dialog(element: Element) -> bool:
-    return element.role in _DIALOGS
+def _is_page(element: Element) -> bool:
+    return element.role == "document web"

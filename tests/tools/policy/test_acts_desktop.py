@@ -47,10 +47,12 @@ window.connect("destroy", Gtk.main_quit)
 window.show_all()
 Gtk.main()
 """
-PAGE = """<!doctype html><title>Users</title><style>* {font: 24px sans-serif}</style>
+PAGE = """<!doctype html><title>Users</title><style>* {font: 24px sans-serif}
+#red {background: red; width: 40px; height: 40px}</style>
 <p><input aria-label=Name> <button>Rename</button>
 <button accesskey=d onclick="fetch('/gone', {method: 'POST'})">Delete user</button>
-<p><button id=icon onclick="fetch('/gone', {method: 'POST'})"><svg width=30 height=30></svg></button>
+<p><button id=icon onclick="fetch('/gone', {method: 'POST'})"><svg width=30 height=30></svg>
+</button><div id=red onclick="fetch('/gone', {method: 'POST'})"></div>
 <p><button onclick="confirm('Delete this user?') && fetch('/gone', {method: 'POST'})">Other</button>
 """
 SERVER = """
@@ -144,7 +146,8 @@ async def test_a_plain_yes_of_a_dialog_of_gtk(desktop: DesktopEnvironment, tmp_p
     x, y = look.convert_box(found.box, "image").centre.rounded()
     await all_refused(
         desktop, tmp_path,
-        gui(f"pyautogui.click({x}, {y})"), gui("pyautogui.press('enter')"), gui("pyautogui.press('space')"), gui("pyautogui.hotkey('alt', 'o')"),
+        gui(f"pyautogui.click({x}, {y})"), gui("pyautogui.press('enter')"),
+        gui("pyautogui.press('space')"), gui("pyautogui.hotkey('alt', 'o')"),
     )  # fmt: skip
     run = await acted(tmp_path, desktop, gui("pyautogui.press('esc')"))
     assert [each.verdict for each in decisions(run)] == ["allow"]
@@ -169,14 +172,16 @@ async def test_a_button_of_a_page(desktop: DesktopEnvironment, tmp_path: Path) -
     look, icon = await shown(desktop, "true", "Delete user")
     icon = next(e for e in look.elements or () if (e.role, e.name) == ("push button", ""))
     ix, iy = look.convert_box(icon.box, "image").centre.rounded()
+    red = f"pyautogui.click({ix}, {iy + 60})"
     replies = [
         gui(f"pyautogui.click({ix}, {iy})"),
+        gui(red),
         tool_call("browser_click", {"target": "css=#icon"}),
         tool_call("browser_click", {"target": "Rename"}),
         tool_call("browser_click", {"target": "Name"}),
     ]
     run = await acted(tmp_path, desktop, *replies)
-    assert [each.allowed for each in decisions(run)] == [False, False, True, True]
+    assert [each.allowed for each in decisions(run)] == [False, False, False, True, True]
     assert not await is_gone(desktop)
     # the focus stands in the field beside "Rename": two steps on it is on "Delete user"
     await desktop.execute("sleep 0.2")

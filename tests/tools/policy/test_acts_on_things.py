@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 import hisa
-from hisa.events import Acted, Decided
+from hisa.events import Abstracted, Acted, Decided
 from hisa.protocols import Environment, Model, Role
 from hisa.runs.read import Run, load_run
 from hisa.screen.geometry import BoundingBox
@@ -128,8 +127,11 @@ async def test_what_deletes_is_refused_however_it_is_met(way: str, tmp_path: Pat
     assert (decided.verdict, decided.allowed) == ("ask", False)
     assert "ask before deleting" in decided.rule
     (refusal,) = refusals(run)
-    assert "Delete user" in refusal or "Wastebasket" in refusal
-    assert not {str(X), str(Y)} & set(re.findall(r"\d+", refusal)), "a refusal names no place"
+    assert own.name in refusal or "Delete user" in refusal
+    assert "497" not in refusal
+    if "description" in way and "another" not in way:
+        line = next(each for each in run.events if isinstance(each, Abstracted)).line
+        assert "497" not in line
 
 
 async def test_by_number_and_by_pixels_the_same_is_refused(tmp_path: Path) -> None:
@@ -214,11 +216,22 @@ async def test_a_plain_yes_means_what_its_dialog_says(
     assert len(machine.acted) == 2, "Cancel and Escape do no harm"
 
 
+PAGE = replace(
+    thing("document web", "Users", (0, 0), "focusable"), box=BoundingBox(0, 90, 1280, 700, "screen")
+)
+FIELD = replace(NAME, states=NAME.states | {"focused"})
+
 UNKNOWN = {
     "no elements": ([], "pyautogui.click(600, 600)"),
     "no name": ([thing("push button", "", (600, 600))], "pyautogui.click(600, 600)"),
     "a canvas": ([thing("canvas", "", (600, 600))], "pyautogui.click(600, 600)"),
     "no focus": ([DELETE], "pyautogui.press('enter')"),
+    "an icon of a page": ([PAGE, thing("section", "", (600, 600))], "pyautogui.click(600, 600)"),
+    "a key that stays down": ([FIELD], "pyautogui.keyDown('alt')"),
+    "another window's focus": (
+        [replace(FIELD, window="Other")],
+        "pyautogui.write('d'); pyautogui.press('enter')",
+    ),
     "what comes up": (
         [thing("menu", "File", (600, 20))],
         "pyautogui.click(600, 20); pyautogui.click(600, 60)",
@@ -268,16 +281,13 @@ async def test_an_effect_in_a_rule_has_the_elements_read(tmp_path: Path) -> None
     assert "Users stay." in refusals(run)[0]
 
 
-PAGE = replace(
-    thing("document web", "Users", (0, 0), "focusable"), box=BoundingBox(0, 90, 1280, 700, "screen")
-)
-FIELD = replace(NAME, states=NAME.states | {"focused"})
 AREA = replace(FIELD, role="text", states=SHOWING | {"focused", "editable", "multi-line"})
 ROW = thing("list item", "delete-me.txt", (600, 300))
 CELL = thing("table cell", "A1", (600, 340), "focused")
 PAYMENTS = thing("page tab", "Payments", (700, 40))
 MENUS = (thing("menu", "File", (40, 10)), thing("menu", "Edit", (120, 10)))
 OPEN = (MENUS[0], thing("menu item", "Save", (60, 40), "selected"), MENUS[1])
+BOLD = thing("push button", "Bold", (600, 420))
 TERMINAL = {"app": "xterm", "title": "user@desktop"}
 HARMLESS: Sequence[tuple[str, tuple[Element, ...], dict[str, str]]] = [
     ("pyautogui.write('Ada Lovelace')", (FIELD, DELETE), {}),
@@ -321,6 +331,8 @@ HARMLESS: Sequence[tuple[str, tuple[Element, ...], dict[str, str]]] = [
     ("pyautogui.click(600, 420)", (PAGE, thing("push button", "OK", (600, 420))), {}),
     ("pyautogui.rightClick(600, 300)", (ROW, DELETE), {}),
     ("pyautogui.moveTo(600, 300); pyautogui.dragTo(600, 420)", (ROW, PAGE), {}),
+    ("pyautogui.mouseDown(600, 420); pyautogui.mouseUp()", (PAGE, BOLD), {}),
+    ("pyautogui.write('Ada Delete')", (PAGE, FIELD, thing("menu item", "Delete", (9, 9))), {}),
     ("pyautogui.write('ls -l\\n')", (), TERMINAL),
     ("pyautogui.click(600, 300)", (), TERMINAL),
 ]  # fmt: skip

@@ -240,12 +240,9 @@ def click(target: str, nth: int, double: bool) -> Any:
         return {"what": held["what"], "opened": opened, "page": page}
 
 
-def aim(target: str = "", nth: int = 0, keys: str = "", field: bool = False) -> Any:
-    """Returns the words of what a click or a key would press, and of what is around it.
-
-    Without a target it is what has the focus.
-    """
-    pools = ["field"] if field or (target and keys) else ["place", "field", "any"]
+def aim(target: str, nth: int, keys: str) -> Any:
+    """Returns the words of what a click or a key would press; without a target, on the focus."""
+    pools = ["field"] if keys else ["place", "field", "any"]
     with front() as tab:
         return tab.page("aim", pools=pools, target=target, nth=nth, keys=keys)["aim"]
 
