@@ -55,6 +55,7 @@ from hisa.events.step_events import (
     Observed,
     Planned,
     PlanRejected,
+    PromptCut,
     Refined,
     Sampled,
     SequenceStopped,
@@ -95,6 +96,7 @@ __all__ = [
     "PersonAsked",
     "PlaceFound",
     "PlanRejected",
+    "PromptCut",
     "Planned",
     "PlannedCall",
     "Refined",
@@ -120,6 +122,7 @@ Event = Annotated[
     | ModelCalled
     | ModelFailed
     | PlanRejected
+    | PromptCut
     | Planned
     | Sampled
     | Forked
