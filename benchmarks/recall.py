@@ -23,7 +23,7 @@ from typing import Any
 from benchmarks.machine import machine
 from benchmarks.recall_texts import FACTS, TASK, Split, episode, whole
 from hisa.config import ModelSettings, Settings
-from hisa.events import Abstracted, Event, Refined
+from hisa.events import Abstracted, Event
 from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import find

@@ -32,9 +32,9 @@ LINES = 5
 """Lines that fit beside all else; each further one may cost its limit more."""
 LINE_TOKENS = 180
 """What a further line may cost more."""
-TASK_TOKENS = 50
-"""The task, at least, with the tags around the sections. What the other parts leave is for it, for
-what the newest step printed and for a notice."""
+TASK_TOKENS = 100
+"""A short task, with the tags around the sections. What the other parts leave is for a longer one,
+for what the newest step printed and for a notice."""
 BETWEEN = 8
 """Tokens that servers put around two messages."""
 

@@ -60,7 +60,7 @@ class ContextRefiner:
         values = kept_values(previous, lines, self._tokens)
         room = self._tokens - (estimate_tokens(values) + 1 if values else 0)
         summary = ContextRefiner(self._model, room)
-        text = await summary._summarise(  # noqa: SLF001 - its own kind, with less room
+        text = await summary._summarise(
             task, without_values(previous), lines=lines, first=first, last=last
         )
         return f"{text}\n{values}" if values else text

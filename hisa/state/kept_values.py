@@ -42,8 +42,10 @@ _VALUE = re.compile(
   | (?P<file>\b[\w-]+(?:\.[\w-]+)*\.(?!\d)[A-Za-z][A-Za-z0-9]{1,5}\b(?!\())
   | (?:\b(?:is|are|was|to|reads?|holds?|shows?|named|called|contains?)|=|:)\ *
     (?P<mark>["“'‘])(?P<quoted>[^"“”‘’\n]{1,100}?)["”'’](?=[\s,.;)]|$)
-  | (?:\bset\ to|\bswitched\ to|\bchanged\ to|\bchosen\ as|=)\ +(?P<set>[\w%+-]+(?:\.\w+)*(?:\ [A-Z0-9][\w-]*)*)
-  | (?:\b(?:is|are|was|reads|named|called)|:)\ +(?P<name>[A-Z][\w-]*(?:\ [A-Z0-9][\w-]*){0,3})(?=[,.;)]|\s*$|\ (?:and|in|on|by|for))
+  | (?:\b(?:set|switched|changed)\ to|\bchosen\ as|=)\ +
+    (?P<set>[\w%+-]+(?:\.\w+)*(?:\ [A-Z0-9][\w-]*)*)
+  | (?:\b(?:is|are|was|reads|named|called)|:)\ +
+    (?P<name>[A-Z][\w-]*(?:\ [A-Z0-9][\w-]*){0,3})(?=[,.;)]|\s*$|\ (?:and|in|on|by|for))
   | (?P<number>(?<![\w.,])[#$€£]?[A-Za-z_-]{0,12}\d[\w.,:/-]*(?:\ ?[%€]|\ [A-Z]{2,3}\b)?)
     """,
     re.VERBOSE,

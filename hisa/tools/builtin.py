@@ -70,7 +70,7 @@ def _kept(said: str) -> str:
 async def wait(
     seconds: Annotated[float, Field(ge=0, le=MAX_SECONDS, allow_inf_nan=False)],
 ) -> Outcome:
-    """Wait for something slow, at most 60 seconds."""
+    """Wait, 60 seconds at most."""
     await asyncio.sleep(seconds)
     return Outcome(ok=True)
 

@@ -28,8 +28,8 @@ from hisa.models.profiles import Profile
 from hisa.models.spending import Ledger
 from hisa.patterns.memory import PatternMemory
 from hisa.patterns.open_memory import open_memory
-from hisa.planner.prompt_budget import prompt_budget
 from hisa.planner.planner import GlobalPlanner, Programs
+from hisa.planner.prompt_budget import prompt_budget
 from hisa.protocols import (
     Emit,
     Environment,
