@@ -24,6 +24,7 @@ from hisa.events import (
     Noted,
     Planned,
     PlanRejected,
+    PromptCut,
     Refined,
     RunResumed,
     SequenceStopped,
@@ -105,6 +106,9 @@ class Progress:
             case Chosen():
                 decided = event.by not in ("votes", "nobody")
                 self._line("chosen", chosen(event), "dim" if decided else "yellow")
+            case PromptCut():
+                told = ", ".join(f"{n} tokens of {name}" for name, n in event.tokens.items())
+                self._line("prompt", f"too long, left out: {told}", "yellow")
             case LoopDetected():
                 self._line("loop", f"{event.action}, {event.times} times", "yellow")
             case Refined():

@@ -174,6 +174,10 @@ class PlannerSettings(Section):
     guard_similarity: float = Field(0.9, ge=0, le=1)
     """Structural similarity (SSIM) that the region around a later action's target must keep where
     it is not exactly as it was (OS-Catalyst, section 3.2)."""
+    prompt_tokens: int | None = Field(None, ge=1000)
+    """Most tokens of a prompt's text; none: 3,500, and more for what other settings add to it: 180
+    for each line over five that stands before a refinement, 1,000 for sequences. Less than its
+    parts may take is refused."""
     teaching: Teaching = "examples"
     """What the prompt says about sequences: rule: that they are allowed; words: also when the next
     action is still decided by this look; examples: also examples."""
@@ -220,7 +224,9 @@ class StateSettings(Section):
     refined_tokens: int = Field(800, ge=100)
     """Hard limit of the refined context."""
     advice_tokens: int = Field(400, ge=50)
-    """Hard limit of the advice."""
+    """Hard limit of the rules in the advice."""
+    lesson_tokens: int = Field(200, ge=50)
+    """Hard limit of the lessons beside them."""
     steps: Literal["abstracted", "raw"] = "abstracted"
     """raw: a step's line is its log as it is, and no model is asked (HiSA, table 5)."""
     roi: bool = True

@@ -55,6 +55,7 @@ from hisa.events.step_events import (
     Observed,
     Planned,
     PlanRejected,
+    PromptCut,
     Refined,
     Sampled,
     SequenceStopped,
@@ -97,6 +98,7 @@ __all__ = [
     "PlanRejected",
     "Planned",
     "PlannedCall",
+    "PromptCut",
     "Refined",
     "RunFinished",
     "RunResumed",
@@ -120,6 +122,7 @@ Event = Annotated[
     | ModelCalled
     | ModelFailed
     | PlanRejected
+    | PromptCut
     | Planned
     | Sampled
     | Forked

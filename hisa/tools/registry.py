@@ -28,7 +28,7 @@ from hisa.protocols import Emit, Environment, GroundedCall, Outcome, Task, ToolC
 from hisa.screen.observation import Observation
 from hisa.tools.base import BaseTool, Tool, ToolContext
 from hisa.tools.isolation import isolated, kept
-from hisa.tools.offer import TOOLS_ESTIMATE, best, offered_text
+from hisa.tools.offer import OFFERED_TOKENS, TOOLS_ESTIMATE, best, offered_text
 from hisa.tools.person import Person
 from hisa.tools.toolkit import Toolkit
 
@@ -116,11 +116,12 @@ class ToolRegistry:
             help_ = Tool(self._help_function(), source="hisa")
             self._tools.setdefault(help_.name, help_)
         self._emit = emit
-        self._room = TOOLS_ESTIMATE - estimate_tokens(self.describe())
+        described = estimate_tokens(self.describe()) + 1
+        self._room = min(OFFERED_TOKENS, TOOLS_ESTIMATE - described)
 
     def describe(self) -> str:
         """The tools that are always there, as the planner's prompt shows them."""
-        return "\n\n".join(self._tools[name].describe() for name in self.names())
+        return "\n".join(_in_short(self._tools[name]) for name in self.names())
 
     def names(self) -> tuple[str, ...]:
         """Names of the tools that are always there, sorted."""
@@ -229,6 +230,14 @@ async def _within_limits(tool: BaseTool, context: ToolContext) -> Outcome:
 def _not_open(tool: BaseTool, look: Observation) -> str:
     there = ", ".join(sorted({window.app for window in look.windows})) or "none"
     return f"{tool.name} needs {tool.title or tool.traits.needs.apps[0]} open; open: {there}"
+
+
+def _in_short(tool: BaseTool) -> str:
+    """A tool without a heading, where a text is its whole input."""
+    if not tool.takes_text:
+        return tool.describe()
+    documentation = "\n".join(line for line in tool.documentation.split("\n") if line.strip())
+    return f"- {tool.signature()}: {documentation}"
 
 
 def _function(tool: BaseTool) -> Mapping[str, Any]:
