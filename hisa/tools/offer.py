@@ -46,7 +46,9 @@ what is wanted most comes first there, and few tasks name the tool that does the
 SIGNATURE_CHARACTERS = 200
 """Characters of a signature; a server's tool may have any number of arguments."""
 _WORD = re.compile(r"[a-z]{3,}")
-_HEAD = "Input: an object of the arguments. tool_help tells of any; those not listed may be called too."
+_HEAD = (
+    "Input: an object of the arguments. tool_help tells of any; those not listed may be called too."
+)
 
 
 def offered_text(tools: Iterable[BaseTool], look: Observation, subject: str, *, room: int) -> str:

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 from . import commands
 from .access import ELEMENTS_SECONDS, Access
 from .access import ReadOptions as ElementsRequest
-from .actor import ActionError, Actor
+from .actor import ActionError, Actor, Changed
 from .http_server import HttpError, Request, Response, Routes, file_response, json_response
 from .idempotency_cache import IdempotencyCache
 from .lying import lying_at
 from .sandbox import Wrap
 from .settle import Work, settle
-from .unchanged import KeptLooks
+from .unchanged import KeptLooks, read_held
 from .undrawn import Undrawn, await_drawn
 from .x_screen import Screen, TopWindow, Under, as_png
 
@@ -203,12 +203,9 @@ class TypedRoutes:
 
     def _act_now(self, actions: list[Any], unchanged: Any) -> Response:
         try:
-            if unchanged is not None and (why := self._looks.difference(unchanged, self._screen)):
-                return json_response({"status": "changed", "error": why, "done": 0}, 409)
-        except ValueError as error:
-            raise HttpError(400, str(error)) from error
-        try:
-            return json_response({"done": self._actor.act(actions)})
+            return json_response({"done": self._actor.act(actions, self._difference(unchanged))})
+        except Changed as error:
+            return json_response({"status": "changed", "error": str(error), "done": 0}, 409)
         except ActionError as error:
             refused = {"status": "error", "error": str(error), "done": error.done}
             return json_response(refused, 422)
@@ -216,6 +213,14 @@ class TypedRoutes:
         finally:
             if actions and _answers(actions[-1]) and self._in_dialog():
                 self._answered_at = time.monotonic() + _PRESSED_SECONDS
+
+    def _difference(self, unchanged: Any) -> Callable[[], str]:
+        """Returns a function that tells, at the last moment, how the screen differs from the look of an act."""
+        try:
+            asked = None if unchanged is None else read_held(unchanged)
+        except ValueError as error:
+            raise HttpError(400, str(error)) from error
+        return lambda: "" if asked is None else self._looks.difference(*asked, self._screen)
 
     def _in_dialog(self) -> bool:
         """Whether the window in front is smaller than the screen, and not alone."""
