@@ -215,7 +215,7 @@ class TypedRoutes:
                 self._answered_at = time.monotonic() + _PRESSED_SECONDS
 
     def _difference(self, unchanged: Any) -> Callable[[], str]:
-        """Returns a function that tells, at the last moment, how the screen differs from the look of an act."""
+        """Returns a function that says how the screen differs from the look of an act."""
         try:
             asked = None if unchanged is None else read_held(unchanged)
         except ValueError as error:
