@@ -18,7 +18,6 @@ from hisa.text.prompt_text import guard_tags, one_line
 from hisa.tools.base import BaseTool
 
 __all__ = [
-    "OFFERED_TOKENS",
     "SIGNATURE_CHARACTERS",
     "SUMMARY_CHARACTERS",
     "TOOLS_ESTIMATE",
@@ -27,8 +26,6 @@ __all__ = [
     "offered_text",
 ]
 
-OFFERED_TOKENS = 200
-"""Most tokens of the list for a step, by `estimate_tokens`."""
 TOOLS_ESTIMATE = 500
 """The same of all tools in a prompt. The estimate is half as much again as a real count here, which
 benchmarks/tool_tokens.py makes."""
@@ -46,7 +43,9 @@ what is wanted most comes first there, and few tasks name the tool that does the
 SIGNATURE_CHARACTERS = 200
 """Characters of a signature; a server's tool may have any number of arguments."""
 _WORD = re.compile(r"[a-z]{3,}")
-_HEAD = "Input: an object of the arguments. tool_help tells of any; those not listed may be called too."
+_HEAD = (
+    "Input: an object of the arguments. tool_help tells of any; those not listed may be called too."
+)
 
 
 def offered_text(tools: Iterable[BaseTool], look: Observation, subject: str, *, room: int) -> str:
