@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from hisa.actions import Action
@@ -441,6 +441,8 @@ class Advice:
     text: str = ""
     patterns: tuple[PatternHit, ...] = ()
     sops: tuple[str, ...] = ()
+    waiting: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Rules that enter once a word on the screen begins as one of theirs."""
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from hisa.events import (
     PlanRejected,
     PromptCut,
     Refined,
+    RuleEntered,
     RunResumed,
     SequenceStopped,
     StepFinished,
@@ -106,6 +107,8 @@ class Progress:
             case Chosen():
                 decided = event.by not in ("votes", "nobody")
                 self._line("chosen", chosen(event), "dim" if decided else "yellow")
+            case RuleEntered():
+                self._line("advice", event.rule, "cyan")
             case PromptCut():
                 told = ", ".join(f"{n} tokens of {name}" for name, n in event.tokens.items())
                 self._line("prompt", f"too long, left out: {told}", "yellow")

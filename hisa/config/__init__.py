@@ -19,6 +19,8 @@ from hisa.errors import ConfigError
 from hisa.text.redact import redact
 
 __all__ = [
+    "OFFERED_TOKENS",
+    "RAW_TOKENS",
     "Effort",
     "EnvironmentSettings",
     "GrounderKind",
@@ -212,6 +214,12 @@ class GrounderSettings(Section):
     """How sure the elements grounder must be of a place; below it says "not found". Chosen for two
     wrong clicks in a hundred on the training screens of benchmarks/grounding, each application left
     out once: more refuses more, less clicks wrong more often."""
+
+
+OFFERED_TOKENS = 200
+"""Most tokens of the list of tools for a step."""
+RAW_TOKENS = 4000
+"""Hard limit of a raw line: what a tool printed may be a whole file."""
 
 
 class StateSettings(Section):

@@ -35,6 +35,7 @@ from hisa.events.run_events import (
     ModelFailed,
     Noted,
     PersonAsked,
+    RuleEntered,
     RunFinished,
     RunResumed,
     RunStarted,
@@ -100,6 +101,7 @@ __all__ = [
     "PlannedCall",
     "PromptCut",
     "Refined",
+    "RuleEntered",
     "RunFinished",
     "RunResumed",
     "RunStarted",
@@ -144,6 +146,7 @@ Event = Annotated[
     | StepFinished
     | Failed
     | Evaluated
+    | RuleEntered
     | RunFinished
     | Learned,
     Field(discriminator="type"),

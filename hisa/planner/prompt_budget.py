@@ -10,11 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from hisa.config import Settings
+from hisa.config import OFFERED_TOKENS, RAW_TOKENS, Settings
 from hisa.errors import ConfigError
 from hisa.models.tokens import estimate_tokens
-from hisa.state.step_abstraction import RAW_TOKENS
-from hisa.tools.offer import OFFERED_TOKENS
 
 __all__ = ["PROMPT_TOKENS", "PromptBudget", "prompt_budget"]
 

@@ -10,6 +10,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
+from hisa.config import RAW_TOKENS
 from hisa.models.tokens import estimate_tokens
 from hisa.outcomes.verdicts import VERDICT_WORDS
 from hisa.protocols import (
@@ -52,9 +53,6 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 __all__ = ["Judged", "RawLog", "StepAbstractor", "judge"]
-
-RAW_TOKENS = 4000
-"""Hard limit of a raw line: what a tool printed may be a whole file."""
 
 _PER_ACTION = 0.35
 """Share of a step's limit that each further action of a sequence adds: its description, its input

@@ -18,7 +18,6 @@ from hisa.text.prompt_text import guard_tags, one_line
 from hisa.tools.base import BaseTool
 
 __all__ = [
-    "OFFERED_TOKENS",
     "SIGNATURE_CHARACTERS",
     "SUMMARY_CHARACTERS",
     "TOOLS_ESTIMATE",
@@ -27,8 +26,6 @@ __all__ = [
     "offered_text",
 ]
 
-OFFERED_TOKENS = 200
-"""Most tokens of the list for a step, by `estimate_tokens`."""
 TOOLS_ESTIMATE = 500
 """The same of all tools in a prompt. The estimate is half as much again as a real count here, which
 benchmarks/tool_tokens.py makes."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint
 from typing import Any
 
+from hisa.config import OFFERED_TOKENS
 from hisa.errors import (
     ActionRefused,
     EnvironmentFailed,
@@ -28,7 +29,7 @@ from hisa.protocols import Emit, Environment, GroundedCall, Outcome, Task, ToolC
 from hisa.screen.observation import Observation
 from hisa.tools.base import BaseTool, Tool, ToolContext
 from hisa.tools.isolation import isolated, kept
-from hisa.tools.offer import OFFERED_TOKENS, TOOLS_ESTIMATE, best, offered_text
+from hisa.tools.offer import TOOLS_ESTIMATE, best, offered_text
 from hisa.tools.person import Person
 from hisa.tools.toolkit import Toolkit
 

@@ -38,7 +38,7 @@ class Full:
             return "Succeeded. " + "The next row was filled and the one below has the focus. " * 30
         self.requests.append(request)
         thought = (
-            "The row is filled as wanted and the next one can be seen below it, so I go on. " * 3
+            "The row is filled as wanted and the next one can be seen below it, so I go on. " * 6
         )
         number = len(self.requests)
         if self._computer:
@@ -66,13 +66,13 @@ async def played(tmp_path: Path, every: int, form: str, steps: int = 0) -> list[
     """The texts of a planner's prompts in a run whose sections are as long as they may be."""
     model = Full(computer=form == "computer")
     tree = {
-        "patterns": {"enabled": False},
+        "patterns": {"path": tmp_path / "patterns"},
         "run": {"folder": tmp_path, "max_steps": steps or 2 * every + 1},
         "planner": FORMS[form],
         "state": {"refine_every": every},
     }
     await hisa.run(
-        Task("full", TASK),
+        Task("full", TASK, domain="calc"),
         settings=Settings.model_validate(tree),
         model=FunctionModel(model, name="full"),
         environment=FakeEnvironment(),
@@ -81,7 +81,7 @@ async def played(tmp_path: Path, every: int, form: str, steps: int = 0) -> list[
 
 
 @pytest.mark.parametrize(
-    ("every", "form"), [(5, "picture"), (9, "picture"), (7, "both"), (7, "computer")]
+    ("every", "form"), [(5, "picture"), (9, "picture"), (7, "both"), (9, "computer")]
 )
 async def test_the_summary_reaches_the_planner_whole_up_to_the_last_step_of_an_interval(
     tmp_path: Path, every: int, form: str
