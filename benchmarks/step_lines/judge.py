@@ -83,6 +83,9 @@ def judge_line(result: str, before: Source, after: Source) -> Judgement:
 
 def _claims(result: str, before: Source, after: Source) -> Iterator[tuple[str, Verdict]]:
     yield _verdict(result, before, after)
+    if "no listed text or value did" in result:
+        same = _content(before) == _content(after)
+        yield "looks otherwise alone", "true" if same else "false"
     if "no text did" in result:
         changed = _content(before) != _content(after)
         yield "verdict: no text changed", "false" if changed else "true"
@@ -99,6 +102,11 @@ def _claims(result: str, before: Source, after: Source) -> Iterator[tuple[str, V
                 yield f"{name} {hit['not']} checked", "true" if right else "false"
             else:
                 yield f"{name} {hit['not']} {hit['state']}", "not known"
+    yield from _comings(result, before, after)
+
+
+def _comings(result: str, before: Source, after: Source) -> Iterator[tuple[str, Verdict]]:
+    """Claims on what came, went, was said and has the focus."""
     for hit in _NEW.finditer(result):
         for text in _NAMED.findall(hit[1]):
             yield f"new {text}", _came(text, before, after)

@@ -57,8 +57,9 @@ def describe_changes(
     What the step acted on comes first, then windows and the focus, then all else.
 
     Forms: ``window: A -> B``, ``focus: role "A" -> role "B"``, ``~ role "name": "old" -> "new"``
-    (``!`` where the step acted on it), ``+ role "name" text="…"`` and ``- …``. Windows are
-    compared wherever they are known, elements only where both looks have all of them.
+    (``!`` where the step acted on it), ``+ role "name" text="…"`` and ``- …``; where none of
+    these did, ``look: role "name"`` for the element whose pixels changed. Windows are compared
+    wherever they are known, elements only where both looks have all of them.
 
     Args:
         before: the look before the action.
@@ -77,6 +78,7 @@ def describe_changes(
         others = [pair for pair in pairs if pair not in acted]
         lines = [*_changed_lines("!", acted), *lines, *_changed_lines("~", others)]
         lines += [*_listed("+", come), *_listed("-", gone)]
+        lines = lines or _look_lines(after, roi)
     return tuple(_bounded(lines))
 
 
@@ -94,6 +96,18 @@ def _quoted(text: str, chars: int = _NAME_CHARS) -> str:
 def _named(element: Element) -> str:
     name = element.name or element.label or element.description
     return f"{excerpt(element.role, 24)} {_quoted(name)}"
+
+
+def _look_lines(look: Observation, roi: BoundingBox) -> list[str]:
+    """The smallest element with a name around a change that no element tells of."""
+    region = look.convert_box(roi, "screen")
+    around = (
+        each
+        for each in look.elements or ()
+        if (each.name or each.label) and each.box.intersection(region) == region
+    )
+    smallest = min(around, key=lambda element: element.box.area, default=None)
+    return [f"look: {_named(smallest)}"] if smallest else []
 
 
 def _window_lines(before: Observation, after: Observation) -> Iterator[str]:
