@@ -108,7 +108,7 @@ def _claims(result: str, before: Source, after: Source) -> Iterator[tuple[str, V
 def _comings(result: str, before: Source, after: Source) -> Iterator[tuple[str, Verdict]]:
     """Claims on what came, went, was said and has the focus."""
     for hit in _NEW.finditer(result):
-        for text in _NAMED.findall(hit[1]):
+        for text in filter(_flat, _NAMED.findall(hit[1])):
             yield f"new {text}", _came(text, before, after)
     for hit in _GONE.finditer(result):
         for text in _NAMED.findall(hit[1]):
@@ -155,7 +155,8 @@ def _content(source: Source) -> tuple[object, ...]:
 
 
 def _flat(text: str) -> str:
-    return " ".join(text.replace("⏎", " ").split()).casefold().strip("… ")
+    """The words alone; a page's list draws bullets that are no text of it."""
+    return " ".join(text.replace("⏎", " ").split()).casefold().strip("… •")
 
 
 def _alike(shown: str, whole: str) -> bool:

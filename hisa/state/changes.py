@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from hisa.actions import Hotkey, Press, Write, points
 from hisa.protocols import GroundedCall
@@ -29,8 +30,12 @@ _STATES = ("checked", "selected", "expanded", "pressed")
 _FIRST = frozenset({"alert", "dialog", "file chooser", "frame", "menu", "notification", "window"})
 """Roles that announce the rest; they are named first."""
 
-_PROSE = frozenset({"heading", "label", "paragraph", "section", "static", "text block"})
+_PROSE = frozenset(
+    {"heading", "label", "list item", "paragraph", "section", "static", "text block"}
+)
 """Roles of written words; browsers list them twice, as a paragraph and as the text in it."""
+
+_BULLET = re.compile(r"^\W+")
 
 _SAME_DRAWING = 0.7
 """Correlation from which on two pictures are one drawing; chosen by hand. A dimmed text has 0.99, a
@@ -51,6 +56,8 @@ def describe_changes(
     after: Observation,
     roi: BoundingBox | None,
     call: GroundedCall | None = None,
+    *,
+    hidden: Collection[Element] = (),
 ) -> tuple[str, ...] | None:
     """At most 20 lines of at most 160 characters; None where nothing can be compared.
 
@@ -66,6 +73,7 @@ def describe_changes(
         after: the look after it.
         roi: the changed box in image space; None where no pixel changed.
         call: what ran; None: nothing is known of what it acted on.
+        hidden: what was listed until a dialog came, which is no news once that is gone.
     """
     lines = [*_window_lines(before, after)]
     if not (is_complete(before) and is_complete(after)):
@@ -73,7 +81,7 @@ def describe_changes(
     lines += _focus_line(before.elements or (), after.elements or ())
     if roi is not None:
         pairs, come, gone = compared(_inside(before, roi), _inside(after, roi))
-        come, gone = _seen_changes(come, gone, (before, after))
+        come, gone = _seen_changes(come, gone, (before, after), hidden)
         acted = _acted_on(pairs, call, after) if call is not None else []
         others = [pair for pair in pairs if pair not in acted]
         lines = [*_changed_lines("!", acted), *lines, *_changed_lines("~", others)]
@@ -281,7 +289,9 @@ def _around_difference(was: str, now: str) -> tuple[str, str]:
 
 
 def _listed(sign: str, elements: list[Element]) -> list[str]:
-    telling = [element for element in elements if element.name or element.label or element.text]
+    telling = [
+        each for each in elements if any(map(str.isalnum, f"{each.name}{each.label}{each.text}"))
+    ]
     telling.sort(key=lambda element: element.role not in _FIRST)
     # A paragraph and the text in it say the same.
     first: dict[object, Element] = {}
@@ -294,11 +304,14 @@ def _listed(sign: str, elements: list[Element]) -> list[str]:
 def _content(element: Element) -> object:
     """What tells an element from those that say the same; of words, the words alone."""
     words = element.text or element.name
-    return words.strip() if element.role in _PROSE and words else id(element)
+    return _BULLET.sub("", words).strip() if element.role in _PROSE and words else id(element)
 
 
 def _seen_changes(
-    come: list[Element], gone: list[Element], looks: tuple[Observation, Observation]
+    come: list[Element],
+    gone: list[Element],
+    looks: tuple[Observation, Observation],
+    hidden: Collection[Element],
 ) -> tuple[list[Element], list[Element]]:
     """Those that came and went for the eye.
 
@@ -310,8 +323,10 @@ def _seen_changes(
     layers = [element.box for element in gone if element.role in DIALOGS]
     if not layers:
         return come, gone
-    covered = (e for e in come if not any(layer.intersection(e.box) for layer in layers))
-    return [element for element in covered if not _was_drawn(element, *looks)], gone
+    known = {_identity(element)[:4] for element in hidden}
+    fresh = (element for element in come if _identity(element)[:4] not in known)
+    fresh = (each for each in fresh if not any(layer.intersection(each.box) for layer in layers))
+    return [element for element in fresh if not _was_drawn(element, *looks)], gone
 
 
 def _was_drawn(element: Element, before: Observation, after: Observation) -> bool:
