@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["correlation", "similarity"]
+__all__ = ["similarity"]
 
 _WINDOW = 7
 """Side of the window in pixels, as in scikit-image's default; smaller pictures take their own."""
@@ -38,21 +38,6 @@ def similarity(one: Screenshot, other: Screenshot) -> float:
     both = unbiased * (_mean(x * y, side) - mean_x * mean_y)
     alike = (2 * mean_x * mean_y + _C1) * (2 * both + _C2)
     return float((alike / ((mean_x**2 + mean_y**2 + _C1) * (var_x + var_y + _C2))).mean())
-
-
-def correlation(one: Screenshot, other: Screenshot) -> float:
-    """How far two pictures of one size are the same drawing, dimmed or not: -1..1.
-
-    0 where one of them alone is of a single colour: nothing is drawn there.
-    """
-    import numpy as np
-
-    x, y = (np.asarray(picture.pixels.convert("L"), np.float64) for picture in (one, other))
-    x, y = x - x.mean(), y - y.mean()
-    if not (x.any() or y.any()):
-        return 1.0
-    length = float(np.sqrt((x * x).sum() * (y * y).sum()))
-    return float((x * y).sum()) / length if length else 0.0
 
 
 def _mean(values: NDArray[np.float64], side: int) -> NDArray[np.float64]:

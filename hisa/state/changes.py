@@ -11,7 +11,6 @@ from hisa.protocols import GroundedCall
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CONTAINERS, PASSWORD
-from hisa.screen.similarity import correlation
 from hisa.state.facts import DIALOGS, is_complete, smallest_focused
 from hisa.text.prompt_text import excerpt, one_line
 
@@ -36,10 +35,6 @@ _PROSE = frozenset(
 """Roles of written words; browsers list them twice, as a paragraph and as the text in it."""
 
 _BULLET = re.compile(r"^\W+")
-
-_SAME_DRAWING = 0.7
-"""Correlation from which on two pictures are one drawing; chosen by hand. A dimmed text has 0.99, a
-button whose ring of focus came or went 0.8."""
 
 _TITLED = frozenset({"frame", "internal frame", "root pane", "window"})
 """Roles whose name is the title of a window, which the line of windows tells; so is that of any
@@ -81,7 +76,7 @@ def describe_changes(
     lines += _focus_line(before.elements or (), after.elements or ())
     if roi is not None:
         pairs, come, gone = compared(_inside(before, roi), _inside(after, roi))
-        come, gone = _seen_changes(come, gone, (before, after), hidden)
+        come, gone = _seen_changes(come, gone, hidden)
         acted = _acted_on(pairs, call, after) if call is not None else []
         others = [pair for pair in pairs if pair not in acted]
         lines = [*_changed_lines("!", acted), *lines, *_changed_lines("~", others)]
@@ -308,10 +303,7 @@ def _content(element: Element) -> object:
 
 
 def _seen_changes(
-    come: list[Element],
-    gone: list[Element],
-    looks: tuple[Observation, Observation],
-    hidden: Collection[Element],
+    come: list[Element], gone: list[Element], hidden: Collection[Element]
 ) -> tuple[list[Element], list[Element]]:
     """Those that came and went for the eye.
 
@@ -319,23 +311,9 @@ def _seen_changes(
     again afterwards; it was there all the time, dimmed or not.
     """
     if any(element.role in DIALOGS for element in come):
-        return come, [element for element in gone if element.role in _FIRST]
-    layers = [element.box for element in gone if element.role in DIALOGS]
-    if not layers:
-        return come, gone
+        gone = [element for element in gone if element.role in _FIRST]
     known = {_identity(element)[:4] for element in hidden}
-    fresh = (element for element in come if _identity(element)[:4] not in known)
-    fresh = (each for each in fresh if not any(layer.intersection(each.box) for layer in layers))
-    return [element for element in fresh if not _was_drawn(element, *looks)], gone
-
-
-def _was_drawn(element: Element, before: Observation, after: Observation) -> bool:
-    """Whether what is listed now was drawn there before, as under a layer that dims."""
-    whole = BoundingBox(0, 0, before.image.width, before.image.height)
-    box = after.convert_box(element.box, "image").intersection(whole)
-    if before.image != after.image or box is None or box.width < 1 or box.height < 1:
-        return False
-    return correlation(before.screenshot.crop(box), after.screenshot.crop(box)) >= _SAME_DRAWING
+    return [element for element in come if _identity(element)[:4] not in known], gone
 
 
 def _spoken(element: Element) -> str:

@@ -16,7 +16,6 @@ from hisa.screen.roles import CONTAINERS, LAYOUT
 from hisa.screen.word_list import is_word
 from hisa.state.facts import is_complete
 from hisa.state.roi import changed_mask
-from hisa.state.whole_words import whole_words
 from hisa.text.prompt_text import excerpt
 
 __all__ = ["picture_text_changes"]
@@ -29,6 +28,8 @@ _SURE = 0.6
 """Confidence of a word from which on it is no picture or border read as letters; by hand."""
 _LEAST = (16, 8)
 """Width and height in image pixels below which nothing is written."""
+_AROUND = (120, 12)
+"""Image pixels beside and above a change that are read with it: a word, and room for a line."""
 _MOST_LINES = 3
 _MOST_PARTS = 4
 """Places that are read at most: each takes a tenth of a second, before and after."""
@@ -79,7 +80,9 @@ def _parts(looks: tuple[Observation, Observation], mask: Image.Image) -> list[Bo
     if all(is_complete(look) for look in looks):
         drawn = [box for look in looks for box in (*_boxes(look, _is_drawn), *_bare_windows(look))]
     else:
-        drawn = _unlisted(left, looks)
+        first, top, last, bottom = left.getbbox() or (0, 0, 0, 0)
+        around = (first - _AROUND[0], top - _AROUND[1], last + _AROUND[0], bottom + _AROUND[1])
+        drawn = [BoundingBox(*around)]
     whole = BoundingBox(0, 0, mask.width, mask.height)
     clipped = [part for box in dict.fromkeys(drawn) if (part := box.intersection(whole))]
     return [
@@ -88,17 +91,6 @@ def _parts(looks: tuple[Observation, Observation], mask: Image.Image) -> list[Bo
         if part.width >= _LEAST[0] and part.height >= _LEAST[1]
         if left.crop(_corners(part)).getbbox() is not None
     ][:_MOST_PARTS]
-
-
-def _unlisted(left: Image.Image, looks: tuple[Observation, Observation]) -> list[BoundingBox]:
-    """The changed place, as wide as the writing is that begins or ends in it."""
-    corners = left.getbbox()
-    if corners is None:
-        return []
-    box = BoundingBox(*corners)
-    wide = [whole_words(box, left, look.screenshot) for look in looks]
-    first, last = min(each.left for each in wide), max(each.right for each in wide)
-    return [BoundingBox(first, box.top, last, box.bottom)]
 
 
 def _corners(box: BoundingBox) -> tuple[int, int, int, int]:

@@ -133,10 +133,11 @@ async def test_a_dimmed_page_keeps_its_text() -> None:
     words = element("static", "Dogs travel free.", box(420, 240))
     before, after = drawn(*PAGE), drawn(*PAGE, layer, words, shade=128)
     after = replace(after, elements=(layer, words))
+    events: list[Event] = []
+    state = state_of(events)
     for looks in ((before, after), (after, before)):
-        events: list[Event] = []
-        await state_of(events, "").abstract(SENT, *looks, Outcome(ok=True))
-        (event,) = events
+        await state.abstract(SENT, *looks, Outcome(ok=True))
+    for event in events:
         assert isinstance(event, Abstracted)
         assert "Your trip" not in event.result, event.result
 
