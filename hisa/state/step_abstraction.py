@@ -25,11 +25,11 @@ from hisa.protocols import (
     TextPart,
 )
 from hisa.screen.geometry import BoundingBox
-from hisa.screen.observation import Observation
+from hisa.screen.observation import Element, Observation
 from hisa.screen.ocr import ReadText
 from hisa.state.base import AbstractedStep
 from hisa.state.changes import describe_changes
-from hisa.state.facts import field_facts, written_facts
+from hisa.state.facts import DIALOGS, field_facts, written_facts
 from hisa.state.inspection import Looks, StepEvidence, StepInspector
 from hisa.state.lines import call_description, call_input, history_line
 from hisa.state.picture_text import picture_text_changes
@@ -103,6 +103,7 @@ class StepAbstractor:
     ) -> None:
         self._model = model
         self._read = read
+        self._hidden: Sequence[Element] = ()
         self._tokens = tokens
         self._pair = pair
         self._closer = closer or StepInspector()
@@ -165,10 +166,21 @@ class StepAbstractor:
         self, looks: Looks, pair: RoiPair | None, call: GroundedCall
     ) -> tuple[str, ...]:
         """The changes in words: by the elements, and by the picture where there are none."""
-        lines = describe_changes(*looks, pair.box if pair else None, call) or ()
+        roi = pair.box if pair else None
+        lines = describe_changes(*looks, roi, call, hidden=self._hidden) or ()
+        self._keep_hidden(*looks)
         if pair is None or self._read is None:
             return lines
-        return (*lines, *await picture_text_changes(*looks, self._read))
+        drawn = await picture_text_changes(*looks, self._read)
+        return (*(line for line in lines if not (drawn and line.startswith("look:"))), *drawn)
+
+    def _keep_hidden(self, before: Observation, after: Observation) -> None:
+        """What a dialog hides is kept until it is gone."""
+        waits = [any(e.role in DIALOGS for e in look.elements or ()) for look in (before, after)]
+        if waits[1] and not waits[0]:
+            self._hidden = before.elements or ()
+        elif not waits[1]:
+            self._hidden = ()
 
     def _asked_tokens(self, outcome: Outcome) -> int:
         """Returns the tokens left for the model: those of a result, less those of the facts."""
