@@ -16,7 +16,15 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["Limits", "confine", "own_keyring", "refused_calls", "rules_text", "shield", "signals_stay"]
+__all__ = [
+    "Limits",
+    "confine",
+    "own_keyring",
+    "refused_calls",
+    "rules_text",
+    "shield",
+    "signals_stay",
+]
 
 _GET_NO_NEW_PRIVS = 39
 _NO_NEW_PRIVS, _SET_DUMPABLE, _SET_SECCOMP, _FILTER = 38, 4, 22, 2
@@ -79,7 +87,7 @@ _FAMILIES = {"unix": 1, "inet": 2, "inet6": 10, "netlink": 16}
 """Kinds of sockets that desktops use; vsock (40) would reach the host of a virtual machine."""
 _X32 = 0x40000000  # of the kernel's x32 system calls
 _SIGNALLING = {"x86_64": (62, 200, 234, 129, 297, 302), "aarch64": (129, 130, 131, 138, 240, 261)}
-"""kill, tkill, tgkill, rt_sigqueueinfo, rt_tgsigqueueinfo and prlimit64: first the process meant."""
+"""kill, tkill, tgkill, rt_sigqueueinfo, rt_tgsigqueueinfo, prlimit64: first the process meant."""
 _CREATE_RULESET, _RESTRICT_SELF, _SCOPE_SIGNAL = 444, 446, 1 << 1  # of <linux/landlock.h>
 _EVERYBODY = -1
 """What kill() takes for every process that may be signalled."""

@@ -26,7 +26,11 @@ def spawn(words: Any, **options: Any) -> subprocess.Popen[bytes]:
     Raises:
         OSError: it cannot be started.
     """
-    return _thread.submit(subprocess.Popen, words, **options).result()
+
+    def start() -> subprocess.Popen[bytes]:
+        return subprocess.Popen(words, **options)
+
+    return _thread.submit(start).result()
 
 
 def restrain() -> None:

@@ -19,15 +19,18 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 __all__ = [
     "Log",
+    "Process",
     "ProcessLimitTracker",
     "ResourceUsage",
     "WatchdogOptions",
+    "blame",
     "children",
     "first_inside",
     "main",
@@ -46,6 +49,7 @@ _CROWDED, _CROWDED_SECONDS = 0.97, 10.0
 _WRITTEN = ("home/user", "tmp", "dev/shm", "run")
 _PR_SET_PDEATHSIG = 1  # of <sys/prctl.h>
 _MEMORY = re.compile(r"^(RssAnon|RssShmem|VmSwap|Threads):\s+(\d+)", re.MULTILINE)
+_HELD = ("RssAnon", "RssShmem", "VmSwap")
 _SHARED = re.compile(r"^(Pss_Anon|Pss_Shmem|SwapPss):\s+(\d+)", re.MULTILINE)
 
 
@@ -162,6 +166,63 @@ def first_inside(launcher: int) -> int | None:
     return None
 
 
+@dataclass(frozen=True)
+class Process:
+    """One process of a desktop, as its /proc numbers it."""
+
+    pid: int
+    parent: int
+    started: int
+    """Clock ticks since the machine was started."""
+    threads: int
+    memory: int
+    """Bytes."""
+
+
+def blame(processes: Sequence[Process], limit: int, held: Callable[[Process], int]) -> int | None:
+    """The latest moment since which more than half of a limit was taken; None where there is none.
+
+    A process counts from the start of its oldest living ancestor below the guest: what a program
+    of the task's own takes later is not laid on whoever acted meanwhile.
+
+    Args:
+        processes: those of one desktop.
+        limit: what is allowed to all of them together.
+        held: what one of them takes of it.
+    """
+    by_pid = {process.pid: process for process in processes}
+    base = {1, min((pid for pid in by_pid if pid != 1), default=1)}  # the first, and the guest
+
+    def began(process: Process) -> int:
+        start = process.started
+        while process.parent in by_pid and process.parent not in base:
+            process = by_pid[process.parent]
+            start = min(start, process.started)
+        return start
+
+    taken = 0
+    others = [process for process in processes if process.pid not in base]
+    for process in sorted(others, key=began, reverse=True):
+        taken += held(process)
+        if taken > limit // 2:
+            return began(process)
+    return None
+
+
+def _processes(first: int) -> list[Process]:
+    proc = f"/proc/{first}/root/proc"
+    found = []
+    for pid in _pids(proc):
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            text = Path(f"{proc}/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+            fields = text.rpartition(")")[2].split()
+            numbers = _numbers(_MEMORY, f"{proc}/{pid}/status")
+            memory = sum(numbers.get(name, 0) for name in _HELD) << 10
+            line = (int(pid), int(fields[1]), int(fields[19]), numbers.get("Threads", 0), memory)
+            found.append(Process(*line))
+    return found
+
+
 def resource_usage(first: int) -> ResourceUsage:
     """Sums up the processes of the namespace whose first process is ``first``."""
     proc = f"/proc/{first}/root/proc"
@@ -169,7 +230,7 @@ def resource_usage(first: int) -> ResourceUsage:
     for pid in _pids(proc):
         found = _numbers(_MEMORY, f"{proc}/{pid}/status")
         processes += found.get("Threads", 0)
-        memory += sum(found.get(name, 0) for name in ("RssAnon", "RssShmem", "VmSwap")) << 10
+        memory += sum(found.get(name, 0) for name in _HELD) << 10
     return ResourceUsage(processes, memory + _unnamed(proc))
 
 
@@ -285,11 +346,16 @@ class _Watchdog:
             log.write(os.read(output, 1 << 16))
         return self._child.wait()
 
-    def end(self, why: str = "") -> None:
-        """Kill the first process inside; the kernel ends the others with it."""
+    def end(self, why: str = "", since: int | None = None) -> None:
+        """Kill the first process inside; the kernel ends the others with it.
+
+        Args:
+            why: the limit that was passed.
+            since: `blame` for it.
+        """
         if why:
             draft = Path(self._orders.folder, "ended.new")
-            draft.write_text(why, encoding="utf-8")
+            draft.write_text(json.dumps({"why": why, "since": since}), encoding="utf-8")
             draft.rename(draft.with_name("ended"))
         for pid in children(self._child.pid) or [self._child.pid]:
             with contextlib.suppress(ProcessLookupError):
@@ -298,30 +364,33 @@ class _Watchdog:
     def _look(self) -> None:
         begun = time.monotonic()
         first = first_inside(self._child.pid)
-        why = "" if first is None else self._excess(first)
+        why, since = ("", None) if first is None else self._excess(first)
         silent = time.monotonic() - self._answers.heard
         if not why and silent > self._orders.idle + _GRACE_SECONDS:
             why = f"its guest gave no answer for {silent:.0f} s"
         if why:
-            self.end(why)
+            self.end(why, since)
         now = time.monotonic()
         self._next = now + max(_TICK_SECONDS, (now - begun) / _SHARE)
 
-    def _excess(self, first: int) -> str:
-        """Describes the first limit that is exceeded, with the usage; empty where none is."""
+    def _excess(self, first: int) -> tuple[str, int | None]:
+        """Describes the first limit that is exceeded, with its `blame`; empty where none is."""
         options = self._orders
         now = resource_usage(first)
         stays = self._crowd.stays(now.processes, time.monotonic())
         if stays or 0 < options.processes < now.processes:
-            return _passed("ran", f"{now.processes} processes and threads", "processes", options)
+            why = _passed("ran", f"{now.processes} processes and threads", "processes", options)
+            return why, blame(_processes(first), options.processes, lambda each: each.threads)
         if 0 < options.memory_mb << 20 < now.memory:
             exact = _held_exactly(first)
             if exact > options.memory_mb << 20:
-                return _passed("held", f"{exact >> 20} MB of memory", "memory_mb", options)
+                why = _passed("held", f"{exact >> 20} MB of memory", "memory_mb", options)
+                limit = options.memory_mb << 20
+                return why, blame(_processes(first), limit, lambda each: each.memory)
         size = written(first)
         if 0 < options.disk_mb << 20 < size:
-            return _passed("wrote", f"{size >> 20} MB of files", "disk_mb", options)
-        return ""
+            return _passed("wrote", f"{size >> 20} MB of files", "disk_mb", options), None
+        return "", None
 
 
 def _passed(did: str, what: str, name: str, options: WatchdogOptions) -> str:
