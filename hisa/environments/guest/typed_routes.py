@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
+import secrets
 import struct
 import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from typing import Any, NamedTuple
 
 from . import commands
 from .access import ELEMENTS_SECONDS, Access
 from .access import ReadOptions as ElementsRequest
 from .actor import ActionError, Actor
+from .beneath import opened_beneath, parent_beneath
 from .http_server import HttpError, Request, Response, Routes, file_response, json_response
 from .idempotency_cache import IdempotencyCache
 from .sandbox import Wrap
@@ -63,6 +67,7 @@ class TypedRoutes:
         access: what knows the elements.
         work: what the applications do, for settling; None where it cannot be told.
         wrap: put around each command line, such as a sandbox.
+        cage: the folder in which commands write; links out of it are not followed. Empty: none.
     """
 
     def __init__(
@@ -73,7 +78,9 @@ class TypedRoutes:
         *,
         work: Callable[[], Work] | None = None,
         wrap: Wrap | None = None,
+        cage: str = "",
     ) -> None:
+        self._cage = cage
         self._screen = screen
         self._actor = actor
         self._access = access
@@ -201,16 +208,43 @@ class TypedRoutes:
 
     # ---------------------------------------------------------------- files
 
+    def _holds(self, path: str) -> bool:
+        """Whether a path lies in the folder of the cage by its name."""
+        return bool(self._cage) and os.path.normpath(path).startswith(f"{self._cage}/")
+
     def _get_file(self, request: Request) -> Response:
-        return file_response(_path(request), request.query)
+        path = _path(request)
+        opened = partial(opened_beneath, self._cage) if self._holds(path) else None
+        return file_response(path, request.query, opened=opened)
 
     def _put_file(self, request: Request) -> Response:
         path = _path(request)
         try:
-            _write(path, request)
+            if self._holds(path):
+                _write_beneath(self._cage, path, request)
+            else:
+                _write(path, request)
         except (OSError, ValueError) as error:
             raise HttpError(403, f"{path}: {error}") from error
         return json_response({"status": "success"})
+
+
+def _write_beneath(folder: str, path: str, request: Request) -> None:
+    """As `_write`, in a folder into which somebody else may put links."""
+    number, name = parent_beneath(folder, path, made=True)
+    draft = f".hisa-{secrets.token_hex(8)}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    try:
+        with open(os.open(draft, flags, 0o644, dir_fd=number), "wb") as file:
+            for chunk in request.chunks():
+                file.write(chunk)
+        os.replace(draft, name, src_dir_fd=number, dst_dir_fd=number)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(draft, dir_fd=number)
+        raise
+    finally:
+        os.close(number)
 
 
 def _write(path: str, request: Request) -> None:

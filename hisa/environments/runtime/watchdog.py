@@ -1,5 +1,8 @@
 """The watchdog outside a private desktop: keeps its limits, bounds its log, ends a silent one.
 
+As ``watchdog.py --cages PROCESSES,MEMORY_MB COMMAND…`` it starts the guest of a display that exists
+already, and keeps the limits of all that the guest starts, together, also after the guest's end.
+
 It starts the desktop as its child and lives as long as that does, whatever becomes of HiSA. It is
 run by the system's Python with the standard library alone, as ``watchdog.py JSON COMMAND…``;
 nothing inside can see or stop it. Where it ends a desktop, it writes down why before it does.
@@ -47,7 +50,7 @@ _LOG_BYTES, _LOG_RATE = 128 << 10, 64 << 10
 _CROWDED, _CROWDED_SECONDS = 0.97, 10.0
 """Share of the limit of processes from which on hardly a command can start, and how long for."""
 _WRITTEN = ("home/user", "tmp", "dev/shm", "run")
-_PR_SET_PDEATHSIG = 1  # of <sys/prctl.h>
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # of <sys/prctl.h>
 _MEMORY = re.compile(r"^(RssAnon|RssShmem|VmSwap|Threads):\s+(\d+)", re.MULTILINE)
 _HELD = ("RssAnon", "RssShmem", "VmSwap")
 _SHARED = re.compile(r"^(Pss_Anon|Pss_Shmem|SwapPss):\s+(\d+)", re.MULTILINE)
@@ -393,16 +396,76 @@ class _Watchdog:
         return "", None
 
 
+class _Cages:
+    """Watches what a guest starts; whoever is left over by its parent comes to this process."""
+
+    def __init__(self, processes: int, memory_mb: int, guest: subprocess.Popen[bytes]) -> None:
+        self._processes = processes
+        self._memory = memory_mb << 20
+        self._guest = guest
+        self._left: set[int] = set()
+        self._crowd = ProcessLimitTracker(processes)
+
+    def look(self) -> bool:
+        """End what is over the limits; returns whether anything is left that was started."""
+        found = {process.pid: process for process in _processes(os.getpid())}
+        self._left &= found.keys()
+        tops = [os.getpid(), self._guest.pid, *self._left]
+        for process in sorted(found.values(), key=lambda each: each.started):
+            if process.parent in tops and process.pid not in tops:
+                tops.append(process.pid)
+        self._left = {pid for pid in tops if pid in found} - {os.getpid(), self._guest.pid}
+        held = [found[pid] for pid in self._left]
+        threads = sum(process.threads for process in held)
+        crowded = self._crowd.stays(threads, time.monotonic()) or 0 < self._processes < threads
+        if crowded or 0 < self._memory < sum(process.memory for process in held):
+            for pid in self._left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        return bool(self._left)
+
+    def reap(self) -> None:
+        """Collect who ended, but for the guest, whose end is waited for elsewhere."""
+        for pid in self._left:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
+
+
+def _watch_cages(limits: str, line: list[str]) -> int:
+    processes, memory_mb = map(int, limits.split(","))
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    _die_with_parent(signal.SIGTERM)
+    fds = [int(line[line.index(name) + 1]) for name in ("--fd", "--ready")]
+    guest = subprocess.Popen(line, pass_fds=fds)
+    for number in (*fds, 0):
+        os.close(number)
+    signal.signal(signal.SIGTERM, lambda *_: guest.terminate())
+    cages = _Cages(processes, memory_mb, guest)
+    while guest.poll() is None:
+        started = time.monotonic()
+        cages.look()
+        cages.reap()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            guest.wait(max(_TICK_SECONDS, (time.monotonic() - started) / _SHARE))
+    if cages.look() and os.fork() == 0:  # nobody waits for what goes on in the background
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, 0)
+        while cages.look():
+            time.sleep(_TICK_SECONDS)
+    return guest.returncode
+
+
 def _passed(did: str, what: str, name: str, options: WatchdogOptions) -> str:
     return f"it {did} {what}; environment.limits.{name} is {getattr(options, name)}"
 
 
-def _die_with_parent() -> None:
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+def _die_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)
 
 
 def main() -> int:
     """Start the desktop and stand by it."""
+    if sys.argv[1] == "--cages":
+        return _watch_cages(sys.argv[2], sys.argv[3:])
     known = json.loads(sys.argv[1])
     options = WatchdogOptions(**{**known, "fds": tuple(known["fds"])})
     output, output_in = os.pipe()
