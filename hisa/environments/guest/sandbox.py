@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from .confine import Limits, rules_text
 
-__all__ = ["ALLOWED_VARIABLES", "Wrap", "allowed_variables", "sandbox"]
+__all__ = ["ALLOWED_VARIABLES", "SET_OF_PROC", "Wrap", "allowed_variables", "sandbox"]
 
 Wrap = Callable[[Sequence[str]], Sequence[str]]
 """Makes the command line that is run from the one that was asked for."""
@@ -37,6 +37,8 @@ def allowed_variables(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if ALLOWED_VARIABLES.fullmatch(name)}
 
 
+SET_OF_PROC = ("sys", "sysrq-trigger", "irq", "bus", "fs")
+"""What root could set there for the whole host: its own number is root's outside as well."""
 _FRESH = ("/tmp", "/run", "/var/tmp")
 _WRITTEN_MB = 512
 """Most that is written into each of these; they lie in the host's memory."""
@@ -69,14 +71,15 @@ def sandbox(display: str, folder: str, environ: Mapping[str, str], limits: Limit
     prefix += ["sh", "-c", _STARTS, _refused_calls(), *_bubblewrap(display, cookie)]
     own = f"/tmp/.X11-unix/X{display.lstrip(':').partition('.')[0]}"
     searched = sorted(_searched(map(os.path.expanduser, _SEARCHED)))
-    rest = ["--bind", folder, folder, "--chdir", folder, "--", *_limited(limits)]
+    prefix += ["--bind", folder, folder, "--chdir", folder]
+    limiting = ["--", *_limited(limits)]
 
     def wrap(words: Sequence[str]) -> Sequence[str]:
         hidden: list[str] = []
         for path in sorted({*searched, *_bound()} - {own}):
             if _is_socket(path) and not path.startswith(tuple(f"{fresh}/" for fresh in _FRESH)):
                 hidden += ["--ro-bind", "/dev/null", path]
-        return [*prefix, *hidden, *rest, *words]
+        return [*prefix, *hidden, *limiting, *words]
 
     return wrap
 
@@ -94,6 +97,9 @@ def _bubblewrap(display: str, cookie: str) -> list[str]:
     for name in ("keys", "key-users"):
         if os.path.exists(f"/proc/{name}"):
             line += ["--ro-bind", "/dev/null", f"/proc/{name}"]
+    for name in SET_OF_PROC:
+        if os.path.exists(f"/proc/{name}"):
+            line += ["--ro-bind", f"/proc/{name}", f"/proc/{name}"]
     done = subprocess.run(["bwrap", "--help"], capture_output=True, text=True, check=False)
     size = ["--size", str(_WRITTEN_MB << 20)] if "--size" in done.stdout + done.stderr else []
     for path in _FRESH:
