@@ -18,7 +18,7 @@ from hisa.bench.efficiency import (
     step_time,
     task_time,
 )
-from hisa.bench.ledger import Attempt, SlotState, read_attempts, read_plan
+from hisa.bench.ledger import SlotState, read_attempts, read_plan
 from hisa.bench.measure import Measure, measure
 from hisa.bench.start_checks import StartChecker, StartSums, check_starts
 from hisa.bench.stats import Estimate, Paired, length_buckets, mean, paired, pass_hat_k, wilson
@@ -172,8 +172,6 @@ class Report(BaseModel):
     """How many attempts each judge judged: OSWorld's own metrics or ours."""
     problems: dict[str, str]
     sums: dict[str, Any]
-    ambiguous: int = 0
-    """Tries of an older counting whose machine broke: the agent may have broken it."""
 
 
 class _Measured:
@@ -190,11 +188,6 @@ class _Measured:
             for slot_state in self.slot_states
             if slot_state.result is not None
         ]
-
-    @property
-    def ambiguous(self) -> list[Attempt]:
-        """See `Attempt.ambiguous`."""
-        return [each for state in self.slot_states for each in state.attempts if each.ambiguous]
 
     def slots(self, variant: str) -> list[SlotState]:
         return [each for each in self.slot_states if each.slot.variant == variant]
@@ -252,7 +245,6 @@ def build_report(
         judges=_judges(bench.slot_states),
         problems=bench.plan.problems,
         sums=summarise(bench.slot_states).as_dict(),
-        ambiguous=len(bench.ambiguous),
     )
 
 
@@ -262,10 +254,11 @@ def _require_comparable(bench: _Measured) -> None:
     Raises:
         UsageError: it is such.
     """
-    if bench.ambiguous:
+    open_tries = [each for state in bench.slot_states for each in state.attempts if each.ambiguous]
+    if open_tries:
         raise UsageError(
             f"{str(bench.folder)!r} was counted by version 1, this is {RECORD_VERSION}: of "
-            f"{len(bench.ambiguous)} tries whose machine broke it is not recorded whether the "
+            f"{len(open_tries)} tries whose machine broke it is not recorded whether the "
             "agent broke it, which is a score of 0 now",
             fix="make that bench again with another --out, or leave --against out",
         )

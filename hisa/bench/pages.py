@@ -46,7 +46,6 @@ def _head(report: Report) -> str:
         f"{sums['unusable']} unusable, {sums['given_up']} given up, {sums['missing']} not "
         f"run yet. {sums['environment_errors']} tries broke a machine, {sums['lost']} were lost."
         + _starts(report)
-        + _counting(report)
     )
 
 
@@ -58,16 +57,6 @@ def _rates_line(report: Report) -> str:
         lost = f", {given_up(each)}" if each.given_up else ""
         lines.append(f"{each.name}: success rate {rate} over {each.scored} scored attempts{lost}. ")
     return "".join(lines)
-
-
-def _counting(report: Report) -> str:
-    """Returns a sentence on tries that an older counting leaves open; empty where there is none."""
-    return (
-        f" Of {report.ambiguous} tries that an older version of HiSA counted, it is not known "
-        "whether the agent broke the machine."
-        if report.ambiguous
-        else ""
-    )
 
 
 def _starts(report: Report) -> str:

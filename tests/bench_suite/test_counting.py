@@ -1,4 +1,4 @@
-"""A report says how it was counted, what was given up, and is held against none counted otherwise."""
+"""A report says how it was counted and what was given up; others are not held against it."""
 
 from __future__ import annotations
 
@@ -62,9 +62,3 @@ def test_what_was_given_up_stands_beside_the_rate_with_what_it_is_of(tmp_path: P
         line for line in (folder / "report.md").read_text().splitlines() if "| full" in line
     )
     assert "1 of 8 given up" in table
-
-
-def test_a_report_of_an_older_bench_says_what_is_open(tmp_path: Path) -> None:
-    folder = as_older(bench(tmp_path / "ours"))
-    Command(tmp_path).run("bench", "report", str(folder))
-    assert "Of 3 tries that an older version" in (folder / "report.md").read_text("utf-8")

@@ -68,27 +68,16 @@ class Response:
 
 
 def file_response(
-    path: str,
-    query: Mapping[str, str],
-    kind: str = "application/octet-stream",
-    *,
-    opened: Callable[[str], int] | None = None,
+    path: str, query: Mapping[str, str], kind: str = "application/octet-stream"
 ) -> Response:
     """The bytes of a plain file; ``limit`` in the query is the most that its reader takes.
-
-    Args:
-        path: of the file.
-        query: of the request.
-        kind: what the bytes are.
-        opened: opens it; None: as it is named.
 
     Raises:
         HttpError: 404 there is none; 413 it is larger; 403 it is no plain file, or not readable.
     """
     try:
         # Not blocking: opening a pipe would wait for somebody who writes into it.
-        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-        number = opened(path) if opened else os.open(path, flags)
+        number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise HttpError(404, f"{path}: no such file") from error
     except (OSError, ValueError) as error:

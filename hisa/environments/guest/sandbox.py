@@ -8,16 +8,26 @@ them; the display's socket and its cookie are laid in, so that they can open win
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import os
 import re
 import shutil
 import stat
+import struct
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from .confine import Limits, rules_text
 
-__all__ = ["ALLOWED_VARIABLES", "SET_OF_PROC", "Wrap", "allowed_variables", "sandbox"]
+__all__ = [
+    "ALLOWED_VARIABLES",
+    "SET_OF_PROC",
+    "Wrap",
+    "allowed_variables",
+    "opened_beneath",
+    "sandbox",
+]
 
 Wrap = Callable[[Sequence[str]], Sequence[str]]
 """Makes the command line that is run from the one that was asked for."""
@@ -37,15 +47,12 @@ def allowed_variables(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if ALLOWED_VARIABLES.fullmatch(name)}
 
 
-SET_OF_PROC = ("sys", "sysrq-trigger", "irq", "bus", "fs")
+SET_OF_PROC = [f"/proc/{name}" for name in ("sys", "sysrq-trigger", "irq", "bus", "fs")]
 """What root could set there for the whole host: its own number is root's outside as well."""
 _FRESH = ("/tmp", "/run", "/var/tmp")
 _WRITTEN_MB = 512
 """Most that is written into each of these; they lie in the host's memory."""
-_SEARCHED = ("~", "/var/lib", "/srv", "/opt")
-"""Where sockets of other network namespaces are looked for: the kernel does not tell these."""
-_MOST = 50_000
-"""Entries looked at there: a quarter of a second, once."""
+_OPENAT2, _NO_LINKS = 437, 0x04 | 0x08  # of <linux/openat2.h>: no link, and beneath
 _STARTS = 'echo 500 >/proc/self/oom_score_adj; exec "$@" 9<"$0"'
 """Starts bubblewrap: first to go where memory runs out, the refused calls on descriptor 9."""
 
@@ -69,17 +76,16 @@ def sandbox(display: str, folder: str, environ: Mapping[str, str], limits: Limit
     if not folder:
         return lambda words: [*prefix, *words]
     prefix += ["sh", "-c", _STARTS, _refused_calls(), *_bubblewrap(display, cookie)]
-    own = f"/tmp/.X11-unix/X{display.lstrip(':').partition('.')[0]}"
-    searched = sorted(_searched(map(os.path.expanduser, _SEARCHED)))
     prefix += ["--bind", folder, folder, "--chdir", folder]
-    limiting = ["--", *_limited(limits)]
+    lowered, inside = _limited(limits), f"{folder}/"
+
+    def fresh(path: str) -> bool:
+        return path.startswith(tuple(f"{each}/" for each in _FRESH))
 
     def wrap(words: Sequence[str]) -> Sequence[str]:
-        hidden: list[str] = []
-        for path in sorted({*searched, *_bound()} - {own}):
-            if _is_socket(path) and not path.startswith(tuple(f"{fresh}/" for fresh in _FRESH)):
-                hidden += ["--ro-bind", "/dev/null", path]
-        return [*prefix, *hidden, *limiting, *words]
+        there = [path for path in {*_sockets()} if path.startswith(inside) or not fresh(path)]
+        hidden = [word for path in there for word in ("--ro-bind", "/dev/null", path)]
+        return [*prefix, *hidden, "--", *lowered, *words]
 
     return wrap
 
@@ -94,12 +100,10 @@ def _refused_calls() -> str:
 def _bubblewrap(display: str, cookie: str) -> list[str]:
     # Without --die-with-parent: a program left in the background outlives its command.
     line = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
-    for name in ("keys", "key-users"):
-        if os.path.exists(f"/proc/{name}"):
-            line += ["--ro-bind", "/dev/null", f"/proc/{name}"]
-    for name in SET_OF_PROC:
-        if os.path.exists(f"/proc/{name}"):
-            line += ["--ro-bind", f"/proc/{name}", f"/proc/{name}"]
+    for path in filter(os.path.exists, ("/proc/keys", "/proc/key-users")):
+        line += ["--ro-bind", "/dev/null", path]
+    for path in filter(os.path.exists, SET_OF_PROC):
+        line += ["--ro-bind", path, path]
     done = subprocess.run(["bwrap", "--help"], capture_output=True, text=True, check=False)
     size = ["--size", str(_WRITTEN_MB << 20)] if "--size" in done.stdout + done.stderr else []
     for path in _FRESH:
@@ -115,49 +119,43 @@ def _limited(limits: Limits) -> list[str]:
     """What lowers the limits inside, where the kernel counts the processes of the cage alone."""
     if shutil.which("prlimit") is None:
         return []
-    chosen = {
-        "nproc": limits.processes,
-        "data": limits.memory_mb << 20,
-        "nofile": limits.open_files,
-    }
-    return [
-        "prlimit",
-        "--core=0",
-        *(f"--{name}={value}" for name, value in chosen.items() if value),
-    ]
+    line = ["prlimit", "--core=0", f"--nproc={limits.processes or 'unlimited'}"]
+    line.append(f"--data={limits.memory_mb << 20 or 'unlimited'}")
+    return [*line, f"--nofile={limits.open_files}"] if limits.open_files else line
 
 
-def _bound() -> Iterator[str]:
+def _sockets() -> Iterator[str]:
     """The paths of the sockets that are open on this machine, those of relative names included."""
     with open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as file:
-        names = {line.split(" ", 7)[-1].strip() for line in file if "/" in line or "." in line}
-    names = {line for line in names if line and not line.startswith("@")}
-    relative = {name for name in names if not name.startswith("/")}
-    folders: set[str] = set()
-    for pid in filter(str.isdigit, os.listdir("/proc") if relative else ()):
-        try:
-            folders.add(os.readlink(f"/proc/{pid}/cwd"))
-        except OSError:
-            continue
-    yield from (os.path.realpath(name) for name in names - relative)
-    for folder in folders:
-        yield from (os.path.realpath(f"{folder}/{name}") for name in relative)
+        lines = [line.rstrip("\n").split(None, 7) for line in file]
+    names = {words[7] for words in lines[1:] if len(words) > 7 and words[7][0] != "@"}
+    whole = {name for name in names if name[0] == "/"}
+    folders = set(_present_folders()) if names != whole else ()
+    for name in whole | {f"{folder}/{name}" for folder in folders for name in names - whole}:
+        with contextlib.suppress(OSError):
+            if stat.S_ISSOCK(os.stat(name).st_mode):
+                yield os.path.realpath(name)
 
 
-def _searched(folders: Iterable[str]) -> Iterator[str]:
-    seen = 0
-    for folder in folders:
-        for place, _, names in os.walk(folder):
-            seen += len(names) + 1
-            if seen > _MOST:
-                return
-            yield from (
-                os.path.realpath(f"{place}/{n}") for n in names if _is_socket(f"{place}/{n}")
-            )
+def _present_folders() -> Iterator[str]:
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            yield os.readlink(f"/proc/{pid}/cwd")
 
 
-def _is_socket(path: str) -> bool:
+def opened_beneath(folder: str, path: str) -> int:
+    """A descriptor of what lies below a folder, whoever puts links there meanwhile.
+
+    Raises:
+        OSError: there is nothing, or a link is in the way.
+    """
+    how = struct.pack("QQQ", os.O_PATH | os.O_CLOEXEC, 0, _NO_LINKS)
+    libc, outer = ctypes.CDLL(None, use_errno=True), os.open(folder, os.O_PATH | os.O_CLOEXEC)
     try:
-        return stat.S_ISSOCK(os.lstat(path).st_mode)
-    except OSError:
-        return False
+        number = libc.syscall(_OPENAT2, outer, os.fsencode(path), how, ctypes.c_size_t(len(how)))
+    finally:
+        os.close(outer)
+    if number < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return int(number)

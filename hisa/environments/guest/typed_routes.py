@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import json
 import os
-import secrets
 import struct
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
-from functools import partial
 from typing import Any, NamedTuple
 
 from . import commands
 from .access import ELEMENTS_SECONDS, Access
 from .access import ReadOptions as ElementsRequest
 from .actor import ActionError, Actor
-from .beneath import opened_beneath, parent_beneath
 from .http_server import HttpError, Request, Response, Routes, file_response, json_response
 from .idempotency_cache import IdempotencyCache
-from .sandbox import Wrap
+from .sandbox import Wrap, opened_beneath
 from .settle import Work, settle
 from .unchanged import KeptLooks
 from .undrawn import Undrawn, await_drawn
@@ -208,43 +205,37 @@ class TypedRoutes:
 
     # ---------------------------------------------------------------- files
 
-    def _holds(self, path: str) -> bool:
-        """Whether a path lies in the folder of the cage by its name."""
-        return bool(self._cage) and os.path.normpath(path).startswith(f"{self._cage}/")
+    @contextmanager
+    def _reached(self, path: str) -> Iterator[str]:
+        """A path by which a file is reached; no link is followed in the folder of the cage."""
+        inside = os.path.relpath(path, self._cage or "/")
+        if not self._cage or inside.startswith(".."):
+            yield path
+            return
+        try:
+            number = opened_beneath(self._cage, inside)
+        except FileNotFoundError as error:
+            raise HttpError(404, f"{path}: no such file") from error
+        except OSError as error:
+            raise HttpError(403, f"{path}: {error}") from error
+        try:
+            yield f"/proc/self/fd/{number}"
+        finally:
+            os.close(number)
 
     def _get_file(self, request: Request) -> Response:
-        path = _path(request)
-        opened = partial(opened_beneath, self._cage) if self._holds(path) else None
-        return file_response(path, request.query, opened=opened)
+        with self._reached(_path(request)) as path:
+            return file_response(path, request.query)
 
     def _put_file(self, request: Request) -> Response:
         path = _path(request)
-        try:
-            if self._holds(path):
-                _write_beneath(self._cage, path, request)
-            else:
-                _write(path, request)
-        except (OSError, ValueError) as error:
-            raise HttpError(403, f"{path}: {error}") from error
+        folder, name = os.path.split(path)
+        with self._reached(folder) as place:
+            try:
+                _write(os.path.join(place, name), request)
+            except (OSError, ValueError) as error:
+                raise HttpError(403, f"{path}: {error}") from error
         return json_response({"status": "success"})
-
-
-def _write_beneath(folder: str, path: str, request: Request) -> None:
-    """As `_write`, in a folder into which somebody else may put links."""
-    number, name = parent_beneath(folder, path, made=True)
-    draft = f".hisa-{secrets.token_hex(8)}"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-    try:
-        with open(os.open(draft, flags, 0o644, dir_fd=number), "wb") as file:
-            for chunk in request.chunks():
-                file.write(chunk)
-        os.replace(draft, name, src_dir_fd=number, dst_dir_fd=number)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(draft, dir_fd=number)
-        raise
-    finally:
-        os.close(number)
 
 
 def _write(path: str, request: Request) -> None:

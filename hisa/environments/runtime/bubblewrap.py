@@ -104,9 +104,8 @@ def command(
     line += ["--proc", "/proc", "--dev", "/dev"]
     for name in HIDDEN_OF_PROC:
         line += ["--ro-bind", "/dev/null", f"/proc/{name}"] if Path("/proc", name).exists() else []
-    for name in SET_OF_PROC:
-        path = f"/proc/{name}"
-        line += ["--ro-bind", path, path] if os.path.exists(path) else []
+    for name in filter(os.path.exists, SET_OF_PROC):
+        line += ["--ro-bind", name, name]
     quarter = disk_mb // 4
     for folder, size in (("/home/user", 2 * quarter), ("/tmp", quarter), ("/dev/shm", quarter)):
         line += _limited(folder, size)

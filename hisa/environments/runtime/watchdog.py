@@ -228,13 +228,9 @@ def _processes(first: int) -> list[Process]:
 
 def resource_usage(first: int) -> ResourceUsage:
     """Sums up the processes of the namespace whose first process is ``first``."""
-    proc = f"/proc/{first}/root/proc"
-    processes = memory = 0
-    for pid in _pids(proc):
-        found = _numbers(_MEMORY, f"{proc}/{pid}/status")
-        processes += found.get("Threads", 0)
-        memory += sum(found.get(name, 0) for name in _HELD) << 10
-    return ResourceUsage(processes, memory + _unnamed(proc))
+    found = _processes(first)
+    memory = sum(each.memory for each in found) + _unnamed(f"/proc/{first}/root/proc")
+    return ResourceUsage(sum(each.threads for each in found), memory)
 
 
 def _held_exactly(first: int) -> int:
@@ -424,12 +420,6 @@ class _Cages:
                     os.kill(pid, signal.SIGKILL)
         return bool(self._left)
 
-    def reap(self) -> None:
-        """Collect who ended, but for the guest, whose end is waited for elsewhere."""
-        for pid in self._left:
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(pid, os.WNOHANG)
-
 
 def _watch_cages(limits: str, line: list[str]) -> int:
     processes, memory_mb = map(int, limits.split(","))
@@ -440,11 +430,11 @@ def _watch_cages(limits: str, line: list[str]) -> int:
     for number in (*fds, 0):
         os.close(number)
     signal.signal(signal.SIGTERM, lambda *_: guest.terminate())
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # whoever ends is gone at once
     cages = _Cages(processes, memory_mb, guest)
     while guest.poll() is None:
         started = time.monotonic()
         cages.look()
-        cages.reap()
         with contextlib.suppress(subprocess.TimeoutExpired):
             guest.wait(max(_TICK_SECONDS, (time.monotonic() - started) / _SHARE))
     if cages.look() and os.fork() == 0:  # nobody waits for what goes on in the background
