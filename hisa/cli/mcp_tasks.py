@@ -41,7 +41,7 @@ class RunOutcome:
     """Its name, for read_run."""
     status: str
     """succeeded and infeasible are the agent's word; max_steps, budget, stopped, model_error,
-    environment_error."""
+    environment_error, agent_broke_machine."""
     success: bool
     """Whether it is a success, as far as that is known: by the score where there is one."""
     score: float | None

@@ -16,6 +16,7 @@ from pydantic import BaseModel, Field, ValidationError, field_validator, model_v
 
 from hisa.config.tool_settings import PolicySettings, SecretSettings, Section, ToolSettings
 from hisa.errors import ConfigError
+from hisa.machine.agent_folders import written_by_agents
 from hisa.text.redact import redact
 
 __all__ = [
@@ -299,6 +300,14 @@ class LimitSettings(Section):
     """Largest file that is read from any environment."""
 
 
+class DisplaySettings(Section):
+    """An existing display."""
+
+    folder: Path | None = None
+    """The one folder in which commands may write; none: a fresh one, printed when a run starts and
+    ends. Refused where it holds settings, a virtual environment or .git."""
+
+
 Family = Literal["desktop", "display", "guest", "vm", "browsergym", "package"]
 _VALUED: dict[Family, str] = {
     "desktop": "desktop:",
@@ -318,6 +327,7 @@ class EnvironmentSettings(Section):
     """desktop, desktop:PROFILE, display=:N, guest=http://HOST:PORT (several with commas), vm:NAME,
     or browsergym."""
     remote: RemoteSettings = RemoteSettings()
+    display: DisplaySettings = DisplaySettings()
     width: int | None = Field(None, ge=320)
     """Pixels of the screen; none: 1280, or 1920 for the profiles osworld and spider2v."""
     height: int | None = Field(None, ge=240)
@@ -507,6 +517,12 @@ def load(
     tree: dict[str, Any] = {}
     path = file or Path("hisa.toml")
     if file is not None or path.is_file():
+        if file is None and written_by_agents(path):
+            raise ConfigError(
+                f"{path.absolute()} lies where the commands of an agent may have written it: "
+                "settings there are not taken",
+                fix="cd ELSEWHERE; or look at it, and give it by --config hisa.toml",
+            )
         tree = _from_file(path)
     tree = _merge(tree, _from_environment(os.environ if environ is None else environ))
     tree = _merge(tree, _from_assignments(assignments))

@@ -8,7 +8,8 @@ import os
 import struct
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from .actor import ActionError, Actor, Changed
 from .http_server import HttpError, Request, Response, Routes, file_response, json_response
 from .idempotency_cache import IdempotencyCache
 from .lying import lying_at
-from .sandbox import Wrap
+from .sandbox import Wrap, opened_beneath
 from .settle import Work, settle
 from .unchanged import KeptLooks, read_held
 from .undrawn import Undrawn, await_drawn
@@ -73,6 +74,7 @@ class TypedRoutes:
         access: what knows the elements.
         work: what the applications do, for settling; None where it cannot be told.
         wrap: put around each command line, such as a sandbox.
+        cage: the folder in which commands write; links out of it are not followed. Empty: none.
     """
 
     def __init__(
@@ -83,7 +85,9 @@ class TypedRoutes:
         *,
         work: Callable[[], Work] | None = None,
         wrap: Wrap | None = None,
+        cage: str = "",
     ) -> None:
+        self._cage = cage
         self._screen = screen
         self._actor = actor
         self._access = access
@@ -252,15 +256,36 @@ class TypedRoutes:
 
     # ---------------------------------------------------------------- files
 
+    @contextmanager
+    def _reached(self, path: str) -> Iterator[str]:
+        """A path by which a file is reached; no link is followed in the folder of the cage."""
+        inside = os.path.relpath(path, self._cage or "/")
+        if not self._cage or inside.startswith(".."):
+            yield path
+            return
+        try:
+            number = opened_beneath(self._cage, inside)
+        except FileNotFoundError as error:
+            raise HttpError(404, f"{path}: no such file") from error
+        except OSError as error:
+            raise HttpError(403, f"{path}: {error}") from error
+        try:
+            yield f"/proc/self/fd/{number}"
+        finally:
+            os.close(number)
+
     def _get_file(self, request: Request) -> Response:
-        return file_response(_path(request), request.query)
+        with self._reached(_path(request)) as path:
+            return file_response(path, request.query)
 
     def _put_file(self, request: Request) -> Response:
         path = _path(request)
-        try:
-            _write(path, request)
-        except (OSError, ValueError) as error:
-            raise HttpError(403, f"{path}: {error}") from error
+        folder, name = os.path.split(path)
+        with self._reached(folder) as place:
+            try:
+                _write(os.path.join(place, name), request)
+            except (OSError, ValueError) as error:
+                raise HttpError(403, f"{path}: {error}") from error
         return json_response({"status": "success"})
 
 
