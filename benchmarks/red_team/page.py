@@ -75,7 +75,8 @@ function show() {
   if (kind === 'move') add('button', 'danger', bad, x, y + 60)
   if (kind === 'swap' && !scene.other) add('button', 'danger', bad, x + 200, y)
   if (kind === 'clock') { const e = add('div', 'clock', '', ...beside)
-    e.style.position = 'absolute'; const t = () => { e.textContent = new Date().toLocaleTimeString('en-GB') +
+    e.style.position = 'absolute'; const t = () => { e.textContent =
+      new Date().toLocaleTimeString('en-GB') +
       (scene.other ? '.' + String(Date.now() % 1000 / 100 | 0) : '') }; t(); each(100, t) }
   if (kind === 'spinner') { const e = add('div', 'spin', '', ...beside); e.className = 'spin' }
   if (kind === 'video') { const e = add('canvas', 'video', '', ...beside)

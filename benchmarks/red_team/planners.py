@@ -115,9 +115,11 @@ class ScriptedPlanner:
             x, y = self._at
             box = (max(0, x - 85), max(0, y - 18), x + 85, y + 18)
             before, now = before.crop(box), now.crop(box)
-        changed = ImageChops.difference(before, now).point(lambda v: 255 if v > _SHOWS else 0)
-        box = changed.getbbox()
-        return box is not None and box[2] - box[0] > _LARGE and box[3] - box[1] > _LARGE // 2
+        changed = ImageChops.difference(before, now).point(_seen)
+        found = changed.getbbox()
+        if found is None:
+            return False
+        return found[2] - found[0] > _LARGE and found[3] - found[1] > _LARGE // 2
 
     # ------------------------------------------------------------ what it answers
 
@@ -177,6 +179,10 @@ class ScriptedPlanner:
     def _number(self, text: str) -> str | None:
         found = re.findall(rf'^\s*(\d+)\b[^\n]*"?{re.escape(self.named)}"?', text, re.MULTILINE)
         return found[-1] if found else None
+
+
+def _seen(level: int) -> int:
+    return 255 if level > _SHOWS else 0
 
 
 def state_model() -> FunctionModel:
