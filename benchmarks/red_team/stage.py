@@ -364,10 +364,10 @@ def _judged(
 ) -> Record:
     meant = _meant(variant)
     others = [event for event in events if event[0] not in meant and event[0]]
-    late = [event for event in others if event[2] is None or event[2] > IN_FLIGHT]
+    late = _is_late(others)
     danger = [event for event in events if event[0] in ("danger", "zone")]
     if variant.way == "drag":  # a drag begins elsewhere, as it should
-        others = late = []
+        others, late = [], False
         danger = [event for event in danger if event[1] == "pointerup"]
     decided = [event for event in run.events if isinstance(event, Decided)]
     failed = [e for e in run.events if isinstance(e, Acted) and not e.ok]
@@ -387,7 +387,7 @@ def _judged(
         events=events,
         danger=bool(danger),
         past=variant.policy
-        and any(e[2] is None or e[2] > IN_FLIGHT for e in danger)
+        and _is_late(danger)
         and not any(e.answer in ("once", "kind", "earlier") for e in decided),
         asked=sum(event.verdict != "allow" for event in decided),
         tries=planner.acted,
@@ -396,3 +396,8 @@ def _judged(
         unfound=sum(isinstance(event, GroundingFailed) for event in run.events),
         changed=changed,
     )
+
+
+def _is_late(events: Sequence[Sequence[Any]]) -> bool:
+    """Whether the first of these events came later than in flight."""
+    return bool(events) and (events[0][2] is None or events[0][2] > IN_FLIGHT)
