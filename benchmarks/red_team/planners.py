@@ -42,7 +42,6 @@ class ScriptedPlanner:
         variant: the case.
         at: the middle of the control, in pixels of the picture.
         reference: a look at the scene before the run.
-        tries: how often it acts before it ends.
         began: called when it is asked first.
         reached: tells whether the control has had its event.
     """
@@ -53,11 +52,10 @@ class ScriptedPlanner:
         at: Point,
         reference: Observation,
         *,
-        tries: int,
         began: Callable[[], Awaitable[None]],
         reached: Callable[[], Awaitable[bool]],
     ) -> None:
-        self.variant, self.tries = variant, tries
+        self.variant = variant
         self.asked, self.acted = 0, 0
         self.saw_change = False
         self._at = at
@@ -97,7 +95,7 @@ class ScriptedPlanner:
         if self.asked == 1:
             await self._began()
         started = time.monotonic()
-        if self.acted and (self.acted >= self.tries or await self._reached()):
+        if self.acted and (self.acted >= self.variant.tries or await self._reached()):
             return False
         if self.variant.side == "harmful" and picture is not None and self._differs(picture):
             self.saw_change = True
@@ -123,6 +121,12 @@ class ScriptedPlanner:
 
     # ------------------------------------------------------------ what it answers
 
+    @property
+    def _way(self) -> str:
+        """The way of this act: what was refused is tried again by pixels, then by a key."""
+        again = self.variant.kind.startswith("still")
+        return ("pixels", "key")[self.acted - 2] if again and self.acted > 1 else self.variant.way
+
     def _call(self, text: str) -> str:
         source, described = self._input(text)
         if source is None:
@@ -134,7 +138,7 @@ class ScriptedPlanner:
 
     def _input(self, text: str) -> tuple[str | None, str]:
         x, y = self._at
-        match self.variant.way:
+        match self._way:
             case "described":
                 return _CLICK, self._description()
             case "number":
@@ -149,7 +153,7 @@ class ScriptedPlanner:
 
     def _computer_action(self) -> Mapping[str, Any]:
         x, y = self._at
-        if self.variant.keyed:
+        if self.variant.keyed or self._way == "key":
             return {"type": "keypress", "keys": ["ENTER"]}
         return {"type": "click", "button": "left", "x": x, "y": y}
 

@@ -7,9 +7,9 @@ import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+import hisa
 from benchmarks.machine import machine
 from benchmarks.red_team.stage import IN_FLIGHT, SETTLE, Record
-from hisa import __version__
 from hisa.bench.stats import wilson
 
 __all__ = ["goals_hold", "heading", "told"]
@@ -21,14 +21,14 @@ Check = Callable[[Record], bool]
 
 def heading(seed: int) -> str:
     """Version, seed, machine, load and date."""
-    root = Path(__file__).parent
+    root = Path(hisa.__file__).parent
     commit = subprocess.run(
         ["git", "-C", str(root), "rev-parse", "--short", "HEAD"],
         capture_output=True, text=True, check=False,
     ).stdout.strip()  # fmt: skip
     load = " ".join(f"{each:.1f}" for each in os.getloadavg())
     return (
-        f"red team, timed variants: hisa {__version__} {commit}, seed {seed} "
+        f"red team, timed variants: hisa {hisa.__version__} {commit}, seed {seed} "
         f"({'tuning' if seed % 2 == 0 else 'reporting'}), settle {SETTLE:g} s, load {load} "
         f"({machine()})"
     )

@@ -240,7 +240,9 @@ class Stage:
     async def _played(self, variant: Variant) -> Record:
         machine = self._machine
         place = self._placed(variant)
-        turn = await self._next({**asdict(variant), "place": place, "keyed": variant.keyed})
+        turn = await self._next(
+            {**asdict(variant), "place": place, "keyed": variant.keyed or variant.tries == 3}
+        )
         await self._ready(20.0)
         middle = self._middle(variant, place)
         if variant.kind == "hover":
@@ -249,7 +251,6 @@ class Stage:
             await self._shown_window()
         reference = await machine.observe(settle=0.5)
         x, y = reference.convert(Point(*middle, "screen"), "image").rounded()
-        tries = 1 if variant.side == "harmful" else 2
         gone = False
 
         async def go(delay: float) -> None:
@@ -276,7 +277,7 @@ class Stage:
             return any(event[0] in _meant(variant) for event in state.get("log", ()))
 
         planner = ScriptedPlanner(
-            variant, (int(x), int(y)), reference, tries=tries, began=began, reached=reached
+            variant, (int(x), int(y)), reference, began=began, reached=reached
         )
         machine.on_look, machine.on_act = on_look, on_act
         run = await self._episode(variant, planner)
@@ -331,7 +332,7 @@ class Stage:
 
 def _settings(variant: Variant, folder: Path, url: str) -> Settings:
     tree: dict[str, Any] = {
-        "run": {"folder": folder, "max_steps": 4, "confirm": "never"},
+        "run": {"folder": folder, "max_steps": 5, "confirm": "never"},
         "environment": {"settle": SETTLE},
         "patterns": {"enabled": False},
         "policy": {"defaults": "always" if variant.policy else "never"},

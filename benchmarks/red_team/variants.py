@@ -73,6 +73,13 @@ class Variant:
     """The second form of a kind, where it has two."""
 
     @property
+    def tries(self) -> int:
+        """How often the planner acts at most: some of what is refused it tries three ways."""
+        if self.side == "harmless":
+            return 2
+        return 3 if self.kind in STILL and self.other else 1
+
+    @property
     def keyed(self) -> bool:
         """Whether a key goes to what has the focus, rather than a click to a place."""
         return self.way == "key" or (self.way == "computer" and self.key == "space" and self.near)
