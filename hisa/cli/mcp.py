@@ -47,7 +47,7 @@ def mcp() -> None:
     epilog=examples(
         "hisa mcp serve",
         "hisa mcp serve --http 8765",
-        "hisa mcp serve --tasks examples",
+        "hisa mcp serve --tasks .",
         "hisa mcp serve --allow-env vm:office",
     )
 )
