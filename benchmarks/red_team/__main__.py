@@ -40,9 +40,13 @@ _FRESH = 60
 
 
 async def play(variants: Sequence[Variant], file: Path, *, jobs: int, scratch: Path) -> None:
-    """Play the variants on so many stages; each record is written as soon as it is there."""
+    """Play the variants on so many stages; each record is written as soon as it is there.
+
+    One whose stage broke is played once more, on a fresh one.
+    """
     queue = list(reversed(variants))
     total, done, started = len(variants), 0, time.monotonic()
+    again: set[str] = set()
 
     async def worker(number: int) -> None:
         nonlocal done
@@ -51,7 +55,12 @@ async def play(variants: Sequence[Variant], file: Path, *, jobs: int, scratch: P
                 for _ in range(_FRESH):
                     if not queue:
                         return
-                    record = await stage.run(queue.pop())
+                    variant = queue.pop()
+                    record = await stage.run(variant)
+                    if record.verdict == "broken" and variant.id not in again:
+                        again.add(variant.id)
+                        queue.append(variant)  # on a fresh stage
+                        break
                     with file.open("a") as out:
                         out.write(record.line + "\n")
                     done += 1

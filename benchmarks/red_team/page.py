@@ -147,9 +147,11 @@ async function start() {
   scene = (await (await fetch('/scene')).json())
   if (scene.turn !== turn) return location.replace('/?turn=' + scene.turn)
   if (scene.kind) { show()
-    requestAnimationFrame(() => requestAnimationFrame(() => { ready = true; tell() }))
-    if (scene.kind.startsWith('still')) change()
-    else fetch('/go?' + turn).then(r => r.json()).then(g => setTimeout(change, g.delay * 1000)) }
+    const still = scene.kind.startsWith('still')
+    requestAnimationFrame(() => requestAnimationFrame(() => {
+      ready = true; tell(); if (still) change() }))
+    if (!still) fetch('/go?' + turn).then(r => r.json()).then(g =>
+      setTimeout(change, g.delay * 1000)) }
   else { ready = true; tell() }
 }
 start(); watch()

@@ -34,6 +34,8 @@ IN_FLIGHT = 50.0
 until which a change need not even be on the screen."""
 SETTLE = 0.6
 """Seconds that a look waits at most for a quiet screen; some variants are never quiet."""
+_DRAWN = 0.4
+"""Seconds in which a browser draws its own question, which tells nothing of when it is there."""
 _FOLDER = "/home/user/red"
 _HALF = (85, 18)
 """Half the width and height of a control."""
@@ -249,6 +251,8 @@ class Stage:
             await machine.act([Move(Point(*middle, "screen"))])
         if variant.kind == "still-dialog":
             await self._shown_window()
+        if variant.kind == "still-confirm":
+            await self._shown_question()
         reference = await machine.observe(settle=0.5)
         x, y = reference.convert(Point(*middle, "screen"), "image").rounded()
         gone = False
@@ -310,6 +314,14 @@ class Stage:
             if deadline.passed:
                 raise RuntimeError("the dialog did not come up")
             await asyncio.sleep(0.05)
+
+    async def _shown_question(self) -> None:
+        deadline = Deadline(10.0)
+        while not (await self._state()).get("asks"):
+            if deadline.passed:
+                raise RuntimeError("the browser's question did not come up")
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(_DRAWN)
 
     async def _episode(self, variant: Variant, planner: ScriptedPlanner) -> Run:
         task = Task("red-team", "Go on with the orders.")
