@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from hisa.config import GrounderKind, Settings
 from hisa.errors import ConfigError
@@ -20,9 +19,6 @@ from hisa.protocols import (
     Role,
 )
 from hisa.screen.ocr import ReadText, read_text
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["build_grounder", "grounder_kind", "open_grounder"]
 
