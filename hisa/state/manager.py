@@ -252,7 +252,7 @@ def _differ(one: Observation | None, other: Observation | None) -> bool:
 
 
 def _changed(one: Observation | None, other: Observation | None) -> str:
-    """What differs in two looks, in a sentence or two; empty where no element tells."""
+    """Returns what differs in two looks, in two sentences; empty where no element tells."""
     if one is None or other is None or (pair := whole_pair(one, other)) is None:
         return ""
     told = islice(change_sentences(describe_changes(one, other, pair.box) or ()), _SENTENCES)
