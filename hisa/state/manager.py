@@ -225,7 +225,8 @@ class HierarchicalState:
 
     def _since(self, look: Observation | None) -> str:
         """Says what changed since the newest step was judged; empty where nothing did."""
-        if not _differ(self._judged, look):
+        was = self._judged
+        if look is None or was is None or look is was or whole_pair(was, look) is None:
             return ""
         told = _changed(self._judged, look)
         return f" After that was written, the screen changed: go by the screenshot. {told}".rstrip()
@@ -242,13 +243,6 @@ class HierarchicalState:
 
     def _loop(self) -> Loop | None:
         return find_loop([kept.record for kept in self._kept[-_LOOP_WINDOW:]])
-
-
-def _differ(one: Observation | None, other: Observation | None) -> bool:
-    """Whether two looks are seen to differ."""
-    return (
-        one is not None and other is not None and one is not other and bool(whole_pair(one, other))
-    )
 
 
 def _changed(one: Observation | None, other: Observation | None) -> str:

@@ -12,12 +12,7 @@ from hisa.grounder.pointing import PointingGrounder
 from hisa.grounder.reading import ElementsReader, ReadingGrounder
 from hisa.grounder.vision import Seer, VisionGrounder
 from hisa.models.profiles import Profile
-from hisa.protocols import (
-    Emit,
-    Grounder,
-    Model,
-    Role,
-)
+from hisa.protocols import Emit, Grounder, Model, Role
 from hisa.screen.ocr import ReadText, read_text
 
 __all__ = ["build_grounder", "grounder_kind", "open_grounder"]
