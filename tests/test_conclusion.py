@@ -732,7 +732,7 @@ async def test_a_look_that_became_old_is_taken_again_before_the_planner_gets_it(
     after = run.steps[0].after
     assert after is not None
     assert after.image != moved[0], "what the step was abstracted from stays as it was"
-    told = "The form changed. After that was written, the screen changed in (121, 286)"
+    told = "The form changed. After that was written, the screen changed: go by the screenshot."
     assert (told in planner.requests[1].text) is (looks == 2)
 
 
@@ -754,7 +754,9 @@ async def test_what_came_while_the_planner_thought_is_not_the_steps_doing(
     _, run = await bench.run()
     first, _ = (event for event in run.events if isinstance(event, Abstracted))
     assert first.verdict == verdict
-    told = "No visible change. While it was planned, the screen had changed in ("
+    told = (
+        "No visible change. While it was planned, the screen had changed. Label “Ready” now reads"
+    )
     assert (told in asked[1]) is (verdict == "no_change"), "its planner saw another screen"
     looks = [event for event in run.events if isinstance(event, Observed)]
     assert len(looks) == (7 if stale < 0 else 2), "each is written down"

@@ -111,7 +111,7 @@ function refuse(how, words, at) {
   refused++;
   if (how == 'toast') {
     $('toast').textContent = words; $('toast').style.display = 'block';
-    setTimeout(() => $('toast').style.display = 'none', 6000);
+    setTimeout(() => $('toast').style.display = 'none', 30000);
   } else if (how == 'alert') { $('alert').textContent = words;
   } else $(at).textContent = words;
 }

@@ -242,7 +242,7 @@ class Keyed:
             line = f"timeout 5 python3 {_HOME}/read.py"
             done = await environment.execute(line, timeout=30.0)
             told = json.loads(done.output) if done.exit_code == 0 else told
-        errors = sum(text.startswith(("Err:", "#DIV", "#NAME")) for text in told["values"].values())
+        errors = sum(text.startswith(("Err:", "#")) for text in told["values"].values())
         dialogs = sum(
             not any(app in title for app in ("LibreOffice", "Mousepad")) for title in windows
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from hisa.models.tokens import estimate_tokens, prefix_within
 from hisa.outcomes.verdicts import VERDICT_WORDS, StepVerdict
@@ -34,11 +35,20 @@ def abstract_step(sections: dict[str, str], *, limit: int | None = None) -> str:
     verdict: StepVerdict = "succeeded"
     if _FAILED.match(outcome) or (status and status[1] != "0"):
         verdict, said = "failed", [_error(outcome), *said]
+    elif _only_focused(lines) and "click(" in sections.get("action", ""):
+        verdict = "no_change"
     elif not said and (place := _PLACE.search(outcome)):
         said = [f"The picture changed in {place[1]}."]
     elif not said and not status:
         verdict = "no_change"
     return _cut(" ".join((VERDICT_WORDS[verdict], *said[:2])), limit)
+
+
+def _only_focused(lines: Sequence[str]) -> bool:
+    """Whether a button took the focus and did nothing else that shows."""
+    return (
+        len(lines) == 1 and re.match(r"focus: .*-> (?:push |toggle )?button ", lines[0]) is not None
+    )
 
 
 def _error(outcome: str) -> str:

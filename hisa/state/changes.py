@@ -297,7 +297,7 @@ def _listed(sign: str, elements: list[Element]) -> list[str]:
 
 
 def _content(element: Element) -> object:
-    """The words that tell an element from those that say the same; of words, the words alone."""
+    """Returns what tells an element from those that say the same; of words, the words alone."""
     words = element.text or element.name
     return _BULLET.sub("", words).strip() if element.role in _PROSE and words else id(element)
 

@@ -255,7 +255,8 @@ class HierarchicalState:
 
     def _since(self, look: Observation | None) -> str:
         """Says what changed since the newest step was judged; empty where nothing did."""
-        if not _differ(self._judged, look):
+        was = self._judged
+        if look is None or was is None or look is was or whole_pair(was, look) is None:
             return ""
         told = _changed(self._judged, look)
         return f" After that was written, the screen changed: go by the screenshot. {told}".rstrip()
@@ -274,22 +275,15 @@ class HierarchicalState:
         return find_loop([kept.record for kept in self._kept[-_LOOP_WINDOW:]])
 
 
-def _differ(one: Observation | None, other: Observation | None) -> bool:
-    """Whether two looks are seen to differ."""
-    return (
-        one is not None and other is not None and one is not other and bool(whole_pair(one, other))
-    )
-
-
 def _words_of(look: Observation) -> str:
-    """What a look shows, in small letters: windows and, where they are known, its elements."""
+    """Returns all that a look tells, in small letters: windows and, where they are known, its elements."""
     told = [f"{window.title} {window.app}" for window in look.windows]
     told += [f"{e.role} {e.name} {e.label} {e.text}" for e in look.elements or ()]
     return "\n".join(told).casefold()
 
 
 def _changed(one: Observation | None, other: Observation | None) -> str:
-    """The differences of two looks, in a sentence or two; empty where no element tells."""
+    """Returns what differs in two looks, in two sentences; empty where no element tells."""
     if one is None or other is None or (pair := whole_pair(one, other)) is None:
         return ""
     told = islice(change_sentences(describe_changes(one, other, pair.box) or ()), _SENTENCES)

@@ -49,10 +49,8 @@ async def picture_text_changes(
         after: the look after it.
         read: reads the text on a picture.
     """
-    if before.image != after.image or (mask := changed_mask(before, after)) is None:
-        return ()
-    looks = (before, after)
-    parts = _parts(looks, mask)
+    looks, same = (before, after), before.image == after.image
+    parts = _parts(looks, mask) if same and (mask := changed_mask(*looks)) else []
     own = frozenset(word for look in looks for word in _own_words(look))
     try:
         old, new = [

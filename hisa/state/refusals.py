@@ -10,6 +10,7 @@ import asyncio
 import difflib
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from hisa.actions import Write
 from hisa.protocols import GroundedCall
@@ -112,14 +113,21 @@ async def error_value(
         return ""
     if not any(isinstance(action, Write) for action in call.actions):
         return ""
+    old = {cell.name: cell for cell in before.elements or () if cell.role == "table cell"}
     for cell in list(_drawn_cells(before, after))[:_CELLS]:
-        part = after.convert_box(cell.box, "image")
-        try:
-            lines = await asyncio.to_thread(read, after.screenshot, part)
-        except OcrUnavailable:
-            return ""
-        if error := _error(" ".join(line.text for line in lines)):
+        error = await _read_error(after, cell, read)
+        was = old.get(cell.name)
+        if error and not (was and await _read_error(before, was, read) == error):
             return _stands(error, cell)
+    return ""
+
+
+async def _read_error(look: Observation, cell: Element, read: ReadText) -> str:
+    """The error that is drawn in a cell; empty for none, or where it cannot be read."""
+    part = look.convert_box(cell.box, "image")
+    with suppress(OcrUnavailable):
+        lines = await asyncio.to_thread(read, look.screenshot, part)
+        return _error(" ".join(line.text for line in lines))
     return ""
 
 

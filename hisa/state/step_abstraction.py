@@ -165,17 +165,18 @@ class StepAbstractor:
     async def _changes(
         self, looks: Looks, pair: RoiPair | None, call: GroundedCall
     ) -> tuple[str, ...]:
-        """The changes in words: by the elements, and by the picture where there are none."""
+        """Returns what changed in words: by the elements, and by the picture without them."""
         roi = pair.box if pair else None
-        lines = describe_changes(*looks, roi, call, hidden=self._hidden) or ()
+        hidden = self._hidden
+        lines = describe_changes(*looks, roi, call, hidden=hidden) or ()
         self._keep_hidden(*looks)
-        if pair is None or self._read is None:
+        if pair is None or self._read is None or hidden:  # where drawings were is not known then
             return lines
         drawn = await picture_text_changes(*looks, self._read)
         return (*(line for line in lines if not (drawn and line.startswith("look:"))), *drawn)
 
     def _keep_hidden(self, before: Observation, after: Observation) -> None:
-        """What a dialog hides is kept until it is gone."""
+        """Keep what a dialog hides until it is gone."""
         waits = [any(e.role in DIALOGS for e in look.elements or ()) for look in (before, after)]
         if waits[1] and not waits[0]:
             self._hidden = before.elements or ()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from hisa.config import Settings
 from hisa.environments.confirm import Ask, Question, ask_person
@@ -30,9 +29,6 @@ from hisa.tools.policy.deciding import Memory, Policy
 from hisa.tools.policy.policy_toolbox import Approve, PolicyToolbox
 from hisa.tools.registry import ToolRegistry
 from hisa.wiring.tool_parts import open_registry
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["elements_of", "is_sampled", "open_policy", "open_toolbox", "open_trials", "scaled"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from hisa.config import GrounderKind, Settings
 from hisa.errors import ConfigError
@@ -13,16 +12,8 @@ from hisa.grounder.pointing import PointingGrounder
 from hisa.grounder.reading import ElementsReader, ReadingGrounder
 from hisa.grounder.vision import Seer, VisionGrounder
 from hisa.models.profiles import Profile
-from hisa.protocols import (
-    Emit,
-    Grounder,
-    Model,
-    Role,
-)
+from hisa.protocols import Emit, Grounder, Model, Role
 from hisa.screen.ocr import ReadText, read_text
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["build_grounder", "grounder_kind", "open_grounder"]
 
