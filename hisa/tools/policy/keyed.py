@@ -68,7 +68,7 @@ class Keyed:
 
     @property
     def clicks(self) -> list[tuple[Point | None, Button]]:
-        """Where a button of the pointer goes down or up."""
+        """The places where a button of the pointer goes down or up."""
         return [(each.at, each.button) for each in self.touches if isinstance(each, Touch)]
 
     @property
