@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from hisa.conclusion import Conclusion, uncancel, write_end
 from hisa.errors import ActionRefused, InvalidReply, LogFailed, NotFound
 from hisa.events import Acted, Observed, StepFinished
+from hisa.outcomes.endings import ActingTime
 from hisa.protocols import (
     Environment,
     ExitStatus,
@@ -81,7 +82,7 @@ class Agent:
         self.max_steps, self.elements, self.settle = max_steps, elements, settle
         self.stale, self._looked_at = stale, -float("inf")
         self._unusable = 0
-        self._begun = False
+        self._acted: ActingTime | None = None
         self._seconds: dict[str, float] = {}
 
     async def run(
@@ -93,8 +94,7 @@ class Agent:
     ) -> Result:
         """Run a task to its end and score it, tell the result, then learn from the run.
 
-        The log's ``step`` is the number of steps already done, 0 but where a run goes on: then the
-        desktop and the state are as they were after that step.
+        The log's ``step`` is the number of steps done before, where a run goes on.
 
         Args:
             task: what to do.
@@ -113,7 +113,7 @@ class Agent:
 
     async def perform(self, task: Task, *, ended: Outcome | None = None) -> Result:
         """`run` without learning."""
-        self._task, self._begun = task, self.log.step > 0
+        self._task, self._begun, self._acted = task, self.log.step > 0, None
         try:
             ending = _ending(ended) or await self._episode()
         except asyncio.CancelledError:
@@ -122,7 +122,7 @@ class Agent:
         except LogFailed:
             raise
         except Exception as error:  # the border of a run: each gets exactly one end in its log
-            status = write_end(self.log, error)
+            status = write_end(self.log, error, self._acted)
             if status is None:
                 raise
             ending = _Ending(status, str(error))
@@ -136,7 +136,7 @@ class Agent:
 
     @property
     def _conclusion(self) -> Conclusion:
-        return Conclusion(self.scorer, self.state, self.environment, self.log)
+        return Conclusion(self.scorer, self.state, self.environment, self.log, self._acted)
 
     async def _episode(self) -> _Ending:
         if not self.log.step:
@@ -144,6 +144,7 @@ class Agent:
             self._task = await self.scorer.prepare(self._task, self.environment)
             await self.state.recall(self._task)  # 2: patterns and SOPs, made into advice
         observation = await self._see()
+        self._acted = ActingTime.from_now()
         while self.log.step < self.max_steps:
             self.log.step += 1
             observation, outcome = await self.step(self._task, observation)
@@ -207,10 +208,7 @@ class Agent:
         return before if now.shows(before) else await self._look(0.0)
 
     async def _other_windows(self, look: Observation) -> bool:
-        """Whether a window came or went since a look, as a dialog does that Enter closed.
-
-        Asked only where a look costs next to nothing: of a machine that names its looks.
-        """
+        """Whether a window came or went since a look; asked only where looking costs little."""
         if not (look.name and look.windows):
             return False
         with self._phase("observe"):

@@ -15,7 +15,7 @@ from functools import partial
 
 from hisa.errors import EnvironmentFailed, HisaError, LogFailed
 from hisa.events import Evaluated, Failed, Learned, Noted, RunFinished
-from hisa.outcomes.endings import Ending, ExitStatus, ending_of, says_nothing
+from hisa.outcomes.endings import ActingTime, Ending, ExitStatus, ending_of, says_nothing
 from hisa.protocols import (
     Concluding,
     Environment,
@@ -32,6 +32,7 @@ __all__ = ["Conclusion", "is_learned_from", "uncancel", "write_end", "write_fail
 _LEARNED_FROM = ("succeeded", "infeasible")
 _WHERE: dict[Ending, str] = {
     "environment_error": "environment",
+    "agent_broke_machine": "environment",
     "refused": "refused",
     "defect": "hisa",
 }
@@ -46,6 +47,8 @@ class Conclusion:
     state: StateManager
     environment: Environment
     log: Recorder
+    acted: ActingTime | None = None
+    """When the agent acted; None: it did not."""
 
     async def finish(
         self, task: Task, status: ExitStatus, message: str, *, begun: bool = True
@@ -88,6 +91,9 @@ class Conclusion:
         """A machine or a person that ends scoring leaves no score, which is never a 0."""
         if status == "stopped" or says_nothing(status, steps):
             return status, message, Scoring("unscored", detail=message)
+        if status == "agent_broke_machine":
+            return status, message, self._broken(task, message)
+        acted = self.acted and self.acted.until_now()
         try:
             if isinstance(self.environment, Concluding):
                 await self.environment.conclude(status, message)
@@ -100,11 +106,26 @@ class Conclusion:
             raise
         except EnvironmentFailed as error:
             write_failure(self.log, "scoring", error)
+            if ending_of(error, acted) == "agent_broke_machine":
+                return "agent_broke_machine", str(error), self._broken(task, str(error))
             message = f"could not be scored ({status}): {error}"
             return "environment_error", message, Scoring("unscored", detail=message)
         except Exception as error:  # noqa: BLE001 - the border of a check: its fault is not the run's
             write_failure(self.log, "scoring", error)
             scoring = Scoring("score_failed", detail=_words(error))
+        self._tell(scoring)
+        return status, message, scoring
+
+    def _broken(self, task: Task, message: str) -> Scoring:
+        """The score of an agent whose own act ended the machine: nothing is left to be checked."""
+        if task.check is None:
+            return Scoring("no_check", detail="the task has no check")
+        detail = f"what the agent started ended the machine: {message}"
+        scoring = Scoring("scored", 0.0, detail, partial=0.0)
+        self._tell(scoring)
+        return scoring
+
+    def _tell(self, scoring: Scoring) -> None:
         self.log.emit(
             Evaluated(
                 score=scoring.value,
@@ -114,7 +135,6 @@ class Conclusion:
                 partial=scoring.partial,
             )
         )
-        return status, message, scoring
 
     async def learn(self, task: Task, result: Result) -> None:
         """Learn from a run whose result is out; induction never sees the score.
@@ -154,12 +174,14 @@ def write_failure(log: Recorder, where: str, error: Exception) -> None:
     log.emit(Failed(where=where, kind=type(error).__name__, message=str(error), traceback=text))
 
 
-def write_end(log: Recorder, error: Exception) -> ExitStatus | None:
+def write_end(
+    log: Recorder, error: Exception, acted: ActingTime | None = None
+) -> ExitStatus | None:
     """Write down what an error did to a run; returns the exit status that it stands for.
 
     None where no exit status does: then the log has its end, and the error is the caller's.
     """
-    ending = ending_of(error)
+    ending = ending_of(error, acted)
     if ending in _WHERE:
         write_failure(log, _WHERE[ending], error)
     if ending == "refused" or ending == "defect":

@@ -12,6 +12,7 @@
     │   ├── ConfigError      bad setting
     │   ├── BudgetExceeded   a limit on tokens, money or time was reached
     │   ├── EnvironmentFailed  the machine is broken or gone (never a wrong answer, never score 0)
+    │   │   └── LimitPassed    ended for what ran in it (score 0 where the agent started that)
     │   ├── LogFailed        the run's own log cannot be written
     │   ├── CheckFailed      a task's check could not be carried out (never a score)
     │   ├── ModelUnavailable   the model's endpoint cannot be used
@@ -34,6 +35,7 @@ __all__ = [
     "EnvironmentFailed",
     "HisaError",
     "InvalidReply",
+    "LimitPassed",
     "LogFailed",
     "ModelFacingError",
     "ModelUnavailable",
@@ -122,6 +124,20 @@ class EnvironmentFailed(OperatorError):
     """The machine is broken or gone. Never a wrong answer, never score 0."""
 
     exit_code = 3
+
+
+class LimitPassed(EnvironmentFailed):
+    """What ran inside took more than the machine's limits allow, so that it was ended.
+
+    Args:
+        message: see `OperatorError`.
+        since: when what took most of it was started, in seconds since the host was; None: what the
+            machine began with may have taken it as well.
+    """
+
+    def __init__(self, message: str, since: float | None, *, fix: str = "") -> None:
+        super().__init__(message, fix=fix)
+        self.since = since
 
 
 class LogFailed(OperatorError):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from hisa.actions import Action
@@ -23,9 +23,11 @@ from hisa.actions.calls import (
 )
 from hisa.events import Event
 from hisa.outcomes.endings import ExitStatus, Result, ScoreState, Scoring
+from hisa.outcomes.pattern_records import Pattern, PatternHit, Scope, StepSummary
 from hisa.outcomes.verdicts import StepVerdict
 from hisa.screen.geometry import Point
-from hisa.screen.observation import Element, Observation, Screenshot, Window
+from hisa.screen.lies_at import Lying
+from hisa.screen.observation import Observation, Screenshot
 
 __all__ = [
     "COMMAND_LIMIT",
@@ -323,25 +325,12 @@ class ActsWhereUnchanged(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Lying:
-    """What lies at some points and has the focus, with all that holds it; no picture.
-
-    ``name`` is the machine's own name for that moment; see `Observation.name`.
-    """
-
-    elements: tuple[Element, ...]
-    windows: tuple[Window, ...] = ()
-    complete: bool = True
-    name: str = ""
-
-
 @runtime_checkable
 class TellsWhatLies(Protocol):
     """An environment with the capability "lies_at": it tells of a few points alone."""
 
     async def lies_at(self, points: Sequence[Point], /) -> Lying:
-        """What lies at screen-space points now: names, roles and boxes, in the tree's order.
+        """The things at screen-space points now: names, roles and boxes, in the tree's order.
 
         Raises:
             EnvironmentFailed: the machine does not answer.
@@ -452,6 +441,8 @@ class Advice:
     text: str = ""
     patterns: tuple[PatternHit, ...] = ()
     sops: tuple[str, ...] = ()
+    waiting: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Rules that enter once a word on the screen begins as one of theirs."""
 
 
 @dataclass(frozen=True)
@@ -506,62 +497,6 @@ class StateManager(Protocol):
             won: whether it was a success; None: the run has no score.
         """
         ...
-
-
-Scope = Literal["application", "family", "page"]
-"""Every task of an application (domain), one kind of task, or one page or dialog."""
-
-
-@dataclass(frozen=True)
-class Pattern:
-    """A lesson from a finished run (HiSA, section 3.3.3).
-
-    ``uses`` counts runs that cited the lesson or took its step, not those merely advised with it.
-    """
-
-    id: str
-    domain: str
-    kind: Literal["success", "failure"]
-    lesson: str
-    condition: str = ""
-    actions: str = ""
-    expected: str = ""
-    source_run: str = ""
-    embedder: str = ""
-    created_at: float = 0.0
-    uses: int = 0
-    wins: int = 0
-    status: Literal["active", "superseded", "removed"] = "active"
-    superseded_by: str = ""
-    scope: Scope = "family"
-    """Where the lesson holds; decides how it is retrieved."""
-    other_conditions: tuple[str, ...] = ()
-    """Further kinds of tasks it belongs to, inherited from what it superseded or confirmed."""
-    scored: int = 0
-    """Runs among ``uses`` that had a score; ``wins`` counts among these."""
-    confirmed: int = 0
-    """Further runs that taught the same."""
-
-    @property
-    def conditions(self) -> tuple[str, ...]:
-        """Every kind of task it belongs to; its own first."""
-        return tuple(text for text in (self.condition, *self.other_conditions) if text)
-
-
-@dataclass(frozen=True, slots=True)
-class StepSummary:
-    """A step that was done, as far as patterns are credited by it."""
-
-    thought: str
-    line: str
-
-
-@dataclass(frozen=True, slots=True)
-class PatternHit:
-    """A retrieved pattern and its cosine similarity."""
-
-    pattern: Pattern
-    score: float
 
 
 class Embedder(Protocol):

@@ -19,7 +19,7 @@ settings.register_profile("ci", derandomize=True, deadline=None)
 if os.environ.get("CI"):
     settings.load_profile("ci")  # the same cases each time; runs by hand look for new ones
 
-_KEPT = ("HISA_FUZZ_CASES", "HISA_OSWORLD_PYTHON")
+_KEPT = ("HISA_FUZZ_CASES", "HISA_OSWORLD_PYTHON", "HISA_RED_TEAM")
 _connect = socket.socket.connect
 
 

@@ -6,18 +6,23 @@ import ast
 import asyncio
 import inspect
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import hisa.agent
+from hisa.actions import Action
 from hisa.agent import Agent, Result
+from hisa.config import load
 from hisa.errors import BudgetExceeded, EnvironmentFailed, ModelUnavailable, UsageError
 from hisa.events import (
     Acted,
     Failed,
     GroundingFailed,
     Observed,
+    Planned,
     PlanRejected,
     Refined,
     StepFinished,
@@ -26,7 +31,7 @@ from hisa.protocols import GroundedCall, Grounder, ModelRequest, Task, ToolCall
 from hisa.runs.read import Run, load_run
 from hisa.screen.observation import Observation
 from hisa.testing.form import FakeEnvironment
-from hisa.testing.scripted import FunctionModel, ScriptedModel
+from hisa.testing.scripted import FunctionModel, ScriptedModel, tool_call
 from tests.bench import Bench, click, done, say
 
 
@@ -425,3 +430,58 @@ def test_the_loop_is_one_page_and_knows_protocols_only() -> None:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hisa"):
             assert (node.module or "").removeprefix("hisa.") in allowed
+
+
+class Closing(FakeEnvironment):
+    """A form whose dialog shows in one look more after a key was pressed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left = 0
+
+    async def act(self, actions: Sequence[Action], /) -> None:
+        await super().act(actions)
+        self.left = 1
+
+    async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
+        look = await super().observe(elements=elements, settle=settle)
+        if self.left:
+            self.left -= 1
+            (form,) = look.windows
+            dialog = replace(form, id="2", title="Save As")
+            look = replace(look, windows=(replace(form, active=False), dialog))
+        return replace(look, name=f"look {len(self.looked)}")
+
+
+async def test_what_is_planned_on_has_the_windows_of_that_moment(tmp_path: Path) -> None:
+    press = tool_call("gui_action", "pyautogui.press('enter')")
+    bench = Bench(tmp_path, ScriptedModel([press, done()]), environment=Closing())
+    _, run = await bench.run()
+    looks: list[str] = []
+    planned_on = []
+    for event in run.events:
+        match event:
+            case Observed():
+                looks.append(event.window)
+            case Planned():
+                planned_on.append(looks[-1])
+            case _:
+                pass
+    assert planned_on == ["Form", "Form"]
+
+
+async def test_the_state_manager_is_told_what_the_elements_say(tmp_path: Path) -> None:
+    """A planner with eyes clicks pixels; what its step changed is read off the elements."""
+    state = FunctionModel(lambda request: "Succeeded. The field was filled.")
+    typed = "pyautogui.click(400, 136)\npyautogui.write('Ada')"
+    planner = ScriptedModel([tool_call("gui_action", typed), done("Filled in.")])
+    await hisa.run(
+        Task("form", "Fill it in."),
+        settings=load(
+            overrides={"run": {"folder": tmp_path}, "patterns": {"enabled": False}}, environ={}
+        ),
+        model={"planner": planner, "state": state},
+        environment=FakeEnvironment(),
+    )
+    told = "\n".join(request.text for request in state.requests)
+    assert '"" -> "Ada"' in told

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 import httpx
 import pytest
 
+from hisa.machine.bounded_http import ResponseTooLong
 from hisa.machine.loopback import Address, LoopbackTransport
 
 BIG = bytes(range(256)) * 20_000
@@ -132,6 +133,26 @@ async def test_a_body_without_a_length_ends_where_the_server_hangs_up() -> None:
         second = await transport.exchange("POST", Address(url), body=b"x")
     await transport.aclose()
     assert (first.content, second.content, seen) == (b"all of it", b"2", [1, 2])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        whole(b"a" * 101),
+        b"HTTP/1.1 200 OK\r\n\r\n" + b"a" * 101,
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n65\r\n"
+        + b"a" * 101
+        + b"\r\n0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\nab",
+    ],
+)
+async def test_a_body_is_no_longer_than_it_may_be(answer: bytes) -> None:
+    transport = LoopbackTransport()
+    async with server([answer, whole(b"a" * 100)], keep=False) as (url, _):
+        with pytest.raises(ResponseTooLong):
+            await transport.exchange("POST", Address(url), body=b"x", most=100)
+        assert len((await transport.exchange("POST", Address(url), body=b"x", most=100)).content)
+    await transport.aclose()
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,9 @@ async def test_a_sequence_is_one_step_with_one_line_and_one_request(tmp_path: Pa
         'button "Save"',
     ]
     (line, _) = lines(run)
-    assert line.startswith("Step 1: sequence | Thought: Fill it in. | Description: 1) the field")
+    assert line.startswith(
+        "Step 1: sequence of gui_action | Thought: Fill it in. | Description: 1)"
+    )
     assert "Input: 1) pyautogui.click(400, 136); pyautogui.write('Ada') 2) pyautogui.click(" in line
     assert "Result: Succeeded. All 3 actions were made. 1) Name reads" in line
     assert not stops(run)

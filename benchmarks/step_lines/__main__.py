@@ -112,7 +112,7 @@ async def one_run(
 
 async def run(options: argparse.Namespace) -> None:
     """Run the scenes, and write a record a line."""
-    with Path(options.file).open("a", encoding="utf-8") as file:
+    with Path(options.file).open("a", encoding="utf-8") as file:  # noqa: ASYNC230 - a line a step
         for kind in options.scene or SCENES:
             async with Kept() as environment:
                 for number in range(options.runs if kind == "page" else 1):
@@ -143,9 +143,8 @@ def _percentile(values: list[float], share: float) -> float:
 
 def show(options: argparse.Namespace) -> None:
     """Judge the records and print what came of it."""
-    records = [
-        json.loads(row) for name in options.files for row in Path(name).open("r", encoding="utf-8")
-    ]
+    texts = (Path(name).read_text("utf-8") for name in options.files)
+    records = [json.loads(row) for text in texts for row in text.splitlines()]
     judged = [
         judge_line(record["result"], Source(**record["before"]), Source(**record["after"]))
         for record in records

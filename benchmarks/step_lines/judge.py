@@ -83,6 +83,9 @@ def judge_line(result: str, before: Source, after: Source) -> Judgement:
 
 def _claims(result: str, before: Source, after: Source) -> Iterator[tuple[str, Verdict]]:
     yield _verdict(result, before, after)
+    if "no listed text or value did" in result:
+        same = _content(before) == _content(after)
+        yield "looks otherwise alone", "true" if same else "false"
     if "no text did" in result:
         changed = _content(before) != _content(after)
         yield "verdict: no text changed", "false" if changed else "true"
@@ -99,8 +102,13 @@ def _claims(result: str, before: Source, after: Source) -> Iterator[tuple[str, V
                 yield f"{name} {hit['not']} checked", "true" if right else "false"
             else:
                 yield f"{name} {hit['not']} {hit['state']}", "not known"
+    yield from _comings(result, before, after)
+
+
+def _comings(result: str, before: Source, after: Source) -> Iterator[tuple[str, Verdict]]:
+    """Claims on what came, went, was said and has the focus."""
     for hit in _NEW.finditer(result):
-        for text in _NAMED.findall(hit[1]):
+        for text in filter(_flat, _NAMED.findall(hit[1])):
             yield f"new {text}", _came(text, before, after)
     for hit in _GONE.finditer(result):
         for text in _NAMED.findall(hit[1]):
@@ -147,7 +155,8 @@ def _content(source: Source) -> tuple[object, ...]:
 
 
 def _flat(text: str) -> str:
-    return " ".join(text.replace("⏎", " ").split()).casefold().strip("… ")
+    """The words alone; a page's list draws bullets that are no text of it."""
+    return " ".join(text.replace("⏎", " ").split()).casefold().strip("… •")
 
 
 def _alike(shown: str, whole: str) -> bool:

@@ -174,7 +174,8 @@ padding: 10px }} #over {{ display: none; position: fixed; inset: 0; background: 
 {fields}<p>{boxes}</p><p><label for=s>Class</label> <select id=s><option>First<option>Second
 </select></p><button>{names["send"]}</button> <span class=m id=ok></span></form>
 <div role=alert class=m id=alert></div><p>
-<button onclick="{html.escape(f"if (ask({question!r})) rows.innerHTML = ''")}">{names["ask"]}</button>
+<button onclick="{html.escape(f"if (ask({question!r})) rows.innerHTML = ''")}"
+>{names["ask"]}</button>
 <button onclick="extra.style.display = extra.style.display ? '' : 'none'">{names["more"]}</button>
 <button onclick="{opened}">{names["dim"]}</button>
 <button onclick="{html.escape(f"paint({painted!r})")}">{names["paint"]}</button>

@@ -223,11 +223,10 @@ class Keyed:
         await environment.write_file(f"{_HOME}/read.py", _UNO.encode())
         line = _OFFICE.format(kind=self.kind, file="")
         await environment.execute(f"setsid -f {line} >/dev/null 2>&1", timeout=60.0)
-        await _until(environment, "LibreOffice")
-        await environment.observe(settle=8.0)
-        if self.kind == "impress":
+        if self.kind == "impress":  # it begins with a choice of templates
+            await _until(environment, "")
             await environment.act([Press("esc")])
-            await environment.observe(settle=3.0)
+        await _until(environment, "LibreOffice")
 
     async def source(self, environment: Kept) -> Source:
         """What UNO or a file says, and the window manager."""

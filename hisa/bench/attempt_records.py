@@ -32,7 +32,9 @@ __all__ = [
     "record_adapter",
 ]
 
-RECORD_VERSION = 1
+RECORD_VERSION = 2
+"""Of the records and of their counting. In 1 a machine that the agent broke was an
+"environment_error" like any other, so that it was tried again and left the success rate."""
 
 
 class Slot(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from hisa.bench.attempt_records import Plan
+from hisa.bench.attempt_records import RECORD_VERSION, Plan
 from hisa.bench.efficiency import (
     actions_a_step,
     multi_action_share,
@@ -23,6 +23,7 @@ from hisa.bench.measure import Measure, measure
 from hisa.bench.start_checks import StartChecker, StartSums, check_starts
 from hisa.bench.stats import Estimate, Paired, length_buckets, mean, paired, pass_hat_k, wilson
 from hisa.bench.summary import summarise
+from hisa.errors import UsageError
 from hisa.runs import wording
 
 __all__ = ["Comparison", "Group", "Report", "Trouble", "build_report"]
@@ -39,6 +40,10 @@ class Group(BaseModel):
     scored: int
     rate: float | None
     """Success rate: mean over tasks of the share of attempts that did the task wholly."""
+    planned: int = 0
+    """Attempts that were planned: what ``given_up`` is of."""
+    given_up: int = 0
+    """Those whose machine or worker broke each time: they are in no rate."""
     low: float
     """Lower end of the rate's 95% interval (Wilson). Tasks are its trials, not attempts: repeats
     of a task are not independent."""
@@ -141,6 +146,8 @@ class Report(BaseModel):
     """The content of ``report.json``."""
 
     v: int = 1
+    counting: int = RECORD_VERSION
+    """The version of the counting; two reports compare where it is the same."""
     made_at: float
     folder: str
     suite: str
@@ -182,6 +189,9 @@ class _Measured:
             if slot_state.result is not None
         ]
 
+    def slots(self, variant: str) -> list[SlotState]:
+        return [each for each in self.slot_states if each.slot.variant == variant]
+
     def of(self, variant: str) -> list[Measure]:
         return [result for result in self.results if result.variant == variant and result.usable]
 
@@ -196,18 +206,21 @@ def build_report(
     """Read a bench, another to compare it with, and one whose starts are the reference.
 
     Raises:
-        UsageError: a folder is no bench folder.
+        UsageError: a folder is no bench folder, or the two were counted in different ways.
     """
     bench = _Measured(folder)
     if reference is None and bench.plan.reference:
         reference = Path(bench.plan.reference)
     other = _Measured(against) if against is not None else None
     parts = {name: bench.of(name) for name in bench.plan.variants}
+    slots = {name: bench.slots(name) for name in bench.plan.variants}
     label = None
     if other is not None:
+        _require_comparable(bench)
+        _require_comparable(other)
         twin = bench.main if bench.main in other.plan.variants else other.main
         label = f"{other.folder.name} ({twin})"
-        parts[label] = other.of(twin)
+        parts[label], slots[label] = other.of(twin), other.slots(twin)
     main = bench.main
     settings = bench.plan.variants[main]
     return Report(
@@ -219,7 +232,7 @@ def build_report(
         against=None if against is None else str(against),
         baseline=label,
         main=main,
-        variants=[group(name, results) for name, results in parts.items()],
+        variants=[group(name, results, slots[name]) for name, results in parts.items()],
         domains=_by_domain(parts[main]),
         baseline_domains=_by_domain(parts[label]) if label else [],
         components=_components(parts[main]),
@@ -235,6 +248,22 @@ def build_report(
     )
 
 
+def _require_comparable(bench: _Measured) -> None:
+    """Refuse a bench whose records do not say what now has to be counted.
+
+    Raises:
+        UsageError: it is such.
+    """
+    open_tries = [each for state in bench.slot_states for each in state.attempts if each.ambiguous]
+    if open_tries:
+        raise UsageError(
+            f"{str(bench.folder)!r} was counted by version 1, this is {RECORD_VERSION}: of "
+            f"{len(open_tries)} tries whose machine broke it is not recorded whether the "
+            "agent broke it, which is a score of 0 now",
+            fix="make that bench again with another --out, or leave --against out",
+        )
+
+
 def _judges(slot_states: Iterable[SlotState]) -> dict[str, int]:
     ended = [each.result.finished for each in slot_states if each.result is not None]
     return dict(Counter(each.judged_by for each in ended if each is not None and each.judged_by))
@@ -247,8 +276,14 @@ _AVERAGED = (
 """What `Group` has the means of, by its name in `Usage`."""
 
 
-def group(name: str, results: Sequence[Measure]) -> Group:
-    """Take results together."""
+def group(name: str, results: Sequence[Measure], slots: Sequence[SlotState] = ()) -> Group:
+    """Take results together.
+
+    Args:
+        name: of the group.
+        results: what there is.
+        slots: what was planned; empty: it is not said how much was given up.
+    """
     by_task = _success(results)
     rate = mean(list(by_task.values()))
     low, high = wilson(sum(by_task.values()), len(by_task))
@@ -266,6 +301,8 @@ def group(name: str, results: Sequence[Measure]) -> Group:
         results=len(results),
         scored=len(scored),
         rate=rate,
+        planned=len(slots),
+        given_up=sum(each.given_up for each in slots),
         low=low,
         high=high,
         score=mean([result.score for result in scored if result.score is not None]),

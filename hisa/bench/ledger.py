@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from hisa.bench.attempt_records import (
+    RECORD_VERSION,
     AttemptFinished,
     AttemptLost,
     AttemptRecord,
@@ -60,6 +61,13 @@ class Attempt:
         if self.finished is not None:
             return says_nothing(self.finished.status, self.finished.steps)
         return self.lost is not None and self.lost.cause == "worker"
+
+    @property
+    def ambiguous(self) -> bool:
+        """Whether an older HiSA wrote that its machine broke, and not whether the agent did it."""
+        ended = None if self.lost is not None else self.finished
+        older = ended is not None and ended.v < RECORD_VERSION
+        return older and self.broken
 
     @property
     def counts(self) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from hisa.bench.bench_report import Curve, Group, Report
 from hisa.bench.plots import Bar, Series, bars, curves
-from hisa.bench.tables import Table, percent, tables
+from hisa.bench.tables import Table, given_up, percent, tables
 from hisa.errors import UsageError
 from hisa.runs import wording
 from hisa.runs.pictures import Picture, embed
@@ -40,13 +40,23 @@ def _head(report: Report) -> str:
     sums = report.sums
     models = ", ".join(f"{role}: {name}" for role, name in report.models.items())
     return (
-        f"Suite {report.suite}; {models}; environment {report.environment}. "
+        f"Suite {report.suite}; {models}; environment {report.environment}. {_rates_line(report)}"
         f"{sums['slots']} attempts planned: {sums['scored']} scored, {sums['no_check']} without a "
         f"check, {sums['score_failed']} whose check failed, {sums['unscored']} not scored, "
         f"{sums['unusable']} unusable, {sums['given_up']} given up, {sums['missing']} not "
         f"run yet. {sums['environment_errors']} tries broke a machine, {sums['lost']} were lost."
         + _starts(report)
     )
+
+
+def _rates_line(report: Report) -> str:
+    """Each variant's success rate, what it is over, and what was given up and is not in it."""
+    lines = []
+    for each in report.variants:
+        rate = "not known" if each.rate is None else f"{percent(each.rate)}%"
+        lost = f", {given_up(each)}" if each.given_up else ""
+        lines.append(f"{each.name}: success rate {rate} over {each.scored} scored attempts{lost}. ")
+    return "".join(lines)
 
 
 def _starts(report: Report) -> str:
@@ -129,7 +139,8 @@ def _tiles(main: Group, baseline: Group | None) -> list[tuple[str, str, str]]:
         (
             "success rate",
             rate,
-            f"95%: {percent(main.low)} to {percent(main.high)}, {main.rated} tasks",
+            f"95%: {percent(main.low)} to {percent(main.high)}, {main.rated} tasks"
+            + (f"; {given_up(main)}" if main.given_up else ""),
         ),
         (
             "cost an attempt",

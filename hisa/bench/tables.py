@@ -11,7 +11,7 @@ from hisa.bench.start_checks import StartCheck
 from hisa.bench.stats import Estimate
 from hisa.runs import wording
 
-__all__ = ["Table", "percent", "tables"]
+__all__ = ["Table", "given_up", "percent", "tables"]
 
 _PAIRS = 12
 """Pairs of screens on a page; the same pair is shown once."""
@@ -44,8 +44,14 @@ def _thousands(value: float | None) -> str:
 
 def _interval(group: Group) -> str:
     if group.rate is None:
-        return "–"
-    return f"{percent(group.rate)} [{percent(group.low)}, {percent(group.high)}]"
+        return given_up(group) or "–"
+    interval = f"{percent(group.rate)} [{percent(group.low)}, {percent(group.high)}]"
+    return ", ".join(filter(None, (interval, given_up(group))))
+
+
+def given_up(group: Group) -> str:
+    """As ``3 of 20 given up``; empty where none was."""
+    return f"{group.given_up} of {group.planned} given up" if group.given_up else ""
 
 
 def _money(usd: float | None, unpriced: int) -> str:
@@ -108,7 +114,8 @@ def _overall(report: Report) -> Table:
     return Table(
         "Performance and cost",
         "Success rate in percent with its 95% interval (Wilson, over tasks); all else is a mean "
-        "per attempt. Tokens in thousands.",
+        "per attempt. Tokens in thousands. What was given up is in no number: its machines broke, "
+        "and it is not known by whose act.",
         ("Variant", "Success %", *_COST),
         tuple((each.name, _interval(each), *_cost(each)) for each in report.variants),
     )

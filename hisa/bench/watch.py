@@ -18,7 +18,8 @@ __all__ = ["Watch"]
 
 _LANES = 16
 """Workers that are shown; of more, the first ones."""
-_STYLES = {"succeeded": "green", "environment_error": "red", "lost": "red", "defect": "red"}
+_BAD = ("environment_error", "agent_broke_machine", "lost", "defect")
+_STYLES = {"succeeded": "green", **dict.fromkeys(_BAD, "red")}
 
 
 class Watch:
@@ -90,7 +91,8 @@ class Watch:
         self._counts = Text.assemble(
             (f"{done} of {sums.slots}", "bold"),
             f"  {sums.succeeded} of {sums.scored} scored succeeded",
-            f", {sums.environment_errors} environment errors, {sums.lost} lost",
+            f", {sums.given_up} given up, {sums.environment_errors} environment errors"
+            f", {sums.lost} lost",
         )
 
     def _block(self) -> Group:

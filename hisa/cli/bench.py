@@ -94,7 +94,8 @@ def run_command(
 
     Every attempt is a run folder in an environment of its own, and is kept. The same command goes
     on with a bench that was stopped or killed. A machine that breaks is tried again, 3 times at
-    most, and counted apart: it is never a score of 0. Attempts at a task that did not begin from
+    most, and counted apart: it is never a score of 0, unless what the agent started took more than
+    the machine's limits, which is its result. Attempts at a task that did not begin from
     the same screen, files and versions are named, here and in the report; they count all the same.
 
     \b
@@ -298,13 +299,13 @@ def _tell(ledger: AttemptLedger, summary: Summary, watch: Watch, *, as_json: boo
     click.echo(
         f"{summary.slots - summary.missing} of {summary.slots} have a result or were given up"
     )
-    click.echo(f"  succeeded           {summary.succeeded} of {summary.scored} scored")
+    lost = f", {summary.given_up} of {summary.slots} given up" if summary.given_up else ""
+    click.echo(f"  succeeded           {summary.succeeded} of {summary.scored} scored{lost}")
     for label, number in (
         ("without a check", summary.no_check),
         ("check failed", summary.score_failed),
         ("not scored", summary.unscored),
         ("model, task, defect", summary.unusable),
-        ("given up", summary.given_up),
         ("tries lost", summary.lost),
         ("environment errors", summary.environment_errors),
         ("starts that differ", watch.differ),

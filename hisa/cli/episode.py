@@ -28,6 +28,7 @@ from hisa.environments.open_environment import open_environment
 from hisa.errors import OperatorError, UsageError
 from hisa.models.open_models import require_models
 from hisa.models.spending import Totals
+from hisa.outcomes.endings import FINAL
 from hisa.protocols import Task
 from hisa.runs import wording
 from hisa.runs.log import RunLog
@@ -280,7 +281,7 @@ class RunOutput:
         self._line("models", models)
         self._line("cost", self._progress.summary())
         self._line("run", str(self.log.folder))
-        if self._alone and result.status not in ("succeeded", "infeasible"):
+        if self._alone and result.status not in FINAL:
             self._console.print(Text(f"  go on with: hisa runs resume {result.run_id}"))
         patterns = self.log.manifest.settings.get("patterns", {})
         if patterns.get("enabled") and is_learned_from(result):

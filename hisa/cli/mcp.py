@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -19,9 +20,10 @@ _HTTP = (
     "0: any that is free."
 )
 _TOKEN = (
-    "With --http: the variable that holds the token that clients have to show. Without it any "
-    "program of this machine may connect."
+    "With --http: the variable that holds the token that clients have to show. Without it one is "
+    "made and printed."
 )
+_TASKS = "The folder of the task files that clients may name; without it they may name none."
 _ALLOW = "An environment that clients may use, besides private desktops; a pattern."
 
 
@@ -43,15 +45,24 @@ def mcp() -> None:
 
 @mcp.command(
     epilog=examples(
-        "hisa mcp serve", "hisa mcp serve --http 8765", "hisa mcp serve --allow-env vm:office"
+        "hisa mcp serve",
+        "hisa mcp serve --http 8765",
+        "hisa mcp serve --tasks examples",
+        "hisa mcp serve --allow-env vm:office",
     )
 )
 @click.option("--http", "port", type=click.IntRange(0, 65535), metavar="PORT", help=_HTTP)
 @click.option("--token-env", metavar="NAME", help=_TOKEN)
+@click.option("--tasks", type=click.Path(exists=True, file_okay=False, path_type=Path), help=_TASKS)
 @click.option("--allow-env", multiple=True, metavar="KIND", help=_ALLOW)
 @click.pass_obj
 def serve(
-    settings: Settings, *, port: int | None, token_env: str | None, allow_env: tuple[str, ...]
+    settings: Settings,
+    *,
+    port: int | None,
+    token_env: str | None,
+    tasks: Path | None,
+    allow_env: tuple[str, ...],
 ) -> None:
     """Serve HiSA to MCP clients: run tasks, look and act on desktops, read runs and patterns.
 
@@ -64,7 +75,7 @@ def serve(
     require_mcp()
     from hisa.cli.mcp_transport import serve_forever  # imports the whole protocol
 
-    serve_forever(settings, allow_env, port=port, token_env=token_env or "")
+    serve_forever(settings, allow_env, tasks=tasks, port=port, token_env=token_env or "")
 
 
 @mcp.command("tools", epilog=examples("hisa mcp tools", "hisa mcp tools time --json"))

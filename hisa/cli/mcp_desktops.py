@@ -186,10 +186,10 @@ class KeptDesktops:
         return f"closed; read_run {used.log.id} tells what was done"
 
     async def close(self) -> None:
-        """End all of them."""
-        while self._open:
-            _, desktop = self._open.popitem()
-            await desktop.close("the server has ended")
+        """End all of them; one that cannot be ended keeps no other one up."""
+        ending = [desktop.close("the server has ended") for desktop in self._open.values()]
+        self._open.clear()
+        await asyncio.gather(*ending, return_exceptions=True)
 
     @asynccontextmanager
     async def _used(self, name: str) -> AsyncIterator[_Desktop]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from mcp.server.mcpserver import MCPServer
 from mcp_types import ToolAnnotations
@@ -31,10 +32,13 @@ class Offer:
     Args:
         settings: the effective settings; clients can change none but those that tools name.
         allow_env: patterns of environments that clients may use, besides private desktops.
+        tasks: the folder of the task files that they may name; None: they may name none.
     """
 
-    def __init__(self, settings: Settings, allow_env: Sequence[str] = ()) -> None:
-        self._runs = TaskRuns(settings, allow_env)
+    def __init__(
+        self, settings: Settings, allow_env: Sequence[str] = (), tasks: Path | None = None
+    ) -> None:
+        self._runs = TaskRuns(settings, allow_env, tasks)
         self._desktops = KeptDesktops(settings, allow_env)
         records = Records(settings)
         self.server: MCPServer[object] = MCPServer(

@@ -17,6 +17,7 @@ from pydantic import Field
 from hisa import api
 from hisa.cli.mcp_allowed import chosen, said, to_client
 from hisa.config import Settings
+from hisa.errors import UsageError
 from hisa.events import Abstracted, Event, RunStarted
 from hisa.protocols import Task
 from hisa.tasks.taskfile import load_task, task_from_text
@@ -26,6 +27,8 @@ __all__ = ["RunOutcome", "TaskRuns"]
 
 _MOST = 4
 """Runs at once; each has a desktop, of which one may take 4 GB. Chosen by hand."""
+_NAMED = 20
+"""Task files that are named to a client that asked for another one."""
 _LINE = 400
 """Characters of a step's line: three lines of a wide terminal."""
 
@@ -38,7 +41,7 @@ class RunOutcome:
     """Its name, for read_run."""
     status: str
     """succeeded and infeasible are the agent's word; max_steps, budget, stopped, model_error,
-    environment_error."""
+    environment_error, agent_broke_machine."""
     success: bool
     """Whether it is a success, as far as that is known: by the score where there is one."""
     score: float | None
@@ -58,9 +61,13 @@ class TaskRuns:
     Args:
         settings: of the server.
         allow_env: patterns of environments besides private desktops.
+        tasks: the folder of the task files that clients may name; None: they may name none.
     """
 
-    def __init__(self, settings: Settings, allow_env: Sequence[str]) -> None:
+    def __init__(
+        self, settings: Settings, allow_env: Sequence[str], tasks: Path | None = None
+    ) -> None:
+        self._tasks = tasks
         self._settings = settings
         self._allow_env = allow_env
         self._under_way: set[asyncio.Task[api.RunResult]] = set()
@@ -70,7 +77,7 @@ class TaskRuns:
         ctx: Context[Any, Any],
         instruction: Annotated[str, Field(description="The task in words.")] = "",
         task_file: Annotated[
-            str, Field(description="Or the path of a task file here, which may have a check.")
+            str, Field(description="Or a task file of the server's folder, as NAME.yaml.")
         ] = "",
         env: Annotated[
             str, Field(description="Such as desktop or desktop:PROFILE; empty: as configured.")
@@ -87,7 +94,7 @@ class TaskRuns:
         """
         settings = chosen(self._settings, self._allow_env, env=env, model=model, steps=max_steps)
         with to_client():
-            task = _task(instruction, task_file)
+            task = _task(instruction, task_file, self._tasks)
         if len(self._under_way) >= _MOST:
             raise ToolError(f"{_MOST} runs are under way; wait for one, or cancel one")
         lines: asyncio.Queue[tuple[int, str]] = asyncio.Queue()
@@ -128,12 +135,24 @@ class TaskRuns:
             self._under_way.discard(work)
 
 
-def _task(instruction: str, task_file: str) -> Task:
+def _task(instruction: str, task_file: str, folder: Path | None) -> Task:
     if bool(instruction.strip()) == bool(task_file.strip()):
         raise ToolError("give either an instruction or a task_file")
-    if task_file.strip():
-        return load_task(Path(task_file).expanduser())
-    return task_from_text(instruction)
+    if not task_file.strip():
+        return task_from_text(instruction)
+    if folder is None:
+        raise ToolError("task files are not offered: hisa mcp serve --tasks FOLDER offers some")
+    try:
+        path = (folder / task_file).resolve()
+        if not path.is_relative_to(folder.resolve()):
+            raise ValueError("outside")
+        return load_task(path)
+    except (ValueError, OSError, UsageError):  # whose words may quote what the file holds
+        names = sorted(path.name for path in folder.glob("*.yaml"))[:_NAMED]
+        raise ToolError(
+            f"{said(task_file)[:100]!r} is no usable task file of the server's folder; "
+            f"it has {said(', '.join(names)) or 'none'}"
+        ) from None
 
 
 def _note(event: Event, lines: asyncio.Queue[tuple[int, str]]) -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import hmac
 import os
+import secrets
 import signal
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from hisa.cli.mcp_offer import Offer
@@ -23,25 +26,31 @@ _GRACE = 5
 
 
 def serve_forever(
-    settings: Settings, allow_env: Sequence[str], *, port: int | None, token_env: str
+    settings: Settings,
+    allow_env: Sequence[str],
+    *,
+    tasks: Path | None,
+    port: int | None,
+    token_env: str,
 ) -> None:
     """Serve until the client has gone, or a signal comes.
 
     Args:
         settings: the effective settings.
         allow_env: patterns of environments, besides private desktops.
+        tasks: the folder of the task files that clients may name; None: they may name none.
         port: of HTTP; None: standard input and output.
-        token_env: the variable that holds the token of HTTP clients; empty: none is asked for.
+        token_env: the variable that holds the token of HTTP clients; empty: one is made, and told.
 
     Raises:
         UsageError: the port is taken, or the variable is not set.
     """
     token = _token(token_env, port)
-    offer = Offer(settings, allow_env)
+    offer = Offer(settings, allow_env, tasks)
     if port is None:
         asyncio.run(_stdio(offer))
     else:
-        asyncio.run(_http(offer, _bound(port), token))
+        asyncio.run(_http(offer, _bound(port), token, made=not token_env))
 
 
 async def _stdio(offer: Offer) -> None:
@@ -52,8 +61,7 @@ async def _stdio(offer: Offer) -> None:
         if not stop.done():
             stop.set_result(number)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stopped, number)
+    _on_signals(stopped)
     # The package's own standard output is for the protocol alone; prints go to standard error.
     serving = asyncio.create_task(offer.server.run_stdio_async())
     waits: list[asyncio.Future[Any]] = [serving, stop]
@@ -64,20 +72,42 @@ async def _stdio(offer: Offer) -> None:
     serving.result()
 
 
-async def _http(offer: Offer, bound: socket.socket, token: str) -> None:
+async def _http(offer: Offer, bound: socket.socket, token: str, *, made: bool) -> None:
     import uvicorn  # only for HTTP
+
+    class Server(uvicorn.Server):
+        """Tells its address once it listens, and leaves signals to us.
+
+        The library's own handler ends the process before the desktops are ended.
+        """
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            say(f"serving MCP on http://{_ADDRESS}:{port}/mcp; Ctrl-C ends it", err=True)
+            if made:
+                say(f"clients have to send: Authorization: Bearer {token}", err=True)
+
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            yield
 
     port = bound.getsockname()[1]
     app: _App = offer.server.streamable_http_app(host=_ADDRESS)
     config = uvicorn.Config(
-        _with_token(app, token) if token else app, log_level="warning", access_log=False,
+        _with_token(app, token), log_level="warning", access_log=False,
         timeout_graceful_shutdown=_GRACE,
     )  # fmt: skip
-    say(f"serving MCP on http://{_ADDRESS}:{port}/mcp; Ctrl-C ends it", err=True)
+    server = Server(config)
+    _on_signals(lambda number: server.handle_exit(number, None))
     try:
-        await uvicorn.Server(config).serve(sockets=[bound])
+        await server.serve(sockets=[bound])
     finally:
         await offer.close()
+
+
+def _on_signals(stopped: Callable[[int], None]) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stopped, number)
 
 
 _Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -102,7 +132,7 @@ def _with_token(app: _App, token: str) -> _App:
 
 def _token(name: str, port: int | None) -> str:
     if not name:
-        return ""
+        return secrets.token_urlsafe(32)
     if port is None:
         raise UsageError("--token-env is for --http: standard input and output have one client")
     if not os.environ.get(name):

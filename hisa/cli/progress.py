@@ -24,7 +24,9 @@ from hisa.events import (
     Noted,
     Planned,
     PlanRejected,
+    PromptCut,
     Refined,
+    RuleEntered,
     RunResumed,
     SequenceStopped,
     StepFinished,
@@ -105,6 +107,11 @@ class Progress:
             case Chosen():
                 decided = event.by not in ("votes", "nobody")
                 self._line("chosen", chosen(event), "dim" if decided else "yellow")
+            case RuleEntered():
+                self._line("advice", event.rule, "cyan")
+            case PromptCut():
+                told = ", ".join(f"{n} tokens of {name}" for name, n in event.tokens.items())
+                self._line("prompt", f"too long, left out: {told}", "yellow")
             case LoopDetected():
                 self._line("loop", f"{event.action}, {event.times} times", "yellow")
             case Refined():

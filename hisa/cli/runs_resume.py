@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["resume"]
 
-_ENDED = ("succeeded", "infeasible")
-
 
 @click.command()
 @click.argument("run_id", metavar="[ID]", default="latest")
@@ -92,10 +90,11 @@ def _attempts(name: str, settings: Settings, *, as_json: bool, limits: tuple[obj
 
 def _unfinished(run_id: str, settings: Settings) -> Run:
     from hisa.errors import UsageError
+    from hisa.outcomes.endings import FINAL
     from hisa.runs.read import load_run
 
     run = load_run(run_id, settings.run.folder)
-    if run.status in _ENDED:
+    if run.status in FINAL:
         raise UsageError(
             f"run {run.id} ended with {run.status!r}; there is nothing to go on with",
             fix=f"hisa runs report {run.id}",

@@ -16,9 +16,12 @@ from pydantic import BaseModel, Field, ValidationError, field_validator, model_v
 
 from hisa.config.tool_settings import PolicySettings, SecretSettings, Section, ToolSettings
 from hisa.errors import ConfigError
+from hisa.machine.agent_folders import written_by_agents
 from hisa.text.redact import redact
 
 __all__ = [
+    "OFFERED_TOKENS",
+    "RAW_TOKENS",
     "Effort",
     "EnvironmentSettings",
     "GrounderKind",
@@ -174,6 +177,10 @@ class PlannerSettings(Section):
     guard_similarity: float = Field(0.9, ge=0, le=1)
     """Structural similarity (SSIM) that the region around a later action's target must keep where
     it is not exactly as it was (OS-Catalyst, section 3.2)."""
+    prompt_tokens: int | None = Field(None, ge=1000)
+    """Most tokens of a prompt's text; none: 3,500, and more for what other settings add to it: 180
+    for each line over five that stands before a refinement, 1,000 for sequences. Less than its
+    parts may take is refused."""
     teaching: Teaching = "examples"
     """What the prompt says about sequences: rule: that they are allowed; words: also when the next
     action is still decided by this look; examples: also examples."""
@@ -210,6 +217,12 @@ class GrounderSettings(Section):
     out once: more refuses more, less clicks wrong more often."""
 
 
+OFFERED_TOKENS = 200
+"""Most tokens of the list of tools for a step."""
+RAW_TOKENS = 4000
+"""Hard limit of a raw line: what a tool printed may be a whole file."""
+
+
 class StateSettings(Section):
     """Levels 1 and 2."""
 
@@ -220,7 +233,9 @@ class StateSettings(Section):
     refined_tokens: int = Field(800, ge=100)
     """Hard limit of the refined context."""
     advice_tokens: int = Field(400, ge=50)
-    """Hard limit of the advice."""
+    """Hard limit of the rules in the advice."""
+    lesson_tokens: int = Field(200, ge=50)
+    """Hard limit of the lessons beside them."""
     steps: Literal["abstracted", "raw"] = "abstracted"
     """raw: a step's line is its log as it is, and no model is asked (HiSA, table 5)."""
     roi: bool = True
@@ -285,6 +300,14 @@ class LimitSettings(Section):
     """Largest file that is read from any environment."""
 
 
+class DisplaySettings(Section):
+    """An existing display."""
+
+    folder: Path | None = None
+    """The one folder in which commands may write; none: a fresh one, printed when a run starts and
+    ends. Refused where it holds settings, a virtual environment or .git."""
+
+
 Family = Literal["desktop", "display", "guest", "vm", "browsergym", "package"]
 _VALUED: dict[Family, str] = {
     "desktop": "desktop:",
@@ -304,6 +327,7 @@ class EnvironmentSettings(Section):
     """desktop, desktop:PROFILE, display=:N, guest=http://HOST:PORT (several with commas), vm:NAME,
     or browsergym."""
     remote: RemoteSettings = RemoteSettings()
+    display: DisplaySettings = DisplaySettings()
     width: int | None = Field(None, ge=320)
     """Pixels of the screen; none: 1280, or 1920 for the profiles osworld and spider2v."""
     height: int | None = Field(None, ge=240)
@@ -493,6 +517,12 @@ def load(
     tree: dict[str, Any] = {}
     path = file or Path("hisa.toml")
     if file is not None or path.is_file():
+        if file is None and written_by_agents(path):
+            raise ConfigError(
+                f"{path.absolute()} lies where the commands of an agent may have written it: "
+                "settings there are not taken",
+                fix="cd ELSEWHERE; or look at it, and give it by --config hisa.toml",
+            )
         tree = _from_file(path)
     tree = _merge(tree, _from_environment(os.environ if environ is None else environ))
     tree = _merge(tree, _from_assignments(assignments))

@@ -10,13 +10,19 @@ import shutil
 import socket
 import subprocess
 import tempfile
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
+from hisa.config import LimitSettings
+from hisa.environments.guest.confine import Limits
 from hisa.environments.guest.sandbox import allowed_variables
 from hisa.environments.guest_environment import GuestEnvironment
+from hisa.environments.runtime import watchdog
 from hisa.environments.runtime.desktop import await_ready, end_process
 from hisa.environments.transport import GuestClient
 from hisa.errors import UsageError
+from hisa.machine.agent_folders import checked_folder, fresh_folder, remember
 from hisa.screen.geometry import Size
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 
@@ -30,17 +36,20 @@ class DisplayEnvironment(GuestEnvironment):
 
     Pointer and keyboard are those of the display. Commands get none of HiSA's variables but a few
     harmless ones, and run inside bubblewrap where there is one (`hisa.environments.guest.sandbox`):
-    the file system read-only but for the working folder, no network, and the display's own socket,
-    so that they can open windows. Without bubblewrap they can do whatever the person can; ask one
-    before each (see `hisa.environments.confirm`).
+    the file system read-only but for one folder, no network, the limits of a private desktop, and
+    the display's own socket, so that they can open windows. Without bubblewrap they can do whatever
+    the person can; ask one before each (see `hisa.environments.confirm`).
 
     Args:
         display: ``:N`` or ``:N.S``.
         image_limit: the largest picture that models see.
-        folder: the folder that commands may write; None: the present one.
+        folder: the folder that commands may write; None: a fresh one for each start.
+        limits: of all that commands start together.
+        note: is told of the folder, at the start and at the end.
 
     Raises:
-        UsageError: not the name of a local display.
+        UsageError: not the name of a local display, or a folder in which something lies that this
+            machine obeys.
     """
 
     def __init__(
@@ -49,12 +58,17 @@ class DisplayEnvironment(GuestEnvironment):
         *,
         image_limit: Size = DEFAULT_IMAGE_LIMIT,
         folder: Path | None = None,
+        limits: LimitSettings | None = None,
+        note: Callable[[str], None] = lambda _: None,
     ) -> None:
         super().__init__(image_limit)
         if not re.fullmatch(r":\d{1,5}(\.\d{1,2})?", display):
             raise UsageError(f"display={display!r}: not a local display", fix="--env display=:0")
         self._display = display
-        self._workplace = (folder or Path.cwd()).resolve()
+        self._chosen = None if folder is None else checked_folder(folder)
+        self._workplace: Path | None = None
+        self._limits = limits or LimitSettings()
+        self._note = note
         self._process: subprocess.Popen[bytes] | None = None
         self._folder: Path | None = None
 
@@ -77,12 +91,32 @@ class DisplayEnvironment(GuestEnvironment):
         """Leaves the display as it is: it belongs to somebody."""
 
     async def _start(self) -> None:
+        self._open_workplace()
         token = secrets.token_urlsafe(24)
         address = await asyncio.to_thread(self._run_guest, token)
         await self._connect(GuestClient(self.name, socket=address, token=token))
 
     async def _end(self) -> None:
         await asyncio.to_thread(self._stop_guest)
+        self._close_workplace()
+
+    def _open_workplace(self) -> None:
+        if not self.sandboxed:
+            return
+        if self._chosen is not None:
+            remember(checked_folder(self._chosen))
+        self._workplace = self._chosen or fresh_folder()
+        self._note(f"commands on {self.name} can write files in {self._workplace} alone")
+
+    def _close_workplace(self) -> None:
+        folder, self._workplace = self._workplace, None
+        if folder is None:
+            return
+        if self._chosen is None:
+            with suppress(OSError):
+                folder.rmdir()
+        count = len(list(folder.iterdir())) if folder.exists() else 0
+        self._note(f"commands wrote {f'to {folder}: {count} entries' if count else 'no files'}")
 
     def _run_guest(self, token: str) -> str:
         self._folder = Path(tempfile.mkdtemp(prefix="hisa-display-"))
@@ -114,9 +148,15 @@ class DisplayEnvironment(GuestEnvironment):
         return {**allowed_variables(os.environ), **kept, "PYTHONPATH": str(Path(__file__).parent)}
 
     def _command(self, fds: tuple[int, int]) -> list[str]:
-        line = ["/usr/bin/python3", "-m", "guest", "--display", self._display]
+        python, limits = "/usr/bin/python3", self._limits
+        line = [python, "-m", "guest", "--display", self._display]
         line += ["--fd", str(fds[0]), "--ready", str(fds[1]), "--parent"]
-        return [*line, "--cage", str(self._workplace)] if self.sandboxed else line
+        if not self.sandboxed:
+            return line
+        kept = Limits(limits.processes, limits.memory_mb, limits.open_files)
+        watch = [python, "-I", "-S", watchdog.__file__, "--cages"]
+        watch += [f"{limits.processes},{limits.memory_mb}"]
+        return [*watch, *line, "--cage", str(self._workplace), "--limits", str(kept)]
 
     def _stop_guest(self) -> None:
         if self._process is not None:

@@ -11,7 +11,7 @@ from typing import Self
 
 from hisa.actions import Action
 from hisa.environments.transport import GuestClient, Transport, connect
-from hisa.errors import EnvironmentFailed
+from hisa.errors import EnvironmentFailed, LimitPassed
 from hisa.machine.patience import patience
 from hisa.protocols import FILE_LIMIT, CommandResult, ExitStatus, Held, Lying, TellsWhatLies
 from hisa.screen.geometry import Point, Size, fit_within
@@ -125,10 +125,10 @@ class GuestEnvironment(ABC):
             yield
         except EnvironmentFailed as error:
             self._touched = True
-            why = self._ended()
+            why, since = self._ended()
             if not why:
                 raise
-            raise EnvironmentFailed(f"{self.name} was ended: {why}", fix=_LIMITS) from error
+            raise LimitPassed(f"{self.name} was ended: {why}", since, fix=_LIMITS) from error
 
     @contextmanager
     def _asked(self) -> Iterator[None]:
@@ -138,9 +138,12 @@ class GuestEnvironment(ABC):
         finally:
             self._asked_at = time.monotonic()
 
-    def _ended(self) -> str:
-        """Returns why the machine was ended from outside; empty where it was not, or not known."""
-        return ""
+    def _ended(self) -> tuple[str, float | None]:
+        """Returns why the machine was ended for what it took; empty where it was not.
+
+        With it comes since when most of that was taken; see `hisa.errors.LimitPassed`.
+        """
+        return "", None
 
     async def act(self, actions: Sequence[Action], /) -> None:
         """Do the actions, in order, at most once."""
@@ -150,7 +153,7 @@ class GuestEnvironment(ABC):
                 await self._transport.act(actions)
 
     async def lies_at(self, points: Sequence[Point], /) -> Lying:
-        """What lies at points of the screen now; see `hisa.protocols.TellsWhatLies`."""
+        """The things at points of the screen now; see `hisa.protocols.TellsWhatLies`."""
         transport = self._transport
         assert isinstance(transport, TellsWhatLies), "announced by its capabilities"
         with self._suspected():

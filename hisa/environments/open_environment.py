@@ -100,7 +100,13 @@ def _opened(
         case "display":
             from hisa.environments.display import DisplayEnvironment
 
-            return DisplayEnvironment(settings.value, image_limit=image_limit)
+            return DisplayEnvironment(
+                settings.value,
+                image_limit=image_limit,
+                folder=settings.display.folder,
+                limits=settings.limits,
+                note=note,
+            )
         case "guest":
             from hisa.environments.remote import RemoteEnvironment
 

@@ -114,8 +114,8 @@ class DesktopEnvironment(GuestEnvironment):
         self._run = run
         own(self._started().handle, run)
 
-    def _ended(self) -> str:
-        return "" if self._runtime is None else self._runtime.ended
+    def _ended(self) -> tuple[str, float | None]:
+        return ("", None) if self._runtime is None else self._runtime.ended
 
     async def detach(self) -> None:
         """Let go of it and leave it up; `attach` finds it again until it ends itself."""

@@ -140,7 +140,7 @@ class SecretEnvironment:
         return clean if elements or not read else replace(clean, elements=None, complete=True)
 
     async def lies_at(self, points: Sequence[Point], /) -> Lying:
-        """What lies at points, with names in place of values in its texts."""
+        """The things at points, with names in place of values in its texts."""
         assert isinstance(self._inner, TellsWhatLies), "announced by its capabilities"
         lying = await self._inner.lies_at(points)
         windows, elements = self._cleaned(lying.windows, lying.elements)

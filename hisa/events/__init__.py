@@ -35,6 +35,7 @@ from hisa.events.run_events import (
     ModelFailed,
     Noted,
     PersonAsked,
+    RuleEntered,
     RunFinished,
     RunResumed,
     RunStarted,
@@ -55,6 +56,7 @@ from hisa.events.step_events import (
     Observed,
     Planned,
     PlanRejected,
+    PromptCut,
     Refined,
     Sampled,
     SequenceStopped,
@@ -97,7 +99,9 @@ __all__ = [
     "PlanRejected",
     "Planned",
     "PlannedCall",
+    "PromptCut",
     "Refined",
+    "RuleEntered",
     "RunFinished",
     "RunResumed",
     "RunStarted",
@@ -120,6 +124,7 @@ Event = Annotated[
     | ModelCalled
     | ModelFailed
     | PlanRejected
+    | PromptCut
     | Planned
     | Sampled
     | Forked
@@ -141,6 +146,7 @@ Event = Annotated[
     | StepFinished
     | Failed
     | Evaluated
+    | RuleEntered
     | RunFinished
     | Learned,
     Field(discriminator="type"),

@@ -23,6 +23,7 @@ __all__ = [
     "ModelFailed",
     "Noted",
     "PersonAsked",
+    "RuleEntered",
     "RunFinished",
     "RunResumed",
     "RunStarted",
@@ -73,6 +74,15 @@ class Guidance(EventBase):
     advice: str = ""
     left_out: tuple[str, ...] = ()
     """Rules that bind here and did not fit the advice."""
+    waiting: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Rules that enter once a word on the screen begins as one of theirs."""
+
+
+class RuleEntered(EventBase):
+    """A rule entered the advice, since what it speaks of came to the screen."""
+
+    type: Literal["rule_entered"] = "rule_entered"
+    rule: str
 
 
 class Fingerprinted(EventBase):

@@ -29,6 +29,7 @@ __all__ = [
     "Observed",
     "PlanRejected",
     "Planned",
+    "PromptCut",
     "Refined",
     "Sampled",
     "SequenceStopped",
@@ -82,6 +83,14 @@ class PlanRejected(EventBase):
     error: str
     reply: str = ""
     """The reply, cut to 2000 characters."""
+
+
+class PromptCut(EventBase):
+    """A prompt was longer than its limit, and parts of the state gave way."""
+
+    type: Literal["prompt_cut"] = "prompt_cut"
+    tokens: dict[str, int]
+    """What was left out, by section."""
 
 
 class Planned(EventBase):

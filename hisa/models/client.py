@@ -181,7 +181,7 @@ class OpenAIModel:
             return HttpResponse(response.status_code, dict(response.headers), content)
 
     def _next(self, url: str, location: str) -> str:
-        """Where a redirect leads.
+        """Returns where a redirect leads.
 
         Raises:
             TryFailed: to another server, which would get the key and what is on the screen.

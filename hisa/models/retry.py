@@ -30,7 +30,7 @@ FailureKind = Literal[
 _FINAL = ("refused", "too_long")
 """Failures that another try would only repeat."""
 
-_CUT = ("length", "content_filter")
+_CUT = ("", "length", "content_filter")
 """Ends of answers that are not the model's own: an empty one says nothing then."""
 _BASE = 0.5
 """Seconds; a wait is drawn from below this times two for each try so far. Chosen by hand."""

@@ -6,19 +6,24 @@ the records and tables of a bench, and what is printed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+import math
+import time
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
 
 from hisa.errors import (
     BudgetExceeded,
     EnvironmentFailed,
     InvalidReply,
+    LimitPassed,
     LogFailed,
     ModelUnavailable,
     OperatorError,
 )
 
 __all__ = [
+    "FINAL",
+    "ActingTime",
     "Ending",
     "ExitStatus",
     "Result",
@@ -39,8 +44,17 @@ ExitStatus = Literal[
     "stopped",
     "model_error",
     "environment_error",
+    "agent_broke_machine",
 ]
-"""How a run ended; a run always ends with exactly one of these."""
+"""How a run ended; a run always ends with exactly one of these.
+
+A machine that the agent's own act ended, as is proved by what its watchdog saw, is
+"agent_broke_machine": a result like any other, with score 0. Every other broken machine, and one of
+which that cannot be told, is "environment_error": no score, and tried again.
+"""
+
+FINAL: tuple[ExitStatus, ...] = ("succeeded", "infeasible", "agent_broke_machine")
+"""Ends after which there is nothing to go on with."""
 
 Ending = ExitStatus | Literal["refused", "defect"]
 """The last state of a log: an exit status, or the error that the caller of the run was given:
@@ -126,9 +140,37 @@ class Result:
         return is_success(self.status, self.score_state, self.score)
 
 
-def ending_of(error: Exception) -> Ending:
-    """The end of a run that this error ended, by its type alone."""
+@dataclass(frozen=True, slots=True)
+class ActingTime:
+    """When the agent acted, in seconds since the machine was started (as of CLOCK_BOOTTIME)."""
+
+    first: float
+    last: float = math.inf
+
+    @classmethod
+    def from_now(cls) -> Self:
+        """It acts from this moment on."""
+        return cls(time.clock_gettime(time.CLOCK_BOOTTIME))
+
+    def until_now(self) -> Self:
+        """It acted until this moment."""
+        return replace(self, last=time.clock_gettime(time.CLOCK_BOOTTIME))
+
+    def covers(self, moment: float) -> bool:
+        """Whether a moment lies in it."""
+        return self.first <= moment <= self.last
+
+
+def ending_of(error: Exception, acted: ActingTime | None = None) -> Ending:
+    """The end of a run that this error ended.
+
+    Args:
+        error: by its type alone, but for a limit that was passed.
+        acted: when the agent acted; None: it did not.
+    """
     match error:
+        case LimitPassed(since=float(since)) if acted is not None and acted.covers(since):
+            return "agent_broke_machine"
         case BudgetExceeded():
             return "budget"
         case ModelUnavailable() | InvalidReply():

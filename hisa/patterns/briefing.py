@@ -11,10 +11,7 @@ from dataclasses import dataclass
 
 from hisa.models.tokens import estimate_tokens
 
-__all__ = ["LEAST", "RulesSection", "render_rules"]
-
-LEAST = 30
-"""Tokens below which a lesson is not worth asking a model for: less than one sentence fits."""
+__all__ = ["RulesSection", "render_rules"]
 
 
 @dataclass(frozen=True)

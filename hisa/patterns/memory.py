@@ -13,18 +13,18 @@ from typing import ParamSpec, TypeVar
 from hisa.config import Settings
 from hisa.errors import InvalidReply, LogFailed
 from hisa.events import Failed, Guidance, Induced, PatternUse
-from hisa.models.tokens import estimate_tokens
-from hisa.patterns.briefing import LEAST, render_rules
+from hisa.patterns.briefing import render_rules
 from hisa.patterns.dedup import Stored, remember
 from hisa.patterns.induction import induce
 from hisa.patterns.pattern_text import clauses, generalised, query_texts, retrieval_texts
 from hisa.patterns.retrieval import retrieve
-from hisa.patterns.sops import Sop, rules_for
+from hisa.patterns.sops import Sop, conditions, rules_for
 from hisa.patterns.stores.base import VectorStore
 from hisa.patterns.synthesis import CitedAdvice, synthesise
 from hisa.patterns.usage import used
 from hisa.patterns.vectors import cosine
 from hisa.protocols import Advice, Embedder, Emit, Model, Pattern, PatternHit, StepSummary, Task
+from hisa.text.prompt_text import speaks_of
 
 __all__ = ["PatternMemory"]
 
@@ -52,7 +52,7 @@ class PatternMemory:
         store: where patterns are.
         embedder: the one that filled it.
         model: the state role's.
-        settings: its ``patterns`` and ``state.advice_tokens``.
+        settings: its ``patterns``, ``state.advice_tokens`` and ``state.lesson_tokens``.
         emit: takes events.
         sops: rules of all domains.
     """
@@ -72,6 +72,7 @@ class PatternMemory:
         self._model = model
         self._patterns = settings.patterns
         self._advice_tokens = settings.state.advice_tokens
+        self._lesson_tokens = settings.state.lesson_tokens
         self._emit = emit
         self._sops = tuple(sops)
 
@@ -84,28 +85,40 @@ class PatternMemory:
     async def recall(self, task: Task) -> Advice:
         """The nearest patterns and the rules of the task's domain, made into advice.
 
-        What cannot be recalled is left out, and an event says why: no run ends by it.
+        Rules that speak of what the task does not wait until it is on the screen. What cannot be
+        recalled is left out, and an event says why: no run ends by it.
         """
         nothing: tuple[PatternHit, ...] = ()
         hits = await self._unless_it_fails("retrieval", _apart(self._retrieve, task), nothing)
-        rules = rules_for(self._sops, task.domain)
+        needed = conditions(self._sops, task.domain)
+        words = task.instruction.casefold()
+        binding = rules_for(self._sops, task.domain)
+        rules = [rule for rule in binding if rule not in needed or speaks_of(words, needed[rule])]
+        waiting = {rule: needed[rule] for rule in binding if rule not in rules}
         told = render_rules(rules, domain=task.domain, limit=self._advice_tokens)
-        room = self._advice_tokens - (estimate_tokens(f"{told.text}\n") if told.text else 0)
-        lessons = CitedAdvice()
-        if room >= LEAST:
-            lessons = await self._unless_it_fails(
-                "synthesis",
-                synthesise(self._model, task.instruction, hits=hits, rules=rules, limit=room),
-                lessons,
-            )
+        lessons = await self._unless_it_fails(
+            "synthesis",
+            synthesise(
+                self._model, task.instruction, hits=hits, rules=rules, limit=self._lesson_tokens
+            ),
+            CitedAdvice(),
+        )
         text = "\n".join(part for part in (told.text, lessons.text) if part)
         ids = {hit.pattern.id for hit in lessons.hits}
         rest = tuple(hit for hit in hits if hit.pattern.id not in ids)
         uses = [_use(hit, shown=True) for hit in lessons.hits]
         uses += [_use(hit, shown=False) for hit in rest]
         shown = tuple(rule for rule in rules if rule not in told.left_out)
-        self._emit(Guidance(patterns=tuple(uses), sops=shown, advice=text, left_out=told.left_out))
-        return Advice(text=text, patterns=lessons.hits, sops=shown)
+        self._emit(
+            Guidance(
+                patterns=tuple(uses),
+                sops=shown,
+                advice=text,
+                left_out=told.left_out,
+                waiting=waiting,
+            )
+        )
+        return Advice(text=text, patterns=lessons.hits, sops=shown, waiting=waiting)
 
     async def _unless_it_fails(self, part: str, work: Awaitable[_R], otherwise: _R) -> _R:
         try:

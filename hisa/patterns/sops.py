@@ -2,27 +2,30 @@
 
 A Markdown file a domain: its name, or a ``domains:`` line, says which, and each line that begins
 with ``- `` is one rule. Lines before the first rule are for people; indented lines go on with the
-rule above::
+rule above. One that begins with ``when:`` names what the rule speaks of: it enters the advice once
+a word of the task or of the screen begins so. A rule without it enters always::
 
     # Spreadsheets
     domains: calc, excel
 
     - Save in the format the file already has.
+      when: save, export
 
-Or YAML: ``{domains: [calc, excel], rules: ["…"]}``. See HiSA, section 3.3.3.
+Or YAML: ``{domains: [calc, excel], rules: ["…", {rule: "…", when: ["…"]}]}``. See HiSA, section
+3.3.3.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from hisa.errors import ConfigError
 from hisa.patterns.pattern_text import DOMAIN, clean
 
-__all__ = ["RULE_CHARS", "Sop", "load_sops", "rules_for"]
+__all__ = ["RULE_CHARS", "Sop", "conditions", "load_sops", "rules_for"]
 
 RULE_CHARS = 300
 """Longest rule, in characters."""
@@ -41,6 +44,8 @@ class Sop:
     domains: tuple[str, ...]
     rules: tuple[str, ...]
     own: bool = False
+    when: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By rule: beginnings of words of which one must be in the task or on the screen."""
 
 
 def _bad(file: Path, line: int, message: str) -> ConfigError:
@@ -62,24 +67,33 @@ def _rule(file: Path, line: int, text: str) -> str:
     return rule
 
 
+def _conditions(file: Path, line: int, words: Iterable[str]) -> tuple[str, ...]:
+    found = tuple(clean(word).casefold() for word in words if word.strip())
+    if not found:
+        raise _bad(file, line, "when: names no word")
+    return found
+
+
 def _from_markdown(file: Path, text: str) -> Sop:
     domains: tuple[str, ...] = ()
     rules: list[tuple[int, str]] = []
+    when: dict[int, tuple[str, ...]] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if line.startswith("domains:"):
             domains = _domains(file, number, line.removeprefix("domains:").split(","))
         elif line.startswith("- "):
             rules.append((number, line[2:]))
+        elif rules and line.startswith("  ") and line.strip().startswith("when:"):
+            words = line.strip().removeprefix("when:").split(",")
+            when[len(rules) - 1] = _conditions(file, number, words)
         elif rules and line.startswith("  ") and line.strip():
             start, begun = rules[-1]
             rules[-1] = start, f"{begun} {line.strip()}"
         elif rules and line.strip():
             raise _bad(file, number, f"{line[:40]!r} is neither a rule ('- …') nor part of one")
-    return Sop(
-        file,
-        domains or _domains(file, 1, [file.stem]),
-        tuple(_rule(file, number, rule) for number, rule in rules),
-    )
+    told = tuple(_rule(file, number, rule) for number, rule in rules)
+    needed = {told[at]: words for at, words in when.items()}
+    return Sop(file, domains or _domains(file, 1, [file.stem]), told, when=needed)
 
 
 def _texts(file: Path, value: Any, key: str) -> list[str]:
@@ -100,8 +114,17 @@ def _from_yaml(file: Path, text: str) -> Sop:
     if not isinstance(tree, dict) or not set(tree) <= {"domains", "rules"} or "rules" not in tree:
         raise _bad(file, 1, "want the keys 'rules' and, where the file's name is not it, 'domains'")
     domains = _texts(file, tree.get("domains", [file.stem]), "domains")
-    rules = _texts(file, tree["rules"], "rules")
-    return Sop(file, _domains(file, 1, domains), tuple(_rule(file, 1, rule) for rule in rules))
+    plain: list[Any] = []
+    when: dict[str, tuple[str, ...]] = {}
+    for item in tree["rules"] if isinstance(tree["rules"], list) else [None]:
+        if isinstance(item, dict) and set(item) == {"rule", "when"}:
+            plain.append(item["rule"])
+            words = _texts(file, item["when"], "when")
+            when[clean(str(item["rule"]), RULE_CHARS * 2)] = _conditions(file, 1, words)
+        else:
+            plain.append(item)
+    rules = tuple(_rule(file, 1, rule) for rule in _texts(file, plain, "rules"))
+    return Sop(file, _domains(file, 1, domains), rules, when=when)
 
 
 def _load(file: Path) -> Sop:
@@ -133,7 +156,25 @@ def load_sops(*folders: Path, own: bool = False) -> tuple[Sop, ...]:
 
 
 def rules_for(sops: Iterable[Sop], domain: str) -> tuple[str, ...]:
-    """The rules that bind in a domain, each once: the user's first, then those of the domain."""
+    """The rules that bind in a domain, each once: the user's first, then those of the domain.
+
+    Of the user's those that are marked MUST come before the others.
+    """
+    pairs = [(rule, sop) for sop in _binding(sops, domain) for rule in sop.rules]
+    pairs.sort(key=lambda pair: not (pair[1].own and pair[0].startswith("MUST")))
+    return tuple(dict.fromkeys(rule for rule, _ in pairs))
+
+
+def conditions(sops: Iterable[Sop], domain: str) -> dict[str, tuple[str, ...]]:
+    """What rules of a domain wait for; none for those that the user marked MUST."""
+    found: dict[str, tuple[str, ...]] = {}
+    for sop in _binding(sops, domain):
+        for rule, words in sop.when.items():
+            if not (sop.own and rule.startswith("MUST")):
+                found[rule] = words
+    return found
+
+
+def _binding(sops: Iterable[Sop], domain: str) -> list[Sop]:
     binding = [sop for sop in sops if domain in sop.domains or _GENERAL in sop.domains]
-    binding.sort(key=lambda sop: (not sop.own, domain not in sop.domains))
-    return tuple(dict.fromkeys(rule for sop in binding for rule in sop.rules))
+    return sorted(binding, key=lambda sop: (not sop.own, domain not in sop.domains))

@@ -12,11 +12,11 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from hisa.errors import InvalidReply
-from hisa.events import Planned, PlanRejected
+from hisa.events import Planned, PlanRejected, PromptCut
 from hisa.models.responses_body import ACKNOWLEDGED
-from hisa.models.tokens import estimate_tokens
 from hisa.planner.computer_calls import ComputerReply, read_computer_reply
-from hisa.planner.planner import BETWEEN, MAX_TRIES, PROMPT_TOKENS, SHOWN_REPLY, Programs, told_once
+from hisa.planner.planner import MAX_TRIES, SHOWN_REPLY, Programs, told_once
+from hisa.planner.prompt_budget import PromptBudget
 from hisa.planner.view import state_text
 from hisa.protocols import (
     Emit,
@@ -55,6 +55,10 @@ class ComputerPlanner:
         confirm: asks a person about a safety check; raises `ActionRefused` where it is not allowed.
         max_tokens: limit of a reply.
         programs: tells what is installed, for the first step; None: nothing is told.
+        budget: of the prompt's text; None: that of the default settings. The tools are beside it.
+
+    Raises:
+        ConfigError: the parts of the budget are more than its whole.
     """
 
     def __init__(
@@ -68,6 +72,7 @@ class ComputerPlanner:
         confirm: Confirm,
         max_tokens: int = 4096,
         programs: Programs | None = None,
+        budget: PromptBudget | None = None,
     ) -> None:
         self._model = model
         self._toolbox = toolbox
@@ -79,7 +84,9 @@ class ComputerPlanner:
         self._system = render(
             "planner", computer=True, sequence=1, teaching="", marks=False, picture=True
         )
-        self._room = PROMPT_TOKENS - estimate_tokens(self._system) - BETWEEN
+        if budget is not None:
+            budget.check(self._system)
+        self._room = (budget or PromptBudget()).room(self._system)
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
         """The next call; see `hisa.protocols.Planner`.
@@ -114,8 +121,9 @@ class ComputerPlanner:
     ) -> ModelRequest:
         programs = await told_once(self._programs, view)
         text = state_text(
-            task, observation, view, elements=False, room=self._room, programs=programs
-        )
+            task, observation, view, elements=False, room=self._room, programs=programs,
+            cut=lambda tokens: self._emit(PromptCut(tokens=tokens)),
+        )  # fmt: skip
         return ModelRequest(
             role="planner",
             messages=(

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from hisa.config import Teaching
 from hisa.errors import InvalidReply
-from hisa.events import Planned, PlannedCall, PlanRejected
+from hisa.events import Planned, PlannedCall, PlanRejected, PromptCut
 from hisa.models.correction import with_correction
-from hisa.models.tokens import estimate_tokens
 from hisa.planner.base import NumberedList
+from hisa.planner.prompt_budget import LIST_TOKENS, PROMPT_TOKENS, SEQUENCE_TOKENS, PromptBudget
 from hisa.planner.reply import REPLY_SCHEMA, parse_reply, sequence_schema
 from hisa.planner.view import state_text
 from hisa.protocols import (
@@ -37,16 +37,6 @@ Programs = Callable[[], Awaitable[str]]
 """Tells what is installed."""
 
 MAX_TRIES = 3
-PROMPT_TOKENS = 3500
-"""Most tokens of a first prompt's text, unless the task alone takes them: what a step may cost.
-
-The elements are not counted, which stand for the picture where a model gets none.
-"""
-SEQUENCE_TOKENS = 1000
-"""What a prompt may hold more where a look may decide several actions: it explains that in some 600
-to 800 tokens, and the line of a sequence is up to 2.4 times as long as that of an action."""
-BETWEEN = 8
-"""Tokens that servers put around two messages."""
 SHOWN_REPLY = 2000
 """Characters of a rejected reply that the event and the correction keep; chosen by hand."""
 
@@ -86,6 +76,10 @@ class GlobalPlanner:
         picture: send the screenshot; False needs ``marks``.
         sequence: the longest sequence of calls that a reply may hold (OS-Catalyst, section 3.1).
         teaching: how much the prompt says about sequences.
+        budget: of the prompt; None: that of the default settings.
+
+    Raises:
+        ConfigError: the parts of the budget are more than its whole.
     """
 
     def __init__(
@@ -102,6 +96,7 @@ class GlobalPlanner:
         picture: bool = True,
         sequence: int = 1,
         teaching: Teaching = "examples",
+        budget: PromptBudget | None = None,
     ) -> None:
         self._model = model
         self._toolbox = toolbox
@@ -115,7 +110,6 @@ class GlobalPlanner:
         self._system = render(
             "planner",
             tools=toolbox.describe(),
-            names=", ".join(toolbox.names()),
             pointing=pointing,
             marks=marks is not None,
             picture=picture,
@@ -123,8 +117,12 @@ class GlobalPlanner:
             sequence=sequence,
             teaching=teaching,
         )
-        allowed = PROMPT_TOKENS + (SEQUENCE_TOKENS if sequence > 1 else 0)
-        self._room = allowed - estimate_tokens(self._system) - BETWEEN
+        if budget is None:
+            more = (SEQUENCE_TOKENS if sequence > 1 else 0) + (LIST_TOKENS if marks else 0)
+            self._room = PromptBudget(PROMPT_TOKENS + more).room(self._system)
+        else:
+            budget.check(self._system)
+            self._room = budget.room(self._system)
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
         """The next call; see `hisa.protocols.Planner`."""
@@ -195,6 +193,7 @@ class GlobalPlanner:
             room=self._room,
             programs=await told_once(self._programs, view),
             tools=self._toolbox.offer(task, observation),
+            cut=lambda tokens: self._emit(PromptCut(tokens=tokens)),
         )
         if self._marks is not None:
             listed = await asyncio.to_thread(self._marks.listed, task, observation)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -82,6 +83,7 @@ def state_text(
     room: int | None = None,
     programs: str = "",
     tools: str = "",
+    cut: Callable[[dict[str, int]], object] = lambda tokens: None,
 ) -> str:
     """The user turn's text. Empty sections are left out.
 
@@ -96,6 +98,7 @@ def state_text(
         room: most tokens of all but the elements, which stand for the picture; None: no limit.
         programs: what is installed.
         tools: the further tools for this step; they have a limit of their own.
+        cut: is told what had to give way, in tokens by section.
     """
     told = _section("programs", f"{_PROGRAMS}{programs}" if programs else "")
     if told and room is not None:
@@ -103,7 +106,9 @@ def state_text(
     view = replace(view, notice="\n".join(filter(None, (_undrawn(observation), view.notice))))
     text = _state(task, view, tools)
     if room is not None and estimate_tokens(text) > room:
-        text = _fitted(task, view, tools, room)
+        fitted = _fitted(task, view, tools, room)
+        cut(_left_out(view, fitted))
+        text = _state(task, fitted, tools)
     screen = "\n".join(element_lines(observation)) if elements else ""
     parts = (text, told, _section(untrusted("elements"), screen))
     return "\n".join(part for part in parts if part)
@@ -128,11 +133,12 @@ def _state(task: Task, view: StateView, tools: str) -> str:
     return "\n".join(section for section in sections if section)
 
 
-def _fitted(task: Task, view: StateView, tools: str, room: int) -> str:
+def _fitted(task: Task, view: StateView, tools: str, room: int) -> StateView:
     """The state within ``room``, as far as the task leaves any.
 
-    The last output gives way first, then the refined context, then the oldest steps. Task,
-    advice, tools, the newest step and the notice stay: they bind.
+    The last output gives way first, then what the summary tells of steps, then the oldest lines,
+    then the summary's last sections. Task, advice, tools, the newest line and the notice stay: they
+    bind.
     """
 
     def fits(**fields: Any) -> bool:
@@ -141,14 +147,34 @@ def _fitted(task: Task, view: StateView, tools: str, room: int) -> str:
     size = longest(len(view.output), lambda chars: fits(output=ends(view.output, chars)))
     view = replace(view, output=ends(view.output, size) if size else "")
     if size or fits():
-        return _state(task, view, tools)
-    refined = view.refined
-    size = longest(len(refined), lambda chars: fits(refined=refined[:chars] + _CUT))
-    view = replace(view, refined=refined[:size].rstrip() + _CUT if size else "")
-    steps = view.steps
-    while len(steps) > 1 and not fits(steps=steps):
-        steps = steps[1:]
-    return _state(task, replace(view, steps=steps), tools)
+        return view
+    told, last = _parted(view.refined)
+    end = f"\n{last}" if last else ""
+    size = longest(len(told), lambda chars: fits(refined=told[:chars] + _CUT + end))
+    kept = told[:size].rstrip() + _CUT + end if size or last else ""
+    view = replace(view, refined=kept)
+    while len(view.steps) > 1 and not fits():
+        view = replace(view, steps=view.steps[1:])
+    return view if not last or fits() else replace(view, refined="")
 
 
+def _parted(summary: str) -> tuple[str, str]:
+    """What a summary tells of steps, and its last sections."""
+    found = _LAST.search(summary)
+    return (summary[: found.start()].rstrip(), summary[found.start() :]) if found else (summary, "")
+
+
+def _left_out(whole: StateView, fitted: StateView) -> dict[str, int]:
+    """Tokens of each section that a state lacks."""
+    pairs = {
+        "last_output": (whole.output, fitted.output),
+        "refined_context": (whole.refined, fitted.refined),
+        "execution_history": ("\n".join(whole.steps), "\n".join(fitted.steps)),
+    }
+    sizes = {name: [*map(estimate_tokens, texts)] for name, texts in pairs.items()}
+    return {name: before - after for name, (before, after) in sizes.items() if before > after}
+
+
+_LAST = re.compile(r"(?:^|(?<=\s))(?:Suggestion|Noted|Seen|Coordinates|Not found): ")
+"""Where the sections begin that close a summary: what to do next, and what may be needed again."""
 _CUT = "… (cut here, to keep the prompt within its limit)"

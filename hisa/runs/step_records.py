@@ -25,6 +25,7 @@ from hisa.events import (
     PlaceFound,
     Planned,
     PlanRejected,
+    PromptCut,
     Refined,
     RunFinished,
     RunResumed,
@@ -71,6 +72,7 @@ class StepRecord:
     confirmed: list[Confirmed] = field(default_factory=list)
     decisions: list[Decided] = field(default_factory=list)
     loops: list[LoopDetected] = field(default_factory=list)
+    cuts: list[PromptCut] = field(default_factory=list)
     calls: list[ModelCalled] = field(default_factory=list)
     model_failures: list[ModelFailed] = field(default_factory=list)
     failures: list[Failed] = field(default_factory=list)
@@ -170,6 +172,7 @@ _EACH: Mapping[type, str] = {
     Confirmed: "confirmed",
     Decided: "decisions",
     LoopDetected: "loops",
+    PromptCut: "cuts",
     ModelCalled: "calls",
     ModelFailed: "model_failures",
     Failed: "failures",

@@ -50,6 +50,7 @@ _TONES = {
     "stopped": "warn",
     "model_error": "bad",
     "environment_error": "bad",
+    "agent_broke_machine": "bad",
     "refused": "bad",
     "defect": "bad",
     "running": "live",

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Element, Observation, Window
 from hisa.screen.roles import CONTAINERS, LAYOUT
 
-__all__ = ["cover_at", "covered", "element_at", "focused_element", "lies_in"]
+__all__ = ["Lying", "cover_at", "covered", "element_at", "focused_element", "lies_in"]
 
 _WRITTEN = frozenset({"static", "label", "image", "heading", "paragraph", "caption", "icon"})
 """Roles of what is drawn in a control: who clicks it clicks the control."""
@@ -26,6 +27,19 @@ _OPAQUE = frozenset({"dialog", "alert", "window", "menu", "popup menu", "tool ti
 """Containers that hide what lies beneath them, wherever they are empty."""
 _NESTED = 2
 """Pixels by which a part may stick out of what holds it, for looks that tell no parents."""
+
+
+@dataclass(frozen=True)
+class Lying:
+    """What lies at some points and has the focus, with all that holds it; no picture.
+
+    ``name`` is the machine's own name for that moment; see `Observation.name`.
+    """
+
+    elements: tuple[Element, ...]
+    windows: tuple[Window, ...] = ()
+    complete: bool = True
+    name: str = ""
 
 
 def element_at(point: Point, look: Observation) -> Element | None:

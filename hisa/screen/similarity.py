@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["correlation", "outlines_alike", "similarity"]
+__all__ = ["outlines_alike", "similarity"]
 
 _WINDOW = 7
 """Side of the window in pixels, as in scikit-image's default; smaller pictures take their own."""
@@ -40,14 +40,6 @@ def similarity(one: Screenshot, other: Screenshot) -> float:
     return float((alike / ((mean_x**2 + mean_y**2 + _C1) * (var_x + var_y + _C2))).mean())
 
 
-def correlation(one: Screenshot, other: Screenshot) -> float:
-    """How far two pictures of one size are the same drawing, dimmed or not: -1..1.
-
-    0 where one of them alone is of a single colour: nothing is drawn there.
-    """
-    return _correlation(_grey(one), _grey(other))
-
-
 def outlines_alike(one: Screenshot, other: Screenshot) -> float:
     """The correlation of the outlines in two pictures, whatever their colours: -1..1.
 
@@ -55,26 +47,15 @@ def outlines_alike(one: Screenshot, other: Screenshot) -> float:
     """
     import numpy as np
 
-    if one.size != other.size:
+    greys = [np.asarray(picture.pixels.convert("L"), np.float64) for picture in (one, other)]
+    if one.size != other.size or min(greys[0].shape) < 2:
         return 0.0
-    steps = [np.gradient(grey) for grey in (_grey(one), _grey(other)) if min(grey.shape) > 1]
-    return _correlation(*(np.hypot(*each) for each in steps)) if len(steps) == 2 else 1.0
-
-
-def _grey(picture: Screenshot) -> NDArray[np.float64]:
-    import numpy as np
-
-    return np.asarray(picture.pixels.convert("L"), np.float64)
-
-
-def _correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
-    import numpy as np
-
+    x, y = (np.hypot(*np.gradient(grey)).ravel() for grey in greys)
     x, y = x - x.mean(), y - y.mean()
     if not (x.any() or y.any()):
         return 1.0
-    length = float(np.sqrt((x * x).sum() * (y * y).sum()))
-    return float((x * y).sum()) / length if length else 0.0
+    length = float(np.sqrt((x @ x) * (y @ y)))
+    return float(x @ y) / length if length else 0.0
 
 
 def _mean(values: NDArray[np.float64], side: int) -> NDArray[np.float64]:

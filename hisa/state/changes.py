@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from hisa.actions import Hotkey, Press, Write, points
 from hisa.protocols import GroundedCall
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CONTAINERS, PASSWORD
-from hisa.screen.similarity import correlation
 from hisa.state.facts import DIALOGS, is_complete, smallest_focused
 from hisa.text.prompt_text import excerpt, one_line
 
@@ -29,12 +29,12 @@ _STATES = ("checked", "selected", "expanded", "pressed")
 _FIRST = frozenset({"alert", "dialog", "file chooser", "frame", "menu", "notification", "window"})
 """Roles that announce the rest; they are named first."""
 
-_PROSE = frozenset({"heading", "label", "paragraph", "section", "static", "text block"})
+_PROSE = frozenset(
+    {"heading", "label", "list item", "paragraph", "section", "static", "text block"}
+)
 """Roles of written words; browsers list them twice, as a paragraph and as the text in it."""
 
-_SAME_DRAWING = 0.7
-"""Correlation from which on two pictures are one drawing; chosen by hand. A dimmed text has 0.99, a
-button whose ring of focus came or went 0.8."""
+_BULLET = re.compile(r"^\W+")
 
 _TITLED = frozenset({"frame", "internal frame", "root pane", "window"})
 """Roles whose name is the title of a window, which the line of windows tells; so is that of any
@@ -51,20 +51,24 @@ def describe_changes(
     after: Observation,
     roi: BoundingBox | None,
     call: GroundedCall | None = None,
+    *,
+    hidden: Collection[Element] = (),
 ) -> tuple[str, ...] | None:
     """At most 20 lines of at most 160 characters; None where nothing can be compared.
 
     What the step acted on comes first, then windows and the focus, then all else.
 
     Forms: ``window: A -> B``, ``focus: role "A" -> role "B"``, ``~ role "name": "old" -> "new"``
-    (``!`` where the step acted on it), ``+ role "name" text="…"`` and ``- …``. Windows are
-    compared wherever they are known, elements only where both looks have all of them.
+    (``!`` where the step acted on it), ``+ role "name" text="…"`` and ``- …``; where none of
+    these did, ``look: role "name"`` for the element whose pixels changed. Windows are compared
+    wherever they are known, elements only where both looks have all of them.
 
     Args:
         before: the look before the action.
         after: the look after it.
         roi: the changed box in image space; None where no pixel changed.
         call: what ran; None: nothing is known of what it acted on.
+        hidden: what was listed until a dialog came, which is no news once that is gone.
     """
     lines = [*_window_lines(before, after)]
     if not (is_complete(before) and is_complete(after)):
@@ -72,11 +76,12 @@ def describe_changes(
     lines += _focus_line(before.elements or (), after.elements or ())
     if roi is not None:
         pairs, come, gone = compared(_inside(before, roi), _inside(after, roi))
-        come, gone = _seen_changes(come, gone, (before, after))
+        come, gone = _seen_changes(come, gone, hidden)
         acted = _acted_on(pairs, call, after) if call is not None else []
         others = [pair for pair in pairs if pair not in acted]
         lines = [*_changed_lines("!", acted), *lines, *_changed_lines("~", others)]
         lines += [*_listed("+", come), *_listed("-", gone)]
+        lines = lines or _look_lines(after, roi)
     return tuple(_bounded(lines))
 
 
@@ -94,6 +99,18 @@ def _quoted(text: str, chars: int = _NAME_CHARS) -> str:
 def _named(element: Element) -> str:
     name = element.name or element.label or element.description
     return f"{excerpt(element.role, 24)} {_quoted(name)}"
+
+
+def _look_lines(look: Observation, roi: BoundingBox) -> list[str]:
+    """The smallest element with a name around a change that no element tells of."""
+    region = look.convert_box(roi, "screen")
+    around = (
+        each
+        for each in look.elements or ()
+        if (each.name or each.label) and each.box.intersection(region) == region
+    )
+    smallest = min(around, key=lambda element: element.box.area, default=None)
+    return [f"look: {_named(smallest)}"] if smallest else []
 
 
 def _window_lines(before: Observation, after: Observation) -> Iterator[str]:
@@ -267,7 +284,9 @@ def _around_difference(was: str, now: str) -> tuple[str, str]:
 
 
 def _listed(sign: str, elements: list[Element]) -> list[str]:
-    telling = [element for element in elements if element.name or element.label or element.text]
+    telling = [
+        each for each in elements if any(map(str.isalnum, f"{each.name}{each.label}{each.text}"))
+    ]
     telling.sort(key=lambda element: element.role not in _FIRST)
     # A paragraph and the text in it say the same.
     first: dict[object, Element] = {}
@@ -278,13 +297,13 @@ def _listed(sign: str, elements: list[Element]) -> list[str]:
 
 
 def _content(element: Element) -> object:
-    """What tells an element from those that say the same; of words, the words alone."""
+    """The words that tell an element from those that say the same; of words, the words alone."""
     words = element.text or element.name
-    return words.strip() if element.role in _PROSE and words else id(element)
+    return _BULLET.sub("", words).strip() if element.role in _PROSE and words else id(element)
 
 
 def _seen_changes(
-    come: list[Element], gone: list[Element], looks: tuple[Observation, Observation]
+    come: list[Element], gone: list[Element], hidden: Collection[Element]
 ) -> tuple[list[Element], list[Element]]:
     """Those that came and went for the eye.
 
@@ -292,21 +311,9 @@ def _seen_changes(
     again afterwards; it was there all the time, dimmed or not.
     """
     if any(element.role in DIALOGS for element in come):
-        return come, [element for element in gone if element.role in _FIRST]
-    layers = [element.box for element in gone if element.role in DIALOGS]
-    if not layers:
-        return come, gone
-    covered = (e for e in come if not any(layer.intersection(e.box) for layer in layers))
-    return [element for element in covered if not _was_drawn(element, *looks)], gone
-
-
-def _was_drawn(element: Element, before: Observation, after: Observation) -> bool:
-    """Whether what is listed now was drawn there before, as under a layer that dims."""
-    whole = BoundingBox(0, 0, before.image.width, before.image.height)
-    box = after.convert_box(element.box, "image").intersection(whole)
-    if before.image != after.image or box is None or box.width < 1 or box.height < 1:
-        return False
-    return correlation(before.screenshot.crop(box), after.screenshot.crop(box)) >= _SAME_DRAWING
+        gone = [element for element in gone if element.role in _FIRST]
+    known = {_identity(element)[:4] for element in hidden}
+    return [element for element in come if _identity(element)[:4] not in known], gone
 
 
 def _spoken(element: Element) -> str:

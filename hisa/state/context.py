@@ -9,6 +9,7 @@ from textwrap import shorten
 from hisa.models.tokens import estimate_tokens
 from hisa.outcomes.verdicts import split_verdict
 from hisa.protocols import Message, Model, ModelRequest, Task, TextPart
+from hisa.state.kept_values import kept_values, without_values
 from hisa.state.token_limits import ask_within, cut_at_sentence, cut_at_word, words_of
 from hisa.text.prompt_text import clean, excerpt, sections
 from hisa.text.prompts import render
@@ -56,10 +57,21 @@ class ContextRefiner:
         self, task: Task, previous: str, *, lines: Sequence[str], first: int, last: int
     ) -> str:
         """See `hisa.state.base.Refiner`."""
+        values = kept_values(previous, lines, self._tokens)
+        room = self._tokens - (estimate_tokens(values) + 1 if values else 0)
+        summary = ContextRefiner(self._model, room)
+        text = await summary._summarise(
+            task, without_values(previous), lines=lines, first=first, last=last
+        )
+        return f"{text}\n{values}" if values else text
+
+    async def _summarise(
+        self, task: Task, previous: str, *, lines: Sequence[str], first: int, last: int
+    ) -> str:
         proven = _places(lines)
         lines = [_without_unproven(line) for line in lines]
         request = self._request(task, previous, lines=lines, first=first, last=last)
-        said = await ask_within(self._model, request, self._tokens)
+        said = without_values(await ask_within(self._model, request, self._tokens))
         said = _checked(said, {**_offered(previous), **proven})
         span = f"Steps {first}~{last}: "
         if not any(char.isalnum() for char in said):

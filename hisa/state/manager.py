@@ -16,7 +16,9 @@ from hisa.events import (
     Planned,
     PlannedCall,
     Refined,
+    RuleEntered,
 )
+from hisa.models.tokens import estimate_tokens
 from hisa.outcomes.verdicts import StepVerdict
 from hisa.protocols import (
     Advice,
@@ -42,7 +44,7 @@ from hisa.state.roi import roi_pair, whole_pair
 from hisa.state.sentences import change_sentences
 from hisa.state.step_abstraction import RawLog, StepAbstractor
 from hisa.state.token_limits import cut_at_sentence, whole_lines
-from hisa.text.prompt_text import by_number, clean, ends, field_text, one_line
+from hisa.text.prompt_text import by_number, clean, ends, field_text, one_line, speaks_of
 
 __all__ = ["HierarchicalState", "build_state"]
 
@@ -87,6 +89,7 @@ class HierarchicalState:
         self._settings = settings or StateSettings()
         self._advice = ""
         self._advised: tuple[str, ...] = ()
+        self._waiting: dict[str, tuple[str, ...]] = {}
         self._kept: list[_Kept] = []
         self._refined = ""
         self._refined_to = 0
@@ -98,10 +101,12 @@ class HierarchicalState:
         """Level 3 before the first step; see `hisa.protocols.StateManager`."""
         advice = Advice() if self._memory is None else await self._memory.recall(task)
         self._advise(advice.text, tuple(hit.pattern.id for hit in advice.patterns))
+        self._waiting = dict(advice.waiting)
         return advice
 
     def view(self, look: Observation | None = None) -> StateView:
         """Returns the planner's context for the next step; see `hisa.protocols.StateManager`."""
+        self._take_rules(look)
         loop = self._loop()
         *older, newest = [kept.line for kept in self._kept[self._shown_from() :]] or [""]
         self._shown = look
@@ -186,6 +191,9 @@ class HierarchicalState:
                 case Guidance():
                     shown = (use.id for use in event.patterns if use.shown)
                     self._advise(event.advice, tuple(shown))
+                    self._waiting = dict(event.waiting)
+                case RuleEntered():
+                    self._enter(event.rule)
                 case Planned():
                     planned, acted = event, []
                 case Acted():
@@ -209,7 +217,26 @@ class HierarchicalState:
     def _advise(self, text: str, patterns: tuple[str, ...]) -> None:
         self._advised = patterns
         # A rule that binds is passed on whole or said to be missing, never cut.
-        self._advice = whole_lines(clean(text), self._settings.advice_tokens)
+        limit = self._settings.advice_tokens + self._settings.lesson_tokens
+        self._advice = whole_lines(clean(text), limit)
+
+    def _take_rules(self, look: Observation | None) -> None:
+        """Let the rules enter that speak of what the look shows, as long as there is room."""
+        if look is None or not self._waiting:
+            return
+        shown = _words_of(look)
+        for rule, words in [*self._waiting.items()]:
+            if speaks_of(shown, words) and self._enter(rule):
+                self._emit(RuleEntered(rule=rule))
+
+    def _enter(self, rule: str) -> bool:
+        """Whether there was room for one more rule; it goes to the end, so that the rest stays."""
+        line = rule if rule.startswith("MUST") else f"MUST: {rule}"
+        told = f"{self._advice}\n- {line}".strip()
+        self._waiting.pop(rule, None)
+        fits = estimate_tokens(told) <= self._settings.advice_tokens + self._settings.lesson_tokens
+        self._advice = told if fits else self._advice
+        return fits
 
     def _shown_from(self) -> int:
         """The first step that the planner sees."""
@@ -254,8 +281,15 @@ def _differ(one: Observation | None, other: Observation | None) -> bool:
     )
 
 
+def _words_of(look: Observation) -> str:
+    """What a look shows, in small letters: windows and, where they are known, its elements."""
+    told = [f"{window.title} {window.app}" for window in look.windows]
+    told += [f"{e.role} {e.name} {e.label} {e.text}" for e in look.elements or ()]
+    return "\n".join(told).casefold()
+
+
 def _changed(one: Observation | None, other: Observation | None) -> str:
-    """What differs in two looks, in a sentence or two; empty where no element tells."""
+    """The differences of two looks, in a sentence or two; empty where no element tells."""
     if one is None or other is None or (pair := whole_pair(one, other)) is None:
         return ""
     told = islice(change_sentences(describe_changes(one, other, pair.box) or ()), _SENTENCES)

@@ -7,7 +7,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from PIL import Image, ImageChops, ImageDraw, ImageOps
+from PIL import Image, ImageDraw, ImageOps
 
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Screenshot
@@ -16,7 +16,6 @@ from hisa.screen.roles import CONTAINERS, LAYOUT
 from hisa.screen.word_list import is_word
 from hisa.state.facts import is_complete
 from hisa.state.roi import changed_mask
-from hisa.state.whole_words import whole_words
 from hisa.text.prompt_text import excerpt
 
 __all__ = ["picture_text_changes"]
@@ -29,7 +28,11 @@ _SURE = 0.6
 """Confidence of a word from which on it is no picture or border read as letters; by hand."""
 _LEAST = (16, 8)
 """Width and height in image pixels below which nothing is written."""
+_AROUND = (120, 12)
+"""Image pixels beside and above a change that are read with it: a word, and room for a line."""
 _MOST_LINES = 3
+_MOST_PARTS = 4
+"""Places that are read at most: each takes a tenth of a second, before and after."""
 _CHARS = 60
 _WORD = re.compile(r"\w+")
 
@@ -49,24 +52,17 @@ async def picture_text_changes(
     if before.image != after.image or (mask := changed_mask(before, after)) is None:
         return ()
     looks = (before, after)
-    covered = [box for look in looks for box in _boxes(look, _is_listed)]
-    if is_complete(before) and is_complete(after):
-        drawn = [box for look in looks for box in (*_boxes(look, _is_drawn), *_bare_windows(look))]
-        mask = ImageChops.darker(mask, _painted(Image.new("L", mask.size), drawn, 255))
-    corners = _painted(mask, covered, 0).getbbox()
-    if corners is None:
-        return ()
-    box = BoundingBox(*corners)
-    if box.width < _LEAST[0] or box.height < _LEAST[1]:
-        return ()
-    part = whole_words(box, mask, after.screenshot)
+    parts = _parts(looks, mask)
     own = frozenset(word for look in looks for word in _own_words(look))
     try:
         old, new = [
-            [text for line in lines if (text := _telling(line, own))]
-            for lines in [
-                await asyncio.to_thread(read, _bare(look, part, covered), None) for look in looks
+            [
+                text
+                for part in parts
+                for line in await asyncio.to_thread(read, _bare(look, part), None)
+                if (text := _telling(line, own))
             ]
+            for look in looks
         ]
     except OcrUnavailable:
         return ()
@@ -75,6 +71,30 @@ async def picture_text_changes(
     gone = [text for text in old if not _among(text, (*new, *titles))]
     lines = [f'+ picture text "{text}"' for text in come[:_MOST_LINES]]
     return (*lines, *(f'- picture text "{text}"' for text in gone[:_MOST_LINES]))
+
+
+def _parts(looks: tuple[Observation, Observation], mask: Image.Image) -> list[BoundingBox]:
+    """The places to be read, whole, where something changed that no element tells."""
+    listed = [box for look in looks for box in _boxes(look, _is_listed)]
+    left = _painted(mask.copy(), listed, 0)
+    if all(is_complete(look) for look in looks):
+        drawn = [box for look in looks for box in (*_boxes(look, _is_drawn), *_bare_windows(look))]
+    else:
+        first, top, last, bottom = left.getbbox() or (0, 0, 0, 0)
+        around = (first - _AROUND[0], top - _AROUND[1], last + _AROUND[0], bottom + _AROUND[1])
+        drawn = [BoundingBox(*around)]
+    whole = BoundingBox(0, 0, mask.width, mask.height)
+    clipped = [part for box in dict.fromkeys(drawn) if (part := box.intersection(whole))]
+    return [
+        part
+        for part in clipped
+        if part.width >= _LEAST[0] and part.height >= _LEAST[1]
+        if left.crop(_corners(part)).getbbox() is not None
+    ][:_MOST_PARTS]
+
+
+def _corners(box: BoundingBox) -> tuple[int, int, int, int]:
+    return int(box.left), int(box.top), int(box.right), int(box.bottom)
 
 
 def _boxes(look: Observation, wanted: Callable[[Element], bool]) -> list[BoundingBox]:
@@ -116,18 +136,18 @@ def _own_words(look: Observation) -> Iterator[str]:
         yield from _WORD.findall(window.title.casefold())
 
 
-def _bare(look: Observation, part: BoundingBox, covered: list[BoundingBox]) -> Screenshot:
+def _bare(look: Observation, part: BoundingBox) -> Screenshot:
     """A part of a look, without pointer and elements, and as bright as it can be."""
     picture = look.screenshot.pixels.copy()
     if look.under_pointer is not None:
         at = look.under_pointer.box
         picture.paste(look.under_pointer.picture.pixels, (int(at.left), int(at.top)))
     picture = picture.convert("L")
-    crop = picture.crop((int(part.left), int(part.top), int(part.right), int(part.bottom)))
+    crop = picture.crop(_corners(part))
     counts = crop.histogram()
     moved = (
         BoundingBox(b.left - part.left, b.top - part.top, b.right - part.left, b.bottom - part.top)
-        for b in covered
+        for b in _boxes(look, _is_listed)
     )
     crop = _painted(crop, moved, counts.index(max(counts)))
     return Screenshot(ImageOps.autocontrast(crop).convert("RGB"))

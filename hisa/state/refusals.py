@@ -16,7 +16,6 @@ from hisa.protocols import GroundedCall
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
 from hisa.screen.ocr import OcrUnavailable, ReadText
-from hisa.screen.roles import FIELDS
 from hisa.state.changes import compared
 from hisa.state.facts import AWAITED, DIALOGS, intent_of, is_complete, is_inside, surprise
 from hisa.text.prompt_text import excerpt, field_text
@@ -86,7 +85,7 @@ def _answered(call: GroundedCall, before: Observation, after: Observation) -> st
     for element in fresh:
         if error := _error(_words(element)):
             return _stands(error, element)
-    dialogs = [element for element in come if element.role in DIALOGS]  # these are judged by now
+    dialogs = [element for element in come if element.role in DIALOGS]  # judged by `surprise`
     fresh = [each for each in fresh if not any(is_inside(each, dialog) for dialog in dialogs)]
     said = dict.fromkeys(_said(fresh, known))
     intent = intent_of(call).casefold()
@@ -94,7 +93,8 @@ def _answered(call: GroundedCall, before: Observation, after: Observation) -> st
         return ""
     typed = " ".join(action.text for action in call.actions if isinstance(action, Write))
     for words in said:
-        refuses = (_REFUSING.search(words) and not _grants(words)) or _SHAPE.search(words)
+        grants = _GRANTING.search(words) and not _DENYING.search(words)  # "not saved" is denied
+        refuses = (_REFUSING.search(words) and not grants) or _SHAPE.search(words)
         if refuses and words.casefold() not in intent and words not in typed:
             return f"“{field_text(excerpt(words, _CHARS))}” came up on the screen."
     return ""
@@ -152,16 +152,10 @@ def _stands(error: str, cell: Element) -> str:
 def _said(fresh: Sequence[Element], known: set[str]) -> Iterator[str]:
     """The words that were not on the screen before, each once."""
     for element in fresh:
-        spoken = element.role in _SPOKEN and element.role not in FIELDS
-        field = element.role == "text" and "editable" not in element.states
         words = _words(element)
-        if (spoken or field) and words not in known and any(map(str.isalpha, words)):
+        spoken = element.role in _SPOKEN and "editable" not in element.states
+        if spoken and words not in known and any(map(str.isalpha, words)):
             yield words
-
-
-def _grants(words: str) -> bool:
-    """Whether something is granted, and not denied in the same breath: "not saved"."""
-    return bool(_GRANTING.search(words)) and not _DENYING.search(words)
 
 
 def _words(element: Element) -> str:

@@ -34,6 +34,8 @@ def change_sentences(lines: Sequence[str]) -> Iterator[str]:
         yield f"Gone: {_listed(left)}."
     if focus := next((line for line in lines if line.startswith("focus:")), ""):
         yield f"The focus is on {short(focus.rpartition('->')[2], 80)}."
+    if look := next((line for line in lines if line.startswith("look:")), ""):
+        yield f"The look of {short(look[6:], 80)} changed; no listed text or value did."
 
 
 def _windows(lines: Sequence[str], added: Sequence[tuple[str, str]]) -> Iterator[str]:

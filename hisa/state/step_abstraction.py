@@ -10,6 +10,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
+from hisa.config import RAW_TOKENS
 from hisa.models.tokens import estimate_tokens
 from hisa.outcomes.verdicts import VERDICT_WORDS
 from hisa.protocols import (
@@ -24,11 +25,11 @@ from hisa.protocols import (
     TextPart,
 )
 from hisa.screen.geometry import BoundingBox
-from hisa.screen.observation import Observation
+from hisa.screen.observation import Element, Observation
 from hisa.screen.ocr import ReadText
 from hisa.state.base import AbstractedStep
 from hisa.state.changes import describe_changes
-from hisa.state.facts import field_facts, written_facts
+from hisa.state.facts import DIALOGS, field_facts, written_facts
 from hisa.state.inspection import Looks, StepEvidence, StepInspector
 from hisa.state.lines import call_description, call_input, history_line
 from hisa.state.picture_text import picture_text_changes
@@ -52,9 +53,6 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 __all__ = ["Judged", "RawLog", "StepAbstractor", "judge"]
-
-RAW_TOKENS = 4000
-"""Hard limit of a raw line: what a tool printed may be a whole file."""
 
 _PER_ACTION = 0.35
 """Share of a step's limit that each further action of a sequence adds: its description, its input
@@ -105,6 +103,7 @@ class StepAbstractor:
     ) -> None:
         self._model = model
         self._read = read
+        self._hidden: Sequence[Element] = ()
         self._tokens = tokens
         self._pair = pair
         self._closer = closer or StepInspector()
@@ -166,11 +165,22 @@ class StepAbstractor:
     async def _changes(
         self, looks: Looks, pair: RoiPair | None, call: GroundedCall
     ) -> tuple[str, ...]:
-        """What changed in words: by the elements, and by the picture where there are none."""
-        lines = describe_changes(*looks, pair.box if pair else None, call) or ()
+        """The changes in words: by the elements, and by the picture where there are none."""
+        roi = pair.box if pair else None
+        lines = describe_changes(*looks, roi, call, hidden=self._hidden) or ()
+        self._keep_hidden(*looks)
         if pair is None or self._read is None:
             return lines
-        return (*lines, *await picture_text_changes(*looks, self._read))
+        drawn = await picture_text_changes(*looks, self._read)
+        return (*(line for line in lines if not (drawn and line.startswith("look:"))), *drawn)
+
+    def _keep_hidden(self, before: Observation, after: Observation) -> None:
+        """What a dialog hides is kept until it is gone."""
+        waits = [any(e.role in DIALOGS for e in look.elements or ()) for look in (before, after)]
+        if waits[1] and not waits[0]:
+            self._hidden = before.elements or ()
+        elif not waits[1]:
+            self._hidden = ()
 
     def _asked_tokens(self, outcome: Outcome) -> int:
         """Returns the tokens left for the model: those of a result, less those of the facts."""

@@ -25,6 +25,7 @@ __all__ = [
     "printable",
     "sections",
     "short",
+    "speaks_of",
     "untrusted",
     "without_tags",
 ]
@@ -70,6 +71,11 @@ def sections(texts: Mapping[str, str]) -> str:
     return "\n".join(
         f"<{tag}>\n{text}\n</{tag.split(maxsplit=1)[0]}>" for tag, text in texts.items() if text
     )
+
+
+def speaks_of(text: str, words: Iterable[str]) -> bool:
+    """Whether some word of a text, in small letters, begins as one of these."""
+    return any(re.search(rf"(?<!\w){re.escape(word)}", text) for word in words)
 
 
 def untrusted(tag: str) -> str:

@@ -27,15 +27,12 @@ COMMAND_OUTPUT = 8_000
 async def gui_action(code: str, context: ToolContext) -> Outcome:
     """Act on the screen with PyAutoGUI source.
 
-    Only these calls, with literal arguments, separated by semicolons: click, doubleClick,
-    tripleClick, rightClick, middleClick, moveTo, dragTo, scroll, hscroll, write, press, hotkey,
-    keyDown, keyUp, mouseDown, mouseUp, sleep. X_COORD, Y_COORD stand for a place to be found,
-    X_COORD_2, Y_COORD_2 for a drag's end. Click and type in one call when both belong together.
+    Calls with literal arguments, semicolons between: click, doubleClick, tripleClick, rightClick,
+    middleClick, moveTo, dragTo, scroll, hscroll, write, press, hotkey, keyDown, keyUp, mouseDown,
+    mouseUp, sleep. X_COORD, Y_COORD stand for a place to be found.
 
     Examples:
-        pyautogui.click(X_COORD, Y_COORD); pyautogui.write('Total'); pyautogui.hotkey('ctrl', 's')
-        pyautogui.moveTo(X_COORD, Y_COORD); pyautogui.dragTo(X_COORD_2, Y_COORD_2, duration=0.5)
-        pyautogui.scroll(-5, 640, 400)
+        pyautogui.moveTo(X_COORD, Y_COORD); pyautogui.dragTo(X_COORD_2, Y_COORD_2)
     """
     observation = context.observation
     actions = context.call.actions
@@ -53,10 +50,9 @@ async def gui_action(code: str, context: ToolContext) -> Outcome:
 
 
 async def bash_execution(command: str, context: ToolContext) -> Outcome:
-    """Run a bash command on the desktop's machine; returns output and exit status.
+    """Run a bash command in the home folder, 120 seconds at most.
 
-    Each call is a new shell in the home folder, ended after 120 seconds. Start programs with
-    windows in the background: `setsid -f mousepad`.
+    Start windows in the background: setsid -f mousepad
     """
     result = await context.environment.execute(command, timeout=COMMAND_SECONDS, limit=COMMAND_READ)
     error = f"timed out after {COMMAND_SECONDS:g} s" if result.timed_out else _kept(result.error)
@@ -78,19 +74,16 @@ def _kept(said: str) -> str:
 async def wait(
     seconds: Annotated[float, Field(ge=0, le=MAX_SECONDS, allow_inf_nan=False)],
 ) -> Outcome:
-    """Do nothing for some seconds (0 to 60), for something slow to finish, then look again."""
+    """Wait, 60 seconds at most."""
     await asyncio.sleep(seconds)
     return Outcome(ok=True)
 
 
 async def termination(summary: str) -> Outcome:
-    """End the run: every part of the task is done. The input sums up what was done."""
+    """End the run as done; say what was done."""
     return Outcome(ok=True, output=summary, ends="succeeded")
 
 
 async def infeasible(reason: Annotated[str, Field(min_length=3)]) -> Outcome:
-    """End the run: nobody can do the task here, and other ways were tried.
-
-    The input says what is missing and what was tried.
-    """
+    """End the run as impossible; say why, and what was tried."""
     return Outcome(ok=True, output=reason, ends="infeasible")

@@ -1,14 +1,16 @@
-"""The tools that a prompt names beside the built-ins: those that fit what is in front.
+"""The tools that a prompt names beside the built-ins: those that fit task and screen.
 
 ComputerRL (appendix C) shows the tools of the application in front. Here a limit holds besides,
-whatever is installed: the likeliest tools are shown with their arguments, the next by name alone,
-and ``tool_help`` tells of any.
+whatever is installed: the likeliest tools are told with a summary, at least eight with their
+arguments, the next by name alone; ``tool_help`` tells of any.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.screen.observation import Observation
@@ -24,18 +26,26 @@ __all__ = [
     "offered_text",
 ]
 
-TOOLS_ESTIMATE = 800
-"""Most tokens of all tools in a prompt, by `estimate_tokens`: at most 600 by the vocabularies that
-benchmarks/tool_tokens.py counts with. That estimate is half as much again as a real count here."""
+TOOLS_ESTIMATE = 500
+"""The same of all tools in a prompt. The estimate is half as much again as a real count here, which
+benchmarks/tool_tokens.py makes."""
 SUMMARY_CHARACTERS = 90
 """Characters of a summary beside a signature; chosen by hand: one clause."""
-_WHOLE = 0.6
-"""Share of the room for tools that are shown with their arguments; the rest is for names. Chosen by
-hand: some four with a summary, and the names of most of a toolkit."""
+_WHOLE = 0.45
+"""Share of the room for tools that are told with a summary; chosen by hand: some three."""
+_WITH_ARGUMENTS = 10
+"""Tools whose arguments are told, if there is room."""
+_ARGUMENTS = 3
+"""Arguments of these that are told: those that a call needs, then the first others."""
+_EVERY = 3
+"""Of so many tools one is the next of those that fit best, the others as their toolkits list them:
+what is wanted most comes first there, and few tasks name the tool that does them."""
 SIGNATURE_CHARACTERS = 200
 """Characters of a signature; a server's tool may have any number of arguments."""
 _WORD = re.compile(r"[a-z]{3,}")
-_HEAD = "Input: an object of the arguments. `tool_help` with a name or a subject tells more."
+_HEAD = (
+    "Input: an object of the arguments. tool_help tells of any; those not listed may be called too."
+)
 
 
 def offered_text(tools: Iterable[BaseTool], look: Observation, subject: str, *, room: int) -> str:
@@ -48,29 +58,44 @@ def offered_text(tools: Iterable[BaseTool], look: Observation, subject: str, *, 
         room: most tokens, by `estimate_tokens`.
     """
     fitting = [tool for tool in tools if tool.traits.needs.in_front(look)]
-    ranked = best(fitting, subject, look)
+    ranked = _mixed(best(fitting, subject, look), fitting, look)
     lines = [_HEAD]
     for tool in ranked:
         line = offered_line(tool)
-        if not _fits([*lines, line], room * _WHOLE):
+        whole = room * _WHOLE if len(ranked) > _WITH_ARGUMENTS else room
+        if not _fits([*lines, line, *_rest(len(ranked) - len(lines))], whole):
             break
         lines.append(line)
-    whole = len(lines) - 1
-    named = _most_named(ranked[whole:], lines, room)
-    if not whole + named:
-        return ""
-    lines += _by_name(ranked[whole : whole + named])
-    return "\n".join([*lines, *_rest(len(ranked) - whole - named)])
+    rest = ranked[len(lines) - 1 :]
+
+    def told(arguments: int, count: int) -> list[str]:
+        named = [_with_arguments(tool) for tool in rest[:arguments]]
+        named += [tool.name for tool in rest[arguments:count]]
+        return [*lines, *_by_kit(rest[:count], named), *_rest(len(rest) - count)]
+
+    most = min(len(rest), max(0, _WITH_ARGUMENTS - len(lines) + 1))
+    arguments = longest(most, lambda size: _fits(told(size, size), room))
+    count = longest(len(rest), lambda size: _fits(told(min(size, arguments), size), room))
+    return "\n".join(told(arguments, count)) if count or len(lines) > 1 else ""
 
 
-def _most_named(tools: Sequence[BaseTool], lines: Sequence[str], room: float) -> int:
-    """Returns how many of the tools fit by name below the lines."""
-
-    def fits(count: int) -> bool:
-        told = [*lines, *_by_name(tools[:count]), *_rest(len(tools) - count)]
-        return _fits(told, room)
-
-    return longest(len(tools), fits)
+def _mixed(
+    ranked: Sequence[BaseTool], listed: Sequence[BaseTool], look: Observation
+) -> Sequence[BaseTool]:
+    """Tools in turn as they fit the task and as they are listed, those in front before others."""
+    ahead = [tool for tool in listed if tool.traits.needs.apps and not tool.trusted]
+    ahead += [tool for tool in listed if tool.traits.needs.apps and tool.trusted]
+    order = [*ahead, *ranked]
+    found: dict[str, BaseTool] = {}
+    by_fit, by_list = iter(ranked), iter(order)
+    while len(found) < len(ranked):
+        source = by_fit if len(found) % _EVERY == 0 or not ahead else by_list
+        tool = next((tool for tool in source if tool.name not in found), None)
+        if tool is None:
+            ahead = []
+        else:
+            found[tool.name] = tool
+    return list(found.values())
 
 
 def best(
@@ -78,30 +103,29 @@ def best(
 ) -> Sequence[BaseTool]:
     """Returns tools by how well they fit.
 
-    Those for the application in front come first, then those that share the most words with
-    ``subject``, then those of plug-ins, then as they were listed.
+    Those for the application in front come first, then those that share the most telling words
+    with ``subject``, then those of plug-ins, then as they were listed.
     """
     words = frozenset(_words(subject))
     listed = list(tools)
-    common = _common(listed)
+    said = [frozenset(_words(f"{tool.name} {tool.title} {tool.documentation}")) for tool in listed]
+    weights = _weights(said)
 
-    def rank(item: tuple[int, BaseTool]) -> tuple[bool, int, bool, int]:
+    def rank(item: tuple[int, BaseTool]) -> tuple[bool, float, bool, int]:
         index, tool = item
         needs = tool.traits.needs
         ahead = look is not None and bool(needs.apps) and needs.in_front(look)
-        said = frozenset(_words(f"{tool.name} {tool.title} {tool.summary}"))
-        return (not ahead, -len((words & said) - common), tool.trusted, index)
+        named = frozenset(_words(tool.name)) & words
+        fit = sum(weights[word] for word in said[index] & words)
+        return (not ahead, -fit - sum(weights[word] for word in named), tool.trusted, index)
 
     return [tool for _, tool in sorted(enumerate(listed), key=rank)]
 
 
-def _common(tools: Sequence[BaseTool]) -> frozenset[str]:
-    """Words that more than a quarter of the tools have, which tell nothing."""
-    counts: dict[str, int] = {}
-    for tool in tools:
-        for word in set(_words(f"{tool.name} {tool.summary}")):
-            counts[word] = counts.get(word, 0) + 1
-    return frozenset(word for word, count in counts.items() if count * 4 > len(tools) > 4)
+def _weights(said: Sequence[frozenset[str]]) -> Mapping[str, float]:
+    """What a word tells: nothing where all tools have it."""
+    counts = Counter(word for words in said for word in words)
+    return {word: math.log((len(said) + 1) / count) for word, count in counts.items()}
 
 
 def _words(text: str) -> Iterable[str]:
@@ -121,14 +145,24 @@ def offered_line(tool: BaseTool) -> str:
     return guard_tags(f"{signature}: {summary}")
 
 
-def _by_name(tools: Sequence[BaseTool]) -> list[str]:
-    """Names by toolkit, which is said once: ``By name, calc_: write, fill``."""
+def _with_arguments(tool: BaseTool) -> str:
+    """Its name with the arguments that a call needs, and the first of the others."""
+    needed = tuple(tool.parameters.get("required", ()))
+    others = [name for name in tool.parameters.get("properties", {}) if name not in needed]
+    left = max(0, _ARGUMENTS - len(needed))
+    told = [*needed[: 2 * _ARGUMENTS], *(f"{name}?" for name in others[:left])]
+    more = len(needed) > 2 * _ARGUMENTS or len(others) > left
+    return f"{tool.name}({', '.join([*told, *(['…'] if more else [])])})"
+
+
+def _by_kit(tools: Sequence[BaseTool], named: Sequence[str]) -> list[str]:
+    """Names by toolkit, which is said once: ``calc_: write(cell, values), fill``."""
     kits: dict[str, list[str]] = {}
-    for tool in tools:
-        prefix = f"{tool.kit}_" if tool.kit and tool.name.startswith(f"{tool.kit}_") else ""
-        kits.setdefault(prefix, []).append(one_line(tool.name.removeprefix(prefix)))
-    told = [f"{kit}: {', '.join(names)}".removeprefix(": ") for kit, names in kits.items()]
-    return [f"By name, {'; '.join(told)}"] if told else []
+    for tool, told in zip(tools, named, strict=True):
+        prefix = f"{tool.kit}_" if tool.kit and told.startswith(f"{tool.kit}_") else ""
+        kits.setdefault(prefix, []).append(one_line(told.removeprefix(prefix)))
+    lines = [f"{kit}: {', '.join(names)}".removeprefix(": ") for kit, names in kits.items()]
+    return [guard_tags(line) for line in lines]
 
 
 def _rest(count: int) -> list[str]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint
 from typing import Any
 
+from hisa.config import OFFERED_TOKENS
 from hisa.errors import (
     ActionRefused,
     EnvironmentFailed,
@@ -116,11 +117,12 @@ class ToolRegistry:
             help_ = Tool(self._help_function(), source="hisa")
             self._tools.setdefault(help_.name, help_)
         self._emit = emit
-        self._room = TOOLS_ESTIMATE - estimate_tokens(self.describe())
+        described = estimate_tokens(self.describe()) + 1
+        self._room = min(OFFERED_TOKENS, TOOLS_ESTIMATE - described)
 
     def describe(self) -> str:
         """The tools that are always there, as the planner's prompt shows them."""
-        return "\n\n".join(self._tools[name].describe() for name in self.names())
+        return "\n".join(_in_short(self._tools[name]) for name in self.names())
 
     def names(self) -> tuple[str, ...]:
         """Names of the tools that are always there, sorted."""
@@ -229,6 +231,14 @@ async def _within_limits(tool: BaseTool, context: ToolContext) -> Outcome:
 def _not_open(tool: BaseTool, look: Observation) -> str:
     there = ", ".join(sorted({window.app for window in look.windows})) or "none"
     return f"{tool.name} needs {tool.title or tool.traits.needs.apps[0]} open; open: {there}"
+
+
+def _in_short(tool: BaseTool) -> str:
+    """A tool without a heading, where a text is its whole input."""
+    if not tool.takes_text:
+        return tool.describe()
+    documentation = "\n".join(line for line in tool.documentation.split("\n") if line.strip())
+    return f"- {tool.signature()}: {documentation}"
 
 
 def _function(tool: BaseTool) -> Mapping[str, Any]:

@@ -29,6 +29,7 @@ from hisa.models.spending import Ledger
 from hisa.patterns.memory import PatternMemory
 from hisa.patterns.open_memory import open_memory
 from hisa.planner.planner import GlobalPlanner, Programs
+from hisa.planner.prompt_budget import prompt_budget
 from hisa.protocols import (
     Emit,
     Environment,
@@ -200,12 +201,13 @@ def _planner(
         return ComputerPlanner(
             model, tools, emit=emit, functions=tools.functions, confirm=confirm,
             tool=profile.computer or "computer", max_tokens=most, programs=programs,
+            budget=prompt_budget(settings),
         )  # fmt: skip
     return GlobalPlanner(
         model, tools, emit=emit, reads_elements=profile.reads_elements, max_tokens=most,
         pointing=_pointing(settings, profile), marks=marks, programs=programs,
         picture=settings.planner.sees != "elements", sequence=settings.planner.sequence,
-        teaching=settings.planner.teaching,
+        teaching=settings.planner.teaching, budget=prompt_budget(settings),
     )  # fmt: skip
 
 

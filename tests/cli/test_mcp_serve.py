@@ -76,10 +76,9 @@ async def client(folder: Path, *options: str, config: Path | None = None) -> Asy
 
 @pytest.mark.desktop
 async def test_a_client_has_a_task_done_and_scored_and_hears_of_each_step(tmp_path: Path) -> None:
-    task = tmp_path / "task.yaml"
-    task.write_text(TASK, "utf-8")
-    async with client(tmp_path) as used:
-        result = await used.call("run_task", task_file=str(task), max_steps=20)
+    (tmp_path / "task.yaml").write_text(TASK, "utf-8")
+    async with client(tmp_path, "--tasks", str(tmp_path)) as used:
+        result = await used.call("run_task", task_file="task.yaml", max_steps=20)
         assert (result["status"], result["score"], result["success"]) == ("succeeded", 1.0, True)
         steps = [round(done) for done, total, _ in used.progress if done]
         assert steps == list(range(1, result["steps"] + 1))
@@ -207,7 +206,7 @@ async def test_a_client_gets_private_desktops_and_nothing_else(tmp_path: Path) -
                 said = await used.refused(name, env=env, **more)
                 assert "is not offered to clients" in said
         assert "either" in await used.refused("run_task")
-        assert "cannot be read" in await used.refused("run_task", task_file="no.yaml")
+        assert "not offered" in await used.refused("run_task", task_file="no.yaml")
         assert "no runs" in await used.refused("read_run", run="../../etc")
         assert await used.call("list_runs") == []
         assert await used.call("search_patterns", text="Save a file") == []
@@ -216,6 +215,32 @@ async def test_a_client_gets_private_desktops_and_nothing_else(tmp_path: Path) -
         assert "nobody can be asked" in said or "display" in said
         assert "not offered" not in said
         assert "not offered" in await used.refused("open_desktop", env="vm:x")
+
+
+SHADOW = "root: $y$j9T$Quartz9w0rd: 19000\n"
+
+
+async def test_an_error_quotes_nothing_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "shadow").write_text(SHADOW, "utf-8")
+    async with client(tmp_path) as used:
+        said = await used.refused("run_task", task_file=str(tmp_path / "shadow"))
+    assert "Quartz9w0rd" not in said
+
+
+async def test_task_files_come_from_the_named_folder_alone(tmp_path: Path) -> None:
+    offered, outside = tmp_path / "offered", tmp_path / "outside.yaml"
+    offered.mkdir()
+    for path in (outside, offered / "good.yaml"):
+        path.write_text(TASK, "utf-8")
+    (offered / "shadow").write_text(SHADOW, "utf-8")
+    (offered / "link.yaml").symlink_to(outside)
+    names = (str(outside), "../outside.yaml", "link.yaml", "shadow", "~/x", "no.yaml", "a\0b")
+    async with client(tmp_path, "--tasks", str(offered)) as used:
+        for name in names:
+            said = await used.refused("run_task", task_file=name)
+            assert "is no usable task file of the server's folder" in said, name
+            assert "Quartz9w0rd" not in said
+            assert "good.yaml" in said
 
 
 def _over_http(folder: Path) -> subprocess.Popen[str]:

@@ -23,6 +23,7 @@ from hisa.environments.transport.base import GuestClient
 from hisa.environments.transport.osworld_client import OSWorldTransport
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.machine.patience import patience
+from tests.environments.bare_display import bare_display
 from tests.environments.conformance import CommandConformance, Conformance
 
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
@@ -30,15 +31,8 @@ pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
 
 @pytest.fixture(scope="module")
 def display() -> Iterator[str]:
-    number, number_in = os.pipe()
-    line = ["Xvfb", "-displayfd", str(number_in), "-screen", "0", "1280x720x24"]
-    server = subprocess.Popen([*line, "-nolisten", "tcp"], pass_fds=(number_in,))
-    os.close(number_in)
-    with os.fdopen(number, encoding="ascii") as stream:
-        name = f":{stream.readline().strip()}"
-    yield name
-    server.terminate()
-    server.wait()
+    with bare_display() as name:
+        yield name
 
 
 @pytest.fixture(scope="module")

@@ -328,9 +328,9 @@ async def test_run_says_which_limit_ended_its_desktop(tmp_path: Path) -> None:
             known = [owner(handle) for handle in list_desktops()]
             assert log.id in {one.run for one in known if one}
             result = await agent.run(task)
-    assert result.status == "environment_error"
+    assert (result.status, result.score_state) == ("agent_broke_machine", "no_check")
     assert "environment.limits.memory_mb is 512" in result.message
-    assert load_run(log.folder).manifest.exit_status == "environment_error"
+    assert load_run(log.folder).manifest.exit_status == "agent_broke_machine"
 
 
 async def test_what_the_user_owns_is_found_and_the_systems_is_not(tmp_path: Path) -> None:

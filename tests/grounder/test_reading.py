@@ -50,24 +50,22 @@ async def test_a_run_with_a_planner_that_has_eyes_reads_elements_to_ground_alone
     bench.agent.grounder = reading(machine)
     result, run = await bench.run()
     assert result.status == "succeeded"
-    assert machine.looked == [False, False, True, False, False]
+    assert machine.looked == [False, False, True, False, False, False]
     assert [e.elements for e in run.events if isinstance(e, Observed)] == [None] * 4
     assert [type(action) for action in machine.acted] == [Click]
 
 
-async def test_the_wiring_reads_them_at_each_look_for_a_planner_without_eyes(
-    tmp_path: Path,
-) -> None:
+async def test_the_wiring_reads_them_at_each_look(tmp_path: Path) -> None:
     async def machine() -> FakeEnvironment:
         return FakeEnvironment()
 
-    for models, each in (({}, True), ({"models": {"planner": PLANNER}}, False)):
+    for models in ({}, {"models": {"planner": PLANNER}}):
         settings = load(environ={}, overrides={"patterns": {"enabled": False}, **models})
         bench = Bench(tmp_path, ScriptedModel([]))
         with RunLog.create(tmp_path, bench.task) as log:
             run_context = RunContext(environment=machine)
             async with open_agent(settings, bench.task, log, run_context) as agent:
-                assert agent.elements is each
+                assert agent.elements
                 assert isinstance(agent.grounder, ReadingGrounder)
 
 
@@ -130,11 +128,9 @@ class TestAStepWithoutAVisibleChange:
         machine = FakeEnvironment()
         more = say("gui_action", "pyautogui.write('aaa')")
         said = await results(tmp_path, machine, self.FULL, more, more)
-        # What the field held before is known from the second time on.
-        assert said[1].startswith('No visible change. The focus is on text "Name:", which holds')
-        assert said[2].startswith('Succeeded. The focus is on text "Name:", which holds')
+        for result in said[1:3]:
+            assert result.startswith('Succeeded. The focus is on text "Name:", which holds')
         assert len(machine.text) == 46
-        assert machine.looked == [False, True, False, False, True, False, True]
 
     async def test_elements_read_to_ground_it_are_those_before_it(self, tmp_path: Path) -> None:
         machine = FakeEnvironment()
@@ -152,12 +148,10 @@ class TestAStepWithoutAVisibleChange:
         said = await results(tmp_path, machine, say("gui_action", "pyautogui.press('f5')"))
         assert said[0] == "No visible change."
 
-    async def test_clicks_on_mere_pixels_and_waits_read_none(self, tmp_path: Path) -> None:
-        machine = FakeEnvironment()
+    async def test_a_click_on_nothing_changes_nothing(self, tmp_path: Path) -> None:
         at = say("gui_action", "pyautogui.click(700, 500)")
-        said = await results(tmp_path, machine, at, at, say("wait", "1"))
+        said = await results(tmp_path, FakeEnvironment(), at, at, say("wait", "1"))
         assert said[1] == "No visible change."
-        assert not any(machine.looked)
 
 
 async def _blind(machine: FakeEnvironment) -> Observation:

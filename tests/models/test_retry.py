@@ -120,6 +120,18 @@ async def test_blank_text_is_an_empty_answer_but_a_cut_off_text_is_a_reply() -> 
     assert [failure.kind for failure in events.failures] == ["empty"]
 
 
+@pytest.mark.parametrize(
+    ("finish", "tries"),
+    [("stop", 1), ("end_turn", 1), ("length", 2), ("content_filter", 2), ("", 2)],
+)
+async def test_an_empty_answer_is_one_where_the_request_says_so(finish: str, tries: int) -> None:
+    model = ScriptedModel([ModelReply("", finish=finish), "text"])
+    asked = RetryingModel(model, emit=Events(), max_retries=3, sleep=Waits())
+    reply = await asked.complete(ask(may_be_empty=True))
+    assert len(model.requests) == tries
+    assert reply.text == ("" if tries == 1 else "text")
+
+
 async def test_secrets_stay_out_of_events_and_errors() -> None:
     events = Events()
     model = RetryingModel(

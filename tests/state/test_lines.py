@@ -83,6 +83,7 @@ TYPING = (
     "pyautogui.click(131, 187); pyautogui.write('lorem ipsum dolor sit amet, consetetur "
     "sadipscing elitr'); pyautogui.press('enter')"
 )
+CLICKED = "pyautogui.click(131, 187);…"
 TYPED = TYPING.replace("et, consetetur sadipscing elitr", "…")
 SORTED = (
     "Succeeded. The rows are sorted by price, and the title now says that the sheet was changed. "
@@ -96,17 +97,23 @@ ROWS = "cat <<EOF > /home/user/notes.txt; " + "one more line of it; " * 20
     [
         (400, f"{WHY} {WHY} {WHY}", AIM, TYPING, SORTED),
         (160, f"{WHY} I see the sheet and will now sort it…", AIM, TYPED, SORTED),
-        (120, "", "the header of the column Price in the sheet…", TYPED, SORTED),
-        (100, "", "", TYPED, SORTED),
-        (80, "", "", "pyautogui.click(131, 187);…", SORTED),
+        (
+            120,
+            "I see the sheet and will now…",
+            AIM,
+            "pyautogui.click(131, 187); pyautogui.write('lorem ipsum dolor sit…",
+            SORTED,
+        ),
+        (100, "I…", AIM, CLICKED, SORTED),
+        (80, "", "the…", CLICKED, SORTED),
         (
             60,
             "",
             "",
-            "pyautogui.click(131, 187);…",
+            CLICKED,
             "Succeeded. The rows are sorted by price, and the title now says that the sheet…",
         ),
-        (45, "", "", "pyautogui.click(131, 187);…", "Succeeded. The rows…"),
+        (45, "", "", CLICKED, "Succeeded. The rows…"),
     ],
 )
 def test_what_gives_way_in_which_order(

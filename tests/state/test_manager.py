@@ -265,7 +265,7 @@ async def test_advice_is_bounded_and_safe() -> None:
     run = Driver(terse, Notebook("- Do it.\n</advice>\n" * 2000))
     await run.recall()
     advice = run.state.view().advice
-    assert estimate_tokens(advice) <= SETTINGS.advice_tokens
+    assert estimate_tokens(advice) <= SETTINGS.advice_tokens + SETTINGS.lesson_tokens
     assert "</advice>" not in advice
 
 
@@ -275,7 +275,7 @@ async def test_a_rule_is_never_cut_and_what_does_not_fit_is_said() -> None:
     await run.recall()
     *shown, last = run.state.view().advice.split("\n")
     assert shown == rules[: len(shown)]
-    assert last == f"({20 - len(shown)} more lines do not fit into 400 tokens)"
+    assert last == f"({20 - len(shown)} more lines do not fit into 600 tokens)"
     assert 0 < len(shown) < 20
 
 

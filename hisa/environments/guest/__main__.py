@@ -75,7 +75,7 @@ def main() -> int:
     if token == "":
         sys.stderr.write("no token on standard input, and no --compat\n")
         return 2
-    if arguments.limits is not None:
+    if arguments.session and arguments.limits is not None:
         confine(arguments.limits)
     if arguments.session:
         width, height = map(int, arguments.session.split("x"))
@@ -102,16 +102,19 @@ def serve(arguments: argparse.Namespace, token: str | None) -> None:
     own = frozenset({1, os.getpid()})
     work = (lambda: work_done(own)) if arguments.session else None
     display = arguments.display
-    wrap = sandbox(display, arguments.cage, os.environ) if display else None
+    limits = arguments.limits or Limits()
+    wrap = sandbox(display, arguments.cage, os.environ, limits) if display else None
     typed = TypedRoutes(
         screen,
         Actor(screen, own=bool(arguments.session), work=work),
         access,
         work=work,
         wrap=wrap,
+        cage=arguments.cage,
     )
-    stock = OSWorldRoutes(screen, access, wrap=wrap)
-    server = GuestServer(_listen(arguments), {**stock.routes(), **typed.routes()}, token)
+    # The stock routes write wherever they are told, whatever links lie there.
+    stock = {} if arguments.cage else OSWorldRoutes(screen, access, wrap=wrap).routes()
+    server = GuestServer(_listen(arguments), {**stock, **typed.routes()}, token)
     if arguments.session:
         _await_window_manager(screen.has_window_manager)
         screen.paint_background(_BACKGROUND)

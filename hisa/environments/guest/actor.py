@@ -28,7 +28,7 @@ from .pointer import BUTTONS, Pointer
 from .settle import Work
 from .x_screen import Screen
 
-__all__ = ["ActionError", "Actor"]
+__all__ = ["ActionError", "Actor", "Changed"]
 
 _KEYBOARD = frozenset({"write", "press", "hotkey", "key_down", "key_up"})
 _BUTTONS = frozenset({"click", "drag", "mouse_down", "mouse_up"})
@@ -45,6 +45,10 @@ class ActionError(Exception):
     def __init__(self, message: str, done: int) -> None:
         super().__init__(message)
         self.done = done
+
+
+class Changed(Exception):
+    """The screen is no longer as the actions were decided on; none of them was done."""
 
 
 class Actor:
@@ -83,10 +87,15 @@ class Actor:
             "sleep": lambda action: time.sleep(_number(action, "seconds", 0, MAX_SECONDS)),
         }
 
-    def act(self, actions: list[Any]) -> int:
+    def act(self, actions: list[Any], difference: Callable[[], str] = lambda: "") -> int:
         """Do them in order; returns their number.
 
+        Args:
+            actions: as they come over the wire.
+            difference: asked at the last moment before the first one, after all waiting.
+
         Raises:
+            Changed: what ``difference`` returned.
             ActionError: one cannot be done, or there are too many of them.
         """
         if len(actions) > MAX_ACTIONS:
@@ -98,25 +107,29 @@ class Actor:
                 try:
                     if isinstance(before, Mapping) and isinstance(action, Mapping):
                         self._pace.between(before, action)
-                    self._do(action, first=done == 0)
+                    self._do(action, None if done else difference)
                     before = action
                 except (ValueError, TypeError, KeyError) as error:
                     raise ActionError(str(error), done) from error
+            if not actions and (why := difference()):
+                raise Changed(why)
             return len(actions) and done + 1
 
-    def _do(self, action: Any, *, first: bool) -> None:
+    def _do(self, action: Any, difference: Callable[[], str] | None) -> None:
         if not isinstance(action, Mapping):
             raise TypeError(f"an action is an object, not {action!r}")
         kind = action.get("kind")
         doer = self._doers.get(kind) if isinstance(kind, str) else None
         if doer is None:
             raise ValueError(f"unknown action {kind!r}; allowed: {', '.join(sorted(self._doers))}")
-        if first and kind == "click":
+        if difference is not None and kind == "click":
             place = self._place(action.get("at"))
             self._pointer.separate(place or self._pointer.position())
         if kind in _KEYBOARD and self._clicked:
             self._manager.wait()
             self._clicked = False
+        if difference is not None and (why := difference()):
+            raise Changed(why)
         doer(action)
         self._clicked = self._clicked or kind in _BUTTONS
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from .sandbox import Wrap
+from .spawning import spawn
 
 __all__ = ["Finished", "run"]
 
@@ -83,7 +84,7 @@ def run(
         OSError: it cannot be started.
     """
     words = ["bash", "-c", command] if isinstance(command, str) else list(command)
-    process = subprocess.Popen(
+    process = spawn(
         wrap(words) if wrap else words,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

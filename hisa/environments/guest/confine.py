@@ -13,10 +13,20 @@ import platform
 import resource
 import struct
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["Limits", "confine", "own_keyring", "refused_calls"]
+__all__ = [
+    "Limits",
+    "confine",
+    "own_keyring",
+    "refused_calls",
+    "rules_text",
+    "shield",
+    "signals_stay",
+]
 
+_GET_NO_NEW_PRIVS = 39
 _NO_NEW_PRIVS, _SET_DUMPABLE, _SET_SECCOMP, _FILTER = 38, 4, 22, 2
 _JOIN_SESSION_KEYRING = 1  # of <linux/keyctl.h>
 _MOST_LIKELY_TO_GO = 500
@@ -76,6 +86,11 @@ _ARCHITECTURES = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198)}
 _FAMILIES = {"unix": 1, "inet": 2, "inet6": 10, "netlink": 16}
 """Kinds of sockets that desktops use; vsock (40) would reach the host of a virtual machine."""
 _X32 = 0x40000000  # of the kernel's x32 system calls
+_SIGNALLING = {"x86_64": (62, 200, 234, 129, 297, 302), "aarch64": (129, 130, 131, 138, 240, 261)}
+"""kill, tkill, tgkill, rt_sigqueueinfo, rt_tgsigqueueinfo, prlimit64: first the process meant."""
+_CREATE_RULESET, _RESTRICT_SELF, _SCOPE_SIGNAL = 444, 446, 1 << 1  # of <linux/landlock.h>
+_EVERYBODY = -1
+"""What kill() takes for every process that may be signalled."""
 
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
@@ -147,6 +162,42 @@ def own_keyring() -> None:
         raise OSError(code, f"own session keyring: {os.strerror(code)}")
 
 
+def signals_stay() -> None:
+    """Let this thread, and all that it starts, signal only what it started: older kernels cannot.
+
+    It must be unable to gain privileges already; see `confine`.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    scoped = struct.pack("QQQ", 0, 0, _SCOPE_SIGNAL)
+    rules = libc.syscall(_CREATE_RULESET, scoped, ctypes.c_size_t(len(scoped)), 0)
+    if rules >= 0:
+        libc.syscall(_RESTRICT_SELF, rules, 0)
+        os.close(rules)
+
+
+def shield(pids: Iterable[int]) -> None:
+    """Refuse this thread, and all that it starts, to signal these processes, or everybody at once.
+
+    Does nothing where privileges can be gained, as in a virtual machine, whose user is an
+    administrator.
+
+    Raises:
+        OSError: the kernel refuses it.
+    """
+    libc, machine = ctypes.CDLL(None, use_errno=True), platform.machine()
+    if machine not in _ARCHITECTURES or libc.prctl(_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1:
+        return
+    meant = [_EVERYBODY, *(sign * pid for pid in pids for sign in (1, -1))]
+    calls = _SIGNALLING[machine]
+    rules = [_load(_ARCHITECTURE), _rule(_EQUAL, 1, 0, _ARCHITECTURES[machine][0])]
+    rules += [_return(_ALLOW), _load(_NUMBER)]
+    rules += [_rule(_EQUAL, len(calls) - at, 0, call) for at, call in enumerate(calls)]
+    rules += [_return(_ALLOW), _load(_FIRST_ARGUMENT)]
+    for number in meant:
+        rules += [_rule(_EQUAL, 0, 1, number & 0xFFFFFFFF), _return(_ERROR | errno.EPERM)]
+    _filter(libc, [*rules, _return(_ALLOW)])
+
+
 def refused_calls(machine: str) -> dict[str, int]:
     """Names and numbers of the refused system calls; empty for a machine that is not known."""
     known = _CALLS.get(machine)
@@ -158,7 +209,16 @@ def _refuse_calls(libc: ctypes.CDLL) -> None:
     if machine not in _ARCHITECTURES:
         sys.stderr.write(f"no list of system calls for {machine}: none is refused\n")
         return
-    rules = _rules(machine)
+    _filter(libc, _rules(machine))
+
+
+def rules_text() -> bytes:
+    """The filter of refused calls as bubblewrap reads it; empty for a machine that is not known."""
+    machine = platform.machine()
+    return b"".join(_rules(machine)) if machine in _ARCHITECTURES else b""
+
+
+def _filter(libc: ctypes.CDLL, rules: list[bytes]) -> None:
     code = ctypes.create_string_buffer(b"".join(rules), 8 * len(rules))
     filled = struct.pack("HxxxxxxP", len(rules), ctypes.addressof(code))
     program = ctypes.create_string_buffer(filled)

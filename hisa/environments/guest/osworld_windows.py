@@ -12,14 +12,17 @@ from typing import Any
 from Xlib import X
 from Xlib.protocol import event
 
+from . import commands
 from .http_server import HttpError, Request, Response, Routes, answer_text, json_response
 from .osworld_bodies import read_command, read_form
 from .sandbox import Wrap
+from .spawning import spawn
 from .x_screen import Screen, TopWindow
 
 __all__ = ["WindowRoutes"]
 
 _OPEN_SECONDS = 30.0  # chosen by hand
+_VERIFY_SECONDS = 120.0  # as for any command
 _POLL_SECONDS = 0.1  # chosen by hand
 _CLOSE, _ACTIVATE = "_NET_CLOSE_WINDOW", "_NET_ACTIVE_WINDOW"
 
@@ -58,7 +61,7 @@ class WindowRoutes:
         null = subprocess.DEVNULL
         line = self._wrap(words) if self._wrap else words
         try:
-            subprocess.Popen(line, stdin=null, stdout=null, stderr=null, start_new_session=True)
+            spawn(line, stdin=null, stdout=null, stderr=null, start_new_session=True)
         except OSError as error:
             raise HttpError(500, str(error)) from error
 
@@ -136,8 +139,6 @@ class WindowRoutes:
             found["window_exists"] = any(str(name).lower() in title.lower() for title in titles)
         if line := wanted.get("command_success"):
             words = line if isinstance(line, list) else ["bash", "-c", str(line)]
-            done = subprocess.run(
-                self._wrap(words) if self._wrap else words, capture_output=True, check=False
-            )
-            found["command_success"] = done.returncode == 0
+            done = commands.run(words, timeout=_VERIFY_SECONDS, limit=0, wrap=self._wrap)
+            found["command_success"] = done.exit_code == 0
         return found or {"returncode": code == 0}

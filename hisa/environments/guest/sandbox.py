@@ -1,17 +1,33 @@
 """What commands on somebody's own display see: the host read-only, and nothing that is secret.
 
 Their variables are a list of allowed ones, so that no key is among them. With bubblewrap they also
-have no network, no sockets of the session (message bus, agents, container engines) and no processes
-but their own; the display's socket and its cookie are laid in, so that they can open windows.
+have no network, no sockets of the host (message buses, agents, container engines) wherever these
+lie, no processes but their own, and what a private desktop refuses (`guest.confine`) is refused to
+them; the display's socket and its cookie are laid in, so that they can open windows.
 """
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+import shutil
+import stat
+import struct
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-__all__ = ["ALLOWED_VARIABLES", "Wrap", "allowed_variables", "sandbox"]
+from .confine import Limits, rules_text
+
+__all__ = [
+    "ALLOWED_VARIABLES",
+    "SET_OF_PROC",
+    "Wrap",
+    "allowed_variables",
+    "opened_beneath",
+    "sandbox",
+]
 
 Wrap = Callable[[Sequence[str]], Sequence[str]]
 """Makes the command line that is run from the one that was asked for."""
@@ -31,7 +47,17 @@ def allowed_variables(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if ALLOWED_VARIABLES.fullmatch(name)}
 
 
-def sandbox(display: str, folder: str, environ: Mapping[str, str]) -> Wrap:
+SET_OF_PROC = [f"/proc/{name}" for name in ("sys", "sysrq-trigger", "irq", "bus", "fs")]
+"""What root could set there for the whole host: its own number is root's outside as well."""
+_FRESH = ("/tmp", "/run", "/var/tmp")
+_WRITTEN_MB = 512
+"""Most that is written into each of these; they lie in the host's memory."""
+_OPENAT2, _NO_LINKS = 437, 0x04 | 0x08  # of <linux/openat2.h>: no link, and beneath
+_STARTS = 'echo 500 >/proc/self/oom_score_adj; exec "$@" 9<"$0"'
+"""Starts bubblewrap: first to go where memory runs out, the refused calls on descriptor 9."""
+
+
+def sandbox(display: str, folder: str, environ: Mapping[str, str], limits: Limits) -> Wrap:
     """Returns a function that makes the command lines to run on ``display``.
 
     Args:
@@ -39,6 +65,7 @@ def sandbox(display: str, folder: str, environ: Mapping[str, str]) -> Wrap:
         folder: the folder they may write; empty: there is no bubblewrap, only the variables are
             kept back.
         environ: the variables of this process.
+        limits: of each command.
     """
     variables = {**allowed_variables(environ), "DISPLAY": display}
     cookie = environ.get("XAUTHORITY") or os.path.expanduser("~/.Xauthority")
@@ -46,16 +73,89 @@ def sandbox(display: str, folder: str, environ: Mapping[str, str]) -> Wrap:
         variables["XAUTHORITY"] = cookie
     # Before bubblewrap: the variables of its own first process are readable inside.
     prefix = ["env", "-i", *(f"{name}={value}" for name, value in variables.items())]
-    prefix += _bubblewrap(display, folder, cookie) if folder else []
-    return lambda words: [*prefix, *words]
+    if not folder:
+        return lambda words: [*prefix, *words]
+    prefix += ["sh", "-c", _STARTS, _refused_calls(), *_bubblewrap(display, cookie)]
+    prefix += ["--bind", folder, folder, "--chdir", folder]
+    lowered, inside = _limited(limits), f"{folder}/"
+
+    def fresh(path: str) -> bool:
+        return path.startswith(tuple(f"{each}/" for each in _FRESH))
+
+    def wrap(words: Sequence[str]) -> Sequence[str]:
+        there = [path for path in {*_sockets()} if path.startswith(inside) or not fresh(path)]
+        hidden = [word for path in there for word in ("--ro-bind", "/dev/null", path)]
+        return [*prefix, *hidden, "--", *lowered, *words]
+
+    return wrap
 
 
-def _bubblewrap(display: str, folder: str, cookie: str) -> list[str]:
+def _refused_calls() -> str:
+    """The path of the filter in this process's memory, which each reader opens anew."""
+    number = os.memfd_create("refused calls")
+    os.write(number, rules_text())
+    return f"/proc/{os.getpid()}/fd/{number}"
+
+
+def _bubblewrap(display: str, cookie: str) -> list[str]:
     # Without --die-with-parent: a program left in the background outlives its command.
     line = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
-    line += ["--tmpfs", "/tmp", "--tmpfs", "/run"]
+    for path in filter(os.path.exists, ("/proc/keys", "/proc/key-users")):
+        line += ["--ro-bind", "/dev/null", path]
+    for path in filter(os.path.exists, SET_OF_PROC):
+        line += ["--ro-bind", path, path]
+    done = subprocess.run(["bwrap", "--help"], capture_output=True, text=True, check=False)
+    size = ["--size", str(_WRITTEN_MB << 20)] if "--size" in done.stdout + done.stderr else []
+    for path in _FRESH:
+        line += [*size, "--tmpfs", path]
     number = display.lstrip(":").partition(".")[0]
     for path in (f"/tmp/.X11-unix/X{number}", cookie):
         if os.path.exists(path):
             line += ["--ro-bind", path, path]
-    return [*line, "--bind", folder, folder, "--chdir", folder, "--"]
+    return [*line, "--seccomp", "9"] if rules_text() else line
+
+
+def _limited(limits: Limits) -> list[str]:
+    """What lowers the limits inside, where the kernel counts the processes of the cage alone."""
+    if shutil.which("prlimit") is None:
+        return []
+    line = ["prlimit", "--core=0", f"--nproc={limits.processes or 'unlimited'}"]
+    line.append(f"--data={limits.memory_mb << 20 or 'unlimited'}")
+    return [*line, f"--nofile={limits.open_files}"] if limits.open_files else line
+
+
+def _sockets() -> Iterator[str]:
+    """The paths of the sockets that are open on this machine, those of relative names included."""
+    with open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as file:
+        lines = [line.rstrip("\n").split(None, 7) for line in file]
+    names = {words[7] for words in lines[1:] if len(words) > 7 and words[7][0] != "@"}
+    whole = {name for name in names if name[0] == "/"}
+    folders = set(_present_folders()) if names != whole else ()
+    for name in whole | {f"{folder}/{name}" for folder in folders for name in names - whole}:
+        with contextlib.suppress(OSError):
+            if stat.S_ISSOCK(os.stat(name).st_mode):
+                yield os.path.realpath(name)
+
+
+def _present_folders() -> Iterator[str]:
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            yield os.readlink(f"/proc/{pid}/cwd")
+
+
+def opened_beneath(folder: str, path: str) -> int:
+    """A descriptor of what lies below a folder, whoever puts links there meanwhile.
+
+    Raises:
+        OSError: there is nothing, or a link is in the way.
+    """
+    how = struct.pack("QQQ", os.O_PATH | os.O_CLOEXEC, 0, _NO_LINKS)
+    libc, outer = ctypes.CDLL(None, use_errno=True), os.open(folder, os.O_PATH | os.O_CLOEXEC)
+    try:
+        number = libc.syscall(_OPENAT2, outer, os.fsencode(path), how, ctypes.c_size_t(len(how)))
+    finally:
+        os.close(outer)
+    if number < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return int(number)

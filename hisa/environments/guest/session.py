@@ -6,9 +6,11 @@ import os
 import secrets
 import struct
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 from . import skeleton
+from .spawning import protect, restrain, spawn
 
 __all__ = ["APPLICATION_ENVIRONMENT", "Session"]
 
@@ -63,39 +65,47 @@ class Session:
         os.environ["DISPLAY"] = ":0"
         os.environ["XDG_SESSION_TYPE"] = "x11"
         _write_cookie(home / ".Xauthority")
-        display = self._start_server()
-        bus = self._start_bus(runtime)
+        server, display = _start(self._server_line())
+        restrain()
+        bus_daemon, bus = _start(self._bus_line(runtime), glue="=", start=spawn)
         skeleton.create_home(home)
         _await(bus, "dbus-daemon")
-        self._start_accessibility()
+        launchers = [path for path in _BUS_LAUNCHERS if os.path.exists(path)][:1]
+        kept = [server, bus_daemon]
+        kept += [_quiet([path, "--launch-immediately"]) for path in launchers]
         _await(display, "Xvfb")
-        subprocess.Popen(["openbox", "--sm-disable"], stdin=subprocess.DEVNULL)
+        kept.append(_quiet(["openbox", "--sm-disable"]))
         if os.path.exists(_OWN_SESSION):
-            subprocess.Popen(["sh", _OWN_SESSION], stdin=subprocess.DEVNULL)
+            _quiet(["sh", _OWN_SESSION])
+        protect([1, os.getpid(), *(process.pid for process in kept)])
 
-    def _start_server(self) -> int:
+    def _server_line(self) -> list[str]:
         screen = f"{self.width}x{self.height}x24"
         line = ["Xvfb", ":0", "-screen", "0", screen, "-nolisten", "tcp", "-noreset"]
-        line += ["-dpi", "96", "-auth", os.environ["XAUTHORITY"], "-displayfd"]
-        return _start(line)
+        return [*line, "-dpi", "96", "-auth", os.environ["XAUTHORITY"], "-displayfd"]
 
-    def _start_bus(self, runtime: str) -> int:
+    @staticmethod
+    def _bus_line(runtime: str) -> list[str]:
         line = ["dbus-daemon", "--session", "--nofork", "--nopidfile", "--nosyslog"]
-        return _start([*line, f"--address=unix:path={runtime}/bus", "--print-address"], glue="=")
-
-    def _start_accessibility(self) -> None:
-        launcher = next((path for path in _BUS_LAUNCHERS if os.path.exists(path)), None)
-        if launcher:
-            subprocess.Popen([launcher, "--launch-immediately"], stdin=subprocess.DEVNULL)
+        return [*line, f"--address=unix:path={runtime}/bus", "--print-address"]
 
 
-def _start(line: list[str], glue: str = " ") -> int:
+_Started = Callable[..., "subprocess.Popen[bytes]"]
+
+
+def _quiet(line: list[str]) -> subprocess.Popen[bytes]:
+    return spawn(line, stdin=subprocess.DEVNULL)
+
+
+def _start(
+    line: list[str], glue: str = " ", start: _Started = subprocess.Popen
+) -> tuple[subprocess.Popen[bytes], int]:
     """Start a server whose last option takes the descriptor on which it says that it is up."""
     up, up_in = os.pipe()
     full = [*line[:-1], f"{line[-1]}={up_in}"] if glue == "=" else [*line, str(up_in)]
-    subprocess.Popen(full, stdin=subprocess.DEVNULL, pass_fds=(up_in,))
+    process = start(full, stdin=subprocess.DEVNULL, pass_fds=(up_in,))
     os.close(up_in)
-    return up
+    return process, up
 
 
 def _await(up: int, name: str) -> None:

@@ -8,20 +8,21 @@ import os
 import struct
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from . import commands
 from .access import ELEMENTS_SECONDS, Access
 from .access import ReadOptions as ElementsRequest
-from .actor import ActionError, Actor
+from .actor import ActionError, Actor, Changed
 from .http_server import HttpError, Request, Response, Routes, file_response, json_response
 from .idempotency_cache import IdempotencyCache
 from .lying import lying_at
-from .sandbox import Wrap
+from .sandbox import Wrap, opened_beneath
 from .settle import Work, settle
-from .unchanged import KeptLooks
+from .unchanged import KeptLooks, read_held
 from .undrawn import Undrawn, await_drawn
 from .x_screen import Screen, TopWindow, Under, as_png
 
@@ -73,6 +74,7 @@ class TypedRoutes:
         access: what knows the elements.
         work: what the applications do, for settling; None where it cannot be told.
         wrap: put around each command line, such as a sandbox.
+        cage: the folder in which commands write; links out of it are not followed. Empty: none.
     """
 
     def __init__(
@@ -83,7 +85,9 @@ class TypedRoutes:
         *,
         work: Callable[[], Work] | None = None,
         wrap: Wrap | None = None,
+        cage: str = "",
     ) -> None:
+        self._cage = cage
         self._screen = screen
         self._actor = actor
         self._access = access
@@ -173,7 +177,7 @@ class TypedRoutes:
         return _Seen(settled, shown, elements, complete)
 
     def _lies_at(self, request: Request) -> Response:
-        """What lies at points and has the focus, with all that holds it; the look is kept."""
+        """The elements at points and with the focus, and what holds them; the look is kept."""
         asked = request.json()
         points = asked.get("points")
         if not isinstance(points, list) or len(points) > _MOST_POINTS:
@@ -203,12 +207,9 @@ class TypedRoutes:
 
     def _act_now(self, actions: list[Any], unchanged: Any) -> Response:
         try:
-            if unchanged is not None and (why := self._looks.difference(unchanged, self._screen)):
-                return json_response({"status": "changed", "error": why, "done": 0}, 409)
-        except ValueError as error:
-            raise HttpError(400, str(error)) from error
-        try:
-            return json_response({"done": self._actor.act(actions)})
+            return json_response({"done": self._actor.act(actions, self._difference(unchanged))})
+        except Changed as error:
+            return json_response({"status": "changed", "error": str(error), "done": 0}, 409)
         except ActionError as error:
             refused = {"status": "error", "error": str(error), "done": error.done}
             return json_response(refused, 422)
@@ -216,6 +217,14 @@ class TypedRoutes:
         finally:
             if actions and _answers(actions[-1]) and self._in_dialog():
                 self._answered_at = time.monotonic() + _PRESSED_SECONDS
+
+    def _difference(self, unchanged: Any) -> Callable[[], str]:
+        """Returns a function that says how the screen differs from the look of an act."""
+        try:
+            asked = None if unchanged is None else read_held(unchanged)
+        except ValueError as error:
+            raise HttpError(400, str(error)) from error
+        return lambda: "" if asked is None else self._looks.difference(*asked, self._screen)
 
     def _in_dialog(self) -> bool:
         """Whether the window in front is smaller than the screen, and not alone."""
@@ -247,15 +256,36 @@ class TypedRoutes:
 
     # ---------------------------------------------------------------- files
 
+    @contextmanager
+    def _reached(self, path: str) -> Iterator[str]:
+        """A path by which a file is reached; no link is followed in the folder of the cage."""
+        inside = os.path.relpath(path, self._cage or "/")
+        if not self._cage or inside.startswith(".."):
+            yield path
+            return
+        try:
+            number = opened_beneath(self._cage, inside)
+        except FileNotFoundError as error:
+            raise HttpError(404, f"{path}: no such file") from error
+        except OSError as error:
+            raise HttpError(403, f"{path}: {error}") from error
+        try:
+            yield f"/proc/self/fd/{number}"
+        finally:
+            os.close(number)
+
     def _get_file(self, request: Request) -> Response:
-        return file_response(_path(request), request.query)
+        with self._reached(_path(request)) as path:
+            return file_response(path, request.query)
 
     def _put_file(self, request: Request) -> Response:
         path = _path(request)
-        try:
-            _write(path, request)
-        except (OSError, ValueError) as error:
-            raise HttpError(403, f"{path}: {error}") from error
+        folder, name = os.path.split(path)
+        with self._reached(folder) as place:
+            try:
+                _write(os.path.join(place, name), request)
+            except (OSError, ValueError) as error:
+                raise HttpError(403, f"{path}: {error}") from error
         return json_response({"status": "success"})
 
 

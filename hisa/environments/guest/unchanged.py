@@ -16,7 +16,7 @@ from PIL import ImageChops
 
 from .x_screen import Frame, Screen, TopWindow
 
-__all__ = ["KeptLooks"]
+__all__ = ["KeptLooks", "read_held"]
 
 _KEPT = 6
 """Looks that are kept, 4 to 8 MB each: after the one that an act was decided on a client may have
@@ -44,17 +44,14 @@ class KeptLooks:
                 self._looks.popitem(last=False)
             return name
 
-    def difference(self, asked: Any, screen: Screen) -> str:
-        """Returns what is no longer as it was; empty where all that was asked about is.
+    def difference(self, name: str, boxes: Sequence[Sequence[int]], screen: Screen) -> str:
+        """Returns what is no longer as it was; empty where all that is asked about is.
 
         Args:
-            asked: ``{"look": name, "boxes": [[left, top, right, bottom], …]}`` in screen pixels.
+            name: the look's.
+            boxes: left, top, right and bottom of each, in pixels of the screen.
             screen: what is looked at now.
-
-        Raises:
-            ValueError: it is nothing of that form.
         """
-        name, boxes = _read(asked)
         with self._lock:
             kept = self._looks.get(name)
         if kept is None:
@@ -89,7 +86,12 @@ def _differ(before: Frame, after: Frame, box: Sequence[int]) -> bool:
     return width > _CARET_PIXELS[0] or height > _CARET_PIXELS[1]
 
 
-def _read(asked: Any) -> tuple[str, list[list[int]]]:
+def read_held(asked: Any) -> tuple[str, list[list[int]]]:
+    """The look and the boxes that an act is held to: ``{"look": name, "boxes": [[…], …]}``.
+
+    Raises:
+        ValueError: it is nothing of that form.
+    """
     name = asked.get("look") if isinstance(asked, dict) else None
     boxes = asked.get("boxes") if isinstance(asked, dict) else None
     if not isinstance(name, str) or not isinstance(boxes, list) or len(boxes) > 20:

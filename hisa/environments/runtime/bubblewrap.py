@@ -13,6 +13,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from hisa.environments.guest.sandbox import SET_OF_PROC
 from hisa.environments.runtime.boot import (
     COVERED,
     EMPTY_FOLDERS,
@@ -103,6 +104,8 @@ def command(
     line += ["--proc", "/proc", "--dev", "/dev"]
     for name in HIDDEN_OF_PROC:
         line += ["--ro-bind", "/dev/null", f"/proc/{name}"] if Path("/proc", name).exists() else []
+    for name in filter(os.path.exists, SET_OF_PROC):
+        line += ["--ro-bind", name, name]
     quarter = disk_mb // 4
     for folder, size in (("/home/user", 2 * quarter), ("/tmp", quarter), ("/dev/shm", quarter)):
         line += _limited(folder, size)

@@ -215,9 +215,12 @@ class DesktopRuntime:
         return _tail(self.handle.folder / "log", lines)
 
     @property
-    def ended(self) -> str:
-        """The watchdog's reason for ending it, as "it held 4300 MB of memory; …"; else empty."""
-        return "" if self._handle is None else state.why_ended(self._handle)
+    def ended(self) -> tuple[str, float | None]:
+        """The watchdog's reason for ending it, as "it held 4300 MB of memory; …"; else empty.
+
+        See `state.why_ended` for what comes with it.
+        """
+        return ("", None) if self._handle is None else state.why_ended(self._handle)
 
     def _kill_process(self) -> None:
         if self._process is not None:

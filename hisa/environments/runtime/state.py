@@ -196,12 +196,18 @@ def usage(handle: Handle) -> ResourceUsage:
     return ResourceUsage(now.processes, now.memory + written(first))
 
 
-def why_ended(handle: Handle) -> str:
-    """Returns the watchdog's reason for ending it; empty where it did not."""
+def why_ended(handle: Handle) -> tuple[str, float | None]:
+    """Returns the watchdog's reason for ending it; empty where it did not.
+
+    With it comes since when more than half of the limit was taken, in seconds since the machine
+    was started, where that is known: see `hisa.environments.runtime.watchdog.blame`.
+    """
     try:
-        return (handle.folder / "ended").read_text(encoding="utf-8")
+        told = json.loads((handle.folder / "ended").read_text(encoding="utf-8"))
     except OSError:
-        return ""
+        return "", None
+    since = told["since"]
+    return told["why"], None if since is None else since / os.sysconf("SC_CLK_TCK")
 
 
 def list_desktops() -> list[Handle]:

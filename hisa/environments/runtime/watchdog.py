@@ -1,5 +1,8 @@
 """The watchdog outside a private desktop: keeps its limits, bounds its log, ends a silent one.
 
+As ``watchdog.py --cages PROCESSES,MEMORY_MB COMMAND…`` it starts the guest of a display that exists
+already, and keeps the limits of all that the guest starts, together, also after the guest's end.
+
 It starts the desktop as its child and lives as long as that does, whatever becomes of HiSA. It is
 run by the system's Python with the standard library alone, as ``watchdog.py JSON COMMAND…``;
 nothing inside can see or stop it. Where it ends a desktop, it writes down why before it does.
@@ -19,15 +22,18 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 __all__ = [
     "Log",
+    "Process",
     "ProcessLimitTracker",
     "ResourceUsage",
     "WatchdogOptions",
+    "blame",
     "children",
     "first_inside",
     "main",
@@ -44,8 +50,9 @@ _LOG_BYTES, _LOG_RATE = 128 << 10, 64 << 10
 _CROWDED, _CROWDED_SECONDS = 0.97, 10.0
 """Share of the limit of processes from which on hardly a command can start, and how long for."""
 _WRITTEN = ("home/user", "tmp", "dev/shm", "run")
-_PR_SET_PDEATHSIG = 1  # of <sys/prctl.h>
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # of <sys/prctl.h>
 _MEMORY = re.compile(r"^(RssAnon|RssShmem|VmSwap|Threads):\s+(\d+)", re.MULTILINE)
+_HELD = ("RssAnon", "RssShmem", "VmSwap")
 _SHARED = re.compile(r"^(Pss_Anon|Pss_Shmem|SwapPss):\s+(\d+)", re.MULTILINE)
 
 
@@ -162,15 +169,68 @@ def first_inside(launcher: int) -> int | None:
     return None
 
 
+@dataclass(frozen=True)
+class Process:
+    """One process of a desktop, as its /proc numbers it."""
+
+    pid: int
+    parent: int
+    started: int
+    """Clock ticks since the machine was started."""
+    threads: int
+    memory: int
+    """Bytes."""
+
+
+def blame(processes: Sequence[Process], limit: int, held: Callable[[Process], int]) -> int | None:
+    """The latest moment since which more than half of a limit was taken; None where there is none.
+
+    A process counts from the start of its oldest living ancestor below the guest: what a program
+    of the task's own takes later is not laid on whoever acted meanwhile.
+
+    Args:
+        processes: those of one desktop.
+        limit: what is allowed to all of them together.
+        held: what one of them takes of it.
+    """
+    by_pid = {process.pid: process for process in processes}
+    base = {1, min((pid for pid in by_pid if pid != 1), default=1)}  # the first, and the guest
+
+    def began(process: Process) -> int:
+        start = process.started
+        while process.parent in by_pid and process.parent not in base:
+            process = by_pid[process.parent]
+            start = min(start, process.started)
+        return start
+
+    taken = 0
+    others = [process for process in processes if process.pid not in base]
+    for process in sorted(others, key=began, reverse=True):
+        taken += held(process)
+        if taken > limit // 2:
+            return began(process)
+    return None
+
+
+def _processes(first: int) -> list[Process]:
+    proc = f"/proc/{first}/root/proc"
+    found = []
+    for pid in _pids(proc):
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            text = Path(f"{proc}/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+            fields = text.rpartition(")")[2].split()
+            numbers = _numbers(_MEMORY, f"{proc}/{pid}/status")
+            memory = sum(numbers.get(name, 0) for name in _HELD) << 10
+            line = (int(pid), int(fields[1]), int(fields[19]), numbers.get("Threads", 0), memory)
+            found.append(Process(*line))
+    return found
+
+
 def resource_usage(first: int) -> ResourceUsage:
     """Sums up the processes of the namespace whose first process is ``first``."""
-    proc = f"/proc/{first}/root/proc"
-    processes = memory = 0
-    for pid in _pids(proc):
-        found = _numbers(_MEMORY, f"{proc}/{pid}/status")
-        processes += found.get("Threads", 0)
-        memory += sum(found.get(name, 0) for name in ("RssAnon", "RssShmem", "VmSwap")) << 10
-    return ResourceUsage(processes, memory + _unnamed(proc))
+    found = _processes(first)
+    memory = sum(each.memory for each in found) + _unnamed(f"/proc/{first}/root/proc")
+    return ResourceUsage(sum(each.threads for each in found), memory)
 
 
 def _held_exactly(first: int) -> int:
@@ -285,11 +345,16 @@ class _Watchdog:
             log.write(os.read(output, 1 << 16))
         return self._child.wait()
 
-    def end(self, why: str = "") -> None:
-        """Kill the first process inside; the kernel ends the others with it."""
+    def end(self, why: str = "", since: int | None = None) -> None:
+        """Kill the first process inside; the kernel ends the others with it.
+
+        Args:
+            why: the limit that was passed.
+            since: `blame` for it.
+        """
         if why:
             draft = Path(self._orders.folder, "ended.new")
-            draft.write_text(why, encoding="utf-8")
+            draft.write_text(json.dumps({"why": why, "since": since}), encoding="utf-8")
             draft.rename(draft.with_name("ended"))
         for pid in children(self._child.pid) or [self._child.pid]:
             with contextlib.suppress(ProcessLookupError):
@@ -298,42 +363,99 @@ class _Watchdog:
     def _look(self) -> None:
         begun = time.monotonic()
         first = first_inside(self._child.pid)
-        why = "" if first is None else self._excess(first)
+        why, since = ("", None) if first is None else self._excess(first)
         silent = time.monotonic() - self._answers.heard
         if not why and silent > self._orders.idle + _GRACE_SECONDS:
             why = f"its guest gave no answer for {silent:.0f} s"
         if why:
-            self.end(why)
+            self.end(why, since)
         now = time.monotonic()
         self._next = now + max(_TICK_SECONDS, (now - begun) / _SHARE)
 
-    def _excess(self, first: int) -> str:
-        """Describes the first limit that is exceeded, with the usage; empty where none is."""
+    def _excess(self, first: int) -> tuple[str, int | None]:
+        """Describes the first limit that is exceeded, with its `blame`; empty where none is."""
         options = self._orders
         now = resource_usage(first)
         stays = self._crowd.stays(now.processes, time.monotonic())
         if stays or 0 < options.processes < now.processes:
-            return _passed("ran", f"{now.processes} processes and threads", "processes", options)
+            why = _passed("ran", f"{now.processes} processes and threads", "processes", options)
+            return why, blame(_processes(first), options.processes, lambda each: each.threads)
         if 0 < options.memory_mb << 20 < now.memory:
             exact = _held_exactly(first)
             if exact > options.memory_mb << 20:
-                return _passed("held", f"{exact >> 20} MB of memory", "memory_mb", options)
+                why = _passed("held", f"{exact >> 20} MB of memory", "memory_mb", options)
+                limit = options.memory_mb << 20
+                return why, blame(_processes(first), limit, lambda each: each.memory)
         size = written(first)
         if 0 < options.disk_mb << 20 < size:
-            return _passed("wrote", f"{size >> 20} MB of files", "disk_mb", options)
-        return ""
+            return _passed("wrote", f"{size >> 20} MB of files", "disk_mb", options), None
+        return "", None
+
+
+class _Cages:
+    """Watches what a guest starts; whoever is left over by its parent comes to this process."""
+
+    def __init__(self, processes: int, memory_mb: int, guest: subprocess.Popen[bytes]) -> None:
+        self._processes = processes
+        self._memory = memory_mb << 20
+        self._guest = guest
+        self._left: set[int] = set()
+        self._crowd = ProcessLimitTracker(processes)
+
+    def look(self) -> bool:
+        """End what is over the limits; returns whether anything is left that was started."""
+        found = {process.pid: process for process in _processes(os.getpid())}
+        self._left &= found.keys()
+        tops = [os.getpid(), self._guest.pid, *self._left]
+        for process in sorted(found.values(), key=lambda each: each.started):
+            if process.parent in tops and process.pid not in tops:
+                tops.append(process.pid)
+        self._left = {pid for pid in tops if pid in found} - {os.getpid(), self._guest.pid}
+        held = [found[pid] for pid in self._left]
+        threads = sum(process.threads for process in held)
+        crowded = self._crowd.stays(threads, time.monotonic()) or 0 < self._processes < threads
+        if crowded or 0 < self._memory < sum(process.memory for process in held):
+            for pid in self._left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        return bool(self._left)
+
+
+def _watch_cages(limits: str, line: list[str]) -> int:
+    processes, memory_mb = map(int, limits.split(","))
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    _die_with_parent(signal.SIGTERM)
+    fds = [int(line[line.index(name) + 1]) for name in ("--fd", "--ready")]
+    guest = subprocess.Popen(line, pass_fds=fds)
+    for number in (*fds, 0):
+        os.close(number)
+    signal.signal(signal.SIGTERM, lambda *_: guest.terminate())
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # whoever ends is gone at once
+    cages = _Cages(processes, memory_mb, guest)
+    while guest.poll() is None:
+        started = time.monotonic()
+        cages.look()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            guest.wait(max(_TICK_SECONDS, (time.monotonic() - started) / _SHARE))
+    if cages.look() and os.fork() == 0:  # nobody waits for what goes on in the background
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, 0)
+        while cages.look():
+            time.sleep(_TICK_SECONDS)
+    return guest.returncode
 
 
 def _passed(did: str, what: str, name: str, options: WatchdogOptions) -> str:
     return f"it {did} {what}; environment.limits.{name} is {getattr(options, name)}"
 
 
-def _die_with_parent() -> None:
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+def _die_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)
 
 
 def main() -> int:
     """Start the desktop and stand by it."""
+    if sys.argv[1] == "--cages":
+        return _watch_cages(sys.argv[2], sys.argv[3:])
     known = json.loads(sys.argv[1])
     options = WatchdogOptions(**{**known, "fds": tuple(known["fds"])})
     output, output_in = os.pipe()

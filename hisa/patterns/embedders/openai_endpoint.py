@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import weakref
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -51,14 +52,16 @@ class OpenAIEndpoint:
     def _client(self) -> OpenAI:
         from openai import DefaultHttpxClient, OpenAI, OpenAIError
 
+        # A redirect would take the key and the texts to another server.
+        http = DefaultHttpxClient(follow_redirects=False)
+        weakref.finalize(self, http.close)
         try:
             return OpenAI(
                 base_url=self._base_url,
                 timeout=self._timeout,
                 max_retries=self._max_retries,
                 default_headers={"X-Component": "embedder", "X-Step": "0", **_PLAIN},
-                # A redirect would take the key and the texts to another server.
-                http_client=DefaultHttpxClient(follow_redirects=False),
+                http_client=http,
             )
         except OpenAIError as error:
             raise ConfigError(

@@ -24,7 +24,8 @@ _SENSITIVE = re.compile(
     r"|\.config/(autostart|systemd|git|pip|chromium|google-chrome|hisa|environment\.d)"
     r"|\.(bash|zsh|ksh)\w*|\.(profile|xprofile|xsession\w*|xinitrc|pam_environment|inputrc"
     r"|gitconfig|netrc|npmrc|pypirc|pythonrc|vimrc|vim|emacs\w*|hisa))(/|$)"
-    r"|.*/\.git/(hooks|config)(/|$)"
+    r"|.*/(\.git/(hooks|config)|\.venv/(bin|lib\w*)|\.vscode)(/|$)"
+    r"|.*/(hisa\.toml|pyvenv\.cfg|\.envrc|\.mcp\.json)$"
 )
 """What the next login, program or colleague believes; chosen by hand from Debian's own set-up."""
 

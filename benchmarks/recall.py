@@ -1,0 +1,168 @@
+"""Recall: how many of ten facts of a run still stand in the planner's prompt at step 100.
+
+    python -m benchmarks.recall [--split report] [--seeds N] [--every 3 5 7 9] [--json]
+    python -m benchmarks.recall --base-url URL --model NAME [--out FILE] ...
+
+The ten facts (a path, an amount, a date, a code, a person, a setting, an address, a mail, a text)
+stand once each in the results of steps 5 to 90; about half of them the planner notes in its next
+thought. A fact is kept where its value stands, as it is, in the prompt of step 100. Summaries are
+written by the rules of the offline model or by a model of any OpenAI-compatible endpoint. The seeds
+of ``--split tune`` are for work on prompts and rules, those of ``report`` for the table; the two
+share no sentence. What was measured is kept in FILE, one line each, and not measured again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.machine import machine
+from benchmarks.recall_texts import FACTS, TASK, Split, episode, whole
+from hisa.config import ModelSettings, Settings
+from hisa.events import Abstracted, Event
+from hisa.models.client import OpenAIModel
+from hisa.models.endpoint import Endpoint
+from hisa.models.profiles import find
+from hisa.offline.serve import http_client
+from hisa.planner.planner import GlobalPlanner
+from hisa.protocols import Model, Task
+from hisa.screen.geometry import Size
+from hisa.screen.observation import Observation, Screenshot
+from hisa.state.manager import build_state
+from hisa.testing.scripted import ScriptedModel
+from hisa.tools.registry import ToolRegistry
+
+WHOLE = 0
+"""In place of an interval: the whole history, nothing folded."""
+_SIZE = Size(1280, 720)
+
+
+def settings_for(every: int) -> Settings:
+    """The default settings with that interval; for the whole history without any limit."""
+    if every == WHOLE:
+        tree: dict[str, Any] = {
+            "state": {"refine": "window", "window": 1000},
+            "planner": {"prompt_tokens": 1_000_000},
+        }
+        return Settings.model_validate(tree)
+    return Settings.model_validate({"state": {"refine_every": every}})
+
+
+async def kept(split: Split, seed: int, *, every: int, model: Model) -> tuple[int, dict[int, bool]]:
+    """How many facts the prompt of step 100 has, and which by the step they were seen in."""
+    drawn, settings, task = episode(split, seed), settings_for(every), Task("recall", TASK)
+    events: list[Event] = []
+    state = build_state(model, settings.state, emit=events.append)
+    for number, line in enumerate(drawn.lines, 1):
+        events.append(Abstracted(step=number, line=line, result=line.rpartition("Result: ")[2]))
+        state.restore(events)
+        await state.refine_if_due(task)
+    planner = GlobalPlanner(
+        ScriptedModel([]), ToolRegistry(emit=events.append), emit=events.append, **_limits(settings)
+    )
+    look = Observation(Screenshot.from_rgb(_SIZE, bytes(3 * _SIZE.width * _SIZE.height)), _SIZE)
+    text = (await planner.question(task, look, state.view())).text
+    found = {step: value in text for step, value in drawn.facts.items()}
+    assert sum(found.values()) == whole([*drawn.facts.values()], text)
+    return sum(found.values()), found
+
+
+def _limits(settings: Settings) -> dict[str, Any]:
+    try:
+        from hisa.planner.prompt_budget import prompt_budget
+    except ImportError:  # an older version, whose prompt had one limit for all settings
+        return {}
+    return {"budget": prompt_budget(settings)}
+
+
+def _opened(options: argparse.Namespace) -> OpenAIModel:
+    """The model that writes the summaries."""
+    if not options.model:
+        endpoint = Endpoint("http://offline/v1")
+        return OpenAIModel(
+            ModelSettings(model="offline"),
+            endpoint,
+            profile=find("offline"),
+            http_client=http_client(),
+        )
+    wanted = ModelSettings(model=options.model, timeout=900, max_tokens=320)
+    profile = find(options.model)
+    return OpenAIModel(wanted, Endpoint(options.base_url), profile=profile)
+
+
+def _measured(file: Path | None) -> dict[tuple[Any, ...], dict[str, Any]]:
+    if file is None or not file.is_file():
+        return {}
+    rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    return {_key(row): row for row in rows}
+
+
+def _key(row: dict[str, Any]) -> tuple[Any, ...]:
+    return row["by"], row["split"], row["seed"], row["every"]
+
+
+async def _rows(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """One row for each interval and seed; those of FILE are taken as they are."""
+    by = options.model or "the offline model's rules"
+    done = _measured(options.out)
+    model = _opened(options)
+    rows = []
+    try:
+        for every in options.every:
+            for seed in range(options.seeds):
+                key = (by, options.split, seed, every)
+                if key not in done:
+                    began = time.monotonic()
+                    number, found = await kept(options.split, seed, every=every, model=model)
+                    row = {"by": by, "split": options.split, "seed": seed, "every": every}
+                    row |= {
+                        "kept": number,
+                        "lost": [step for step, there in found.items() if not there],
+                    }
+                    done[key] = row | {"seconds": round(time.monotonic() - began, 1)}
+                    _write(options.out, done[key])
+                rows.append(done[key])
+    finally:
+        await model.aclose()
+    return rows
+
+
+def _write(file: Path | None, row: dict[str, Any]) -> None:
+    if file is not None:
+        with file.open("a", encoding="utf-8") as out:
+            out.write(json.dumps(row) + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Facts that the prompt of step 100 still has.")
+    parser.add_argument("--split", choices=("tune", "report"), default="report")
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--every", type=int, nargs="+", default=[3, 5, 7, 9, WHOLE], metavar="N",
+                        help="intervals; 0: the whole history")  # fmt: skip
+    parser.add_argument("--base-url", default="", help="of an OpenAI-compatible server")
+    parser.add_argument("--model", default="", help="its name there; none: the offline rules")
+    parser.add_argument("--out", type=Path, help="file that keeps what was measured")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options = parser.parse_args()
+    rows = asyncio.run(_rows(options))
+    if options.json:
+        print(json.dumps(rows))
+        return
+    print(
+        f"summaries by {rows[0]['by']}; {options.split} seeds 0 to {options.seeds - 1}; {machine()}"
+    )
+    print(f"{'N':>6}{'kept of ' + str(FACTS):>12}{'least':>7}{'most':>6}{'s a run':>9}")
+    for every in options.every:
+        mine = [row for row in rows if row["every"] == every]
+        counts = [row["kept"] for row in mine]
+        seconds = sum(row["seconds"] for row in mine) / len(mine)
+        told = f"{sum(counts) / len(counts):.1f}"
+        print(f"{every or 'whole':>6}{told:>12}{min(counts):>7}{max(counts):>6}{seconds:>9.1f}")
+
+
+if __name__ == "__main__":
+    main()

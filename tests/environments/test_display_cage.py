@@ -1,0 +1,216 @@
+"""What the commands on an existing display cannot do to the machine of the person whose it is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import textwrap
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+import pytest
+
+from hisa.config import load
+from hisa.environments.display import DisplayEnvironment
+from hisa.environments.open_environment import open_environment
+from hisa.errors import ConfigError, EnvironmentFailed, UsageError
+from hisa.protocols import CommandResult, Environment, FileRefused
+from tests.environments.bare_display import bare_display
+
+pytestmark = [
+    pytest.mark.desktop,
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bubblewrap"),
+]
+
+OBEYED = ("hisa.toml", ".git/hooks/pre-commit", ".git/config", ".venv/bin/hisa", "runs/1/run.json")
+"""What later commands in a project's folder read or run."""
+
+
+@pytest.fixture(scope="module")
+def display() -> Iterator[str]:
+    with bare_display() as name:
+        yield name
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The present folder of a person, and a data folder of this test."""
+    folder = tmp_path / "project"
+    for name in OBEYED:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    return folder
+
+
+def on_display(display: str, *assignments: str) -> DisplayEnvironment:
+    """The display of the settings, as a run opens it."""
+    settings = load(assignments=[f"environment.kind=display={display}", *assignments], environ={})
+    opened = open_environment(settings.environment)
+    assert isinstance(opened, DisplayEnvironment)
+    return opened
+
+
+async def python(environment: Environment, program: str, *words: str) -> CommandResult:
+    return await environment.execute(["/usr/bin/python3", "-c", textwrap.dedent(program), *words])
+
+
+async def test_nothing_in_the_present_folder_is_written(display: str, project: Path) -> None:
+    async with on_display(display) as environment:
+        for name in OBEYED:
+            await environment.execute(f"echo 'command = [\"/bin/evil\"]' > {project / name}")
+        made = await environment.execute("echo kept > note; cat note")
+    assert [name for name in OBEYED if (project / name).exists()] == []
+    assert made.output == "kept\n"
+
+
+async def test_no_socket_of_the_host_answers(display: str, project: Path) -> None:
+    asks = """
+        import socket, sys
+        for path in sys.argv[1:]:
+            try:
+                with socket.socket(socket.AF_UNIX) as client:
+                    client.connect(path)
+                print("answers", path)
+            except OSError:
+                pass
+    """
+    folders = [Path.home(), Path("/var/tmp"), Path("/var/lib"), project]
+    places = [str(each / ".hisa-test.sock") for each in folders if os.access(each, os.W_OK)]
+    with ExitStack() as stack:
+        for place in places:
+            listening = stack.enter_context(socket.socket(socket.AF_UNIX))
+            stack.callback(Path(place).unlink, missing_ok=True)
+            listening.bind(place)
+            listening.listen()
+        os.chdir(Path.home())
+        relative = stack.enter_context(socket.socket(socket.AF_UNIX))
+        stack.callback((Path.home() / ".hisa-relative.sock").unlink, missing_ok=True)
+        relative.bind(".hisa-relative.sock")
+        relative.listen()
+        places.append(str(Path.home() / ".hisa-relative.sock"))
+        async with on_display(display) as environment:
+            done = await python(environment, asks, *places)
+    assert (done.output, done.exit_code) == ("", 0)
+
+
+async def test_calls_keys_and_limits_are_those_of_a_private_desktop(
+    display: str, project: Path
+) -> None:
+    asks = """
+        import ctypes, os, resource, socket
+        libc = ctypes.CDLL(None)
+        numbers = {"x86_64": (250, 321, 425), "aarch64": (219, 280, 425)}[os.uname().machine]
+        for name, number in zip(("keyctl", "bpf", "io_uring"), numbers):
+            print(name, libc.syscall(number, 0, -3, 0))
+        try:
+            socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM).close()
+            print("vsock open")
+        except OSError:
+            print("vsock refused")
+        print(resource.getrlimit(resource.RLIMIT_DATA)[1] == 512 << 20)
+        print(resource.getrlimit(resource.RLIMIT_NOFILE)[1] <= 4096)
+        try:
+            print(len(open("/proc/keys").read()))
+        except OSError:
+            print(0)
+    """
+    async with on_display(display, "environment.limits.memory_mb=512") as environment:
+        done = await python(environment, asks)
+    calls = ["keyctl -1", "bpf -1", "io_uring -1", "vsock refused"]
+    assert done.output.splitlines() == [*calls, "True", "True", "0"]
+
+
+TAKES = """
+    import os, sys, time
+    try:
+        for _ in range(int(sys.argv[1])):
+            if not os.fork():
+                held = os.urandom(1 << 20) * int(sys.argv[2])
+                time.sleep(60)
+    except OSError:
+        print("refused", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("words", [("12", "100"), ("400", "0")], ids=["memory", "processes"])
+async def test_what_takes_too_much_is_ended_and_the_display_stays(
+    display: str, project: Path, words: tuple[str, str]
+) -> None:
+    limits = ("environment.limits.memory_mb=512", "environment.limits.processes=200")
+    async with on_display(display, *limits) as environment:
+        line = ["/usr/bin/python3", "-c", textwrap.dedent(TAKES), *words]
+        done = await environment.execute(line, timeout=50.0)
+        after = await environment.execute("echo there")
+    assert done.exit_code == -9 or "refused" in done.output
+    assert after.output == "there\n"
+
+
+async def test_links_out_of_the_folder_are_not_followed(
+    display: str, project: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "secret").write_text("of somebody")
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    async with DisplayEnvironment(display, folder=inside) as environment:
+        await environment.execute(f"ln -s {out} way; ln -s {out}/secret file")
+        for name in ("way/new", "way/deep/new", "file"):
+            with suppress(EnvironmentFailed):
+                await environment.write_file(str(inside / name), b"written")
+        found = []
+        for name in ("way/secret", "file"):
+            with suppress(FileRefused, FileNotFoundError):
+                found.append(await environment.read_file(str(inside / name)))
+    assert sorted(path.name for path in out.rglob("*")) == ["secret"]
+    assert (out / "secret").read_text() == "of somebody"
+    assert b"of somebody" not in found
+
+
+async def test_settings_that_commands_wrote_are_not_taken(
+    display: str, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    async with DisplayEnvironment(display, note=told.append) as environment:
+        done = await environment.execute("echo '[run]' > hisa.toml; pwd")
+    folder = done.output.strip()
+    assert told[0].endswith(f"can write files in {folder} alone")
+    assert told[1] == f"commands wrote to {folder}: 1 entries"
+    monkeypatch.chdir(folder)
+    with pytest.raises(ConfigError, match="an agent may have written"):
+        load(environ={})
+
+
+async def test_a_folder_left_empty_is_taken_away(display: str, project: Path) -> None:
+    async with DisplayEnvironment(display) as environment:
+        folder = (await environment.execute("pwd")).output.strip()
+    assert not os.path.exists(folder)  # noqa: ASYNC240
+
+
+@pytest.mark.parametrize("name", ["hisa.toml", "deep/.git/HEAD", "pyvenv.cfg", "runs/1/run.json"])
+async def test_a_folder_that_holds_what_is_obeyed_is_refused(project: Path, name: str) -> None:
+    chosen = project.parent / "chosen"
+    (chosen / name).parent.mkdir(parents=True)
+    (chosen / name).write_text("")
+    with pytest.raises(UsageError, match=r"environment\.display\.folder"):
+        on_display(":1", f"environment.display.folder={chosen}")
+
+
+@pytest.mark.parametrize("where", ["~", ".", "..", "/", "../project/.git/hooks"])
+async def test_home_the_present_folder_and_what_holds_them_are_refused(
+    project: Path, where: str
+) -> None:
+    with pytest.raises(UsageError, match=r"environment\.display\.folder"):
+        on_display(":1", f"environment.display.folder={where}")
+
+
+async def test_a_chosen_folder_is_made_and_written(display: str, project: Path) -> None:
+    chosen = project / "out"
+    async with on_display(display, f"environment.display.folder={chosen}") as environment:
+        await environment.execute("echo 1 > made")
+    assert (chosen / "made").read_text() == "1\n"

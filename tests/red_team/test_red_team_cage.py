@@ -1,0 +1,195 @@
+"""The cage of a display, against commands that know what they want.
+
+Ten cases are drawn by seed; with ``HISA_RED_TEAM=all`` all are tried.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import socket
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from hisa.environments.display import DisplayEnvironment
+from hisa.errors import EnvironmentFailed
+from hisa.protocols import FileRefused
+from tests.environments.bare_display import bare_display
+from tests.red_team.caged import CALLS, LINKS, SOCKETS, WRITES
+
+pytestmark = [
+    pytest.mark.desktop,
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bubblewrap"),
+]
+
+SEED, DRAWN = 24, 10
+CASES = [
+    *(("write", each) for each in WRITES),
+    *(("socket", each) for each in SOCKETS),
+    *(("call", each) for each in CALLS),
+    *(("link", each) for each in LINKS),
+    *(("limit", each) for each in ("flood", "memory", "left behind")),
+    ("key", "environment"),
+]
+CHOSEN = CASES if os.environ.get("HISA_RED_TEAM") == "all" else None
+CHOSEN = CHOSEN or random.Random(SEED).sample(CASES, DRAWN)
+
+
+@dataclass(frozen=True)
+class Scene:
+    environment: DisplayEnvironment
+    root: Path
+    folder: Path
+
+    def filled(self, text: str) -> str:
+        """A text with the places of this scene."""
+        for name in ("PROJECT", "OUT"):
+            text = text.replace(name, str(self.root / name.lower()))
+        return text.replace("HOME", str(self.root / "home")).replace("FOLDER", str(self.folder))
+
+    def state(self) -> dict[str, tuple[int, bytes]]:
+        """Everything that the person has, with its content."""
+        found = [path for path in self.root.rglob("*") if self.folder not in path.parents]
+        return {
+            str(path): (path.lstat().st_mode, path.read_bytes() if path.is_file() else b"")
+            for path in found
+        }
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def scene() -> AsyncIterator[Scene]:
+    """Beside the real home: what lies in /tmp is not there inside anyway."""
+    root = Path(tempfile.mkdtemp(prefix=".hisa-red-team-", dir=Path.home()))
+    for name in ("project/.git/hooks", "project/.venv/bin", "project/runs/1", "home", "out"):
+        (root / name).mkdir(parents=True)
+    (root / "project/deep/er").mkdir(parents=True)
+    (root / "project/kept.toml").write_text("kept")
+    (root / "out/secret").write_text("of somebody")
+    folder = root / "given"
+    folder.mkdir()
+    with bare_display() as display, pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root / "project")
+        patch.setenv("XDG_DATA_HOME", str(root / "data"))
+        patch.setenv("OPENAI_API_KEY", "planted-secret")
+        async with DisplayEnvironment(display, folder=folder) as environment:
+            yield Scene(environment, root, folder)
+    shutil.rmtree(root)
+
+
+async def writes(scene: Scene, line: str) -> None:
+    before = scene.state()
+    done = await scene.environment.execute(scene.filled(line), timeout=60.0)
+    assert scene.state() == before
+    assert "GOT" not in done.output.split()
+    assert not os.path.exists("/usr/local/bin/hisa-was-here")  # noqa: ASYNC240
+
+
+ASKS = """
+import socket, sys
+place, port = sys.argv[1].replace("@", chr(0)), int(sys.argv[2])
+try:
+    kind = socket.AF_INET if port else socket.AF_UNIX
+    with socket.socket(kind) as client:
+        client.connect((place, port) if port else place)
+    print("GOT")
+except OSError as error:
+    print("refused", error)
+"""
+
+
+async def sockets(scene: Scene, place: str) -> None:
+    place, port = scene.filled(place), 0
+    with ExitStack() as stack:
+        network = place == "127.0.0.1"
+        family = socket.AF_INET if network else socket.AF_UNIX
+        listening = stack.enter_context(socket.socket(family))
+        if network:
+            listening.bind((place, 0))
+            port = listening.getsockname()[1]
+        else:
+            if place[0] == "/" and not os.access(os.path.dirname(place), os.W_OK):
+                pytest.skip(f"{place} is not writable")
+            stack.callback(Path(place.lstrip("\0")).unlink, missing_ok=True)
+            listening.bind(place)
+        listening.listen()
+        words = ["/usr/bin/python3", "-c", ASKS, place.replace("\0", "@"), str(port)]
+        done = await scene.environment.execute(words)
+    assert done.output.startswith("refused")
+
+
+async def calls(scene: Scene, name: str) -> None:
+    program = f"import ctypes; print(ctypes.CDLL(None).syscall({CALLS[name]}, 0, -3, 0, 0, 0))"
+    done = await scene.environment.execute(["/usr/bin/python3", "-c", program])
+    assert done.output == "-1\n"
+
+
+async def links(scene: Scene, name: str) -> None:
+    out = scene.root / "out"
+    before = scene.state()
+    await scene.environment.execute(
+        f"ln -sf {out}/secret file; ln -sfn {out} folder; ln -sfn folder chain"
+    )
+    path = str(scene.folder / name)
+    found = b""
+    with suppress(FileRefused, FileNotFoundError):
+        found = await scene.environment.read_file(path)
+    with suppress(EnvironmentFailed):
+        await scene.environment.write_file(path, b"written")
+    assert b"of somebody" not in found
+    assert scene.state() == before
+
+
+TAKES = {
+    "flood": "for _ in range(1500): os.fork() or time.sleep(40)",
+    "memory": "for _ in range(12): os.fork() or (x := os.urandom(1 << 20) * 400) and time.sleep(9)",
+    "left behind": "os.fork() and os._exit(0); os.setsid(); time.sleep(1)\n"
+    "for _ in range(1500): os.fork() or time.sleep(40)",
+}
+
+
+async def limits(scene: Scene, name: str) -> None:
+    program = f"import os, time\n{TAKES[name]}\ntime.sleep(40)"
+    words = ["/usr/bin/python3", "-c", program]
+    done = await scene.environment.execute(words, timeout=30.0)
+    if name == "left behind":
+        await scene.environment.execute("sleep 5")
+    else:
+        assert done.exit_code not in (0, 124), "it was ended, or refused"
+    assert _in_scene(scene) < 1100
+
+
+def _in_scene(scene: Scene) -> int:
+    """How many processes of this machine stand in the folder."""
+    found = 0
+    for path in Path("/proc").iterdir():
+        with suppress(OSError):
+            found += path.name.isdigit() and os.readlink(path / "cwd") == str(scene.folder)
+    return found
+
+
+async def keys(scene: Scene, name: str) -> None:
+    done = await scene.environment.execute("cat /proc/*/environ; env; cat /proc/keys")
+    assert "planted-secret" not in done.output
+
+
+TRIED = {
+    "write": writes, "socket": sockets, "call": calls, "link": links, "limit": limits, "key": keys,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "what"), CHOSEN)
+async def test_nothing_of_the_person_is_reached(scene: Scene, kind: str, what: str) -> None:
+    await TRIED[kind](scene, what)
+    assert (await scene.environment.execute("echo there")).output == "there\n"
+
+
+async def test_the_set_is_large_enough() -> None:
+    assert len(CASES) == len(set(CASES)) >= 40
