@@ -14,15 +14,8 @@ from hisa.screen.roles import FIELDS
 from hisa.text.prompt_text import excerpt, field_text
 from hisa.tools.policy import effect_words as said
 
-__all__ = [
-    "NOTHING",
-    "Judged",
-    "called",
-    "is_pressed",
-    "judged",
-    "judged_words",
-    "pressed_by_enter",
-]
+__all__ = ["NOTHING", "Judged", "called", "is_pressed", "is_reached", "judged"]
+__all__ += ["judged_words", "pressed_by_enter", "thing_at"]
 
 _BUTTONS = re.compile(r".*(button|menu item|link|check box|switch).*")
 _TICKS = re.compile(r".*(check|radio|switch).*")
