@@ -55,7 +55,7 @@ async def _pages(context: ToolContext, function: str, /, **given: Any) -> Any:
 
 
 async def _aim(context: ToolContext, **given: Any) -> Aim | None:
-    """What a call of click, fill, check or press would press, by their inputs; see `Traits`."""
+    """Tell what a call of click, fill, check or press would press; see `Traits`."""
     fields = list(given.get("fields", ""))
     if fields and not given["submit"]:
         return None

@@ -18,10 +18,11 @@ __all__ += ["effects_said", "is_app", "is_confirming", "is_dismissing", "title_e
 
 _WORDS: Mapping[Effect, str] = {
     "delete": r"delet(e|es|ing|ion)|eras(e|ing)|remov(e|es|ing)|discard(ing)?|trash|wastebasket"
-    r"|recycle bin|move to (the )?bin|shred|wip(e|ing)|purge|destroy|overwrite|format (the )?"
-    r"(disk|drive|volume|partition)|factory reset|reset (all|settings)|clear (all|data|history|now"
-    r"|browsing data)|don.?t save|close without saving|empty (the )?(trash|bin|folder|wastebasket)"
-    r"|close (my |your )?account|drop (table|database)",
+    r"|recycle bin|move to (the )?bin|shred|wip(e|ing)|purge|destroy|(?<!to )overwrite"
+    r"|format (the )?(disk|drive|volume|partition)|factory reset|reset (all|settings)"
+    r"|clear (all|data|history|now|browsing data)|don.?t save|close without saving"
+    r"|empty (the )?(trash|bin|folder|wastebasket)|close (my |your )?account"
+    r"|drop (table|database)",
     "pay": r"pay( now| with.*)?|payments?|place (the |my |your )?order|buy( it)?( now)?|purchase"
     r"|check ?out|submit (the |my |your )?order|order now|confirm (the |my |your )?(order|purchase"
     r"|payment|booking)|complete (the |my |your )?(order|purchase|payment|booking)|subscribe"

@@ -137,7 +137,7 @@ class PolicyToolbox:
     async def _seen(
         self, call: GroundedCall, look: Observation, environment: Environment
     ) -> Observation:
-        """The look that an act is judged on, with elements where they say what is pressed.
+        """Returns the look that is judged, with new elements where they say what is pressed.
 
         So they do of the address that a browser shows, where that matters.
         """
@@ -156,7 +156,7 @@ class PolicyToolbox:
         return look
 
     async def _aimed(self, context: ToolContext, tool: BaseTool) -> Judged:
-        """The thing that a tool would press, where that matters and it can tell."""
+        """Returns what a tool would press, where that matters and it can tell."""
         aim = tool.traits.aim
         if aim is None or not self._policy.judges_effects:
             return NOTHING

@@ -18,7 +18,14 @@ from hisa.screen.roles import FIELDS, MULTI_LINE
 from hisa.tools.policy import effect_words as said
 from hisa.tools.policy.keyed import Keyed, Touch
 from hisa.tools.policy.matching import words
-from hisa.tools.policy.screen_things import called, is_pressed, judged, pressed_by_enter, thing_at
+from hisa.tools.policy.screen_things import (
+    called,
+    is_pressed,
+    is_reached,
+    judged,
+    pressed_by_enter,
+    thing_at,
+)
 
 __all__ = ["Pressed", "descriptions"]
 
@@ -133,13 +140,13 @@ class Pressed:
             self._moved |= not self._stays()
 
     def _entered(self, chord: str) -> Sequence[Element]:
-        """What Enter presses, or Space."""
+        """Returns what Enter or Space presses."""
         focus, menu = self._focus, self._menu()
         if self._opened or (focus is None and not menu):
             self.unknown[_NOT_YET if self._opened else _NO_FOCUS] = None
             return ()
         if self._moved:
-            return menu or [each for each in self._window() if is_pressed(each)]
+            return menu or self._reached()
         if focus is None:
             return [each for each in menu if "selected" in each.states]
         if is_pressed(focus):
@@ -164,12 +171,11 @@ class Pressed:
                 self._judge(focus, "press space on")
 
     def _letters(self, letters: str, verb: str) -> None:
-        """Whatever bears one of these letters may be underlined there, and is pressed by it."""
+        """Press what may have one of these letters underlined."""
         if self._look.all_elements is None:
             self.unknown["what the key would press is not known"] = None
-        things = self._menu() or [each for each in self._window() if is_pressed(each)]
-        for thing in things:
-            if set(letters) & set(thing.name.lower()) and judged(thing, self._look).effects:
+        for thing in self._menu() or self._reached():
+            if set(letters) & set(thing.name.lower()):
                 self._judge(thing, verb)
 
     def _judge(self, thing: Element, verb: str) -> None:
@@ -202,10 +208,17 @@ class Pressed:
         return window.active and any("active" in each.states for each in tops)
 
     def _window(self) -> Sequence[Element]:
-        """The elements of the window that has the focus."""
+        """Returns the elements of the window that has the focus."""
         active = self._look.active
         titles = {active.title if active else "", self._focus.window if self._focus else "", ""}
         return [each for each in self._look.elements or () if each.window in titles]
+
+    def _reached(self) -> Sequence[Element]:
+        """Returns the buttons that keys may come to and that are not known to be harmless."""
+        look = self._look
+        found = ((each, judged(each, look)) for each in self._window() if is_pressed(each))
+        risky = (each for each, verdict in found if verdict.effects or verdict.unknown)
+        return [each for each in risky if is_reached(each, look)]
 
     def _menu(self) -> Sequence[Element]:
         """The entries of the menus that are open; a page may show a bar of them all the time."""

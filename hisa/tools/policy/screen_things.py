@@ -10,19 +10,12 @@ from hisa.actions.effects import Effect
 from hisa.screen.geometry import Point
 from hisa.screen.lies_at import element_at, lies_in
 from hisa.screen.observation import Element, Observation
-from hisa.screen.roles import CONTAINERS, FIELDS, LAYOUT
+from hisa.screen.roles import FIELDS
 from hisa.text.prompt_text import excerpt, field_text
 from hisa.tools.policy import effect_words as said
 
-__all__ = [
-    "NOTHING",
-    "Judged",
-    "called",
-    "is_pressed",
-    "judged",
-    "judged_words",
-    "pressed_by_enter",
-]
+__all__ = ["NOTHING", "Judged", "called", "is_pressed", "is_reached", "judged"]
+__all__ += ["judged_words", "pressed_by_enter", "thing_at"]
 
 _BUTTONS = re.compile(r".*(button|menu item|link|check box|switch).*")
 _TICKS = re.compile(r".*(check|radio|switch).*")
@@ -56,23 +49,20 @@ def is_pressed(thing: Element) -> bool:
 
 
 def thing_at(point: Point, look: Observation) -> Element | None:
-    """What a click at a point meets; a part of a page that holds nothing is there to be clicked.
+    """Returns what a click at a point meets.
 
-    Chromium tells of no other that is empty (seen in version 156).
+    An empty part of a page is there to be clicked: Chromium (156) tells of no other one.
     """
-    elements, at, found = (
-        look.elements or (),
-        look.convert(point, "screen"),
-        element_at(point, look),
-    )
+    elements, found = look.elements or (), element_at(point, look)
+    at = look.convert(point, "screen")
     for number in range(len(elements) - 1, -1, -1):
         each = elements[number]
         if each is found:
             break
-        empty = each.role == "section" and not (each.name or each.text)
-        if empty and each.box.contains(at):
-            inside = number + 1 < len(elements) and lies_in(number + 1, number, elements)
-            return found if inside else each
+        bare = each.role == "section" and not (each.name or each.text) and each.box.contains(at)
+        holds = number + 1 < len(elements) and lies_in(number + 1, number, elements)
+        if bare and not holds and (found is None or each.window == found.window):
+            return each
     return found
 
 
@@ -85,10 +75,13 @@ def called(thing: Element) -> str:
 
 
 def judged(thing: Element, look: Observation) -> Judged:
-    """What a click on one of a look's elements would do."""
+    """Returns what a click on one of a look's elements would do."""
     words = [text for text in (thing.name, thing.text, thing.label, thing.description) if text]
     if is_pressed(thing):
-        if not words and _TICKS.fullmatch(thing.role):
+        switches = _TICKS.fullmatch(thing.role) or (
+            thing.role == "toggle button" and _around(thing, look)[-1] is None
+        )
+        if not words and switches:  # the sidebar of LibreOffice has such without names
             return NOTHING
         return judged_words(words, _asked(thing, look), what=called(thing))
     if not words and (thing.role == "section" or _PICTURES.fullmatch(thing.role)):
@@ -100,7 +93,7 @@ def judged(thing: Element, look: Observation) -> Judged:
 
 
 def judged_words(words: Sequence[str], around: Iterable[str], *, what: str) -> Judged:
-    """What a button of these words would do.
+    """Returns what a button of these words would do.
 
     Args:
         words: its name and what else names it.
@@ -118,6 +111,13 @@ def judged_words(words: Sequence[str], around: Iterable[str], *, what: str) -> J
         about = text if said.effects_said(text) else about
         effects |= said.effects_said(text)
     return Judged(frozenset(effects), about=field_text(excerpt(about, 80)))
+
+
+def is_reached(thing: Element, look: Observation) -> bool:
+    """Whether Tab or a letter may reach a button: those of a program's tool bars have neither."""
+    elements, _, holders, _, page = look.elements or (), *_around(thing, look)
+    barred = any(elements[number].role == "tool bar" for number in holders)
+    return page is not None or not barred
 
 
 def pressed_by_enter(focus: Element, look: Observation) -> Sequence[Element]:
@@ -164,15 +164,19 @@ def _around(thing: Element, look: Observation) -> tuple[int, list[int], int | No
     """Numbers: a thing's own, of what holds it, innermost first, of its dialog and of its page."""
     elements = look.elements or ()
     own = next(number for number, element in enumerate(elements) if element is thing)
-    holders = [
-        number
-        for number in range(own - 1, -1, -1)
-        if elements[number].role in CONTAINERS | LAYOUT or "document" in elements[number].role
-        if lies_in(own, number, elements)
-    ]
+    holders, at = list[int](), _parent(thing)
+    while at >= 0:
+        holders.append(at)
+        at = _parent(elements[at])
+    if thing.parent is None:
+        holders = [n for n in range(own - 1, -1, -1) if lies_in(own, n, elements)]
     dialog = next((n for n in holders if elements[n].role in ("alert", "dialog")), None)
     return own, holders, dialog, next((n for n in holders if _is_page(elements[n])), None)
 
 
 def _is_page(element: Element) -> bool:
     return element.role == "document web"
+
+
+def _parent(element: Element) -> int:
+    return -1 if element.parent is None else element.parent

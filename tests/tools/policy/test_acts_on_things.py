@@ -287,6 +287,8 @@ CELL = thing("table cell", "A1", (600, 340), "focused")
 PAYMENTS = thing("page tab", "Payments", (700, 40))
 MENUS = (thing("menu", "File", (40, 10)), thing("menu", "Edit", (120, 10)))
 OPEN = (MENUS[0], thing("menu item", "Save", (60, 40), "selected"), MENUS[1])
+BAR = replace(thing("tool bar", "Standard", (0, 0)), box=BoundingBox(0, 0, 1280, 40, "screen"))
+BARRED = thing("push button", "Delete Decimal Place", (600, 20))
 BOLD = thing("push button", "Bold", (600, 420))
 TERMINAL = {"app": "xterm", "title": "user@desktop"}
 HARMLESS: Sequence[tuple[str, tuple[Element, ...], dict[str, str]]] = [
@@ -331,6 +333,8 @@ HARMLESS: Sequence[tuple[str, tuple[Element, ...], dict[str, str]]] = [
     ("pyautogui.click(600, 420)", (PAGE, thing("push button", "OK", (600, 420))), {}),
     ("pyautogui.rightClick(600, 300)", (ROW, DELETE), {}),
     ("pyautogui.moveTo(600, 300); pyautogui.dragTo(600, 420)", (ROW, PAGE), {}),
+    ("pyautogui.click(600, 420)", (thing("toggle button", "", (600, 420)), DELETE), {}),
+    ("pyautogui.hotkey('alt', 'i')", (BAR, BARRED), {}),
     ("pyautogui.mouseDown(600, 420); pyautogui.mouseUp()", (PAGE, BOLD), {}),
     ("pyautogui.write('Ada Delete')", (PAGE, FIELD, thing("menu item", "Delete", (9, 9))), {}),
     ("pyautogui.write('ls -l\\n')", (), TERMINAL),
