@@ -83,7 +83,7 @@ def state_text(
     room: int | None = None,
     programs: str = "",
     tools: str = "",
-    cut: Callable[[dict[str, int]], None] = lambda tokens: None,
+    cut: Callable[[dict[str, int]], object] = lambda tokens: None,
 ) -> str:
     """The user turn's text. Empty sections are left out.
 
