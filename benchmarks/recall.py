@@ -89,7 +89,7 @@ def _opened(options: argparse.Namespace) -> OpenAIModel:
             profile=find("offline"),
             http_client=http_client(),
         )
-    wanted = ModelSettings(model=options.model, timeout=900, max_tokens=320)
+    wanted = ModelSettings(model=options.model, timeout=3600, max_tokens=320)
     profile = find(options.model)
     return OpenAIModel(wanted, Endpoint(options.base_url), profile=profile)
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import ceil
+
 from hisa.config import Settings
+from hisa.errors import ConfigError
+from hisa.models.tokens import estimate_tokens
+from hisa.patterns.briefing import render_rules
 from hisa.patterns.embedders import open_embedder
 from hisa.patterns.memory import PatternMemory
-from hisa.patterns.sops import Sop, load_sops
+from hisa.patterns.sops import Sop, load_sops, rules_for
 from hisa.patterns.stores.base import VectorStore
 from hisa.protocols import Embedder, Emit, Model
 from hisa.text.prompts import data_folder
@@ -51,9 +57,25 @@ def open_memory(settings: Settings, model: Model, emit: Emit) -> PatternMemory:
     """Store, embedder and rules of the settings.
 
     Raises:
-        ConfigError, StoreError: see `open_store` and `open_sops`.
+        ConfigError: also where the rules that a user marked MUST have no room.
+        StoreError: see `open_store`.
     """
     embedder = open_embedder(settings.patterns.embedder)
     store = open_store(settings, embedder)
     sops = open_sops(settings)
+    _check_binding(sops, settings.state.advice_tokens)
     return PatternMemory(store, embedder, model=model, settings=settings, emit=emit, sops=sops)
+
+
+def _check_binding(sops: Sequence[Sop], limit: int) -> None:
+    """Refuse rules that always enter whole, and cannot."""
+    for domain in {domain for sop in sops if sop.own for domain in sop.domains}:
+        own = [sop for sop in sops if sop.own]
+        binding = [rule for rule in rules_for(own, domain) if rule.startswith("MUST")]
+        if render_rules(binding, domain=domain, limit=limit).left_out:
+            needed = estimate_tokens("\n".join(f"- {rule}" for rule in binding))
+            raise ConfigError(
+                f"state.advice_tokens = {limit}: the rules of patterns.sops that are marked MUST "
+                f"take {needed} in the domain {domain!r}; allowed is {needed} or more",
+                fix=f"--set state.advice_tokens={ceil(needed / 100) * 100}",
+            )

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from hisa.config import Settings, StateSettings
+from hisa.config import Settings, StateSettings, load
+from hisa.errors import ConfigError
 from hisa.events import Event
 from hisa.models.tokens import estimate_tokens
 from hisa.patterns.memory import PatternMemory
-from hisa.patterns.open_memory import open_sops
+from hisa.patterns.open_memory import open_memory, open_sops
 from hisa.patterns.sops import load_sops
 from hisa.patterns.stores.edge import EdgeStore
 from hisa.protocols import Pattern, Task
@@ -181,3 +182,15 @@ def test_conditions_are_read_from_both_kinds_of_files(tmp_path: Path) -> None:
         {"Save. As it was.": ("save", "export")},
     )
     assert (two.rules, two.when) == (("Close it.", "Wait."), {"Close it.": ("cookie",)})
+
+
+def test_binding_rules_that_have_no_room_are_refused_with_the_setting_that_helps(
+    tmp_path: Path,
+) -> None:
+    rules = [f"- MUST keep to rule {n} of the house, {'as it is written ' * 9}" for n in range(20)]
+    (tmp_path / "browser.md").write_text("\n".join(rules))
+    settings = load(overrides={"patterns": {"sops": tmp_path, "path": tmp_path / "p"}}, environ={})
+    with pytest.raises(ConfigError, match="marked MUST take") as caught:
+        open_memory(settings, FunctionModel(lambda request: "x"), lambda event: event)
+    lifted = caught.value.fix.removeprefix("--set state.advice_tokens=")
+    assert int(lifted) > 400

@@ -40,7 +40,7 @@ async def offered(app: str, words: str) -> str:
 
 def named(text: str, kit: str) -> set[str]:
     """Tools of a toolkit that a list names, with arguments or without."""
-    found = {name for name in re.findall(rf"\b{kit}_([a-z_]+)\(", text)}
+    found = set(re.findall(rf"\b{kit}_([a-z_]+)\(", text))
     for line in text.splitlines():
         for part in line.removeprefix("By name, ").split("; "):
             head, told, names = part.partition(f"{kit}_: ")
