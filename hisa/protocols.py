@@ -22,11 +22,12 @@ from hisa.actions.calls import (
     Trial,
 )
 from hisa.events import Event
-from hisa.outcomes.endings import ExitStatus, Result, ScoreState, Scoring
+from hisa.outcomes.endings import ActingTime, ExitStatus, Result, ScoreState, Scoring
 from hisa.outcomes.verdicts import StepVerdict
 from hisa.screen.observation import Observation, Screenshot
 
 __all__ = [
+    "ActingTime",
     "COMMAND_LIMIT",
     "FILE_LIMIT",
     "ActsWhereUnchanged",
