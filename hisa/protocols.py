@@ -27,9 +27,9 @@ from hisa.outcomes.verdicts import StepVerdict
 from hisa.screen.observation import Observation, Screenshot
 
 __all__ = [
-    "ActingTime",
     "COMMAND_LIMIT",
     "FILE_LIMIT",
+    "ActingTime",
     "ActsWhereUnchanged",
     "Advice",
     "CommandResult",
