@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from hisa.conclusion import Conclusion, uncancel, write_end
 from hisa.errors import ActionRefused, InvalidReply, LogFailed, NotFound
 from hisa.events import Acted, Observed, StepFinished
-from hisa.outcomes.endings import ActingTime
 from hisa.protocols import (
+    ActingTime,
     Environment,
     ExitStatus,
     GroundedCall,

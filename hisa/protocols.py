@@ -22,7 +22,7 @@ from hisa.actions.calls import (
     Trial,
 )
 from hisa.events import Event
-from hisa.outcomes.endings import ExitStatus, Result, ScoreState, Scoring
+from hisa.outcomes.endings import ActingTime, ExitStatus, Result, ScoreState, Scoring
 from hisa.outcomes.pattern_records import Pattern, PatternHit, Scope, StepSummary
 from hisa.outcomes.verdicts import StepVerdict
 from hisa.screen.geometry import Point
@@ -32,6 +32,7 @@ from hisa.screen.observation import Observation, Screenshot
 __all__ = [
     "COMMAND_LIMIT",
     "FILE_LIMIT",
+    "ActingTime",
     "ActsWhereUnchanged",
     "Advice",
     "CommandResult",

@@ -39,7 +39,7 @@ def fresh_folder() -> Path:
 
 
 def checked_folder(folder: Path) -> Path:
-    """A folder that was chosen, without links; made where it is missing.
+    """Returns a folder that was chosen, as its real path; makes it if it is missing.
 
     Raises:
         UsageError: it holds what this machine obeys, or lies in such.

@@ -276,7 +276,7 @@ class HierarchicalState:
 
 
 def _words_of(look: Observation) -> str:
-    """Returns all that a look tells, in small letters: windows and, where they are known, its elements."""
+    """Returns all words of a look, in small letters."""
     told = [f"{window.title} {window.app}" for window in look.windows]
     told += [f"{e.role} {e.name} {e.label} {e.text}" for e in look.elements or ()]
     return "\n".join(told).casefold()

@@ -23,12 +23,13 @@ BASE = ((1, 0, 10, 1), (2, 1, 11, 9), (3, 2, 12, 4))
         ([(20, 1, 500, 60)], 500),
         ([(20, 2, 50, 45), (21, 2, 500, 20)], 50),
         ([(20, 2, 50, 20), (21, 2, 500, 45), (22, 2, 600, 10)], 500),
-        ([(20, 2, 500, 50)], None),
+        ([(20, 2, 500, 46)], None),
         ([], None),
     ],
     ids=[
         "a command's own", "its children", "the set-up's", "a late child of the set-up's",
-        "left by its parent", "both, mostly the set-up's", "both, mostly later", "half", "nobody",
+        "left by its parent", "both, mostly the set-up's", "both, mostly later",
+        "half, with the X server", "nobody",
     ],
 )  # fmt: skip
 def test_since_when_most_of_a_limit_was_taken(
@@ -64,6 +65,8 @@ def test_only_what_was_started_while_the_agent_acted_is_its_doing(
 )
 def test_who_changes_settings_changes_security(name: str) -> None:
     path = resolved(name, writes=True)
-    assert path is not None and is_sensitive(path)
+    assert path is not None
+    assert is_sensitive(path)
     beside = resolved(f"{name}.txt", writes=True)
-    assert beside is not None and is_sensitive(beside) == (".venv" in name)
+    assert beside is not None
+    assert is_sensitive(beside) == (".venv" in name)

@@ -36,7 +36,7 @@ CASES = [
     *(("socket", each) for each in SOCKETS),
     *(("call", each) for each in CALLS),
     *(("link", each) for each in LINKS),
-    *(("limit", each) for each in ("flood", "memory", "left behind")),
+    *(("limit", each) for each in ("flood", "memory", "files", "devices", "left behind")),
     ("key", "environment"),
 ]
 CHOSEN = CASES if os.environ.get("HISA_RED_TEAM") == "all" else None
@@ -148,17 +148,19 @@ async def links(scene: Scene, name: str) -> None:
 
 
 TAKES = {
-    "flood": "for _ in range(1500): os.fork() or time.sleep(40)",
-    "memory": "for _ in range(12): os.fork() or (x := os.urandom(1 << 20) * 400) and time.sleep(9)",
+    "flood": "for _ in range(1500): os.fork() or time.sleep(150)",
+    "memory": "for _ in range(9): os.fork() or (x := os.urandom(1 << 20) * 500) and time.sleep(99)",
+    "files": "for at in range(9): open(f'/dev/shm/{at}', 'wb').write(bytes(1 << 27))",
+    "devices": "for at in range(9): open(f'/dev/{at}', 'wb').write(bytes(1 << 27))",
     "left behind": "os.fork() and os._exit(0); os.setsid(); time.sleep(1)\n"
-    "for _ in range(1500): os.fork() or time.sleep(40)",
+    "for _ in range(1500): os.fork() or time.sleep(150)",
 }
 
 
 async def limits(scene: Scene, name: str) -> None:
-    program = f"import os, time\n{TAKES[name]}\ntime.sleep(40)"
+    program = f"import os, time\n{TAKES[name]}\ntime.sleep(150)"
     words = ["/usr/bin/python3", "-c", program]
-    done = await scene.environment.execute(words, timeout=30.0)
+    done = await scene.environment.execute(words, timeout=120.0)
     if name == "left behind":
         await scene.environment.execute("sleep 5")
     else:

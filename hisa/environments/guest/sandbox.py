@@ -49,7 +49,7 @@ def allowed_variables(environ: Mapping[str, str]) -> dict[str, str]:
 
 SET_OF_PROC = [f"/proc/{name}" for name in ("sys", "sysrq-trigger", "irq", "bus", "fs")]
 """What root could set there for the whole host: its own number is root's outside as well."""
-_FRESH = ("/tmp", "/run", "/var/tmp")
+_FRESH = ("/tmp", "/run", "/var/tmp", "/dev/shm")
 _WRITTEN_MB = 512
 """Most that is written into each of these; they lie in the host's memory."""
 _OPENAT2, _NO_LINKS = 437, 0x04 | 0x08  # of <linux/openat2.h>: no link, and beneath
@@ -108,6 +108,7 @@ def _bubblewrap(display: str, cookie: str) -> list[str]:
     size = ["--size", str(_WRITTEN_MB << 20)] if "--size" in done.stdout + done.stderr else []
     for path in _FRESH:
         line += [*size, "--tmpfs", path]
+    line += ["--remount-ro", "/dev"]
     number = display.lstrip(":").partition(".")[0]
     for path in (f"/tmp/.X11-unix/X{number}", cookie):
         if os.path.exists(path):
@@ -116,7 +117,7 @@ def _bubblewrap(display: str, cookie: str) -> list[str]:
 
 
 def _limited(limits: Limits) -> list[str]:
-    """What lowers the limits inside, where the kernel counts the processes of the cage alone."""
+    """Returns the words that lower the limits inside, where only the cage is counted."""
     if shutil.which("prlimit") is None:
         return []
     line = ["prlimit", "--core=0", f"--nproc={limits.processes or 'unlimited'}"]

@@ -229,27 +229,27 @@ def _processes(first: int) -> list[Process]:
 def resource_usage(first: int) -> ResourceUsage:
     """Sums up the processes of the namespace whose first process is ``first``."""
     found = _processes(first)
-    memory = sum(each.memory for each in found) + _unnamed(f"/proc/{first}/root/proc")
+    unnamed = _unnamed(f"/proc/{first}/root/proc", [str(each.pid) for each in found])
+    memory = sum(each.memory for each in found) + unnamed
     return ResourceUsage(sum(each.threads for each in found), memory)
 
 
-def _held_exactly(first: int) -> int:
+def _held_exactly(proc: str, pids: Sequence[str]) -> int:
     """Bytes held, shared ones counted once: dear, so asked only when the sum is over the limit."""
-    proc = f"/proc/{first}/root/proc"
     own = shared = 0
-    for pid in _pids(proc):
+    for pid in pids:
         found = _numbers(_SHARED, f"{proc}/{pid}/smaps_rollup")
         if not found:
             own += _numbers(_MEMORY, f"{proc}/{pid}/status").get("RssAnon", 0) << 10
         own += (found.get("Pss_Anon", 0) + found.get("SwapPss", 0)) << 10
         shared += found.get("Pss_Shmem", 0) << 10
-    return own + max(shared, _unnamed(proc))
+    return own + max(shared, _unnamed(proc, pids))
 
 
-def _unnamed(proc: str) -> int:
+def _unnamed(proc: str, pids: Sequence[str]) -> int:
     """Bytes of memory files (memfd_create): no mount limits them, and no process need map them."""
     sizes: dict[tuple[int, int], int] = {}
-    for pid in _pids(proc):
+    for pid in pids:
         folder = f"{proc}/{pid}/fd"
         with contextlib.suppress(OSError):
             for name in os.listdir(folder):
@@ -381,7 +381,8 @@ class _Watchdog:
             why = _passed("ran", f"{now.processes} processes and threads", "processes", options)
             return why, blame(_processes(first), options.processes, lambda each: each.threads)
         if 0 < options.memory_mb << 20 < now.memory:
-            exact = _held_exactly(first)
+            proc = f"/proc/{first}/root/proc"
+            exact = _held_exactly(proc, _pids(proc))
             if exact > options.memory_mb << 20:
                 why = _passed("held", f"{exact >> 20} MB of memory", "memory_mb", options)
                 limit = options.memory_mb << 20
@@ -413,8 +414,10 @@ class _Cages:
         self._left = {pid for pid in tops if pid in found} - {os.getpid(), self._guest.pid}
         held = [found[pid] for pid in self._left]
         threads = sum(process.threads for process in held)
-        crowded = self._crowd.stays(threads, time.monotonic()) or 0 < self._processes < threads
-        if crowded or 0 < self._memory < sum(process.memory for process in held):
+        pids = [str(pid) for pid in self._left]
+        over = self._crowd.stays(threads, time.monotonic()) or 0 < self._processes < threads
+        memory = sum(process.memory for process in held) + _unnamed("/proc", pids)
+        if over or (0 < self._memory < memory and self._memory < _held_exactly("/proc", pids)):
             for pid in self._left:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
@@ -433,10 +436,10 @@ def _watch_cages(limits: str, line: list[str]) -> int:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # whoever ends is gone at once
     cages = _Cages(processes, memory_mb, guest)
     while guest.poll() is None:
-        started = time.monotonic()
+        started = time.process_time()
         cages.look()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            guest.wait(max(_TICK_SECONDS, (time.monotonic() - started) / _SHARE))
+            guest.wait(max(_TICK_SECONDS, (time.process_time() - started) / _SHARE))
     if cages.look() and os.fork() == 0:  # nobody waits for what goes on in the background
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, 0)
         while cages.look():
