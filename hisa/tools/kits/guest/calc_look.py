@@ -205,20 +205,11 @@ def look(desk: Desk, cells: str) -> str:
 
 
 _SEEN = {
-    "CharFontName": "font",
-    "CharHeight": "size",
-    "CharWeight": "bold",
-    "CharPosture": "italic",
-    "CharUnderline": "underline",
-    "CharStrikeout": "strikethrough",
-    "CharColor": "color",
-    "CellBackColor": "background",
-    "HoriJustify": "horizontal",
-    "VertJustify": "vertical",
-    "IsTextWrapped": "wrap",
-    "RotateAngle": "rotation",
-    "NumberFormat": "number format",
-}
+    "CharFontName": "font", "CharHeight": "size", "CharWeight": "bold", "CharPosture": "italic",
+    "CharUnderline": "underline", "CharStrikeout": "strikethrough", "CharColor": "color",
+    "CellBackColor": "background", "HoriJustify": "horizontal", "VertJustify": "vertical",
+    "IsTextWrapped": "wrap", "RotateAngle": "rotation", "NumberFormat": "number format",
+}  # fmt: skip
 
 
 def _look_of(desk: Desk, block: Area) -> str:
@@ -257,12 +248,9 @@ def _hex(color: int) -> str:
 _SIDES = {
     "all": ("TopLine", "BottomLine", "LeftLine", "RightLine", "HorizontalLine", "VerticalLine"),
     "outline": ("TopLine", "BottomLine", "LeftLine", "RightLine"),
-    "inside": ("HorizontalLine", "VerticalLine"),
-    "top": ("TopLine",),
-    "bottom": ("BottomLine",),
-    "left": ("LeftLine",),
-    "right": ("RightLine",),
-}
+    "inside": ("HorizontalLine", "VerticalLine"), "top": ("TopLine",), "bottom": ("BottomLine",),
+    "left": ("LeftLine",), "right": ("RightLine",),
+}  # fmt: skip
 
 
 @changes("calc", "Borders")
@@ -332,18 +320,8 @@ def select(desk: Desk, cells: str) -> str:
 
 
 FUNCTIONS = {
-    "insert": insert,
-    "delete": delete,
-    "insert_cells": insert_cells,
-    "delete_cells": delete_cells,
-    "size": size,
-    "visible": visible,
-    "group": group,
-    "merge": merge,
-    "format_numbers": format_numbers,
-    "style": style,
-    "look": look,
-    "border": border,
-    "freeze": freeze,
-    "select": select,
-}
+    "insert": insert, "delete": delete, "insert_cells": insert_cells, "delete_cells": delete_cells,
+    "size": size, "visible": visible, "group": group, "merge": merge,
+    "format_numbers": format_numbers, "style": style, "look": look, "border": border,
+    "freeze": freeze, "select": select,
+}  # fmt: skip

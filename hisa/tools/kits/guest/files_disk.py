@@ -386,16 +386,9 @@ def _programs_for(kind: str) -> list[str]:
 
 
 FUNCTIONS: dict[str, Callable[..., dict[str, Any]]] = {
-    "list": list_folder,
-    "find": find,
-    "make_folder": make_folder,
-    "copy": copy,
-    "move": move,
-    "rename": rename,
-    "delete": delete,
-    "info": info,
-    "open": open_file,
-}
+    "list": list_folder, "find": find, "make_folder": make_folder, "copy": copy, "move": move,
+    "rename": rename, "delete": delete, "info": info, "open": open_file,
+}  # fmt: skip
 
 
 if __name__ == "__main__":

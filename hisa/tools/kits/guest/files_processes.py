@@ -222,13 +222,9 @@ def which(program: str) -> dict[str, Any]:
 
 
 FUNCTIONS: dict[str, Callable[..., dict[str, Any]]] = {
-    "run": run,
-    "start": start,
-    "processes": processes,
-    "end": end,
-    "environment": environment,
+    "run": run, "start": start, "processes": processes, "end": end, "environment": environment,
     "which": which,
-}
+}  # fmt: skip
 
 
 if __name__ == "__main__":
