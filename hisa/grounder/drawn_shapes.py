@@ -50,7 +50,6 @@ _UNKNOWN = 0.3
 """How sure a shape is that is none of the signs known."""
 _UNKNOWN_SIZE = 8
 """Pixels of the picture; a smaller shape is no icon of its own."""
-_MOST_UNKNOWN = 120
 _MISREAD = 2
 """Letters of what may be a sign that was read as text."""
 _LARGER = 12

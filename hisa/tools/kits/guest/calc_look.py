@@ -156,7 +156,6 @@ def format_numbers(desk: Desk, cells: str, code: str) -> str:
     return f"{block.label}: {key.FormatString}; its first cell shows {block.first.String!r}"
 
 
-_HORIZONTAL = {"left", "center", "right", "block", "standard"}
 _VERTICAL = {"top": 1, "center": 2, "bottom": 3, "standard": 0}
 
 
