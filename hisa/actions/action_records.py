@@ -8,23 +8,9 @@ from typing import Literal
 from hisa.screen.geometry import Point
 
 __all__ = [
-    "Action",
-    "Button",
-    "Click",
-    "Drag",
-    "Hotkey",
-    "KeyDown",
-    "KeyUp",
-    "MouseDown",
-    "MouseUp",
-    "Move",
-    "Press",
-    "Scroll",
-    "Sleep",
-    "Slot",
-    "Target",
-    "Write",
-]
+    "Action", "Button", "Click", "Drag", "Hotkey", "KeyDown", "KeyUp", "MouseDown", "MouseUp",
+    "Move", "Press", "Scroll", "Sleep", "Slot", "Target", "Write",
+]  # fmt: skip
 
 Button = Literal["left", "middle", "right"]
 

@@ -32,17 +32,9 @@ from hisa.text.redact import redact
 from hisa.wiring import RunContext, open_agent
 
 __all__ = [
-    "Job",
-    "JobDone",
-    "MakeEnvironment",
-    "Message",
-    "RunEnded",
-    "RunMade",
-    "StepDone",
-    "find_parts",
-    "message_adapter",
-    "perform",
-]
+    "Job", "JobDone", "MakeEnvironment", "Message", "RunEnded", "RunMade", "StepDone", "find_parts",
+    "message_adapter", "perform",
+]  # fmt: skip
 
 MakeEnvironment = Callable[[Settings, Task], AbstractAsyncContextManager[Environment]]
 """Gives an environment of its own to an attempt."""

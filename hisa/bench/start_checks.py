@@ -19,14 +19,8 @@ from hisa.events import Fingerprinted, Observed, StartFile, StepFinished
 from hisa.runs.read import IMAGES, read_events
 
 __all__ = [
-    "Start",
-    "StartCheck",
-    "StartChecker",
-    "StartSums",
-    "check_starts",
-    "differences",
-    "read_start",
-]
+    "Start", "StartCheck", "StartChecker", "StartSums", "check_starts", "differences", "read_start",
+]  # fmt: skip
 
 _MOST = 12
 """Differences that are named."""

@@ -10,20 +10,9 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 __all__ = [
-    "Bucket",
-    "Estimate",
-    "Paired",
-    "length_buckets",
-    "mean",
-    "paired",
-    "pass_hat_k",
-    "quantile",
-    "rate_over_tasks",
-    "ratio_over_tasks",
-    "sign_test",
-    "t95",
-    "wilson",
-]
+    "Bucket", "Estimate", "Paired", "length_buckets", "mean", "paired", "pass_hat_k", "quantile",
+    "rate_over_tasks", "ratio_over_tasks", "sign_test", "t95", "wilson",
+]  # fmt: skip
 
 Z95 = 1.959963984540054
 """Two-sided 95% of the normal distribution."""

@@ -22,14 +22,9 @@ from hisa.tasks.problems import problems as lacking
 from hisa.tasks.taskfile import MINIWOB, is_data_file, load_task
 
 __all__ = [
-    "SUITES",
-    "Suite",
-    "left_out_line",
-    "left_out_words",
-    "list_command",
-    "open_suite",
+    "SUITES", "Suite", "left_out_line", "left_out_words", "list_command", "open_suite",
     "read_suite",
-]
+]  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -15,22 +15,13 @@ from hisa.text.safe_text import safe_text
 from hisa.tools.person import Inquire, Inquiry
 
 __all__ = [
-    "ask_in_words",
-    "inquirer",
-    "person",
-    "read_answer",
-    "read_choice",
-    "shown",
-    "terminal_ask",
-]
+    "ask_in_words", "inquirer", "person", "read_answer", "read_choice", "shown", "terminal_ask",
+]  # fmt: skip
 
 _KINDS = {
-    "acts": "act with pointer and keyboard",
-    "commands": "run a command",
-    "files": "write a file",
-    "safety": "do what its maker wants you to confirm",
-    "policy": "do what your policy asks about",
-}
+    "acts": "act with pointer and keyboard", "commands": "run a command", "files": "write a file",
+    "safety": "do what its maker wants you to confirm", "policy": "do what your policy asks about",
+}  # fmt: skip
 _ANSWERS: dict[str, Answer] = {
     **dict.fromkeys(("o", "once", "y", "yes"), Answer("once")),
     **dict.fromkeys(("a", "always"), Answer("kind")),

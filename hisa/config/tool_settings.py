@@ -11,14 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from hisa.actions.effects import Effect
 
 __all__ = [
-    "McpServerSettings",
-    "PolicySettings",
-    "RuleSettings",
-    "SecretSettings",
-    "Section",
-    "ToolSettings",
-    "Verdict",
-]
+    "McpServerSettings", "PolicySettings", "RuleSettings", "SecretSettings", "Section",
+    "ToolSettings", "Verdict",
+]  # fmt: skip
 
 
 class Section(BaseModel):

@@ -10,13 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 EVENT_VERSION = 1
 
 __all__ = [
-    "EventBase",
-    "LoggedMessage",
-    "PatternUse",
-    "PlaceFound",
-    "PlannedCall",
-    "StartFile",
-]
+    "EventBase", "LoggedMessage", "PatternUse", "PlaceFound", "PlannedCall", "StartFile",
+]  # fmt: skip
 
 
 class EventBase(BaseModel):

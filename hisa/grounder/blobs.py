@@ -321,12 +321,7 @@ def _colour(part: Pixels, mask: Soft) -> str:
 
 
 _HUES = (
-    (15, "red"),
-    (45, "orange"),
-    (70, "yellow"),
-    (170, "green"),
-    (255, "blue"),
-    (320, "purple"),
+    (15, "red"), (45, "orange"), (70, "yellow"), (170, "green"), (255, "blue"), (320, "purple"),
     (361, "red"),
-)
+)  # fmt: skip
 """Degrees of the colour circle below which each colour ends."""

@@ -187,14 +187,11 @@ _STATES = {
     "+checked": "checked|ticked|switched on|turned on|enabled",
     "-checked": "unchecked|unticked|not ticked|not checked|switched off|turned off|un-ticked",
     "+selected": "selected|highlighted|active|current|chosen|marked",
-    "-selected": "unselected|inactive|not selected",
-    "+focused": "focused",
-    "+empty": "empty|blank|unfilled",
-    "-empty": "filled|filled-in",
+    "-selected": "unselected|inactive|not selected", "+focused": "focused",
+    "+empty": "empty|blank|unfilled", "-empty": "filled|filled-in",
     "-enabled": "disabled|greyed|grayed|greyed-out|grayed-out|greyed out|grayed out",
-    "+expanded": "expanded|opened",
-    "-expanded": "collapsed|closed",
-}
+    "+expanded": "expanded|opened", "-expanded": "collapsed|closed",
+}  # fmt: skip
 _STATE_OF = {word: state for state, words in _STATES.items() for word in words.split("|")}
 _STATE = re.compile(rf"(?<![\w-])({'|'.join(sorted(_STATE_OF, key=len, reverse=True))})(?![\w-])")
 _DETERMINERS = frozenset(
@@ -280,17 +277,8 @@ def _clauses(text: str) -> list[tuple[str, str, re.Match[str] | None]]:
 
 def _sort(cue: re.Match[str]) -> str:
     names = (
-        "count",
-        "side",
-        "place",
-        "between",
-        "below",
-        "above",
-        "near",
-        "column",
-        "row",
-        "value",
-    )
+        "count", "side", "place", "between", "below", "above", "near", "column", "row", "value",
+    )  # fmt: skip
     more = ("before", "after", "label", "purpose", "for", "with", "within", "comma")
     return next(name for name in (*names, *more) if cue[name] is not None)
 
@@ -414,14 +402,9 @@ def _add(
 
 
 _RELATIONS: dict[str, How] = {
-    "before": "left",
-    "after": "right",
-    "below": "below",
-    "above": "above",
-    "near": "near",
-    "column": "column",
-    "row": "row",
-}
+    "before": "left", "after": "right", "below": "below", "above": "above", "near": "near",
+    "column": "column", "row": "row",
+}  # fmt: skip
 
 
 def _beside(query: Query, words: str, cue: re.Match[str], quotes: list[str]) -> Query:

@@ -28,31 +28,13 @@ if TYPE_CHECKING:
 __all__ = ["UNCHECKED", "with_shapes"]
 
 _CALLED = {
-    "cross": "close",
-    "plus": "plus",
-    "minus": "minus",
-    "check": "check mark",
-    "star": "star",
-    "magnifier": "search",
-    "three dots": "more",
-    "three lines": "menu",
-    "bin": "delete",
-    "bell": "notifications",
-    "person": "user",
-    "pencil": "edit",
-    "eye": "show",
-    "heart": "like",
-    "house": "home",
-    "gear": "settings",
-    "padlock": "lock",
-    "funnel": "filter",
-    "pin": "pin",
-    "plane": "plane",
-    "arrow left": "arrow left",
-    "arrow right": "arrow right",
-    "arrow up": "arrow up",
-    "arrow down": "arrow down",
-}
+    "cross": "close", "plus": "plus", "minus": "minus", "check": "check mark", "star": "star",
+    "magnifier": "search", "three dots": "more", "three lines": "menu", "bin": "delete",
+    "bell": "notifications", "person": "user", "pencil": "edit", "eye": "show", "heart": "like",
+    "house": "home", "gear": "settings", "padlock": "lock", "funnel": "filter", "pin": "pin",
+    "plane": "plane", "arrow left": "arrow left", "arrow right": "arrow right",
+    "arrow up": "arrow up", "arrow down": "arrow down",
+}  # fmt: skip
 """What is done by what shows a sign, where that is known."""
 _CELLS = frozenset({"table cell", "column header", "table column header", "cell"})
 _ROWS = frozenset({"list item", "tree item", "table row", "table cell", "row"})
@@ -68,7 +50,6 @@ _UNKNOWN = 0.3
 """How sure a shape is that is none of the signs known."""
 _UNKNOWN_SIZE = 8
 """Pixels of the picture; a smaller shape is no icon of its own."""
-_MOST_UNKNOWN = 120
 _MISREAD = 2
 """Letters of what may be a sign that was read as text."""
 _LARGER = 12

@@ -15,13 +15,8 @@ from hisa.screen.observation import Screenshot
 from hisa.text.prompts import render
 
 __all__ = [
-    "FORMATS",
-    "GTA1Format",
-    "PixelFormat",
-    "RelativeFormat",
-    "open_format",
-    "smart_resize",
-]
+    "FORMATS", "GTA1Format", "PixelFormat", "RelativeFormat", "open_format", "smart_resize",
+]  # fmt: skip
 
 PATCH = 28
 """Side, in pixels, of what Qwen2.5-VL models see as one token."""

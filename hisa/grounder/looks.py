@@ -14,14 +14,9 @@ __all__ = ["Looks"]
 Floats = NDArray[np.float64]
 
 _HUES = {
-    "red": ((340, 360), (0, 14)),
-    "orange": ((14, 44),),
-    "yellow": ((40, 68),),
-    "green": ((70, 168),),
-    "blue": ((178, 255),),
-    "purple": ((245, 315),),
-    "pink": ((300, 345),),
-}
+    "red": ((340, 360), (0, 14)), "orange": ((14, 44),), "yellow": ((40, 68),),
+    "green": ((70, 168),), "blue": ((178, 255),), "purple": ((245, 315),), "pink": ((300, 345),),
+}  # fmt: skip
 """Degrees around the circle of colours."""
 _VIVID = 70
 """Saturation from which a pixel has a colour, of 255."""

@@ -19,21 +19,9 @@ from hisa.screen.observation import Element
 from hisa.screen.roles import CONTAINERS, FIELDS, MULTI_LINE
 
 __all__ = [
-    "ALIKE",
-    "BEHIND",
-    "READINGS",
-    "Candidate",
-    "Choice",
-    "by_hand_choice",
-    "counts_rows",
-    "distinct_best",
-    "fits_but_blocked",
-    "is_behind",
-    "is_blocked",
-    "pick",
-    "rate",
-    "scores",
-]
+    "ALIKE", "BEHIND", "READINGS", "Candidate", "Choice", "by_hand_choice", "counts_rows",
+    "distinct_best", "fits_but_blocked", "is_behind", "is_blocked", "pick", "rate", "scores",
+]  # fmt: skip
 
 READINGS = 2
 """Literal readings that are tried, the most literal first: each costs as much as the usual one."""

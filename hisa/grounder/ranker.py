@@ -26,17 +26,9 @@ from hisa.grounder.spots import spot_in
 from hisa.grounder.sureness import SHOWN, chances_of, outcome, places
 
 __all__ = [
-    "Ranked",
-    "Trees",
-    "chances",
-    "clipped",
-    "columns",
-    "load_judge",
-    "load_trees",
-    "parsed",
-    "preselect",
-    "rank",
-]
+    "Ranked", "Trees", "chances", "clipped", "columns", "load_judge", "load_trees", "parsed",
+    "preselect", "rank",
+]  # fmt: skip
 
 _POOL = 80
 """Things that are scored by the trees, of a thousand; the rest have hardly a word in common."""

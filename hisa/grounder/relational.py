@@ -315,17 +315,9 @@ class _Whole:
         """Rate the place of each in the order asked for."""
         zero = np.zeros(self.count)
         names = (
-            "set",
-            "set_more",
-            "set_along",
-            "set_lined",
-            "set_any",
-            "series",
-            "series_any",
-            "counted",
-            "across",
-            "down",
-        )
+            "set", "set_more", "set_along", "set_lined", "set_any", "series", "series_any",
+            "counted", "across", "down",
+        )  # fmt: skip
         result = dict.fromkeys(names, zero)
         if not self.asks_order:
             return result

@@ -50,139 +50,79 @@ _ROW_ALSO = f"list item, tree item, table cell, list box option, {_WRITTEN}"
 
 # Words of each kind, then the kind. The longest word that fits decides.
 _TABLE: tuple[tuple[str, Kind], ...] = (
-    (
-        "check box|checkbox|tick box|tickbox|tick",
-        _kind("checkbox", _CHECK, "toggle button, table cell"),
-    ),
-    (
-        "toggle|switch|toggle switch",
-        _kind("switch", f"{_CHECK}, toggle button", "table cell, push button"),
-    ),
+    ("check box|checkbox|tick box|tickbox|tick",
+     _kind("checkbox", _CHECK, "toggle button, table cell")),
+    ("toggle|switch|toggle switch",
+     _kind("switch", f"{_CHECK}, toggle button", "table cell, push button")),
     ("radio button|radio option|radio", _kind("radio button", _RADIO)),
-    (
-        "push button|toolbar button|tool button|button|btn|icon button|toolbar icon|toggle button",
-        _kind("button", _BUTTON, "link, icon, menu, menu item, radio button, page tab"),
-    ),
-    (
-        "menu item|menu entry|menu option|menu command|submenu",
-        _kind("menu item", "menu item, check menu item, radio menu item, menu"),
-    ),
+    ("push button|toolbar button|tool button|button|btn|icon button|toolbar icon|toggle button",
+     _kind("button", _BUTTON, "link, icon, menu, menu item, radio button, page tab")),
+    ("menu item|menu entry|menu option|menu command|submenu",
+     _kind("menu item", "menu item, check menu item, radio menu item, menu")),
     ("menu", _kind("menu", "menu", "menu item, push button, push button menu, toggle button")),
     ("menu bar|menubar", _kind("menu bar", "menu bar")),
     ("title bar|titlebar", _kind("title bar", "title bar")),
     ("tool bar|toolbar", _kind("tool bar", "tool bar")),
     ("status bar|statusbar", _kind("status bar", "status bar, statusbar")),
     ("side bar|sidebar|side panel", _kind("sidebar", "list, list box, tree, tree table")),
-    (
-        "text entry|text entry field|text input field|entry box|number entry|date input|date field|"
-        "time field|time input|time input field|email field|text area field|text-entry field|"
-        "form field|multi-line field|"
-        "text field|text box|textbox|text input|input field|input box|input|entry field|"
-        "edit box|edit field|field|selection field",
-        _kind("field", _FIELD_ROLES, _FIELD_LIKE),
-    ),
+    ("text entry|text entry field|text input field|entry box|number entry|date input|date field|"
+     "time field|time input|time input field|email field|text area field|text-entry field|"
+     "form field|multi-line field|text field|text box|textbox|text input|input field|input box|"
+     "input|entry field|edit box|edit field|field|selection field",
+     _kind("field", _FIELD_ROLES, _FIELD_LIKE)),
     ("box", _kind("box", f"{_FIELD_ROLES}, {_CHECK}", _FIELD_LIKE)),
     ("password field|password box|password entry", _kind("field", "password text", "entry, text")),
-    (
-        "entry",
-        _kind("entry", f"{_FIELD_ROLES}, {_ITEM}", f"{_WRITTEN}, page tab, check menu item, menu"),
-    ),
-    (
-        "address bar|url bar|location bar|address field",
-        _kind(
-            "address bar",
-            _FIELD_ROLES,
-            names="address and search bar, location, address bar, search or enter address",
-        ),
-    ),
-    (
-        "search bar|search box|search field",
-        _kind("search box", _FIELD_ROLES, _FIELD_LIKE, names="search, search box, find"),
-    ),
-    (
-        "formula bar|input line",
-        _kind("formula bar", _FIELD_ROLES, _FIELD_LIKE, names="input line, formula bar, formula"),
-    ),
+    ("entry",
+     _kind("entry", f"{_FIELD_ROLES}, {_ITEM}", f"{_WRITTEN}, page tab, check menu item, menu")),
+    ("address bar|url bar|location bar|address field",
+     _kind("address bar", _FIELD_ROLES,
+           names="address and search bar, location, address bar, search or enter address")),
+    ("search bar|search box|search field",
+     _kind("search box", _FIELD_ROLES, _FIELD_LIKE, names="search, search box, find")),
+    ("formula bar|input line",
+     _kind("formula bar", _FIELD_ROLES, _FIELD_LIKE, names="input line, formula bar, formula")),
     ("name box", _kind("name box", _FIELD_ROLES, names="name box, name")),
-    (
-        "text area|textarea|text editing area|editing area|text editor|editor area|edit area|"
-        "document area|document body|text view|editor|document|page body|writing area",
-        _kind(
-            "text area",
-            "text, document text, document web, terminal",
-            "document frame",
-            large=True,
-        ),
-    ),
-    (
-        "combo box|combobox|drop-down button|dropdown button|drop-down box|dropdown box|"
-        "pop-up menu button|drop-down field|dropdown|drop-down|"
-        "dropdown list|drop-down list|dropdown menu|"
-        "drop-down menu|select box|selector|combo",
-        _kind("drop-down", "combo box", "push button, toggle button, menu, list box, text, entry"),
-    ),
-    (
-        "spin button|spin box|spinbox|spinner|number field|numeric field|number box|number input|"
-        "numeric input|"
-        "stepper",
-        _kind("spin button", "spin button", "text, entry"),
-    ),
+    ("text area|textarea|text editing area|editing area|text editor|editor area|edit area|"
+     "document area|document body|text view|editor|document|page body|writing area",
+     _kind("text area", "text, document text, document web, terminal", "document frame",
+           large=True)),
+    ("combo box|combobox|drop-down button|dropdown button|drop-down box|dropdown box|"
+     "pop-up menu button|drop-down field|dropdown|drop-down|dropdown list|drop-down list|"
+     "dropdown menu|drop-down menu|select box|selector|combo",
+     _kind("drop-down", "combo box", "push button, toggle button, menu, list box, text, entry")),
+    ("spin button|spin box|spinbox|spinner|number field|numeric field|number box|number input|"
+     "numeric input|stepper",
+     _kind("spin button", "spin button", "text, entry")),
     ("slider|slider bar|slider track", _kind("slider", "slider")),
-    (
-        "handle|slider handle|thumb|knob|slider thumb|slider knob",
-        _kind("handle", "slider, slider handle"),
-    ),
-    (
-        "arrow|arrow button|drop-down arrow|dropdown arrow|stepper arrow|arrow icon|"
-        "spin arrow|small arrow|"
-        "up arrow button|down arrow button|chevron|triangle|drop-down arrow button|"
-        "dropdown arrow button|"
-        "stepper button|spin arrow button|increment button|decrement button",
-        _kind(
-            "arrow",
-            "arrow part, push button, toggle button, link",
-            "icon, image, static, section, push button menu",
-        ),
-    ),
-    (
-        "day|date cell|calendar day|date",
-        _kind("day", "table cell, link, push button, button", "static, section, label, cell"),
-    ),
+    ("handle|slider handle|thumb|knob|slider thumb|slider knob",
+     _kind("handle", "slider, slider handle")),
+    ("arrow|arrow button|drop-down arrow|dropdown arrow|stepper arrow|arrow icon|spin arrow|"
+     "small arrow|up arrow button|down arrow button|chevron|triangle|drop-down arrow button|"
+     "dropdown arrow button|stepper button|spin arrow button|increment button|decrement button",
+     _kind("arrow", "arrow part, push button, toggle button, link",
+           "icon, image, static, section, push button menu")),
+    ("day|date cell|calendar day|date",
+     _kind("day", "table cell, link, push button, button", "static, section, label, cell")),
     ("email|mail|message|suggestion|email entry", _kind("row", "table row, row", _ROW_ALSO)),
     ("scroll bar|scrollbar", _kind("scroll bar", "scroll bar")),
     ("tab|page tab|sheet tab", _kind("tab", _TAB, "radio button, push button, toggle button")),
-    (
-        "cell|table cell|spreadsheet cell",
-        _kind(
-            "cell", "table cell, cell", "static, label, paragraph, read text, table column header"
-        ),
-    ),
+    ("cell|table cell|spreadsheet cell",
+     _kind("cell", "table cell, cell", "static, label, paragraph, read text, table column header")),
     ("row number|row header|row heading", _kind("row header", "table row header, row header")),
     ("row|table row|line|email row|list row", _kind("row", "table row, row", _ROW_ALSO)),
-    (
-        "table column header|column header|column heading|table heading|header cell|header",
-        _kind(
-            "column header",
-            "table column header, column header, heading",
-            "push button, label, table cell, cell, read text, static",
-        ),
-    ),
-    (
-        "list item|list entry|tree item|tree entry|sidebar entry|item|option|choice|"
-        "result|shortcut|place",
-        _kind("item", _ITEM, f"{_WRITTEN}, radio button, push button, check box, page tab"),
-    ),
+    ("table column header|column header|column heading|table heading|header cell|header",
+     _kind("column header", "table column header, column header, heading",
+           "push button, label, table cell, cell, read text, static")),
+    ("list item|list entry|tree item|tree entry|sidebar entry|item|option|choice|result|"
+     "shortcut|place",
+     _kind("item", _ITEM, f"{_WRITTEN}, radio button, push button, check box, page tab")),
     ("file|folder|directory", _kind("file", "table cell, icon, list item, tree item", "label")),
-    (
-        "hyperlink|link",
-        _kind("link", "link, hyper link", "push button, button, menu item, label, list item"),
-    ),
+    ("hyperlink|link",
+     _kind("link", "link, hyper link", "push button, button, menu item, label, list item")),
     ("icon|image|picture|logo", _kind("icon", "icon, image", f"{_BUTTON}, label, list item, link")),
     ("text", _kind("text", "text, label, static, paragraph, heading, section, link, read text")),
-    (
-        "label|caption",
-        _kind("label", "label, static, paragraph, heading, text, section, read text"),
-    ),
+    ("label|caption",
+     _kind("label", "label, static, paragraph, heading, text, section, read text")),
     ("heading|title", _kind("heading", "heading, label")),
     ("dialog|dialog box|dialogue", _kind("dialog", "dialog, alert, file chooser, frame")),
     ("window", _kind("window", "frame, window, dialog")),
@@ -190,7 +130,7 @@ _TABLE: tuple[tuple[str, Kind], ...] = (
     ("list box|listbox|list", _kind("list", "list, list box, tree, tree table, table")),
     ("table|grid|spreadsheet|sheet", _kind("table", "table, tree table, document spreadsheet")),
     ("panel|pane|section|area", _kind("panel", "panel, section, grouping, scroll pane")),
-)
+)  # fmt: skip
 
 _OTHER_ROLES = _set(
     "toggle button, check menu item, radio menu item, password text, paragraph, terminal, canvas, "
@@ -200,27 +140,12 @@ _OTHER_ROLES = _set(
 )
 """Accessibility roles that have no everyday word of their own; each stands for itself."""
 
-_WEAK = frozenset(
-    {
-        "entry",
-        "day",
-        "date",
-        "email",
-        "mail",
-        "message",
-        "place",
-        "arrow",
-        "handle",
-        "suggestion",
-        "shortcut",
-        "tick",
-    }
-    | {"triangle", "stepper", "date field", "chevron"}
-    | {"text", "label", "caption", "title", "heading", "header", "file", "folder", "directory"}
-    | {"box", "line", "list", "table", "grid", "sheet", "image", "picture", "logo", "icon"}
-    | {"section", "area", "panel", "pane", "option", "choice", "result", "window", "dialog"}
-    | {"editor", "document", "menu", "item", "tab", "row", "cell", "link", "toggle", "switch"}
-    | {"input", "paragraph", "terminal", "canvas", "frame", "static", "alert"}
+_WEAK = _set(
+    "entry, day, date, email, mail, message, place, arrow, handle, suggestion, shortcut, tick, "
+    "triangle, stepper, date field, chevron, text, label, caption, title, heading, header, file, "
+    "folder, directory, box, line, list, table, grid, sheet, image, picture, logo, icon, section, "
+    "area, panel, pane, option, choice, result, window, dialog, editor, document, menu, item, tab, "
+    "row, cell, link, toggle, switch, input, paragraph, terminal, canvas, frame, static, alert"
 )
 """Kind words that may well be part of a name ("checkbox wrap text"): stronger words go first."""
 

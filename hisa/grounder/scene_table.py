@@ -32,44 +32,25 @@ FAMILIES = (
     *("text", "part", "holder", "picture", "slider", "menu", "other"),
 )
 """Groups of roles that look and work alike."""
+_NAMED_ROLES = {
+    "button": "push button, button, toggle button, push button menu, split button",
+    "choice": "combo box",
+    "tick": "check box, toggle switch, switch, radio button",
+    "item": "check menu item, radio menu item, menu item, list item, tree item, option, "
+    "list box option, table row, row",
+    "menu": "menu",
+    "tab": "page tab, tab",
+    "link": "link, hyper link",
+    "cell": "table cell, cell",
+    "part": "arrow part, slider handle",
+    "picture": "icon, image",
+    "slider": "slider, scroll bar",
+}
 _FAMILY = (
     dict.fromkeys(FIELDS, "field")
     | dict.fromkeys(SHOWS_TEXT, "text")
     | dict.fromkeys(CONTAINERS, "holder")
-    | {
-        "push button": "button",
-        "button": "button",
-        "toggle button": "button",
-        "push button menu": "button",
-        "split button": "button",
-        "combo box": "choice",
-        "check box": "tick",
-        "toggle switch": "tick",
-        "switch": "tick",
-        "radio button": "tick",
-        "check menu item": "item",
-        "radio menu item": "item",
-        "menu item": "item",
-        "list item": "item",
-        "tree item": "item",
-        "option": "item",
-        "list box option": "item",
-        "menu": "menu",
-        "page tab": "tab",
-        "tab": "tab",
-        "link": "link",
-        "hyper link": "link",
-        "table cell": "cell",
-        "cell": "cell",
-        "table row": "item",
-        "row": "item",
-        "arrow part": "part",
-        "slider handle": "part",
-        "icon": "picture",
-        "image": "picture",
-        "slider": "slider",
-        "scroll bar": "slider",
-    }
+    | {role: name for name, roles in _NAMED_ROLES.items() for role in roles.split(", ")}
 )
 
 

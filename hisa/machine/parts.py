@@ -20,16 +20,9 @@ from pathlib import Path
 from hisa.errors import UsageError
 
 __all__ = [
-    "DISTRIBUTION",
-    "OSWORLD",
-    "PARTS",
-    "Part",
-    "absent_libraries",
-    "as_root",
-    "commands",
-    "install_command",
-    "missing",
-]
+    "DISTRIBUTION", "OSWORLD", "PARTS", "Part", "absent_libraries", "as_root", "commands",
+    "install_command", "missing",
+]  # fmt: skip
 
 DISTRIBUTION = "hisa-agent"
 """What pip calls HiSA: ``hisa`` on the package index is another program."""
@@ -76,15 +69,8 @@ PARTS: Mapping[str, Part] = {
     "osworld": Part(
         "OSWorld's own metrics, which judge its tasks where they are there",
         modules=(
-            "desktop_env",
-            "bs4",
-            "formulas",
-            "imagehash",
-            "mutagen",
-            "cv2",
-            "pdfplumber",
-            "PyPDF2",
-            "skimage",
+            *("desktop_env", "bs4", "formulas", "imagehash", "mutagen"),
+            *("cv2", "pdfplumber", "PyPDF2", "skimage"),
         ),
         alone=OSWORLD,
         why_alone="it declares a hundred libraries, and its metrics need few of them",

@@ -11,32 +11,17 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from hisa.errors import OperatorError, PluginFailed
 
 __all__ = [
-    "ENTRY_POINT_GROUPS",
-    "EntryPointGroup",
-    "announced_names",
-    "blaming_package",
-    "describe_point",
-    "find",
-    "is_ours",
-    "load",
-    "make",
-    "points",
-    "source",
-]
+    "ENTRY_POINT_GROUPS", "EntryPointGroup", "announced_names", "blaming_package", "describe_point",
+    "find", "is_ours", "load", "make", "points", "source",
+]  # fmt: skip
 
 EntryPointGroup = Literal["tools", "grounders", "environments", "metrics", "models"]
-ENTRY_POINT_GROUPS: tuple[EntryPointGroup, ...] = (
-    "tools",
-    "grounders",
-    "environments",
-    "metrics",
-    "models",
-)
+ENTRY_POINT_GROUPS: tuple[EntryPointGroup, ...] = get_args(EntryPointGroup)
 """Each is the group ``hisa.NAME``; the documentation page "Adding a part" describes each."""
 
 

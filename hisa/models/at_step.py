@@ -19,13 +19,8 @@ class ModelAtStep:
     """
 
     def __init__(self, inner: Model, step: Callable[[], int]) -> None:
-        self._inner = inner
+        self.name, self._inner = inner.name, inner
         self._step = step
-
-    @property
-    def name(self) -> str:
-        """The inner model's name."""
-        return self._inner.name
 
     async def complete(self, request: ModelRequest, /) -> ModelReply:
         """The inner model's reply."""

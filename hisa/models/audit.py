@@ -27,15 +27,10 @@ class AuditedModel:
     def __init__(
         self, inner: Model, *, emit: Emit, effort: Callable[[ModelRequest], str] = lambda _: ""
     ) -> None:
-        self._inner = inner
+        self.name, self._inner = inner.name, inner
         self._emit = emit
         self._effort = effort
         self._known: set[str] = set()
-
-    @property
-    def name(self) -> str:
-        """The inner model's name."""
-        return self._inner.name
 
     async def complete(self, request: ModelRequest, /) -> ModelReply:
         """The inner model's reply."""

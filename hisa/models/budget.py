@@ -150,15 +150,10 @@ class BudgetedModel:
     """
 
     def __init__(self, inner: Model, budget: Budget, *, ledger: Ledger, profile: Profile) -> None:
-        self._inner = inner
+        self.name, self._inner = inner.name, inner
         self._budget = budget
         self._ledger = ledger
         self._profile = profile
-
-    @property
-    def name(self) -> str:
-        """The inner model's name."""
-        return self._inner.name
 
     async def complete(self, request: ModelRequest, /) -> ModelReply:
         """The inner model's reply.

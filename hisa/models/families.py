@@ -72,46 +72,28 @@ def _named(name: str) -> tuple[str, ...]:
     return name, f"{name}-20*"
 
 
+def _usd(input: float, output: float, cached: float, date: str) -> Price:  # noqa: A002
+    """Dollars for a million tokens."""
+    return Price(input=input, output=output, cached=cached, date=date)
+
+
 BUILT_IN: tuple[Profile, ...] = (
-    _like(
-        _REASONING, "gpt-5", *_named("gpt-5"), context=400_000, efforts=_FROM_MINIMAL,
-        price=Price(input=1.25, output=10.00, cached=0.125, date=_OPENAI),
-    ),
-    _like(
-        _REASONING, "gpt-5.1", *_named("gpt-5.1"), context=400_000,
-        efforts=("none", "low", "medium", "high"),
-        price=Price(input=1.25, output=10.00, cached=0.125, date=_OPENAI),
-    ),
-    _like(
-        _REASONING, "gpt-5-mini", *_named("gpt-5-mini"), context=400_000, image_tokens=1500,
-        efforts=_FROM_MINIMAL,
-        price=Price(input=0.25, output=2.00, cached=0.025, date=_OPENAI),
-    ),
-    _like(
-        _REASONING, "gpt-5-nano", *_named("gpt-5-nano"), context=400_000, image_tokens=2300,
-        efforts=_FROM_MINIMAL,
-        price=Price(input=0.05, output=0.40, cached=0.005, date=_OPENAI),
-    ),
-    _like(
-        _REASONING, "gpt-5.4", *_named("gpt-5.4"), context=270_000, efforts=_TO_XHIGH,
-        price=Price(input=2.50, output=15.00, cached=0.25, date=_OPENAI),
-    ),
-    _like(
-        _REASONING, "gpt-5.4-mini", *_named("gpt-5.4-mini"), efforts=_TO_XHIGH,
-        price=Price(input=0.75, output=4.50, cached=0.075, date="2026-03"),
-    ),
-    _like(
-        _REASONING, "o3", *_named("o3"),
-        price=Price(input=2.00, output=8.00, cached=0.50, date=_OPENAI),
-    ),
-    _like(
-        _REASONING, "o4-mini", *_named("o4-mini"), image_tokens=1600,
-        price=Price(input=1.10, output=4.40, cached=0.275, date=_OPENAI),
-    ),
-    _like(
-        _REASONING, "o1", *_named("o1"),
-        price=Price(input=15.00, output=60.00, cached=7.50, date="2026-05"),
-    ),
+    _like(_REASONING, "gpt-5", *_named("gpt-5"), context=400_000, efforts=_FROM_MINIMAL,
+          price=_usd(1.25, 10.00, 0.125, _OPENAI)),
+    _like(_REASONING, "gpt-5.1", *_named("gpt-5.1"), context=400_000,
+          efforts=("none", "low", "medium", "high"), price=_usd(1.25, 10.00, 0.125, _OPENAI)),
+    _like(_REASONING, "gpt-5-mini", *_named("gpt-5-mini"), context=400_000, image_tokens=1500,
+          efforts=_FROM_MINIMAL, price=_usd(0.25, 2.00, 0.025, _OPENAI)),
+    _like(_REASONING, "gpt-5-nano", *_named("gpt-5-nano"), context=400_000, image_tokens=2300,
+          efforts=_FROM_MINIMAL, price=_usd(0.05, 0.40, 0.005, _OPENAI)),
+    _like(_REASONING, "gpt-5.4", *_named("gpt-5.4"), context=270_000, efforts=_TO_XHIGH,
+          price=_usd(2.50, 15.00, 0.25, _OPENAI)),
+    _like(_REASONING, "gpt-5.4-mini", *_named("gpt-5.4-mini"), efforts=_TO_XHIGH,
+          price=_usd(0.75, 4.50, 0.075, "2026-03")),
+    _like(_REASONING, "o3", *_named("o3"), price=_usd(2.00, 8.00, 0.50, _OPENAI)),
+    _like(_REASONING, "o4-mini", *_named("o4-mini"), image_tokens=1600,
+          price=_usd(1.10, 4.40, 0.275, _OPENAI)),
+    _like(_REASONING, "o1", *_named("o1"), price=_usd(15.00, 60.00, 7.50, "2026-05")),
     Profile(
         name="computer-use-preview",
         match=("computer-use-preview*",),
@@ -121,89 +103,52 @@ BUILT_IN: tuple[Profile, ...] = (
         max_tokens_as="max_completion_tokens",
         image_detail="high",
         computer="computer_use_preview",
-        price=Price(input=3.00, output=12.00, cached=3.00, date="2025-03-11"),
+        price=_usd(3.00, 12.00, 3.00, "2025-03-11"),
     ),
-    _like(
-        _CHAT, "gpt-4o", *_named("gpt-4o"),
-        price=Price(input=2.50, output=10.00, cached=1.25, date=_OPENAI_MAY),
-    ),
-    _like(
-        _CHAT, "gpt-4o-mini", *_named("gpt-4o-mini"), image_tokens=37_000,
-        price=Price(input=0.15, output=0.60, cached=0.075, date=_OPENAI_MAY),
-    ),
-    _like(
-        _CHAT, "gpt-4.1", *_named("gpt-4.1"), context=1_000_000,
-        price=Price(input=2.00, output=8.00, cached=0.50, date=_OPENAI),
-    ),
-    _like(
-        _CHAT, "gpt-4.1-mini", *_named("gpt-4.1-mini"), context=1_000_000, image_tokens=1500,
-        price=Price(input=0.40, output=1.60, cached=0.10, date=_OPENAI),
-    ),
-    _like(
-        _CHAT, "gpt-4.1-nano", *_named("gpt-4.1-nano"), context=1_000_000, image_tokens=2300,
-        price=Price(input=0.10, output=0.40, cached=0.025, date=_OPENAI),
-    ),
+    _like(_CHAT, "gpt-4o", *_named("gpt-4o"), price=_usd(2.50, 10.00, 1.25, _OPENAI_MAY)),
+    _like(_CHAT, "gpt-4o-mini", *_named("gpt-4o-mini"), image_tokens=37_000,
+          price=_usd(0.15, 0.60, 0.075, _OPENAI_MAY)),
+    _like(_CHAT, "gpt-4.1", *_named("gpt-4.1"), context=1_000_000,
+          price=_usd(2.00, 8.00, 0.50, _OPENAI)),
+    _like(_CHAT, "gpt-4.1-mini", *_named("gpt-4.1-mini"), context=1_000_000, image_tokens=1500,
+          price=_usd(0.40, 1.60, 0.10, _OPENAI)),
+    _like(_CHAT, "gpt-4.1-nano", *_named("gpt-4.1-nano"), context=1_000_000, image_tokens=2300,
+          price=_usd(0.10, 0.40, 0.025, _OPENAI)),
     _REASONING,
-    _like(
-        _CLAUDE, "claude-opus-4.5", "claude-opus-4[-.][56]*", **_THINKS,
-        price=Price(input=5.00, output=25.00, cached=0.50, date=_ANTHROPIC),
-    ),
-    _like(
-        _CLAUDE, "claude-sonnet-4", "claude-sonnet-4*", **_THINKS,
-        price=Price(input=3.00, output=15.00, cached=0.30, date=_ANTHROPIC),
-    ),
-    _like(
-        _CLAUDE, "claude-haiku-4.5", "claude-haiku-4[-.]5*", **_THINKS,
-        price=Price(input=1.00, output=5.00, cached=0.10, date=_ANTHROPIC),
-    ),
+    _like(_CLAUDE, "claude-opus-4.5", "claude-opus-4[-.][56]*", **_THINKS,
+          price=_usd(5.00, 25.00, 0.50, _ANTHROPIC)),
+    _like(_CLAUDE, "claude-sonnet-4", "claude-sonnet-4*", **_THINKS,
+          price=_usd(3.00, 15.00, 0.30, _ANTHROPIC)),
+    _like(_CLAUDE, "claude-haiku-4.5", "claude-haiku-4[-.]5*", **_THINKS,
+          price=_usd(1.00, 5.00, 0.10, _ANTHROPIC)),
     _like(
         _CLAUDE, "claude-sonnet-5", "claude-sonnet-5", "claude-sonnet-5-20*",
         temperature=False, top_p=False,  # any but its own is answered with 400
-        price=Price(input=2.00, output=10.00, cached=0.20, date="2026-09-07"),
+        price=_usd(2.00, 10.00, 0.20, "2026-09-07"),
     ),
     _CLAUDE,
-    _like(
-        _GEMINI, "gemini-2.5-pro", "gemini-2.5-pro*",
-        price=Price(input=1.25, output=10.00, cached=0.125, date=_GOOGLE), efforts=_EFFORTS,
-    ),
-    _like(
-        _GEMINI, "gemini-2.5-flash", "gemini-2.5-flash",
-        price=Price(input=0.30, output=2.50, cached=0.03, date=_GOOGLE), efforts=_EFFORTS,
-    ),
+    _like(_GEMINI, "gemini-2.5-pro", "gemini-2.5-pro*", price=_usd(1.25, 10.00, 0.125, _GOOGLE),
+          efforts=_EFFORTS),
+    _like(_GEMINI, "gemini-2.5-flash", "gemini-2.5-flash", price=_usd(0.30, 2.50, 0.03, _GOOGLE),
+          efforts=_EFFORTS),
     _GEMINI,
     _like(_OPEN, "gta1", "gta1*", coordinates="pixels", grounding="gta1"),
-    _like(
-        _OPEN, "ui-tars-1.5", "ui-tars-1.5*",
-        structured="json_schema", coordinates="pixels", grounding="ui-tars-1.5",
-    ),
-    _like(
-        _OPEN, "ui-tars", "ui-tars*",
-        structured="json_schema", coordinates="thousand", grounding="ui-tars",
-    ),
-    _like(
-        _OPEN, "opencua-kimi", "opencua-a3b*",
-        structured="json_schema", coordinates="unit", grounding="opencua-relative",
-    ),
-    _like(
-        _OPEN, "opencua", "opencua*",
-        structured="json_schema", coordinates="pixels", grounding="opencua",
-    ),
-    _like(
-        _OPEN, "holo1.5", "holo1.5*",
-        structured="json_schema", coordinates="pixels", grounding="holo",
-    ),
-    _like(
-        _OPEN, "qwen3-vl", "qwen3-vl*", "qwen3vl*", "gelato*",
-        structured="json_schema", coordinates="thousand",
-    ),
-    _like(
-        _OPEN, "qwen2.5-vl", "qwen2.5-vl*", "qwen2_5_vl*",
-        structured="json_schema", coordinates="pixels",
-    ),
-    _like(
-        _OPEN, "qwen3", "qwen3-[0-9]*", "qwen3.[0-9]*",
-        structured="json_schema", thinking_as="enable_thinking",
-    ),
+    _like(_OPEN, "ui-tars-1.5", "ui-tars-1.5*", structured="json_schema", coordinates="pixels",
+          grounding="ui-tars-1.5"),
+    _like(_OPEN, "ui-tars", "ui-tars*", structured="json_schema", coordinates="thousand",
+          grounding="ui-tars"),
+    _like(_OPEN, "opencua-kimi", "opencua-a3b*", structured="json_schema", coordinates="unit",
+          grounding="opencua-relative"),
+    _like(_OPEN, "opencua", "opencua*", structured="json_schema", coordinates="pixels",
+          grounding="opencua"),
+    _like(_OPEN, "holo1.5", "holo1.5*", structured="json_schema", coordinates="pixels",
+          grounding="holo"),
+    _like(_OPEN, "qwen3-vl", "qwen3-vl*", "qwen3vl*", "gelato*", structured="json_schema",
+          coordinates="thousand"),
+    _like(_OPEN, "qwen2.5-vl", "qwen2.5-vl*", "qwen2_5_vl*", structured="json_schema",
+          coordinates="pixels"),
+    _like(_OPEN, "qwen3", "qwen3-[0-9]*", "qwen3.[0-9]*", structured="json_schema",
+          thinking_as="enable_thinking"),
     _like(_OPEN, "qwen", "qwen*", structured="json_schema"),
     _like(_OPEN, "internvl", "internvl*", coordinates="thousand"),
     _like(_OPEN, "glm-v", "glm-4.5v*", "glm-4.1v*", "glm-4.6v*", coordinates="thousand"),

@@ -23,14 +23,9 @@ class SecretFreeModel:
     def __init__(
         self, inner: Model, scrubber: Scrubber, *, note: Callable[[str], None] = lambda _: None
     ) -> None:
-        self._inner = inner
+        self.name, self._inner = inner.name, inner
         self._scrub = scrubber
         self._note = note
-
-    @property
-    def name(self) -> str:
-        """The inner model's name."""
-        return self._inner.name
 
     async def complete(self, request: ModelRequest, /) -> ModelReply:
         """The inner model's reply, without values."""

@@ -133,16 +133,11 @@ class MeteredModel:
         clock: Callable[[], float] = time.monotonic,
         effort: Callable[[ModelRequest], str] = lambda _: "",
     ) -> None:
-        self._inner = inner
+        self.name, self._inner = inner.name, inner
         self._effort = effort
         self._profile = profile
         self._emit = emit
         self._clock = clock
-
-    @property
-    def name(self) -> str:
-        """The inner model's name."""
-        return self._inner.name
 
     async def complete(self, request: ModelRequest, /) -> ModelReply:
         """The inner model's reply."""

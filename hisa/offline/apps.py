@@ -9,13 +9,9 @@ from dataclasses import dataclass
 __all__ = ["App", "find_app", "launch_command", "open_command"]
 
 _CHROMIUM = (
-    "--no-sandbox",
-    "--test-type",
-    "--no-first-run",
-    "--disable-gpu",
-    "--password-store=basic",
+    "--no-sandbox", "--test-type", "--no-first-run", "--disable-gpu", "--password-store=basic",
     "--force-renderer-accessibility",
-)
+)  # fmt: skip
 _OFFICE = ("--norestore", "--nologo")
 _SUITE = "libreoffice, soffice"
 

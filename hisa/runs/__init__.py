@@ -9,15 +9,6 @@ from hisa.runs.resume import ReplayAct, ResumePoint, resume_point
 from hisa.runs.step_records import StepRecord
 
 __all__ = [
-    "Manifest",
-    "ReplayAct",
-    "ResumePoint",
-    "Run",
-    "RunLog",
-    "StepRecord",
-    "find_run",
-    "list_runs",
-    "load_run",
-    "read_events",
-    "resume_point",
-]
+    "Manifest", "ReplayAct", "ResumePoint", "Run", "RunLog", "StepRecord", "find_run", "list_runs",
+    "load_run", "read_events", "resume_point",
+]  # fmt: skip

@@ -16,13 +16,10 @@ from hisa.runs.wording import one_line
 __all__ = ["audit_json", "audit_lines", "decision_tone", "told_decision", "who_allowed"]
 
 _WHO = {
-    "once": "a person, once",
-    "kind": "a person, for the whole run",
-    "earlier": "a person, earlier in the run",
-    "refuse": "a person refused",
-    "stop": "a person stopped the run",
-    "nobody": "nobody could be asked",
-}
+    "once": "a person, once", "kind": "a person, for the whole run",
+    "earlier": "a person, earlier in the run", "refuse": "a person refused",
+    "stop": "a person stopped the run", "nobody": "nobody could be asked",
+}  # fmt: skip
 
 
 def who_allowed(decided: Decided) -> str:

@@ -29,14 +29,8 @@ from hisa.runs.manifest import Manifest, Totals
 from hisa.runs.step_records import StepRecord, group
 
 __all__ = [
-    "EventReader",
-    "Run",
-    "find_run",
-    "list_runs",
-    "load_run",
-    "read_events",
-    "read_manifest",
-]
+    "EventReader", "Run", "find_run", "list_runs", "load_run", "read_events", "read_manifest",
+]  # fmt: skip
 
 EVENTS = "events.jsonl"
 IMAGES = "images"

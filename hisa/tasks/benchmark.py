@@ -20,17 +20,9 @@ from hisa.protocols import Task
 from hisa.tasks.domains import guess_domain
 
 __all__ = [
-    "OSWORLD",
-    "PROXY",
-    "SPIDER2V",
-    "Evaluator",
-    "Part",
-    "RawStep",
-    "evaluator_of",
-    "explain",
-    "from_json",
-    "looks_like",
-]
+    "OSWORLD", "PROXY", "SPIDER2V", "Evaluator", "Part", "RawStep", "evaluator_of", "explain",
+    "from_json", "looks_like",
+]  # fmt: skip
 
 OSWORLD, SPIDER2V = "osworld", "spider2v"
 """The benchmarks whose task files are read, as `hisa.protocols.Task` names them."""
@@ -39,14 +31,9 @@ PROXY = "proxy"
 MAX_STEPS = 200
 """Setup steps of a task."""
 _DOMAINS: Mapping[str, str] = {
-    "excel": "calc",
-    "libreoffice_calc": "calc",
-    "libreoffice_writer": "writer",
-    "chrome": "browser",
-    "jupyterlab": "jupyter",
-    "os": "general",
-    "multi_apps": "general",
-}
+    "excel": "calc", "libreoffice_calc": "calc", "libreoffice_writer": "writer",
+    "chrome": "browser", "jupyterlab": "jupyter", "os": "general", "multi_apps": "general",
+}  # fmt: skip
 """A benchmark's domain to the one whose patterns and SOPs are used; others keep their name."""
 
 

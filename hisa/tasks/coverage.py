@@ -20,17 +20,9 @@ from hisa.tasks.setup import SETUP
 from hisa.tasks.taskfile import is_data_file, load_task
 
 __all__ = [
-    "CoverageRow",
-    "Kind",
-    "LoadedFile",
-    "Piece",
-    "Source",
-    "counted",
-    "coverage",
-    "load_folder",
-    "source",
-    "weakest",
-]
+    "CoverageRow", "Kind", "LoadedFile", "Piece", "Source", "counted", "coverage", "load_folder",
+    "source", "weakest",
+]  # fmt: skip
 
 _ENDINGS = (".json", ".yaml", ".yml")
 Kind = Literal["setup", "getter", "metric"]

@@ -29,14 +29,8 @@ if TYPE_CHECKING:
     import httpx
 
 __all__ = [
-    "SETTING",
-    "Heard",
-    "discard",
-    "download_to",
-    "mirrored",
-    "require_public_address",
-    "size_of",
-]
+    "SETTING", "Heard", "discard", "download_to", "mirrored", "require_public_address", "size_of",
+]  # fmt: skip
 
 T = TypeVar("T")
 Heard = Callable[[int, int | None], None]

@@ -22,13 +22,8 @@ from hisa.tasks.limits import OWN_LIMITS, Limits
 from hisa.tasks.metrics.base import BadRules, NotScored, Unreadable
 
 __all__ = [
-    "Exceeded",
-    "ProcessResult",
-    "check_limits",
-    "read_isolated",
-    "run_isolated",
-    "run_process",
-]
+    "Exceeded", "ProcessResult", "check_limits", "read_isolated", "run_isolated", "run_process",
+]  # fmt: skip
 
 _SCRIPT = Path(__file__).with_name("isolated_worker.py")
 _CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)

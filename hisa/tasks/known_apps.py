@@ -10,17 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 __all__ = [
-    "APPS",
-    "SERVICES",
-    "SUDO",
-    "App",
-    "fix_for",
-    "fix_said",
-    "install",
-    "is_in_tree",
-    "missing_program",
-    "opener_of",
-]
+    "APPS", "SERVICES", "SUDO", "App", "fix_for", "fix_said", "install", "is_in_tree",
+    "missing_program", "opener_of",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -21,13 +21,8 @@ from hisa.tasks.known_apps import APPS, SERVICES, SUDO, App, install, opener_of
 from hisa.tasks.task_context import OTHER_NAMES, host_file
 
 __all__ = [
-    "absent",
-    "asked_getters",
-    "command_lines",
-    "needed_apps",
-    "needed_programs",
-    "require_apps",
-]
+    "absent", "asked_getters", "command_lines", "needed_apps", "needed_programs", "require_apps",
+]  # fmt: skip
 
 _SECONDS = 30.0  # chosen by hand
 _PARTS = {"--calc": "Calc", "--writer": "Writer", "--impress": "Impress"}

@@ -25,13 +25,8 @@ from hisa.tasks.needs import asked_getters, command_lines, needed_apps
 from hisa.tasks.setup.by_proxy import named_proxy
 
 __all__ = [
-    "Place",
-    "WebNeed",
-    "opened_places",
-    "require_places",
-    "unreached",
-    "web_needs",
-]
+    "Place", "WebNeed", "opened_places", "require_places", "unreached", "web_needs",
+]  # fmt: skip
 
 Place: TypeAlias = tuple[str, int]
 """Host and port."""

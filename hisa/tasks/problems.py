@@ -29,12 +29,9 @@ a metric needs; account: that of an outside service; file: one beside the task f
 that is not reached."""
 
 _HOST_FILES = {
-    "copyfile_from_host_to_guest": "src",
-    "script_and_execute": "src",
-    "vm_script_output": "src",
-    "validate_correct_url": "src",
-    "local_file": "path",
-}
+    "copyfile_from_host_to_guest": "src", "script_and_execute": "src", "vm_script_output": "src",
+    "validate_correct_url": "src", "local_file": "path",
+}  # fmt: skip
 """Steps and getters that need a file beside the task file, and under which key they name it;
 ``upload_file`` names several."""
 
@@ -241,12 +238,9 @@ def urls(task: Task) -> list[str]:
 
 
 _FETCHED = {
-    "cloud_file": "path",
-    "download": "files",
-    "script_and_execute": "src",
-    "vm_script_output": "src",
-    "validate_correct_url": "src",
-}
+    "cloud_file": "path", "download": "files", "script_and_execute": "src",
+    "vm_script_output": "src", "validate_correct_url": "src",
+}  # fmt: skip
 """Steps and getters that may take a file from an address, and under which key they name it."""
 
 

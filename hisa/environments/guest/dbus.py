@@ -16,15 +16,8 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 __all__ = [
-    "NOTHING",
-    "Arguments",
-    "Call",
-    "Connection",
-    "DBusError",
-    "Reply",
-    "arguments",
-    "unpack",
-]
+    "NOTHING", "Arguments", "Call", "Connection", "DBusError", "Reply", "arguments", "unpack",
+]  # fmt: skip
 
 _BIG = ord("B")
 _TEXTS = b"so"

@@ -17,17 +17,9 @@ from typing import Any
 from hisa.errors import UsageError
 
 __all__ = [
-    "check_name",
-    "entries",
-    "folder",
-    "locked",
-    "placed_whole",
-    "read_manifest",
-    "remove",
-    "sizes",
-    "sweep",
-    "write_manifest",
-]
+    "check_name", "entries", "folder", "locked", "placed_whole", "read_manifest", "remove", "sizes",
+    "sweep", "write_manifest",
+]  # fmt: skip
 
 _MANIFEST = "manifest.json"
 _DRAFT = ".draft-"

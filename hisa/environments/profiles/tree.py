@@ -28,15 +28,9 @@ from hisa.errors import EnvironmentFailed, UsageError
 from hisa.machine.parts import install_command
 
 __all__ = [
-    "Tree",
-    "as_root_of_namespace",
-    "build_tree",
-    "built_tree",
-    "find_tree",
-    "on_path",
-    "packed",
+    "Tree", "as_root_of_namespace", "build_tree", "built_tree", "find_tree", "on_path", "packed",
     "tree_folder",
-]
+]  # fmt: skip
 
 _BUILDER = "mmdebstrap"
 _FIX = install_command("vm")

@@ -15,17 +15,9 @@ from hisa.errors import StoreError
 from hisa.protocols import Embedder, Pattern, PatternHit, Scope
 
 __all__ = [
-    "Indexed",
-    "Item",
-    "Meta",
-    "VectorStore",
-    "Vectors",
-    "check_vectors",
-    "dense",
-    "from_payload",
-    "point_id",
-    "to_payload",
-]
+    "Indexed", "Item", "Meta", "VectorStore", "Vectors", "check_vectors", "dense", "from_payload",
+    "point_id", "to_payload",
+]  # fmt: skip
 
 Vectors = list[list[float]]
 """The unit vectors of one pattern, at least one; the nearest counts in a search."""

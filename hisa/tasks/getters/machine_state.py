@@ -23,15 +23,9 @@ from hisa.tasks.setup.put_files import Copy, GuestPath, put_and_run
 from hisa.tasks.task_context import Context, file_name
 
 __all__ = [
-    "Command",
-    "DbtProfiles",
-    "Folder",
-    "GimpFile",
-    "KeptAs",
-    "VsCodeCommand",
-    "WindowSize",
+    "Command", "DbtProfiles", "Folder", "GimpFile", "KeptAs", "VsCodeCommand", "WindowSize",
     "script_output",
-]
+]  # fmt: skip
 
 
 class Command(Parameters):

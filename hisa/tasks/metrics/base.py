@@ -27,28 +27,10 @@ from hisa.tasks.limits import MAX_UNPACKED
 from hisa.tasks.pieces import Registry
 
 __all__ = [
-    "METRICS",
-    "BadRules",
-    "Function",
-    "Metric",
-    "NotScored",
-    "Options",
-    "Score",
-    "Unreadable",
-    "equal",
-    "expecting",
-    "find_metric",
-    "metric",
-    "parsed",
-    "read_json",
-    "read_text",
-    "reading",
-    "rule",
-    "rules_of",
-    "same",
-    "shown",
-    "verdict",
-]
+    "METRICS", "BadRules", "Function", "Metric", "NotScored", "Options", "Score", "Unreadable",
+    "equal", "expecting", "find_metric", "metric", "parsed", "read_json", "read_text", "reading",
+    "rule", "rules_of", "same", "shown", "verdict",
+]  # fmt: skip
 
 Score = tuple[float, str]
 Options = Mapping[str, Any]

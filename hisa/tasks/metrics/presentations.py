@@ -12,17 +12,11 @@ __all__: list[str] = []
 
 _TABLE, _PICTURE, _FREEFORM = 19, 13, 5
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
-_OFF_BY_DEFAULT = frozenset(
-    {
-        "examine_title_bottom_position",
-        "examine_table_bottom_position",
-        "examine_right_position",
-        "examine_top_position",
-        "examine_shape_for_shift_size",
-        "examine_image_size",
-        "examine_modify_height",
-    }
-)
+_OFF_BY_DEFAULT = frozenset((
+    "examine_title_bottom_position", "examine_table_bottom_position", "examine_right_position",
+    "examine_top_position", "examine_shape_for_shift_size", "examine_image_size",
+    "examine_modify_height",
+))  # fmt: skip
 _LOW, _RIGHT, _TOP = 3_600_000, 4_320_000, 1_980_000
 """English Metric Units (914,400 an inch) that some options compare places with."""
 

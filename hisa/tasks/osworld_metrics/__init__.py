@@ -14,12 +14,6 @@ from hisa.tasks.osworld_metrics.index import (
 from hisa.tasks.osworld_metrics.sandboxed import run
 
 __all__ = [
-    "PACKAGE",
-    "find_osworld_metric",
-    "install_commands",
-    "installed",
-    "known",
-    "missing_packages",
-    "python",
-    "run",
-]
+    "PACKAGE", "find_osworld_metric", "install_commands", "installed", "known", "missing_packages",
+    "python", "run",
+]  # fmt: skip

@@ -33,18 +33,10 @@ PACKAGE = OSWORLD
 """The release that `known` lists."""
 _VARIABLE = "HISA_OSWORLD_PYTHON"
 _DISTRIBUTIONS: Mapping[str, str] = {
-    "PIL": "pillow",
-    "PyPDF2": "PyPDF2",
-    "bs4": "beautifulsoup4",
-    "cv2": "opencv-python-headless",
-    "docx": "python-docx",
-    "fitz": "pymupdf",
-    "imagehash": "ImageHash",
-    "odf": "odfpy",
-    "pptx": "python-pptx",
-    "skimage": "scikit-image",
-    "yaml": "pyyaml",
-}
+    "PIL": "pillow", "PyPDF2": "PyPDF2", "bs4": "beautifulsoup4", "cv2": "opencv-python-headless",
+    "docx": "python-docx", "fitz": "pymupdf", "imagehash": "ImageHash", "odf": "odfpy",
+    "pptx": "python-pptx", "skimage": "scikit-image", "yaml": "pyyaml",
+}  # fmt: skip
 """Distributions by import name, where the two differ."""
 _RUNS_CODE = "(runs code)"
 

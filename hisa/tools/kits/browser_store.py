@@ -17,16 +17,9 @@ from hisa.tools.kits.guest_call import call_guest
 from hisa.tools.traits import tool
 
 __all__ = [
-    "bookmark",
-    "bookmarks",
-    "clear_cookies",
-    "cookies",
-    "history",
-    "restart",
-    "setting",
-    "settings",
-    "unbookmark",
-]
+    "bookmark", "bookmarks", "clear_cookies", "cookies", "history", "restart", "setting",
+    "settings", "unbookmark",
+]  # fmt: skip
 
 _LISTED = 60
 """Bookmarks, addresses, settings in one answer; chosen by hand."""

@@ -11,17 +11,23 @@ cannot be done.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from functools import cache, wraps
 from importlib.resources import files
-from typing import Any
+from typing import Any, ParamSpec
 
+from pydantic import BaseModel
+
+from hisa.actions.effects import Effect
 from hisa.errors import ToolFailed
 from hisa.protocols import Environment, FileRefused
 from hisa.text.prompt_text import ends
+from hisa.tools.traits import NO_TRAITS, tool
 
-__all__ = ["call_guest"]
+__all__ = ["GuestTool", "call_guest"]
 
 PYTHON = "/usr/bin/python3"
 """The system's own, which has UNO and pyatspi; a virtual environment's has not."""
@@ -60,17 +66,18 @@ async def call_guest(
         program: a module's name under ``hisa/tools/kits/guest/``.
         function: one that the program offers.
         seconds: time limit.
-        arguments: of the function, as plain JSON data.
+        arguments: of the function, as plain JSON data or records.
 
     Raises:
         ToolFailed: what the program says went wrong, or that it broke or did not end in time.
         EnvironmentFailed: the machine does not answer.
     """
     folder = await _placed(environment)
-    words = [PYTHON, "-I", f"{folder}/{_START}", program, function, json.dumps(arguments)]
-    if len(words[-1].encode()) > _ARGUMENTS:
-        held = f"{folder}/{hashlib.sha256(words[-1].encode()).hexdigest()[:16]}.json"
-        await environment.write_file(held, words[-1].encode())
+    sent = json.dumps(arguments, default=BaseModel.model_dump)
+    words = [PYTHON, "-I", f"{folder}/{_START}", program, function, sent]
+    if len(sent.encode()) > _ARGUMENTS:
+        held = f"{folder}/{hashlib.sha256(sent.encode()).hexdigest()[:16]}.json"
+        await environment.write_file(held, sent.encode())
         words[-1] = f"@{held}"
     done = await environment.execute(words, timeout=seconds, limit=_ANSWER)
     if done.timed_out:
@@ -86,6 +93,60 @@ async def call_guest(
     if "error" in answer:
         raise ToolFailed(str(answer["error"]))
     return answer["value"]
+
+
+Inputs = ParamSpec("Inputs")
+
+
+@dataclass(frozen=True, slots=True)
+class GuestTool:
+    """Declares tools that a guest program's functions of the same names do, with the same inputs.
+
+    What it decorates is a signature with a docstring; the tool's context is named ``context``.
+    """
+
+    program: str
+    seconds: float
+    """Time limit of a function, where a tool states none of its own."""
+    told: Callable[[Any], str] = str
+    """Returns the text for what a function answers."""
+
+    def __call__(
+        self,
+        renamed: Mapping[str, str] = {},
+        *,
+        effects: tuple[Effect, ...] = (),
+        reads: bool = False,
+        seconds: float | None = None,
+    ) -> Callable[
+        [Callable[Inputs, Coroutine[Any, Any, None]]], Callable[Inputs, Coroutine[Any, Any, str]]
+    ]:
+        """State what a tool does; `renamed` are inputs that the program calls otherwise."""
+
+        def declare(
+            function: Callable[Inputs, Coroutine[Any, Any, None]],
+        ) -> Callable[Inputs, Coroutine[Any, Any, str]]:
+            signature = inspect.signature(function)
+
+            @tool(effects=effects, reads=reads, seconds=seconds or NO_TRAITS.seconds)
+            @wraps(function)
+            async def call(*args: Inputs.args, **kwargs: Inputs.kwargs) -> str:
+                bound = signature.bind(*args, **kwargs)
+                bound.apply_defaults()
+                given = {renamed.get(name, name): value for name, value in bound.arguments.items()}
+                machine: Environment = given.pop("context").environment
+                answer = await call_guest(
+                    machine,
+                    self.program,
+                    function.__name__,
+                    seconds=seconds or self.seconds,
+                    **given,
+                )
+                return self.told(answer)
+
+            return call
+
+        return declare
 
 
 async def _placed(environment: Environment) -> str:

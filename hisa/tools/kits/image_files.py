@@ -9,7 +9,7 @@ from pydantic import Field
 
 from hisa.tools.base import ToolContext
 from hisa.tools.kits.files import plain
-from hisa.tools.kits.guest_call import call_guest
+from hisa.tools.kits.guest_call import GuestTool, call_guest
 from hisa.tools.toolkit import Toolkit
 from hisa.tools.traits import Needs, tool
 
@@ -29,9 +29,7 @@ def _made(answer: Mapping[str, Any]) -> str:
     return f"{plain(answer['path'])} is there now: {kind}, {answer['bytes']:,} bytes{notes}"
 
 
-async def _make(context: ToolContext, function: str, **arguments: Any) -> str:
-    answer = await call_guest(context.environment, _PROGRAM, function, seconds=_SLOW, **arguments)
-    return _made(answer)
+_image_tool = GuestTool(_PROGRAM, _SLOW, _made)
 
 
 @tool(reads=True, seconds=_SLOW)
@@ -59,7 +57,7 @@ async def info(path: str, context: ToolContext) -> str:
     return "\n".join(lines)
 
 
-@tool(seconds=_SLOW)
+@_image_tool(seconds=_SLOW)
 async def convert(
     path: str,
     target: str,
@@ -68,7 +66,7 @@ async def convert(
     quality: Annotated[int, Field(ge=1, le=100)] = 90,
     background: str = "",
     overwrite: bool = False,
-) -> str:
+) -> None:
     """Write a picture in another format, told by the target's ending, or in other colours.
 
     `background` is a colour for what is transparent; `quality` is for JPEG and WebP.
@@ -77,13 +75,9 @@ async def convert(
         {"path": "~/photo.png", "target": "~/photo.jpg", "quality": 85}
         {"path": "~/logo.png", "target": "~/logo-gray.png", "color": "gray", "background": "white"}
     """
-    return await _make(
-        context, "convert", path=path, target=target, color=color, quality=quality,
-        background=background, overwrite=overwrite,
-    )  # fmt: skip
 
 
-@tool(seconds=_SLOW)
+@_image_tool(seconds=_SLOW)
 async def resize(
     path: str,
     target: str,
@@ -93,7 +87,7 @@ async def resize(
     percent: Annotated[float, Field(ge=0, le=10_000, allow_inf_nan=False)] = 0,
     fit: Literal["stretch", "inside", "cover"] = "stretch",
     overwrite: bool = False,
-) -> str:
+) -> None:
     """Write a picture in another size, in pixels or percent.
 
     With width or height alone the proportions stay. `inside`: as large as fits, proportions kept;
@@ -103,13 +97,9 @@ async def resize(
         {"path": "~/photo.jpg", "target": "~/small.jpg", "width": 800}
         {"path": "~/photo.jpg", "target": "~/icon.png", "width": 64, "height": 64, "fit": "cover"}
     """
-    return await _make(
-        context, "resize", path=path, target=target, width=width, height=height, percent=percent,
-        fit=fit, overwrite=overwrite,
-    )  # fmt: skip
 
 
-@tool(seconds=_SLOW)
+@_image_tool(seconds=_SLOW)
 async def crop(
     path: str,
     target: str,
@@ -119,19 +109,15 @@ async def crop(
     height: Pixels,
     context: ToolContext,
     overwrite: bool = False,
-) -> str:
+) -> None:
     """Write a part of a picture, told in pixels from its upper left corner.
 
     Examples:
         {"path": "~/a.png", "target": "~/b.png", "left": 10, "top": 20, "width": 300, "height": 200}
     """
-    return await _make(
-        context, "crop", path=path, target=target, left=left, top=top, width=width, height=height,
-        overwrite=overwrite,
-    )  # fmt: skip
 
 
-@tool(seconds=_SLOW)
+@_image_tool(seconds=_SLOW)
 async def rotate(
     path: str,
     target: str,
@@ -140,7 +126,7 @@ async def rotate(
     mirror: Literal["", "left-right", "top-bottom"] = "",
     background: str = "white",
     overwrite: bool = False,
-) -> str:
+) -> None:
     """Write a picture turned clockwise by some degrees, or mirrored.
 
     `background` fills the corners of a picture that is turned by no multiple of 90; "#0000" leaves
@@ -150,13 +136,9 @@ async def rotate(
         {"path": "~/scan.png", "target": "~/upright.png", "degrees": 90}
         {"path": "~/a.png", "target": "~/b.png", "mirror": "left-right"}
     """
-    return await _make(
-        context, "rotate", path=path, target=target, degrees=degrees, mirror=mirror,
-        background=background, overwrite=overwrite,
-    )  # fmt: skip
 
 
-@tool(seconds=_SLOW)
+@_image_tool(seconds=_SLOW)
 async def adjust(
     path: str,
     target: str,
@@ -166,25 +148,16 @@ async def adjust(
     saturation: Factor = 1,
     sharpness: Factor = 1,
     overwrite: bool = False,
-) -> str:
+) -> None:
     """Write a picture with other brightness, contrast, saturation or sharpness; 1 is as it is.
 
     Examples:
         {"path": "~/dark.png", "target": "~/brighter.png", "brightness": 1.5}
         {"path": "~/a.jpg", "target": "~/vivid.jpg", "saturation": 1.4, "contrast": 1.2}
     """
-    factors = {
-        "brightness": brightness,
-        "contrast": contrast,
-        "saturation": saturation,
-        "sharpness": sharpness,
-    }
-    return await _make(
-        context, "adjust", path=path, target=target, factors=factors, overwrite=overwrite
-    )
 
 
-@tool(seconds=_SLOW)
+@_image_tool(seconds=_SLOW)
 async def combine(
     paths: Annotated[tuple[str, ...], Field(min_length=1, max_length=200)],
     target: str,
@@ -194,17 +167,13 @@ async def combine(
     gap: Annotated[int, Field(ge=0, le=1000)] = 0,
     background: str = "white",
     overwrite: bool = False,
-) -> str:
+) -> None:
     """Write several pictures as one: in a row, a column, a grid, or over one another.
 
     Examples:
         {"paths": ["~/a.png", "~/b.png"], "target": "~/both.png", "gap": 10}
         {"paths": ["~/photo.jpg", "~/mark.png"], "target": "~/marked.png", "layout": "layers"}
     """
-    return await _make(
-        context, "combine", paths=paths, target=target, layout=layout, columns=columns, gap=gap,
-        background=background, overwrite=overwrite,
-    )  # fmt: skip
 
 
 IMAGES = Toolkit(

@@ -7,9 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from hisa.tools.base import ToolContext
-from hisa.tools.kits.impress_slides import call_impress
+from hisa.tools.kits.impress_slides import impress_tool
 from hisa.tools.kits.writer_words import Align, Length, Points, Position, Underline
-from hisa.tools.traits import tool
 
 __all__ = [
     "format_paragraphs", "format_text", "image_insert", "replace", "shape_change", "shape_delete",
@@ -21,18 +20,17 @@ Line = Annotated[int, Field(ge=1, le=1000)]
 Rows = Annotated[tuple[tuple[str, ...], ...], Field(min_length=1, max_length=200)]
 
 
-@tool()
-async def write(slide: str, shape: str, text: str, context: ToolContext) -> str:
+@impress_tool()
+async def write(slide: str, shape: str, text: str, context: ToolContext) -> None:
     """Write the text of an object: "title", "subtitle", "content", or one by number or name.
 
     Examples:
         {"slide": "1", "shape": "title", "text": "Our year"}
         {"slide": "2", "shape": "content", "text": "First point\\nSecond point"}
     """
-    return await call_impress(context, "write", slide=slide, shape=shape, text=text)
 
 
-@tool()
+@impress_tool()
 async def text_box(
     slide: str,
     text: str,
@@ -43,19 +41,15 @@ async def text_box(
     height_cm: Extent = 1.5,
     size: Points | None = None,
     name: str = "",
-) -> str:
+) -> None:
     """Insert a text box.
 
     Examples:
         {"slide": "2", "text": "Source: own data", "left_cm": 2, "top_cm": 14, "size": 12}
     """
-    return await call_impress(
-        context, "text_box", slide=slide, text=text, left_cm=left_cm, top_cm=top_cm,
-        width_cm=width_cm, height_cm=height_cm, size=size, name=name,
-    )  # fmt: skip
 
 
-@tool()
+@impress_tool({"slides": "slides_"})
 async def format_text(
     slides: str,
     context: ToolContext,
@@ -70,21 +64,16 @@ async def format_text(
     color: str = "",
     highlight: str = "",
     position: Position = "",
-) -> str:
+) -> None:
     """Format text of an object, a text in it, or all text of slides.
 
     Examples:
         {"slides": "all", "shape": "title", "font": "Liberation Serif", "bold": true}
         {"slides": "2", "text": "urgent", "color": "red", "underline": "single"}
     """
-    return await call_impress(
-        context, "format_text", slides_=slides, shape=shape, text=text, bold=bold, italic=italic,
-        underline=underline, strike=strike, font=font, size=size, color=color,
-        highlight=highlight, position=position,
-    )  # fmt: skip
 
 
-@tool()
+@impress_tool({"slides": "slides_"})
 async def format_paragraphs(
     slides: str,
     shape: str,
@@ -95,21 +84,16 @@ async def format_paragraphs(
     after_pt: Points | None = None,
     bullets: Literal["", "bullets", "numbers", "letters", "none"] = "",
     vertical: Literal["", "top", "middle", "bottom"] = "",
-) -> str:
+) -> None:
     """Set alignment, line spacing, bullets or numbers of an object's paragraphs.
 
     Examples:
         {"slides": "1", "shape": "title", "align": "left"}
         {"slides": "3", "shape": "content", "bullets": "numbers", "line_spacing": 1.5}
     """
-    return await call_impress(
-        context, "format_paragraphs", slides_=slides, shape=shape, align=align,
-        line_spacing=line_spacing, before_pt=before_pt, after_pt=after_pt, bullets=bullets,
-        vertical=vertical,
-    )  # fmt: skip
 
 
-@tool()
+@impress_tool()
 async def shape_insert(
     slide: str,
     kind: Literal[
@@ -137,20 +121,16 @@ async def shape_insert(
     fill: str = "",
     line: str = "",
     name: str = "",
-) -> str:
+) -> None:
     """Draw a shape, an arrow or a line; `fill` and `line` are colours, or "none".
 
     Examples:
         {"slide": "2", "kind": "ellipse", "left_cm": 3, "top_cm": 4, "fill": "#ffcc00"}
         {"slide": "2", "kind": "right_arrow", "text": "Next", "line": "none"}
     """
-    return await call_impress(
-        context, "shape_insert", slide=slide, kind=kind, left_cm=left_cm, top_cm=top_cm,
-        width_cm=width_cm, height_cm=height_cm, text=text, fill=fill, line=line, name=name,
-    )  # fmt: skip
 
 
-@tool()
+@impress_tool()
 async def shape_change(
     slide: str,
     shape: str,
@@ -165,31 +145,25 @@ async def shape_change(
     line_pt: Points | None = None,
     order: Literal["", "front", "back"] = "",
     name: str = "",
-) -> str:
+) -> None:
     """Move, resize, turn (clockwise), colour, raise, lower or name an object.
 
     Examples:
         {"slide": "1", "shape": "2", "left_cm": 4, "top_cm": 6, "width_cm": 12}
         {"slide": "3", "shape": "Logo", "degrees": 45, "order": "front"}
     """
-    return await call_impress(
-        context, "shape_change", slide=slide, shape=shape, left_cm=left_cm, top_cm=top_cm,
-        width_cm=width_cm, height_cm=height_cm, degrees=degrees, fill=fill, line=line,
-        line_pt=line_pt, order=order, name=name,
-    )  # fmt: skip
 
 
-@tool()
-async def shape_delete(slide: str, shape: str, context: ToolContext) -> str:
+@impress_tool()
+async def shape_delete(slide: str, shape: str, context: ToolContext) -> None:
     """Delete an object of a slide.
 
     Examples:
         {"slide": "2", "shape": "3"}
     """
-    return await call_impress(context, "shape_delete", slide=slide, shape=shape)
 
 
-@tool()
+@impress_tool()
 async def image_insert(
     slide: str,
     path: str,
@@ -199,19 +173,15 @@ async def image_insert(
     width_cm: Extent | None = None,
     height_cm: Extent | None = None,
     name: str = "",
-) -> str:
+) -> None:
     """Insert a picture from a file; in the middle by default, proportions kept with one length.
 
     Examples:
         {"slide": "2", "path": "~/Pictures/chart.png", "width_cm": 12}
     """
-    return await call_impress(
-        context, "image_insert", slide=slide, path=path, left_cm=left_cm, top_cm=top_cm,
-        width_cm=width_cm, height_cm=height_cm, name=name,
-    )  # fmt: skip
 
 
-@tool()
+@impress_tool()
 async def table_insert(
     slide: str,
     values: Rows,
@@ -221,19 +191,15 @@ async def table_insert(
     width_cm: Extent = 20,
     height_cm: Extent = 5,
     name: str = "",
-) -> str:
+) -> None:
     """Insert a table with texts.
 
     Examples:
         {"slide": "3", "values": [["Name", "Amount"], ["Anna", "12"]]}
     """
-    return await call_impress(
-        context, "table_insert", slide=slide, values=values, left_cm=left_cm, top_cm=top_cm,
-        width_cm=width_cm, height_cm=height_cm, name=name,
-    )  # fmt: skip
 
 
-@tool()
+@impress_tool()
 async def table_write(
     slide: str,
     values: Rows,
@@ -241,30 +207,24 @@ async def table_write(
     row: Line = 1,
     column: Line = 1,
     shape: str = "",
-) -> str:
+) -> None:
     """Write texts into the cells of a slide's table, from one cell on; rows are added as needed.
 
     Examples:
         {"slide": "3", "row": 2, "column": 2, "values": [["14"], ["9"]]}
     """
-    return await call_impress(
-        context, "table_write", slide=slide, shape=shape, row=row, column=column, values=values
-    )
 
 
-@tool()
+@impress_tool()
 async def replace(
     find: Annotated[str, Field(min_length=1)],
     replacement: str,
     context: ToolContext,
     regex: bool = False,
     match_case: bool = True,
-) -> str:
+) -> None:
     """Find and replace text on all slides.
 
     Examples:
         {"find": "2023", "replacement": "2024"}
     """
-    return await call_impress(
-        context, "replace", find=find, replacement=replacement, regex=regex, match_case=match_case
-    )

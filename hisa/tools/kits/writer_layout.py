@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from hisa.tools.base import ToolContext
-from hisa.tools.kits.writer_words import SLOW, Align, Count, Length, Number, Side, call_writer
-from hisa.tools.traits import tool
+from hisa.tools.kits.writer_words import SLOW, Align, Count, Length, Number, Side, writer_tool
 
 __all__ = [
     "bookmark", "comment", "contents", "delete_comments", "export", "field", "footnote",
@@ -23,7 +22,7 @@ Row = tuple[str, ...]
 # Pages --------------------------------------------------------------------------------------------
 
 
-@tool()
+@writer_tool()
 async def page(
     context: ToolContext,
     style: str = "",
@@ -38,7 +37,7 @@ async def page(
     columns: Annotated[int, Field(ge=1, le=20)] | None = None,
     column_gap_cm: Annotated[float, Field(ge=0, le=10)] = 0.5,
     background: str = "",
-) -> str:
+) -> None:
     """Set paper, orientation, margins and columns of a page style; that at the cursor by default.
 
     LibreOffice takes a page style back in no undo, and forgets the earlier steps with it.
@@ -48,14 +47,9 @@ async def page(
         {"top_cm": 2, "bottom_cm": 2, "left_cm": 2.5, "right_cm": 2.5}
         {"columns": 2, "column_gap_cm": 1}
     """
-    return await call_writer(
-        context, "page", style=style, paper=paper, width_cm=width_cm, height_cm=height_cm,
-        landscape=landscape, top_cm=top_cm, bottom_cm=bottom_cm, left_cm=left_cm,
-        right_cm=right_cm, columns=columns, column_gap_cm=column_gap_cm, background=background,
-    )  # fmt: skip
 
 
-@tool()
+@writer_tool()
 async def header_footer(
     which: Literal["header", "footer"],
     context: ToolContext,
@@ -63,7 +57,7 @@ async def header_footer(
     on: bool = True,
     align: Literal["left", "center", "right"] = "center",
     style: str = "",
-) -> str:
+) -> None:
     """Set the header or footer, with page numbers and other fields; or take it away.
 
     In `text` {page}, {pages}, {date}, {time}, {title}, {author} and {file} are fields. As with
@@ -73,105 +67,91 @@ async def header_footer(
         {"which": "footer", "text": "Page {page} of {pages}"}
         {"which": "header", "on": false}
     """
-    return await call_writer(
-        context, "header_footer", which=which, text=text, on=on, align=align, style=style
-    )
 
 
-@tool()
+@writer_tool()
 async def field(
     text: str, paragraph: str, context: ToolContext, place: Literal["start", "end"] = "end"
-) -> str:
+) -> None:
     """Insert text with fields at the start or end of a paragraph: {date}, {page} and so on.
 
     Examples:
         {"text": " Printed on {date}", "paragraph": "last"}
     """
-    return await call_writer(context, "field", text=text, paragraph=paragraph, place=place)
 
 
-@tool()
+@writer_tool()
 async def page_break(
     paragraph: str,
     context: ToolContext,
     style: str = "",
     number_from: Number = 0,
     remove: bool = False,
-) -> str:
+) -> None:
     """Begin a new page with a paragraph, or no longer; with `style`, of another page style.
 
     Examples:
         {"paragraph": "7"}
         {"paragraph": "7", "style": "Landscape", "number_from": 1}
     """
-    return await call_writer(
-        context, "page_break", paragraph=paragraph, style=style, number_from=number_from,
-        remove=remove,
-    )  # fmt: skip
 
 
-@tool()
+@writer_tool()
 async def contents(
     context: ToolContext,
     title: str = "Table of Contents",
     levels: Annotated[int, Field(ge=1, le=10)] = 3,
     before: Number = 1,
-) -> str:
+) -> None:
     """Insert a table of contents before a paragraph, or bring the one there up to date.
 
     Examples:
         {"levels": 2, "before": 2}
     """
-    return await call_writer(context, "contents", title=title, levels=levels, before=before)
 
 
 # Tables -------------------------------------------------------------------------------------------
 
 
-@tool()
+@writer_tool()
 async def table_insert(
     values: Annotated[tuple[Row, ...], Field(min_length=1)],
     context: ToolContext,
     before: Number = 0,
     name: str = "",
     header: bool = True,
-) -> str:
+) -> None:
     """Insert a table with texts before a paragraph or at the end; `header`: the first row is bold.
 
     Examples:
         {"values": [["Name", "Amount"], ["Anna", "12"], ["Ben", "7"]], "name": "Amounts"}
     """
-    return await call_writer(
-        context, "table_insert", values=values, before=before, name=name, header=header
-    )
 
 
-@tool(reads=True)
-async def table_read(context: ToolContext, table: str = "") -> str:
+@writer_tool(reads=True)
+async def table_read(context: ToolContext, table: str = "") -> None:
     """Read a table, told by its name or number; the first by default.
 
     Examples:
         Table1
     """
-    return await call_writer(context, "table_read", table=table)
 
 
-@tool()
+@writer_tool()
 async def table_write(
     cell: str,
     values: Annotated[tuple[Row, ...], Field(min_length=1)],
     context: ToolContext,
     table: str = "",
-) -> str:
+) -> None:
     """Write texts into a table's cells, from one cell on to the right and down.
 
     Examples:
         {"cell": "B2", "values": [["12"], ["7"]]}
     """
-    return await call_writer(context, "table_write", table=table, cell=cell, values=values)
 
 
-@tool()
+@writer_tool()
 async def table_format(
     context: ToolContext,
     table: str = "",
@@ -185,7 +165,7 @@ async def table_format(
     border_color: str = "",
     column_widths: tuple[Annotated[float, Field(gt=0)], ...] = (),
     width_cm: Annotated[float, Field(gt=0, le=200)] | None = None,
-) -> str:
+) -> None:
     """Format cells of a table, such as "A1:C1", or all: background, borders, alignment, widths.
 
     `column_widths` are proportions, one for each column; a border of 0 pt is none.
@@ -194,14 +174,9 @@ async def table_format(
         {"cells": "A1:C1", "bold": true, "background": "#dddddd", "align": "center"}
         {"table": "Table2", "border_pt": 0.5, "column_widths": [2, 1, 1]}
     """
-    return await call_writer(
-        context, "table_format", table=table, cells=cells, bold=bold, align=align,
-        vertical=vertical, background=background, color=color, border_pt=border_pt,
-        border_color=border_color, column_widths=column_widths, width_cm=width_cm,
-    )  # fmt: skip
 
 
-@tool()
+@writer_tool()
 async def table_change(
     action: Literal[
         "insert_rows", "insert_columns", "delete_rows", "delete_columns", "merge", "delete_table"
@@ -211,7 +186,7 @@ async def table_change(
     at: Number = 0,
     count: Count = 1,
     cells: str = "",
-) -> str:
+) -> None:
     """Insert or delete rows and columns of a table, merge cells, or delete the table.
 
     New rows and columns come before number `at`; 0: at the end. `merge` takes `cells`.
@@ -220,15 +195,12 @@ async def table_change(
         {"action": "insert_rows", "at": 2, "count": 3}
         {"action": "merge", "cells": "A1:C1"}
     """
-    return await call_writer(
-        context, "table_change", table=table, action=action, at=at, count=count, cells=cells
-    )
 
 
 # Parts --------------------------------------------------------------------------------------------
 
 
-@tool()
+@writer_tool()
 async def image_insert(
     path: str,
     context: ToolContext,
@@ -239,7 +211,7 @@ async def image_insert(
     align: Side = "center",
     wrap: Literal["none", "both", "through"] = "none",
     description: str = "",
-) -> str:
+) -> None:
     """Insert a picture from a file before a paragraph, or at the end.
 
     With one length the proportions stay. `anchor` "character": it stands in the line like a letter.
@@ -247,13 +219,9 @@ async def image_insert(
     Examples:
         {"path": "~/Pictures/chart.png", "before": 4, "width_cm": 10}
     """
-    return await call_writer(
-        context, "image_insert", path=path, before=before, width_cm=width_cm,
-        height_cm=height_cm, anchor=anchor, align=align, wrap=wrap, description=description,
-    )  # fmt: skip
 
 
-@tool()
+@writer_tool()
 async def image_change(
     picture: str,
     context: ToolContext,
@@ -262,154 +230,132 @@ async def image_change(
     align: Side = "",
     wrap: Literal["", "none", "both", "through"] = "",
     delete: bool = False,
-) -> str:
+) -> None:
     """Resize, place or delete a picture, told by its name or number.
 
     Examples:
         {"picture": "1", "width_cm": 6}
         {"picture": "Image2", "delete": true}
     """
-    return await call_writer(
-        context, "image_change", picture=picture, width_cm=width_cm, height_cm=height_cm,
-        align=align, wrap=wrap, delete=delete,
-    )  # fmt: skip
 
 
-@tool()
+@writer_tool()
 async def hyperlink(
     text: Annotated[str, Field(min_length=1)],
     url: str,
     context: ToolContext,
     paragraphs: str = "",
     occurrence: Number = 1,
-) -> str:
+) -> None:
     """Make a text of the document a link; with an empty `url` it is none any more.
 
     Examples:
         {"text": "our site", "url": "https://example.org"}
     """
-    return await call_writer(
-        context, "hyperlink", text=text, url=url, paragraphs=paragraphs, occurrence=occurrence
-    )
 
 
-@tool()
+@writer_tool()
 async def footnote(
     text: Annotated[str, Field(min_length=1)],
     note: str,
     context: ToolContext,
     endnote: bool = False,
     paragraphs: str = "",
-) -> str:
+) -> None:
     """Insert a footnote or an endnote behind a text of the document.
 
     Examples:
         {"text": "as was shown", "note": "See chapter 2."}
     """
-    return await call_writer(
-        context, "footnote", text=text, note=note, endnote=endnote, paragraphs=paragraphs
-    )
 
 
-@tool()
+@writer_tool()
 async def comment(
     text: Annotated[str, Field(min_length=1)],
     comment: str,
     context: ToolContext,
     author: str = "",
     paragraphs: str = "",
-) -> str:
+) -> None:
     """Put a comment on a text of the document.
 
     Examples:
         {"text": "12 %", "comment": "Please check this number.", "author": "Anna"}
     """
-    return await call_writer(
-        context, "comment", text=text, comment=comment, author=author, paragraphs=paragraphs
-    )
 
 
-@tool()
-async def delete_comments(context: ToolContext, number: Number = 0) -> str:
+@writer_tool()
+async def delete_comments(context: ToolContext, number: Number = 0) -> None:
     """Delete a comment by the number that `overview` tells, or all comments.
 
     Examples:
         2
     """
-    return await call_writer(context, "delete_comments", number=number)
 
 
-@tool()
+@writer_tool()
 async def bookmark(
     name: Annotated[str, Field(min_length=1)],
     context: ToolContext,
     text: str = "",
     paragraphs: str = "",
     delete: bool = False,
-) -> str:
+) -> None:
     """Set a bookmark on a text or a paragraph, or delete one.
 
     Examples:
         {"name": "summary", "text": "In short"}
         {"name": "summary", "delete": true}
     """
-    return await call_writer(
-        context, "bookmark", name=name, text=text, paragraphs=paragraphs, delete=delete
-    )
 
 
-@tool()
+@writer_tool()
 async def track_changes(
     action: Literal["on", "off", "list", "accept_all", "reject_all"], context: ToolContext
-) -> str:
+) -> None:
     """Turn tracking of changes on or off, list them, accept or reject all.
 
     Examples:
         accept_all
     """
-    return await call_writer(context, "track_changes", action=action)
 
 
 # Files --------------------------------------------------------------------------------------------
 
 
-@tool(seconds=SLOW)
-async def save(context: ToolContext, path: str = "", overwrite: bool = False) -> str:
+@writer_tool(seconds=SLOW)
+async def save(context: ToolContext, path: str = "", overwrite: bool = False) -> None:
     """Save the document, or save it as another file: .odt, .docx, .doc, .rtf, .txt, .html.
 
     Examples:
         {}
         {"path": "~/Documents/report.docx"}
     """
-    return await call_writer(context, "save", path=path, overwrite=overwrite)
 
 
-@tool(seconds=SLOW)
-async def export(path: str, context: ToolContext, pages: str = "", overwrite: bool = False) -> str:
+@writer_tool(seconds=SLOW)
+async def export(path: str, context: ToolContext, pages: str = "", overwrite: bool = False) -> None:
     """Export a PDF, or a copy in another format; the open document stays as it is.
 
     Examples:
         {"path": "~/Documents/report.pdf"}
         {"path": "~/Documents/part.pdf", "pages": "2-4"}
     """
-    return await call_writer(context, "export", path=path, pages=pages, overwrite=overwrite)
 
 
-@tool()
-async def undo(context: ToolContext, steps: Count = 1) -> str:
+@writer_tool()
+async def undo(context: ToolContext, steps: Count = 1) -> None:
     """Take back the newest steps of the document, the person's as well.
 
     Examples:
         2
     """
-    return await call_writer(context, "undo", steps=steps)
 
 
-@tool()
-async def redo(context: ToolContext, steps: Count = 1) -> str:
+@writer_tool()
+async def redo(context: ToolContext, steps: Count = 1) -> None:
     """Do again what was taken back.
 
     Examples:
         1
     """
-    return await call_writer(context, "redo", steps=steps)

@@ -7,36 +7,24 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from hisa.tools.base import ToolContext
-from hisa.tools.kits.calc.in_calc import SLOW, Place, in_calc
-from hisa.tools.traits import tool
+from hisa.tools.kits.calc.in_calc import SLOW, Place, calc_tool
 
 __all__ = [
-    "clear",
-    "comment",
-    "copy",
-    "fill",
-    "find",
-    "formula",
-    "link",
-    "move",
-    "read",
-    "replace",
-    "split",
-    "transpose",
-    "write",
-]
+    "clear", "comment", "copy", "fill", "find", "formula", "link", "move", "read", "replace",
+    "split", "transpose", "write",
+]  # fmt: skip
 
 Cell = Annotated[str, Field(max_length=32_767)] | float | bool | None
 """32,767 characters are the most that a cell of a spreadsheet file may have."""
 Rows = Annotated[list[list[Cell]], Field(min_length=1, max_length=100_000)]
 
 
-@tool(reads=True, seconds=SLOW)
+@calc_tool(reads=True, seconds=SLOW)
 async def read(
     context: ToolContext,
     cells: Place,
     show: Literal["shown", "values", "formulas"] = "shown",
-) -> str:
+) -> None:
     """Read cells as a table; what is too long is left out, and said so.
 
     ``cells`` is as "B2:D9", "A:C" or "Sheet2.B2:D9"; without a sheet it is about the one that is
@@ -46,11 +34,10 @@ async def read(
         {"cells": "A1:D20"}
         {"cells": "Sheet2.A:C", "show": "formulas"}
     """
-    return await in_calc(context, "read", cells=cells, show=show, seconds=SLOW)
 
 
-@tool(seconds=SLOW)
-async def write(context: ToolContext, cell: Place, values: Rows) -> str:
+@calc_tool(seconds=SLOW)
+async def write(context: ToolContext, cell: Place, values: Rows) -> None:
     """Write rows of values and formulas, the first at a cell.
 
     A text is taken as if typed: "=B2*2" is a formula, "12" a number, "2024-03-01" a date, "'012" a
@@ -61,15 +48,14 @@ async def write(context: ToolContext, cell: Place, values: Rows) -> str:
         {"cell": "A1", "values": [["Item", "Price"], ["pear", 1.5]]}
         {"cell": "Sheet2.C2", "values": [["=SUM(A2:B2)"]]}
     """
-    return await in_calc(context, "write", cell=cell, values=values, seconds=SLOW)
 
 
-@tool(seconds=SLOW)
+@calc_tool(seconds=SLOW)
 async def formula(
     context: ToolContext,
     cells: Place,
     formula: Annotated[str, Field(min_length=1, max_length=8192)],
-) -> str:
+) -> None:
     """Write a formula into all cells of a block; references adjust to each cell.
 
     The formula is as it stands in the first cell.
@@ -78,16 +64,15 @@ async def formula(
         {"cells": "D2:D20", "formula": "=B2*C2"}
         {"cells": "B21:F21", "formula": "=SUM(B$2:B20)"}
     """
-    return await in_calc(context, "formula", cells=cells, formula=formula, seconds=SLOW)
 
 
-@tool(seconds=SLOW)
+@calc_tool(seconds=SLOW)
 async def fill(
     context: ToolContext,
     cells: Place,
     direction: Literal["down", "right", "up", "left"] = "down",
     series: bool = False,
-) -> str:
+) -> None:
     """Fill a block from its first row or column: copy it, or go on as a series.
 
     ``cells`` is the whole block with what is copied. A series goes on with 1, 2, … or Mon, Tue, ….
@@ -96,27 +81,23 @@ async def fill(
         {"cells": "D2:D20"}
         {"cells": "A2:A32", "direction": "down", "series": true}
     """
-    return await in_calc(
-        context, "fill", cells=cells, direction=direction, series=series, seconds=SLOW
-    )
 
 
-@tool(effects=("delete",), seconds=SLOW)
+@calc_tool(effects=("delete",), seconds=SLOW)
 async def clear(
     context: ToolContext,
     cells: Place,
     what: Literal["contents", "formats", "comments", "all"] = "contents",
-) -> str:
+) -> None:
     """Empty cells, or take their formats or comments away.
 
     Examples:
         {"cells": "B2:D9"}
         {"cells": "A:A", "what": "formats"}
     """
-    return await in_calc(context, "clear", cells=cells, what=what, seconds=SLOW)
 
 
-@tool(reads=True, seconds=SLOW)
+@calc_tool(reads=True, seconds=SLOW)
 async def find(
     context: ToolContext,
     text: Annotated[str, Field(min_length=1, max_length=1000)],
@@ -124,26 +105,16 @@ async def find(
     match_case: bool = False,
     whole_cell: bool = False,
     regex: bool = False,
-) -> str:
+) -> None:
     """Find the cells that show a text; on all sheets, or in some cells.
 
     Examples:
         {"text": "total"}
         {"text": "^2024-", "cells": "A:A", "regex": true}
     """
-    return await in_calc(
-        context,
-        "find",
-        text=text,
-        cells=cells,
-        match_case=match_case,
-        whole_cell=whole_cell,
-        regex=regex,
-        seconds=SLOW,
-    )
 
 
-@tool(seconds=SLOW)
+@calc_tool(seconds=SLOW)
 async def replace(
     context: ToolContext,
     text: Annotated[str, Field(min_length=1, max_length=1000)],
@@ -152,28 +123,17 @@ async def replace(
     match_case: bool = False,
     whole_cell: bool = False,
     regex: bool = False,
-) -> str:
+) -> None:
     """Replace a text on all sheets, or in some cells; also within formulas.
 
     Examples:
         {"text": "colour", "replacement": "color"}
         {"text": "N/A", "replacement": "", "cells": "B2:F40", "whole_cell": true}
     """
-    return await in_calc(
-        context,
-        "replace",
-        text=text,
-        replacement=replacement,
-        cells=cells,
-        match_case=match_case,
-        whole_cell=whole_cell,
-        regex=regex,
-        seconds=SLOW,
-    )
 
 
-@tool(seconds=SLOW)
-async def copy(context: ToolContext, cells: Place, to: Place, values_only: bool = False) -> str:
+@calc_tool(seconds=SLOW)
+async def copy(context: ToolContext, cells: Place, to: Place, values_only: bool = False) -> None:
     """Copy cells to another place, over what is there; formulas adjust.
 
     ``to`` is the upper left cell of the new place. ``values_only`` copies results, without formulas
@@ -183,70 +143,62 @@ async def copy(context: ToolContext, cells: Place, to: Place, values_only: bool 
         {"cells": "A1:D20", "to": "Sheet2.A1"}
         {"cells": "D2:D20", "to": "E2", "values_only": true}
     """
-    return await in_calc(context, "copy", cells=cells, to=to, values_only=values_only, seconds=SLOW)
 
 
-@tool(seconds=SLOW)
-async def move(context: ToolContext, cells: Place, to: Place) -> str:
+@calc_tool(seconds=SLOW)
+async def move(context: ToolContext, cells: Place, to: Place) -> None:
     """Move cells to another place; formulas that refer to them follow.
 
     Examples:
         {"cells": "C1:C20", "to": "F1"}
     """
-    return await in_calc(context, "move", cells=cells, to=to, seconds=SLOW)
 
 
-@tool()
-async def transpose(context: ToolContext, cells: Place, to: Place) -> str:
+@calc_tool()
+async def transpose(context: ToolContext, cells: Place, to: Place) -> None:
     """Copy cells so that rows become columns; formulas become their results.
 
     Examples:
         {"cells": "A1:D5", "to": "F1"}
     """
-    return await in_calc(context, "transpose", cells=cells, to=to)
 
 
-@tool(seconds=SLOW)
+@calc_tool(seconds=SLOW)
 async def split(
     context: ToolContext,
     cells: Place,
     separator: Annotated[str, Field(min_length=1, max_length=20)] = ",",
     overwrite: bool = False,
-) -> str:
+) -> None:
     r"""Split the texts of a column into columns: the first part stays, the others go beside it.
 
     Examples:
         {"cells": "A2:A20", "separator": ";"}
         {"cells": "B2:B9", "separator": " ", "overwrite": true}
     """
-    return await in_calc(
-        context, "split", cells=cells, separator=separator, overwrite=overwrite, seconds=SLOW
-    )
 
 
-@tool()
+@calc_tool()
 async def comment(
     context: ToolContext, cell: Place, text: Annotated[str, Field(max_length=10_000)]
-) -> str:
+) -> None:
     """Write the comment of a cell; an empty text takes it away.
 
     Examples:
         {"cell": "B4", "text": "checked on Monday"}
         {"cell": "B4", "text": ""}
     """
-    return await in_calc(context, "comment", cell=cell, text=text)
 
 
-@tool()
+@calc_tool()
 async def link(
     context: ToolContext,
     cell: Place,
     url: Annotated[str, Field(min_length=1, max_length=2000)],
     text: str = "",
-) -> str:
+) -> None:
     """Make a cell a link, in place of what it shows.
 
     Examples:
         {"cell": "A3", "url": "https://example.org/", "text": "site"}
     """
-    return await in_calc(context, "link", cell=cell, url=url, text=text)

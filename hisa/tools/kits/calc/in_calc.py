@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
-from hisa.tools.base import ToolContext
-from hisa.tools.kits.guest_call import call_guest
+from hisa.tools.kits.guest_call import GuestTool
 
-__all__ = ["SECONDS", "SLOW", "Count", "Place", "in_calc"]
+__all__ = ["SLOW", "Count", "Place", "calc_tool"]
 
-SECONDS = 60.0
-"""Limit of a call, which takes 0.1 to 0.5 s with a table of a thousand cells."""
 SLOW = 180.0
 """Limit of a call that may be about a million cells, or writes a whole file."""
 Place = Annotated[str, Field(min_length=1, max_length=1000)]
@@ -20,17 +17,5 @@ Place = Annotated[str, Field(min_length=1, max_length=1000)]
 Count = Annotated[int, Field(ge=1, le=10_000)]
 """Lines; chosen by hand: more are a slip."""
 
-
-async def in_calc(
-    context: ToolContext, function: str, /, *, seconds: float = SECONDS, **arguments: Any
-) -> str:
-    """Returns what the program says of a call.
-
-    Raises:
-        ToolFailed: LibreOffice is not there, has no spreadsheet in front, or refuses.
-        EnvironmentFailed: the machine does not answer.
-    """
-    answer = await call_guest(
-        context.environment, "calc_program", function, seconds=seconds, **arguments
-    )
-    return str(answer)
+calc_tool = GuestTool("calc_program", 60.0)
+"""Such a call takes 0.1 to 0.5 s with a table of a thousand cells."""

@@ -7,27 +7,13 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from hisa.tools.base import ToolContext
-from hisa.tools.kits.calc.in_calc import SLOW, in_calc
-from hisa.tools.traits import tool
+from hisa.tools.kits.calc.in_calc import SLOW, calc_tool
 
 __all__ = [
-    "export",
-    "name_range",
-    "overview",
-    "page",
-    "protect",
-    "recalculate",
-    "redo",
-    "save",
-    "sheet_add",
-    "sheet_copy",
-    "sheet_delete",
-    "sheet_move",
-    "sheet_rename",
-    "sheet_show",
-    "sheet_tab",
-    "undo",
-]
+    "export", "name_range", "overview", "page", "protect", "recalculate", "redo", "save",
+    "sheet_add", "sheet_copy", "sheet_delete", "sheet_move", "sheet_rename", "sheet_show",
+    "sheet_tab", "undo",
+]  # fmt: skip
 
 SheetName = Annotated[str, Field(min_length=1, max_length=255)]
 Steps = Annotated[int, Field(ge=1, le=100)]
@@ -38,122 +24,112 @@ Pages = Annotated[int, Field(ge=0, le=1000)]
 Path = Annotated[str, Field(min_length=2, max_length=4096)]
 
 
-@tool(reads=True)
-async def overview(context: ToolContext) -> str:
+@calc_tool(reads=True)
+async def overview(context: ToolContext) -> None:
     """Tell the sheets and their used cells, charts, pivot tables, names and the selection.
 
     Examples:
         {}
     """
-    return await in_calc(context, "overview")
 
 
-@tool()
-async def sheet_add(context: ToolContext, name: SheetName, position: Position = 0) -> str:
+@calc_tool()
+async def sheet_add(context: ToolContext, name: SheetName, position: Position = 0) -> None:
     """Insert an empty sheet and show it; without a position it is the last.
 
     Examples:
         {"name": "Summary"}
         {"name": "Cover", "position": 1}
     """
-    return await in_calc(context, "sheet_add", name=name, position=position)
 
 
-@tool()
-async def sheet_rename(context: ToolContext, sheet: SheetName, name: SheetName) -> str:
+@calc_tool()
+async def sheet_rename(context: ToolContext, sheet: SheetName, name: SheetName) -> None:
     """Rename a sheet; formulas follow.
 
     Examples:
         {"sheet": "Sheet1", "name": "Sales 2024"}
     """
-    return await in_calc(context, "sheet_rename", sheet=sheet, name=name)
 
 
-@tool(effects=("delete",))
-async def sheet_delete(context: ToolContext, sheet: SheetName) -> str:
+@calc_tool(effects=("delete",))
+async def sheet_delete(context: ToolContext, sheet: SheetName) -> None:
     """Delete a sheet with all that is on it.
 
     Examples:
         Sheet2
     """
-    return await in_calc(context, "sheet_delete", sheet=sheet)
 
 
-@tool()
+@calc_tool()
 async def sheet_copy(
     context: ToolContext, sheet: SheetName, name: SheetName, position: Position = 0
-) -> str:
+) -> None:
     """Copy a sheet under a new name and show the copy.
 
     Examples:
         {"sheet": "Sheet1", "name": "Sheet1 backup"}
     """
-    return await in_calc(context, "sheet_copy", sheet=sheet, name=name, position=position)
 
 
-@tool()
-async def sheet_move(context: ToolContext, sheet: SheetName, position: Position) -> str:
+@calc_tool()
+async def sheet_move(context: ToolContext, sheet: SheetName, position: Position) -> None:
     """Move a sheet to a position, counted from 1; 0: to the end.
 
     Examples:
         {"sheet": "Summary", "position": 1}
     """
-    return await in_calc(context, "sheet_move", sheet=sheet, position=position)
 
 
-@tool()
-async def sheet_show(context: ToolContext, sheet: SheetName) -> str:
+@calc_tool()
+async def sheet_show(context: ToolContext, sheet: SheetName) -> None:
     """Show a sheet, as a click on its tab does.
 
     Examples:
         Sheet2
     """
-    return await in_calc(context, "sheet_show", sheet=sheet)
 
 
-@tool()
+@calc_tool()
 async def sheet_tab(
     context: ToolContext,
     sheet: SheetName,
     color: str | None = None,
     visible: bool | None = None,
-) -> str:
+) -> None:
     """Color a sheet's tab, or hide the sheet or show it again.
 
     Examples:
         {"sheet": "Sheet1", "color": "#ff8000"}
         {"sheet": "Sheet2", "visible": false}
     """
-    return await in_calc(context, "sheet_tab", sheet=sheet, color=color, visible=visible)
 
 
-@tool()
+@calc_tool()
 async def name_range(
     context: ToolContext,
     name: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\W\d][\w.]*$")],
     cells: str = "",
-) -> str:
+) -> None:
     """Give cells a name that formulas and these tools know; without cells the name goes.
 
     Examples:
         {"name": "prices", "cells": "B2:B20"}
         {"name": "prices"}
     """
-    return await in_calc(context, "name_range", name=name, cells=cells)
 
 
-@tool(effects=("security",))
-async def protect(context: ToolContext, sheet: SheetName, on: bool = True) -> str:
+@calc_tool(effects=("security",))
+async def protect(context: ToolContext, sheet: SheetName, on: bool = True) -> None:
     """Protect a sheet against changes, without a password, or end that.
 
     Examples:
         {"sheet": "Sheet1"}
         {"sheet": "Sheet1", "on": false}
     """
-    return await in_calc(context, "protect", sheet=sheet, on=on)
 
 
-@tool()
+@calc_tool()
 async def page(
     context: ToolContext,
     sheet: str = "",
@@ -166,7 +142,7 @@ async def page(
     footer: str | None = None,
     area: str | None = None,
     repeat_rows: str | None = None,
-) -> str:
+) -> None:
     """Set how a sheet is printed: paper, scale, margins, header, area; what is not given stays.
 
     ``pages_wide`` and ``pages_tall`` fit it to so many pages; 0: any number. ``margins`` are in mm,
@@ -176,24 +152,10 @@ async def page(
         {"landscape": true, "pages_wide": 1, "pages_tall": 0}
         {"sheet": "Sheet2", "area": "A1:F40", "repeat_rows": "1:1", "header": "Sales"}
     """
-    return await in_calc(
-        context,
-        "page",
-        sheet=sheet,
-        landscape=landscape,
-        paper=paper,
-        pages_wide=pages_wide,
-        pages_tall=pages_tall,
-        margins=margins,
-        header=header,
-        footer=footer,
-        area=area,
-        repeat_rows=repeat_rows,
-    )
 
 
-@tool(seconds=SLOW)
-async def save(context: ToolContext, path: str = "", overwrite: bool = False) -> str:
+@calc_tool(seconds=SLOW)
+async def save(context: ToolContext, path: str = "", overwrite: bool = False) -> None:
     """Save the spreadsheet where it is or, with a path, there from now on.
 
     The path ends in .ods, .xlsx, .xls or .csv.
@@ -202,11 +164,12 @@ async def save(context: ToolContext, path: str = "", overwrite: bool = False) ->
         {}
         {"path": "~/Documents/sales.xlsx"}
     """
-    return await in_calc(context, "save", path=path, overwrite=overwrite, seconds=SLOW)
 
 
-@tool(seconds=SLOW)
-async def export(context: ToolContext, path: Path, cells: str = "", overwrite: bool = False) -> str:
+@calc_tool(seconds=SLOW)
+async def export(
+    context: ToolContext, path: Path, cells: str = "", overwrite: bool = False
+) -> None:
     """Write a copy as .pdf, .csv, .html, .xlsx, .ods or .xls; the open file stays what it is.
 
     A .csv has the shown sheet, or the sheet of ``cells``, as it is shown. A .pdf has all sheets, or
@@ -216,36 +179,30 @@ async def export(context: ToolContext, path: Path, cells: str = "", overwrite: b
         {"path": "~/Documents/sales.pdf"}
         {"path": "/tmp/sheet2.csv", "cells": "Sheet2.A1", "overwrite": true}
     """
-    return await in_calc(
-        context, "export", path=path, cells=cells, overwrite=overwrite, seconds=SLOW
-    )
 
 
-@tool()
-async def undo(context: ToolContext, steps: Steps = 1) -> str:
+@calc_tool()
+async def undo(context: ToolContext, steps: Steps = 1) -> None:
     """Take the last steps back; a call of a tool is one step.
 
     Examples:
         2
     """
-    return await in_calc(context, "undo", steps=steps)
 
 
-@tool()
-async def redo(context: ToolContext, steps: Steps = 1) -> str:
+@calc_tool()
+async def redo(context: ToolContext, steps: Steps = 1) -> None:
     """Do steps again that were taken back.
 
     Examples:
         1
     """
-    return await in_calc(context, "redo", steps=steps)
 
 
-@tool(seconds=SLOW)
-async def recalculate(context: ToolContext) -> str:
+@calc_tool(seconds=SLOW)
+async def recalculate(context: ToolContext) -> None:
     """Calculate all formulas anew, and tell which cells have an error.
 
     Examples:
         {}
     """
-    return await in_calc(context, "recalculate", seconds=SLOW)

@@ -8,48 +8,29 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from hisa.tools.base import ToolContext
-from hisa.tools.kits.calc.in_calc import SLOW, Place, in_calc
-from hisa.tools.traits import tool
+from hisa.tools.kits.calc.in_calc import SLOW, Place, calc_tool
 
 __all__ = [
-    "chart",
-    "chart_delete",
-    "chart_edit",
-    "filter",
-    "filter_buttons",
-    "highlight",
-    "pivot",
-    "pivot_delete",
-    "pivot_refresh",
-    "remove_duplicates",
-    "sort",
-    "validate",
-]
+    "chart", "chart_delete", "chart_edit", "filter", "filter_buttons", "highlight", "pivot",
+    "pivot_delete", "pivot_refresh", "remove_duplicates", "sort", "validate",
+]  # fmt: skip
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Names = Annotated[Sequence[Name], Field(max_length=64)]
 ChartKind = Literal[
-    "column",
-    "bar",
-    "stacked column",
-    "stacked bar",
-    "line",
-    "area",
-    "pie",
-    "donut",
-    "scatter",
+    "column", "bar", "stacked column", "stacked bar", "line", "area", "pie", "donut", "scatter",
     "net",
-]
+]  # fmt: skip
 Function = Literal["sum", "count", "average", "max", "min", "product", "countnums", "stdev", "var"]
 
 
-@tool(seconds=SLOW)
+@calc_tool(seconds=SLOW)
 async def sort(
     context: ToolContext,
     cells: Place,
     by: Annotated[list[Name], Field(min_length=1, max_length=64)],
     header: bool = True,
-) -> str:
+) -> None:
     """Sort the rows of a table by columns; "-C" is C from the largest down.
 
     ``cells`` is the table, or one cell of it. A column is its letter or its header's text.
@@ -58,13 +39,12 @@ async def sort(
         {"cells": "A1:D20", "by": ["B", "-C"]}
         {"cells": "A1", "by": ["-Price"]}
     """
-    return await in_calc(context, "sort", cells=cells, by=by, header=header, seconds=SLOW)
 
 
-@tool(seconds=SLOW)
+@calc_tool(seconds=SLOW)
 async def filter(  # noqa: A001
     context: ToolContext, cells: Place, where: Names, any_of: bool = False
-) -> str:
+) -> None:
     """Show only the rows of a table that meet the conditions; an empty list shows all.
 
     A condition is a column (letter or header), one of = <> < > <= >= contains begins ends, and a
@@ -74,39 +54,34 @@ async def filter(  # noqa: A001
         {"cells": "A1:D20", "where": ["Price > 5", "Name contains pear"]}
         {"cells": "A1:D20", "where": []}
     """
-    return await in_calc(context, "filter", cells=cells, where=where, any_of=any_of, seconds=SLOW)
 
 
-@tool()
-async def filter_buttons(context: ToolContext, cells: Place, on: bool = True) -> str:
+@calc_tool()
+async def filter_buttons(context: ToolContext, cells: Place, on: bool = True) -> None:
     """Put AutoFilter buttons onto a table's header row, or take them away.
 
     Examples:
         {"cells": "A1:D20"}
         {"cells": "A1:D20", "on": false}
     """
-    return await in_calc(context, "filter_buttons", cells=cells, on=on)
 
 
-@tool(effects=("delete",), seconds=SLOW)
+@calc_tool(effects=("delete",), seconds=SLOW)
 async def remove_duplicates(
     context: ToolContext,
     cells: Place,
     columns: Names = (),
     header: bool = True,
-) -> str:
+) -> None:
     """Remove the rows of a table that equal an earlier row, in all or in some columns.
 
     Examples:
         {"cells": "A1:D20"}
         {"cells": "A1:D20", "columns": ["A", "Price"]}
     """
-    return await in_calc(
-        context, "remove_duplicates", cells=cells, columns=columns, header=header, seconds=SLOW
-    )
 
 
-@tool()
+@calc_tool()
 async def highlight(
     context: ToolContext,
     cells: Place,
@@ -115,7 +90,7 @@ async def highlight(
     background: str = "",
     bold: bool = False,
     add: bool = True,
-) -> str:
+) -> None:
     """Add a conditional format: a look that cells have while a condition holds.
 
     ``when`` is "> 5", "= \\"x\\"", "between 1 and 9" or, seen from the first cell, "formula $B2>3";
@@ -125,19 +100,9 @@ async def highlight(
         {"cells": "C2:C20", "when": "> 100", "background": "#ffaaaa"}
         {"cells": "C2:C20", "when": "", "add": false}
     """
-    return await in_calc(
-        context,
-        "highlight",
-        cells=cells,
-        when=when,
-        color=color,
-        background=background,
-        bold=bold,
-        add=add,
-    )
 
 
-@tool()
+@calc_tool()
 async def validate(
     context: ToolContext,
     cells: Place,
@@ -146,7 +111,7 @@ async def validate(
     rule: str = "",
     kind: Literal["whole", "decimal", "date", "length"] = "decimal",
     message: str = "",
-) -> str:
+) -> None:
     """Limit what may be typed into cells: a list of choices, cells that hold them, or a rule.
 
     A rule is as "> 5" or "between 1 and 9", about numbers, dates or the length of a text. Nothing
@@ -156,19 +121,9 @@ async def validate(
         {"cells": "B2:B20", "choices": ["yes", "no"]}
         {"cells": "C2:C20", "rule": "between 1 and 9", "kind": "whole", "message": "1 to 9"}
     """
-    return await in_calc(
-        context,
-        "validate",
-        cells=cells,
-        choices=choices,
-        source=source,
-        rule=rule,
-        kind=kind,
-        message=message,
-    )
 
 
-@tool(seconds=SLOW)
+@calc_tool(seconds=SLOW)
 async def pivot(
     context: ToolContext,
     cells: Place,
@@ -178,7 +133,7 @@ async def pivot(
     filters: Names = (),
     to: str = "",
     name: str = "",
-) -> str:
+) -> None:
     """Make a pivot table of a table with a header, on a new sheet or at a cell.
 
     Fields are headers of the table. A value is a header and its function: sum, count, average, max,
@@ -188,41 +143,27 @@ async def pivot(
         {"cells": "A1:D20", "rows": ["Region"], "values": {"Sales": "sum"}}
         {"cells": "A1", "rows": ["Region"], "columns": ["Year"], "values": {"Sales": "average"}, "to": "G2"}
     """  # noqa: E501
-    return await in_calc(
-        context,
-        "pivot",
-        cells=cells,
-        values=dict(values),
-        rows=rows,
-        columns=columns,
-        filters=filters,
-        to=to,
-        name=name,
-        seconds=SLOW,
-    )
 
 
-@tool(seconds=SLOW)
-async def pivot_refresh(context: ToolContext, name: Name) -> str:
+@calc_tool(seconds=SLOW)
+async def pivot_refresh(context: ToolContext, name: Name) -> None:
     """Calculate a pivot table anew from its source.
 
     Examples:
         Pivot
     """
-    return await in_calc(context, "pivot_refresh", name=name, seconds=SLOW)
 
 
-@tool(effects=("delete",))
-async def pivot_delete(context: ToolContext, name: Name) -> str:
+@calc_tool(effects=("delete",))
+async def pivot_delete(context: ToolContext, name: Name) -> None:
     """Delete a pivot table; its source stays.
 
     Examples:
         Pivot
     """
-    return await in_calc(context, "pivot_delete", name=name)
 
 
-@tool()
+@calc_tool()
 async def chart(
     context: ToolContext,
     cells: Place,
@@ -236,7 +177,7 @@ async def chart(
     labels: bool = True,
     legend: bool = True,
     rows: bool = False,
-) -> str:
+) -> None:
     """Make a chart of cells, placed at a cell.
 
     ``cells`` may be several blocks, as "A1:A9,C1:C9". ``header``: the first row names the series;
@@ -247,24 +188,9 @@ async def chart(
         {"cells": "A1:C9", "kind": "line", "title": "Sales", "x_title": "Month"}
         {"cells": "A1:A9,C1:C9", "kind": "pie", "at": "Sheet2.B2", "name": "Shares"}
     """
-    return await in_calc(
-        context,
-        "chart",
-        cells=cells,
-        kind=kind,
-        title=title,
-        x_title=x_title,
-        y_title=y_title,
-        at=at,
-        name=name,
-        header=header,
-        labels=labels,
-        legend=legend,
-        rows=rows,
-    )
 
 
-@tool()
+@calc_tool()
 async def chart_edit(
     context: ToolContext,
     name: Name,
@@ -274,7 +200,7 @@ async def chart_edit(
     x_title: str | None = None,
     y_title: str | None = None,
     legend: bool | None = None,
-) -> str:
+) -> None:
     """Change a chart: its kind, cells, titles or legend; what is not given stays.
 
     `overview` lists the charts by name.
@@ -283,24 +209,12 @@ async def chart_edit(
         {"name": "Chart 1", "title": "Sales of 2024"}
         {"name": "Chart 1", "kind": "bar", "legend": false}
     """
-    return await in_calc(
-        context,
-        "chart_edit",
-        name=name,
-        kind=kind or "",
-        cells=cells,
-        title=title,
-        x_title=x_title,
-        y_title=y_title,
-        legend=legend,
-    )
 
 
-@tool(effects=("delete",))
-async def chart_delete(context: ToolContext, name: Name) -> str:
+@calc_tool(effects=("delete",))
+async def chart_delete(context: ToolContext, name: Name) -> None:
     """Delete a chart.
 
     Examples:
         Chart 1
     """
-    return await in_calc(context, "chart_delete", name=name)

@@ -21,7 +21,7 @@ from typing import Any
 
 from .browser_devtools import OWN_PORT, Process, ask, own_page, port_of, processes, targets
 from .browser_devtools import whole_browser as browser
-from .files_common import Refused, serve
+from .files_common import Refused, serve, wait_until
 
 _BOOKMARKS = (
     "chrome://bookmarks/",
@@ -204,16 +204,18 @@ def restart() -> Any:
     before = [each["url"] for each in targets(port)] if port else None
     time.sleep(_SAVES)
     os.kill(old.number, signal.SIGTERM)
-    _until(lambda: not Path("/proc", str(old.number)).exists(), _ENDS, "the browser does not end")
+    wait_until(
+        lambda: not Path("/proc", str(old.number)).exists(), _ENDS, "the browser does not end"
+    )
     port = port or OWN_PORT
     line = [program, *_kept_flags(old), f"--remote-debugging-port={port}"]
     subprocess.Popen(
         [*line, "--restore-last-session"], cwd=Path.home(), start_new_session=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    _until(lambda: _answers(port), _STARTS, f"the new browser does not answer on port {port}")
+    wait_until(lambda: _answers(port), _STARTS, f"the new browser does not answer on port {port}")
     with contextlib.suppress(Refused):
-        _until(lambda: len(targets(port)) >= len(before or [""]), _RESTORES, "")
+        wait_until(lambda: len(targets(port)) >= len(before or [""]), _RESTORES, "")
     return {"before": before, "tabs": _with_missing(port, before or [])}
 
 
@@ -243,25 +245,11 @@ def _answers(port: int) -> bool:
         return False
 
 
-def _until(holds: Callable[[], bool], seconds: float, problem: str) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            raise Refused(problem)
-        time.sleep(0.1)
-
-
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "bookmarks": bookmarks,
-    "bookmark": bookmark,
-    "unbookmark": unbookmark,
-    "history": history,
-    "cookies": cookies,
-    "clear_cookies": clear_cookies,
-    "settings": settings,
-    "setting": setting,
+    "bookmarks": bookmarks, "bookmark": bookmark, "unbookmark": unbookmark, "history": history,
+    "cookies": cookies, "clear_cookies": clear_cookies, "settings": settings, "setting": setting,
     "restart": restart,
-}
+}  # fmt: skip
 
 if __name__ == "__main__":
     serve(FUNCTIONS)

@@ -104,13 +104,10 @@ def _put(desk: Desk, block: Area, values: Sequence[Sequence[Value]]) -> None:
 
 
 _CODES = {
-    r"\d{4}-\d\d-\d\d": "YYYY-MM-DD",
-    r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?": "YYYY-MM-DD HH:MM",
-    r"\d?\d:\d\d": "HH:MM",
-    r"\d?\d:\d\d:\d\d": "HH:MM:SS",
-    r"-?\d+%": "0%",
+    r"\d{4}-\d\d-\d\d": "YYYY-MM-DD", r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?": "YYYY-MM-DD HH:MM",
+    r"\d?\d:\d\d": "HH:MM", r"\d?\d:\d\d:\d\d": "HH:MM:SS", r"-?\d+%": "0%",
     r"-?\d*\.\d+%": "0.00%",
-}
+}  # fmt: skip
 
 
 def _code(value: Value) -> str:
@@ -390,17 +387,7 @@ def link(desk: Desk, cell: str, url: str, text: str) -> str:
 
 
 FUNCTIONS = {
-    "read": read,
-    "write": write,
-    "formula": formula,
-    "fill": fill,
-    "clear": clear,
-    "find": find,
-    "replace": replace,
-    "copy": copy,
-    "move": move,
-    "transpose": transpose,
-    "split": split,
-    "comment": comment,
-    "link": link,
-}
+    "read": read, "write": write, "formula": formula, "fill": fill, "clear": clear, "find": find,
+    "replace": replace, "copy": copy, "move": move, "transpose": transpose, "split": split,
+    "comment": comment, "link": link,
+}  # fmt: skip

@@ -95,7 +95,7 @@ def _set_words(made: Any, words: dict[str, Any]) -> None:
 
 
 @changes("calc", "Change chart")
-def chart_edit(desk: Desk, name: str, kind: str, cells: str, **words: Any) -> str:
+def chart_edit(desk: Desk, name: str, kind: str | None, cells: str, **words: Any) -> str:
     """Change a chart of the document."""
     sheet, found = _chart(desk, name)
     if kind:

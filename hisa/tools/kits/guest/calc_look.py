@@ -156,7 +156,6 @@ def format_numbers(desk: Desk, cells: str, code: str) -> str:
     return f"{block.label}: {key.FormatString}; its first cell shows {block.first.String!r}"
 
 
-_HORIZONTAL = {"left", "center", "right", "block", "standard"}
 _VERTICAL = {"top": 1, "center": 2, "bottom": 3, "standard": 0}
 
 
@@ -205,20 +204,11 @@ def look(desk: Desk, cells: str) -> str:
 
 
 _SEEN = {
-    "CharFontName": "font",
-    "CharHeight": "size",
-    "CharWeight": "bold",
-    "CharPosture": "italic",
-    "CharUnderline": "underline",
-    "CharStrikeout": "strikethrough",
-    "CharColor": "color",
-    "CellBackColor": "background",
-    "HoriJustify": "horizontal",
-    "VertJustify": "vertical",
-    "IsTextWrapped": "wrap",
-    "RotateAngle": "rotation",
-    "NumberFormat": "number format",
-}
+    "CharFontName": "font", "CharHeight": "size", "CharWeight": "bold", "CharPosture": "italic",
+    "CharUnderline": "underline", "CharStrikeout": "strikethrough", "CharColor": "color",
+    "CellBackColor": "background", "HoriJustify": "horizontal", "VertJustify": "vertical",
+    "IsTextWrapped": "wrap", "RotateAngle": "rotation", "NumberFormat": "number format",
+}  # fmt: skip
 
 
 def _look_of(desk: Desk, block: Area) -> str:
@@ -257,12 +247,9 @@ def _hex(color: int) -> str:
 _SIDES = {
     "all": ("TopLine", "BottomLine", "LeftLine", "RightLine", "HorizontalLine", "VerticalLine"),
     "outline": ("TopLine", "BottomLine", "LeftLine", "RightLine"),
-    "inside": ("HorizontalLine", "VerticalLine"),
-    "top": ("TopLine",),
-    "bottom": ("BottomLine",),
-    "left": ("LeftLine",),
-    "right": ("RightLine",),
-}
+    "inside": ("HorizontalLine", "VerticalLine"), "top": ("TopLine",), "bottom": ("BottomLine",),
+    "left": ("LeftLine",), "right": ("RightLine",),
+}  # fmt: skip
 
 
 @changes("calc", "Borders")
@@ -332,18 +319,8 @@ def select(desk: Desk, cells: str) -> str:
 
 
 FUNCTIONS = {
-    "insert": insert,
-    "delete": delete,
-    "insert_cells": insert_cells,
-    "delete_cells": delete_cells,
-    "size": size,
-    "visible": visible,
-    "group": group,
-    "merge": merge,
-    "format_numbers": format_numbers,
-    "style": style,
-    "look": look,
-    "border": border,
-    "freeze": freeze,
-    "select": select,
-}
+    "insert": insert, "delete": delete, "insert_cells": insert_cells, "delete_cells": delete_cells,
+    "size": size, "visible": visible, "group": group, "merge": merge,
+    "format_numbers": format_numbers, "style": style, "look": look, "border": border,
+    "freeze": freeze, "select": select,
+}  # fmt: skip

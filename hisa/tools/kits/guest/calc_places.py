@@ -298,18 +298,10 @@ def number_format(desk: Desk, code: str) -> int:
 
 
 _COLORS = {
-    "black": 0x000000,
-    "white": 0xFFFFFF,
-    "red": 0xFF0000,
-    "green": 0x00A933,
-    "blue": 0x2A6099,
-    "yellow": 0xFFFF00,
-    "orange": 0xFF8000,
-    "purple": 0x800080,
-    "gray": 0x808080,
-    "grey": 0x808080,
+    "black": 0x000000, "white": 0xFFFFFF, "red": 0xFF0000, "green": 0x00A933, "blue": 0x2A6099,
+    "yellow": 0xFFFF00, "orange": 0xFF8000, "purple": 0x800080, "gray": 0x808080, "grey": 0x808080,
     "none": -1,
-}
+}  # fmt: skip
 
 
 def color_of(text: str) -> int:

@@ -7,14 +7,7 @@ from typing import Any
 import uno  # type: ignore[import-not-found]
 
 from . import office_files
-from .calc_places import (
-    area,
-    cell_address,
-    color_of,
-    of_address,
-    sheet_of,
-    used,
-)
+from .calc_places import area, cell_address, color_of, of_address, sheet_of, used
 from .calc_text import errors_in, sheet_text
 from .office_bridge import Desk, Refused, changes, looks, setting, works
 from .office_files import target_file, write_copy, written
@@ -304,18 +297,6 @@ def export(desk: Desk, path: str, cells: str, overwrite: bool) -> str:
 
 
 @works("calc")
-def undo(desk: Desk, steps: int) -> str:
-    """Take the last steps back."""
-    return office_files.undo(desk, steps)
-
-
-@works("calc")
-def redo(desk: Desk, steps: int) -> str:
-    """Do steps again that were taken back."""
-    return office_files.redo(desk, steps)
-
-
-@works("calc")
 def recalculate(desk: Desk) -> str:
     """Calculate every formula anew."""
     desk.document.calculateAll()
@@ -329,20 +310,9 @@ def recalculate(desk: Desk) -> str:
 
 
 FUNCTIONS = {
-    "overview": overview,
-    "sheet_add": sheet_add,
-    "sheet_rename": sheet_rename,
-    "sheet_delete": sheet_delete,
-    "sheet_copy": sheet_copy,
-    "sheet_move": sheet_move,
-    "sheet_show": sheet_show,
-    "sheet_tab": sheet_tab,
-    "name_range": name_range,
-    "protect": protect,
-    "page": page,
-    "save": save,
-    "export": export,
-    "undo": undo,
-    "redo": redo,
-    "recalculate": recalculate,
-}
+    "overview": overview, "sheet_add": sheet_add, "sheet_rename": sheet_rename,
+    "sheet_delete": sheet_delete, "sheet_copy": sheet_copy, "sheet_move": sheet_move,
+    "sheet_show": sheet_show, "sheet_tab": sheet_tab, "name_range": name_range, "protect": protect,
+    "page": page, "save": save, "export": export, "recalculate": recalculate,
+    **office_files.walks("calc"),
+}  # fmt: skip

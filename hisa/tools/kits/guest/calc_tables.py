@@ -87,17 +87,10 @@ _CONDITION = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _SIGNS = {
-    "=": "EQUAL",
-    "<>": "NOT_EQUAL",
-    "!=": "NOT_EQUAL",
-    "<": "LESS",
-    ">": "GREATER",
-    "<=": "LESS_EQUAL",
-    ">=": "GREATER_EQUAL",
-    "contains": "CONTAINS",
-    "begins": "BEGINS_WITH",
+    "=": "EQUAL", "<>": "NOT_EQUAL", "!=": "NOT_EQUAL", "<": "LESS", ">": "GREATER",
+    "<=": "LESS_EQUAL", ">=": "GREATER_EQUAL", "contains": "CONTAINS", "begins": "BEGINS_WITH",
     "ends": "ENDS_WITH",
-}
+}  # fmt: skip
 
 
 def _field(block: Area, condition: str, any_of: bool) -> Any:
@@ -204,14 +197,9 @@ def _runs(numbers: Iterable[int]) -> Iterable[tuple[int, int]]:
 
 
 _OPERATORS = {
-    "=": "EQUAL",
-    "<>": "NOT_EQUAL",
-    "!=": "NOT_EQUAL",
-    "<": "LESS",
-    ">": "GREATER",
-    "<=": "LESS_EQUAL",
-    ">=": "GREATER_EQUAL",
-}
+    "=": "EQUAL", "<>": "NOT_EQUAL", "!=": "NOT_EQUAL", "<": "LESS", ">": "GREATER",
+    "<=": "LESS_EQUAL", ">=": "GREATER_EQUAL",
+}  # fmt: skip
 _RULE = re.compile(
     r"(?P<sign><=|>=|<>|!=|=|<|>)\s*(?P<one>.+)|between\s+(?P<low>.+?)\s+and\s+(?P<high>.+)"
     r"|formula\s+=?(?P<formula>.+)",
@@ -398,13 +386,7 @@ def _tables_with(desk: Desk, name: str) -> Any:
 
 
 FUNCTIONS = {
-    "sort": sort,
-    "filter": filter_rows,
-    "filter_buttons": filter_buttons,
-    "remove_duplicates": remove_duplicates,
-    "highlight": highlight,
-    "validate": validate,
-    "pivot": pivot,
-    "pivot_refresh": pivot_refresh,
-    "pivot_delete": pivot_delete,
-}
+    "sort": sort, "filter": filter_rows, "filter_buttons": filter_buttons,
+    "remove_duplicates": remove_duplicates, "highlight": highlight, "validate": validate,
+    "pivot": pivot, "pivot_refresh": pivot_refresh, "pivot_delete": pivot_delete,
+}  # fmt: skip

@@ -1,16 +1,18 @@
-"""What the programs for files share: paths, the bin, and how an answer is told."""
+"""What the programs share: paths, the bin, waiting, and how an answer is told."""
 
 from __future__ import annotations
 
 import json
 import os
+import pwd
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Refused", "path_of", "serve", "to_bin"]
+__all__ = ["Refused", "owner_of", "path_of", "serve", "to_bin", "wait_until"]
 
 _BIN_SECONDS = 30.0
 """A large folder is copied into the bin where that is on another disk."""
@@ -31,6 +33,14 @@ def path_of(text: str) -> Path:
     return Path(os.path.normpath(Path.home() / Path(text).expanduser()))
 
 
+def owner_of(number: int) -> str:
+    """Returns the name of a user, or the number where it has none."""
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
+
+
 def to_bin(path: Path) -> None:
     """Moves something to the desktop's bin.
 
@@ -44,6 +54,19 @@ def to_bin(path: Path) -> None:
     if done.returncode or os.path.lexists(path):
         said = done.stderr.strip() or "it is still there"
         raise Refused(f"{str(path)!r} did not go to the bin: {said}")
+
+
+def wait_until(holds: Callable[[], bool], seconds: float, problem: str) -> None:
+    """Waits until something holds.
+
+    Raises:
+        Refused: it does not in so many seconds; tells the problem.
+    """
+    deadline = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > deadline:
+            raise Refused(problem)
+        time.sleep(0.1)
 
 
 def serve(

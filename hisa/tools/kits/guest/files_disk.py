@@ -6,7 +6,6 @@ import fnmatch
 import hashlib
 import mimetypes
 import os
-import pwd
 import re
 import shutil
 import stat
@@ -17,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from .files_common import Refused, path_of, serve, to_bin
+from .files_common import Refused, owner_of, path_of, serve, to_bin
 
 LISTED = 400
 """Entries that are told one by one; chosen by hand: more is no longer read."""
@@ -313,7 +312,7 @@ def info(path: str) -> dict[str, Any]:
         "changed": _time(status.st_mtime),
         "read": _time(status.st_atime),
         "mode": stat.filemode(status.st_mode),
-        "owner": _owner(status.st_uid),
+        "owner": owner_of(status.st_uid),
     }
     if kind == "file" and size <= HASHED and os.access(there, os.R_OK):
         told["sha256"] = _hash(there)
@@ -327,13 +326,6 @@ def _type(path: Path) -> str:
     )  # fmt: skip
     said = re.search(r"standard::content-type: (\S+)", done.stdout)
     return said[1] if said else mimetypes.guess_type(path.name)[0] or "not known"
-
-
-def _owner(number: int) -> str:
-    try:
-        return pwd.getpwuid(number).pw_name
-    except KeyError:
-        return str(number)
 
 
 def _hash(path: Path) -> str:
@@ -386,16 +378,9 @@ def _programs_for(kind: str) -> list[str]:
 
 
 FUNCTIONS: dict[str, Callable[..., dict[str, Any]]] = {
-    "list": list_folder,
-    "find": find,
-    "make_folder": make_folder,
-    "copy": copy,
-    "move": move,
-    "rename": rename,
-    "delete": delete,
-    "info": info,
-    "open": open_file,
-}
+    "list": list_folder, "find": find, "make_folder": make_folder, "copy": copy, "move": move,
+    "rename": rename, "delete": delete, "info": info, "open": open_file,
+}  # fmt: skip
 
 
 if __name__ == "__main__":

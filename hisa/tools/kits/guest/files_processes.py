@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pwd
 import select
 import shutil
 import signal
@@ -16,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from .files_common import Refused, path_of, serve
+from .files_common import Refused, owner_of, path_of, serve
 
 KEPT = 200_000
 """Bytes of output that are kept of each end; the tool tells fewer of them."""
@@ -161,18 +160,11 @@ def _process(pid: int) -> dict[str, Any] | None:
         "pid": pid,
         "parent": int(fields[1]),
         "name": before.partition("(")[2],
-        "user": _user(owner),
+        "user": owner_of(owner),
         "memory_mb": int(fields[21]) * os.sysconf("SC_PAGE_SIZE") >> 20,
         "command": " ".join(word.decode("utf-8", "replace") for word in words)[:300],
         "ticks": int(fields[19]),
     }
-
-
-def _user(number: int) -> str:
-    try:
-        return pwd.getpwuid(number).pw_name
-    except KeyError:
-        return str(number)
 
 
 def end(pid: int, force: bool, wait: float) -> dict[str, Any]:
@@ -222,13 +214,9 @@ def which(program: str) -> dict[str, Any]:
 
 
 FUNCTIONS: dict[str, Callable[..., dict[str, Any]]] = {
-    "run": run,
-    "start": start,
-    "processes": processes,
-    "end": end,
-    "environment": environment,
+    "run": run, "start": start, "processes": processes, "end": end, "environment": environment,
     "which": which,
-}
+}  # fmt: skip
 
 
 if __name__ == "__main__":

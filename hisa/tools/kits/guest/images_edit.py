@@ -230,7 +230,7 @@ def rotate(
     return _save(picture, like, target, overwrite=overwrite)
 
 
-def adjust(path: str, target: str, factors: dict[str, float], overwrite: bool) -> dict[str, Any]:
+def adjust(path: str, target: str, *, overwrite: bool, **factors: float) -> dict[str, Any]:
     """Writes a picture brighter, darker, with more or less contrast, colour or sharpness."""
     like = _load(path)
     picture = _smooth(like)
@@ -297,14 +297,9 @@ def _grid(
 
 
 FUNCTIONS: dict[str, Callable[..., dict[str, Any]]] = {
-    "info": info,
-    "convert": convert,
-    "resize": resize,
-    "crop": crop,
-    "rotate": rotate,
-    "adjust": adjust,
-    "combine": combine,
-}
+    "info": info, "convert": convert, "resize": resize, "crop": crop, "rotate": rotate,
+    "adjust": adjust, "combine": combine,
+}  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -419,15 +419,8 @@ def _replaced(holder: Any, pattern: re.Pattern[str], replacement: str, *, regex:
 
 
 FUNCTIONS = {
-    "write": write,
-    "text_box": text_box,
-    "format_text": format_text,
-    "format_paragraphs": format_paragraphs,
-    "shape_insert": shape_insert,
-    "shape_change": shape_change,
-    "shape_delete": shape_delete,
-    "image_insert": image_insert,
-    "table_insert": table_insert,
-    "table_write": table_write,
-    "replace": replace,
-}
+    "write": write, "text_box": text_box, "format_text": format_text,
+    "format_paragraphs": format_paragraphs, "shape_insert": shape_insert,
+    "shape_change": shape_change, "shape_delete": shape_delete, "image_insert": image_insert,
+    "table_insert": table_insert, "table_write": table_write, "replace": replace,
+}  # fmt: skip

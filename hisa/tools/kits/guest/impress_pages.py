@@ -19,16 +19,11 @@ _LAYOUTS = {
     "centered_text": 32,
 }  # fmt: skip
 _TRANSITIONS = {
-    "none": ("", ""),
-    "fade": ("FADE", "CROSSFADE"),
-    "wipe": ("BARWIPE", "LEFTTORIGHT"),
-    "push": ("PUSHWIPE", "FROMBOTTOM"),
-    "cover": ("SLIDEWIPE", "FROMLEFT"),
-    "split": ("BARNDOORWIPE", "HORIZONTAL"),
-    "dissolve": ("DISSOLVE", "DEFAULT"),
-    "wheel": ("PINWHEELWIPE", "FOURBLADE"),
-    "random_bars": ("RANDOMBARWIPE", "VERTICAL"),
-}
+    "none": ("", ""), "fade": ("FADE", "CROSSFADE"), "wipe": ("BARWIPE", "LEFTTORIGHT"),
+    "push": ("PUSHWIPE", "FROMBOTTOM"), "cover": ("SLIDEWIPE", "FROMLEFT"),
+    "split": ("BARNDOORWIPE", "HORIZONTAL"), "dissolve": ("DISSOLVE", "DEFAULT"),
+    "wheel": ("PINWHEELWIPE", "FOURBLADE"), "random_bars": ("RANDOMBARWIPE", "VERTICAL"),
+}  # fmt: skip
 _SIZES = {"16:9": (28.0, 15.75), "4:3": (28.0, 21.0), "A4": (29.7, 21.0), "16:10": (28.0, 17.5)}
 
 
@@ -341,20 +336,8 @@ def _on_off(value: bool) -> str:
 
 
 FUNCTIONS = {
-    "overview": overview,
-    "read": read,
-    "add": add,
-    "duplicate": duplicate,
-    "delete": delete,
-    "move": move,
-    "layout": layout,
-    "hide": hide,
-    "show": show,
-    "background": background,
-    "transition": transition,
-    "size": size,
-    "master": master,
-    "style": style,
-    "notes": notes,
+    "overview": overview, "read": read, "add": add, "duplicate": duplicate, "delete": delete,
+    "move": move, "layout": layout, "hide": hide, "show": show, "background": background,
+    "transition": transition, "size": size, "master": master, "style": style, "notes": notes,
     "footer": footer,
-}
+}  # fmt: skip

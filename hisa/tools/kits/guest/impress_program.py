@@ -52,26 +52,6 @@ def _draw(desk: Desk, url: str, number: str, kind: str, width: int) -> None:
     painter.filter((setting("URL", url), setting("MediaType", kind), setting("FilterData", data)))
 
 
-@works("impress")
-def undo(desk: Desk, steps: int) -> str:
-    """Takes steps back."""
-    return office_files.undo(desk, steps)
-
-
-@works("impress")
-def redo(desk: Desk, steps: int) -> str:
-    """Does steps again."""
-    return office_files.redo(desk, steps)
-
-
 if __name__ == "__main__":
-    serve(
-        {
-            **impress_pages.FUNCTIONS,
-            **impress_objects.FUNCTIONS,
-            "save": save,
-            "export": export,
-            "undo": undo,
-            "redo": redo,
-        }
-    )
+    own = {"save": save, "export": export, **office_files.walks("impress")}
+    serve(impress_pages.FUNCTIONS | impress_objects.FUNCTIONS | own)

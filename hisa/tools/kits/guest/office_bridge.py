@@ -25,16 +25,8 @@ import unohelper  # type: ignore[import-not-found]
 from .office_dialogs import front_title, modal_dialogs
 
 __all__ = [
-    "Desk",
-    "Refused",
-    "Unchanged",
-    "UnoError",
-    "changes",
-    "looks",
-    "serve",
-    "setting",
-    "works",
-]
+    "Desk", "Refused", "Unchanged", "UnoError", "changes", "looks", "serve", "setting", "works",
+]  # fmt: skip
 
 UnoError: Any = uno.getClass("com.sun.star.uno.Exception")
 _PIPE = "hisa-toolkits"

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import uno  # type: ignore[import-not-found]
 
-from .office_bridge import Desk, Refused, setting
+from .office_bridge import Desk, Refused, setting, works
 
-__all__ = ["redo", "save", "target_file", "undo", "write_copy", "written"]
+__all__ = ["save", "target_file", "walks", "write_copy", "written"]
 
 
 def target_file(path: str, endings: Mapping[str, str], *, overwrite: bool) -> Path:
@@ -70,14 +70,12 @@ def written(path: Path) -> str:
     return f"{path}: {status.st_size} bytes, written {age:.0f} s ago"
 
 
-def undo(desk: Desk, steps: int) -> str:
-    """Take steps back."""
-    return _walk(desk, steps, "Undo")
-
-
-def redo(desk: Desk, steps: int) -> str:
-    """Do steps again that were taken back."""
-    return _walk(desk, steps, "Redo")
+def walks(kind: str) -> dict[str, Callable[..., Any]]:
+    """The functions that take steps of a kind of document back, and do them again."""
+    return {
+        "undo": works(kind)(lambda desk, steps: _walk(desk, steps, "Undo")),
+        "redo": works(kind)(lambda desk, steps: _walk(desk, steps, "Redo")),
+    }
 
 
 def _walk(desk: Desk, steps: int, way: str) -> str:

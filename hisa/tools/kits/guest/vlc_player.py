@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .files_common import Refused, path_of, serve
+from .files_common import Refused, path_of, serve, wait_until
 
 _SCHEMES = ("file", "http", "https", "rtsp", "rtp", "udp", "mms", "ftp", "dvd", "cdda")
 _ANSWER = 10.0
@@ -487,7 +487,7 @@ def restart() -> Any:
     program = os.readlink(f"/proc/{old.number}/exe")
     settings = kept_settings()
     os.kill(old.number, signal.SIGTERM)
-    _wait(lambda: not Path("/proc", str(old.number)).exists(), _ENDS, "VLC does not end")
+    wait_until(lambda: not Path("/proc", str(old.number)).exists(), _ENDS, "VLC does not end")
     for name, value in settings.items():
         if name not in _OWN and kept_settings().get(name) != value:
             _write(name, value)
@@ -497,9 +497,11 @@ def restart() -> Any:
         line, cwd=Path.home(), start_new_session=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    _wait(_answers, _STARTS, "the new VLC does not answer")
+    wait_until(_answers, _STARTS, "the new VLC does not answer")
     if entries:
-        _wait(lambda: len(playlist()) >= len(entries), _HAPPENS, "its playlist is not there again")
+        wait_until(
+            lambda: len(playlist()) >= len(entries), _HAPPENS, "its playlist is not there again"
+        )
     if at is not None:
         select(str(at + 1))
         with contextlib.suppress(Refused):
@@ -563,14 +565,6 @@ def _answers() -> bool:
         return bool(ask(running()))
     except Refused:
         return False
-
-
-def _wait(holds: Callable[[], bool], seconds: float, problem: str) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            raise Refused(problem)
-        time.sleep(0.1)
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -21,12 +21,9 @@ from .writer_ranges import chosen, enum, excerpt, note_of, places, style_called
 __all__ = ["FUNCTIONS"]
 
 _LISTS = {
-    "bullet": "List 1",
-    "number": "Numbering 123",
-    "letter": "Numbering abc",
-    "capital": "Numbering ABC",
-    "roman": "Numbering IVX",
-}
+    "bullet": "List 1", "number": "Numbering 123", "letter": "Numbering abc",
+    "capital": "Numbering ABC", "roman": "Numbering IVX",
+}  # fmt: skip
 
 
 @changes("writer", "Format text")
@@ -56,12 +53,10 @@ def clear_format(desk: Desk, paragraphs: str, text: str) -> str:
 
 
 @changes("writer", "Format paragraphs")
-def format_paragraphs(desk: Desk, paragraphs: str, page_break: bool | None, **given: Any) -> str:
+def format_paragraphs(desk: Desk, paragraphs: str, **given: Any) -> str:
     """Sets alignment, spacing and indents."""
     picked = chosen(desk, paragraphs)
     properties = paragraph(given)
-    if page_break is not None:
-        properties["BreakType"] = enum("style.BreakType", "PAGE_BEFORE" if page_break else "NONE")
     put([each for _, each in picked], properties)
     number, first = picked[0]
     before = ", page break before it" if first.BreakType.value == "PAGE_BEFORE" else ""
@@ -173,12 +168,7 @@ def tab_stops(desk: Desk, paragraphs: str, stops: Sequence[Mapping[str, Any]]) -
 
 
 FUNCTIONS = {
-    "format_text": format_text,
-    "clear_format": clear_format,
-    "format_paragraphs": format_paragraphs,
-    "style": style,
-    "styles": styles,
-    "change_style": change_style,
-    "make_list": make_list,
-    "tab_stops": tab_stops,
-}
+    "format_text": format_text, "clear_format": clear_format,
+    "format_paragraphs": format_paragraphs, "style": style, "styles": styles,
+    "change_style": change_style, "make_list": make_list, "tab_stops": tab_stops,
+}  # fmt: skip

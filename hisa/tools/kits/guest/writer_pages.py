@@ -218,9 +218,6 @@ def contents(desk: Desk, title: str, levels: int, before: int) -> str:
 
 
 FUNCTIONS = {
-    "page": page,
-    "header_footer": header_footer,
-    "field": field,
-    "page_break": page_break,
+    "page": page, "header_footer": header_footer, "field": field, "page_break": page_break,
     "contents": contents,
-}
+}  # fmt: skip

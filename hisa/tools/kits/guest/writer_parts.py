@@ -222,12 +222,7 @@ def _changed(redline: Any) -> str:
 
 
 FUNCTIONS = {
-    "image_insert": image_insert,
-    "image_change": image_change,
-    "hyperlink": hyperlink,
-    "footnote": footnote,
-    "comment": comment,
-    "delete_comments": delete_comments,
-    "bookmark": bookmark,
-    "track_changes": track_changes,
-}
+    "image_insert": image_insert, "image_change": image_change, "hyperlink": hyperlink,
+    "footnote": footnote, "comment": comment, "delete_comments": delete_comments,
+    "bookmark": bookmark, "track_changes": track_changes,
+}  # fmt: skip

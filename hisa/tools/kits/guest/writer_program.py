@@ -4,26 +4,14 @@ from __future__ import annotations
 
 import uno  # type: ignore[import-not-found]
 
-from . import (
-    office_files,
-    writer_format,
-    writer_pages,
-    writer_parts,
-    writer_tables,
-    writer_text,
-)
+from . import office_files, writer_format, writer_pages, writer_parts, writer_tables, writer_text
 from .office_bridge import Desk, serve, setting, works
 
 _ENDINGS = {
-    ".odt": "writer8",
-    ".docx": "MS Word 2007 XML",
-    ".doc": "MS Word 97",
-    ".rtf": "Rich Text Format",
-    ".txt": "Text (encoded)",
-    ".html": "HTML (StarWriter)",
-    ".ott": "writer8_template",
-    ".epub": "EPUB",
-}
+    ".odt": "writer8", ".docx": "MS Word 2007 XML", ".doc": "MS Word 97",
+    ".rtf": "Rich Text Format", ".txt": "Text (encoded)", ".html": "HTML (StarWriter)",
+    ".ott": "writer8_template", ".epub": "EPUB",
+}  # fmt: skip
 _UTF8 = "UTF8,LF,,,"
 """Options of the text filter: without them it writes in the system's encoding."""
 
@@ -51,29 +39,9 @@ def export(desk: Desk, path: str, pages: str, overwrite: bool) -> str:
     return office_files.written(target)
 
 
-@works("writer")
-def undo(desk: Desk, steps: int) -> str:
-    """Takes steps back."""
-    return office_files.undo(desk, steps)
-
-
-@works("writer")
-def redo(desk: Desk, steps: int) -> str:
-    """Does steps again."""
-    return office_files.redo(desk, steps)
-
-
 if __name__ == "__main__":
+    own = {"save": save, "export": export, **office_files.walks("writer")}
     serve(
-        {
-            **writer_text.FUNCTIONS,
-            **writer_format.FUNCTIONS,
-            **writer_pages.FUNCTIONS,
-            **writer_tables.FUNCTIONS,
-            **writer_parts.FUNCTIONS,
-            "save": save,
-            "export": export,
-            "undo": undo,
-            "redo": redo,
-        }
-    )
+        own | writer_text.FUNCTIONS | writer_format.FUNCTIONS | writer_pages.FUNCTIONS
+        | writer_tables.FUNCTIONS | writer_parts.FUNCTIONS
+    )  # fmt: skip

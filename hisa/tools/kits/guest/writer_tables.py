@@ -227,9 +227,6 @@ def change(desk: Desk, table: str, action: str, at: int, count: int, cells: str)
 
 
 FUNCTIONS = {
-    "table_insert": insert,
-    "table_read": read,
-    "table_write": write,
-    "table_format": format_cells,
+    "table_insert": insert, "table_read": read, "table_write": write, "table_format": format_cells,
     "table_change": change,
-}
+}  # fmt: skip

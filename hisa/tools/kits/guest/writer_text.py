@@ -256,7 +256,7 @@ def change_case(desk: Desk, to: str, paragraphs: str, text: str) -> str:
 @works("writer")
 def show(desk: Desk, paragraphs: str, text: str, occurrence: int) -> str:
     """Selects text or paragraphs and scrolls there."""
-    found = places(desk, paragraphs, text, occurrence=occurrence)
+    found = places(desk, paragraphs, text, occurrence=occurrence if text else 0)
     cursor = desk.controller.ViewCursor
     cursor.gotoRange(found[0].Start, False)
     cursor.gotoRange(found[-1].End if not text else found[0].End, True)
@@ -264,13 +264,6 @@ def show(desk: Desk, paragraphs: str, text: str, occurrence: int) -> str:
 
 
 FUNCTIONS = {
-    "overview": overview,
-    "read": read,
-    "insert": insert,
-    "write": write,
-    "delete": delete,
-    "replace": replace,
-    "find": find,
-    "change_case": change_case,
-    "show": show,
-}
+    "overview": overview, "read": read, "insert": insert, "write": write, "delete": delete,
+    "replace": replace, "find": find, "change_case": change_case, "show": show,
+}  # fmt: skip
