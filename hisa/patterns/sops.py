@@ -166,7 +166,7 @@ def rules_for(sops: Iterable[Sop], domain: str) -> tuple[str, ...]:
 
 
 def conditions(sops: Iterable[Sop], domain: str) -> dict[str, tuple[str, ...]]:
-    """What rules of a domain wait for; none for those that the user marked MUST."""
+    """Returns what rules of a domain wait for; none for those that the user marked MUST."""
     found: dict[str, tuple[str, ...]] = {}
     for sop in _binding(sops, domain):
         for rule, words in sop.when.items():

@@ -159,7 +159,7 @@ def _fitted(task: Task, view: StateView, tools: str, room: int) -> StateView:
 
 
 def _parted(summary: str) -> tuple[str, str]:
-    """What a summary tells of steps, and its last sections."""
+    """Returns what a summary tells of steps, and its last sections."""
     found = _LAST.search(summary)
     return (summary[: found.start()].rstrip(), summary[found.start() :]) if found else (summary, "")
 

@@ -123,7 +123,7 @@ def best(
 
 
 def _weights(said: Sequence[frozenset[str]]) -> Mapping[str, float]:
-    """What a word tells: nothing where all tools have it."""
+    """Returns what a word tells: nothing where all tools have it."""
     counts = Counter(word for words in said for word in words)
     return {word: math.log((len(said) + 1) / count) for word, count in counts.items()}
 
