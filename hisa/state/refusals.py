@@ -15,10 +15,12 @@ from contextlib import suppress
 from hisa.actions import Write
 from hisa.protocols import GroundedCall
 from hisa.screen.geometry import BoundingBox
+from hisa.screen.lies_at import cover_at, element_at
 from hisa.screen.observation import Element, Observation
 from hisa.screen.ocr import OcrUnavailable, ReadText
 from hisa.state.changes import compared
 from hisa.state.facts import AWAITED, DIALOGS, intent_of, is_complete, is_inside, surprise
+from hisa.state.held_regions import called, is_same
 from hisa.text.prompt_text import excerpt, field_text
 
 __all__ = ["error_value", "unexpected"]
@@ -58,6 +60,8 @@ _SPOKEN = frozenset(
 """Roles of what is said; a button or a menu item that came offers something."""
 _DENYING = re.compile(r"\b(?:not|n.t|cannot|un\w+|failed|error)\b", re.IGNORECASE)
 
+_OPENED = frozenset({"menu", "menu item", "check menu item", "radio menu item", "list item"})
+"""Roles of what a click lets come up over what was clicked: an open menu or list."""
 _FEW = 6
 """Things said that came at most for them to be an answer; more are another page."""
 _CHARS = 160
@@ -66,7 +70,7 @@ _CHARS = 160
 def unexpected(
     call: GroundedCall, before: Observation, after: Observation, regions: Sequence[BoundingBox]
 ) -> str:
-    """Returns what speaks against a step: `surprise`, or what was said on the page; else nothing.
+    """Returns what speaks against a step: `surprise`, what was said on the page, or a cover.
 
     Args:
         call: what ran.
@@ -74,7 +78,33 @@ def unexpected(
         after: the look after it.
         regions: the image-space boxes that changed; empty where none did.
     """
-    return surprise(call, before, after, regions) or _answered(call, before, after)
+    return (
+        surprise(call, before, after, regions)
+        or _answered(call, before, after)
+        or _came_over(call, before, after)
+    )
+
+
+def _came_over(call: GroundedCall, before: Observation, after: Observation) -> str:
+    """Returns what lies now over the thing that was described and clicked, under another name.
+
+    What came in the moment of the click may have had it.
+    """
+    for place in call.places:
+        was = element_at(place.point, before)
+        left = [e for e in after.elements or () if was is not None and is_same(e, was)]
+        for element in left:
+            over = cover_at(element, place.point, after)
+            opened = over is None or over.role in _OPENED or _is_in_dialog(over, after)
+            if over is not None and not opened:
+                return f"Over {called(element)} lies {called(over)} now."
+    return ""
+
+
+def _is_in_dialog(element: Element, look: Observation) -> bool:
+    """Whether an element is a dialog, or a part of one."""
+    dialogs = [each for each in look.elements or () if each.role in DIALOGS]
+    return any(element is dialog or is_inside(element, dialog) for dialog in dialogs)
 
 
 def _answered(call: GroundedCall, before: Observation, after: Observation) -> str:

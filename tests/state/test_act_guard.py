@@ -8,10 +8,11 @@ import pytest
 
 from hisa.actions import Action, Click, Drag, Move, Press, Scroll
 from hisa.errors import ScreenChanged
-from hisa.protocols import GroundedCall, ToolCall
+from hisa.protocols import GroundedCall, Place, ToolCall
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation, Window
 from hisa.state.guards import SequenceGuard
+from hisa.state.refusals import unexpected
 from hisa.testing.form import FakeEnvironment
 from tests.state.test_guards import USABLE, WINDOW, Reader, look
 
@@ -159,3 +160,14 @@ async def test_elements_are_read_where_the_machine_has_them() -> None:
     with pytest.raises(ScreenChanged, match="Pay"):
         await SequenceGuard(reader).again(clicks(), look([BUTTON]), FakeEnvironment())
     assert reader.reads == 1
+
+
+def test_what_lies_over_a_clicked_thing_under_another_name_is_unexpected() -> None:
+    place = Place('button "Continue"', AT)
+    call = replace(clicks(), places=(place,))
+    before = look([BUTTON])
+    over = "Over push button “Continue” lies push button “Pay $49 now” now."
+    assert unexpected(call, before, look([BUTTON, PAY]), []) == over
+    assert unexpected(call, before, look([BUTTON, thing("menu item", "Open")]), []) == ""
+    assert unexpected(call, before, look([PAY]), []) == "", "another page lies there"
+    assert unexpected(call, before, before, []) == ""
