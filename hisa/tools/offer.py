@@ -22,6 +22,7 @@ __all__ = [
     "SUMMARY_CHARACTERS",
     "TOOLS_ESTIMATE",
     "best",
+    "likeliest",
     "offered_line",
     "offered_text",
 ]
@@ -57,8 +58,7 @@ def offered_text(tools: Iterable[BaseTool], look: Observation, subject: str, *, 
         subject: what the task is about; its words put tools first.
         room: most tokens, by `estimate_tokens`.
     """
-    fitting = [tool for tool in tools if tool.traits.needs.in_front(look)]
-    ranked = _mixed(best(fitting, subject, look), fitting, look)
+    ranked = likeliest(tools, look, subject)
     lines = [_HEAD]
     for tool in ranked:
         line = offered_line(tool)
@@ -79,10 +79,10 @@ def offered_text(tools: Iterable[BaseTool], look: Observation, subject: str, *, 
     return "\n".join(told(arguments, count)) if count or len(lines) > 1 else ""
 
 
-def _mixed(
-    ranked: Sequence[BaseTool], listed: Sequence[BaseTool], look: Observation
-) -> Sequence[BaseTool]:
+def likeliest(tools: Iterable[BaseTool], look: Observation, subject: str) -> Sequence[BaseTool]:
     """Tools in turn as they fit the task and as they are listed, those in front before others."""
+    listed = [tool for tool in tools if tool.traits.needs.in_front(look)]
+    ranked = best(listed, subject, look)
     ahead = [tool for tool in listed if tool.traits.needs.apps and not tool.trusted]
     ahead += [tool for tool in listed if tool.traits.needs.apps and tool.trusted]
     order = [*ahead, *ranked]

@@ -29,7 +29,7 @@ from hisa.protocols import Emit, Environment, GroundedCall, Outcome, Task, ToolC
 from hisa.screen.observation import Observation
 from hisa.tools.base import BaseTool, Tool, ToolContext
 from hisa.tools.isolation import isolated, kept
-from hisa.tools.offer import TOOLS_ESTIMATE, best, offered_text
+from hisa.tools.offer import TOOLS_ESTIMATE, best, likeliest, offered_text
 from hisa.tools.person import Person
 from hisa.tools.toolkit import Toolkit
 
@@ -78,6 +78,10 @@ _NEAREST = 8
 """Names that an error for an unknown one lists beside the built-ins."""
 _FEW = 16
 """Names that such an error lists whole."""
+_FUNCTION_TOKENS = 1200
+"""Most tokens of the functions that a step adds to those that are always there: some six."""
+_LEAST_FUNCTION = 100
+"""Tokens of a function with one argument."""
 _HELPED = 3
 """Tools that `tool_help` describes whole."""
 
@@ -142,14 +146,15 @@ class ToolRegistry:
         Those that are always there, then as many others as there is room for, the likeliest first.
         """
         names = [name for name in self.names() if name != "gui_action"]
-        room = self._room
-        fitting = [tool for tool in self._offered if tool.traits.needs.in_front(look)]
-        ranked = best(fitting, task.instruction, look)
+        room = _FUNCTION_TOKENS
+        ranked = likeliest(self._offered, look, task.instruction)
         for tool in (self._tools["tool_help"], *ranked) if ranked else ():
-            room -= estimate_tokens(json.dumps(_function(tool)))
-            if room < 0:
+            size = estimate_tokens(json.dumps(_function(tool)))
+            if size <= room:
+                names.append(tool.name)
+                room -= size
+            if room < _LEAST_FUNCTION:
                 break
-            names.append(tool.name)
         return tuple(_function(self._tools[name]) for name in names)
 
     def check(self, call: ToolCall, /) -> None:
@@ -246,6 +251,15 @@ def _function(tool: BaseTool) -> Mapping[str, Any]:
         "type": "function",
         "name": tool.name,
         "description": tool.documentation,
-        "parameters": dict(tool.parameters),
+        "parameters": _untitled(tool.parameters),
         "strict": False,
     }
+
+
+def _untitled(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema without the titles of its fields, which repeat their names."""
+    fields = {
+        name: {key: value for key, value in field.items() if key != "title"}
+        for name, field in schema.get("properties", {}).items()
+    }
+    return {**{k: v for k, v in schema.items() if k != "title"}, "properties": fields}

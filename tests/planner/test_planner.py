@@ -88,7 +88,7 @@ async def test_the_request_is_the_bounded_state_and_one_image() -> None:
     request = bench.model.requests[0]
     assert (request.role, request.images, request.temperature) == ("planner", 1, 0)
     system, user = request.messages
-    assert system.parts[0].text.startswith("You operate a computer")  # type: ignore[union-attr]
+    assert system.parts[0].text.startswith("# Global planner")  # type: ignore[union-attr]
     assert user == Message("user", (TextPart(STATE), ImagePart(look.screenshot)))
     assert (request.schema, request.max_tokens) == (REPLY_SCHEMA, 4096)
     assert undated(*bench.events) == undated(CALLED)
