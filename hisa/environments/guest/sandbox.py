@@ -25,6 +25,7 @@ __all__ = [
     "SET_OF_PROC",
     "Wrap",
     "allowed_variables",
+    "make_beneath",
     "opened_beneath",
     "sandbox",
 ]
@@ -142,6 +143,23 @@ def _present_folders() -> Iterator[str]:
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
             yield os.readlink(f"/proc/{pid}/cwd")
+
+
+def make_beneath(folder: str, path: str) -> None:
+    """Make the folders of a path below another one; see `opened_beneath`.
+
+    Raises:
+        OSError: one cannot be made, or a link is in the way.
+    """
+    below = ""
+    for name in os.path.normpath(path).split("/"):
+        outer = opened_beneath(folder, below or ".")
+        try:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(name, dir_fd=outer)
+        finally:
+            os.close(outer)
+        below = os.path.join(below, name)
 
 
 def opened_beneath(folder: str, path: str) -> int:

@@ -20,7 +20,7 @@ from .actor import ActionError, Actor, Changed
 from .http_server import HttpError, Request, Response, Routes, file_response, json_response
 from .idempotency_cache import IdempotencyCache
 from .lying import lying_at
-from .sandbox import Wrap, opened_beneath
+from .sandbox import Wrap, make_beneath, opened_beneath
 from .settle import Work, settle
 from .unchanged import KeptLooks, read_held
 from .undrawn import Undrawn, await_drawn
@@ -257,13 +257,18 @@ class TypedRoutes:
     # ---------------------------------------------------------------- files
 
     @contextmanager
-    def _reached(self, path: str) -> Iterator[str]:
-        """A path by which a file is reached; no link is followed in the folder of the cage."""
+    def _reached(self, path: str, *, make: bool = False) -> Iterator[str]:
+        """A path by which a file is reached; no link is followed in the folder of the cage.
+
+        With ``make`` it is a folder, and made where it is missing.
+        """
         inside = os.path.relpath(path, self._cage or "/")
         if not self._cage or inside.startswith(".."):
             yield path
             return
         try:
+            if make:
+                make_beneath(self._cage, inside)
             number = opened_beneath(self._cage, inside)
         except FileNotFoundError as error:
             raise HttpError(404, f"{path}: no such file") from error
@@ -281,7 +286,7 @@ class TypedRoutes:
     def _put_file(self, request: Request) -> Response:
         path = _path(request)
         folder, name = os.path.split(path)
-        with self._reached(folder) as place:
+        with self._reached(folder, make=True) as place:
             try:
                 _write(os.path.join(place, name), request)
             except (OSError, ValueError) as error:
