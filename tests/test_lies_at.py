@@ -58,6 +58,14 @@ def test_boxes_that_only_hold_others_hide_nothing_but_dialogs_do() -> None:
     assert name(seen(button, thing("dialog", "Sure?", WIDE), inside)) == "OK"
 
 
+def test_the_entries_of_an_open_menu_lie_above_all_else() -> None:
+    bar = thing("menu", "File", box(0, 0, 20, 20))
+    entry = thing("menu item", "Save As", parent=0)
+    look = seen(bar, entry, thing("text", "Tea at four", WIDE))
+    assert name(look) == "Save As"
+    assert covered(look) == []
+
+
 def test_what_says_nothing_more_covers_nothing() -> None:
     field = Element("text", "Your e-mail", SMALL, states=frozenset({"showing"}), parent=-1)
     look = seen(field, thing("label", "E-mail"))

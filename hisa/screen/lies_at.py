@@ -25,6 +25,9 @@ _HELD_IN = frozenset(
 """Roles of the controls that such parts are lifted to."""
 _OPAQUE = frozenset({"dialog", "alert", "window", "menu", "popup menu", "tool tip", "file chooser"})
 """Containers that hide what lies beneath them, wherever they are empty."""
+_POPPED_UP = frozenset({"menu item", "check menu item", "radio menu item", "tearoff menu item"})
+"""Roles of what an open menu shows above everything, wherever its tree has it: GTK's has the
+entries of a menu bar before what the window holds."""
 _NESTED = 2
 """Pixels by which a part may stick out of what holds it, for looks that tell no parents."""
 
@@ -147,7 +150,8 @@ def _shows(element: Element) -> bool:
 
 def _topmost(numbers: Sequence[int], elements: Sequence[Element]) -> int | None:
     """The number of the element on top of the others; they come as the tree has them."""
-    telling = [n for n in numbers if _tells(elements[n])]
+    telling = [n for n in numbers if elements[n].role in _POPPED_UP]
+    telling = telling or [n for n in numbers if _tells(elements[n])]
     if not telling:
         return numbers[-1] if numbers else None
     if elements[telling[-1]].parent is None:  # a list without parents has no order to go by

@@ -174,7 +174,6 @@ def test_every_binding_rule_reaches_the_planner_the_users_first(tmp_path: Path) 
     assert places == sorted(places)
     lines = told.splitlines()
     assert [rule for rule in own if f"- MUST: {rule}" not in lines] == [], "a line for each"
-    assert "3 more rules do not fit here" in told
 
 
 def test_a_pattern_wins_nothing_by_a_run_that_nobody_scored_or_that_did_not_use_it(

@@ -144,7 +144,7 @@ def test_a_tool_needs_types_and_words() -> None:
 def test_the_examples_in_the_documentation_are_accepted_by_the_parser() -> None:
     lines = [line.strip() for line in Tool(gui_action).documentation.splitlines()]
     examples = [line for line in lines if line.startswith("pyautogui.")]
-    assert len(examples) >= 3
+    assert examples
     for example in examples:
         assert parse(example)
 
