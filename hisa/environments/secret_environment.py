@@ -262,13 +262,14 @@ class SecretEnvironment:
         )
 
     async def _act(self, actions: Sequence[Action], held: Held | None) -> None:
-        for part in self._parts(actions):
+        parts = self._parts(actions)
+        for part in parts:
             if not isinstance(part, _Typed):
                 await self._forward(part, held)
             else:
                 if held is not None:
                     await self._forward([], held)
-                await self._type(part)
+                await self._type_after(part, begun=part is not parts[0])
             held = None
 
     def _parts(self, actions: Sequence[Action]) -> list[list[Action] | _Typed]:
@@ -299,6 +300,23 @@ class SecretEnvironment:
                 f"{placeholder(name)} has several lines: typed, each line break would be Enter"
             )
         return _Typed(secret, interval)
+
+    async def _type_after(self, typed: _Typed, *, begun: bool) -> None:
+        """Type one secret; where something was ``begun``, a changed screen is not "nothing done".
+
+        Raises:
+            ActionRefused: the screen changed after the actions before it were done.
+            ScreenChanged: nothing was done.
+        """
+        try:
+            await self._type(typed)
+        except ScreenChanged as error:
+            if not begun:
+                raise
+            raise ActionRefused(
+                f"the actions before {placeholder(typed.secret.name)} were done; then {error}, and "
+                "it was not typed"
+            ) from None
 
     async def _type(self, typed: _Typed) -> None:
         """Type one secret into what has the focus, and take note of where it appears."""

@@ -507,6 +507,27 @@ async def test_window_that_comes_at_the_last_moment_gets_nothing() -> None:
     assert inner.acted == []
 
 
+class MovesLater(Moves):
+    """Does the first act, and says at the second one that the screen changed."""
+
+    async def act_where_unchanged(self, actions: Sequence[Action], held: Held, /) -> None:
+        if self.held is not None:
+            raise ScreenChanged("another window came")
+        self.held = held
+        await self.act(actions)
+
+
+async def test_what_was_done_before_a_secret_is_not_told_as_nothing_done() -> None:
+    inner = MovesLater()
+    environment = guarded(inner)
+    click = Click(at=Point(300, 136, "screen"))
+    with pytest.raises(ActionRefused, match=r"the actions before .* were done; then another"):
+        await environment.act_where_unchanged(
+            [click, Write("{{secret:mail}}")], Held(await inner.observe(), ())
+        )
+    assert inner.acted == [click], "and who retries what was not done does it once"
+
+
 # Pictures.
 
 
