@@ -143,23 +143,19 @@ class ModelCalled(EventBase):
     """How hard it was asked to think; empty: as it does by itself."""
 
 
+FailureKind = Literal[
+    "rate_limit", "server", "timeout", "connection", "refused", "cut_off", "empty", "malformed",
+    "too_long",
+]  # fmt: skip
+
+
 class ModelFailed(EventBase):
     """A model call failed; it is tried again where ``retry_in`` is set."""
 
     type: Literal["model_failed"] = "model_failed"
     role: str
     model: str
-    kind: Literal[
-        "rate_limit",
-        "server",
-        "timeout",
-        "connection",
-        "refused",
-        "cut_off",
-        "empty",
-        "malformed",
-        "too_long",
-    ]
+    kind: FailureKind
     status: int | None = None
     message: str = ""
     retry_in: float | None = None

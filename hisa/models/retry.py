@@ -7,26 +7,15 @@ import math
 import random
 from collections.abc import Awaitable, Callable
 from email.utils import parsedate_to_datetime
-from typing import Literal
 
 from hisa.errors import ModelUnavailable
 from hisa.events import ModelFailed
+from hisa.events.run_events import FailureKind
 from hisa.protocols import Emit, Model, ModelReply, ModelRequest
 from hisa.text.redact import redact
 
 __all__ = ["FailureKind", "RetryingModel", "TryFailed", "retry_after"]
 
-FailureKind = Literal[
-    "rate_limit",
-    "server",
-    "timeout",
-    "connection",
-    "refused",
-    "cut_off",
-    "empty",
-    "malformed",
-    "too_long",
-]
 _FINAL = ("refused", "too_long")
 """Failures that another try would only repeat."""
 
