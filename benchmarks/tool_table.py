@@ -31,12 +31,12 @@ TESTS = {
     "images": "test_files_kit",
     "shell": "test_files_kit",
 }
-"""The module under tests/tools/kits that tests a toolkit."""
+"""The module under tests/plugins/toolkits that tests a toolkit."""
 
 
 def told(module: str) -> str:
     """Runs a test module; returns its last line."""
-    path = f"tests/tools/kits/{module}.py"
+    path = f"tests/plugins/toolkits/{module}.py"
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", path],
         capture_output=True,

@@ -19,12 +19,12 @@ from pathlib import Path
 
 from benchmarks.tokens_vocabularies import vocabularies
 from hisa.models.tokens import estimate_tokens
+from hisa.plugins.toolkits.builder.build_records import FunctionDescription
+from hisa.plugins.toolkits.builder.built_toolkit import wrapper
 from hisa.protocols import Task
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Observation, Screenshot, Window
 from hisa.tools.base import BaseTool
-from hisa.tools.builder.build_records import FunctionDescription
-from hisa.tools.builder.built_toolkit import wrapper
 from hisa.tools.offer import TOOLS_ESTIMATE
 from hisa.tools.registry import ToolRegistry, discover
 from hisa.tools.toolkit import Toolkit

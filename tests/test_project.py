@@ -26,7 +26,7 @@ from hisa.protocols import Environment
 
 ROOT = Path(__file__).parent.parent
 HEAVY = {"torch", "vllm", "ray", "FlagEmbedding", "transformers", "openai", "qdrant_client"}
-INSIDE = ("hisa.environments.guest.", "hisa.tools.kits.guest.")
+INSIDE = ("hisa.environments.guest.", "hisa.plugins.toolkits.guest.")
 """Programs that run inside a machine, with what is installed there."""
 MODULES = sorted(
     info.name

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hisa.cli.out import json_option, print_json, say
-from hisa.cli.tools_build import accept_tools, build_tools
 from hisa.cli.tools_check import check_tools
 from hisa.cli.tools_new import new_tool
 from hisa.cli.tools_run import run_tool
 from hisa.errors import UsageError
+from hisa.plugins.toolkits.tools_build import accept_tools, build_tools
 from hisa.text.safe_text import safe_text
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from hisa.protocols import GroundedCall, Outcome, ToolCall
 from hisa.runs.read import load_run
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import ScriptedModel, tool_call
-from hisa.tools.kits.asking import PERSON
+from hisa.tools.asking import PERSON
 from hisa.tools.person import Inquiry, Person
 from hisa.tools.registry import ToolRegistry
 

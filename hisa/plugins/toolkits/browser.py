@@ -1,0 +1,446 @@
+"""Chromium and Chrome: pages read and worked by name, through the DevTools protocol.
+
+ComputerRL counts 11 functions for Chrome (appendix B, table 5). These work the browser that is
+open, in the tab in front, so that a person sees each change; where it has no DevTools port,
+`restart` gives it one. A page can be hostile: its texts are answers and nothing more, and what a
+model writes reaches it as typed text or as a name to look for.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from hisa.actions import Hotkey
+from hisa.errors import ToolFailed
+from hisa.machine.patience import patience
+from hisa.plugins.toolkits.browser_store import (
+    bookmark,
+    bookmarks,
+    clear_cookies,
+    cookies,
+    history,
+    restart,
+    setting,
+    settings,
+    unbookmark,
+)
+from hisa.plugins.toolkits.guest_call import call_guest
+from hisa.tools.base import ToolContext
+from hisa.tools.toolkit import Toolkit
+from hisa.tools.traits import Aim, Needs, tool
+
+__all__ = ["BROWSER"]
+
+_SHOWN = 6_000
+"""Characters of a page in one answer: what the planner keeps of a tool's output is 8,000."""
+_ROWS = 100
+"""Rows of a table in one answer; chosen by hand."""
+_ZOOMS = (25, 33, 50, 67, 75, 80, 90, 100, 110, 125, 150, 175, 200, 250, 300, 400, 500)
+"""Steps of Chromium's zoom."""
+_SECONDS = 90.0
+"""Of one call: a page's own 20 to load, on a machine that is emulated."""
+
+Nth = Annotated[int, Field(ge=0, le=1000)]
+
+
+async def _pages(context: ToolContext, function: str, /, **given: Any) -> Any:
+    return await call_guest(
+        context.environment, "browser_pages", function, seconds=patience(_SECONDS), **given
+    )
+
+
+async def _aim(context: ToolContext, **given: Any) -> Aim | None:
+    """Tell what a call of click, fill, check or press would press; see `Traits`."""
+    fields = list(given.get("fields", ""))
+    if fields and not given["submit"]:
+        return None
+    target = fields[-1] if fields else given.get("target", given.get("field", ""))
+    keys = "enter" if fields else given.get("keys", "").lower()
+    told = await _pages(context, "aim", target=target, nth=given.get("nth", 0), keys=keys)
+    return None if told is None else Aim(tuple(told["names"]), (told["around"],))
+
+
+@tool(reads=True)
+async def read(context: ToolContext, start: Annotated[int, Field(ge=0)] = 0) -> str:
+    """Read the page in front as text: what is seen of headings, links, fields and tables.
+
+    Inputs:
+        start: the character to begin at, where a page is longer than one answer.
+
+    Examples:
+        6000
+    """
+    told = await _pages(context, "look", function="outline")
+    text, head = told["text"], await _pages(context, "info")
+    part = text[start : start + _SHOWN]
+    end = start + len(part)
+    notes = []
+    if start or end < len(text):
+        more = f"; go on with start={end}" if end < len(text) else ""
+        notes.append(f"characters {start} to {end} of {len(text)}{more}")
+    if told["cut"]:
+        notes.append("the page is larger than is read")
+    if told["unread"]:
+        notes.append(f"{told['unread']} frames of other sites are not read")
+    return "\n".join([_page(head), *(f"({note})" for note in notes), part])
+
+
+@tool(aim=_aim)
+async def click(context: ToolContext, target: str, nth: Nth = 0, double: bool = False) -> str:
+    """Click a link, button or other element of the page by its text.
+
+    Inputs:
+        target: the text, or a part of it; "css=SELECTOR" for a selector.
+        nth: which one, from 1, where several fit.
+        double: click twice.
+
+    Examples:
+        {"target": "Sign in"}
+        {"target": "Delete", "nth": 2}
+        {"target": "css=#menu li:nth-child(3)"}
+    """
+    told = await _pages(context, "click", target=target, nth=nth, double=double)
+    opened = "".join(f"\nIt opened a tab: {url}" for url in told["opened"])
+    return f"Clicked {told['what']}.{opened}\n{_page(told['page'])}"
+
+
+@tool(aim=_aim)
+async def fill(context: ToolContext, fields: dict[str, str], submit: bool = False) -> str:
+    """Fill one or more fields of the page by their labels; what was in them goes.
+
+    Inputs:
+        fields: label, name or "css=SELECTOR" of each field, and its text; a date as 2026-11-24.
+        submit: press Enter in the last one.
+
+    Examples:
+        {"fields": {"E-mail": "ada@example.org", "Name": "Ada"}}
+        {"fields": {"Search": "tea"}, "submit": true}
+    """
+    told = await _pages(context, "fill", fields=fields, submit=submit)
+    lines = [
+        f"{each['what']} says {each['says']!r}" + ("" if each["fits"] else ", not what was typed")
+        for each in told["fields"]
+    ]
+    return "\n".join([*lines, *([f"Pressed Enter. {_page(told['page'])}"] if submit else [])])
+
+
+@tool()
+async def choose(context: ToolContext, field: str, option: str) -> str:
+    """Choose an option of a drop-down list of the page.
+
+    Inputs:
+        field: label, name or "css=SELECTOR" of the list.
+        option: what the option says.
+
+    Examples:
+        {"field": "Country", "option": "Japan"}
+    """
+    told = await _pages(context, "choose", field=field, option=option)
+    return f"{told['what']} says {told['says']!r}"
+
+
+@tool(aim=_aim)
+async def check(context: ToolContext, field: str, on: bool = True, nth: Nth = 0) -> str:
+    """Tick a check box or radio button of the page, or take the tick away.
+
+    Inputs:
+        field: its label, name or "css=SELECTOR".
+        on: false takes the tick away.
+        nth: which one, from 1, where several fit.
+
+    Examples:
+        {"field": "Remember me"}
+        {"field": "Newsletter", "on": false}
+    """
+    told = await _pages(context, "check", field=field, on=on, nth=nth)
+    return f"{told['what']} is {told['says']}; it was {told['was']}"
+
+
+@tool()
+async def visit(context: ToolContext, address: str, new_tab: bool = False) -> str:
+    """Open an address in the tab in front or a new one, chrome://settings pages too.
+
+    Examples:
+        {"address": "https://example.org/prices"}
+        {"address": "chrome://settings/privacy", "new_tab": true}
+    """
+    whole = address if ":" in address.split("/", 1)[0] else f"https://{address}"
+    return _page(await _pages(context, "open", address=whole, new_tab=new_tab))
+
+
+@tool(reads=True)
+async def tabs(context: ToolContext) -> str:
+    """List the open tabs, that in front first.
+
+    Examples:
+        {}
+    """
+    return _tabs(await _pages(context, "tabs"))
+
+
+@tool()
+async def switch(context: ToolContext, tab: str) -> str:
+    """Bring a tab to the front, by a part of its title or address, or by its id.
+
+    Examples:
+        Inbox
+        5F03A1
+    """
+    return _page(await _pages(context, "switch", tab=tab))
+
+
+@tool()
+async def close(context: ToolContext, tab: str = "") -> str:
+    """Close a tab; without a name that in front. The last one stays.
+
+    Inputs:
+        tab: a part of its title or address, or its id.
+
+    Examples:
+        Inbox
+    """
+    told = await _pages(context, "close", tab=tab)
+    return f"Closed {told['closed']!r}. Left:\n{_tabs(told['left'])}"
+
+
+@tool()
+async def go(context: ToolContext, to: Literal["back", "forward", "reload"]) -> str:
+    """Go back or forward in the tab in front, or load its page again.
+
+    Examples:
+        back
+    """
+    return _page(await _pages(context, "go", to=to))
+
+
+@tool(reads=True)
+async def find(context: ToolContext, text: Annotated[str, Field(min_length=1)]) -> str:
+    """Find a text on the page, and show what stands around it.
+
+    Examples:
+        total
+    """
+    told = await _pages(context, "look", function="find", text=text, around=100)
+    if not told["count"]:
+        return f"{text!r} is not on the page"
+    shown = len(told["found"])
+    more = f", the first {shown} are" if shown < told["count"] else ""
+    return "\n".join([f"{told['count']} times on the page{more}:", *told["found"]])
+
+
+@tool(reads=True)
+async def fields(context: ToolContext) -> str:
+    """List the form fields of the page with what they hold and what can be chosen.
+
+    Examples:
+        {}
+    """
+    told = await _pages(context, "look", function="fields")
+    return "\n".join(map(_field, told)) or "the page has no fields"
+
+
+@tool(reads=True)
+async def table(
+    context: ToolContext, which: str = "", start: Annotated[int, Field(ge=0)] = 0
+) -> str:
+    """Read a table of the page as rows of CSV.
+
+    Inputs:
+        which: its caption or number from 1; empty: the first.
+        start: rows to pass over, where it is longer than one answer.
+
+    Examples:
+        {}
+        {"which": "Prices"}
+        {"which": "2", "start": 100}
+    """
+    told = await _pages(context, "look", function="table", which=which)
+    rows = told["rows"][start : start + _ROWS]
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    end, count = start + len(rows), len(told["rows"])
+    more = f"; go on with start={end}" if end < count else ""
+    name = f" {told['name']!r}" if told["name"] else ""
+    return f"Table{name}, {count} rows, from {start}{more}:\n{out.getvalue()}".rstrip()
+
+
+@tool(reads=True)
+async def info(context: ToolContext) -> str:
+    """Tell address, title, load state, scroll position, selection and focus of the page.
+
+    Examples:
+        {}
+    """
+    told = await _pages(context, "info")
+    bottom = min(told["top"] + told["seen"], told["height"])
+    lines = [_page(told), f"Seen: {told['top']} to {bottom} of {told['height']} pixels"]
+    lines += [f"Zoom: {told['ratio'] * 100:.0f} %"]
+    lines += [f"Selected: {told['selection']!r}"] if told["selection"] else []
+    lines += [f"Focus: {told['focus']}"] if told["focus"] else []
+    return "\n".join(lines)
+
+
+@tool(reads=True)
+async def wait_for(
+    context: ToolContext, text: str, seconds: Annotated[float, Field(gt=0, le=60)] = 20
+) -> str:
+    """Wait until a text is on the page.
+
+    Examples:
+        {"text": "Your order has arrived"}
+        {"text": "100 %", "seconds": 60}
+    """
+    told = await _pages(context, "wait_for", text=text, limit=seconds)
+    if not told["there"]:
+        raise ToolFailed(f"{text!r} is not on the page after {seconds:g} s")
+    return f"{text!r} is on the page, after {told['seconds']:.1f} s"
+
+
+@tool(aim=_aim)
+async def press(context: ToolContext, keys: str) -> str:
+    """Press a key in the page, such as Enter or ctrl+a; the browser's own shortcuts do nothing.
+
+    Examples:
+        Enter
+        shift+Tab
+    """
+    told = await _pages(context, "press", keys=keys)
+    return f"Pressed {keys}. {_page(told)}" + (f"\nFocus: {told['focus']}" if told["focus"] else "")
+
+
+@tool()
+async def scroll(context: ToolContext, to: str, nth: Nth = 0) -> str:
+    """Scroll the page to a text or element, or to "top", "bottom", or a screen "up" or "down".
+
+    Inputs:
+        to: where; a text or "css=SELECTOR" brings that into the middle.
+        nth: which one, from 1, where several fit.
+
+    Examples:
+        {"to": "bottom"}
+        {"to": "Terms of delivery"}
+    """
+    told = await _pages(context, "scroll", to=to, nth=nth)
+    what = f"{told['what']} is in view. " if "what" in told else ""
+    bottom = min(told["top"] + told["seen"], told["height"])
+    return f"{what}Seen: {told['top']} to {bottom} of {told['height']} pixels"
+
+
+@tool()
+async def zoom(context: ToolContext, percent: int = 0) -> str:
+    """Tell the zoom of the page in front, or set it to one of Chromium's steps, such as 125.
+
+    Inputs:
+        percent: 25 to 500; 0 only tells.
+
+    Examples:
+        125
+    """
+    now = await _zoom(context)
+    if not percent:
+        return f"{now} %"
+    if percent not in _ZOOMS or now not in _ZOOMS:
+        raise ToolFailed(f"{percent} % from {now} %: want one of {', '.join(map(str, _ZOOMS))}")
+    steps = _ZOOMS.index(percent) - _ZOOMS.index(now)
+    key = Hotkey(keys=("ctrl", "+" if steps > 0 else "-"))
+    await context.environment.act([key] * abs(steps))
+    reached = await _zoom(context, wanted=percent)
+    if reached != percent:
+        raise ToolFailed(f"the zoom is {reached} %, not {percent} %: is the browser in front?")
+    return f"{reached} %; it was {now} %"
+
+
+async def _zoom(context: ToolContext, *, wanted: int = 0) -> int:
+    """The zoom in percent, asked for again a few times where it is not yet what is wanted."""
+    for _ in range(10 if wanted else 1):
+        told = await _pages(context, "info")
+        if round(told["ratio"] * 100) == wanted:
+            break
+    return round(float(told["ratio"]) * 100)
+
+
+@tool(seconds=180)
+async def download(
+    context: ToolContext, link: str, folder: str = "~/Downloads", nth: Nth = 0
+) -> str:
+    """Download what a link or button of the page leads to, and tell the file.
+
+    Inputs:
+        link: its text, or "css=SELECTOR".
+        folder: where it goes.
+        nth: which one, from 1, where several fit.
+
+    Examples:
+        {"link": "Annual report (PDF)"}
+        {"link": "Export", "folder": "~/Documents"}
+    """
+    told = await _pages(context, "download", link=link, folder=folder, nth=nth, limit=60)
+    return f"{told['path']}: {told['bytes']} bytes"
+
+
+@tool()
+async def screenshot(context: ToolContext, path: str, whole: bool = False) -> str:
+    """Save a picture of the page as a new PNG file.
+
+    Inputs:
+        path: of the file, ending in .png.
+        whole: all of the page, not only what is seen of it.
+
+    Examples:
+        {"path": "~/Pictures/page.png", "whole": true}
+    """
+    told = await _pages(context, "screenshot", path=path, whole=whole)
+    return f"{told['path']}: {told['bytes']} bytes"
+
+
+@tool()
+async def pdf(context: ToolContext, path: str, landscape: bool = False) -> str:
+    """Print the page to a new PDF file.
+
+    Examples:
+        {"path": "~/Documents/page.pdf"}
+    """
+    told = await _pages(context, "pdf", path=path, landscape=landscape)
+    return f"{told['path']}: {told['bytes']} bytes"
+
+
+def _page(told: Mapping[str, Any]) -> str:
+    """Title, address and state of a page on one line."""
+    if not told:
+        return "The page is not known: it changes just now."
+    state = "" if told["state"] == "complete" else f" (still loading: {told['state']})"
+    return f"Page {told['title']!r} {told['url']}{state}"
+
+
+def _tabs(told: Sequence[Mapping[str, str]]) -> str:
+    return "\n".join(f"{each['id'][:6]} {each['title']!r} {each['url']}" for each in told)
+
+
+def _field(told: Mapping[str, Any]) -> str:
+    marks = [name for name in ("required", "disabled", "read_only") if told[name]]
+    shown = f"{told['kind']} {told['name']!r} = {told['value']!r}"
+    options = told["options"][:30]
+    more = len(told["options"]) - len(options)
+    listed = f"; options: {', '.join(options)}" + (f" and {more} more" if more else "")
+    return shown + (listed if options else "") + "".join(f", {mark}" for mark in marks)
+
+
+BROWSER = Toolkit(
+    name="browser",
+    title="Chromium",
+    functions=(
+        *(read, click, fill, choose, check, visit, tabs, switch, close, go, find, fields, table),
+        *(info, wait_for, press, scroll, zoom, download, screenshot, pdf),
+        *(bookmarks, bookmark, unbookmark, history, cookies, clear_cookies, settings, setting),
+        restart,
+    ),
+    needs=Needs(
+        capabilities=frozenset({"execute"}), apps=("chrom*", "google-chrome*", "brave-browser*")
+    ),
+)
+"""The toolkit, as the entry point names it."""

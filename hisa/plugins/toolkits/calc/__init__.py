@@ -1,0 +1,93 @@
+"""The toolkit ``calc``: the spreadsheet in front of LibreOffice, changed as it is open.
+
+The person sees each change at once, each call is one step of the undo list, and nothing is saved
+unless `save` is called. ComputerRL (table 5) has 27 tools for this application, one for each thing
+its tasks need; these are more general.
+"""
+
+from __future__ import annotations
+
+from hisa.plugins.toolkits.calc.cell_tools import (
+    clear,
+    comment,
+    copy,
+    fill,
+    find,
+    formula,
+    link,
+    move,
+    read,
+    replace,
+    split,
+    transpose,
+    write,
+)
+from hisa.plugins.toolkits.calc.look_tools import (
+    border,
+    delete,
+    delete_cells,
+    format_numbers,
+    freeze,
+    group,
+    insert,
+    insert_cells,
+    look,
+    merge,
+    select,
+    size,
+    style,
+    visible,
+)
+from hisa.plugins.toolkits.calc.sheet_tools import (
+    export,
+    name_range,
+    overview,
+    page,
+    protect,
+    recalculate,
+    redo,
+    save,
+    sheet_add,
+    sheet_copy,
+    sheet_delete,
+    sheet_move,
+    sheet_rename,
+    sheet_show,
+    sheet_tab,
+    undo,
+)
+from hisa.plugins.toolkits.calc.table_tools import (
+    chart,
+    chart_delete,
+    chart_edit,
+    filter,  # noqa: A004
+    filter_buttons,
+    highlight,
+    pivot,
+    pivot_delete,
+    pivot_refresh,
+    remove_duplicates,
+    sort,
+    validate,
+)
+from hisa.tools.toolkit import Toolkit
+from hisa.tools.traits import Needs
+
+__all__ = ["CALC"]
+
+CALC = Toolkit(
+    name="calc",
+    title="LibreOffice Calc",
+    functions=(
+        *(overview, read, write, formula, fill, style, format_numbers, sort, filter, chart),
+        *(find, replace, copy, move, clear, insert, delete, pivot, save, undo, sheet_add),
+        *(sheet_rename, sheet_delete, sheet_copy, sheet_move, sheet_show, sheet_tab, select),
+        *(merge, size, border, freeze, highlight, validate, remove_duplicates, transpose, split),
+        *(visible, insert_cells, delete_cells, group, look, filter_buttons, name_range),
+        *(chart_edit, chart_delete, pivot_refresh, pivot_delete, comment, link, page, protect),
+        *(export, redo, recalculate),
+    ),
+    needs=Needs(capabilities=frozenset({"execute"}), apps=("libreoffice-calc",)),
+)
+"""Its window class is "libreoffice-calc"; that of its dialogs is "Soffice", and none of these
+tools works while one of them waits for an answer."""

@@ -1,0 +1,179 @@
+"""Calls a function of a program of ours inside the machine, and returns what it answers.
+
+The program is a module of ``hisa/plugins/toolkits/guest/``; that folder is put onto the machine
+where it is not yet, as a package: its modules import one another relatively (``from .office_bridge
+import serve``), and nothing else of ours. The program is started anew for each call, as ``__main__``, with
+the words FUNCTION and ARGUMENTS in ``sys.argv[1:3]``, the second as JSON or, where that is long, as
+``@FILE``. Its last line of output is its answer: ``{"value": …}``, or ``{"error": "…"}`` where it
+cannot be done.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from functools import cache, wraps
+from importlib.resources import files
+from typing import Any, ParamSpec
+
+from pydantic import BaseModel
+
+from hisa.actions.effects import Effect
+from hisa.errors import ToolFailed
+from hisa.protocols import Environment, FileRefused
+from hisa.text.prompt_text import ends
+from hisa.tools.traits import NO_TRAITS, tool
+
+__all__ = ["GuestTool", "call_guest"]
+
+PYTHON = "/usr/bin/python3"
+"""The system's own, which has UNO and pyatspi; a virtual environment's has not."""
+_FOLDER = "/tmp/.hisa-toolkits"
+_START = "start.py"
+"""Written last, so that where it is, the others are."""
+_STARTER = """\
+import json, runpy, sys
+sys.path.insert(0, {folder!r})
+sys.argv[0:2] = sys.argv[1:2]
+try:
+    runpy.run_module("guest." + sys.argv[0], run_name="__main__")
+except ModuleNotFoundError as error:
+    said = "the machine's " + sys.executable + " has no module " + repr(error.name)
+    print(json.dumps(dict(error=said)))
+"""
+_ARGUMENTS = 100_000
+"""Bytes of arguments that go into a command line, which has room for 128 kB; more go by a file."""
+_ANSWER = 8 << 20
+"""Bytes of an answer that are read."""
+
+
+async def call_guest(
+    environment: Environment,
+    program: str,
+    function: str,
+    /,
+    *,
+    seconds: float = 60.0,
+    **arguments: Any,
+) -> Any:
+    """Returns what a function of a guest program answers, as plain JSON data.
+
+    Args:
+        environment: the machine.
+        program: a module's name under ``hisa/plugins/toolkits/guest/``.
+        function: one that the program offers.
+        seconds: time limit.
+        arguments: of the function, as plain JSON data or records.
+
+    Raises:
+        ToolFailed: what the program says went wrong, or that it broke or did not end in time.
+        EnvironmentFailed: the machine does not answer.
+    """
+    folder = await _placed(environment)
+    sent = json.dumps(arguments, default=BaseModel.model_dump)
+    words = [PYTHON, "-I", f"{folder}/{_START}", program, function, sent]
+    if len(sent.encode()) > _ARGUMENTS:
+        held = f"{folder}/{hashlib.sha256(sent.encode()).hexdigest()[:16]}.json"
+        await environment.write_file(held, sent.encode())
+        words[-1] = f"@{held}"
+    done = await environment.execute(words, timeout=seconds, limit=_ANSWER)
+    if done.timed_out:
+        raise ToolFailed(f"{function} did not end within {seconds:g} s")
+    line = done.output.rstrip().rsplit("\n", 1)[-1]
+    try:
+        answer = json.loads(line)
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict) or not ({"value", "error"} & set(answer)):
+        said = ends((done.error or done.output).strip(), 800)
+        raise ToolFailed(f"{function} broke (exit status {done.exit_code}): {said}")
+    if "error" in answer:
+        raise ToolFailed(str(answer["error"]))
+    return answer["value"]
+
+
+Inputs = ParamSpec("Inputs")
+
+
+@dataclass(frozen=True, slots=True)
+class GuestTool:
+    """Declares tools that a guest program's functions of the same names do, with the same inputs.
+
+    What it decorates is a signature with a docstring; the tool's context is named ``context``.
+    """
+
+    program: str
+    seconds: float
+    """Time limit of a function, where a tool states none of its own."""
+    told: Callable[[Any], str] = str
+    """Returns the text for what a function answers."""
+
+    def __call__(
+        self,
+        renamed: Mapping[str, str] = {},
+        *,
+        effects: tuple[Effect, ...] = (),
+        reads: bool = False,
+        seconds: float | None = None,
+    ) -> Callable[
+        [Callable[Inputs, Coroutine[Any, Any, None]]], Callable[Inputs, Coroutine[Any, Any, str]]
+    ]:
+        """State what a tool does; `renamed` are inputs that the program calls otherwise."""
+
+        def declare(
+            function: Callable[Inputs, Coroutine[Any, Any, None]],
+        ) -> Callable[Inputs, Coroutine[Any, Any, str]]:
+            signature = inspect.signature(function)
+
+            @tool(effects=effects, reads=reads, seconds=seconds or NO_TRAITS.seconds)
+            @wraps(function)
+            async def call(*args: Inputs.args, **kwargs: Inputs.kwargs) -> str:
+                bound = signature.bind(*args, **kwargs)
+                bound.apply_defaults()
+                given = {renamed.get(name, name): value for name, value in bound.arguments.items()}
+                machine: Environment = given.pop("context").environment
+                answer = await call_guest(
+                    machine,
+                    self.program,
+                    function.__name__,
+                    seconds=seconds or self.seconds,
+                    **given,
+                )
+                return self.told(answer)
+
+            return call
+
+        return declare
+
+
+async def _placed(environment: Environment) -> str:
+    """The folder of the programs on the machine; it is put there where it is not."""
+    folder, programs = _programs()
+    start = f"{folder}/{_START}"
+    starter = _STARTER.format(folder=folder).encode()
+    try:
+        there = await environment.read_file(start, limit=len(starter))
+    except (FileNotFoundError, FileRefused):
+        there = b""
+    if there != starter:
+        for name, source in programs.items():
+            await environment.write_file(f"{folder}/guest/{name}", source)
+        await environment.write_file(start, starter)
+    return folder
+
+
+@cache
+def _programs() -> tuple[str, Mapping[str, bytes]]:
+    """The folder's name, which tells of its contents, and the files by name."""
+    found = {
+        item.name: item.read_bytes()
+        for item in files("hisa.plugins.toolkits.guest").iterdir()
+        if item.name.endswith((".py", ".js"))
+    }
+    digest = hashlib.sha256()
+    for name in sorted(found):
+        digest.update(name.encode() + b"\0" + found[name] + b"\0")
+    return f"{_FOLDER}/{digest.hexdigest()[:16]}", found

@@ -1,0 +1,299 @@
+"""Tools for the words of a text document in LibreOffice, and for how they look."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from hisa.plugins.toolkits.guest_call import GuestTool
+from hisa.text.prompt_text import ends
+from hisa.tools.base import ToolContext
+
+__all__ = [
+    "SLOW", "Align", "Caps", "Count", "Length", "Number", "Points", "Position", "Side", "Underline",
+    "change_case", "change_style", "clear_format", "delete", "find",
+    "format_paragraphs", "format_text", "insert", "make_list", "overview", "read", "replace",
+    "show", "style", "styles", "tab_stops", "write", "writer_tool",
+]  # fmt: skip
+
+_READ = 12_000
+"""Characters of a document that are told, both ends of it."""
+SLOW = 120.0
+"""Seconds for a large document: an export writes about 20 pages a second here."""
+
+Number = Annotated[int, Field(ge=0, le=100_000)]
+Count = Annotated[int, Field(ge=1, le=1000)]
+Length = Annotated[float, Field(ge=-100, le=500, allow_inf_nan=False)]
+Points = Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)]
+Underline = Literal["", "none", "single", "double", "dotted", "dashed", "wavy"]
+Position = Literal["", "normal", "superscript", "subscript"]
+Caps = Literal["", "none", "upper", "lower", "title", "small"]
+Align = Literal["", "left", "center", "right", "justify"]
+Side = Literal["", "left", "center", "right"]
+
+
+class TabStop(BaseModel):
+    """One tab stop."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    position_cm: Annotated[float, Field(ge=0, le=100)]
+    align: Literal["left", "center", "right", "decimal"] = "left"
+    fill: Annotated[str, Field(min_length=1, max_length=1)] = " "
+
+
+writer_tool = GuestTool("writer_program", SLOW, lambda said: ends(str(said), _READ))
+
+
+# Text ---------------------------------------------------------------------------------------------
+
+
+@writer_tool(reads=True)
+async def overview(context: ToolContext) -> None:
+    """Tell pages, words, headings, tables, pictures, bookmarks and comments of the document.
+
+    Examples:
+        {}
+    """
+
+
+@writer_tool(reads=True)
+async def read(context: ToolContext, paragraphs: str = "all") -> None:
+    """Read paragraphs with their numbers and styles; tables stand between them by name.
+
+    `paragraphs`, here and in the other tools: "3", "2-5", "1,4-6", "last", "all", "selection" or
+    "style:Heading 1". They are those of the text itself; cells have tools of their own.
+
+    Examples:
+        1-40
+        style:Heading 1
+    """
+
+
+@writer_tool(reads=True)
+async def find(text: str, context: ToolContext, regex: bool = False) -> None:
+    """Tell in which paragraphs a text is found, capital and small letters as given.
+
+    Examples:
+        {"text": "Invoice"}
+        {"text": "[0-9]{4}-[0-9]{2}", "regex": true}
+    """
+
+
+@writer_tool()
+async def insert(text: str, context: ToolContext, before: Number = 0, style: str = "") -> None:
+    """Insert paragraphs before a paragraph, or append them at the end; one a line.
+
+    Examples:
+        {"text": "First new paragraph\\nSecond one"}
+        {"text": "Introduction", "before": 1, "style": "Heading 1"}
+    """
+
+
+@writer_tool({"paragraph": "paragraphs"})
+async def write(paragraph: str, text: str, context: ToolContext) -> None:
+    """Write the text of one paragraph anew; its style stays.
+
+    Examples:
+        {"paragraph": "3", "text": "The new text of the third paragraph."}
+    """
+
+
+@writer_tool()
+async def delete(
+    context: ToolContext, paragraphs: str = "", text: str = "", occurrence: Number = 0
+) -> None:
+    """Delete whole paragraphs, or a text in them or everywhere.
+
+    Examples:
+        {"paragraphs": "4-6"}
+        {"text": " (draft)"}
+    """
+
+
+@writer_tool()
+async def replace(
+    find: Annotated[str, Field(min_length=1)],
+    replacement: str,
+    context: ToolContext,
+    regex: bool = False,
+    match_case: bool = True,
+    whole_words: bool = False,
+) -> None:
+    """Find and replace text everywhere, in tables, notes, headers and footers too.
+
+    With `regex`, the expression is LibreOffice's: $1 is the first group, & all that was found.
+
+    Examples:
+        {"find": "colour", "replacement": "color", "match_case": false}
+        {"find": "([0-9]+) EUR", "replacement": "€ $1", "regex": true}
+    """
+
+
+@writer_tool()
+async def change_case(
+    to: Literal["upper", "lower", "title", "sentence"],
+    context: ToolContext,
+    paragraphs: str = "",
+    text: str = "",
+) -> None:
+    """Write paragraphs or a text in capital or small letters.
+
+    Examples:
+        {"to": "upper", "paragraphs": "all"}
+        {"to": "title", "paragraphs": "1"}
+    """
+
+
+@writer_tool()
+async def show(
+    context: ToolContext, paragraphs: str = "", text: str = "", occurrence: Number = 1
+) -> None:
+    """Select paragraphs or a text in the window and scroll there.
+
+    Examples:
+        {"text": "Conclusion"}
+        {"paragraphs": "12-14"}
+    """
+
+
+# Look ---------------------------------------------------------------------------------------------
+
+
+@writer_tool()
+async def format_text(
+    context: ToolContext,
+    paragraphs: str = "",
+    text: str = "",
+    occurrence: Number = 0,
+    bold: bool | None = None,
+    italic: bool | None = None,
+    underline: Underline = "",
+    strike: bool | None = None,
+    font: str = "",
+    size: Points | None = None,
+    color: str = "",
+    highlight: str = "",
+    position: Position = "",
+    caps: Caps = "",
+    spacing_pt: float | None = None,
+    style: str = "",
+) -> None:
+    """Format words: bold, italic, underline, font, size, colour, highlight, superscript.
+
+    It is about every place of `text`, or the one of number `occurrence`, or whole `paragraphs`;
+    with both, the places in these. Colours are names or #rrggbb. `style` is a character style.
+
+    Examples:
+        {"text": "H2O", "font": "Liberation Sans", "size": 14, "color": "#c00000"}
+        {"paragraphs": "1", "bold": true, "underline": "single"}
+        {"text": "2", "paragraphs": "3", "position": "subscript"}
+    """
+
+
+@writer_tool()
+async def clear_format(context: ToolContext, paragraphs: str = "", text: str = "") -> None:
+    """Take away formatting that was set by hand, so that the styles show.
+
+    Examples:
+        {"paragraphs": "all"}
+    """
+
+
+@writer_tool()
+async def format_paragraphs(
+    paragraphs: str,
+    context: ToolContext,
+    align: Align = "",
+    line_spacing: Annotated[float, Field(ge=0.1, le=20)] | None = None,
+    before_pt: Points | None = None,
+    after_pt: Points | None = None,
+    left_cm: Length | None = None,
+    right_cm: Length | None = None,
+    first_line_cm: Length | None = None,
+    background: str = "",
+    keep_with_next: bool | None = None,
+) -> None:
+    """Set alignment, line spacing, spacing and indents of paragraphs; 1 is single spacing.
+
+    Examples:
+        {"paragraphs": "all", "line_spacing": 2}
+        {"paragraphs": "2-4", "align": "justify", "first_line_cm": 1, "after_pt": 6}
+    """
+
+
+@writer_tool()
+async def style(paragraphs: str, name: str, context: ToolContext) -> None:
+    """Give paragraphs a paragraph style, such as a heading.
+
+    Examples:
+        {"paragraphs": "1", "name": "Heading 1"}
+    """
+
+
+@writer_tool(reads=True)
+async def styles(
+    context: ToolContext,
+    family: Literal["paragraph", "character", "page", "list"] = "paragraph",
+    used: bool = True,
+) -> None:
+    """List styles and how they look; those that are used, or all.
+
+    Examples:
+        {"family": "paragraph"}
+    """
+
+
+@writer_tool()
+async def change_style(
+    name: str,
+    context: ToolContext,
+    family: Literal["paragraph", "character"] = "paragraph",
+    parent: str = "",
+    create: bool = False,
+    font: str = "",
+    size: Points | None = None,
+    bold: bool | None = None,
+    italic: bool | None = None,
+    color: str = "",
+    align: Align = "",
+    line_spacing: Annotated[float, Field(ge=0.1, le=20)] | None = None,
+    before_pt: Points | None = None,
+    after_pt: Points | None = None,
+    left_cm: Length | None = None,
+    first_line_cm: Length | None = None,
+) -> None:
+    """Change how a style looks, and so all text that has it; or create one.
+
+    The default font of a document is that of the style "Default Paragraph Style".
+
+    Examples:
+        {"name": "Default Paragraph Style", "font": "Liberation Sans", "size": 11}
+        {"name": "Remark", "create": true, "parent": "Default Paragraph Style", "italic": true}
+    """
+
+
+@writer_tool()
+async def make_list(
+    paragraphs: str,
+    context: ToolContext,
+    kind: Literal["bullet", "number", "letter", "capital", "roman", "none"] = "bullet",
+    level: Annotated[int, Field(ge=1, le=10)] = 1,
+    restart: bool = False,
+) -> None:
+    """Make paragraphs a bulleted or numbered list, or no list.
+
+    Examples:
+        {"paragraphs": "3-6", "kind": "number"}
+        {"paragraphs": "4", "kind": "bullet", "level": 2}
+    """
+
+
+@writer_tool()
+async def tab_stops(paragraphs: str, stops: tuple[TabStop, ...], context: ToolContext) -> None:
+    """Set the tab stops of paragraphs; those that were set before are gone.
+
+    Examples:
+        {"paragraphs": "all", "stops": [{"position_cm": 15, "align": "right", "fill": "."}]}
+    """

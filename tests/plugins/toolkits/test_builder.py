@@ -1,0 +1,476 @@
+"""Tools that a model writes: planned, tried inside the machine alone, reviewed, accepted."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hisa.environments.private_desktop import DesktopEnvironment
+from hisa.errors import (
+    BudgetExceeded,
+    EnvironmentFailed,
+    InvalidReply,
+    ModelUnavailable,
+    UsageError,
+)
+from hisa.plugins.toolkits.builder.accepting import accept
+from hisa.plugins.toolkits.builder.build_records import Cases, Requirements, Written, parsed, same
+from hisa.plugins.toolkits.builder.built_toolkit import built_toolkit
+from hisa.plugins.toolkits.builder.guest_program import call_program
+from hisa.plugins.toolkits.builder.review_folder import write_review
+from hisa.plugins.toolkits.builder.stage_requests import BuildRequest
+from hisa.plugins.toolkits.builder.tool_builder import Build, ToolBuilder
+from hisa.protocols import CommandResult
+from hisa.testing.cassette import ReplayModel
+from hisa.testing.form import FakeEnvironment
+from hisa.testing.model_server import FakeServer, Received
+from hisa.testing.scripted import ScriptedModel
+from hisa.tools.calling import call_tool
+from hisa.tools.scaffold import new_folder
+from tests.cli.command import Command
+from tests.plugins.toolkits.build_sample import CASSETTE, REQUEST, SHOW, prepare
+
+SPENT = {"calls": 6, "tokens_in": 1, "tokens_out": 1, "usd": 0.0}
+
+
+def imported(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let this process find an accepted package, as an installed one."""
+    monkeypatch.syspath_prepend(str(package))
+
+
+@pytest.mark.desktop
+async def test_a_recorded_build_makes_tools_that_work_on_the_application(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The replies on the cassette were written by hand; see `build_sample`."""
+    model = ReplayModel(CASSETTE)
+    async with DesktopEnvironment() as environment:
+        build = await ToolBuilder(model, environment, prepare=prepare).build(REQUEST)
+        assert model.left == 0
+        assert [(b.described.name, b.passed, len(b.tries)) for b in build.functions] == [
+            ("show_rows", True, 2),
+            ("shade_rows", True, 1),
+        ]
+        first = build.functions[0].tries[0]
+        assert "it returned [2], and [] was wanted" in first.failures[0]
+        review = new_folder(tmp_path / "review")
+        write_review(review, build, SPENT)
+        report = (review / "report.md").read_text("utf-8")
+        assert "2 of 2 planned functions pass" in report
+        assert "- program 1: failed" in report
+        assert "- program 2: passed" in report
+        accepted = accept(review)
+        assert dict(accepted.functions) == {
+            "show_rows": "changes something",
+            "shade_rows": "changes something",
+        }
+        imported(accepted.folder, monkeypatch)
+        kit = built_toolkit("calcview_tools")
+        tools = {tool.name: tool for tool in kit.tools("calcview-tools")}
+        await environment.reset()
+        await prepare(environment)
+        hide = tools["calcview_show_rows"]
+        done = await call_tool(hide, {"first": 2, "last": 3, "visible": False}, environment)
+        assert (done.ok, done.output) == (True, "[]")
+        refused = await call_tool(hide, {"first": 9, "last": 1}, environment)
+        assert (refused.ok, refused.error) == (
+            False,
+            "rows 9 to 1: wanted are 1 or more, the smaller first",
+        )
+    assert hide.signature() == "calcview_show_rows(first: int, last: int, visible=true)"
+    assert "uno" not in sys.modules, "no program of a model is loaded here"
+
+
+HOSTILE = {
+    "does not end": ("while True:\n        pass", "did not end within 1 s"),
+    "ends the process": ("import os\n    os._exit(0)", "no answer"),
+    "exits": ("raise SystemExit('bye')", "SystemExit: bye"),
+    "forges an answer": (
+        'print(\'{"value": "forged"}\', flush=True)\n    raise TypeError("x")',
+        "TypeError: x",
+    ),
+    "takes memory": ("return len(bytearray(8 << 30))", "MemoryError"),
+    "returns too much": ("return 'a' * (2 << 20)", "at most 1048576"),
+    "returns no data": ("return object()", "not JSON serializable"),
+    "nests": ("x = []\n    for _ in range(100000):\n        x = [x]\n    return x", "Recursion"),
+    "nests less": ("x = []\n    for _ in range(200):\n        x = [x]\n    return x", "too deep"),
+    "imports us": ("import hisa\n    return hisa.__version__", "ModuleNotFoundError"),
+    "writes a system file": ("open('/etc/hosts', 'w').write('x')", "PermissionError"),
+    "calls out": (
+        "import socket\n    socket.create_connection(('192.0.2.1', 80), 3)",
+        "Network is unreachable",
+    ),
+    "has half a character": ("raise TypeError('\\ud800 \\x1b[2J')", "TypeError"),
+}
+
+
+@pytest.mark.desktop
+async def test_hostile_programs_break_and_nothing_else_does(tmp_path: Path) -> None:
+    outside = tmp_path / "outside.txt"
+    async with DesktopEnvironment() as environment:
+        for name, (body, said) in HOSTILE.items():
+            code = f"def work():\n    {body}\n"
+            answer = await call_program(environment, code, "work", {}, seconds=1)
+            assert said in answer.broke, (name, answer)
+            assert not answer.ok
+            assert "\x1b" not in answer.broke
+        code = f"def work():\n    open({str(outside)!r}, 'w').write('x')\n"
+        await call_program(environment, code, "work", {})
+        shouting = "def work():\n    print('x' * 50_000_000)\n    return 'done'\n"
+        assert (await call_program(environment, shouting, "work", {})).value == "done"
+        refusing = "def work():\n    raise ValueError('no')\n"
+        assert (await call_program(environment, refusing, "work", {})).refused == "no"
+        wrong = await call_program(environment, "def work(:\n", "work", {})
+        assert "SyntaxError" in wrong.broke
+        missing = await call_program(environment, "x = 1\n", "work", {})
+        assert "defines no function work" in missing.broke
+    assert not outside.exists(), "the folder is this machine's, and not the desktop's"
+
+
+# ---------------------------------------------------------------- without a desktop
+
+PLAN: dict[str, Any] = {
+    "needed": [{"functionality": "count", "covered_by": "count"}],
+    "functions": [
+        {
+            "name": "count",
+            "summary": "Count the words of a text",
+            "parameters": [{"name": "text", "type": "string", "description": "any"}],
+            "returns": "a number",
+        }
+    ],
+}
+CASES = {
+    "cases": [
+        {"why": "two", "arguments": {"text": "a b"}, "value": 2},
+        {"why": "none", "arguments": {"text": ""}, "value": 0},
+    ]
+}
+GOOD, BAD = {"code": "good = 'a program'"}, {"code": "bad = 'a program'"}
+TASKS = ({"instruction": "Count the words."},)
+FAKE = BuildRequest("fake", "words", "Words", "", TASKS)
+Work = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
+
+
+def counting(code: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the machine would answer: the good program counts, the bad one breaks."""
+    if code.startswith("def "):
+        return {"value": None}  # the one that does nothing
+    if code.startswith("good"):
+        return {"value": len(arguments["text"].split())}
+    return {"broke": "line 1: bad\nNameError: token sk-abcdefghijklmnopqrstuvwxyz123456"}
+
+
+class Machine(FakeEnvironment):
+    """Answers calls of programs without running any."""
+
+    def __init__(self, work: Work = counting) -> None:
+        super().__init__()
+        self._work = work
+
+    async def execute(
+        self, command: str | Sequence[str], *, timeout: float = 120.0, limit: int = 100_000
+    ) -> CommandResult:
+        assert not isinstance(command, str)
+        program, _, told = command[4:7]
+        code = (await self.read_file(program)).decode()
+        arguments = json.loads(await self.read_file(told.removeprefix("@")))
+        return CommandResult(0, f"noise\n{json.dumps(self._work(code, arguments))}\n")
+
+
+async def nothing(_: object) -> None:
+    """The application is open."""
+
+
+async def built(
+    *replies: object, machine: FakeEnvironment | None = None
+) -> tuple[Build, ScriptedModel]:
+    texts = [each if isinstance(each, Exception) else json.dumps(each) for each in replies]
+    model = ScriptedModel(texts)
+    return await ToolBuilder(model, machine or Machine(), prepare=nothing).build(FAKE), model
+
+
+async def test_failures_are_fed_back_and_tries_are_bounded() -> None:
+    build, model = await built(PLAN, CASES, BAD, GOOD)
+    (made,) = build.passed
+    assert [len(each.failures) for each in made.tries] == [2, 0]
+    again = model.requests[-1].text
+    assert "NameError" in again
+    assert "sk-abcdefghijklmnop" not in again, "what a program prints may hold a secret"
+    assert "bad = 'a program'" in again
+
+    build, model = await built(PLAN, CASES, BAD, BAD, BAD)
+    assert not build.passed
+    assert len(model.requests) == 5
+
+
+async def test_tests_that_a_function_passes_that_does_nothing_show_nothing() -> None:
+    def idle(code: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {"value": ""}
+
+    empty = {"cases": [{**case, "value": "", "check": ""} for case in CASES["cases"]]}
+    build, model = await built(PLAN, empty, empty, machine=Machine(idle))
+    assert "does nothing" in build.functions[0].given_up
+    assert not build.functions[0].tries
+    assert "A function that does nothing" in model.requests[-1].text
+
+
+async def test_a_budget_or_a_lost_model_ends_the_build_and_keeps_what_there_is(
+    tmp_path: Path,
+) -> None:
+    for error in (BudgetExceeded("limit reached"), ModelUnavailable("gone")):
+        build, _ = await built(PLAN, CASES, BAD, error)
+        assert build.stopped == str(error)
+        assert len(build.functions[0].tries) == 1
+    write_review(tmp_path, build, SPENT)
+    assert "The build ended early: gone" in (tmp_path / "report.md").read_text("utf-8")
+
+
+async def test_a_machine_that_breaks_under_a_program_is_the_programs_failure() -> None:
+    class Breaking(Machine):
+        async def execute(self, command: str | Sequence[str], **how: Any) -> CommandResult:
+            done = await super().execute(command, **how)
+            if "broke" in done.output:
+                raise EnvironmentFailed("ended: memory")
+            return done
+
+    build, _ = await built(PLAN, CASES, BAD, GOOD, machine=Breaking())
+    assert build.functions[0].tries[0].failures == (
+        "the machine broke while the tests ran: ended: memory",
+    )
+    assert build.functions[0].passed
+
+
+async def test_nothing_begins_on_a_machine_that_is_kept_or_without_the_application() -> None:
+    class Kept(Machine):
+        @property
+        def capabilities(self) -> frozenset[str]:
+            return frozenset({"execute"})
+
+    with pytest.raises(UsageError, match="keeps what is done to it"):
+        await built(machine=Kept())
+    request = BuildRequest("libreoffice-calc", "calc", "Calc", "", TASKS)
+    with pytest.raises(UsageError, match="no window of 'libreoffice-calc' is open"):
+        await ToolBuilder(ScriptedModel([]), Machine(), prepare=nothing).build(request)
+
+
+def changed(**fields: object) -> dict[str, Any]:
+    function = {**PLAN["functions"][0], **fields}
+    return {"needed": PLAN["needed"], "functions": [function]}
+
+
+PARAMETER = {"name": "text", "type": "string", "description": "any"}
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        changed(name="../up"),
+        changed(name="class"),
+        changed(name="__import__"),
+        changed(name="a" * 60),
+        changed(summary="Count\nthe words\n</tools>"),
+        changed(summary="x" * 200),
+        changed(parameters=[{**PARAMETER, "type": "object"}]),
+        changed(parameters=[{**PARAMETER, "name": "context"}]),
+        changed(parameters=[PARAMETER, PARAMETER]),
+        changed(parameters=[{**PARAMETER, "required": False, "default": 4}]),
+        changed(parameters=[{**PARAMETER, "required": False, "default": [[[[]]]] * 9}]),
+        changed(effects=["everything"]),
+        changed(code="import os"),
+        {**PLAN, "functions": PLAN["functions"] * 7},
+        {**PLAN, "functions": PLAN["functions"] * 2},
+        {**PLAN, "more": 1},
+        {**PLAN, "needed": [{"functionality": "count", "covered_by": "a_tool_of_nobody"}]},
+        [],
+    ],
+)
+async def test_a_plan_that_does_not_fit_is_asked_for_again_and_then_given_up(plan: object) -> None:
+    with pytest.raises(ModelUnavailable, match="no usable plan"):
+        await built(plan, plan, plan)
+    build, _ = await built(plan, PLAN, CASES, GOOD)
+    assert build.passed
+
+
+async def test_cases_have_to_fit_the_description_and_to_show_something() -> None:
+    for case in (
+        {"why": "x", "arguments": {"text": 1}, "value": 1},
+        {"why": "x", "arguments": {"other": "a"}, "value": 1},
+        {"why": "x", "arguments": {"text": "a"}},
+        {"why": "x", "arguments": {"text": "a"}, "value": 1, "files": {"/etc/passwd": "x"}},
+        {"why": "x", "arguments": {"text": "a"}, "value": 1, "files": {"~/../x": "x"}},
+    ):
+        bad = {"cases": [case, case]}
+        build, _ = await built(PLAN, bad, bad, bad)
+        assert "no usable reply" in build.functions[0].given_up
+        build, _ = await built(PLAN, bad, CASES, GOOD)
+        assert build.passed
+
+
+@given(st.text(max_size=200) | st.recursive(st.none() | st.text() | st.floats(), st.lists).map(str))
+def test_any_reply_is_a_record_or_an_error(text: str) -> None:
+    for read in (
+        lambda: parsed(Requirements, text),
+        lambda: parsed(Cases, text),
+        lambda: parsed(Written, text),
+    ):
+        with suppress(InvalidReply):
+            read()
+
+
+def test_a_deep_or_endless_number_is_refused() -> None:
+    for text in (
+        '{"needed": ' + "[" * 200 + "]" * 200 + "}",
+        "{" * 100_000,
+        '{"code": ' + "[" * 100_000,
+        '{"needed": NaN}',
+        '{"a": 1e999}',
+    ):
+        with pytest.raises(InvalidReply):
+            parsed(Requirements, text)
+
+
+def test_values_are_compared_as_data() -> None:
+    assert same({"a": [1, 0.1 + 0.2]}, {"a": [1.0, 0.3]})
+    assert not same(10**400, 1.5)
+    for found, wanted in ((True, 1), (1, True), ("1", 1), ([1], [1, 2]), ({"a": 1}, {"b": 1})):
+        assert not same(found, wanted)
+
+
+async def review_of(folder: Path, *replies: object) -> Path:
+    build, _ = await built(*replies)
+    new_folder(folder)
+    write_review(folder, build, SPENT)
+    return folder
+
+
+async def test_only_what_was_tested_as_it_stands_is_accepted(tmp_path: Path) -> None:
+    review = await review_of(tmp_path / "review", PLAN, CASES, GOOD)
+    with (review / "programs" / "count.guest.py").open("a") as file:
+        file.write("# a better one\n")
+    with pytest.raises(UsageError, match="count was changed after its tests ran"):
+        accept(review)
+    failed = await review_of(tmp_path / "failed", PLAN, CASES, BAD, BAD, BAD)
+    with pytest.raises(UsageError, match="count failed its tests"):
+        accept(failed)
+    with pytest.raises(UsageError, match="No such file"):
+        accept(tmp_path / "none")
+    (failed / "build.json").write_text('{"format": 2}')
+    with pytest.raises(UsageError, match="no record of a build"):
+        accept(failed)
+
+
+async def test_an_accepted_package_is_data_and_our_wrapper(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    review = await review_of(tmp_path / "review", PLAN, CASES, GOOD)
+    accepted = accept(review, tmp_path / "here" / "words")
+    with pytest.raises(UsageError, match="is there already"):
+        accept(review, tmp_path / "here" / "words")
+    files = sorted(str(p.relative_to(accepted.folder)) for p in accepted.folder.rglob("*.*"))
+    assert files == [
+        "README.md",
+        "pyproject.toml",
+        "report.md",
+        "words_tools/__init__.py",
+        "words_tools/programs/count.guest.py",
+        "words_tools/toolkit.json",
+    ]
+    imported(accepted.folder, monkeypatch)
+    (tool,) = built_toolkit("words_tools").tools()
+    assert tool.signature() == "words_count(text)"
+    assert tool.examples == ('{"text": "a b"}',)
+    assert tool.traits.needs.apps == ("fake",)
+    assert (await call_tool(tool, {"text": "a b c"}, Machine())).output == "3"
+
+
+# ---------------------------------------------------------------- from the command line
+
+EDITOR = """instruction: Work in the editor.
+setup:
+  - launch: mousepad
+  - wait_window: {title: Mousepad}
+"""
+COUNT = """def count(text):
+    return len(text.split())
+"""
+
+
+def answers(received: Received) -> str:
+    """A model over the OpenAI protocol, by the job that it is given."""
+    replies = {
+        "# Tool requirements": PLAN,
+        "# Tool tests": CASES,
+        "# Tool program": {"code": COUNT},
+    }
+    return json.dumps(replies[received.job])
+
+
+def written(folder: Path) -> tuple[str, ...]:
+    (folder / "tasks.jsonl").write_text('{"instruction": "Count the words."}\n')
+    (folder / "editor.yaml").write_text(EDITOR)
+    given = ("--examples", str(folder / "tasks.jsonl"), "--task", str(folder / "editor.yaml"))
+    return ("tools", "build", "mousepad", *given, "--out", str(folder / "review"))
+
+
+@pytest.mark.desktop
+def test_build_accept_install_and_run_from_the_command_line(tmp_path: Path) -> None:
+    with FakeServer(then=answers) as server:
+        hisa = Command(tmp_path, url=server.url)
+        poor = (*written(tmp_path), "--model", "served", "--budget-tokens", "10")
+        assert "token limit of 10 reached" in hisa.refused(*poor, code=1)
+        assert not server.requests
+        assert not (tmp_path / "review").exists(), "of nothing, there is nothing to review"
+        made = hisa.json(*written(tmp_path), "--kit", "words", "--model", "served")
+    assert (made["passed"], made["planned"], made["stopped"]) == (["count"], ["count"], "")
+    assert made["spent"]["calls"] == 3
+    package = tmp_path / "words-tools"
+    said = hisa.run("tools", "accept", str(tmp_path / "review"), "--to", str(package))
+    assert "pip install -e" in said
+    site = tmp_path / "site"
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
+    command += ["--no-build-isolation", "--target", str(site), str(package)]
+    subprocess.run(command, check=True, capture_output=True)
+    hisa.environ["PYTHONPATH"] = os.pathsep.join(
+        [str(site), *filter(None, [os.environ.get("PYTHONPATH")])]
+    )
+    task = str(tmp_path / "editor.yaml")
+    said = hisa.run("tools", "run", "words_count", "text=one two three", "--task", task)
+    assert said == "3\n"
+    listed = hisa.json("tools", "ls", "--kit", "words")
+    assert [tool["needs"]["apps"] for tool in listed["tools"]] == [["mousepad"]]
+
+
+def test_the_offline_model_writes_no_tools(tmp_path: Path) -> None:
+    hisa = Command(tmp_path)
+    said = hisa.refused(*written(tmp_path))
+    assert "the offline model follows rules and writes no programs" in said
+    assert "--model NAME" in said
+    assert not (tmp_path / "review").exists()
+
+
+def test_wrong_arguments_are_refused_before_anything_starts(tmp_path: Path) -> None:
+    hisa = Command(tmp_path, url="http://127.0.0.1:9/v1")
+    good = (*written(tmp_path), "--model", "served")
+    assert "toolkit 'Up/'" in hisa.refused(*good, "--kit", "Up/")
+    (tmp_path / "tasks.jsonl").write_text('{"task": 1}\n')
+    assert "line 1: wanted is an object with an instruction" in hisa.refused(*good)
+    (tmp_path / "tasks.jsonl").write_text("\n")
+    assert "holds no tasks" in hisa.refused(*good)
+    written(tmp_path)
+    (tmp_path / "review").mkdir()
+    assert "is there already" in hisa.refused(*good)
+
+
+def test_the_hand_written_programs_differ_where_the_test_says() -> None:
+    assert SHOW.format(index="number") != SHOW.format(index="number - 1")

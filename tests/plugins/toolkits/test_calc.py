@@ -1,0 +1,670 @@
+"""The toolkit for spreadsheets on the real LibreOffice, its results read back by other ways."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import itertools
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import openpyxl
+import pytest
+import pytest_asyncio
+from openpyxl.worksheet.worksheet import Worksheet
+
+from hisa.environments.private_desktop import DesktopEnvironment
+from hisa.errors import InvalidReply
+from hisa.machine.patience import patience
+from hisa.plugins.toolkits.calc import CALC
+from hisa.tools.base import Tool
+from tests.plugins.toolkits.conftest import Start, window
+from tests.plugins.toolkits.using import Using, documented
+
+pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
+
+TABLE = [
+    ["Region", "Year", "Sales", "Note"],
+    ["North", 2023, 10, "a"],
+    ["South", 2023, 20, "b"],
+    ["North", 2024, 30, "c"],
+    ["South", 2024, 5.5, "d"],
+    ["North", 2023, 10, "a"],
+]
+_numbers = itertools.count(1)
+
+
+def _shown(value: Tool | str) -> str:
+    """The name of a case: the same in every process that collects it."""
+    return value.name if isinstance(value, Tool) else value[:40]
+
+
+@pytest.mark.parametrize(("tool", "example"), documented(CALC), ids=_shown)
+async def test_every_documented_example_fits(tool: Tool, example: str) -> None:
+    given = tool.arguments(example)
+    if tool.takes_text:
+        assert list(given.values()) in ([example], [int(example)] if example.isdigit() else [])
+
+
+async def test_every_tool_has_an_example_and_a_summary_that_is_shown_whole() -> None:
+    tools = CALC.tools()
+    assert len(tools) == len({tool.name for tool in tools}) == 55
+    assert not [tool.name for tool in tools if not tool.examples or len(tool.summary) > 90]
+    deleting = {tool.name for tool in tools if "delete" in tool.traits.effects}
+    assert {"calc_sheet_delete", "calc_delete", "calc_clear", "calc_chart_delete"} <= deleting
+    reading = {tool.name for tool in tools if tool.traits.reads}
+    assert reading == {"calc_overview", "calc_read", "calc_find", "calc_look"}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def calc(desktop: DesktopEnvironment, start: Start) -> AsyncIterator[Using]:
+    """Calc with a workbook of one sheet, made by somebody else."""
+    using = Using(CALC, desktop)
+    assert "LibreOffice is not running" in await using.refused("overview")
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert isinstance(sheet, Worksheet)
+    sheet.title = "Sheet1"
+    for row in TABLE:
+        sheet.append(row)
+    held = io.BytesIO()
+    book.save(held)
+    await desktop.write_file("/home/user/sales.xlsx", held.getvalue())
+    await start("soffice --norestore --nologo ~/sales.xlsx", "sales.xlsx")
+    yield using
+    left = using.names - using.called
+    assert not left or len(using.called) < 30, f"never called: {sorted(left)}"
+
+
+async def fresh(calc: Using) -> str:
+    """A sheet of its own with the table; its name."""
+    name = f"T{next(_numbers)}"
+    await calc("sheet_add", name=name)
+    await calc("write", cell=f"{name}.A1", values=TABLE)
+    return name
+
+
+async def kept(calc: Using, desktop: DesktopEnvironment, *, values: bool = False) -> Any:
+    """The workbook as another library reads it."""
+    await calc("export", path="/tmp/copy.xlsx", overwrite=True)
+    data = await desktop.read_file("/tmp/copy.xlsx")
+    return openpyxl.load_workbook(io.BytesIO(data), data_only=values)
+
+
+def cells(sheet: Any, block: str) -> list[list[Any]]:
+    return [[cell.value for cell in row] for row in sheet[block]]
+
+
+async def lines(calc: Using, block: str, **how: Any) -> list[list[str]]:
+    """What `read` shows, without its row numbers."""
+    said = (await calc("read", cells=block, **how)).splitlines()[2:]
+    return [line.split("\t")[1:] for line in said if line[0].isdigit()]
+
+
+# What is there ------------------------------------------------------------------------------------
+
+
+async def test_a_workbook_is_told_and_read(calc: Using) -> None:
+    said = await calc("overview")
+    assert "sales.xlsx (/home/user/sales.xlsx; saved)" in said
+    assert "sheet 'Sheet1': A1:D6; shown" in said
+    table = await calc("read", cells="Sheet1.A:D")
+    assert table.splitlines()[:3] == [
+        "Sheet1.A1:D6",
+        "\tA\tB\tC\tD",
+        "1\tRegion\tYear\tSales\tNote",
+    ]
+    assert await lines(calc, "Sheet1.A5:C5") == [["South", "2024", "5.5"]]
+    assert "Sheet1.C5 5.5" in await calc("find", text="5.5", cells="Sheet1.A1:D9")
+    assert "not found" in await calc("find", text="5.50001")
+
+
+async def test_what_is_written_is_as_typed(calc: Using, desktop: DesktopEnvironment) -> None:
+    name = await fresh(calc)
+    rows = [["2024-03-01", "'0012", "=C2*2", True, "15%"], [None, "", "=1/0", "x\ty\nz", -1e300]]
+    said = await calc("write", cell=f"{name}.F1", values=rows)
+    assert said.startswith(f"{name}.F1:J2: 2024-03-01 | 0012 | 20 | TRUE | 15%")
+    assert "1 with an error: H2 #DIV/0!" in said
+    sheet = (await kept(calc, desktop))[name]
+    assert sheet["F1"].is_date
+    assert sheet["G1"].value == "0012"
+    assert sheet["H1"].value == "=C2*2"
+    assert sheet["I2"].value == "x\ty\nz"
+    assert (await lines(calc, f"{name}.F1:J2"))[1] == ["", "", "#DIV/0!", "x\\ty\\nz", "-1E+300"]
+    assert (await lines(calc, f"{name}.H1:H1", show="formulas")) == [["=C2*2"]]
+    assert (await lines(calc, f"{name}.F1:F1", show="values")) == [["45352"]]
+
+
+async def test_formulas_fill_copy_move_transpose_and_split(calc: Using) -> None:
+    name = await fresh(calc)
+    assert await calc("formula", cells=f"{name}.E2:F6", formula="=$C2+1") == (
+        f"{name}.E2:F6: 11 | 11 / 21 | 21 / 31 | 31 / 6.5 | 6.5 …"
+    )
+    assert await lines(calc, f"{name}.F6", show="formulas") == [["=$C6+1"]]
+    await calc("write", cell=f"{name}.H1", values=[[3], ["Mon"]])
+    await calc("fill", cells=f"{name}.H1:K1", direction="right", series=True)
+    assert await lines(calc, f"{name}.H1:K1") == [["3", "4", "5", "6"]]
+    await calc("fill", cells=f"{name}.H2:H5")
+    assert await lines(calc, f"{name}.H2:H5") == [["Mon"]] * 4
+    await calc("copy", cells=f"{name}.E2:E3", to=f"{name}.A20")
+    assert await lines(calc, f"{name}.A20", show="formulas") == [["=$C20+1"]]
+    await calc("copy", cells=f"{name}.E2:E3", to=f"{name}.B20", values_only=True)
+    assert await lines(calc, f"{name}.B20:B21", show="formulas") == [["11"], ["21"]]
+    await calc("move", cells=f"{name}.C1:C6", to=f"{name}.M1")
+    assert await lines(calc, f"{name}.E2", show="formulas") == [["=$M2+1"]]
+    said = await calc("transpose", cells=f"{name}.A1:B3", to=f"{name}.A30")
+    assert said == f"{name}.A30:C31: Region | North | South / Year | 2023 | 2023"
+    assert "overlap" in await calc.refused("transpose", cells=f"{name}.A1:B3", to=f"{name}.B2")
+    await calc("write", cell=f"{name}.A40", values=[["a,b,3"], ["c, d"]])
+    assert "nothing is split" in await calc("split", cells=f"{name}.A40:A41", separator="x")
+    assert await calc("split", cells=f"{name}.A40:A41") == f"{name}.A40:C41: a | b | 3 / c | d | "
+    assert "overwrite=true" in await calc.refused("split", cells=f"{name}.A30:A31", separator="e")
+
+
+async def test_texts_are_replaced_and_cells_cleared(calc: Using) -> None:
+    name = await fresh(calc)
+    block = f"{name}.A1:D6"
+    said = await calc("replace", text="north", replacement="West", cells=block)
+    assert said.startswith("3 cells changed")
+    assert (await lines(calc, f"{name}.A2:A3")) == [["West"], ["South"]]
+    said = await calc("replace", text="^S.*h$", replacement="E", cells=block, regex=True)
+    assert said.startswith("2 cells changed")
+    said = await calc("replace", text="es", replacement="x", cells=block, whole_cell=True)
+    assert "nothing is replaced" in said
+    assert "0 filled cells there now, 6 before" in await calc("clear", cells=f"{name}.D:D")
+    await calc("style", cells=f"{name}.A1:C1", bold=True)
+    await calc("clear", cells=f"{name}.A1:C1", what="formats")
+    assert "bold" not in await calc("look", cells=f"{name}.A1:C1")
+    assert (await lines(calc, f"{name}.A1:C1")) == [["Region", "Year", "Sales"]]
+
+
+# Tables -------------------------------------------------------------------------------------------
+
+
+async def test_tables_are_sorted_filtered_and_made_single(
+    calc: Using, desktop: DesktopEnvironment
+) -> None:
+    name = await fresh(calc)
+    await calc("sort", cells=f"{name}.A1", by=["Region", "-C"])
+    assert [row[2] for row in await lines(calc, f"{name}.A1:D6")] == [
+        *("Sales", "30", "10", "10", "20", "5.5")
+    ]
+    assert "A to D, or a header" in await calc.refused("sort", cells=f"{name}.A1", by=["Z"])
+    said = await calc("filter", cells=f"{name}.A1", where=["Sales > 9", "Region = North"])
+    assert said == f"{name}.A1:D6: 3 of 5 rows are shown"
+    assert "1 of 5" in await calc("filter", cells=f"{name}.A1", where=["D contains d"])
+    assert "2 of 5" in await calc(
+        "filter", cells=f"{name}.A1", where=["D = b", "C = 30"], any_of=True
+    )
+    sheet = (await kept(calc, desktop))[name]
+    assert sum(sheet.row_dimensions[row].hidden for row in range(1, 7)) == 3
+    assert "5 of 5" in await calc("filter", cells=f"{name}.A1", where=[])
+    assert "has filter buttons" in await calc("filter_buttons", cells=f"{name}.A1")
+    assert (await kept(calc, desktop))[name].auto_filter.ref == "A1:D6"
+    assert "already" in await calc("filter_buttons", cells=f"{name}.A1")
+    assert "has no filter buttons" in await calc("filter_buttons", cells=f"{name}.A1", on=False)
+    said = await calc("remove_duplicates", cells=f"{name}.A1")
+    assert said == f"{name}.A1:D6: 1 duplicate rows removed, 4 left"
+    assert "no duplicates" in await calc("remove_duplicates", cells=f"{name}.A1")
+    await calc("remove_duplicates", cells=f"{name}.A1", columns=["Region"])
+    assert [row[0] for row in await lines(calc, f"{name}.A1:D9")] == ["Region", "North", "South"]
+
+
+async def test_pivot_tables_come_follow_and_go(calc: Using) -> None:
+    name = await fresh(calc)
+    said = await calc(
+        "pivot",
+        cells=f"{name}.A1",
+        rows=["Region"],
+        columns=["Year"],
+        values={"Sales": "sum"},
+        to=f"{name}.G1",
+        name="Totals",
+    )
+    assert said.startswith(f"pivot table 'Totals' at {name}.G1:")
+    table = await lines(calc, f"{name}.G1:J5")
+    assert ["North", "20", "30", "50"] in table
+    await calc("write", cell=f"{name}.C2", values=[[1000]])
+    assert "1010" in await calc("pivot_refresh", name="Totals")
+    assert f"sheet '{name}'" in await calc("overview")
+    assert "is gone" in await calc("pivot_delete", name="Totals")
+    assert "no pivot table" in await calc.refused("pivot_refresh", name="Totals")
+    assert "no header" in await calc.refused("pivot", cells=f"{name}.A1", values={"x": "sum"})
+    said = await calc("pivot", cells=f"{name}.A1", rows=["Region"], values={"Sales": "count"})
+    assert "Total Result | 5" in said
+    await calc("undo", steps=1)
+
+
+async def test_rules_charts_and_notes_are_in_the_file(
+    calc: Using, desktop: DesktopEnvironment
+) -> None:
+    name = await fresh(calc)
+    await calc("highlight", cells=f"{name}.C2:C6", when="> 15", background="red", bold=True)
+    await calc("highlight", cells=f"{name}.C2:C6", when="formula $B2=2024", color="blue")
+    await calc("highlight", cells=f"{name}.A2:A6", when='= "North"', color="blue")
+    said = await calc("highlight", cells=f"{name}.A2:A6", when="", add=False)
+    assert "conditional formats: none" in said
+    await calc("validate", cells=f"{name}.D2:D6", choices=["a", 'say "x"'])
+    await calc("validate", cells=f"{name}.B2:B6", rule="between 2000 and 2030", kind="whole")
+    await calc("validate", cells=f"{name}.A2:A6", source=f"{name}.A2:A3")
+    await calc("comment", cell=f"{name}.A1", text="first")
+    await calc("comment", cell=f"{name}.A1", text="second")
+    await calc("comment", cell=f"{name}.A2", text="gone")
+    await calc("comment", cell=f"{name}.A2", text="")
+    await calc("link", cell=f"{name}.A9", url="https://example.org/x", text="site")
+    said = await calc(
+        "chart",
+        cells=f"{name}.A1:A6,{name}.C1:C6",
+        kind="line",
+        title="Sales",
+        x_title="Region",
+        y_title="Money",
+        name=f"C {name}",
+    )
+    assert said == (
+        f"chart 'C {name}' on '{name}': LineDiagram of A1:A6, C1:C6; "
+        "title 'Sales', X axis 'Region', Y axis 'Money', legend"
+    )
+    said = await calc("chart_edit", name=f"C {name}", kind="bar", title="New", legend=False)
+    assert "BarDiagram of" in said
+    said = await calc("chart", cells=f"{name}.B1:C6", rows=True, labels=False, at=f"{name}.M9")
+    assert f"chart 'Chart 1' on '{name}': BarDiagram of B1:C6" in said
+    series = (await kept(calc, desktop))[name]._charts[-1].series
+    assert len(series) == 5, "one for each row but the header"
+    await calc("chart_delete", name="Chart 1")
+    said = await calc("chart_edit", name=f"C {name}", title="New")
+    assert "title 'New'" in said
+    sheet = (await kept(calc, desktop))[name]
+    rules = [rule for each in sheet.conditional_formatting for rule in each.rules]
+    assert sorted(rule.type for rule in rules) == ["cellIs", "expression"]
+    found = {str(each.sqref): each for each in sheet.data_validations.dataValidation}
+    assert {each.type for each in found.values()} == {"list", "whole"}
+    assert (found["B2:B6"].formula1, found["B2:B6"].formula2) == ("2000", "2030")
+    assert sheet["A1"].comment.text.endswith("second")
+    assert sheet["A2"].comment is None
+    assert sheet["A9"].hyperlink.target == "https://example.org/x"
+    assert len(sheet._charts) == 1
+    assert "none" in await calc("chart_delete", name=f"C {name}")
+    assert not (await kept(calc, desktop))[name]._charts
+    assert "charts: none" in await calc.refused("chart_delete", name="x")
+    assert "anything may be typed" in await calc("validate", cells=f"{name}.B2:B6")
+
+
+# Looks and lines ----------------------------------------------------------------------------------
+
+
+async def test_looks_are_in_the_file(calc: Using, desktop: DesktopEnvironment) -> None:
+    name = await fresh(calc)
+    said = await calc(
+        "style",
+        cells=f"{name}.A1:D1",
+        bold=True,
+        italic=True,
+        underline=True,
+        font="DejaVu Serif",
+        size=14,
+        color="#c9211e",
+        background="yellow",
+        horizontal="center",
+        wrap=True,
+    )
+    assert said == await calc("look", cells=f"{name}.A1:D1")
+    assert "mixed" in await calc("look", cells=f"{name}.A1:D2")
+    await calc("format_numbers", cells=f"{name}.C2:C6", code="#,##0.00")
+    await calc("border", cells=f"{name}.A1:D6", points=0.75)
+    await calc("border", cells=f"{name}.A1:D1", where="bottom", points=2, color="#2a6099")
+    await calc("merge", cells=f"{name}.A8:C8")
+    await calc("merge", cells=f"{name}.A9:C9")
+    assert "not merged" in await calc("merge", cells=f"{name}.A9:C9", on=False)
+    await calc("size", lines=f"{name}.B", millimetres=50)
+    await calc("size", lines=f"{name}.1:1", millimetres=12)
+    assert "hidden" in await calc("visible", lines=f"{name}.D", on=False)
+    await calc("visible", lines=f"{name}.3:4", on=False)
+    assert "shown" in await calc("visible", lines=f"{name}.3:4", on=True)
+    await calc("group", lines=f"{name}.2:3")
+    await calc("sheet_show", sheet=name)
+    said = await calc("freeze", rows=1, columns=2)
+    assert said.startswith(f"{name}: rows from 2 and columns from C on scroll")
+    await calc("sheet_tab", sheet=name, color="#ff8000")
+    sheet = (await kept(calc, desktop))[name]
+    font = sheet["B1"].font
+    assert (font.b, font.i, font.u, font.name, font.sz) == (
+        *(True, True, "single", "DejaVu Serif", 14),
+    )
+    assert font.color.rgb == "FFC9211E"
+    assert sheet["B1"].fill.fgColor.rgb == "FFFFFF00"
+    assert (sheet["B1"].alignment.horizontal, sheet["B1"].alignment.wrap_text) == ("center", True)
+    assert sheet["C3"].number_format == "#,##0.00"
+    assert sheet["B1"].border.bottom.color.rgb == "FF2A6099"
+    assert sheet["B4"].border.left.style == "thin"
+    assert [str(each) for each in sheet.merged_cells.ranges] == ["A8:C8"]
+    assert sheet.column_dimensions["B"].width > 20
+    assert sheet.row_dimensions[1].height == pytest.approx(34, abs=1)
+    assert sheet.column_dimensions["D"].hidden
+    assert sheet.row_dimensions[2].outlineLevel == 1
+    assert sheet.freeze_panes == "C2"
+    assert sheet.sheet_properties.tabColor.rgb.endswith("FF8000")
+    assert "nothing is frozen" in await calc("freeze")
+    assert "ungrouped" in await calc("group", lines=f"{name}.2:3", on=False)
+
+
+async def test_lines_and_cells_come_and_go(calc: Using) -> None:
+    name = await fresh(calc)
+    await calc("insert", before=f"{name}.2", count=2)
+    await calc("insert", before=f"{name}.B")
+    assert await lines(calc, f"{name}.A4:D4") == [["North", "", "2023", "10"]]
+    said = await calc("delete", lines=f"{name}.2:3")
+    assert "the used area ends at 6 rows, before at 8" in said
+    await calc("delete", lines=f"{name}.B")
+    assert await lines(calc, f"{name}.A2:D2") == [["North", "2023", "10", "a"]]
+    await calc("insert_cells", cells=f"{name}.A2:A3")
+    assert await lines(calc, f"{name}.A4:B4") == [["North", "2024"]]
+    await calc("delete_cells", cells=f"{name}.A2:A3")
+    assert await lines(calc, f"{name}.A4:B4") == [["North", "2024"]]
+    await calc("insert_cells", cells=f"{name}.A2", push="right")
+    assert await lines(calc, f"{name}.A2:C2") == [["", "North", "2023"]]
+    await calc("delete_cells", cells=f"{name}.A2", pull="left")
+    assert await lines(calc, f"{name}.A2:C2") == [["North", "2023", "10"]]
+    assert await calc("select", cells=f"{name}.B2:C3") == f"selected: {name}.B2:C3"
+    assert f"selected: {name}.B2:C3" in await calc("overview")
+
+
+# Sheets, pages, files -----------------------------------------------------------------------------
+
+
+async def test_sheets_come_move_and_go_whatever_their_names(
+    calc: Using, desktop: DesktopEnvironment
+) -> None:
+    odd = "It's v1.2 (a & b)"
+    await calc("sheet_add", name="plain", position=1)
+    await calc("sheet_rename", sheet="plain", name=odd)
+    quoted = "'It''s v1.2 (a & b)'.B2"
+    said = await calc("write", cell=quoted, values=[["=Sheet1.C2"]])
+    assert said == f"{quoted}: 10"
+    assert await calc("read", cells="It's v1.2 (a & b).B2") == f"{quoted}\n\tB\n2\t10"
+    assert await calc("read", cells=quoted.replace(".B2", "!B2")) == f"{quoted}\n\tB\n2\t10"
+    await calc("sheet_copy", sheet=odd, name="Kopie ü", position=2)
+    await calc("sheet_move", sheet="Kopie ü", position=0)
+    names = (await kept(calc, desktop)).sheetnames
+    assert (names[0], names[-1]) == (odd, "Kopie ü")
+    await calc("sheet_move", sheet="Kopie ü", position=2)
+    assert (await kept(calc, desktop)).sheetnames[1] == "Kopie ü"
+    assert "hidden" in await calc("sheet_tab", sheet="Kopie ü", visible=False)
+    assert (await kept(calc, desktop))["Kopie ü"].sheet_state == "hidden"
+    await calc("sheet_delete", sheet="Kopie ü")
+    await calc("sheet_delete", sheet=odd)
+    assert odd not in (await kept(calc, desktop)).sheetnames
+    for name in ("a/b", "[x]", "'q", "Sheet1"):
+        assert "sheet" in await calc.refused("sheet_add", name=name)
+    assert "there is no sheet 'none'" in await calc.refused("sheet_show", sheet="none")
+
+
+async def test_names_pages_and_protection(calc: Using, desktop: DesktopEnvironment) -> None:
+    name = await fresh(calc)
+    await calc("name_range", name="prices", cells=f"{name}.C2:C4")
+    assert await lines(calc, "prices") == [["10"], ["20"], ["30"]]
+    said = await calc(
+        "page",
+        sheet=name,
+        landscape=True,
+        paper="A4",
+        pages_wide=1,
+        pages_tall=0,
+        margins=10,
+        header="Sales",
+        area=f"{name}.A1:D5",
+        repeat_rows=f"{name}.1:1",
+    )
+    assert said.startswith(f"'{name}': landscape, 297 x 210 mm, fitted to 1 x any, header 'Sales'")
+    book = await kept(calc, desktop)
+    sheet = book[name]
+    assert sheet.page_setup.orientation == "landscape"
+    assert sheet.page_setup.fitToWidth == 1
+    assert "$A$1:$D$5" in sheet.print_area
+    assert sheet.print_title_rows == "$1:$1"
+    assert "Sales" in sheet.oddHeader.center.text
+    assert "prices" in book.defined_names
+    await calc("name_range", name="prices")
+    assert "names no cells" in await calc.refused("read", cells="prices")
+    await calc("protect", sheet=name)
+    assert (await kept(calc, desktop))[name].protection.sheet
+    said = await calc.refused("write", cell=f"{name}.A1", values=[["x"]])
+    assert "protected" in said
+    assert await lines(calc, f"{name}.A1") == [["Region"]]
+    assert "not protected" in await calc("protect", sheet=name, on=False)
+
+
+async def test_unsaved_work_stays_until_save_is_called(
+    calc: Using, desktop: DesktopEnvironment
+) -> None:
+    before = await desktop.read_file("/home/user/sales.xlsx")
+    await calc("write", cell="Sheet1.F1", values=[["unsaved"]])
+    assert await desktop.read_file("/home/user/sales.xlsx") == before
+    assert "with unsaved changes" in await calc("overview")
+    await calc("export", path="/tmp/there.ods")
+    assert "there already" in await calc.refused("save", path="/tmp/there.ods")
+    assert await desktop.read_file("/home/user/sales.xlsx") == before
+    await calc("save", path="~/sales.xlsx")
+    data = await desktop.read_file("/home/user/sales.xlsx")
+    book = openpyxl.load_workbook(io.BytesIO(data))
+    assert book["Sheet1"]["F1"].value == "unsaved"
+    assert "; saved)" in await calc("overview")
+
+
+async def test_copies_are_written_in_other_formats(
+    calc: Using, desktop: DesktopEnvironment
+) -> None:
+    name = await fresh(calc)
+    await calc("format_numbers", cells=f"{name}.C2:C6", code="0.00")
+    await calc("export", path="/tmp/table.csv", cells=f"{name}.A1")
+    assert (await desktop.read_file("/tmp/table.csv")).decode().splitlines()[1:3] == [
+        "North,2023,10.00,a",
+        "South,2023,20.00,b",
+    ]
+    for path in ("/tmp/table.pdf", "/tmp/part.pdf"):
+        chosen = f"{name}.A1:B2" if "part" in path else ""
+        await calc("export", path=path, cells=chosen)
+        assert (await desktop.read_file(path)).startswith(b"%PDF")
+    assert "there already" in await calc.refused("export", path="/tmp/table.pdf")
+    assert "wanted is a name that ends in" in await calc.refused("export", path="/tmp/x.exe")
+    assert "there is no folder" in await calc.refused("export", path="/nowhere/x.pdf")
+    assert "whole path" in await calc.refused("export", path="x.pdf")
+    assert "sales.xlsx" in await calc("overview")
+
+
+# Undo ---------------------------------------------------------------------------------------------
+
+
+async def test_each_call_is_one_step_of_the_undo_list(calc: Using) -> None:
+    name = await fresh(calc)
+    was = await lines(calc, f"{name}.A1:H9")
+    steps: list[tuple[str, dict[str, Any]]] = [
+        ("write", {"cell": f"{name}.A1", "values": [["x", "y"], ["2024-01-01", "=1+1"]]}),
+        ("formula", {"cells": f"{name}.E2:E6", "formula": "=C2"}),
+        ("sort", {"cells": f"{name}.A1:D6", "by": ["C"]}),
+        ("remove_duplicates", {"cells": f"{name}.A1:D6"}),
+        ("delete", {"lines": f"{name}.2:3"}),
+        ("insert", {"before": f"{name}.B", "count": 2}),
+        ("clear", {"cells": f"{name}.A1:C6", "what": "all"}),
+        ("transpose", {"cells": f"{name}.A1:B3", "to": f"{name}.F1"}),
+        ("replace", {"text": "North", "replacement": "N", "cells": f"{name}.A1:D6"}),
+    ]
+    for function, given in steps:
+        await calc(function, **given)
+        assert await lines(calc, f"{name}.A1:H9") != was, function
+        assert "taken back" in await calc("undo", steps=1)
+        assert await lines(calc, f"{name}.A1:H9") == was, function
+    for function, given in steps[:3]:
+        await calc(function, **given)
+    changed = await lines(calc, f"{name}.A1:H9")
+    assert (await calc("undo", steps=3)).startswith("taken back: Sort, Write formula, Write cells;")
+    assert await lines(calc, f"{name}.A1:H9") == was
+    await calc("redo", steps=3)
+    assert await lines(calc, f"{name}.A1:H9") == changed
+    assert "nothing can be done again" in await calc.refused("redo", steps=1)
+    await calc("undo", steps=3)
+    await calc.refused("filter", cells=f"{name}.A1", where=["nonsense"])
+    await calc.refused("split", cells=f"{name}.A1:B2")
+    assert (await calc("redo", steps=1)).startswith("done again: Write cells"), "nor a step before"
+    await calc("undo", steps=1)
+
+
+async def test_looks_are_taken_back_too(calc: Using, desktop: DesktopEnvironment) -> None:
+    """LibreOffice lists steps that it then does not take back; so the file is looked at."""
+    name = await fresh(calc)
+    block = f"{name}.A1:B2"
+    for function, given in (
+        ("border", {"cells": block}),
+        ("border", {"cells": block, "where": "outline", "points": 2}),
+        ("style", {"cells": block, "bold": True, "background": "red"}),
+        ("format_numbers", {"cells": block, "code": "0.00"}),
+        ("merge", {"cells": block}),
+        ("validate", {"cells": block, "choices": ["a"]}),
+        ("highlight", {"cells": block, "when": "> 1", "background": "red"}),
+    ):
+        await calc(function, **given)
+        assert _look(await kept(calc, desktop), name) != _PLAIN, function
+        await calc("undo", steps=1)
+        assert _look(await kept(calc, desktop), name) == _PLAIN, function
+
+
+_PLAIN = ((None, None, None, False, "00000000", "General"), 0, 0, 0)
+
+
+def _look(book: Any, name: str) -> tuple[Any, ...]:
+    sheet, cell = book[name], book[name]["A1"]
+    lines = (cell.border.left.style, cell.border.bottom.style, cell.border.top.style)
+    return (
+        (*lines, cell.font.b, cell.fill.fgColor.rgb, cell.number_format),
+        len(sheet.merged_cells.ranges),
+        len(sheet.data_validations.dataValidation),
+        len(list(sheet.conditional_formatting)),
+    )
+
+
+async def test_a_sheet_that_was_deleted_comes_back(calc: Using) -> None:
+    name = await fresh(calc)
+    await calc("sheet_delete", sheet=name)
+    await calc("undo", steps=1)
+    assert await lines(calc, f"{name}.A2:C2") == [["North", "2023", "10"]]
+
+
+# Hostile input ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("ZZZ1", "is not on the sheet"),
+        ("A0", "is not on the sheet"),
+        ("A1048577", "is not on the sheet"),
+        ("A99999999999999999999", "is not on the sheet"),
+        ("no such thing", "names no cells"),
+        ("12", "names no cells"),
+        ("A1:", "names no cells"),
+        ("none.A1", "there is no sheet 'none'"),
+        ("'; rm -rf ~'.A1", "there is no sheet"),
+        ("$(reboot)", "names no cells"),
+        ("AAAA1:B2", "names no cells"),
+        ("=A1", "names no cells"),
+    ],
+)
+async def test_places_that_are_none_are_named(calc: Using, place: str, said: str) -> None:
+    assert said in await calc.refused("read", cells=place)
+
+
+async def test_a_million_cells_are_told_in_part(calc: Using, desktop: DesktopEnvironment) -> None:
+    name = await fresh(calc)
+    await calc("write", cell=f"{name}.A1", values=[[1, 2]])
+    await calc("formula", cells=f"{name}.A10:J100009", formula="=ROW()")
+    said = await calc("read", cells=f"{name}.A10:J100009")
+    assert len(said) < 8000
+    assert said.splitlines()[2].startswith("10\t10\t10")
+    assert "… not shown: " in said.splitlines()[-1]
+    said = await calc("formula", cells=f"{name}.L1:L3", formula="=SUM(A10:A100009)/0")
+    assert "3 with an error" in said
+    assert "cells with an error" in await calc("recalculate")
+    await calc("undo", steps=1)
+    await calc("sheet_delete", sheet=name)
+
+
+async def test_wrong_input_is_refused_before_anything_is_done(calc: Using) -> None:
+    misfits: list[tuple[str, dict[str, Any]]] = [
+        ("write", {"cell": "A1", "values": []}),
+        ("write", {"cell": "A1", "values": [["x" * 40_000]]}),
+        ("fill", {"cells": "A1:A3", "direction": "sideways"}),
+        ("undo", {"steps": 0}),
+        ("size", {"lines": "A", "millimetres": float("nan")}),
+        ("style", {"cells": "A1", "size": 10_000}),
+    ]
+    for function, given in misfits:
+        with pytest.raises(InvalidReply):
+            await calc(function, **given)
+    refusals: list[tuple[str, dict[str, Any], str]] = [
+        ("write", {"cell": "XFD1048576", "values": [[1, 2]]}, "do not fit"),
+        ("style", {"cells": "A1"}, "nothing to change"),
+        ("style", {"cells": "A1", "color": "rainbow"}, "is no color"),
+        ("format_numbers", {"cells": "A1", "code": "[[["}, "is no number format"),
+        ("highlight", {"cells": "A1", "when": "big"}, "wanted is"),
+        ("filter", {"cells": "Sheet1.A1", "where": ["Sales"]}, "wanted is a condition"),
+        ("delete", {"lines": "A1:B2"}, "wanted are rows"),
+        ("sort", {"cells": "Sheet1.A60:B70", "by": ["A"]}, "is empty"),
+    ]
+    for function, given, said in refusals:
+        assert said in await calc.refused(function, **given), function
+
+
+# Neighbours that are not as they should be --------------------------------------------------------
+
+
+async def test_an_open_dialog_is_named_and_nothing_is_changed(
+    calc: Using, desktop: DesktopEnvironment
+) -> None:
+    name = await fresh(calc)
+    await desktop.execute("xdotool key ctrl+1")
+    await _focus(desktop, "Format Cells")
+    said = await calc.refused("write", cell=f"{name}.A1", values=[["x"]])
+    assert said == "the dialog “Format Cells” is open in LibreOffice; answer or close it first"
+    assert await lines(calc, f"{name}.A1") == [["Region"]], "reading works beside it"
+    await desktop.execute("xdotool key Escape")
+    await _focus(desktop, "sales.xlsx")
+    assert "x" in await calc("write", cell=f"{name}.A1", values=[["x"]])
+
+
+async def test_a_document_of_another_kind_in_front_is_named(
+    calc: Using, desktop: DesktopEnvironment, start: Start
+) -> None:
+    await start("soffice --writer --norestore --nologo", "LibreOffice Writer")
+    said = await calc.refused("write", cell="A1", values=[["x"]])
+    assert "Untitled 1" in said
+    assert "a text document, is in front of LibreOffice; bring “sales.xlsx” to the front" in said
+    await desktop.execute("xdotool key ctrl+w")
+    await _focus(desktop, "sales.xlsx")
+    assert "sales.xlsx" in await calc("overview")
+
+
+async def test_an_office_that_hangs_is_told(calc: Using, desktop: DesktopEnvironment) -> None:
+    await desktop.execute("pkill -STOP -x soffice.bin")
+    try:
+        assert "does not answer" in await calc.refused("overview")
+    finally:
+        await desktop.execute("pkill -CONT -x soffice.bin")
+    assert "sales.xlsx" in await calc("overview")
+
+
+async def test_a_machine_without_the_bridge_of_libreoffice_says_so(
+    calc: Using, desktop: DesktopEnvironment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its Python is started without the modules that the system's packages add."""
+    await desktop.write_file("/tmp/bare", b'#!/bin/sh\nexec /usr/bin/python3 -S "$@"\n')
+    await desktop.execute("chmod +x /tmp/bare")
+    monkeypatch.setattr("hisa.plugins.toolkits.guest_call.PYTHON", "/tmp/bare")
+    assert "has no module 'uno'" in await calc.refused("overview")
+
+
+async def _focus(desktop: DesktopEnvironment, title: str) -> None:
+    limit = time.monotonic() + patience(20)
+    while not await window(desktop, title):
+        assert time.monotonic() < limit, f"{title!r} has not come to the front"
+        await asyncio.sleep(0.1)

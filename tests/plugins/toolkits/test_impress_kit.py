@@ -1,0 +1,361 @@
+"""Presentations in a running Impress: each result is read in a copy, by python-pptx or as XML."""
+
+from __future__ import annotations
+
+import io
+import re
+import uuid
+import zipfile
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import pptx
+import pytest
+import pytest_asyncio
+from PIL import Image
+from pptx.enum.text import PP_ALIGN
+from pptx.util import Cm, Pt
+
+from hisa.environments.private_desktop import DesktopEnvironment
+from hisa.machine.patience import Deadline
+from hisa.plugins.toolkits.impress import IMPRESS
+from hisa.tools.base import Tool
+from tests.plugins.toolkits.using import Using, documented
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+on_desktop = pytest.mark.desktop
+TITLES = ("One", "Two", "Three")
+UNRECORDED = "(undo does not take this back)"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def machine() -> AsyncIterator[DesktopEnvironment]:
+    async with DesktopEnvironment() as environment:
+        yield environment
+
+
+@pytest.fixture(scope="module")
+def use(machine: DesktopEnvironment) -> Using:
+    return Using(IMPRESS, machine)
+
+
+class Deck:
+    """A presentation that is open in the window in front."""
+
+    def __init__(self, machine: DesktopEnvironment, use: Using, path: str) -> None:
+        self._machine, self._use, self.path = machine, use, path
+
+    async def file(self) -> bytes:
+        """The presentation's own file, as it lies on the disk."""
+        return await self._machine.read_file(self.path)
+
+    async def _copy(self, ending: str) -> bytes:
+        path = f"/home/user/{uuid.uuid4().hex}{ending}"
+        await self._use("export", path=path)
+        return await self._machine.read_file(path)
+
+    async def pptx(self) -> Any:
+        return pptx.Presentation(io.BytesIO(await self._copy(".pptx")))
+
+    async def odp(self, member: str = "content.xml") -> str:
+        with zipfile.ZipFile(io.BytesIO(await self._copy(".odp"))) as file:
+            return file.read(member).decode()
+
+    async def titles(self) -> Sequence[str]:
+        slides = (await self.pptx()).slides
+        return [each.shapes.title.text if each.shapes.title else "" for each in slides]
+
+    async def slide(self, number: int) -> Any:
+        return (await self.pptx()).slides[number - 1]
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def deck(machine: DesktopEnvironment, use: Using) -> Deck:
+    """A fresh presentation in front."""
+    made = pptx.Presentation()
+    for title in TITLES:
+        slide = made.slides.add_slide(made.slide_layouts[1])
+        slide.shapes.title.text = title
+        slide.placeholders[1].text = f"a point of {title}\nanother"
+    buffer = io.BytesIO()
+    made.save(buffer)
+    name = uuid.uuid4().hex
+    path = f"/home/user/{name}.pptx"
+    await machine.write_file(path, buffer.getvalue())
+    await machine.execute(["setsid", "-f", "soffice", "--norestore", path])
+    deadline = Deadline(60)
+    while not deadline.passed:
+        look = await machine.observe(settle=0.2)
+        if look.active is not None and name in look.active.title:
+            assert IMPRESS.needs.in_front(look)
+            return Deck(machine, use, path)
+    raise AssertionError("the presentation did not open")
+
+
+def content(slide: Any) -> Any:
+    """What stands below the title."""
+    return slide.shapes[1]
+
+
+@pytest.mark.parametrize(("tool", "example"), documented(IMPRESS))
+async def test_every_example_fits(tool: Tool, example: str) -> None:
+    assert tool.arguments(example) or example == "{}"
+    assert tool.takes_text != example.startswith("{"), "a text alone where there is one argument"
+
+
+async def test_there_are_as_many_tools_as_in_the_papers_table() -> None:
+    tools = IMPRESS.tools()
+    assert len(tools) >= 22
+    assert [tool.name for tool in tools if not tool.examples] == []
+
+
+@on_desktop
+async def test_slides_are_told_and_read(deck: Deck, use: Using) -> None:
+    about = await use("overview")
+    assert "3 slides, 25.40 x 19.05 cm" in about
+    assert "has no unsaved changes" in about
+    assert about.count("content 'Content Placeholder 2'") == 3
+    said = await use("read", slides="2")
+    assert "“Two”" in said
+    assert said.endswith("    a point of Two\n    another")
+    for wrong in ("4", "0", "2-9", "some"):
+        assert "slide" in await use.refused("read", slides=wrong)
+
+
+@on_desktop
+async def test_slides_are_added_copied_moved_and_deleted_and_undo_takes_it_back(
+    deck: Deck, use: Using
+) -> None:
+    before = await deck.file()
+    said = await use("add", title="Results", content="More\nLess")
+    assert said == "slide 4 of 4 (layout title_content) is there"
+    assert content(await deck.slide(4)).text == "More\nLess"
+    await use("add", at=1, layout="title_slide", title="Start")
+    await use("add", at=2, layout="blank")
+    assert await deck.titles() == ["Start", "", *TITLES, "Results"]
+    assert await use("undo", steps="3") == (
+        "taken back: Insert slide, Insert slide, Insert slide; 0 more can be"
+    )
+    assert await deck.titles() == list(TITLES)
+    assert await use("duplicate", slide="2") == "slide 3 is a copy of slide 2; 4 slides now"
+    assert await deck.titles() == ["One", "Two", "Two", "Three"]
+    assert await use("move", slide="4", to=1) == "slide 4 is now slide 1"
+    assert await deck.titles() == ["Three", "One", "Two", "Two"]
+    assert await use("delete", slides="1-2") == "2 slides deleted; 2 of 4 are left"
+    assert await deck.titles() == ["Two", "Two"]
+    await use("undo", steps="3")
+    assert await deck.titles() == list(TITLES)
+    await use("redo", steps="1")
+    assert await deck.titles() == ["One", "Two", "Two", "Three"]
+    assert "at least one slide" in await use.refused("delete", slides="all")
+    assert "there is no place 9" in await use.refused("move", slide="1", to=9)
+    assert await deck.file() == before, "nothing is saved unasked"
+
+
+@on_desktop
+async def test_a_layout_is_set_and_taken_back(deck: Deck, use: Using) -> None:
+    await use("layout", slides="2", name="title_only")
+    assert "slide 2 (layout title_only)" in await use("read", slides="2")
+    await use("undo", steps="1")
+    assert "layout title_only" not in await use("read", slides="2")
+    assert content(await deck.slide(2)).text == "a point of Two\nanother"
+
+
+@on_desktop
+async def test_texts_are_written_and_where_undo_fails_it_is_said(deck: Deck, use: Using) -> None:
+    said = await use("write", slide="1", shape="title", text="Our year")
+    assert said == f"title of slide 1 is now “Our year” {UNRECORDED}"
+    await use("write", slide="1", shape="content", text="First\nSecond")
+    await use("write", slide="2", shape="1", text="By number")
+    slide = await deck.slide(1)
+    assert slide.shapes.title.text == "Our year"
+    assert content(slide).text == "First\nSecond"
+    assert await deck.titles() == ["Our year", "By number", "Three"]
+    said = await use.refused("write", slide="1", shape="nothing", text="x")
+    assert said.startswith("there is no object 'nothing' on that slide; it has 1: title")
+    said = await use("replace", find="a (point) of", replacement="no \\1 from", regex=True)
+    assert said.startswith("2 places replaced")
+    assert content(await deck.slide(3)).text == "no point from Three\nanother"
+    assert "is not found" in await use("replace", find="POINT", replacement="x")
+    assert "1 place" in await use("replace", find="our YEAR", replacement="2024", match_case=False)
+    await use("notes", slide="3", text="Thank the team.")
+    assert (await deck.slide(3)).notes_slide.notes_text_frame.text == "Thank the team."
+    assert "notes: Thank the team." in await use("read", slides="3")
+
+
+@on_desktop
+async def test_text_is_formatted(deck: Deck, use: Using) -> None:
+    await use(
+        "format_text", slides="2", shape="content", text="point", bold=True, italic=True,
+        underline="single", font="DejaVu Serif", size=20, color="#c00000",
+    )  # fmt: skip
+    (run,) = [
+        run
+        for paragraph in content(await deck.slide(2)).text_frame.paragraphs
+        for run in paragraph.runs
+        if run.font.bold
+    ]
+    assert run.text == "point"
+    assert (run.font.italic, run.font.underline, run.font.size) == (True, True, Pt(20))
+    assert (run.font.name, str(run.font.color.rgb)) == ("DejaVu Serif", "C00000")
+    await use("format_text", slides="all", shape="title", size=50)
+    sizes = [
+        each.shapes.title.text_frame.paragraphs[0].runs[0].font.size
+        for each in (await deck.pptx()).slides
+    ]
+    assert sizes == [Pt(50)] * 3
+    await use(
+        "format_paragraphs", slides="2", shape="content", align="right", line_spacing=1.5,
+        bullets="numbers", vertical="middle",
+    )  # fmt: skip
+    frame = content(await deck.slide(2)).text_frame
+    assert frame.paragraphs[0].alignment == PP_ALIGN.RIGHT
+    assert frame.paragraphs[0].line_spacing == 1.5
+    xml = frame._txBody.xml
+    assert xml.count("buAutoNum") == 2
+    assert 'anchor="ctr"' in xml
+    await use("format_paragraphs", slides="2", shape="content", bullets="none")
+    assert "buAutoNum" not in content(await deck.slide(2)).text_frame._txBody.xml
+    assert "is no colour" in await use.refused("format_text", slides="1", color="reddish")
+
+
+@on_desktop
+async def test_boxes_shapes_and_pictures_stand_where_they_are_put(
+    machine: DesktopEnvironment, deck: Deck, use: Using
+) -> None:
+    said = await use(
+        "text_box", slide="1", text="Source: own data", left_cm=2, top_cm=16, width_cm=9, size=12,
+        name="Source",
+    )  # fmt: skip
+    assert said.startswith("object 3 of slide 1: “Source: own data”, at 2.00, 16.00 cm, 9.00 x")
+    assert said.endswith(UNRECORDED)
+    await use(
+        "shape_insert", slide="1", kind="ellipse", left_cm=3, top_cm=5, width_cm=6, height_cm=2,
+        text="hi", fill="#ffcc00", line="none", name="Egg",
+    )  # fmt: skip
+    buffer = io.BytesIO()
+    Image.new("RGB", (200, 100), "red").save(buffer, "PNG")
+    await machine.write_file("/home/user/red.png", buffer.getvalue())
+    said = await use("image_insert", slide="1", path="~/red.png", width_cm=4, name="Red")
+    assert "at 10.70, 8.53 cm, 4.00 x 2.00 cm" in said, "in the middle"
+    shapes = {each.name: each for each in (await deck.slide(1)).shapes}
+    box = shapes["Source"]
+    assert box.text_frame.text == "Source: own data"
+    assert box.text_frame.paragraphs[0].runs[0].font.size == Pt(12)
+    egg = shapes["Egg"]
+    assert abs(egg.left - Cm(3)) < Cm(0.02)
+    assert abs(egg.width - Cm(6)) < Cm(0.02)
+    assert abs(egg.height - Cm(2)) < Cm(0.02)
+    assert str(egg.fill.fore_color.rgb) == "FFCC00"
+    assert 'prst="ellipse"' in egg._element.xml
+    assert shapes["Red"].image.size == (200, 100)
+    await use(
+        "shape_change", slide="1", shape="Egg", left_cm=8, width_cm=4, fill="blue", order="back"
+    )
+    first = (await deck.slide(1)).shapes[0]
+    assert first.name == "Egg"
+    assert abs(first.left - Cm(8)) < Cm(0.02)
+    assert abs(first.width - Cm(4)) < Cm(0.02)
+    assert str(first.fill.fore_color.rgb) == "0000FF"
+    await use("shape_change", slide="1", shape="Egg", degrees=30, name="Turned")
+    assert round((await deck.slide(1)).shapes[0].rotation) == 30
+    await use("shape_delete", slide="1", shape="Turned")
+    await use("shape_delete", slide="1", shape="Red")
+    await use("undo", steps="1")
+    assert "Red" in [each.name for each in (await deck.slide(1)).shapes]
+    await use("redo", steps="1")
+    names = [each.name for each in (await deck.slide(1)).shapes]
+    assert names[-1] == "Source"
+    assert len(names) == 3
+
+
+@on_desktop
+async def test_tables_are_inserted_and_written(deck: Deck, use: Using) -> None:
+    said = await use("table_insert", slide="3", values=[["Name", "Amount"], ["Anna", "12"]])
+    assert "is a table: 2 rows, 2 columns" in said
+    said = await use("table_write", slide="3", row=2, column=2, values=[["14"], ["9"]])
+    assert said == f"2 cells read back as written; 3 rows now {UNRECORDED}"
+    (table,) = [each.table for each in (await deck.slide(3)).shapes if each.has_table]
+    cells = [[cell.text for cell in row.cells] for row in table.rows]
+    assert cells == [["Name", "Amount"], ["Anna", "14"], ["", "9"]]
+    assert "Anna | 14" in await use("read", slides="3")
+    assert "has no table" in await use.refused("table_write", slide="1", values=[["x"]])
+    wide = {"slide": "3", "values": [["x", "y", "z"]]}
+    assert await use.refused("table_write", **wide) == "the table has 2 columns"
+
+
+@on_desktop
+async def test_slides_have_a_background_a_transition_a_footer_and_a_size(
+    machine: DesktopEnvironment, deck: Deck, use: Using
+) -> None:
+    said = await use("background", slides="1-2", color="#003366")
+    assert said.startswith("2 slides; the background is solid #003366")
+    fill = (await deck.slide(2)).background.fill
+    assert str(fill.fore_color.rgb) == "003366"
+    buffer = io.BytesIO()
+    Image.new("RGB", (20, 10), "red").save(buffer, "PNG")
+    await machine.write_file("/home/user/back.png", buffer.getvalue())
+    await use("background", slides="1", image="~/back.png")
+    assert "blipFill" in (await deck.slide(1))._element.xml
+    await use("background", slides="1")
+    assert "blipFill" not in (await deck.slide(1))._element.xml
+    said = await use("transition", slides="2", kind="fade", seconds=0.5, after=3)
+    assert said.startswith("1 slide; transition fade (type 37), 0.5 s, the next after 3 s")
+    xml = (await deck.slide(2))._element.xml
+    assert "<p:fade" in xml
+    assert 'advTm="3000"' in xml
+    await use("transition", slides="2", kind="none")
+    assert "<p:fade" not in (await deck.slide(2))._element.xml
+    await use("footer", slides="all", text="Annual report", number=True, date=False)
+    assert "Annual report" in await deck.odp()
+    await use("hide", slides="3")
+    assert (await deck.slide(3))._element.get("show") == "0"
+    assert (await use("hide", slides="3", hidden=False)).startswith("hidden slides now: none")
+    said = await use("size", format="16:9")
+    assert said.startswith("slides are now 28.00 x 15.75 cm")
+    document = await deck.pptx()
+    assert round(document.slide_width / document.slide_height, 3) == round(16 / 9, 3)
+
+
+@on_desktop
+async def test_masters_and_their_styles_hold_for_all_slides(deck: Deck, use: Using) -> None:
+    (master,) = re.findall("masters: (.*)", await use("overview"))
+    assert (await use("master", slides="all", name=master)).startswith("3 slides; the master is")
+    said = await use.refused("master", slides="all", name="No such")
+    assert said == f"there is no master 'No such'; there are {master}"
+    await use("style", name="title", font="Liberation Mono", size=33)
+    styles = await deck.odp("styles.xml")
+    assert re.search(r'style:name="[^"]*-title".*?fo:font-size="33pt"', styles, re.DOTALL)
+    assert "there is no style 'x'" in await use.refused("style", name="x", size=3)
+
+
+@on_desktop
+async def test_a_slide_is_shown(deck: Deck, use: Using) -> None:
+    assert await use("show", slide="3") == "slide 3 is in front"
+    assert "slide 3 is in front" in await use("overview")
+    assert "“Three”" in await use("read", slides="current")
+
+
+@on_desktop
+async def test_it_is_saved_and_exported_where_it_is_asked_for(
+    machine: DesktopEnvironment, deck: Deck, use: Using
+) -> None:
+    await use("write", slide="1", shape="title", text="Saved")
+    assert (await use("save")).startswith(f"{deck.path}: ")
+    saved = pptx.Presentation(io.BytesIO(await deck.file()))
+    assert saved.slides[0].shapes.title.text == "Saved"
+    name = f"/home/user/{uuid.uuid4().hex}"
+    await use("export", path=f"{name}.pdf", slides="1-2")
+    pdf = await machine.read_file(f"{name}.pdf")
+    assert b"/Count 2" in pdf
+    await use("export", path=f"{name}.png", slides="2", width=640)
+    picture = Image.open(io.BytesIO(await machine.read_file(f"{name}.png")))
+    assert picture.size == (640, 480)
+    assert "is there already" in await use.refused("export", path=f"{name}.png", slides="1")
+    assert (await use("save", path=f"{name}.odp")).startswith(f"{name}.odp: ")
+    assert f"{name}.odp" in await use("overview")
+
+
+@on_desktop
+async def test_every_function_was_called(use: Using) -> None:
+    assert use.names - use.called == set()

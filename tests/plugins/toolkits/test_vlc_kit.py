@@ -1,0 +1,366 @@
+"""VLC's toolkit on a real VLC; what it says is compared with what the session's bus, the window or
+files tell."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import re
+import shutil
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from PIL import Image
+
+from hisa.environments.private_desktop import DesktopEnvironment
+from hisa.errors import InvalidReply
+from hisa.plugins.toolkits.vlc import VLC
+from hisa.tools.base import Tool
+from tests.plugins.toolkits.using import Using, documented
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+on_vlc = [
+    pytest.mark.desktop,
+    pytest.mark.skipif(not shutil.which("vlc"), reason="needs VLC: scripts/install-system.sh"),
+]
+
+MAKE = """
+import wave
+for name, seconds in (("a", 60), ("b", 30)):
+    with wave.open(f"/home/user/Music/{name}.wav", "wb") as sound:
+        sound.setnchannels(1)
+        sound.setsampwidth(2)
+        sound.setframerate(8000)
+        sound.writeframes(bytes(16000 * seconds))
+with open("/home/user/Videos/v.y4m", "wb") as video:
+    video.write(b"YUV4MPEG2 W320 H240 F5:1 Ip A1:1 C420jpeg\\n")
+    frame = bytes([100]) * (320 * 240) + bytes([128]) * (320 * 240 // 2)
+    for _ in range(300):
+        video.write(b"FRAME\\n" + frame)
+with open("/home/user/.asoundrc", "w") as device:
+    device.write("pcm.!default { type null }\\nctl.!default { type null }\\n")
+with open("/home/user/Videos/words.srt", "w") as words:
+    words.write("1\\n00:00:00,000 --> 00:59:00,000\\nMMMMMMMMMM\\n")
+"""
+"""Two sounds, a grey video of a minute, subtitles for it, and a device that swallows sound."""
+FILES = "file:///home/user"
+
+
+@pytest.mark.parametrize(("tool", "example"), documented(VLC))
+async def test_every_example_fits(tool: Tool, example: str) -> None:
+    tool.arguments(example)
+
+
+async def test_every_tool_has_an_example() -> None:
+    assert [tool.name for tool in VLC.tools() if not tool.examples] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("volume", {"percent": 201}),
+        ("repeat", {"what": "twice"}),
+        ("speed", {"rate": 0}),
+        ("aspect", {"ratio": "17:3"}),
+        ("add", {"items": []}),
+    ],
+)
+async def test_what_is_out_of_bounds_is_refused(name: str, given: dict[str, Any]) -> None:
+    (tool,) = [tool for tool in VLC.tools() if tool.name == f"vlc_{name}"]
+    with pytest.raises(InvalidReply):
+        tool.arguments(given)
+
+
+class Player:
+    """VLC on its desktop, and what the session's bus tells of it."""
+
+    def __init__(self, machine: DesktopEnvironment) -> None:
+        self.machine = machine
+        self.use = Using(VLC, machine)
+
+    async def start(self, line: str) -> None:
+        await self.machine.execute(f"setsid -f {line} >/dev/null 2>&1")
+        await self.until(lambda told: told.get("Rate"))
+
+    async def bus(self) -> dict[str, str]:
+        """Properties of the player by MPRIS, as text."""
+        done = await self.machine.execute(
+            "gdbus call --session --dest org.mpris.MediaPlayer2.vlc --object-path"
+            " /org/mpris/MediaPlayer2 --method org.freedesktop.DBus.Properties.GetAll"
+            " org.mpris.MediaPlayer2.Player"
+        )
+        pairs = re.findall(r"'(\w+(?::\w+)?)': <(?:[a-z]+\d* )?'?([^'>]*)'?>", done.output)
+        return dict(pairs)
+
+    async def until(self, holds: Callable[[dict[str, str]], Any]) -> dict[str, str]:
+        """What the bus tells, as soon as it is so."""
+        async with asyncio.timeout(60):
+            while True:
+                told = await self.bus()
+                if told and holds(told):
+                    return told
+                await asyncio.sleep(0.1)
+
+    async def is_so(self, name: str, value: str) -> None:
+        await self.until(lambda told: told.get(name) == value)
+
+    async def decoded(self) -> int:
+        """Blocks of sound that were decoded, as the interface's own page tells it."""
+        url = "http://127.0.0.1:8080/requests/status.json"
+        done = await self.machine.execute(["curl", "-s", "-u", ":password", url])
+        return int(json.loads(done.output)["stats"]["decodedaudio"])
+
+    async def decoded_since(self, before: int) -> bool:
+        return await self.decoded() > before
+
+    async def video(self) -> Image.Image:
+        """What the screen shows of the video: rows and columns with much of its grey."""
+        screen = (await self.machine.observe()).screenshot.pixels.convert("L")
+        grey = screen.point(lambda level: 255 * (level == 98))
+        way = Image.Resampling.BOX
+        shares = [grey.resize((grey.width, 1), way), grey.resize((1, grey.height), way)]
+        boxes = [share.point(lambda level: 255 * (level > 25)).getbbox() for share in shares]
+        across, down = [box or (0, 0, 1, 1) for box in boxes]
+        return screen.crop((across[0], down[1], across[2], down[3]))
+
+    async def white(self) -> int:
+        """White points inside the video."""
+        return sum((await self.video()).histogram()[250:])
+
+    async def has_ratio(self, ratio: float) -> bool:
+        width, height = (await self.video()).size
+        return abs(width / height - ratio) < 0.03
+
+    async def eventually(self, holds: Callable[[], Awaitable[Any]]) -> None:
+        async with asyncio.timeout(30):
+            while True:
+                if await holds():
+                    return
+                await asyncio.sleep(0.2)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def player() -> AsyncIterator[Player]:
+    async with DesktopEnvironment() as machine:
+        found = Player(machine)
+        assert await found.use.refused("status") == "VLC does not run"
+        await machine.write_file("/tmp/make.py", MAKE.encode())
+        assert (await machine.execute(["python3", "/tmp/make.py"])).exit_code == 0
+        await found.start("vlc --aout alsa --no-video-title-show")
+        yield found
+
+
+class TestPlaying:
+    pytestmark = on_vlc
+
+    async def test_tools_are_offered_while_it_is_in_front(self, player: Player) -> None:
+        async def is_in_front() -> bool:
+            look = await player.machine.observe()
+            return all(tool.traits.needs.in_front(look) for tool in VLC.tools())
+
+        await player.eventually(is_in_front)
+
+    async def test_a_file_plays_pauses_and_stops(self, player: Player) -> None:
+        told = await player.use("play", what="~/Music/a.wav")
+        assert told.startswith(f"Playing: 'a.wav' {FILES}/Music/a.wav at 0:0")
+        assert " of 1:00\n" in told
+        playing = await player.until(lambda told: told.get("PlaybackStatus") == "Playing")
+        assert playing["xesam:url"] == f"{FILES}/Music/a.wav"
+        assert (await player.use("pause")).startswith("Paused: ")
+        await player.is_so("PlaybackStatus", "Paused")
+        assert (await player.use("pause", on=False)).startswith("Playing: ")
+        await player.is_so("PlaybackStatus", "Playing")
+        assert (await player.use("stop")).startswith("Stopped\n")
+        await player.is_so("PlaybackStatus", "Stopped")
+        assert await player.use.refused("pause") == "nothing plays"
+        assert "there is no file" in await player.use.refused("play", what="~/none.wav")
+        assert "want a file, or" in await player.use.refused("play", what="screen://")
+
+    async def test_a_name_is_only_a_name(self, player: Player) -> None:
+        name = "/home/user/Music/a b#1?&command=pl_empty $(touch gone);'.wav"
+        await player.machine.execute(["cp", "/home/user/Music/b.wav", name])
+        await player.use("play", what=name)
+        told = await player.until(lambda told: "b%231" in told.get("xesam:url", ""))
+        assert "command%3Dpl_empty" in told["xesam:url"]
+        assert (await player.machine.execute("find / -name gone 2>/dev/null")).output == ""
+        await player.use("stop")
+
+    async def test_times_are_gone_to(self, player: Player) -> None:
+        await player.use("play", what="~/Music/a.wav")
+        await player.use("pause")
+        for to, seconds in (("0:40", 40), ("-10", 30), ("+5", 35), ("50%", 30), ("7", 7)):
+            told = await player.use("seek", to=to)
+            assert f" at 0:{seconds:02}" in told or f" at 0:{seconds - 1:02}" in told, to
+            place = int((await player.bus())["Position"]) / 1e6
+            assert abs(place - seconds) <= 1.5, to
+        assert "is beyond the end, 60 s" in await player.use.refused("seek", to="1:01")
+        assert "want seconds as 90" in await player.use.refused("seek", to="later")
+
+    async def test_how_it_plays_is_set(self, player: Player) -> None:
+        await player.use("play", what="~/Music/a.wav")
+        assert "volume 50 %" in await player.use("volume", percent=50)
+        await player.is_so("Volume", "0.5")
+        assert "speed 2," in await player.use("speed", rate=2)
+        await player.is_so("Rate", "2.0")
+        await player.use("speed", rate=1)
+        for what, status in (("one", "Track"), ("all", "Playlist"), ("off", "None")):
+            assert f"repeat {what}" in await player.use("repeat", what=what)
+            await player.is_so("LoopStatus", status)
+        for on, status in ((True, "true"), (False, "false")):
+            await player.use("random", on=on)
+            await player.is_so("Shuffle", status)
+        told = await player.use("delay", of="audio", seconds=0.5)
+        assert told == "audio: 0.5 s later than the picture"
+
+    async def test_the_state_is_told(self, player: Player) -> None:
+        await player.use("play", what="~/Music/a.wav")
+        told = await player.use("status")
+        assert "Stream 0: Audio" in told
+        assert "8000 Hz" in told
+
+    async def test_a_track_of_sound_is_chosen(self, player: Player) -> None:
+        await player.use("play", what="~/Music/a.wav")
+        told = await player.use("track", of="audio", number=-1)
+        assert "It does not tell which one plays" in told
+        await asyncio.sleep(1.0)
+        silent = await player.decoded()
+        await asyncio.sleep(1.0)
+        assert await player.decoded() == silent, "nothing is decoded while no track plays"
+        await player.use("track", of="audio", number=0)
+        await player.eventually(lambda: player.decoded_since(silent))
+        wrong = await player.use.refused("track", of="audio", number=7)
+        assert wrong == "no audio track 7; there are 0"
+
+
+class TestPlaylist:
+    pytestmark = on_vlc
+
+    async def test_entries_come_play_and_go(self, player: Player) -> None:
+        assert (await player.use("clear")).endswith("The playlist is empty.")
+        assert await player.use("playlist") == "The playlist is empty."
+        told = await player.use("add", items=["~/Music/a.wav", "~/Music/b.wav"])
+        assert told.startswith(f"1 'a.wav' {FILES}/Music/a.wav")
+        assert f"\n2 'b.wav' {FILES}/Music/b.wav" in told
+        await player.use("select", entry="b.wav")
+        await player.is_so("xesam:url", f"{FILES}/Music/b.wav")
+        await player.use("step", to="previous")
+        await player.is_so("xesam:url", f"{FILES}/Music/a.wav")
+        await player.use("step", to="next")
+        await player.is_so("xesam:url", f"{FILES}/Music/b.wav")
+        assert "2* 'b.wav'" in await player.use("playlist")
+        assert "2 entries fit 'wav'" in await player.use.refused("select", entry="wav")
+        told = await player.use("remove", entry="1")
+        assert told.startswith("1* 'b.wav'")
+        told = await player.use("add", items=["~/Music/a.wav"], play=True)
+        assert told.splitlines()[1].startswith("2* 'a.wav'")
+        await player.is_so("xesam:url", f"{FILES}/Music/a.wav")
+        there = await player.machine.execute("ls /home/user/Music/a.wav")
+        assert there.exit_code == 0, "what is off the playlist is still a file"
+
+
+class TestVideo:
+    pytestmark = on_vlc
+
+    async def test_it_fills_the_screen(self, player: Player) -> None:
+        async def is_whole() -> bool:
+            return (await player.video()).height == 720
+
+        await player.use("play", what="~/Videos/v.y4m")  # paused, it may not be drawn anew
+        assert "full screen on" in await player.use("fullscreen")
+        await player.eventually(is_whole)
+        assert "full screen off" in await player.use("fullscreen", on=False)
+        assert not await is_whole()
+
+    async def test_its_ratio_is_set(self, player: Player) -> None:
+        await player.use("play", what="~/Videos/v.y4m")
+        assert await player.use("aspect", ratio="16:9") == "Aspect ratio: 16:9"
+        await player.eventually(lambda: player.has_ratio(16 / 9))
+        assert await player.use("aspect", ratio="default") == "Aspect ratio: default"
+        await player.eventually(lambda: player.has_ratio(4 / 3))
+
+    async def test_its_picture_is_saved(self, player: Player) -> None:
+        await player.use("play", what="~/Videos/v.y4m")
+        path, size = (await player.use("snapshot")).split(": ")
+        data = await player.machine.read_file(path)
+        assert size == f"{len(data)} bytes"
+        assert Image.open(io.BytesIO(data)).size == (320, 240)
+
+    async def test_subtitles_are_shown_and_hidden(self, player: Player) -> None:
+        async def is_bare() -> bool:
+            return not await player.white()
+
+        await player.use("play", what="~/Videos/v.y4m")
+        await player.eventually(is_bare)
+        told = await player.use("subtitles", file="~/Videos/words.srt")
+        assert told.startswith("It is track 1, and VLC was told to show it")
+        await player.eventually(player.white)
+        await player.use("track", of="subtitle", number=-1)
+        await player.eventually(is_bare)
+        told = await player.use("delay", of="subtitles", seconds=-2)
+        assert told == "subtitles: -2 s later than the picture"
+        assert "there is no file" in await player.use.refused("subtitles", file="~/no.srt")
+
+    async def test_of_sound_there_is_no_picture(self, player: Player) -> None:
+        await player.use("play", what="~/Music/a.wav")
+        assert await player.use.refused("snapshot") == "no video plays"
+
+
+class TestSettings:
+    pytestmark = on_vlc
+
+    async def test_settings_are_found_and_written(self, player: Player) -> None:
+        told = await player.use("settings", words="snapshot directory")
+        assert "snapshot-path (string) not set: Video snapshot directory" in told
+        await player.machine.execute("mkdir -p /home/user/shots")
+        told = await player.use("setting", name="snapshot-path", value="/home/user/shots")
+        assert "snapshot-path=/home/user/shots; it was not set." in told
+        await player.use("setting", name="qt-max-volume", value="200")
+        text = (await player.machine.read_file("/home/user/.config/vlc/vlcrc")).decode()
+        assert "\nsnapshot-path=/home/user/shots\n" in text
+        assert "http-password=password\n" in text, "what was there stays"
+        wrong = await player.use.refused("setting", name="qt-max-volume", value="loud")
+        assert wrong.startswith("qt-max-volume is integer")
+        wrong = await player.use.refused("setting", name="loop", value="1\nextraintf=x")
+        assert wrong == "loop: a value is one line"
+        assert "no option 'nothing'" in await player.use.refused(
+            "setting", name="nothing", value=""
+        )
+
+    async def test_a_new_start_goes_on_where_it_was(self, player: Player) -> None:
+        await player.use("clear")
+        await player.use("add", items=["~/Music/b.wav", "~/Videos/v.y4m"])
+        await player.use("select", entry="v.y4m")
+        await player.use("seek", to="30")
+        told = await player.use("restart")
+        assert told.startswith(f"Playing: 'v.y4m' {FILES}/Videos/v.y4m at 0:3")
+        assert "\n2* 'v.y4m'" in told
+        bus = await player.until(lambda told: told.get("PlaybackStatus") == "Playing")
+        assert bus["xesam:url"] == f"{FILES}/Videos/v.y4m"
+        assert int(bus["Position"]) > 27e6
+        shot = await player.use("snapshot")
+        assert shot.startswith("/home/user/shots/"), "what was set holds from this start on"
+
+    async def test_one_without_the_interface_gets_it(self, player: Player) -> None:
+        await player.machine.execute("pkill -x vlc; while pgrep -x vlc; do sleep 0.1; done")
+        rc = "/home/user/.config/vlc/vlcrc"
+        await player.machine.write_file(rc, b"[qt]\nqt-privacy-ask=0\n")
+        await player.start("vlc --aout alsa /home/user/Music/a.wav")
+        await player.is_so("PlaybackStatus", "Playing")
+        told = await player.use.refused("status")
+        assert "does not answer by its HTTP interface" in told
+        assert told.endswith("vlc_restart starts it again with one")
+        assert (await player.use("restart")).startswith("Playing: 'a.wav'")
+        line = (await player.machine.execute("tr '\\0' ' ' </proc/$(pgrep -x vlc)/cmdline")).output
+        assert "--aout alsa --extraintf=http --http-host=127.0.0.1" in line
+        ports = (await player.machine.execute("ss -ltn")).output
+        assert "127.0.0.1:8080" in ports
+        assert "volume" in await player.use("status")
+
+
+@pytest.mark.desktop
+@pytest.mark.skipif(not shutil.which("vlc"), reason="needs VLC: scripts/install-system.sh")
+async def test_every_function_was_called(player: Player) -> None:
+    assert player.use.names - player.use.called == set()

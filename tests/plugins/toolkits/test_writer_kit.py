@@ -1,0 +1,466 @@
+"""Text documents in a running Writer: each result is read in a copy, by python-docx or odfpy."""
+
+from __future__ import annotations
+
+import io
+import re
+import uuid
+import zipfile
+from collections.abc import AsyncIterator, Sequence
+from pathlib import PurePosixPath
+
+import docx
+import pytest
+import pytest_asyncio
+from docx.document import Document
+from docx.enum.text import WD_ALIGN_PARAGRAPH
+from docx.shared import Cm, Pt, RGBColor
+from PIL import Image
+
+from hisa.environments.private_desktop import DesktopEnvironment
+from hisa.machine.patience import Deadline
+from hisa.plugins.toolkits.writer import WRITER
+from hisa.tools.base import Tool
+from tests.plugins.toolkits.using import Using, documented
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+desktop = pytest.mark.desktop
+TEXT = (
+    "A report",
+    "It is about water, which is H2O.",
+    "The colour of water is no Colour at all.",
+    "first point",
+    "second point",
+    "third point",
+    "The end",
+)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def machine() -> AsyncIterator[DesktopEnvironment]:
+    async with DesktopEnvironment() as environment:
+        yield environment
+
+
+@pytest.fixture(scope="module")
+def use(machine: DesktopEnvironment) -> Using:
+    return Using(WRITER, machine)
+
+
+class Paper:
+    """A document that is open in the window in front."""
+
+    def __init__(self, machine: DesktopEnvironment, use: Using, path: str) -> None:
+        self._machine, self._use, self.path = machine, use, path
+
+    async def file(self) -> bytes:
+        """The document's own file, as it lies on the disk."""
+        return await self._machine.read_file(self.path)
+
+    async def copy(self, ending: str) -> bytes:
+        path = f"/home/user/{uuid.uuid4().hex}{ending}"
+        await self._use("export", path=path)
+        return await self._machine.read_file(path)
+
+    async def docx(self) -> Document:
+        return docx.Document(io.BytesIO(await self.copy(".docx")))
+
+    async def odt(self, member: str = "content.xml") -> str:
+        with zipfile.ZipFile(io.BytesIO(await self.copy(".odt"))) as file:
+            return file.read(member).decode()
+
+    async def texts(self) -> Sequence[str]:
+        return [each.text for each in (await self.docx()).paragraphs]
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def paper(machine: DesktopEnvironment, use: Using) -> Paper:
+    """A fresh document in front."""
+    made = docx.Document()
+    for text in TEXT:
+        made.add_paragraph(text)
+    buffer = io.BytesIO()
+    made.save(buffer)
+    name = uuid.uuid4().hex
+    path = f"/home/user/{name}.docx"
+    await machine.write_file(path, buffer.getvalue())
+    await machine.execute(["setsid", "-f", "soffice", "--norestore", path])
+    deadline = Deadline(60)
+    while not deadline.passed:
+        active = (await machine.observe(settle=0.2)).active
+        if active is not None and name in active.title:
+            assert WRITER.needs.in_front(await machine.observe())
+            return Paper(machine, use, path)
+    raise AssertionError("the document did not open")
+
+
+@pytest.mark.parametrize(("tool", "example"), documented(WRITER))
+async def test_every_example_fits(tool: Tool, example: str) -> None:
+    assert tool.arguments(example) or example == "{}"
+    assert tool.takes_text != example.startswith("{"), "a text alone where there is one argument"
+
+
+async def test_there_are_as_many_tools_as_in_the_papers_table() -> None:
+    tools = WRITER.tools()
+    assert len(tools) >= 19
+    assert [tool.name for tool in tools if not tool.examples] == []
+
+
+@desktop
+async def test_the_text_is_read_with_its_numbers(paper: Paper, use: Using) -> None:
+    said = (await use("read", paragraphs="all")).splitlines()
+    assert said == [f"{at} [Standard] {text}" for at, text in enumerate(TEXT, 1)]
+    part = await use("read", paragraphs="2, 4-5")
+    assert [line.split()[0] for line in part.splitlines()] == ["2", "4", "5"]
+    for wrong in ("0", "3-99", "5-2", "some"):
+        assert "paragraph" in await use.refused("read", paragraphs=wrong)
+    about = await use("overview")
+    assert f"{PurePosixPath(paper.path).name}”: 1 page," in about
+    assert "7 paragraphs" in about
+    assert "no unsaved changes" in about
+
+
+@desktop
+async def test_text_is_inserted_written_and_deleted_and_undo_takes_it_back(
+    paper: Paper, use: Using
+) -> None:
+    before = await paper.file()
+    await use("insert", text="Summary\nAll in short", before=2)
+    assert (await paper.texts())[:4] == [TEXT[0], "Summary", "All in short", TEXT[1]]
+    await use("insert", text="Heading", before=2, style="heading 1")
+    await use("insert", text="plain", before=2)
+    await use("insert", text="the very last")
+    made = (await paper.docx()).paragraphs
+    assert [each.style.name for each in made[:4] if each.style] == [
+        "Normal", "Normal", "Heading 1", "Normal"
+    ]  # fmt: skip
+    assert made[-1].text == "the very last"
+    said = await use("write", paragraph="last", text="really the last")
+    assert said == "paragraph 12 is now “really the last”"
+    await use("delete", paragraphs="2-5")
+    assert await paper.texts() == [*TEXT, "really the last"]
+    await use("delete", text=" point", occurrence=2)
+    assert (await paper.texts())[3:6] == ["first point", "second", "third point"]
+    assert "unsaved changes" in await use("overview")
+    said = await use("undo", steps="7")
+    assert said.startswith("taken back: Delete text, Delete text, Write text, Insert text,")
+    assert await paper.texts() == list(TEXT)
+    await use("redo", steps="1")
+    assert (await paper.texts())[1:3] == ["Summary", "All in short"]
+    assert await paper.file() == before, "nothing is saved unasked"
+
+
+@desktop
+async def test_a_call_that_fails_leaves_nothing_half_done(paper: Paper, use: Using) -> None:
+    said = await use.refused("header_footer", which="footer", text="Page {page} of {nothing}")
+    assert "there is no field {nothing}; there are page, pages" in said
+    said = await use.refused("insert", text="x", style="No such style")
+    assert "there is no style 'No such style'" in said
+    assert await use.refused("write", paragraph="1-2", text="x") == (
+        "'1-2' means 2 paragraphs; give one"
+    )
+    assert "is not found" in await use.refused("format_text", text="nowhere", bold=True)
+    assert "is no colour" in await use.refused("format_text", paragraphs="1", color="reddish")
+    assert await paper.texts() == list(TEXT)
+
+
+@desktop
+async def test_text_is_found_and_replaced(paper: Paper, use: Using) -> None:
+    said = await use("find", text="water")
+    assert said.startswith("2 places\nparagraph 2: “It is about water")
+    assert "paragraph 3:" in said
+    said = await use("replace", find="colour", replacement="color", match_case=False)
+    assert said == "2 places replaced"
+    assert (await paper.texts())[2] == "The color of water is no color at all."
+    await use("replace", find="^(\\w+) point$", replacement="point: $1", regex=True)
+    assert (await paper.texts())[3:6] == ["point: first", "point: second", "point: third"]
+    said = await use("replace", find="nowhere", replacement="")
+    assert said == "'nowhere' is not found; nothing was changed"
+    said = await use("replace", find="water", replacement="waters")
+    assert "2 places match still" in said
+    await use("replace", find="at", replacement="AT", whole_words=True)
+    assert (await paper.texts())[2] == "The color of waters is no color AT all."
+
+
+@desktop
+async def test_case_is_changed_and_each_part_keeps_its_look(paper: Paper, use: Using) -> None:
+    await use("format_text", text="water", bold=True, paragraphs="2")
+    await use("change_case", to="upper", paragraphs="2")
+    made = (await paper.docx()).paragraphs[1]
+    assert made.text == TEXT[1].upper()
+    assert [run.text for run in made.runs if run.bold] == ["WATER"]
+    await use("change_case", to="title", text="first point")
+    await use("change_case", to="lower", paragraphs="1")
+    await use("change_case", to="sentence", paragraphs="2")
+    texts = await paper.texts()
+    assert texts[:2] == ["a report", "It is about water, which is h2o."]
+    assert texts[3] == "First Point"
+
+
+@desktop
+async def test_words_are_formatted(paper: Paper, use: Using) -> None:
+    said = await use(
+        "format_text", text="water", paragraphs="2", bold=True, italic=True, underline="double",
+        font="Liberation Sans", size=15, color="#c00000",
+    )  # fmt: skip
+    assert said == (
+        "1 place; “water” is now Liberation Sans 15 pt, bold, italic, underline double, "
+        "colour #c00000"
+    )
+    await use("format_text", text="2", position="subscript", paragraphs="2")
+    await use("format_text", paragraphs="7", strike=True, highlight="yellow", caps="small")
+    made = await paper.docx()
+    (run,) = [run for run in made.paragraphs[1].runs if run.text == "water"]
+    font = run.font
+    assert (run.bold, run.italic, font.name, font.size) == (True, True, "Liberation Sans", Pt(15))
+    assert font.color.rgb == RGBColor(0xC0, 0, 0)
+    assert [run.text for run in made.paragraphs[1].runs if run.font.subscript] == ["2"]
+    assert not any(run.bold for run in made.paragraphs[2].runs), "only in paragraph 2"
+    (last,) = made.paragraphs[6].runs
+    assert (last.font.strike, last.font.small_caps) == (True, True)
+    await use("clear_format", paragraphs="2")
+    made = await paper.docx()
+    assert not any(run.bold or run.font.subscript for run in made.paragraphs[1].runs)
+
+
+@desktop
+async def test_paragraphs_and_styles_are_formatted(paper: Paper, use: Using) -> None:
+    said = await use(
+        "format_paragraphs", paragraphs="2-3", align="justify", line_spacing=1.5, before_pt=6,
+        after_pt=12, left_cm=1, first_line_cm=0.5,
+    )  # fmt: skip
+    assert said.startswith("2 paragraphs; paragraph 2 is now align justify, line spacing 1.5, left")
+    made = (await paper.docx()).paragraphs[2].paragraph_format
+    assert (made.alignment, made.line_spacing) == (WD_ALIGN_PARAGRAPH.JUSTIFY, 1.5)
+    assert (made.space_before, made.space_after) == (Pt(6), Pt(12))
+    assert made.left_indent is not None
+    assert abs(made.left_indent - Cm(1)) < Cm(0.01)
+    await use("style", paragraphs="1", name="Title")
+    assert "Title" in await use("styles")
+    await use("change_style", name="Title", font="Liberation Mono", size=30, align="right")
+    await use(
+        "change_style", name="Remark", create=True, parent="Default Paragraph Style", italic=True
+    )
+    await use("style", paragraphs="last", name="remark")
+    document = await paper.docx()
+    first, last = document.paragraphs[0], document.paragraphs[-1]
+    assert first.style is not None
+    assert last.style is not None
+    assert (first.style.name, first.style.font.size) == ("Title", Pt(30))
+    assert (last.style.name, last.style.font.italic) == ("Remark", True)
+    await use(
+        "tab_stops", paragraphs="2", stops=[{"position_cm": 12, "align": "right", "fill": "."}]
+    )
+    (*_, stop) = (await paper.docx()).paragraphs[1].paragraph_format.tab_stops
+    assert abs(stop.position - Cm(12)) < Cm(0.1)
+    assert str(stop.alignment).startswith("RIGHT")
+
+
+@desktop
+async def test_paragraphs_become_lists(paper: Paper, use: Using) -> None:
+    said = await use("make_list", paragraphs="4-6", kind="number")
+    assert said == "a list of 3 paragraphs, 1. to 3., level 1"
+    made = (await paper.docx()).paragraphs
+    assert ["<w:numPr>" in each._p.xml for each in made] == [False] * 3 + [True] * 3 + [False]
+    await use("make_list", paragraphs="5", kind="bullet", level=2)
+    assert '<w:ilvl w:val="1"/>' in (await paper.docx()).paragraphs[4]._p.xml
+    said = await use("make_list", paragraphs="4-6", kind="none")
+    assert said == "3 paragraphs; 4 is in no list"
+    assert "list" not in await use("read", paragraphs="4-6")
+
+
+@desktop
+async def test_pages_have_a_size_a_footer_and_breaks(paper: Paper, use: Using) -> None:
+    await use("page", paper="A4", landscape=True, top_cm=2.5, left_cm=3, columns=2)
+    section = (await paper.docx()).sections[0]
+    assert section.page_width is not None
+    assert section.left_margin is not None
+    assert round(section.page_width.cm, 1) == 29.7
+    assert round(section.left_margin.cm, 1) == 3.0
+    assert 'w:num="2"' in section._sectPr.xml
+    await use("page", landscape=False, columns=1)
+    said = await use("header_footer", which="footer", text="Page {page} of {pages}")
+    assert said.startswith("the footer of page style ")
+    await use("header_footer", which="header", text="{title} {date} {file}", align="right")
+    section = (await paper.docx()).sections[0]
+    assert section.footer.paragraphs[0].text.startswith("Page 1 of 1")
+    assert " PAGE" in section.footer._element.xml
+    assert "NUMPAGES" in section.footer._element.xml
+    await use("header_footer", which="header", on=False)
+    assert "".join(each.text for each in (await paper.docx()).sections[0].header.paragraphs) == ""
+    said = await use("page_break", paragraph="4")
+    assert said == "paragraph 4 begins a page; 2 pages"
+    assert 'fo:break-before="page"' in await paper.odt()
+    await use("page_break", paragraph="4", remove=True)
+    assert "page break" not in await use("page_break", paragraph="7", style="Landscape")
+    assert len((await paper.docx()).sections) == 2
+    await use("field", text=" ({date})", paragraph="1")
+    assert "<text:date" in await paper.odt()
+
+
+@desktop
+async def test_earlier_steps_that_libreoffice_forgets_are_told(paper: Paper, use: Using) -> None:
+    await use("insert", text="x")
+    said = await use("page", top_cm=4)
+    assert "(undo does not take this back, and LibreOffice forgot 1 earlier step with it)" in said
+    assert await use.refused("undo") == "nothing can be taken back"
+
+
+@desktop
+async def test_a_table_of_contents_lists_the_headings(paper: Paper, use: Using) -> None:
+    await use("style", paragraphs="1", name="Heading 1")
+    await use("style", paragraphs="4", name="Heading 2")
+    assert await use("contents", title="Contents", before=1) == (
+        "table of contents inserted: 2 entries"
+    )
+    (listed,) = re.findall("<text:index-body>.*?</text:index-body>", await paper.odt())
+    assert TEXT[0] in listed
+    assert TEXT[3] in listed
+    assert TEXT[4] not in listed
+    await use("style", paragraphs="last", name="Heading 1")
+    assert await use("contents", title="Contents") == (
+        "table of contents brought up to date: 3 entries"
+    )
+
+
+@desktop
+async def test_tables_are_made_read_and_changed(paper: Paper, use: Using) -> None:
+    rows = [["Name", "Amount", "Note"], ["Anna", "12"], ["Ben", "7", "late"]]
+    said = await use("table_insert", values=rows, name="Amounts", before=4)
+    assert said.startswith("table Amounts is there: 3 rows, 3 columns")
+    (table,) = (await paper.docx()).tables
+    assert [cell.text for cell in table.rows[1].cells] == ["Anna", "12", ""]
+    assert table.rows[0].cells[0].paragraphs[0].runs[0].bold
+    assert "[table Amounts: 3 rows, 3 columns]" in await use("read", paragraphs="3-4")
+    await use("table_write", cell="c2", values=[["early"], ["on time"]])
+    said = await use("table_read", table="Amounts")
+    assert said.splitlines()[2:] == [
+        "A2: Anna | B2: 12 | C2: early",
+        "A3: Ben | B3: 7 | C3: on time",
+    ]
+    said = await use.refused("table_write", cell="C3", values=[["x", "y"]])
+    assert said == "table Amounts has no cell D3: 3 rows, 3 columns"
+    await use(
+        "table_format", cells="A1:C1", background="#ddeeff", align="center", border_pt=2,
+        column_widths=[2, 1, 1], width_cm=8,
+    )  # fmt: skip
+    (table,) = (await paper.docx()).tables
+    head = table.rows[0].cells
+    assert "DDEEFF" in head[0]._tc.xml.upper()
+    assert head[1].paragraphs[0].alignment == WD_ALIGN_PARAGRAPH.CENTER
+    assert head[0].width is not None
+    assert head[1].width is not None
+    assert abs(head[0].width / head[1].width - 2) < 0.05
+    await use("table_change", action="insert_rows", at=2, count=2)
+    await use("table_change", action="delete_columns", at=3)
+    (table,) = (await paper.docx()).tables
+    assert (len(table.rows), len(table.columns)) == (5, 2)
+    await use("table_change", action="merge", cells="A1:B1")
+    await use("table_change", action="delete_rows", at=2, count=2)
+    assert (await use("table_read")).splitlines()[1] == "A1: Name / Amount"
+    assert await use("table_change", action="delete_table") == (
+        "table Amounts is gone; there are none"
+    )
+    assert (await paper.docx()).tables == []
+    said = await use.refused("table_read")
+    assert said == "the document has no table"
+
+
+@desktop
+async def test_pictures_are_inserted_and_resized(
+    machine: DesktopEnvironment, paper: Paper, use: Using
+) -> None:
+    buffer = io.BytesIO()
+    Image.new("RGB", (200, 100), "red").save(buffer, "PNG")
+    await machine.write_file("/home/user/red.png", buffer.getvalue())
+    said = await use("image_insert", path="~/red.png", before=3, width_cm=6, anchor="character")
+    assert said.endswith("6.00 x 3.00 cm")
+    (shape,) = (await paper.docx()).inline_shapes
+    assert (round(shape.width.cm, 1), round(shape.height.cm, 1)) == (6.0, 3.0)
+    said = await use("image_change", picture="1", height_cm=2)
+    assert "4.00 x 2.00 cm" in said
+    await use("image_change", picture="1", delete=True)
+    assert len((await paper.docx()).inline_shapes) == 0
+    said = await use.refused("image_insert", path="~/no.png")
+    assert said == "there is no file '/home/user/no.png'"
+
+
+@desktop
+async def test_links_notes_comments_and_bookmarks_are_set(paper: Paper, use: Using) -> None:
+    await use("hyperlink", text="water", url="https://example.org/water")
+    await use("footnote", text="H2O", note="Two hydrogen, one oxygen.")
+    await use("footnote", text="The end", note="Really.", endnote=True)
+    await use("comment", text="second point", comment="Which one?", author="Anna")
+    await use("comment", text="first point", comment="And this?", author="Ben")
+    await use("bookmark", name="finish", text="The end")
+    content = await paper.odt()
+    assert 'xlink:href="https://example.org/water"' in content
+    assert content.count('text:note-class="footnote"') == 1
+    assert content.count('text:note-class="endnote"') == 1
+    assert "Two hydrogen, one oxygen." in content
+    assert "Which one?" in content
+    assert 'text:name="finish"' in content
+    about = await use("overview")
+    assert "comment 1, Anna: “Which one?”" in about
+    assert "bookmark finish: “The end" in about
+    assert await use("delete_comments", number="1") == "1 comment left of 2"
+    content = await paper.odt()
+    assert "Which one?" not in content
+    assert "And this?" in content
+    await use("bookmark", name="finish", delete=True)
+    await use("hyperlink", text="water", url="")
+    content = await paper.odt()
+    assert 'text:name="finish"' not in content
+    assert "example.org" not in content
+
+
+@desktop
+async def test_changes_are_tracked_and_accepted(paper: Paper, use: Using) -> None:
+    assert await use("track_changes", action="on") == "changes are being tracked"
+    await use("insert", text="added")
+    await use("delete", text="second ")
+    assert "w:ins " in (await paper.docx()).element.xml
+    said = await use("track_changes", action="list")
+    assert "Insert by" in said
+    assert "Delete by" in said
+    assert (await use("track_changes", action="accept_all")).endswith("accepted, 0 left")
+    assert await use("track_changes", action="off") == "changes are not being tracked"
+    assert (await paper.texts())[4:] == ["point", *TEXT[5:], "added"]
+
+
+@desktop
+async def test_a_place_is_shown(paper: Paper, use: Using) -> None:
+    assert await use("show", text="second point") == "selected on page 1: “second point”"
+    assert await use("read", paragraphs="selection") == "5 [Standard] second point"
+    await use("show", paragraphs="4-6")
+    assert len((await use("read", paragraphs="selection")).splitlines()) == 3
+
+
+@desktop
+async def test_it_is_saved_where_it_is_asked_for(
+    machine: DesktopEnvironment, paper: Paper, use: Using
+) -> None:
+    before = await paper.file()
+    await use("insert", text="saved")
+    assert await paper.file() == before
+    assert (await use("save")).startswith(f"{paper.path}: ")
+    saved = docx.Document(io.BytesIO(await paper.file()))
+    assert saved.paragraphs[-1].text == "saved"
+    name = uuid.uuid4().hex
+    assert (await use("save", path=f"~/{name}.odt")).startswith(f"/home/user/{name}.odt: ")
+    assert (await machine.observe(settle=0.5)).active is not None
+    assert f"{name}.odt" in await use("overview")
+    assert "is there already" in await use.refused("save", path=paper.path)
+    await use("page_break", paragraph="2")
+    await use("export", path=f"~/{name}.pdf", pages="1")
+    pdf = await machine.read_file(f"/home/user/{name}.pdf")
+    assert pdf.startswith(b"%PDF-")
+    assert b"/Count 1" in pdf
+    await use("export", path=f"~/{name}.txt")
+    text = (await machine.read_file(f"/home/user/{name}.txt")).decode("utf-8-sig")
+    assert text.splitlines()[-1] == "saved"
+
+
+@desktop
+async def test_every_function_was_called(use: Using) -> None:
+    assert use.names - use.called == set()
