@@ -12,7 +12,7 @@ of a task are its first N, so the columns are paired.
 The judges are stand-ins, and none of them reads a task as a language model does:
 
 * *none*: it never answers, so the facts alone decide where they leave one answer;
-* *offline*: the rules of `hisa.offline.attempt_rules` on the real request. They look for the texts
+* *offline*: the rules of `hisa.plugins.offline.attempt_rules` on the real request. They look for the texts
   that a task puts in quotes, and most ways in which this planner fails show there;
 * *no quotes*: the same, with a task from which the quotes are taken: they can only count;
 * *told 70%*, *told 90%*: told which attempts succeeded, they take one of these so often where right
@@ -43,7 +43,7 @@ from hisa.bench.stats import wilson
 from hisa.config import Settings, load
 from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.models.tokens import estimate_tokens
-from hisa.offline.role_answers import Turn, answer
+from hisa.plugins.offline.role_answers import Turn, answer
 from hisa.protocols import Environment, ImagePart, Message, Model, ModelRequest, Task, TextPart
 from hisa.runs.attempts.attempt_facts import AttemptFacts, attempt_facts
 from hisa.runs.attempts.best_run import Choice, Judge, choose, shown_order

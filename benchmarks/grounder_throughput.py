@@ -34,7 +34,7 @@ from hisa.grounder.vision import Seer
 from hisa.models.budget import Budget
 from hisa.models.open_models import open_models
 from hisa.models.spending import Ledger
-from hisa.offline.serve import http_client
+from hisa.plugins.offline.serve import http_client
 from hisa.protocols import ModelRequest
 from hisa.screen.geometry import Size
 from hisa.screen.observation import Screenshot

@@ -27,8 +27,8 @@ from hisa.events import Abstracted, Event
 from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import find
-from hisa.offline.serve import http_client
 from hisa.planner.planner import GlobalPlanner
+from hisa.plugins.offline.serve import http_client
 from hisa.protocols import Model, Task
 from hisa.screen.geometry import Size
 from hisa.screen.observation import Observation, Screenshot

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from hisa.offline.role_answers import Turn, answer
+from hisa.plugins.offline.role_answers import Turn, answer
 from hisa.screen import ocr
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Screenshot

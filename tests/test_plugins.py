@@ -31,7 +31,7 @@ from hisa.machine.plugins import ENTRY_POINT_GROUPS, announced_names
 from hisa.models.budget import Budget
 from hisa.models.open_models import OFFLINE_NAME, Models, open_models, require_models
 from hisa.models.spending import Ledger
-from hisa.offline.serve import http_client
+from hisa.plugins.offline.serve import http_client
 from hisa.protocols import Task
 from hisa.runs import RunLog, load_run, resume_point
 from hisa.screen.geometry import Point, Size

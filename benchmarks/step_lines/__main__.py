@@ -36,7 +36,7 @@ from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import Endpoint
 from hisa.models.open_models import OFFLINE_NAME
 from hisa.models.profiles import find
-from hisa.offline.serve import http_client
+from hisa.plugins.offline.serve import http_client
 from hisa.protocols import ModelRequest, Task
 from hisa.testing.scripted import FunctionModel, tool_call
 

@@ -381,7 +381,7 @@ def _budget(settings: Settings, log: RunLog) -> Budget:
 
 
 def _offline() -> httpx.AsyncClient:
-    from hisa.offline.serve import http_client  # not every run needs its rules
+    from hisa.plugins.offline.serve import http_client  # not every run needs its rules
 
     return http_client()
 

@@ -26,7 +26,7 @@ from hisa.models.budget import Budget
 from hisa.models.open_models import open_models
 from hisa.models.profiles import find
 from hisa.models.spending import Ledger
-from hisa.offline.serve import http_client
+from hisa.plugins.offline.serve import http_client
 from hisa.protocols import GroundedCall, ModelRequest
 from hisa.runs.read import load_run
 from hisa.runs.report import render_report

@@ -12,7 +12,7 @@ from hisa.events import Noted
 from hisa.models.budget import Budget
 from hisa.models.open_models import OFFLINE_NAME, Models, open_models
 from hisa.models.spending import Ledger
-from hisa.offline.serve import http_client
+from hisa.plugins.offline.serve import http_client
 from hisa.protocols import Model, ModelReply, Role, Usage
 from hisa.testing.model_server import FakeServer, Fault
 from hisa.testing.scripted import FunctionModel

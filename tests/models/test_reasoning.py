@@ -18,7 +18,7 @@ from hisa.models.reasoning import Reasoning, asked_reasoning, check_reasoning
 from hisa.models.request_body import encode, not_sent
 from hisa.models.responses_body import encode_responses
 from hisa.models.spending import Ledger
-from hisa.offline.serve import http_client
+from hisa.plugins.offline.serve import http_client
 from hisa.runs.terminal_view import step_text
 from hisa.testing import FakeEnvironment, FakeServer, Received, tool_call
 from tests.models.support import Events, ask, picture

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hisa.errors import InvalidReply, ModelUnavailable
 from hisa.events import Abstracted, Planned, PlannedCall, RunFinished, SequenceStopped
 from hisa.models.tokens import estimate_tokens
-from hisa.offline.role_answers import Turn, answer
+from hisa.plugins.offline.role_answers import Turn, answer
 from hisa.protocols import ModelRequest
 from hisa.runs.attempts.attempt_facts import AttemptFacts, attempt_facts
 from hisa.runs.attempts.best_run import (

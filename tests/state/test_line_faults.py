@@ -15,7 +15,7 @@ from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation, Window
 from hisa.state.changes import describe_changes
 from hisa.state.context import in_short
-from tests.offline.talk import asked
+from tests.plugins.offline.talk import asked
 from tests.state.line_faults import line_faults, run_faults
 from tests.state.scene import SCREEN, element, look, picture
 from tests.state.test_changes import element_lists

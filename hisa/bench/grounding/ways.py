@@ -18,7 +18,7 @@ from hisa.grounder.elements import ElementsGrounder
 from hisa.models.budget import Budget
 from hisa.models.open_models import Models, open_models
 from hisa.models.spending import Ledger, Totals
-from hisa.offline.serve import http_client
+from hisa.plugins.offline.serve import http_client
 from hisa.protocols import Grounder, Model, Role
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Observation, Screenshot

@@ -187,7 +187,7 @@ async def _built(
     from hisa.models.budget import Budget
     from hisa.models.open_models import open_models
     from hisa.models.spending import Ledger
-    from hisa.offline.serve import http_client
+    from hisa.plugins.offline.serve import http_client
     from hisa.plugins.toolkits.builder.tool_builder import ToolBuilder
     from hisa.tasks.scorer import TaskScorer
 

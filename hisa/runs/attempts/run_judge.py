@@ -10,7 +10,7 @@ from hisa.events import Event
 from hisa.models.budget import Budget
 from hisa.models.open_models import Models, open_models
 from hisa.models.profiles import Profile
-from hisa.offline.serve import http_client
+from hisa.plugins.offline.serve import http_client
 from hisa.protocols import Model, Role
 from hisa.runs.attempts.attempt_group import AttemptGroup
 from hisa.runs.attempts.best_run import REQUEST_TOKENS, Choice, Judge, choose, settle

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from hisa.models.tokens import estimate_tokens
-from hisa.offline.instructions import read_script
-from hisa.offline.script_progress import history_steps, progress_line, read
+from hisa.plugins.offline.instructions import read_script
+from hisa.plugins.offline.script_progress import history_steps, progress_line, read
 from hisa.state.context import in_short
 
 __all__ = ["refine_context"]

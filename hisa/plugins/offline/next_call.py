@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hisa.offline.advice import Advice, read_advice
-from hisa.offline.decisions import GiveUp, Move, Situation, most_tries
-from hisa.offline.determined import following_moves, goes_on
-from hisa.offline.instruction_records import Instruction, phrase
-from hisa.offline.instructions import MAX_INSTRUCTIONS, Script, read_script
-from hisa.offline.moves import next_move
-from hisa.offline.screen_words import read_screen
-from hisa.offline.script_progress import Position, mark, parts_of, read
-from hisa.offline.sections import read_sections
+from hisa.plugins.offline.advice import Advice, read_advice
+from hisa.plugins.offline.decisions import GiveUp, Move, Situation, most_tries
+from hisa.plugins.offline.determined import following_moves, goes_on
+from hisa.plugins.offline.instruction_records import Instruction, phrase
+from hisa.plugins.offline.instructions import MAX_INSTRUCTIONS, Script, read_script
+from hisa.plugins.offline.moves import next_move
+from hisa.plugins.offline.screen_words import read_screen
+from hisa.plugins.offline.script_progress import Position, mark, parts_of, read
+from hisa.plugins.offline.sections import read_sections
 from hisa.text.prompt_text import short
 
 __all__ = ["NAME", "plan"]

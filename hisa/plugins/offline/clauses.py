@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hisa.offline.quotes import Masked
-from hisa.offline.verbs import VERBS
+from hisa.plugins.offline.quotes import Masked
+from hisa.plugins.offline.verbs import VERBS
 
 __all__ = ["Clause", "split_clauses"]
 

@@ -11,9 +11,9 @@ import posixpath
 import re
 from dataclasses import replace
 
-from hisa.offline.decisions import CLICK, Decision, GiveUp, Move, Situation, wait_move
-from hisa.offline.instruction_records import Save
-from hisa.offline.screen_words import Screen, at
+from hisa.plugins.offline.decisions import CLICK, Decision, GiveUp, Move, Situation, wait_move
+from hisa.plugins.offline.instruction_records import Save
+from hisa.plugins.offline.screen_words import Screen, at
 from hisa.screen.observation import Element
 
 __all__ = ["save_move"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import posixpath
 import re
 
-from hisa.offline.instruction_records import Save
-from hisa.offline.quotes import Masked
+from hisa.plugins.offline.instruction_records import Save
+from hisa.plugins.offline.quotes import Masked
 
 __all__ = ["looks_like_file", "read_saving"]
 

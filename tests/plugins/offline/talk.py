@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hisa.offline.role_answers import Turn, answer
+from hisa.plugins.offline.role_answers import Turn, answer
 
 PLANNER = "# Global planner\n\nYou operate a computer."
 

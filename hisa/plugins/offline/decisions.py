@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from hisa.offline.advice import Advice
-from hisa.offline.instruction_records import Instruction, Run
-from hisa.offline.screen_words import Screen
-from hisa.offline.script_progress import Position
+from hisa.plugins.offline.advice import Advice
+from hisa.plugins.offline.instruction_records import Instruction, Run
+from hisa.plugins.offline.screen_words import Screen
+from hisa.plugins.offline.script_progress import Position
 
 __all__ = ["CLICK", "Decision", "GiveUp", "Move", "Situation", "most_tries", "wait_move"]
 

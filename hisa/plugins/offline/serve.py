@@ -16,7 +16,7 @@ import httpx
 from pydantic import BaseModel, Field, PositiveInt, ValidationError
 
 from hisa.models.tokens import estimate_tokens, prefix_within
-from hisa.offline.role_answers import Turn, Unanswerable, answer
+from hisa.plugins.offline.role_answers import Turn, Unanswerable, answer
 
 __all__ = ["BASE_URL", "MODEL", "http_client"]
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import groupby
 
-from hisa.offline.clauses import Clause, split_clauses
-from hisa.offline.instruction_records import Instruction
-from hisa.offline.quotes import Masked, mask
-from hisa.offline.verbs import read_clause
+from hisa.plugins.offline.clauses import Clause, split_clauses
+from hisa.plugins.offline.instruction_records import Instruction
+from hisa.plugins.offline.quotes import Masked, mask
+from hisa.plugins.offline.verbs import read_clause
 
 __all__ = ["MAX_INSTRUCTIONS", "Script", "read_script"]
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hisa.models.tokens import estimate_tokens
-from hisa.offline.role_answers import Turn, Unanswerable, answer
 from hisa.outcomes.verdicts import split_verdict
-from tests.offline.talk import asked, line, planned, sections
+from hisa.plugins.offline.role_answers import Turn, Unanswerable, answer
+from tests.plugins.offline.talk import asked, line, planned, sections
 
 ABSTRACT, REFINE = "# Step abstraction", "# Context refinement"
 INDUCE, SYNTHESISE = "# Pattern induction", "# Pattern synthesis"

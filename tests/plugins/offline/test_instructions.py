@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hisa.offline.instruction_records import (
+from hisa.plugins.offline.instruction_records import (
     Click,
     Instruction,
     Open,
@@ -19,8 +19,8 @@ from hisa.offline.instruction_records import (
     Wait,
     phrase,
 )
-from hisa.offline.instructions import MAX_INSTRUCTIONS, read_script
-from hisa.offline.quotes import mask
+from hisa.plugins.offline.instructions import MAX_INSTRUCTIONS, read_script
+from hisa.plugins.offline.quotes import mask
 
 SENTENCES: list[tuple[str, list[Instruction]]] = [
     ("Open the text editor.", [Open("text editor")]),

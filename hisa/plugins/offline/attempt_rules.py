@@ -13,8 +13,8 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
-from hisa.offline.quotes import mask
-from hisa.offline.script_progress import HistoryStep, history_steps
+from hisa.plugins.offline.quotes import mask
+from hisa.plugins.offline.script_progress import HistoryStep, history_steps
 
 __all__ = ["pick_attempt"]
 

@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from hisa.models.tokens import estimate_tokens
-from hisa.offline.apps import find_app
-from hisa.offline.instruction_records import Open
-from hisa.offline.instructions import read_script
-from hisa.offline.script_progress import HistoryStep, history_steps
+from hisa.plugins.offline.apps import find_app
+from hisa.plugins.offline.instruction_records import Open
+from hisa.plugins.offline.instructions import read_script
+from hisa.plugins.offline.script_progress import HistoryStep, history_steps
 
 __all__ = ["induce_patterns", "synthesise_advice"]
 

@@ -19,14 +19,14 @@ from hisa.models.budget import Budget
 from hisa.models.open_models import open_models
 from hisa.models.spending import Ledger
 from hisa.models.tokens import estimate_tokens
-from hisa.offline.serve import BASE_URL, MODEL, http_client
 from hisa.planner.planner import GlobalPlanner
+from hisa.plugins.offline.serve import BASE_URL, MODEL, http_client
 from hisa.protocols import StateView, Task
 from hisa.screen.observation import Observation
 from hisa.state.manager import build_state
 from hisa.testing.form import FakeEnvironment
 from hisa.tools.registry import ToolRegistry
-from tests.offline.talk import PLANNER, sections
+from tests.plugins.offline.talk import PLANNER, sections
 
 MESSAGES: list[Any] = [
     {"role": "system", "content": PLANNER},

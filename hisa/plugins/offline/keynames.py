@@ -7,7 +7,7 @@ import re
 from hisa.actions.keys import MODIFIERS, normalise_key
 from hisa.actions.values import MAX_PRESSES
 from hisa.errors import ActionRefused
-from hisa.offline.instruction_records import Press
+from hisa.plugins.offline.instruction_records import Press
 
 __all__ = ["read_number", "read_presses"]
 

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from hisa.offline.instruction_records import Instruction, Open, Save, Type
 from hisa.outcomes.made import made_of
 from hisa.outcomes.verdicts import DIALOG_APPEARED, StepVerdict, split_verdict
+from hisa.plugins.offline.instruction_records import Instruction, Open, Save, Type
 
 __all__ = [
     "SEQUENCE",

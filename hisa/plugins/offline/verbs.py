@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Literal
 
-from hisa.offline.apps import find_app
-from hisa.offline.filenames import looks_like_file, read_saving
-from hisa.offline.instruction_records import (
+from hisa.plugins.offline.apps import find_app
+from hisa.plugins.offline.filenames import looks_like_file, read_saving
+from hisa.plugins.offline.instruction_records import (
     Click,
     Instruction,
     Open,
@@ -20,10 +20,10 @@ from hisa.offline.instruction_records import (
     Type,
     Wait,
 )
-from hisa.offline.keynames import read_number, read_presses
-from hisa.offline.quotes import Masked
-from hisa.offline.things import address, is_listed_choice, meaning, of_kind, path, thing
-from hisa.offline.typing_verbs import read_clearing, read_setting, read_typing
+from hisa.plugins.offline.keynames import read_number, read_presses
+from hisa.plugins.offline.quotes import Masked
+from hisa.plugins.offline.things import address, is_listed_choice, meaning, of_kind, path, thing
+from hisa.plugins.offline.typing_verbs import read_clearing, read_setting, read_typing
 
 __all__ = ["VERBS", "read_clause"]
 

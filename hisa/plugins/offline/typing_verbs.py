@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from hisa.offline.instruction_records import Type
-from hisa.offline.quotes import Masked
-from hisa.offline.things import address, field, meaning, thing
+from hisa.plugins.offline.instruction_records import Type
+from hisa.plugins.offline.quotes import Masked
+from hisa.plugins.offline.things import address, field, meaning, thing
 
 __all__ = ["read_clearing", "read_setting", "read_typing"]
 

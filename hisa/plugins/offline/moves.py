@@ -7,9 +7,9 @@ import shlex
 from typing import assert_never
 
 from hisa.actions.values import MAX_SECONDS
-from hisa.offline.apps import find_app, launch_command, open_command
-from hisa.offline.decisions import CLICK, Decision, GiveUp, Move, Situation, wait_move
-from hisa.offline.instruction_records import (
+from hisa.plugins.offline.apps import find_app, launch_command, open_command
+from hisa.plugins.offline.decisions import CLICK, Decision, GiveUp, Move, Situation, wait_move
+from hisa.plugins.offline.instruction_records import (
     Click,
     Instruction,
     Open,
@@ -21,10 +21,10 @@ from hisa.offline.instruction_records import (
     Type,
     Wait,
 )
-from hisa.offline.saving import save_move
-from hisa.offline.screen_words import Screen, at
-from hisa.offline.script_progress import chunks
-from hisa.offline.things import address, meaning
+from hisa.plugins.offline.saving import save_move
+from hisa.plugins.offline.screen_words import Screen, at
+from hisa.plugins.offline.script_progress import chunks
+from hisa.plugins.offline.things import address, meaning
 
 __all__ = ["next_move"]
 

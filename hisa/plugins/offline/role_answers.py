@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hisa.offline.abstraction import abstract_step
-from hisa.offline.attempt_rules import pick_attempt
-from hisa.offline.lessons import induce_patterns, synthesise_advice
-from hisa.offline.next_call import plan
-from hisa.offline.refinement import refine_context
-from hisa.offline.sections import read_sections
+from hisa.plugins.offline.abstraction import abstract_step
+from hisa.plugins.offline.attempt_rules import pick_attempt
+from hisa.plugins.offline.lessons import induce_patterns, synthesise_advice
+from hisa.plugins.offline.next_call import plan
+from hisa.plugins.offline.refinement import refine_context
+from hisa.plugins.offline.sections import read_sections
 
 __all__ = ["Turn", "Unanswerable", "answer"]
 

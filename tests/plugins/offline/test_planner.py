@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hisa.offline.role_answers import Turn, Unanswerable, answer
 from hisa.planner.reply import parse_reply
-from tests.offline.talk import PLANNER, asked, line, planned, sections
+from hisa.plugins.offline.role_answers import Turn, Unanswerable, answer
+from tests.plugins.offline.talk import PLANNER, asked, line, planned, sections
 
 KEYS = {"thought", "tool", "input", "description"}
 EDITOR = (

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hisa.offline.decisions import Move, Situation
-from hisa.offline.instruction_records import Click, Instruction, Tick, Type
-from hisa.offline.moves import next_move
-from hisa.offline.script_progress import Position, parts_of
+from hisa.plugins.offline.decisions import Move, Situation
+from hisa.plugins.offline.instruction_records import Click, Instruction, Tick, Type
+from hisa.plugins.offline.moves import next_move
+from hisa.plugins.offline.script_progress import Position, parts_of
 
 __all__ = ["following_moves", "goes_on"]
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hisa.offline.instruction_records import Click, Instruction, Tick, Type
-from hisa.offline.things import address, meaning
+from hisa.plugins.offline.instruction_records import Click, Instruction, Tick, Type
+from hisa.plugins.offline.things import address, meaning
 
 __all__ = ["Advice", "read_advice"]
 
