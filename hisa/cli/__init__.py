@@ -16,7 +16,7 @@ _COMMANDS = {
     "runs": ("hisa.cli.runs:runs", "List, show, report, export and resume runs."),
     "patterns": ("hisa.cli.patterns:patterns", "Look into and edit what was learned."),
     "tools": ("hisa.cli.tools:tools", "List and show the tools a planner may call."),
-    "mcp": ("hisa.cli.mcp:mcp", "Offer HiSA to MCP clients; look at MCP servers of tools."),
+    "mcp": ("hisa.plugins.mcp.mcp:mcp", "Offer HiSA to MCP clients; look at MCP servers of tools."),
     "machine": ("hisa.cli.machines:machine", "List and build systems with applications."),
     "vm": ("hisa.cli.vm:vm", "Build, start, freeze and end virtual machines."),
     "desktop": ("hisa.cli.desktops:desktop", "List and end private desktops."),

@@ -44,7 +44,7 @@ async def open_served_tools(settings: Settings, emit: Emit) -> AsyncIterator[Seq
     if not servers:
         yield ()
         return
-    from hisa.tools.mcp_client.open_tools import open_mcp_tools  # few runs have servers
+    from hisa.plugins.mcp.client.open_tools import open_mcp_tools  # few runs have servers
 
     def note(text: str) -> None:
         emit(Noted(where="mcp", text=text))

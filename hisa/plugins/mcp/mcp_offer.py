@@ -9,10 +9,10 @@ from mcp.server.mcpserver import MCPServer
 from mcp_types import ToolAnnotations
 
 from hisa import __version__
-from hisa.cli.mcp_desktops import KeptDesktops
-from hisa.cli.mcp_reading import Records
-from hisa.cli.mcp_tasks import TaskRuns
 from hisa.config import Settings
+from hisa.plugins.mcp.mcp_desktops import KeptDesktops
+from hisa.plugins.mcp.mcp_reading import Records
+from hisa.plugins.mcp.mcp_tasks import TaskRuns
 
 __all__ = ["Offer"]
 

@@ -17,12 +17,12 @@ from mcp_types import ImageContent, TextContent
 from pydantic import Field
 
 from hisa.actions import parse, slots, to_source
-from hisa.cli.mcp_allowed import chosen, said, to_client
 from hisa.config import Settings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import ActionRefused, EnvironmentFailed, NotFound
 from hisa.events import Acted, Observed, RunFinished, RunStarted, StepFinished
 from hisa.grounder.marks import Marks
+from hisa.plugins.mcp.mcp_allowed import chosen, said, to_client
 from hisa.protocols import Emit, Environment, GroundedCall, Outcome, Task, Toolbox, ToolCall
 from hisa.runs.log import RunLog
 from hisa.screen.observation import Observation

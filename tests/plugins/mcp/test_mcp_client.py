@@ -16,11 +16,11 @@ from hisa.config import load
 from hisa.config.tool_settings import McpServerSettings
 from hisa.errors import ConfigError, InvalidReply, LibraryLacking
 from hisa.events import Acted, Event
+from hisa.plugins.mcp.client.mcp_schema import InputCheck, UnusableSchema, taken
+from hisa.plugins.mcp.client.mcp_tool import McpTool, local_names
+from hisa.plugins.mcp.client.open_tools import open_mcp_tools
 from hisa.protocols import GroundedCall, Task, ToolCall
 from hisa.testing.form import FakeEnvironment
-from hisa.tools.mcp_client.mcp_schema import InputCheck, UnusableSchema, taken
-from hisa.tools.mcp_client.mcp_tool import McpTool, local_names
-from hisa.tools.mcp_client.open_tools import open_mcp_tools
 from hisa.tools.registry import ToolRegistry
 
 HOSTILE = Path(__file__).parent / "mcp_servers" / "hostile.py"

@@ -11,7 +11,7 @@ from hisa.cli.out import examples, json_option, print_json, say
 
 if TYPE_CHECKING:
     from hisa.config import Settings
-    from hisa.tools.mcp_client.mcp_tool import McpTool
+    from hisa.plugins.mcp.client.mcp_tool import McpTool
 
 __all__ = ["mcp"]
 
@@ -70,10 +70,10 @@ def serve(
     folders and rules are those of the settings; where these want a person asked, there is nobody,
     and it is not done.
     """
-    from hisa.tools.mcp_client.open_tools import require_mcp
+    from hisa.plugins.mcp.client.open_tools import require_mcp
 
     require_mcp()
-    from hisa.cli.mcp_transport import serve_forever  # imports the whole protocol
+    from hisa.plugins.mcp.mcp_transport import serve_forever  # imports the whole protocol
 
     serve_forever(settings, allow_env, tasks=tasks, port=port, token_env=token_env or "")
 
@@ -109,7 +109,7 @@ def list_tools(settings: Settings, name: str, *, as_json: bool) -> None:
 
 
 async def _looked_at(settings: Settings, names: list[str]) -> tuple[list[McpTool], list[str]]:
-    from hisa.tools.mcp_client.open_tools import open_mcp_tools
+    from hisa.plugins.mcp.client.open_tools import open_mcp_tools
 
     notes: list[str] = []
     servers = {name: settings.tools.mcp[name] for name in names}

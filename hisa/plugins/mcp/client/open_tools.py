@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from hisa.config.tool_settings import McpServerSettings
 from hisa.errors import LibraryLacking
 from hisa.machine.parts import install_command, missing
+from hisa.plugins.mcp.client.mcp_schema import UnusableSchema
+from hisa.plugins.mcp.client.mcp_tool import ListedTool, McpTool, local_names, takes
 from hisa.text.prompt_text import excerpt
-from hisa.tools.mcp_client.mcp_schema import UnusableSchema
-from hisa.tools.mcp_client.mcp_tool import ListedTool, McpTool, local_names, takes
 
 if TYPE_CHECKING:
-    from hisa.tools.mcp_client.mcp_connection import Connection
+    from hisa.plugins.mcp.client.mcp_connection import Connection
 
 __all__ = ["open_mcp_tools", "require_mcp"]
 
@@ -59,7 +59,7 @@ async def open_mcp_tools(
         yield []
         return
     require_mcp()
-    from hisa.tools.mcp_client.mcp_connection import Connection  # imports the whole protocol
+    from hisa.plugins.mcp.client.mcp_connection import Connection  # imports the whole protocol
 
     connections = [Connection(name, settings, note) for name, settings in servers.items()]
     try:

@@ -19,8 +19,8 @@ import mcp_types
 from mcp.shared.message import SessionMessage
 
 from hisa.machine.patience import Deadline
+from hisa.plugins.mcp.client.mcp_watch import MESSAGE_BYTES, Watch
 from hisa.text.prompt_text import excerpt
-from hisa.tools.mcp_client.mcp_watch import MESSAGE_BYTES, Watch
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream

@@ -24,11 +24,11 @@ from hisa.config.tool_settings import McpServerSettings
 from hisa.errors import ConfigError, ToolFailed
 from hisa.machine.parts import DISTRIBUTION
 from hisa.machine.patience import patience
+from hisa.plugins.mcp.client.mcp_tool import ListedTool
+from hisa.plugins.mcp.client.mcp_watch import Watch, watched
+from hisa.plugins.mcp.client.stdio_transport import LastWords, child
 from hisa.text.prompt_text import excerpt, guard_tags
 from hisa.tools.isolation import kept
-from hisa.tools.mcp_client.mcp_tool import ListedTool
-from hisa.tools.mcp_client.mcp_watch import Watch, watched
-from hisa.tools.mcp_client.stdio_transport import LastWords, child
 
 __all__ = ["Connection", "in_words"]
 
@@ -213,7 +213,7 @@ class Connection:
             return child(
                 settings.command, {**passed, **environ}, watch=self._watch, words=self._words
             )
-        from hisa.tools.mcp_client.http_transport import remote  # most servers are commands
+        from hisa.plugins.mcp.client.http_transport import remote  # most servers are commands
 
         headers = _variables(settings.header_env, where=f"{where}.header_env")
         return remote(settings.url, headers, seconds=patience(settings.seconds), watch=self._watch)

@@ -14,8 +14,8 @@ from mcp.server.mcpserver import Context, MCPServer
 
 from hisa.config.tool_settings import McpServerSettings
 from hisa.errors import ConfigError, ToolFailed
-from hisa.tools.mcp_client.mcp_tool import McpTool
-from hisa.tools.mcp_client.open_tools import open_mcp_tools
+from hisa.plugins.mcp.client.mcp_tool import McpTool
+from hisa.plugins.mcp.client.open_tools import open_mcp_tools
 
 
 async def add(a: int, b: int) -> int:

@@ -15,7 +15,7 @@ from hisa.events import Acted, Noted
 from hisa.protocols import ModelRequest
 from hisa.runs.read import Run
 from hisa.testing import FakeEnvironment, FunctionModel, ScriptedModel, tool_call
-from tests.tools.mcp_servers.hostile import KEY
+from tests.plugins.mcp.mcp_servers.hostile import KEY
 
 HOSTILE = Path(__file__).parent / "mcp_servers" / "hostile.py"
 DONE = tool_call("termination", "done")

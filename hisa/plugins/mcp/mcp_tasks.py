@@ -15,10 +15,10 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
 from hisa import api
-from hisa.cli.mcp_allowed import chosen, said, to_client
 from hisa.config import Settings
 from hisa.errors import UsageError
 from hisa.events import Abstracted, Event, RunStarted
+from hisa.plugins.mcp.mcp_allowed import chosen, said, to_client
 from hisa.protocols import Task
 from hisa.tasks.taskfile import load_task, task_from_text
 from hisa.text.safe_text import safe_line

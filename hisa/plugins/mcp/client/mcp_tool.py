@@ -13,10 +13,10 @@ from typing import Any
 from hisa.actions.effects import EFFECTS, Effect
 from hisa.config.tool_settings import McpServerSettings
 from hisa.errors import InvalidReply
+from hisa.plugins.mcp.client.mcp_schema import InputCheck, taken
 from hisa.protocols import Outcome
 from hisa.text.prompt_text import one_line
 from hisa.tools.base import BaseTool, ToolContext
-from hisa.tools.mcp_client.mcp_schema import InputCheck, taken
 from hisa.tools.traits import Traits
 
 __all__ = ["ListedTool", "McpTool", "local_names", "takes"]

@@ -11,12 +11,12 @@ from typing import Annotated
 
 from pydantic import Field
 
-from hisa.cli.mcp_allowed import said, to_client
 from hisa.config import Settings
 from hisa.errors import UsageError
 from hisa.patterns.embedders import open_embedder
 from hisa.patterns.open_memory import open_store
 from hisa.patterns.retrieval import search
+from hisa.plugins.mcp.mcp_allowed import said, to_client
 from hisa.protocols import PatternHit
 from hisa.runs.read import Run, list_runs, load_run
 from hisa.runs.terminal_view import step_text

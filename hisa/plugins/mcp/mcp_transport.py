@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hisa.cli.mcp_offer import Offer
 from hisa.cli.out import say
 from hisa.config import Settings
 from hisa.errors import UsageError
+from hisa.plugins.mcp.mcp_offer import Offer
 
 __all__ = ["serve_forever"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
-from hisa.tools.mcp_client.mcp_watch import MESSAGE_BYTES, Watch
+from hisa.plugins.mcp.client.mcp_watch import MESSAGE_BYTES, Watch
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
