@@ -202,7 +202,7 @@ def test_prompts_and_sops_travel_in_the_wheel(tmp_path: Path) -> None:
         assert files
         for path in files:
             assert f"hisa/_data/{path.relative_to(ROOT)}" in names
-    assert {"hisa/runs/report.html.j2", "hisa/tasks/miniwob/episode.js"} <= names
+    assert {"hisa/runs/report.html.j2", "hisa/plugins/gym/miniwob/episode.js"} <= names
     assert not any(name.startswith("tests/") for name in names)
 
 

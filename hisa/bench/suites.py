@@ -16,8 +16,8 @@ from hisa.bench.attempt_records import PlannedTask
 from hisa.config import TaskSettings
 from hisa.errors import OperatorError, UsageError
 from hisa.machine.parts import install_command
-from hisa.tasks.gym_page import BROWSERGYM
-from hisa.tasks.miniwob import package as pages
+from hisa.plugins.gym.gym_page import BROWSERGYM
+from hisa.plugins.gym.miniwob import package as pages
 from hisa.tasks.problems import problems as lacking
 from hisa.tasks.taskfile import MINIWOB, is_data_file, load_task
 
@@ -187,7 +187,7 @@ def _miniwob(some: str) -> Suite:
 
 def _browsergym(place: str) -> Suite:
     """All tasks of a suite, or some by name."""
-    from hisa.environments.gym_suites import suite_of, suite_tasks  # BrowserGym is heavy
+    from hisa.plugins.gym.gym_suites import suite_of, suite_tasks  # BrowserGym is heavy
 
     some = place.split(",")
     (suite, *more) = dict.fromkeys(map(suite_of, some))

@@ -49,7 +49,7 @@ def open_environment(
             fix="--env vm:NAME, or leave --fork out",
         )
     if settings.family == "browsergym":
-        from hisa.environments.browser_gym import BrowserGymEnvironment
+        from hisa.plugins.gym.browser_gym import BrowserGymEnvironment
 
         return BrowserGymEnvironment(image_limit=image_limit)
     environment = _opened(settings, image_limit, note)

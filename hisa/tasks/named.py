@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from hisa.errors import UsageError
+from hisa.plugins.gym.gym_page import BROWSERGYM
 from hisa.protocols import Task
-from hisa.tasks.gym_page import BROWSERGYM
 from hisa.tasks.taskfile import MINIWOB, load_task, task_from_text
 
 __all__ = ["named_task"]

@@ -12,13 +12,13 @@ import yaml
 from pydantic import ValidationError
 
 from hisa.errors import UsageError
+from hisa.plugins.gym.gym_page import BROWSERGYM, gym_task
+from hisa.plugins.gym.miniwob.task import miniwob_task
 from hisa.protocols import Task
 from hisa.tasks import benchmark
 from hisa.tasks.benchmark import explain
 from hisa.tasks.domains import guess_domain
-from hisa.tasks.gym_page import BROWSERGYM, gym_task
 from hisa.tasks.hisa_format import Check, HisaTaskFile, SetupStep
-from hisa.tasks.miniwob.task import miniwob_task
 from hisa.text.safe_text import encodable
 
 __all__ = ["MINIWOB", "Check", "SetupStep", "is_data_file", "load_task", "task_from_text"]

@@ -30,6 +30,7 @@ from hisa.patterns.memory import PatternMemory
 from hisa.patterns.open_memory import open_memory
 from hisa.planner.planner import GlobalPlanner, Programs
 from hisa.planner.prompt_budget import prompt_budget
+from hisa.plugins.gym.miniwob.task import is_page
 from hisa.protocols import (
     Emit,
     Environment,
@@ -48,7 +49,6 @@ from hisa.screen.ocr import read_text
 from hisa.state.inspection import StepInspector
 from hisa.state.manager import build_state
 from hisa.state.written_files import WrittenFiles
-from hisa.tasks.miniwob.task import is_page
 from hisa.tools.person import Inquire
 from hisa.tools.registry import ToolRegistry
 from hisa.wiring.decision_parts import (

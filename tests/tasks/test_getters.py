@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from hisa.errors import EnvironmentFailed, UsageError
+from hisa.plugins.gym.miniwob.outcome import STATE
 from hisa.protocols import CommandResult
 from hisa.screen.geometry import Size
 from hisa.screen.observation import Observation
 from hisa.tasks.getters import GETTERS
 from hisa.tasks.getters.chrome_state import PREFERENCES
 from hisa.tasks.metrics.base import Unreadable
-from hisa.tasks.miniwob.outcome import STATE
 from tests.tasks.machine import Machine, context
 
 NAMES = """rule vm_file cloud_file local_file cache_file vm_command_line

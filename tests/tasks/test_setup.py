@@ -14,8 +14,8 @@ import pytest
 
 from hisa.actions import Click, Hotkey
 from hisa.errors import EnvironmentFailed, UsageError
+from hisa.plugins.gym.miniwob.outcome import PROGRAM, STATE
 from hisa.protocols import CommandResult
-from hisa.tasks.miniwob.outcome import PROGRAM, STATE
 from hisa.tasks.setup import SETUP
 from hisa.tasks.setup.windows import Named, await_window
 from tests.tasks.machine import Machine, context, do

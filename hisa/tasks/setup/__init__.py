@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hisa.tasks import gym_page  # noqa: F401 - makes its step and getter known
+from hisa.plugins.gym import gym_page  # noqa: F401 - makes its step and getter known
 from hisa.tasks.pieces import SETUP
 from hisa.tasks.setup import (  # noqa: F401 - each makes its steps known
     by_proxy,

@@ -18,12 +18,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hisa.actions import Action, to_space
-from hisa.actions.gym_calls import Said, read_gym_calls
 from hisa.config import Settings, load
 from hisa.environments.open_environment import open_environment
 from hisa.errors import ActionRefused, CheckFailed, EnvironmentFailed, UsageError
 from hisa.machine.parts import install_command
 from hisa.outcomes.endings import ExitStatus
+from hisa.plugins.gym.gym_calls import Said, read_gym_calls
 from hisa.protocols import Environment, Task
 from hisa.screen.observation import Observation
 from hisa.tasks.named import named_task
@@ -40,7 +40,7 @@ except ImportError as error:
 __all__ = ["ID", "DesktopGym"]
 
 ID = "browsergym/hisa"
-"""Name by which `gymnasium.make` finds it, as ``hisa.tasks.gym:browsergym/hisa``."""
+"""Name by which `gymnasium.make` finds it, as ``hisa.plugins.gym.desktop_gym:browsergym/hisa``."""
 _T = TypeVar("_T")
 
 
@@ -339,4 +339,6 @@ def _batches(parts: Sequence[Action | Said]) -> Iterable[list[Action] | Said]:
 
 
 if ID not in gymnasium.registry:
-    gymnasium.register(id=ID, entry_point="hisa.tasks.gym:DesktopGym", nondeterministic=True)
+    gymnasium.register(
+        id=ID, entry_point="hisa.plugins.gym.desktop_gym:DesktopGym", nondeterministic=True
+    )

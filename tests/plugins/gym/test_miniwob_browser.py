@@ -13,9 +13,9 @@ import pytest_asyncio
 from hisa.actions import parse, to_space
 from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.errors import EnvironmentFailed
+from hisa.plugins.gym.miniwob.outcome import EpisodeState, episode_state
 from hisa.protocols import ModelRequest, Task
 from hisa.screen.observation import Element
-from hisa.tasks.miniwob.outcome import EpisodeState, episode_state
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task
 from hisa.testing.scripted import FunctionModel

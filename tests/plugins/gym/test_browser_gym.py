@@ -16,13 +16,13 @@ from hisa.actions import parse
 from hisa.bench.suites import Suite, open_suite
 from hisa.cli.bench import _require_its_browser
 from hisa.config import EnvironmentSettings, load
-from hisa.environments.browser_gym import BrowserGymEnvironment
-from hisa.environments.browser_gym_actions import as_source
-from hisa.environments.browser_gym_looks import read_look
 from hisa.environments.open_environment import open_environment
 from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
+from hisa.plugins.gym.browser_gym import BrowserGymEnvironment
+from hisa.plugins.gym.browser_gym_actions import as_source
+from hisa.plugins.gym.browser_gym_looks import read_look
+from hisa.plugins.gym.gym_page import gym_task
 from hisa.screen.geometry import Size
-from hisa.tasks.gym_page import gym_task
 from hisa.tasks.scorer import TaskScorer
 from hisa.testing.form import FakeEnvironment
 from tests.cli.command import Command

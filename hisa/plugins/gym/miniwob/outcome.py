@@ -28,7 +28,7 @@ _CLOSED = (0, -signal.SIGTERM, 128 + signal.SIGTERM, -signal.SIGINT, 128 + signa
 
 
 class EpisodeState(BaseModel):
-    """What the stage wrote down; see `hisa.tasks.miniwob.stage`."""
+    """What the stage wrote down; see `hisa.plugins.gym.miniwob.stage`."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
     pid: int

@@ -19,10 +19,10 @@ import httpx
 import pytest
 
 from hisa.errors import EnvironmentFailed, UsageError
+from hisa.plugins.gym.miniwob import package as pages
+from hisa.plugins.gym.miniwob.outcome import STATE, outcome
+from hisa.plugins.gym.miniwob.stage import Stage
 from hisa.protocols import CommandResult
-from hisa.tasks.miniwob import package as pages
-from hisa.tasks.miniwob.outcome import STATE, outcome
-from hisa.tasks.miniwob.stage import Stage
 from hisa.tasks.problems import problems
 from hisa.tasks.taskfile import load_task
 from tests.tasks.machine import Machine

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from hisa.actions import Click, Drag, Hotkey, KeyDown, Press, Scroll, Sleep, Write
-from hisa.actions.gym_calls import Said, read_gym_calls
 from hisa.config import load
 from hisa.errors import ActionRefused, CheckFailed, EnvironmentFailed, UsageError
+from hisa.plugins.gym.gym_calls import Said, read_gym_calls
 from hisa.protocols import CommandResult, Task
 from hisa.screen.geometry import Point, Size
 from hisa.testing.form import FakeEnvironment
@@ -99,7 +99,10 @@ def opened(machine: Any, task: Task = ASKED, **settings: Any) -> Any:
     given = [f"{name.replace('__', '.')}={value}" for name, value in settings.items()]
     chosen = load(None, given, environ={})
     return gymnasium.make(
-        "hisa.tasks.gym:browsergym/hisa", task=task, settings=chosen, environment=machine
+        "hisa.plugins.gym.desktop_gym:browsergym/hisa",
+        task=task,
+        settings=chosen,
+        environment=machine,
     )
 
 

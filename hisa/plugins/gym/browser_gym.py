@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hisa.actions import Action
-from hisa.environments.browser_gym_actions import as_source
-from hisa.environments.browser_gym_looks import read_look
-from hisa.environments.gym_suites import suite_of, suite_tasks
 from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
 from hisa.machine.parts import install_command
 from hisa.machine.patience import Deadline
+from hisa.plugins.gym.browser_gym_actions import as_source
+from hisa.plugins.gym.browser_gym_looks import read_look
+from hisa.plugins.gym.gym_suites import suite_of, suite_tasks
 from hisa.protocols import CommandResult, ExitStatus
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT, Observation

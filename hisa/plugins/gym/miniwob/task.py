@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from hisa.plugins.gym.miniwob.package import page_path
 from hisa.protocols import Task
-from hisa.tasks.miniwob.package import page_path
 
 __all__ = ["is_page", "miniwob_task"]
 
