@@ -39,14 +39,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import machine
-from hisa.bench.stats import wilson
 from hisa.config import Settings, load
 from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.models.tokens import estimate_tokens
+from hisa.plugins.benchmarks.attempts.attempt_facts import AttemptFacts, attempt_facts
+from hisa.plugins.benchmarks.attempts.best_run import Choice, Judge, choose, shown_order
+from hisa.plugins.benchmarks.bench.stats import wilson
 from hisa.plugins.offline.role_answers import Turn, answer
 from hisa.protocols import Environment, ImagePart, Message, Model, ModelRequest, Task, TextPart
-from hisa.runs.attempts.attempt_facts import AttemptFacts, attempt_facts
-from hisa.runs.attempts.best_run import Choice, Judge, choose, shown_order
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
 from hisa.testing import FakeEnvironment, FunctionModel, tool_call

@@ -27,13 +27,13 @@ from pathlib import Path
 import httpx
 
 from benchmarks.machine import machine
-from hisa.bench.stats import quantile
 from hisa.config import Settings
 from hisa.grounder.formats import GTA1Format
 from hisa.grounder.vision import Seer
 from hisa.models.budget import Budget
 from hisa.models.open_models import open_models
 from hisa.models.spending import Ledger
+from hisa.plugins.benchmarks.bench.stats import quantile
 from hisa.plugins.offline.serve import http_client
 from hisa.protocols import ModelRequest
 from hisa.screen.geometry import Size

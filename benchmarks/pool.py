@@ -25,15 +25,22 @@ from typing import Any
 
 import yaml
 
-from hisa.bench.attempt_records import Plan, PlannedTask
-from hisa.bench.executors.base import WorkerLost
-from hisa.bench.executors.local import LocalExecutor
-from hisa.bench.jobs import Job, Message, RunEnded, RunMade, StepDone, message_adapter
-from hisa.bench.ledger import AttemptLedger
-from hisa.bench.schedule import Bench, Progress
-from hisa.bench.suites import open_suite
-from hisa.bench.summary import summarise
 from hisa.config import Settings, load
+from hisa.plugins.benchmarks.bench.attempt_records import Plan, PlannedTask
+from hisa.plugins.benchmarks.bench.executors.base import WorkerLost
+from hisa.plugins.benchmarks.bench.executors.local import LocalExecutor
+from hisa.plugins.benchmarks.bench.jobs import (
+    Job,
+    Message,
+    RunEnded,
+    RunMade,
+    StepDone,
+    message_adapter,
+)
+from hisa.plugins.benchmarks.bench.ledger import AttemptLedger
+from hisa.plugins.benchmarks.bench.schedule import Bench, Progress
+from hisa.plugins.benchmarks.bench.suites import open_suite
+from hisa.plugins.benchmarks.bench.summary import summarise
 from hisa.protocols import Environment, Task
 from hisa.screen.observation import Observation
 from hisa.testing.form import FakeEnvironment

@@ -22,7 +22,6 @@ from typing import Any
 
 from benchmarks.machine import machine
 from benchmarks.tool_tokens import look_at
-from hisa.bench.suites import read_suite
 from hisa.config import Settings
 from hisa.events import Event
 from hisa.models.tokens import estimate_tokens, prefix_within
@@ -30,6 +29,7 @@ from hisa.patterns.memory import PatternMemory
 from hisa.patterns.open_memory import open_sops
 from hisa.patterns.stores.edge import EdgeStore
 from hisa.planner.planner import GlobalPlanner
+from hisa.plugins.benchmarks.bench.suites import read_suite
 from hisa.protocols import Pattern, StateView, Task, TextPart
 from hisa.state.manager import build_state
 from hisa.tasks.taskfile import load_task

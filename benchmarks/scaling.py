@@ -21,7 +21,6 @@ from typing import Any
 
 from benchmarks.machine import machine
 from benchmarks.scaling_points import Finder, Judging, World, point_of
-from hisa.bench.stats import Z95, wilson
 from hisa.events import Chosen, Event
 from hisa.grounder.memo import MemoGrounder
 from hisa.models.profiles import Profile
@@ -30,6 +29,7 @@ from hisa.planner.judging import Judge
 from hisa.planner.planner import GlobalPlanner
 from hisa.planner.sampling import Sampler
 from hisa.planner.scaling import ScaledPlanner, Scaling
+from hisa.plugins.benchmarks.bench.stats import Z95, wilson
 from hisa.protocols import Planner
 from hisa.runs.manifest import SamplingTotals, Totals
 from hisa.testing.scripted import FunctionModel

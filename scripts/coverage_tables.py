@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from hisa.tasks.coverage import Source, counted
-from hisa.tasks.public import NAMES, PublicTask, domains, public_tasks
+from hisa.plugins.benchmarks.tasks.coverage import Source, counted
+from hisa.plugins.benchmarks.tasks.public import NAMES, PublicTask, domains, public_tasks
 
 PAGE = Path(__file__).parent.parent / "docs" / "tasks.md"
 

@@ -16,7 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from hisa.bench.stats import wilson
+from hisa.plugins.benchmarks.bench.stats import wilson
 
 ROOT = Path(__file__).parent.parent
 MUTMUT = Path(sys.executable).parent / "mutmut"

@@ -21,8 +21,6 @@ from typing import Any
 import numpy as np
 from made_descriptions import MADE, made_descriptions
 
-from hisa.bench.grounding.open_suite import open_grounding_suite
-from hisa.bench.grounding.targets import Target
 from hisa.grounder.description import read_description
 from hisa.grounder.elements import names_a_part
 from hisa.grounder.ranker import Trees, clipped, columns, parsed, preselect
@@ -31,6 +29,8 @@ from hisa.grounder.scene_table import Floats, Ints, Table
 from hisa.grounder.screen_text import read_elements
 from hisa.grounder.spots import spot_in
 from hisa.grounder.sureness import chances_of, outcome, places
+from hisa.plugins.benchmarks.bench.grounding.open_suite import open_grounding_suite
+from hisa.plugins.benchmarks.bench.grounding.targets import Target
 from hisa.screen.geometry import Point
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 from hisa.screen.ocr import read_text

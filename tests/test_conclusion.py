@@ -36,6 +36,7 @@ from hisa.events import (
     StepFinished,
 )
 from hisa.outcomes.endings import ExitStatus, is_success
+from hisa.plugins.benchmarks.tasks.judge import judged_by
 from hisa.protocols import (
     Advice,
     Environment,
@@ -52,7 +53,6 @@ from hisa.runs.report import render_report
 from hisa.runs.resume import resume_point
 from hisa.runs.terminal_view import step_text
 from hisa.screen.observation import Observation
-from hisa.tasks.judge import judged_by
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import FunctionModel, ScriptedModel
 from tests.bench import Bench, click, done, say

@@ -13,7 +13,6 @@ import pytest
 from PIL import Image
 
 from hisa.api import run
-from hisa.cli.best_of import best_of
 from hisa.cli.run_desktop import reattach_or_replay
 from hisa.config import EnvironmentSettings, ModelSettings, Settings
 from hisa.environments.open_environment import open_environment
@@ -31,14 +30,15 @@ from hisa.machine.plugins import ENTRY_POINT_GROUPS, announced_names
 from hisa.models.budget import Budget
 from hisa.models.open_models import OFFLINE_NAME, Models, open_models, require_models
 from hisa.models.spending import Ledger
+from hisa.plugins.benchmarks.cli.best_of import best_of
+from hisa.plugins.benchmarks.tasks.judge import judge
+from hisa.plugins.benchmarks.tasks.metrics import METRICS, find_metric
+from hisa.plugins.benchmarks.tasks.problems import problems
 from hisa.plugins.offline.serve import http_client
 from hisa.protocols import Task
 from hisa.runs import RunLog, load_run, resume_point
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Screenshot
-from hisa.tasks.judge import judge
-from hisa.tasks.metrics import METRICS, find_metric
-from hisa.tasks.problems import problems
 from hisa.tasks.taskfile import task_from_text
 from hisa.testing import FakeEnvironment, ScriptedModel, tool_call
 from tests.models.support import Events, ask

@@ -10,7 +10,7 @@ from pathlib import Path
 import hisa
 from benchmarks.machine import machine
 from benchmarks.red_team.stage import IN_FLIGHT, SETTLE, Record
-from hisa.bench.stats import wilson
+from hisa.plugins.benchmarks.bench.stats import wilson
 
 __all__ = ["goals_hold", "heading", "told"]
 

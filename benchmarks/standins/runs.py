@@ -15,8 +15,8 @@ import hisa
 from benchmarks.standins.shapes import HOST, files_of
 from benchmarks.standins.stand_in import StandIn
 from hisa.errors import OperatorError
+from hisa.plugins.benchmarks.tasks.cache import FileCache
 from hisa.protocols import ModelRequest
-from hisa.tasks.cache import FileCache
 from hisa.testing import FunctionModel, ScriptedModel, tool_call
 
 __all__ = ["Outcome", "outcome", "served"]

@@ -12,7 +12,10 @@ __all__ = ["cli", "main"]
 
 _COMMANDS = {
     "run": ("hisa.cli.run:run", "Run an agent on a task."),
-    "bench": ("hisa.cli.bench:bench", "Run suites of tasks with many workers, and report."),
+    "bench": (
+        "hisa.plugins.benchmarks.cli.bench:bench",
+        "Run suites of tasks with many workers, and report.",
+    ),
     "runs": ("hisa.cli.runs:runs", "List, show, report, export and resume runs."),
     "patterns": ("hisa.cli.patterns:patterns", "Look into and edit what was learned."),
     "tools": ("hisa.cli.tools:tools", "List and show the tools a planner may call."),

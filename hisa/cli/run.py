@@ -137,6 +137,6 @@ def run(ctx: click.Context, /, task: str, assignments: tuple[str, ...], **option
     how = {"as_json": options["as_json"], "report": options["report"]}
     if options["attempts"] == 1:
         ctx.exit(episode(settings, chosen, **how))
-    from hisa.cli.best_of import best_of  # a plain run needs nothing of it
+    from hisa.plugins.benchmarks.cli.best_of import best_of  # a plain run needs nothing of it
 
     ctx.exit(best_of(settings, chosen, options["attempts"], **how))

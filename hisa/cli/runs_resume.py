@@ -74,9 +74,9 @@ def resume(
 
 def _attempts(name: str, settings: Settings, *, as_json: bool, limits: tuple[object, ...]) -> int:
     """Go on with several attempts at a task; returns the exit code."""
-    from hisa.cli.best_of import go_on
     from hisa.errors import UsageError
-    from hisa.runs.attempts.attempt_group import AttemptGroup, find_group
+    from hisa.plugins.benchmarks.attempts.attempt_group import AttemptGroup, find_group
+    from hisa.plugins.benchmarks.cli.best_of import go_on
 
     if any(limit is not None for limit in limits):
         raise UsageError(

@@ -31,12 +31,12 @@ from hisa.protocols import FileRefused
 from hisa.tasks.clean import bash, python
 from hisa.tasks.known_apps import fix_said
 from hisa.tasks.limits import ANSWER, CHECK_SECONDS, MAX_RESULT, too_much
-from hisa.tasks.metrics.base import NotScored
+from hisa.tasks.metrics import NotScored
 from hisa.tasks.partial_credit import Graded, read_needs, read_weight, require_all_weights
-from hisa.tasks.setup.put_files import place
-from hisa.tasks.setup.started import start
-from hisa.tasks.setup.windows import Named, await_window
+from hisa.tasks.put_files import place
+from hisa.tasks.started import start
 from hisa.tasks.task_context import Context
+from hisa.tasks.windows import Named, await_window
 
 __all__ = ["Check", "HisaTaskFile", "SetupStep", "check", "set_up"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hisa.errors import UsageError
-from hisa.tasks.benchmark import explain
+from hisa.plugins.benchmarks.tasks.benchmark import explain
 
 if TYPE_CHECKING:
     from hisa.tasks.task_context import Context

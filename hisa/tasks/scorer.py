@@ -15,22 +15,22 @@ from pydantic import ValidationError
 from hisa.config import TaskSettings
 from hisa.errors import CheckFailed, EnvironmentFailed, ModelFacingError, OperatorError, UsageError
 from hisa.events import Instructed
+from hisa.plugins.benchmarks.tasks.benchmark import RawStep, explain
+from hisa.plugins.benchmarks.tasks.browser_flags import require_flags
+from hisa.plugins.benchmarks.tasks.cache import FileCache
+from hisa.plugins.benchmarks.tasks.download import require_public_address
+from hisa.plugins.benchmarks.tasks.evaluator import evaluate, run_step
+from hisa.plugins.benchmarks.tasks.expected_files import expected_problems
+from hisa.plugins.benchmarks.tasks.judge import judged_by
+from hisa.plugins.benchmarks.tasks.metrics import Unreadable
+from hisa.plugins.benchmarks.tasks.needs import require_apps
+from hisa.plugins.benchmarks.tasks.outside_places import require_places
+from hisa.plugins.benchmarks.tasks.problems import sorted_problems, urls
+from hisa.plugins.benchmarks.tasks.setup.by_proxy import named_proxy
 from hisa.protocols import Emit, Environment, ExitStatus, Scoring, Task
 from hisa.tasks import hisa_format
-from hisa.tasks.benchmark import RawStep, explain
-from hisa.tasks.browser_flags import require_flags
-from hisa.tasks.cache import FileCache
-from hisa.tasks.download import require_public_address
-from hisa.tasks.evaluator import evaluate, run_step
-from hisa.tasks.expected_files import expected_problems
-from hisa.tasks.judge import judged_by
-from hisa.tasks.metrics import Unreadable
-from hisa.tasks.needs import require_apps
-from hisa.tasks.outside_places import require_places
 from hisa.tasks.partial_credit import partial_score
-from hisa.tasks.problems import sorted_problems, urls
-from hisa.tasks.setup.by_proxy import named_proxy
-from hisa.tasks.setup.started import check_running, forget
+from hisa.tasks.started import check_running, forget
 from hisa.tasks.task_context import Context, Phase
 
 __all__ = ["TaskScorer", "check_possible"]

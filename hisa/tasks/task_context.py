@@ -11,10 +11,10 @@ from typing import Literal
 
 from hisa.actions import parse, to_space
 from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
+from hisa.plugins.benchmarks.tasks.cache import FileCache
 from hisa.protocols import CommandResult, Environment, Task
 from hisa.screen.geometry import Size
 from hisa.screen.observation import Window
-from hisa.tasks.cache import FileCache
 from hisa.tasks.known_apps import fix_for
 from hisa.tasks.limits import ANSWER, MAX_HOST_FILE
 

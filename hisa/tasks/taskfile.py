@@ -12,11 +12,11 @@ import yaml
 from pydantic import ValidationError
 
 from hisa.errors import UsageError
+from hisa.plugins.benchmarks.tasks import benchmark
+from hisa.plugins.benchmarks.tasks.benchmark import explain
 from hisa.plugins.gym.gym_page import BROWSERGYM, gym_task
 from hisa.plugins.gym.miniwob.task import miniwob_task
 from hisa.protocols import Task
-from hisa.tasks import benchmark
-from hisa.tasks.benchmark import explain
 from hisa.tasks.domains import guess_domain
 from hisa.tasks.hisa_format import Check, HisaTaskFile, SetupStep
 from hisa.text.safe_text import encodable

@@ -441,7 +441,7 @@ def _scorer(settings: Settings, environment: Environment, emit: Emit) -> Scorer:
     scorer = TaskScorer(emit=emit, settings=settings.tasks)
     if not settings.run.fingerprint:
         return scorer
-    from hisa.tasks.fingerprint import FingerprintingScorer
+    from hisa.plugins.benchmarks.tasks.fingerprint import FingerprintingScorer
 
     return FingerprintingScorer(scorer, environment=environment, emit=emit)
 

@@ -26,8 +26,8 @@ from hisa.testing.model_server import FakeServer, Received
 from hisa.testing.scripted import tool_call
 from hisa.testing.stock_guest import StockGuest
 from hisa.wiring import RunContext, open_agent
-from tests.bench_suite.test_guests import hisa
 from tests.cli.command import ROOT, endless
+from tests.plugins.benchmarks.bench_suite.test_guests import hisa
 
 
 class Kept(FakeEnvironment):

@@ -30,9 +30,9 @@ from hisa.testing.form import FakeEnvironment
 from hisa.testing.model_server import FakeServer, Fault, Line, Received
 from hisa.testing.stock_guest import StockGuest
 from hisa.wiring import RunContext, open_agent
-from tests.bench_suite.forms import settings, write_task
-from tests.bench_suite.test_guests import hisa, run_form
 from tests.cli.command import Command, endless
+from tests.plugins.benchmarks.bench_suite.forms import settings, write_task
+from tests.plugins.benchmarks.bench_suite.test_guests import hisa, run_form
 from tests.test_conclusion import ADA
 
 SETTLE = ("--set", "environment.settle=0.5")

@@ -18,8 +18,8 @@ from hisa.testing.model_server import FakeServer, Fault, Received
 from hisa.testing.scripted import tool_call
 from hisa.testing.stock_desktop import StockDesktop
 from hisa.testing.stock_guest import StockGuest
-from tests.bench_suite.test_guests import hisa
 from tests.cli.command import endless
+from tests.plugins.benchmarks.bench_suite.test_guests import hisa
 
 END = tool_call("termination", "done")
 NOWHERE = tool_call("gui_action", "pyautogui.click(900, 600)", thought="A click on the desktop.")

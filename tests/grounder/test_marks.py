@@ -11,7 +11,6 @@ import pytest
 
 import hisa
 from hisa.actions import Click, parse, points
-from hisa.bench.grounding.open_suite import open_grounding_suite
 from hisa.errors import ConfigError, InvalidReply, NotFound
 from hisa.events import Event, Grounded, GroundingFailed, ModelAsked, Planned
 from hisa.grounder.elements import ElementsGrounder
@@ -19,6 +18,7 @@ from hisa.grounder.marks import LIST_TOKENS, MarkGrounder, Marks
 from hisa.grounder.pointing import PointingGrounder
 from hisa.grounder.reading import ElementsReader
 from hisa.models.tokens import estimate_tokens
+from hisa.plugins.benchmarks.bench.grounding.open_suite import open_grounding_suite
 from hisa.protocols import GroundedCall, ModelRequest, Task, ToolCall
 from hisa.runs.export import samples
 from hisa.runs.read import load_run

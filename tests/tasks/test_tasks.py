@@ -13,7 +13,7 @@ from hisa.tasks.domains import guess_domain
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task, task_from_text
 from hisa.testing.form import FakeEnvironment
-from tests.tasks.machine import Machine
+from tests.plugins.benchmarks.tasks.machine import Machine
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 

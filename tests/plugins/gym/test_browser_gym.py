@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from hisa.actions import parse
-from hisa.bench.suites import Suite, open_suite
-from hisa.cli.bench import _require_its_browser
 from hisa.config import EnvironmentSettings, load
 from hisa.environments.open_environment import open_environment
 from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
+from hisa.plugins.benchmarks.bench.suites import Suite, open_suite
+from hisa.plugins.benchmarks.cli.bench import _require_its_browser
 from hisa.plugins.gym.browser_gym import BrowserGymEnvironment
 from hisa.plugins.gym.browser_gym_actions import as_source
 from hisa.plugins.gym.browser_gym_looks import read_look

@@ -20,8 +20,8 @@ from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task
 from hisa.testing.scripted import FunctionModel
 from tests.bench import Bench, click, done
+from tests.plugins.benchmarks.tasks.pages import needs_pages
 from tests.state.line_faults import run_faults
-from tests.tasks.pages import needs_pages
 
 pytestmark = [
     pytest.mark.desktop,

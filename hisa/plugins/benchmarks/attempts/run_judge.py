@@ -1,0 +1,85 @@
+"""Has attempts judged: opens the judge where one is needed, and writes the choice down."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from hisa.config import Settings
+from hisa.events import Event
+from hisa.models.budget import Budget
+from hisa.models.open_models import Models, open_models
+from hisa.models.profiles import Profile
+from hisa.plugins.benchmarks.attempts.attempt_group import AttemptGroup
+from hisa.plugins.benchmarks.attempts.best_run import REQUEST_TOKENS, Choice, Judge, choose, settle
+from hisa.plugins.offline.serve import http_client
+from hisa.protocols import Model, Role
+
+__all__ = ["judge_attempts", "with_judge"]
+
+
+async def judge_attempts(
+    group: AttemptGroup,
+    settings: Settings,
+    *,
+    heard: Callable[[Event], object] = lambda _: None,
+    own: Mapping[Role, Model] | None = None,
+) -> Choice:
+    """Choose one of a group's attempts, and write the choice into its record.
+
+    The judge is the role ``judge``, which follows ``planner``, the offline model included. Its
+    calls are held against the settings' limits of money and tokens, apart from the runs' own.
+
+    Args:
+        group: all of its attempts have ended.
+        settings: those of the runs.
+        heard: called with each event of the judging.
+        own: models in place of the settings'; only ``judge`` is asked.
+    """
+    facts = await asyncio.to_thread(group.facts)
+    choice, name = settle(facts), ""
+    if choice is None:
+
+        def emit(event: Event, /) -> None:
+            group.emit(event)
+            heard(event)
+
+        budget = Budget(settings.run.budget_usd, settings.run.budget_tokens)
+        async with open_models(
+            with_judge(settings), emit, budget, group.ledger, offline=http_client, own=own
+        ) as models:
+            name = models["judge"].name
+            judge = _judge(settings, models, len(facts))
+            choice = await choose(facts, _instruction(group), judge, seed=settings.run.seed)
+    group.decide(choice, judge=name)
+    return choice
+
+
+def with_judge(settings: Settings) -> Settings:
+    """Returns the settings with a judge: the planner's model where none is named."""
+    judge = settings.models.judge or settings.models.planner
+    models = settings.models.model_copy(update={"judge": judge})
+    return settings.model_copy(update={"models": models})
+
+
+def _instruction(group: AttemptGroup) -> str:
+    """Returns the task's words as the attempts found them: a page may draw its own."""
+    runs = group.ended_runs()
+    return runs[0].manifest.task.instruction if runs else group.record.task.instruction
+
+
+def _judge(settings: Settings, models: Models, attempts: int) -> Judge:
+    profile = models.profiles["judge"]
+    wanted = settings.models.judge or settings.models.planner
+    blind = settings.models.judge is None and settings.planner.sees == "elements"
+    return Judge(
+        models["judge"],
+        pictures=not blind and _takes_pictures(profile, attempts, wanted.max_tokens),
+        max_tokens=wanted.max_tokens,
+    )
+
+
+def _takes_pictures(profile: Profile, count: int, answer: int) -> bool:
+    """Whether the model reads pictures, and has room for so many beside text and answer."""
+    needed = REQUEST_TOKENS + count * profile.image_tokens + answer
+    return not profile.reads_elements and (profile.context is None or needed <= profile.context)

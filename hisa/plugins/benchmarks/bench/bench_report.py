@@ -1,0 +1,464 @@
+"""The report of a bench: its numbers with confidence intervals, and against another bench."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from hisa.errors import UsageError
+from hisa.plugins.benchmarks.bench.attempt_records import RECORD_VERSION, Plan
+from hisa.plugins.benchmarks.bench.efficiency import (
+    actions_a_step,
+    multi_action_share,
+    partial_success,
+    step_time,
+    task_time,
+)
+from hisa.plugins.benchmarks.bench.ledger import SlotState, read_attempts, read_plan
+from hisa.plugins.benchmarks.bench.measure import Measure, measure
+from hisa.plugins.benchmarks.bench.start_checks import StartChecker, StartSums, check_starts
+from hisa.plugins.benchmarks.bench.stats import (
+    Estimate,
+    Paired,
+    length_buckets,
+    mean,
+    paired,
+    pass_hat_k,
+    wilson,
+)
+from hisa.plugins.benchmarks.bench.summary import summarise
+from hisa.runs import wording
+
+__all__ = ["Comparison", "Group", "Report", "Trouble", "build_report"]
+
+
+class Group(BaseModel):
+    """Results taken together; means are per attempt, None where there is nothing to average."""
+
+    name: str
+    tasks: int
+    rated: int
+    """Tasks with a score: what the rate is over."""
+    results: int
+    scored: int
+    rate: float | None
+    """Success rate: mean over tasks of the share of attempts that did the task wholly."""
+    planned: int = 0
+    """Attempts that were planned: what ``given_up`` is of."""
+    given_up: int = 0
+    """Those whose machine or worker broke each time: they are in no rate."""
+    low: float
+    """Lower end of the rate's 95% interval (Wilson). Tasks are its trials, not attempts: repeats
+    of a task are not independent."""
+    high: float
+    score: float | None
+    """Mean score; partial credit counts."""
+    pass_hat: dict[int, float] = {}
+    """k to pass^k."""
+    said_done: int = 0
+    """Scored attempts that ended with "succeeded"."""
+    false_success: float | None = None
+    """The share of those that are no success."""
+    usd: float | None = None
+    unpriced: int = 0
+    """Calls without a known price: with any, ``usd`` is a lower bound."""
+    tokens: float | None = None
+    tokens_in: float | None = None
+    cached_in: float | None = None
+    """Of ``tokens_in``: what came from the servers' caches."""
+    tokens_out: float | None = None
+    images: float | None = None
+    steps: float | None = None
+    gui: float | None = None
+    bash: float | None = None
+    other: float | None = None
+    seconds: float | None = None
+    partial: Estimate = Estimate()
+    """Partial success rate: mean over tasks of their attempts' mean partial score."""
+    actions: Estimate = Estimate()
+    """Actions of a step, over steps that had any."""
+    multi_action: Estimate = Estimate()
+    """Share of these steps that had more than one."""
+    step_time: Estimate = Estimate()
+    """Seconds until the planner's reply could be used."""
+    task_time: Estimate = Estimate()
+    """Seconds of an attempt's steps."""
+
+
+class Component(BaseModel):
+    """What one role's model was asked, per attempt."""
+
+    role: str
+    calls: float
+    tokens: float
+    tokens_in: float
+    cached_in: float
+    tokens_out: float
+    usd: float
+    unpriced: int
+
+
+class Comparison(Paired):
+    """One variant against another, on the tasks that both have."""
+
+    first: str
+    second: str
+
+
+class LengthBucket(BaseModel):
+    """Tasks of about the same length, and each variant's success rate on them."""
+
+    first: int
+    last: int
+    tasks: int
+    rates: dict[str, float | None]
+
+
+class Curve(BaseModel):
+    """A variant over the steps of its attempts; index 0 is step 1."""
+
+    name: str
+    baseline: bool = False
+    tokens: list[float]
+    """Mean tokens of a step, over the attempts that came so far."""
+    ended: list[float]
+    """Share of attempts that were over after it."""
+
+
+class TaskRow(BaseModel):
+    """One task: its mean success by variant; None where it was not scored."""
+
+    task: str
+    domain: str
+    success: dict[str, float | None]
+    steps: dict[str, float | None]
+    runs: list[str]
+
+
+class Trouble(BaseModel):
+    """A slot without a score, and why; never counted as 0."""
+
+    variant: str
+    task: str
+    repeat: int
+    what: str
+    message: str = ""
+
+
+class Report(BaseModel):
+    """The content of ``report.json``."""
+
+    v: int = 1
+    counting: int = RECORD_VERSION
+    """The version of the counting; two reports compare where it is the same."""
+    made_at: float
+    folder: str
+    suite: str
+    models: dict[str, str] = {}
+    environment: str = ""
+    against: str | None = None
+    baseline: str | None = None
+    """Name under which the other bench is in the tables."""
+    main: str
+    """The variant that domains, components and comparisons are about."""
+    variants: list[Group]
+    domains: list[Group]
+    baseline_domains: list[Group] = []
+    components: list[Component]
+    buckets: list[LengthBucket]
+    comparisons: list[Comparison]
+    curves: list[Curve]
+    tasks: list[TaskRow]
+    troubles: list[Trouble]
+    starts: StartSums = StartSums()
+    judges: dict[str, int] = {}
+    """How many attempts each judge judged: OSWorld's own metrics or ours."""
+    problems: dict[str, str]
+    sums: dict[str, Any]
+
+
+class _Measured:
+    """A bench folder with its results."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.plan: Plan = read_plan(folder)
+        found = read_attempts(folder)
+        self.slot_states = [found.get(slot) or SlotState(slot) for slot in self.plan.slots]
+        domains = {task.id: task.domain for task in self.plan.tasks}
+        self.results = [
+            measure(folder, slot_state.result, domains.get(slot_state.slot.task, ""))
+            for slot_state in self.slot_states
+            if slot_state.result is not None
+        ]
+
+    def slots(self, variant: str) -> list[SlotState]:
+        return [each for each in self.slot_states if each.slot.variant == variant]
+
+    def of(self, variant: str) -> list[Measure]:
+        return [result for result in self.results if result.variant == variant and result.usable]
+
+    @property
+    def main(self) -> str:
+        return next(iter(self.plan.variants))
+
+
+def build_report(
+    folder: Path, against: Path | None = None, *, reference: Path | None = None
+) -> Report:
+    """Read a bench, another to compare it with, and one whose starts are the reference.
+
+    Raises:
+        UsageError: a folder is no bench folder, or the two were counted in different ways.
+    """
+    bench = _Measured(folder)
+    if reference is None and bench.plan.reference:
+        reference = Path(bench.plan.reference)
+    other = _Measured(against) if against is not None else None
+    parts = {name: bench.of(name) for name in bench.plan.variants}
+    slots = {name: bench.slots(name) for name in bench.plan.variants}
+    label = None
+    if other is not None:
+        _require_comparable(bench)
+        _require_comparable(other)
+        twin = bench.main if bench.main in other.plan.variants else other.main
+        label = f"{other.folder.name} ({twin})"
+        parts[label], slots[label] = other.of(twin), other.slots(twin)
+    main = bench.main
+    settings = bench.plan.variants[main]
+    return Report(
+        made_at=time.time(),
+        folder=folder.resolve().name,
+        suite=bench.plan.suite,
+        models=_models(settings),
+        environment=str(settings.get("environment", {}).get("kind", "")),
+        against=None if against is None else str(against),
+        baseline=label,
+        main=main,
+        variants=[group(name, results, slots[name]) for name, results in parts.items()],
+        domains=_by_domain(parts[main]),
+        baseline_domains=_by_domain(parts[label]) if label else [],
+        components=_components(parts[main]),
+        buckets=_buckets(parts),
+        comparisons=_comparisons(parts, main),
+        curves=[_curve(name, found, name == label) for name, found in parts.items() if found],
+        tasks=_tasks(parts),
+        troubles=[trouble for slot_state in bench.slot_states for trouble in _troubles(slot_state)],
+        starts=check_starts(StartChecker(folder, reference), bench.slot_states),
+        judges=_judges(bench.slot_states),
+        problems=bench.plan.problems,
+        sums=summarise(bench.slot_states).as_dict(),
+    )
+
+
+def _require_comparable(bench: _Measured) -> None:
+    """Refuse a bench whose records do not say what now has to be counted.
+
+    Raises:
+        UsageError: it is such.
+    """
+    open_tries = [each for state in bench.slot_states for each in state.attempts if each.ambiguous]
+    if open_tries:
+        raise UsageError(
+            f"{str(bench.folder)!r} was counted by version 1, this is {RECORD_VERSION}: of "
+            f"{len(open_tries)} tries whose machine broke it is not recorded whether the "
+            "agent broke it, which is a score of 0 now",
+            fix="make that bench again with another --out, or leave --against out",
+        )
+
+
+def _judges(slot_states: Iterable[SlotState]) -> dict[str, int]:
+    ended = [each.result.finished for each in slot_states if each.result is not None]
+    return dict(Counter(each.judged_by for each in ended if each is not None and each.judged_by))
+
+
+_AVERAGED = (
+    "usd", "tokens", "tokens_in", "cached_in", "tokens_out", "images", "steps", "gui", "bash",
+    "other", "seconds",
+)  # fmt: skip
+"""What `Group` has the means of, by its name in `Usage`."""
+
+
+def group(name: str, results: Sequence[Measure], slots: Sequence[SlotState] = ()) -> Group:
+    """Take results together.
+
+    Args:
+        name: of the group.
+        results: what there is.
+        slots: what was planned; empty: it is not said how much was given up.
+    """
+    by_task = _success(results)
+    rate = mean(list(by_task.values()))
+    low, high = wilson(sum(by_task.values()), len(by_task))
+    scored = [result for result in results if result.scored]
+    done = [result for result in scored if result.status == "succeeded"]
+    usages = [result.usage for result in results if result.usage is not None]
+    averages: dict[str, Any] = {
+        name: mean([getattr(usage, name) for usage in usages]) for name in _AVERAGED
+    }
+
+    return Group(
+        name=name,
+        tasks=len({result.task for result in results}),
+        rated=len(by_task),
+        results=len(results),
+        scored=len(scored),
+        rate=rate,
+        planned=len(slots),
+        given_up=sum(each.given_up for each in slots),
+        low=low,
+        high=high,
+        score=mean([result.score for result in scored if result.score is not None]),
+        pass_hat=_pass_hat(scored),
+        said_done=len(done),
+        false_success=mean([float(not result.success) for result in done]),
+        unpriced=sum(usage.unpriced for usage in usages),
+        partial=partial_success(results),
+        actions=actions_a_step(results),
+        multi_action=multi_action_share(results),
+        step_time=step_time(results),
+        task_time=task_time(results),
+        **averages,
+    )
+
+
+def _success(results: Iterable[Measure]) -> dict[str, float]:
+    """The share of successes by task, over its scored attempts."""
+    outcomes: dict[str, list[float]] = defaultdict(list)
+    for result in results:
+        if result.scored:
+            outcomes[result.task].append(float(result.success))
+    return {task: sum(values) / len(values) for task, values in outcomes.items()}
+
+
+def _lengths(results: Iterable[Measure]) -> dict[str, float]:
+    """Mean steps by task."""
+    steps: dict[str, list[int]] = defaultdict(list)
+    for result in results:
+        if result.usage is not None:
+            steps[result.task].append(result.usage.steps)
+    return {task: sum(values) / len(values) for task, values in steps.items()}
+
+
+def _pass_hat(scored: Iterable[Measure]) -> dict[int, float]:
+    outcomes: dict[str, list[bool]] = defaultdict(list)
+    for result in scored:
+        outcomes[result.task].append(result.success)
+    tasks = [(sum(values), len(values)) for values in outcomes.values()]
+    most = max((made for _, made in tasks), default=0)
+    found = {k: pass_hat_k(tasks, k) for k in range(1, most + 1)}
+    return {k: chance for k, chance in found.items() if chance is not None}
+
+
+def _by_domain(results: Sequence[Measure]) -> list[Group]:
+    names = sorted({result.domain for result in results})
+    return [group(name, [r for r in results if r.domain == name]) for name in names]
+
+
+def _components(results: Sequence[Measure]) -> list[Component]:
+    usages = [result.usage for result in results if result.usage is not None]
+    found = []
+    for role in ("planner", "grounder", "state", "judge"):
+        totals = [usage.roles[role] for usage in usages if role in usage.roles]
+        if not totals:
+            continue
+        means = {
+            name: sum(getattr(total, name) for total in totals) / len(usages)
+            for name in ("calls", "tokens", "tokens_in", "cached_in", "tokens_out", "usd")
+        }
+        unpriced = sum(total.unpriced for total in totals)
+        found.append(Component(role=role, unpriced=unpriced, **means))
+    return found
+
+
+def _buckets(parts: dict[str, list[Measure]]) -> list[LengthBucket]:
+    """Buckets by a task's mean length over all that is compared: each row has the same tasks."""
+    lengths = _lengths(result for results in parts.values() for result in results)
+    rates = {name: _success(results) for name, results in parts.items()}
+    return [
+        LengthBucket(
+            first=bucket.first,
+            last=bucket.last,
+            tasks=len(bucket.tasks),
+            rates={
+                name: mean([by_task[task] for task in bucket.tasks if task in by_task])
+                for name, by_task in rates.items()
+            },
+        )
+        for bucket in length_buckets(lengths)
+    ]
+
+
+def _comparisons(parts: dict[str, list[Measure]], main: str) -> list[Comparison]:
+    base = _success(parts[main])
+    found = []
+    for name, results in parts.items():
+        if name == main:
+            continue
+        test = paired(base, _success(results))
+        if test is not None:
+            found.append(Comparison(first=main, second=name, **vars(test)))
+    return found
+
+
+def _curve(name: str, results: Sequence[Measure], baseline: bool) -> Curve:
+    runs = [result.usage.tokens_by_step for result in results if result.usage is not None]
+    longest = max((len(steps) for steps in runs), default=0)
+    tokens, ended = [], []
+    for at in range(longest):
+        reached = [steps[at] for steps in runs if len(steps) > at]
+        tokens.append(sum(reached) / len(reached))
+        ended.append(sum(len(steps) <= at + 1 for steps in runs) / len(runs))
+    return Curve(name=name, baseline=baseline, tokens=tokens, ended=ended)
+
+
+def _tasks(parts: dict[str, list[Measure]]) -> list[TaskRow]:
+    success = {name: _success(results) for name, results in parts.items()}
+    steps = {name: _lengths(results) for name, results in parts.items()}
+    rows: dict[str, TaskRow] = {}
+    for results in parts.values():
+        for result in results:
+            row = rows.setdefault(
+                result.task,
+                TaskRow(
+                    task=result.task,
+                    domain=result.domain,
+                    success={name: found.get(result.task) for name, found in success.items()},
+                    steps={name: found.get(result.task) for name, found in steps.items()},
+                    runs=[],
+                ),
+            )
+            row.runs.append(result.run)
+    return sorted(rows.values(), key=lambda row: (row.domain, row.task))
+
+
+def _troubles(slot_state: SlotState) -> list[Trouble]:
+    """Returns the reason why a slot has no score, in a list; empty where it has one."""
+    result = slot_state.result.finished if slot_state.result else None
+    if result is not None and result.score_state == "scored":
+        return []
+    what, message = "not run yet", ""
+    if result is not None:
+        what = f"{result.status}, {wording.score(result.score_state, None)}"
+        failed = result.score_state == "score_failed"
+        message = result.score_detail if failed else result.message
+    elif slot_state.attempts:
+        last = slot_state.attempts[-1]
+        what = (
+            f"given up after {len(slot_state.attempts)} tries"
+            if slot_state.given_up
+            else "pending again"
+        )
+        ended = last.lost.reason if last.lost else last.finished.message if last.finished else ""
+        message = ended
+    return [Trouble(**slot_state.slot._asdict(), what=what, message=message)]
+
+
+def _models(settings: dict[str, Any]) -> dict[str, str]:
+    models = settings.get("models", {})
+    return {role: chosen["model"] for role, chosen in models.items() if chosen}

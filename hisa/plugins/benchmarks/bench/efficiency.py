@@ -1,0 +1,76 @@
+"""The partial success and the efficiency of a group of attempts, as OS-Catalyst's table 2 has them.
+
+Every number is taken over the attempts of which it is known; how many it is not known of is told
+with it: an attempt's run folder may be gone, and older records have no partial score.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable
+
+from hisa.plugins.benchmarks.bench.measure import Measure, Usage
+from hisa.plugins.benchmarks.bench.stats import Estimate, rate_over_tasks, ratio_over_tasks
+
+__all__ = ["actions_a_step", "multi_action_share", "partial_success", "step_time", "task_time"]
+
+
+def partial_success(results: Iterable[Measure]) -> Estimate:
+    """Returns the mean over tasks of the mean partial score of their scored attempts."""
+    shares: dict[str, list[float]] = defaultdict(list)
+    unknown = 0
+    for result in results:
+        if not result.scored:
+            continue
+        if result.partial is None:
+            unknown += 1
+        else:
+            shares[result.task].append(result.partial)
+    means = [math.fsum(values) / len(values) for values in shares.values()]
+    return rate_over_tasks(means, unknown=unknown)
+
+
+def actions_a_step(results: Iterable[Measure]) -> Estimate:
+    """Returns the mean number of actions of a step; steps without any are left out."""
+    tasks, unknown = _by_task(results, lambda usage: (usage.actions, usage.acting_steps))
+    return ratio_over_tasks(tasks, least=1.0, unknown=unknown)
+
+
+def multi_action_share(results: Iterable[Measure]) -> Estimate:
+    """Returns the share of steps with more than one action, among those with any."""
+    tasks, unknown = _by_task(results, lambda usage: (usage.multi_steps, usage.acting_steps))
+    return ratio_over_tasks(tasks, unknown=unknown)
+
+
+def step_time(results: Iterable[Measure]) -> Estimate:
+    """Returns the mean seconds that the planner took for a step, corrections included."""
+    tasks, unknown = _by_task(
+        results,
+        lambda usage: (usage.plan_seconds, usage.planned_steps) if usage.planned_steps else None,
+    )
+    return ratio_over_tasks(tasks, unknown=unknown)
+
+
+def task_time(results: Iterable[Measure]) -> Estimate:
+    """Returns the mean seconds of an attempt's steps."""
+    tasks, unknown = _by_task(
+        results, lambda usage: (usage.step_seconds, 1) if usage.steps else None
+    )
+    return ratio_over_tasks(tasks, unknown=unknown)
+
+
+def _by_task(
+    results: Iterable[Measure], read: Callable[[Usage], tuple[float, int] | None]
+) -> tuple[Collection[tuple[float, int]], int]:
+    """Returns a total and a count by task, and how many attempts do not have them."""
+    sums: dict[str, tuple[float, int]] = {}
+    unknown = 0
+    for result in results:
+        found = None if result.usage is None else read(result.usage)
+        if found is None:
+            unknown += 1
+            continue
+        total, count = sums.get(result.task, (0.0, 0))
+        sums[result.task] = (total + found[0], count + found[1])
+    return sums.values(), unknown

@@ -1,0 +1,57 @@
+"""The seam between a bench and the machines that do its work."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Protocol
+
+from hisa.errors import HisaError
+from hisa.plugins.benchmarks.bench.jobs import Job, Message
+
+__all__ = ["Executor", "Worker", "WorkerLost"]
+
+
+class WorkerLost(HisaError):
+    """A worker is gone; its attempt in flight is lost and nothing else is."""
+
+
+class Worker(Protocol):
+    """Does one job at a time."""
+
+    @property
+    def name(self) -> str:
+        """``host:pid``."""
+        ...
+
+    def do(self, job: Job, /) -> AsyncIterator[Message]:
+        """Make an attempt; its messages come as things happen, `JobDone` last.
+
+        Raises:
+            WorkerLost: the worker is gone; it takes no more jobs.
+        """
+        ...
+
+    async def close(self, *, patience: float = 20.0) -> None:
+        """End it: a run at work is stopped, and killed after ``patience`` seconds."""
+        ...
+
+
+class Executor(Protocol):
+    """Hires workers."""
+
+    @property
+    def name(self) -> str:
+        """As printed."""
+        ...
+
+    async def start_worker(self) -> Worker:
+        """A new worker, ready for jobs.
+
+        Raises:
+            EnvironmentFailed: no worker can be started.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Leave the machines; every worker is closed before."""
+        ...

@@ -1,0 +1,231 @@
+"""What a grounder's answers add up to, with 95% intervals, and the tables that say so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from pydantic import BaseModel
+
+from hisa.plugins.benchmarks.bench.grounding.runner import Answer
+from hisa.plugins.benchmarks.bench.grounding.targets import KINDS
+from hisa.plugins.benchmarks.bench.stats import quantile, wilson
+from hisa.plugins.benchmarks.bench.tables import Table, percent
+
+__all__ = ["GroundingReport", "Part", "Share", "build_grounding_report", "grounding_tables"]
+
+
+class Share(BaseModel):
+    """How many of how many, with Wilson's 95% interval; ``rate`` is None where there are none."""
+
+    count: int
+    of: int
+    rate: float | None
+    low: float
+    high: float
+
+
+class Score(BaseModel):
+    """Answers of one kind, one application or one finder."""
+
+    name: str
+    right: Share
+    """Of the things that are there."""
+    wrong: Share
+    """Of the things that are there: a point outside the right box."""
+    refused: Share
+    """Of the things that are there."""
+    absent_refused: Share
+    """Of the things that are not there; the others got a point."""
+
+
+class Part(BaseModel):
+    """One split of a suite."""
+
+    name: str
+    total: Score
+    precision: Share
+    """Of all refusals, those of things that are not there. Recall is ``absent_refused``."""
+    with_candidates: Share
+    """Of all refusals, those that name what comes closest."""
+    kinds: list[Score]
+    apps: list[Score]
+    sources: list[Score]
+    """By who found the place; refusals are in none."""
+    ms_median: float | None
+    """Milliseconds a description, without the reading of text."""
+    ms_p95: float | None
+    readings: int
+    """Pictures, or parts of one, whose text was read."""
+    reading_ms_median: float | None
+    calls: int
+    tokens_in: int
+    tokens_out: int
+
+
+class GroundingReport(BaseModel):
+    """A measurement; train and held apart."""
+
+    suite: str
+    grounder: str
+    parts: list[Part]
+
+
+def build_grounding_report(suite: str, grounder: str, answers: Sequence[Answer]) -> GroundingReport:
+    """Sum answers up, by split.
+
+    Args:
+        suite: its name.
+        grounder: the way's name.
+        answers: all of them.
+    """
+    splits = sorted({each.split for each in answers}, key=_train_first)
+    parts = [
+        _part(split or "all", [each for each in answers if each.split == split]) for split in splits
+    ]
+    return GroundingReport(suite=suite, grounder=grounder, parts=parts)
+
+
+def _train_first(split: str) -> tuple[bool, str]:
+    return split != "train", split
+
+
+def _part(name: str, found: list[Answer]) -> Part:
+    refusals = [each for each in found if each.outcome == "refused"]
+    read = [seconds for each in found for seconds in each.readings]
+    times = [each.seconds for each in found]
+    return Part(
+        name=name,
+        total=_score(name, found),
+        precision=_share(not each.present for each in refusals),
+        with_candidates=_share(bool(each.candidates) for each in refusals),
+        kinds=_scores(found, lambda each: each.kind, _kind_order),
+        apps=_scores(found, lambda each: each.app or "-", str),
+        sources=_scores([a for a in found if a.point is not None], lambda each: each.source, str),
+        ms_median=_ms(quantile(times, 0.5)),
+        ms_p95=_ms(quantile(times, 0.95)),
+        readings=len(read),
+        reading_ms_median=_ms(quantile(read, 0.5)),
+        calls=sum(each.calls for each in found),
+        tokens_in=sum(each.tokens_in for each in found),
+        tokens_out=sum(each.tokens_out for each in found),
+    )
+
+
+def _kind_order(kind: str) -> tuple[int, str]:
+    return KINDS.index(kind) if kind in KINDS else len(KINDS), kind
+
+
+def _ms(seconds: float | None) -> float | None:
+    return None if seconds is None else round(1000 * seconds, 2)
+
+
+def _scores(
+    found: Iterable[Answer], group: Callable[[Answer], str], order: Callable[[str], object]
+) -> list[Score]:
+    groups: dict[str, list[Answer]] = {}
+    for each in found:
+        groups.setdefault(group(each), []).append(each)
+    ordered: list[str] = sorted(groups, key=order)  # type: ignore[arg-type]
+    return [_score(name, groups[name]) for name in ordered]
+
+
+def _score(name: str, found: Iterable[Answer]) -> Score:
+    every = list(found)
+    present = [each.outcome for each in every if each.present]
+    absent = [each.outcome for each in every if not each.present]
+    return Score(
+        name=name,
+        right=_share(outcome == "right" for outcome in present),
+        wrong=_share(outcome == "wrong" for outcome in present),
+        refused=_share(outcome == "refused" for outcome in present),
+        absent_refused=_share(outcome == "refused" for outcome in absent),
+    )
+
+
+def _share(found: Iterable[bool]) -> Share:
+    every = list(found)
+    count, of = sum(every), len(every)
+    low, high = wilson(count, of)
+    return Share(count=count, of=of, rate=count / of if of else None, low=low, high=high)
+
+
+def grounding_tables(report: GroundingReport) -> list[Table]:
+    """All tables that have rows."""
+    found = [_overall(report), _refusals(report), _costs(report)]
+    for part in report.parts:
+        found += [
+            _breakdown(f"{part.name}: by kind of description", "Kind", part.kinds),
+            _breakdown(f"{part.name}: by application", "Application", part.apps),
+            _breakdown(f"{part.name}: by who found it", "Found by", part.sources),
+        ]
+    return [table for table in found if table.rows]
+
+
+def _overall(report: GroundingReport) -> Table:
+    return _breakdown("Places", "Split", [part.total for part in report.parts])
+
+
+def _breakdown(title: str, first: str, scores: Sequence[Score]) -> Table:
+    return Table(
+        title,
+        "Percent of the things that are on the screen, with 95% intervals: right is a point on the "
+        "thing, wrong a point anywhere else. Absent things are right where they are refused.",
+        (first, "Things", "Right %", "Wrong %", "Refused %", "Absent", "Absent refused %"),
+        tuple(
+            (
+                each.name, str(each.right.of), _interval(each.right), _interval(each.wrong),
+                _rate(each.refused), str(each.absent_refused.of), _interval(each.absent_refused),
+            )
+            for each in scores
+        ),
+    )  # fmt: skip
+
+
+def _refusals(report: GroundingReport) -> Table:
+    return Table(
+        "Refusals",
+        "Precision: of all refusals, those of absent things. Recall: of all absent things, those "
+        "refused. With candidates: refusals that name what comes closest.",
+        ("Split", "Refusals", "Precision %", "Recall %", "With candidates %"),
+        tuple(
+            (
+                part.name, str(part.precision.of), _interval(part.precision),
+                _interval(part.total.absent_refused), _interval(part.with_candidates),
+            )
+            for part in report.parts
+        ),
+    )  # fmt: skip
+
+
+def _costs(report: GroundingReport) -> Table:
+    return Table(
+        "Time and tokens",
+        "Milliseconds a description, without the reading of text (OCR), which is counted for each "
+        "picture that was read anew.",
+        (
+            "Split", "Median ms", "95% ms", "Pictures read", "OCR median ms",
+            "Calls", "Tokens in", "Tokens out",
+        ),
+        tuple(
+            (
+                part.name, _number(part.ms_median), _number(part.ms_p95), str(part.readings),
+                _number(part.reading_ms_median), str(part.calls), str(part.tokens_in),
+                str(part.tokens_out),
+            )
+            for part in report.parts
+        ),
+    )  # fmt: skip
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1f}"
+
+
+def _rate(share: Share) -> str:
+    return percent(share.rate)
+
+
+def _interval(share: Share) -> str:
+    if share.rate is None:
+        return "–"
+    return f"{percent(share.rate)} [{percent(share.low)}, {percent(share.high)}]"

@@ -1,0 +1,194 @@
+"""Suites as their authors publish them: ScreenSpot, ScreenSpot-V2, ScreenSpot-Pro and OSWorld-G.
+
+Each is one or several JSON lists and a folder of pictures, without windows or elements.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field, ValidationError
+
+from hisa.errors import UsageError
+from hisa.plugins.benchmarks.bench.grounding.targets import (
+    GroundingSuite,
+    Region,
+    Screen,
+    Target,
+    size_of,
+)
+from hisa.plugins.benchmarks.tasks.benchmark import explain
+from hisa.screen.geometry import BoundingBox
+
+__all__ = ["list_files", "published_suite"]
+
+_LISTS = (
+    "screenspot_*_v2.json", "screenspot_*.json", "annotations/*.json",
+    "OSWorld-G.json", "benchmark/OSWorld-G.json",
+)  # fmt: skip
+"""Where the lists are, in a folder as it is published; the first pattern that fits is taken."""
+_PICTURES = ("screenspotv2_image", "screenspot_imgs", "images", ".")
+"""Folders of pictures, beside the list or beside its folder."""
+
+
+class _Row(BaseModel):
+    instruction: str = Field(min_length=1)
+
+
+class _ScreenSpotRow(_Row):
+    img_filename: str
+    bbox: tuple[float, float, float, float]
+    """Left, top, width, height."""
+    data_type: str
+    data_source: str = ""
+
+
+class _ProRow(_Row):
+    img_filename: str
+    bbox: tuple[float, float, float, float]
+    """Left, top, right, bottom."""
+    ui_type: str
+    application: str = ""
+    platform: str = ""
+
+
+class _OSWorldRow(_Row):
+    image_path: str
+    box_type: Literal["bbox", "polygon", "refusal"]
+    box_coordinates: list[float]
+    """Left, top, width, height; or x and y of each corner in turn."""
+    GUI_types: list[str] = []
+
+
+@dataclass(frozen=True)
+class _Read:
+    """One row, whatever its suite."""
+
+    picture: str
+    kind: str
+    app: str
+    region: Region | None
+
+
+def list_files(path: Path) -> list[Path]:
+    """The lists of a folder, or the one list that was given; empty where there are none."""
+    if path.is_file():
+        return [path]
+    found = (sorted(path.glob(pattern)) for pattern in _LISTS)
+    return next((files for files in found if files), [])
+
+
+def published_suite(files: Sequence[Path], name: str) -> GroundingSuite:
+    """The rows of these lists.
+
+    Raises:
+        UsageError: a list or a row is not as published, or its picture is missing; it is named.
+    """
+    screens: dict[Path, Screen] = {}
+    targets = [target for path in files for target in _targets(path, screens)]
+    if not targets:
+        raise UsageError(f"{files[0]}: there are no targets")
+    return GroundingSuite(name, tuple(targets))
+
+
+def _targets(path: Path, screens: dict[Path, Screen]) -> Iterator[Target]:
+    home: Path | None = None
+    for number, row in enumerate(_rows(path), 1):
+        where = f"{path}, row {number}"
+        read, instruction = _read(row, where)
+        home = home or _pictures(path, read.picture, where)
+        picture = (home / read.picture).resolve()
+        if picture not in screens:
+            screens[picture] = _screen(home, picture, read, where)
+        ident = f"{path.name}, row {number}"
+        yield Target(ident, screens[picture], read.kind, instruction, read.region)
+
+
+def _rows(path: Path) -> list[Any]:
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: it cannot be read: {error}") from error
+    if not isinstance(rows, list):
+        raise UsageError(f"{path}: a list of rows was expected, not {type(rows).__name__}")
+    return rows
+
+
+def _read(row: Any, where: str) -> tuple[_Read, str]:
+    """Returns what a row says, and its instruction; a key that only one suite has tells which."""
+    if isinstance(row, Mapping):
+        for key, (model, reader) in _READERS.items():
+            if key in row:
+                try:
+                    valid = model.model_validate(row)
+                    return reader(valid), valid.instruction
+                except (ValidationError, ValueError) as error:
+                    said = explain(error) if isinstance(error, ValidationError) else str(error)
+                    raise UsageError(f"{where}: {said}") from error
+    raise UsageError(f"{where}: it has none of the keys {', '.join(_READERS)}")
+
+
+def _screenspot(row: _ScreenSpotRow) -> _Read:
+    left, top, width, height = row.bbox
+    region = _region(left, top, left + width, top + height)
+    return _Read(row.img_filename, row.data_type, row.data_source, region)
+
+
+def _pro(row: _ProRow) -> _Read:
+    app = f"{row.application} {row.platform}".strip()
+    return _Read(row.img_filename, row.ui_type, app, _region(*row.bbox))
+
+
+def _osworld(row: _OSWorldRow) -> _Read:
+    numbers = row.box_coordinates
+    if row.box_type == "refusal":
+        return _Read(row.image_path, "absent", "", None)
+    if row.box_type == "bbox":
+        if len(numbers) != 4:
+            raise ValueError(f"box_coordinates: 4 numbers were expected, not {len(numbers)}")
+        left, top, width, height = numbers
+        region = _region(left, top, left + width, top + height)
+    else:
+        if len(numbers) < 6 or len(numbers) % 2:
+            raise ValueError(f"box_coordinates: no corners of a polygon: {len(numbers)} numbers")
+        xs, ys = numbers[0::2], numbers[1::2]
+        outline = tuple(zip(xs, ys, strict=True))
+        region = _region(min(xs), min(ys), max(xs), max(ys), outline)
+    return _Read(row.image_path, row.GUI_types[0] if row.GUI_types else "-", "", region)
+
+
+def _region(
+    left: float, top: float, right: float, bottom: float,
+    outline: tuple[tuple[float, float], ...] = (),
+) -> Region:  # fmt: skip
+    return Region(BoundingBox(left, top, right, bottom, "screen"), polygon=outline)
+
+
+_READERS: dict[str, tuple[type[_Row], Callable[[Any], _Read]]] = {
+    "box_type": (_OSWorldRow, _osworld),
+    "ui_type": (_ProRow, _pro),
+    "data_type": (_ScreenSpotRow, _screenspot),
+}
+
+
+def _pictures(path: Path, name: str, where: str) -> Path:
+    """The folder that has the picture of that name."""
+    for folder in (path.parent, path.parent.parent):
+        for each in _PICTURES:
+            if (folder / each / name).is_file():
+                return folder / each
+    raise UsageError(
+        f"{where}: picture {name!r} is not in {', '.join(_PICTURES[:-1])} beside the list",
+        fix=f"unpack the suite's pictures into {path.parent / 'images'}",
+    )
+
+
+def _screen(home: Path, picture: Path, read: _Read, where: str) -> Screen:
+    if not picture.is_relative_to(home.resolve()) or not picture.is_file():
+        raise UsageError(f"{where}: there is no picture {read.picture!r} in {home}")
+    size_of(picture, where)
+    return Screen(read.picture, picture, read.app, "")

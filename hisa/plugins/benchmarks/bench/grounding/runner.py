@@ -1,0 +1,154 @@
+"""Asks a grounder for every target of a suite, and judges its answers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal
+
+from pydantic import BaseModel
+
+from hisa.actions import parse
+from hisa.errors import NotFound
+from hisa.plugins.benchmarks.bench.grounding.targets import Target
+from hisa.plugins.benchmarks.bench.grounding.ways import Way
+from hisa.protocols import Place, ToolCall
+from hisa.screen.geometry import BoundingBox, Point, Size
+from hisa.screen.observation import Observation
+
+__all__ = ["Answer", "Corners", "Outcome", "answers"]
+
+_SOURCE = "pyautogui.click(X_COORD, Y_COORD)"
+_ACTIONS = parse(_SOURCE)
+
+Outcome = Literal["right", "wrong", "refused"]
+Corners = tuple[float, float, float, float]
+"""Left, top, right, bottom in pixels of the screen."""
+
+
+class Answer(BaseModel):
+    """What a grounder made of one target. Pixels are the screen's, seconds are without OCR."""
+
+    target: str
+    screen: str
+    app: str
+    split: str
+    kind: str
+    description: str
+    box: Corners | None
+    """None: it is not on the screen."""
+    inner: Corners | None = None
+    """The part of the box that alone is right."""
+    outcome: Outcome
+    point: tuple[float, float] | None = None
+    source: str = ""
+    """Who found it: accessibility, ocr or a model's name."""
+    label: str = ""
+    score: float | None = None
+    reason: str = ""
+    """Why it was refused."""
+    candidates: tuple[str, ...] = ()
+    seconds: float = 0.0
+    readings: tuple[float, ...] = ()
+    """Seconds of each reading of a picture's text that was new."""
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+    @property
+    def present(self) -> bool:
+        """Whether the thing is on the screen."""
+        return self.box is not None
+
+    @property
+    def missed(self) -> bool:
+        """Whether an agent would have been led astray or held up without need."""
+        return self.outcome == "wrong" or (self.present and self.outcome == "refused")
+
+
+@dataclass(frozen=True)
+class _Found:
+    place: Place | None
+    reason: str = ""
+    candidates: tuple[str, ...] = ()
+
+
+async def answers(targets: Iterable[Target], way: Way, limit: Size | None) -> AsyncIterator[Answer]:
+    """One answer a target, screen by screen.
+
+    Args:
+        targets: what is described.
+        way: the grounder.
+        limit: the largest picture that it sees; None: as the screens were saved.
+
+    Raises:
+        UsageError: a picture cannot be read.
+        ModelUnavailable, BudgetExceeded: from the grounder's model.
+    """
+    ordered = sorted(targets, key=lambda target: target.screen.name)
+    for _, group in groupby(ordered, key=lambda target: target.screen.name):
+        look: Observation | None = None
+        way.clock.forget()
+        for target in group:
+            look = look or target.screen.look(limit)
+            yield await _answer(target, way, look)
+
+
+async def _answer(target: Target, way: Way, look: Observation) -> Answer:
+    way.aim(target, look)
+    before = way.spent.calls, way.spent.tokens_in, way.spent.tokens_out
+    read, new = way.clock.seconds, len(way.clock.readings)
+    started = time.monotonic()
+    found = await _resolved(target.description, way, way.shown(look))
+    seconds = time.monotonic() - started - (way.clock.seconds - read)
+    point = None if found.place is None else _clicked(found.place, look)
+    region, place = target.region, found.place
+    return Answer(
+        target=target.id,
+        screen=target.screen.name,
+        app=target.screen.app,
+        split=target.screen.split,
+        kind=target.kind,
+        description=target.description,
+        box=None if region is None else _corners(region.box),
+        inner=None if region is None or region.inner is None else _corners(region.inner),
+        outcome=_outcome(target, point),
+        point=None if point is None else (point.x, point.y),
+        source="" if place is None else place.source,
+        label="" if place is None else place.label,
+        score=None if place is None else place.score,
+        reason=found.reason,
+        candidates=found.candidates,
+        seconds=max(0.0, seconds),
+        readings=tuple(way.clock.readings[new:]),
+        calls=way.spent.calls - before[0],
+        tokens_in=way.spent.tokens_in - before[1],
+        tokens_out=way.spent.tokens_out - before[2],
+    )
+
+
+def _clicked(place: Place, look: Observation) -> Point:
+    """The pixel of the screen that a click there meets."""
+    return Point(*look.convert(place.point, "screen").rounded(), "screen")
+
+
+async def _resolved(description: str, way: Way, shown: Observation) -> _Found:
+    call = ToolCall("", "gui_action", _SOURCE, description, actions=_ACTIONS)
+    try:
+        grounded = await way.grounder.resolve(call, shown)
+    except NotFound as error:
+        return _Found(None, str(error), error.candidates)
+    return _Found(grounded.places[0])
+
+
+def _outcome(target: Target, point: Point | None) -> Outcome:
+    """Right is a point on the thing; any point for a thing that is not there is wrong."""
+    if point is None:
+        return "refused"
+    return "right" if target.region is not None and target.region.holds(point) else "wrong"
+
+
+def _corners(box: BoundingBox) -> Corners:
+    return box.left, box.top, box.right, box.bottom

@@ -1,0 +1,207 @@
+"""One attempt: a worker's job, the messages it sends, and the run it makes in between.
+
+The run is made of the parts that ``hisa run`` is made of, in an environment of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pkgutil
+import socket
+import sys
+import time
+import traceback
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from hisa.agent import Result
+from hisa.config import Settings
+from hisa.errors import DeveloperError
+from hisa.events import Event, StepFinished
+from hisa.outcomes.endings import ending_of
+from hisa.plugins.benchmarks.bench.attempt_records import AttemptResult
+from hisa.protocols import Environment, Task
+from hisa.runs.log import RunLog
+from hisa.tasks.taskfile import load_task
+from hisa.text.redact import redact
+from hisa.wiring import RunContext, open_agent
+
+__all__ = [
+    "Job", "JobDone", "MakeEnvironment", "Message", "RunEnded", "RunMade", "StepDone", "find_parts",
+    "message_adapter", "perform",
+]  # fmt: skip
+
+MakeEnvironment = Callable[[Settings, Task], AbstractAsyncContextManager[Environment]]
+"""Gives an environment of its own to an attempt."""
+
+
+class Job(BaseModel):
+    """An attempt to make; plain data, so that it can go to another machine."""
+
+    model_config = ConfigDict(frozen=True)
+    task: str
+    """Path of the task file, or the name of a page."""
+    settings: dict[str, Any]
+    runs: str
+    """Folder in which the run folder is made."""
+    environment: str = ""
+    """A `MakeEnvironment`, as ``module:name``; empty: the environment of the settings."""
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class RunMade(_Message):
+    """The run folder exists."""
+
+    type: Literal["made"] = "made"
+    run: str
+    host: str
+    process: int
+
+
+class StepDone(_Message):
+    """A step of the run is complete."""
+
+    type: Literal["step"] = "step"
+    step: int
+
+
+class RunEnded(AttemptResult):
+    """The attempt has its result; the run may still be learned from."""
+
+    type: Literal["ended"] = "ended"
+
+
+class JobDone(_Message):
+    """The worker is free again; always the last message of a job."""
+
+    type: Literal["done"] = "done"
+
+
+Message = Annotated[RunMade | StepDone | RunEnded | JobDone, Field(discriminator="type")]
+
+message_adapter: TypeAdapter[Message] = TypeAdapter(Message)
+"""Reads one message."""
+
+
+def find_parts(name: str) -> MakeEnvironment | None:
+    """The environment maker called ``module:name``; None where there is no name.
+
+    Raises:
+        DeveloperError: there is no such callable.
+    """
+    if not name:
+        return None
+    try:
+        made = pkgutil.resolve_name(name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise DeveloperError(f"environment maker {name!r}: {error}") from error
+    if not callable(made):
+        raise DeveloperError(f"environment maker {name!r} is not callable")
+    found: MakeEnvironment = made
+    return found
+
+
+async def perform(job: Job) -> AsyncIterator[Message]:
+    """Make the attempt; messages come as things happen: `RunEnded` with the result, `JobDone` last.
+
+    Cancelling ends the run as "stopped".
+    """
+    queue: asyncio.Queue[Message] = asyncio.Queue()
+    work = asyncio.create_task(_guarded(job, queue.put_nowait))
+    try:
+        while True:
+            message = await queue.get()
+            yield message
+            if isinstance(message, JobDone):
+                return
+    finally:
+        if not work.done():
+            work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+
+
+async def _guarded(job: Job, tell: Callable[[Message], None]) -> None:
+    """`_attempt`, with everything that can go wrong as an ending."""
+    teller = _Teller(tell)
+    try:
+        await _attempt(job, teller)
+    except asyncio.CancelledError:
+        teller.end(RunEnded(status="stopped", message="stopped by a person"))
+        raise
+    except Exception as error:  # noqa: BLE001 - the border of an attempt: a defect does not end the bench
+        ending = ending_of(error)
+        words = traceback.format_exc() if ending == "defect" else str(error)
+        teller.end(RunEnded(status=ending, message=redact(words)))
+    tell(JobDone())
+
+
+class _Teller:
+    """Reports the events of an attempt and its first end, no second one.
+
+    What breaks once the result is known, such as learning from it or ending its desktop, goes to
+    standard error and changes nothing of it.
+    """
+
+    def __init__(self, tell: Callable[[Message], None]) -> None:
+        self.tell = tell
+        self._started = time.monotonic()
+        self._ended = False
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, StepFinished):
+            self.tell(StepDone(step=event.step))
+
+    def result(self, result: Result) -> None:
+        self.end(
+            RunEnded(
+                status=result.status,
+                score=result.score,
+                message=redact(result.message),
+                steps=result.steps,
+                score_state=result.score_state,
+                score_detail=redact(result.score_detail),
+                judged_by=result.judged_by,
+                partial=result.partial,
+            )
+        )
+
+    def end(self, ended: RunEnded) -> None:
+        if self._ended:
+            sys.stderr.write(f"after the result: {ended.status}: {ended.message}\n")
+            return
+        self._ended = True
+        self.tell(ended.model_copy(update={"seconds": time.monotonic() - self._started}))
+
+
+async def _attempt(job: Job, teller: _Teller) -> None:
+    settings = Settings.model_validate(job.settings)
+    task = load_task(job.task, seed=settings.run.seed)
+    maker = find_parts(job.environment)
+    with RunLog.create(
+        Path(job.runs), task, settings=settings.model_dump(mode="json"), seed=settings.run.seed
+    ) as log:
+        teller.tell(RunMade(run=log.id, host=socket.gethostname(), process=os.getpid()))
+        await _run(settings, task, log, maker=maker, teller=teller)
+
+
+async def _run(
+    settings: Settings, task: Task, log: RunLog, *, maker: MakeEnvironment | None, teller: _Teller
+) -> None:
+    async with AsyncExitStack() as stack:
+        run_context = RunContext(listeners=[teller])
+        if maker is not None:
+
+            async def enter() -> Environment:
+                return await stack.enter_async_context(maker(settings, task))
+
+            run_context = RunContext(environment=enter, listeners=[teller])
+        agent = await stack.enter_async_context(open_agent(settings, task, log, run_context))
+        await agent.run(task, on_result=teller.result)

@@ -1,0 +1,150 @@
+"""What one attempt did and cost, read from its run folder."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from hisa.errors import UsageError
+from hisa.outcomes.endings import Ending, ScoreState, is_success
+from hisa.plugins.benchmarks.bench.ledger import RUNS, Attempt
+from hisa.plugins.benchmarks.bench.summary import UNUSABLE
+from hisa.runs.manifest import Totals
+from hisa.runs.read import Run, load_run
+from hisa.runs.step_records import StepRecord
+
+__all__ = ["Measure", "Usage", "measure"]
+
+_KINDS = {"gui_action": "gui", "bash_execution": "bash"}
+"""Which of the sums of `Usage` a tool counts in; every other tool is "other"."""
+_ENDING_TOOLS = ("termination", "infeasible")
+"""Tools that end the run; old logs do not say so of the call itself."""
+
+
+class Usage(Totals):
+    """What a run used."""
+
+    gui: int = 0
+    """Steps that acted on the screen."""
+    bash: int = 0
+    """Steps that ran a command."""
+    other: int = 0
+    """Waits, ends, other tools, and replies that could not be used."""
+    tokens_by_step: tuple[int, ...] = ()
+    """Tokens in and out of all roles in each complete step."""
+    actions: int = 0
+    """Calls of tools that did something; the call that ends the run is none."""
+    acting_steps: int = 0
+    """Steps with at least one of them."""
+    multi_steps: int = 0
+    """Steps with more than one of them."""
+    plan_seconds: float = 0.0
+    """Time that the planner took, corrections of its replies included."""
+    planned_steps: int = 0
+    """Steps of which that time is known."""
+    step_seconds: float = 0.0
+    """Time of all complete steps: without set-up, scoring and learning."""
+
+    @property
+    def images(self) -> int:
+        """Pictures sent."""
+        return sum(role.images for role in self.roles.values())
+
+
+class Measure(BaseModel):
+    """A result: which slot it fills, how it ended, and what it used."""
+
+    variant: str
+    task: str
+    repeat: int
+    domain: str
+    run: str
+    status: Ending
+    score: float | None = None
+    message: str = ""
+    usage: Usage | None = None
+    """None where the run folder cannot be read."""
+    score_state: ScoreState = "unscored"
+    partial: float | None = None
+    """How much of the task is done; see `hisa.outcomes.endings.Scoring`."""
+
+    @property
+    def scored(self) -> bool:
+        """Whether it counts in success rates."""
+        return self.score_state == "scored"
+
+    @property
+    def usable(self) -> bool:
+        """Whether it says something about the agent."""
+        return self.scored or self.status not in UNUSABLE
+
+    @property
+    def success(self) -> bool:
+        """Whether the task is done, wholly."""
+        return is_success(self.status, self.score_state, self.score)
+
+
+def measure(folder: Path, attempt: Attempt, domain: str) -> Measure:
+    """Measure a finished attempt of the bench in ``folder``."""
+    ended = attempt.finished
+    assert ended is not None
+    try:
+        usage = _usage(load_run(folder / RUNS / attempt.run)) if attempt.run else None
+    except UsageError:
+        usage = None
+    return Measure(
+        **attempt.slot._asdict(),
+        domain=domain,
+        run=attempt.run,
+        status=ended.status,
+        score=ended.score,
+        score_state=ended.score_state,
+        partial=ended.partial,
+        message=ended.message,
+        usage=usage,
+    )
+
+
+def _usage(run: Run) -> Usage:
+    done = [record for record in run.steps if record.finished is not None]
+    kinds = Counter(_kind(record) for record in done)
+    actions = [_actions(record) for record in done]
+    plans = [seconds for record in done if (seconds := _plan_seconds(record)) is not None]
+    return Usage(
+        **vars(run.totals),
+        **kinds,
+        tokens_by_step=tuple(
+            sum(call.tokens_in + call.tokens_out for call in record.calls) for record in done
+        ),
+        actions=sum(actions),
+        acting_steps=sum(count > 0 for count in actions),
+        multi_steps=sum(count > 1 for count in actions),
+        plan_seconds=sum(plans),
+        planned_steps=len(plans),
+        step_seconds=sum(record.seconds for record in done),
+    )
+
+
+def _actions(record: StepRecord) -> int:
+    """Returns how many calls of a step did something.
+
+    A call that was refused, or whose place was not found, did nothing; a command that failed did
+    run, and has an exit status.
+    """
+    return sum(
+        (event.ok or event.exit_code is not None)
+        and event.ends is None
+        and event.tool not in _ENDING_TOOLS
+        for event in record.acts
+    )
+
+
+def _plan_seconds(record: StepRecord) -> float | None:
+    return None if record.finished is None else record.finished.seconds.get("plan")
+
+
+def _kind(record: StepRecord) -> str:
+    tool = record.planned.tool if record.planned is not None else ""
+    return _KINDS.get(tool, "other")

@@ -1,0 +1,212 @@
+"""The bench itself: hands attempts to workers until every slot is filled or given up."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from hisa.errors import EnvironmentFailed
+from hisa.outcomes.endings import Ending, ScoreState, is_success
+from hisa.plugins.benchmarks.bench.attempt_records import (
+    AttemptFinished,
+    AttemptLost,
+    AttemptRunning,
+    AttemptStarted,
+    Slot,
+)
+from hisa.plugins.benchmarks.bench.executors.base import Executor, Worker, WorkerLost
+from hisa.plugins.benchmarks.bench.jobs import Job, JobDone, RunEnded, RunMade, StepDone
+from hisa.plugins.benchmarks.bench.ledger import AttemptLedger
+from hisa.plugins.benchmarks.bench.start_checks import StartCheck, StartChecker
+
+__all__ = ["Bench", "Progress"]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Something happened to an attempt.
+
+    ``steps`` counts those of its run so far; ``end`` is how it ended, None while it is at work,
+    and "lost" where its worker died.
+    """
+
+    lane: int
+    slot: Slot
+    number: int
+    worker: str
+    steps: int = 0
+    end: Ending | Literal["lost"] | None = None
+    score: float | None = None
+    message: str = ""
+    start: StartCheck | None = None
+    """Its start against its task's reference, once it ended and where there is one."""
+    score_state: ScoreState = "unscored"
+
+    @property
+    def success(self) -> bool:
+        """Whether it ended and did its task."""
+        if self.end is None or self.end == "lost":
+            return False
+        return is_success(self.end, self.score_state, self.score)
+
+
+class Bench:
+    """Fills the slots of a ledger.
+
+    Args:
+        ledger: the truth about what is done.
+        executor: hires workers.
+        workers: how many are at work at once.
+        environment: an environment maker for the workers, as ``module:name``; empty: that of the
+            settings.
+        heard: called with everything that happens.
+        starts: compares what attempts began from; None: not compared.
+    """
+
+    def __init__(
+        self,
+        ledger: AttemptLedger,
+        executor: Executor,
+        *,
+        workers: int = 1,
+        environment: str = "",
+        heard: Callable[[Progress], None] = lambda _: None,
+        starts: StartChecker | None = None,
+    ) -> None:
+        self._ledger = ledger
+        self._executor = executor
+        self._workers = workers
+        self._environment = environment
+        self._heard = heard
+        self._starts = starts
+        self._paths = {task.id: task.path for task in ledger.plan.tasks}
+        self._queue: deque[Slot] = deque()
+        self._in_flight = 0
+        self._changed = asyncio.Condition()
+
+    async def run(self) -> None:
+        """Work until no slot is pending; cancelling stops the runs at work and keeps everything.
+
+        Raises:
+            EnvironmentFailed: no worker can be started, or the ledger cannot be written.
+        """
+        self._queue.extend(self._ledger.pending())
+        lanes = min(self._workers, len(self._queue))
+        failures: list[BaseException] = []
+        try:
+            async with asyncio.TaskGroup() as group:
+                for number in range(lanes):
+                    group.create_task(self._lane(number))
+        except* EnvironmentFailed as failed:
+            failures.extend(failed.exceptions)  # raised here it would come wrapped in a group
+        if failures:
+            raise failures[0]
+
+    async def _lane(self, lane: int) -> None:
+        """One worker after the other: a dead one is replaced."""
+        worker: Worker | None = None
+        try:
+            while (slot := await self._next()) is not None:
+                try:
+                    if worker is None:
+                        worker = await self._executor.start_worker()
+                    await self._attempt(lane, worker, slot)
+                except WorkerLost:
+                    if worker is not None:
+                        await worker.close(patience=1.0)
+                    worker = None
+                finally:
+                    await self._settle(slot)
+        finally:
+            if worker is not None:
+                await asyncio.shield(worker.close())
+
+    async def _next(self) -> Slot | None:
+        """The next pending slot; None once there is none and none in flight could become one."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._queue or not self._in_flight)
+            if not self._queue:
+                return None
+            self._in_flight += 1
+            return self._queue.popleft()
+
+    async def _settle(self, slot: Slot) -> None:
+        """A slot whose try broke goes to the end of the queue."""
+        async with self._changed:
+            self._in_flight -= 1
+            if self._ledger.slot_state(slot).pending:
+                self._queue.append(slot)
+            self._changed.notify_all()
+
+    async def _attempt(self, lane: int, worker: Worker, slot: Slot) -> None:
+        number = self._ledger.next_try(slot)
+        key: dict[str, Any] = {**slot._asdict(), "try": number}
+        told = Progress(lane, slot, number, worker.name)
+        self._ledger.write(AttemptStarted(**key, worker=worker.name))
+        self._heard(told)
+        run, steps, ended = "", 0, None
+        try:
+            async for message in worker.do(self._job(slot)):
+                match message:
+                    case RunMade():
+                        run = message.run
+                        self._ledger.write(AttemptRunning(**key, run=run))
+                    case StepDone():
+                        steps = message.step
+                        self._heard(replace(told, steps=steps))
+                    case RunEnded():
+                        ended = message
+                        fields = message.model_dump(exclude={"type"})
+                        self._ledger.write(AttemptFinished(**key, run=run, **fields))
+                        await self._tell(told, ended)
+                    case JobDone():
+                        pass
+        except WorkerLost as error:
+            if ended is not None:  # it died learning: it is replaced, and its result stands
+                raise
+            self._ledger.write(AttemptLost(**key, cause="worker", reason=str(error)))
+            self._heard(replace(told, steps=steps, end="lost", message=str(error)))
+            raise
+        except asyncio.CancelledError:
+            if ended is None:
+                lost = AttemptLost(**key, cause="bench", reason="stopped by a person")
+                self._ledger.write(lost)
+            raise
+
+    async def _tell(self, told: Progress, ended: RunEnded) -> None:
+        self._heard(
+            replace(
+                told,
+                steps=ended.steps,
+                end=ended.status,
+                score=ended.score,
+                score_state=ended.score_state,
+                message=ended.score_detail
+                if ended.score_state == "score_failed"
+                else ended.message,
+                start=await self._start(told.slot, told.number),
+            )
+        )
+
+    async def _start(self, slot: Slot, number: int) -> StartCheck | None:
+        """The start of a try that counts, compared."""
+        attempt = self._ledger.slot_state(slot).result
+        if self._starts is None or attempt is None or attempt.number != number:
+            return None
+        slots = (each for each in self._ledger.plan.slots if each.task == slot.task)
+        slot_states = [self._ledger.slot_state(each) for each in slots]
+        results = [each.result for each in slot_states if each.result is not None]
+        return await asyncio.to_thread(self._starts.check, attempt, results)
+
+    def _job(self, slot: Slot) -> Job:
+        settings = self._ledger.plan.variants[slot.variant]
+        run = settings["run"]
+        return Job(
+            task=self._paths[slot.task],
+            settings={**settings, "run": {**run, "seed": run["seed"] + slot.repeat - 1}},
+            runs=str(self._ledger.runs),
+            environment=self._environment,
+        )

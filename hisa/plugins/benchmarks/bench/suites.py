@@ -1,0 +1,261 @@
+"""Suites: folders of task files (``own:DIR``, ``spider2v:DIR``, ``osworld:DIR``) and pages.
+
+Pages are those of MiniWoB++ (``miniwob``) and of what is installed of BrowserGym's suites
+(``browsergym:SUITE``).
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from hisa.config import TaskSettings
+from hisa.errors import OperatorError, UsageError
+from hisa.machine.parts import install_command
+from hisa.plugins.benchmarks.bench.attempt_records import PlannedTask
+from hisa.plugins.benchmarks.tasks.problems import problems as lacking
+from hisa.plugins.gym.gym_page import BROWSERGYM
+from hisa.plugins.gym.miniwob import package as pages
+from hisa.tasks.taskfile import MINIWOB, is_data_file, load_task
+
+__all__ = [
+    "SUITES", "Suite", "left_out_line", "left_out_words", "list_command", "open_suite",
+    "read_suite",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Tasks that can be run, and files that cannot, each with its reason."""
+
+    name: str
+    tasks: tuple[PlannedTask, ...]
+    problems: dict[str, str] = field(default_factory=dict)
+    """Why a file is left out, by its path."""
+    ids: dict[str, str] = field(default_factory=dict)
+    """Path by the id that the task of a file which is left out would have."""
+
+
+def _own(folder: Path) -> Iterable[Path]:
+    return (path for path in folder.rglob("*") if path.suffix in (".yaml", ".yml"))
+
+
+def _examples(folder: Path) -> Path:
+    """The folder of the domains, where the whole benchmark or its task folder was given."""
+    for below in ("evaluation_examples/examples", "examples"):
+        if (folder / below).is_dir():
+            return folder / below
+    return folder
+
+
+def _spider2v(folder: Path) -> Iterable[Path]:
+    """``DOMAIN/ID/ID.json``; files beside it belong to the task."""
+    found = _examples(folder).rglob("*.json")
+    return (path for path in found if path.stem == path.parent.name)
+
+
+def _osworld(folder: Path) -> Iterable[Path]:
+    """``DOMAIN/ID.json``."""
+    return _examples(folder).glob("*/*.json")
+
+
+_DOMAIN: dict[str, Callable[[Path], str]] = {
+    "spider2v": lambda path: path.parent.parent.name,
+    "osworld": lambda path: path.parent.name,
+}
+"""The folder that a benchmark's tables call the domain."""
+
+_SOURCES = {
+    "own": "own:DIR, where DIR holds task files that end in .yaml",
+    "spider2v": "git clone https://github.com/xlang-ai/Spider2-V, then spider2v:Spider2-V",
+    "osworld": "git clone https://github.com/xlang-ai/OSWorld, then osworld:OSWorld",
+}
+SUITES: dict[str, Callable[[Path], Iterable[Path]]] = {
+    "own": _own,
+    "spider2v": _spider2v,
+    "osworld": _osworld,
+}
+"""How the task files of a suite are found, by its kind."""
+
+
+def open_suite(
+    name: str, only: Iterable[str] = (), *, settings: TaskSettings | None = None
+) -> Suite:
+    """The tasks of a suite that can be run, in the order of their files; there is at least one.
+
+    Args:
+        name: ``KIND:DIR``, ``miniwob``, ``miniwob:`` and some of its tasks with commas between,
+            ``browsergym:SUITE``, or ``browsergym:`` and some tasks of one suite.
+        only: ids of tasks; empty: all.
+        settings: what the user allows and gives; None: the defaults.
+
+    Raises:
+        UsageError: an unknown kind, no such folder, no task that can be run, an id that is unknown,
+            or one that is left out, with its reason.
+    """
+    suite = _narrowed(read_suite(name, settings), frozenset(only))
+    if not suite.tasks:
+        first = next(iter(suite.problems.values()), "")
+        why = f"; the first: {first}" if first else ""
+        raise UsageError(
+            f"suite {name!r}: {len(suite.problems)} files and no task to run{why}",
+            fix=_fix(suite, suite.problems.values()),
+        )
+    return suite
+
+
+def _fix(suite: Suite, reasons: Iterable[str]) -> str:
+    """The command that adds scoring's libraries where one is missing; else what lists the rest."""
+    command = install_command("tasks")
+    if any(command in reason for reason in reasons):
+        return command
+    return (
+        list_command(suite, left_out=True)
+        if suite.problems
+        else f"ls {shlex.quote(suite.name.partition(':')[2])}"
+    )
+
+
+def list_command(suite: Suite, *, left_out: bool = False) -> str:
+    """The command that lists the tasks of a suite, or the files that are left out."""
+    return shlex.join(["hisa", "bench", "tasks", suite.name, *(["--left-out"] * left_out)])
+
+
+def left_out_line(suite: Suite) -> str:
+    """One line with the number of files that are left out and why most are; empty where none is."""
+    return left_out_words(suite, list_command(suite, left_out=True))
+
+
+def left_out_words(suite: Suite, listed: str) -> str:
+    """The line of `left_out_line`, with a command that lists the files.
+
+    Args:
+        suite: whose files.
+        listed: the command.
+    """
+    if not suite.problems:
+        return ""
+    (reason, count), *more = Counter(map(_gist, suite.problems.values())).most_common()
+    why = f"{count} of them: {reason}" if more else reason
+    return f"left out: {len(suite.problems)} task files ({why}); list: {listed}"
+
+
+def _gist(reason: str) -> str:
+    """The first thing that is missing, without the words that differ from file to file."""
+    return reason.partition("; ")[0].partition("\n")[0][:160]
+
+
+def read_suite(name: str, settings: TaskSettings | None = None) -> Suite:
+    """Every task file of a suite, as a task or with the reason why it is left out.
+
+    Raises:
+        UsageError: an unknown kind, or no such folder.
+    """
+    kind, _, place = name.partition(":")
+    if f"{kind}:" == MINIWOB:
+        return _miniwob(place)
+    if f"{kind}:" == BROWSERGYM and place:
+        return _browsergym(place)
+    folder = Path(place).expanduser()
+    if kind not in SUITES or not place:
+        allowed = ", ".join(f"{kind}:DIR" for kind in SUITES)
+        raise UsageError(
+            f"suite {name!r}: allowed are {allowed}, miniwob, browsergym:SUITE", fix=_SOURCES["own"]
+        )
+    if not folder.is_dir():
+        raise UsageError(f"suite {name!r}: no folder {place!r}", fix=_SOURCES[kind])
+    paths = sorted(SUITES[kind](folder.resolve()))
+    tasks = [path for path in paths if not is_data_file(path)]
+    return _loaded(f"{kind}:{folder.resolve()}", tasks, settings)
+
+
+def _miniwob(some: str) -> Suite:
+    """All pages, or some by name; the plan of a bench is the same however they were picked."""
+    suite = _loaded("miniwob", [f"{MINIWOB}{task}" for task in pages.tasks()])
+    aside = pages.left_out()
+    problems = {**suite.problems, **{f"{MINIWOB}{page}": why for page, why in aside.items()}}
+    ids = {**suite.ids, **{page: f"{MINIWOB}{page}" for page in aside}}
+    suite = replace(suite, problems=problems, ids=ids)
+    if not some:
+        return suite
+    narrowed = _narrowed(suite, frozenset(some.split(",")))
+    return replace(narrowed, problems={}, ids={})
+
+
+def _browsergym(place: str) -> Suite:
+    """All tasks of a suite, or some by name."""
+    from hisa.plugins.gym.gym_suites import suite_of, suite_tasks  # BrowserGym is heavy
+
+    some = place.split(",")
+    (suite, *more) = dict.fromkeys(map(suite_of, some))
+    if more or suite == "openended":
+        why = f"{suite} and {more[0]} are two suites" if more else "openended is for hisa run"
+        raise UsageError(f"suite {f'{BROWSERGYM}{place}'!r}: {why}", fix=f"{BROWSERGYM}miniwob")
+    found = _loaded(f"{BROWSERGYM}{suite}", [f"{BROWSERGYM}{task}" for task in suite_tasks(suite)])
+    return found if some == [suite] else _narrowed(found, frozenset(some))
+
+
+def _loaded(name: str, paths: Sequence[Path | str], settings: TaskSettings | None = None) -> Suite:
+    kind = name.partition(":")[0]
+    tasks: dict[str, PlannedTask] = {}
+    problems: dict[str, str] = {}
+    ids: dict[str, str] = {}
+    for path in paths:
+        planned = _planned(kind, path, tasks, settings)
+        if isinstance(planned, PlannedTask):
+            tasks[planned.id] = planned
+        else:
+            problems[str(path)] = planned.why
+            ids.setdefault(planned.id, str(path))
+    return Suite(name, tuple(tasks.values()), problems, ids)
+
+
+@dataclass(frozen=True)
+class _LeftOut:
+    id: str
+    why: str
+
+
+def _planned(
+    kind: str,
+    path: Path | str,
+    taken: Mapping[str, PlannedTask],
+    settings: TaskSettings | None,
+) -> PlannedTask | _LeftOut:
+    """The task as the plan has it, or why it cannot be run.
+
+    OSWorld has tasks of one id in two domains; its domain distinguishes the second.
+    """
+    try:
+        task = load_task(path)
+    except OperatorError as error:
+        return _LeftOut(Path(str(path).removeprefix(MINIWOB)).stem, str(error))
+    if missing := lacking(task, settings):
+        return _LeftOut(task.id, "; ".join(missing))
+    domain = _DOMAIN[kind](Path(path)) if kind in _DOMAIN else task.domain
+    first = taken.get(task.id)
+    name = task.id if first is None or first.domain == domain else f"{domain}/{task.id}"
+    if name in taken:
+        return _LeftOut(name, f"task id {task.id!r} is that of {taken[name].path} too")
+    return PlannedTask(id=name, path=str(path), domain=domain)
+
+
+def _narrowed(suite: Suite, only: frozenset[str]) -> Suite:
+    if not only:
+        return suite
+    unknown = sorted(only - {task.id for task in suite.tasks})
+    for name in unknown:
+        if name in suite.ids:
+            why = suite.problems[suite.ids[name]]
+            raise UsageError(
+                f"task {name!r} of {suite.name!r} is left out: {why}", fix=_fix(suite, [why])
+            )
+    if unknown:
+        known = ", ".join(task.id for task in suite.tasks[:10])
+        raise UsageError(
+            f"no task {unknown[0]!r} in {suite.name!r}; there are: {known}", fix=list_command(suite)
+        )
+    return replace(suite, tasks=tuple(t for t in suite.tasks if t.id in only))

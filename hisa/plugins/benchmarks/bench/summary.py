@@ -1,0 +1,78 @@
+"""The sums of a bench, from its attempts alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from hisa.outcomes.endings import Ending, is_success
+from hisa.plugins.benchmarks.bench.ledger import SlotState
+
+__all__ = ["UNUSABLE", "Summary", "summarise"]
+
+UNUSABLE: tuple[Ending, ...] = ("model_error", "refused", "defect")
+"""Ends that say nothing about the agent, where no score came with them."""
+
+
+@dataclass
+class Summary:
+    """How many slots stand where."""
+
+    slots: int = 0
+    scored: int = 0
+    """With a score: what success rates are of."""
+    succeeded: int = 0
+    no_check: int = 0
+    """Ended, with no check to score them by."""
+    score_failed: int = 0
+    """Ended, and the check could not be carried out."""
+    unusable: int = 0
+    """Ended by a model, a task file or a defect, without a score."""
+    unscored: int = 0
+    """Ended in another way, and nobody scored them."""
+    given_up: int = 0
+    """Broken machines or dead workers, three times."""
+    missing: int = 0
+    """Not made yet."""
+    attempts: int = 0
+    """Tries, those that were lost or broke included."""
+    lost: int = 0
+    environment_errors: int = 0
+    statuses: dict[str, int] = field(default_factory=dict)
+    """Of the results."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+
+def summarise(slot_states: Iterable[SlotState]) -> Summary:
+    """Count every slot once, and every try."""
+    summary, statuses = Summary(), Counter[str]()
+    for slot_state in slot_states:
+        summary.slots += 1
+        summary.attempts += len(slot_state.attempts)
+        summary.lost += sum(attempt.lost is not None for attempt in slot_state.attempts)
+        summary.environment_errors += sum(
+            attempt.finished is not None and attempt.finished.status == "environment_error"
+            for attempt in slot_state.attempts
+        )
+        result = slot_state.result.finished if slot_state.result else None
+        if result is None:
+            summary.given_up += slot_state.given_up
+            summary.missing += not slot_state.given_up
+            continue
+        statuses[result.status] += 1
+        if result.score_state == "scored":
+            summary.scored += 1
+            summary.succeeded += is_success(result.status, result.score_state, result.score)
+        elif result.status in UNUSABLE:
+            summary.unusable += 1
+        else:
+            summary.no_check += result.score_state == "no_check"
+            summary.score_failed += result.score_state == "score_failed"
+            summary.unscored += result.score_state == "unscored"
+    summary.statuses = dict(sorted(statuses.items()))
+    return summary

@@ -1,0 +1,322 @@
+"""The tables of a report, as rows of text: the same ones in Markdown and on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hisa.plugins.benchmarks.bench.bench_report import Group, Report
+from hisa.plugins.benchmarks.bench.start_checks import StartCheck
+from hisa.plugins.benchmarks.bench.stats import Estimate
+from hisa.runs import wording
+
+__all__ = ["Table", "given_up", "percent", "tables"]
+
+_PAIRS = 12
+"""Pairs of screens on a page; the same pair is shown once."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table; the first column names its rows."""
+
+    title: str
+    note: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    pictures: tuple[StartCheck, ...] = ()
+    """Pairs of screens to show with it."""
+
+
+def percent(share: float | None) -> str:
+    """As ``40.6``; a dash for None."""
+    return "–" if share is None else f"{100 * share:.1f}"
+
+
+def _number(value: float | None, digits: int = 2) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def _thousands(value: float | None) -> str:
+    return "–" if value is None else f"{value / 1000:.2f}"
+
+
+def _interval(group: Group) -> str:
+    if group.rate is None:
+        return given_up(group) or "–"
+    interval = f"{percent(group.rate)} [{percent(group.low)}, {percent(group.high)}]"
+    return ", ".join(filter(None, (interval, given_up(group))))
+
+
+def given_up(group: Group) -> str:
+    """As ``3 of 20 given up``; empty where none was."""
+    return f"{group.given_up} of {group.planned} given up" if group.given_up else ""
+
+
+def _money(usd: float | None, unpriced: int) -> str:
+    if usd is None:
+        return "–"
+    text = f"{usd:.4f}" if 0 < usd < 0.1 else f"{usd:.2f}"
+    return f"≥ {text}" if unpriced else text
+
+
+def tables(report: Report) -> list[Table]:
+    """All tables that have rows."""
+    found = [
+        _overall(report),
+        _reliability(report),
+        _efficiency(report),
+        _comparisons(report),
+        _domains(report),
+        _buckets(report),
+        _components(report),
+        _tasks(report),
+        _judges(report),
+        _starts(report),
+        _troubles(report),
+    ]
+    return [table for table in found if table.rows]
+
+
+_COST = (
+    "Cost $",
+    "Images",
+    "Tokens K",
+    "In K",
+    "Cached K",
+    "Out K",
+    "Steps",
+    "GUI",
+    "Bash",
+    "Other",
+    "Time s",
+)
+
+
+def _cost(group: Group) -> tuple[str, ...]:
+    return (
+        _money(group.usd, group.unpriced),
+        _number(group.images),
+        _thousands(group.tokens),
+        _thousands(group.tokens_in),
+        _thousands(group.cached_in),
+        _thousands(group.tokens_out),
+        _number(group.steps),
+        _number(group.gui),
+        _number(group.bash),
+        _number(group.other),
+        _number(group.seconds, 1),
+    )
+
+
+def _overall(report: Report) -> Table:
+    return Table(
+        "Performance and cost",
+        "Success rate in percent with its 95% interval (Wilson, over tasks); all else is a mean "
+        "per attempt. Tokens in thousands. What was given up is in no number: its machines broke, "
+        "and it is not known by whose act.",
+        ("Variant", "Success %", *_COST),
+        tuple((each.name, _interval(each), *_cost(each)) for each in report.variants),
+    )
+
+
+def _reliability(report: Report) -> Table:
+    most = max((k for each in report.variants for k in each.pass_hat), default=0)
+    return Table(
+        "Reliability",
+        "pass^k: chance that k attempts at a task all succeed. False success: said done and "
+        "was not by its check, of all that said done and were scored.",
+        (
+            "Variant", "Tasks", "Results", "Scored", "Mean score",
+            *(f"pass^{k} %" for k in range(1, most + 1)), "Said done", "False success %",
+        ),
+        tuple(
+            (
+                each.name, str(each.tasks), str(each.results), str(each.scored),
+                _number(each.score),
+                *(percent(each.pass_hat.get(k)) for k in range(1, most + 1)),
+                str(each.said_done), percent(each.false_success),
+            )
+            for each in report.variants
+        ),
+    )  # fmt: skip
+
+
+def _efficiency(report: Report) -> Table:
+    return Table(
+        "Partial success and efficiency",
+        "What OS-Catalyst's table 2 tells. n: tasks for both rates; steps that executed an action "
+        "for actions a step; steps for step time, which is the planner's; attempts for task time, "
+        "which is that of their steps. 95% intervals over tasks: Wilson's for the rates, "
+        "Student's for the rest, none from one task.",
+        (
+            "Variant", "Success % (SR)", "Partial % (PSR)", "Actions a step (A/S)",
+            "Several actions %", "Step time s", "Task time s",
+        ),
+        tuple(
+            (
+                each.name,
+                "–" if each.rate is None else f"{_interval(each)} (n {each.rated})",
+                _estimate(each.partial, 1, scale=100), _estimate(each.actions, 2),
+                _estimate(each.multi_action, 1, scale=100),
+                _estimate(each.step_time, 2), _estimate(each.task_time, 1),
+            )
+            for each in report.variants
+        ),
+    )  # fmt: skip
+
+
+def _attempts(count: int) -> str:
+    return f"{count} attempt{'' if count == 1 else 's'}"
+
+
+def _estimate(found: Estimate, digits: int, *, scale: float = 1.0) -> str:
+    """As ``1.33 [1.20, 1.46] (n 240)``, with the number of attempts that it is not known of."""
+    left_out = f"not known of {_attempts(found.unknown)}" if found.unknown else ""
+    if found.value is None:
+        return left_out or "–"
+    text = f"{scale * found.value:.{digits}f}"
+    if found.low is not None and found.high is not None:
+        text += f" [{scale * found.low:.{digits}f}, {scale * found.high:.{digits}f}]"
+    return f"{text} (n {found.n}{f'; {left_out}' if left_out else ''})"
+
+
+def _comparisons(report: Report) -> Table:
+    return Table(
+        "Task by task",
+        f"{report.main} against each other on the tasks that both have; exact two-sided sign test "
+        "(with one attempt a task: McNemar's).",
+        ("Against", "Tasks", "Better", "Worse", "Same", "Difference %", "p"),
+        tuple(
+            (
+                each.second, str(each.tasks), str(each.wins), str(each.losses), str(each.ties),
+                f"{100 * each.difference:+.1f}", f"{each.p:.3g}",
+            )
+            for each in report.comparisons
+        ),
+    )  # fmt: skip
+
+
+def _domains(report: Report) -> Table:
+    rows: list[Group] = list(report.domains)
+    overall = next(each for each in report.variants if each.name == report.main)
+    rows.append(overall.model_copy(update={"name": "Overall"}))
+    return Table(
+        "By domain",
+        f"{report.main}; means per attempt.",
+        ("Domain", "Success %", *_COST),
+        tuple((each.name, _interval(each), *_cost(each)) for each in rows),
+    )
+
+
+def _buckets(report: Report) -> Table:
+    return Table(
+        "By length",
+        "Success rate in percent over tasks of about the same length, about equally many in each; "
+        "a task's length is its mean number of steps over all rows.",
+        ("Variant", *(_steps(each.first, each.last, each.tasks) for each in report.buckets)),
+        tuple(
+            (group.name, *(percent(bucket.rates.get(group.name)) for bucket in report.buckets))
+            for group in report.variants
+        )
+        if report.buckets
+        else (),
+    )
+
+
+def _steps(first: int, last: int, tasks: int) -> str:
+    span = f"{first}" if first == last else f"{first}–{last}"
+    return f"Steps {span} ({tasks} tasks)"
+
+
+def _components(report: Report) -> Table:
+    return Table(
+        "By component",
+        f"{report.main}; means per attempt, tokens in thousands.",
+        ("Component", "Calls", "Tokens K", "In K", "Cached K", "Out K", "Cost $"),
+        tuple(
+            (
+                each.role, _number(each.calls), _thousands(each.tokens),
+                _thousands(each.tokens_in), _thousands(each.cached_in),
+                _thousands(each.tokens_out),
+                _money(each.usd, each.unpriced),
+            )
+            for each in report.components
+        ),
+    )  # fmt: skip
+
+
+def _tasks(report: Report) -> Table:
+    names: Sequence[str] = [each.name for each in report.variants]
+    return Table(
+        "Tasks",
+        "Success in percent of the attempts that were scored, and mean steps.",
+        ("Task", "Domain", *(column for name in names for column in (name, "steps"))),
+        tuple(
+            (
+                row.task,
+                row.domain,
+                *(
+                    cell
+                    for name in names
+                    for cell in (percent(row.success.get(name)), _number(row.steps.get(name), 1))
+                ),
+            )
+            for row in report.tasks
+        ),
+    )
+
+
+def _judges(report: Report) -> Table:
+    return Table(
+        "Judged by",
+        "Whose metrics gave the scores of a benchmark's tasks. A score of OSWorld's own metrics "
+        "can be held against its published ones.",
+        ("Judge", "Attempts"),
+        tuple((wording.one_line(name, 200), str(count)) for name, count in report.judges.items()),
+    )
+
+
+def _starts(report: Report) -> Table:
+    found = report.starts
+    partly = f" Of {found.partly}, something is not known." if found.partly else ""
+    pairs = {(Path(each.before).name, Path(each.now).name): each for each in reversed(found.differ)}
+    return Table(
+        "Starts that differ",
+        f"{len(found.differ)} of {found.compared} attempts did not begin from the state that their "
+        f"task's reference began from. They count in all numbers above.{partly}",
+        ("Task", "Attempt", "What differs", "Run", "Reference"),
+        tuple(
+            (
+                each.task, f"{each.variant} #{each.repeat}",
+                wording.one_line("; ".join(each.differs), 600), each.run, each.reference,
+            )
+            for each in found.differ
+        ),
+        tuple(each for each in reversed(pairs.values()) if each.now)[:_PAIRS],
+    )  # fmt: skip
+
+
+def _troubles(report: Report) -> Table:
+    rows = [
+        (each.task, each.variant, str(each.repeat), each.what, wording.one_line(each.message, 160))
+        for each in report.troubles
+    ]
+    rows += [
+        (
+            wording.one_line(path.rsplit("/", 1)[-1]),
+            "–",
+            "–",
+            "left out",
+            wording.one_line(why, 160),
+        )
+        for path, why in report.problems.items()
+    ]
+    return Table(
+        "Without a score",
+        "Reported apart, and in no rate above: what broke, what has no check, whose check failed, "
+        "what is pending.",
+        ("Task", "Variant", "Repeat", "What", "Why"),
+        tuple(rows),
+    )

@@ -1,0 +1,376 @@
+"""``hisa bench``: many tasks, many workers, one table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hisa.plugins.benchmarks.cli.bench_coverage import coverage
+from hisa.plugins.benchmarks.cli.grounding import grounding
+from hisa.plugins.benchmarks.cli.suite import prefetch, tasks
+from hisa.plugins.benchmarks.cli.undone import undone
+from hisa.text.safe_text import safe_json, safe_line
+
+if TYPE_CHECKING:
+    from hisa.config import Settings
+    from hisa.plugins.benchmarks.bench.attempt_records import Plan
+    from hisa.plugins.benchmarks.bench.executors.base import Executor
+    from hisa.plugins.benchmarks.bench.ledger import AttemptLedger
+    from hisa.plugins.benchmarks.bench.suites import Suite
+    from hisa.plugins.benchmarks.bench.summary import Summary
+    from hisa.plugins.benchmarks.bench.watch import Watch
+
+__all__ = ["bench"]
+
+_MAKER = "Your own environments: a function of settings and task, giving a context manager."
+_REFERENCE = "A bench whose starts this one's are compared with."
+
+
+@click.group()
+def bench() -> None:
+    """Run suites of tasks with many workers, and report on them.
+
+    \b
+    hisa bench run own:DIR --workers 2 --repeat 3 --out benches/mine
+    hisa bench run spider2v:DIR --env vm:office --model gpt-5 --ablate table5 --out benches/t5
+    hisa bench report benches/mine --against benches/other
+    hisa bench coverage DIR
+    hisa bench tasks osworld:DIR
+    hisa bench prefetch osworld:DIR
+    hisa bench undone osworld:DIR
+    hisa bench grounding benchmarks/grounding
+    """
+
+
+bench.add_command(grounding)
+bench.add_command(prefetch)
+bench.add_command(coverage)
+bench.add_command(tasks)
+bench.add_command(undone)
+
+
+@bench.command("run")
+@click.argument("suite")
+@click.option("--out", type=click.Path(path_type=Path), help="Bench folder; goes on where begun.")
+@click.option("--env", metavar="KIND", help="As for hisa run; one for each attempt.")
+@click.option("--workers", type=click.IntRange(1), default=1, metavar="N", help="At once; 1.")
+@click.option("--repeat", type=click.IntRange(1), default=1, metavar="R", help="Of each task; 1.")
+@click.option("--model", metavar="NAME", help="The planner's and state manager's model.")
+@click.option("--profile", metavar="NAME", help="What the model takes; by default by its name.")
+@click.option("--max-steps", type=int, metavar="N", help="Give an attempt up after so many (50).")
+@click.option("--ablate", multiple=True, metavar="NAME", help="A variant to run; see below.")
+@click.option("--task", "only", multiple=True, metavar="ID", help="Only these tasks of the suite.")
+@click.option("--only", "ready", type=click.Choice(["ready"]), help="Only tasks lacking nothing.")
+@click.option("--executor", type=click.Choice(["local", "ray"]), help="Where workers live; local.")
+@click.option("--ray", "address", metavar="ADDRESS", help="A Ray cluster, as HOST:PORT or auto.")
+@click.option("--again", multiple=True, metavar="STATUS", help="Make attempts again that ended so.")
+@click.option("--reference", type=click.Path(path_type=Path), metavar="DIR", help=_REFERENCE)
+@click.option("--no-fingerprint", is_flag=True, help="Do not write down what attempts begin from.")
+@click.option("--set", "assignments", multiple=True, metavar="A.B=C", help="One setting.")
+@click.option("--json", "as_json", is_flag=True, help="Print the sums as JSON, and no progress.")
+@click.option("--environment", "maker", default="", metavar="MODULE:NAME", help=_MAKER)
+@click.pass_context
+def run_command(
+    ctx: click.Context, /, suite: str, assignments: tuple[str, ...], **options: Any
+) -> None:
+    """Run every task of SUITE: own:DIR, spider2v:DIR, osworld:DIR, miniwob or browsergym:SUITE.
+
+    \b
+    hisa bench run own:DIR --out benches/first
+    hisa bench run osworld:DIR --env vm:office --workers 4 --repeat 2 --out benches/osworld
+    hisa bench run miniwob --workers 2 --repeat 3 --max-steps 12 --out benches/miniwob
+    hisa bench run miniwob:click-test,login-user --out benches/two-pages
+    hisa bench run browsergym:miniwob --env browsergym --out benches/gym
+    hisa bench run own:DIR --ablate table5 --out benches/table5
+    hisa bench run own:DIR --ablate full --ablate no-roi+no-patterns --out benches/two
+
+    A repeat has the seed run.seed + its number - 1, by which pages of MiniWoB++ draw what they ask.
+
+    With --only ready the machine of --env is started once, and tasks that lack something (an
+    application, a file, an account; see hisa bench coverage) are left out.
+
+    Every attempt is a run folder in an environment of its own, and is kept. The same command goes
+    on with a bench that was stopped or killed. A machine that breaks is tried again, 3 times at
+    most, and counted apart: it is never a score of 0, unless what the agent started took more than
+    the machine's limits, which is its result. Attempts at a task that did not begin from
+    the same screen, files and versions are named, here and in the report; they count all the same.
+
+    \b
+    Variants: full, original-resolution, no-roi, no-abstraction, no-refinement, no-patterns,
+    n3, n5, n7, n9; several joined by +; table5 and table6 stand for those of HiSA's tables.
+
+    Exit status: 0 every attempt has a result; 1 stopped; 3 machines, models or checks were
+    unavailable.
+    """
+    from hisa.config import load
+    from hisa.plugins.benchmarks.bench.ledger import AttemptLedger
+    from hisa.plugins.benchmarks.bench.suites import open_suite
+
+    given = [*ctx.meta["hisa.settings"][1], *assignments]
+    file = ctx.meta["hisa.settings"][0]
+    chosen = open_suite(suite, options["only"], settings=load(file, given).tasks)
+    folder = options["out"] or Path("benches") / suite.replace(":", "-").replace("/", "-")
+    chosen, lines = _prepared(file, given, chosen, options)
+    plan = _plan(file, given, chosen, folder=folder, options=options)
+    ledger = AttemptLedger(folder, plan)
+    try:
+        ctx.exit(_carry_out(ledger, lines, options))
+    finally:
+        ledger.close()
+
+
+def _prepared(
+    file: Path | None, assignments: list[str], suite: Suite, options: dict[str, Any]
+) -> tuple[Suite, list[str]]:
+    """The suite that is run, and lines about what is left out or still to be downloaded."""
+    from hisa.config import load
+    from hisa.plugins.benchmarks.bench.ready_tasks import missing_files_line, ready_suite
+    from hisa.plugins.benchmarks.bench.suites import left_out_line
+    from hisa.plugins.benchmarks.tasks.cache import FileCache
+
+    settings = load(file, assignments, overrides=_overrides(options))
+    _require_its_browser(suite, settings)
+    if options["ready"]:
+        found = ready_suite(suite, settings, maker=options["maker"])
+        return found.suite, [found.line]
+    cache = FileCache.by(settings.tasks)
+    return suite, [left_out_line(suite), missing_files_line(suite, cache)]
+
+
+def _require_its_browser(suite: Suite, settings: Settings) -> None:
+    """Refuse tasks of BrowserGym on a machine that has not BrowserGym's browser.
+
+    Raises:
+        UsageError: every attempt would fail.
+    """
+    from hisa.errors import UsageError
+
+    kind = settings.environment.kind
+    if suite.name.startswith("browsergym:") and settings.environment.family != "browsergym":
+        raise UsageError(f"tasks of BrowserGym do not run on {kind!r}", fix="--env browsergym")
+
+
+def _plan(
+    file: Path | None,
+    assignments: list[str],
+    suite: Suite,
+    *,
+    folder: Path,
+    options: dict[str, Any],
+) -> Plan:
+    """The plan that the options describe.
+
+    Each variant has a pattern store of its own, unless one is given: what other runs taught would
+    be in its results, and its results in other runs.
+    """
+    from hisa.config import load
+    from hisa.plugins.benchmarks.bench.attempt_records import Plan
+    from hisa.plugins.benchmarks.bench.ledger import read_plan
+    from hisa.plugins.benchmarks.bench.variants import changes, expand
+
+    if options["reference"]:
+        read_plan(options["reference"])
+    variants = expand(options["ablate"])
+    trees = {}
+    for variant in variants:
+        store = json.dumps(str((folder / "patterns" / variant).resolve()))
+        settings = load(
+            file,
+            [f"patterns.path={store}", "run.fingerprint=true", *assignments],
+            overrides=_merged(_overrides(options), changes(variant, variants)),
+        )
+        _must_be_thrown_away(settings)
+        _must_be_enough(settings, options)
+        trees[variant] = settings.model_dump(mode="json")
+    return Plan(
+        suite=suite.name,
+        variants=trees,
+        tasks=suite.tasks,
+        problems=suite.problems,
+        repeat=options["repeat"],
+        reference=str(options["reference"].resolve()) if options["reference"] else "",
+    )
+
+
+def _merged(one: dict[str, Any], other: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    return {
+        key: {**one.get(key, {}), **other.get(key, {})} for key in dict.fromkeys([*one, *other])
+    }
+
+
+def _overrides(options: dict[str, Any]) -> dict[str, Any]:
+    """Named options as a settings tree."""
+    planner = {key: options[key] for key in ("model", "profile") if options[key] is not None}
+    tree: dict[str, Any] = {"models": {"planner": planner}} if planner else {}
+    if options["env"] is not None:
+        tree["environment"] = {"kind": options["env"]}
+    run = {} if options["max_steps"] is None else {"max_steps": options["max_steps"]}
+    if options["no_fingerprint"]:
+        run["fingerprint"] = False
+    return {**tree, "run": run} if run else tree
+
+
+def _must_be_thrown_away(settings: Settings) -> None:
+    """Refuse settings under which a person would have to confirm actions: a bench asks nobody.
+
+    Raises:
+        UsageError: the settings are such.
+    """
+    from hisa.errors import UsageError
+
+    kept = not settings.environment.throw_away
+    if settings.run.confirm == "always" or (kept and settings.run.confirm != "never"):
+        guest = settings.environment.family == "guest"
+        fix = "--set environment.remote.revert=COMMAND" if guest else "--env desktop"
+        raise UsageError(
+            f"a bench asks nobody, and environment {settings.environment.kind!r} with "
+            f"run.confirm = {settings.run.confirm!r} would have to",
+            fix=f"{fix}, or --set run.confirm=never",
+        )
+
+
+def _must_be_enough(settings: Settings, options: dict[str, Any]) -> None:
+    """Refuse more workers than guests: workers share none.
+
+    Raises:
+        UsageError: there are fewer guests than workers, or workers that cannot see who has one.
+    """
+    if settings.environment.family != "guest":
+        return
+    from hisa.environments.open_environment import open_environment
+    from hisa.environments.remote import RemoteEnvironment
+    from hisa.errors import UsageError
+
+    environment = open_environment(settings.environment)
+    assert isinstance(environment, RemoteEnvironment)
+    guests, workers = len(environment.addresses), options["workers"]
+    if workers > guests:
+        raise UsageError(
+            f"{workers} workers and {guests} guest(s): each worker needs one of its own",
+            fix=f"--workers {guests}, or --env guest=URL,URL",
+        )
+    if workers > 1 and options["address"]:
+        raise UsageError(
+            "guests are kept apart by locks of one machine, and a Ray cluster has several",
+            fix="--executor local",
+        )
+
+
+def _executor(ledger: AttemptLedger, options: dict[str, Any]) -> Executor:
+    if options["executor"] == "ray" or (options["address"] and options["executor"] is None):
+        from hisa.plugins.benchmarks.bench.executors.ray import RayExecutor
+
+        return RayExecutor(options["address"] or "")
+    from hisa.plugins.benchmarks.bench.executors.local import LocalExecutor
+
+    return LocalExecutor(ledger.folder / "workers.log")
+
+
+def _carry_out(ledger: AttemptLedger, lines: list[str], options: dict[str, Any]) -> int:
+    import asyncio
+
+    from rich.console import Console
+
+    from hisa.plugins.benchmarks.bench.summary import summarise
+    from hisa.plugins.benchmarks.bench.watch import Watch
+
+    if options["again"]:
+        ledger.again(options["again"])
+    console = Console(stderr=True, quiet=options["as_json"], highlight=False, soft_wrap=True)
+    for line in filter(None, lines):
+        console.print(safe_line(line), style="yellow", markup=False)
+    with Watch(console, ledger) as watch:
+        stopped = asyncio.run(_work(ledger, options, watch))
+    summary = summarise(ledger.slot_state(slot) for slot in ledger.plan.slots)
+    _tell(ledger, summary, watch, as_json=options["as_json"])
+    if stopped:
+        return 1
+    return 3 if summary.given_up or summary.unusable or summary.score_failed else 0
+
+
+def _tell(ledger: AttemptLedger, summary: Summary, watch: Watch, *, as_json: bool) -> None:
+    if as_json:
+        starts = {"starts_compared": watch.compared, "starts_differ": watch.differ}
+        click.echo(json.dumps({"folder": str(ledger.folder), **summary.as_dict(), **starts}))
+        return
+    click.echo(
+        f"{summary.slots - summary.missing} of {summary.slots} have a result or were given up"
+    )
+    lost = f", {summary.given_up} of {summary.slots} given up" if summary.given_up else ""
+    click.echo(f"  succeeded           {summary.succeeded} of {summary.scored} scored{lost}")
+    for label, number in (
+        ("without a check", summary.no_check),
+        ("check failed", summary.score_failed),
+        ("not scored", summary.unscored),
+        ("model, task, defect", summary.unusable),
+        ("tries lost", summary.lost),
+        ("environment errors", summary.environment_errors),
+        ("starts that differ", watch.differ),
+    ):
+        if number:
+            click.echo(f"  {label:<19} {number}")
+    if summary.missing:
+        click.echo("  go on with the same command")
+    click.echo(f"  report with: hisa bench report {ledger.folder}")
+
+
+async def _work(ledger: AttemptLedger, options: dict[str, Any], watch: Watch) -> bool:
+    """Run the bench; Ctrl-C and SIGTERM stop it and keep everything. Returns if it was stopped."""
+    import asyncio
+    import signal
+
+    from hisa.plugins.benchmarks.bench.schedule import Bench
+    from hisa.plugins.benchmarks.bench.start_checks import StartChecker
+
+    executor = _executor(ledger, options)
+    reference = ledger.plan.reference
+    bench = Bench(
+        ledger,
+        executor,
+        starts=StartChecker(ledger.folder, Path(reference) if reference else None),
+        workers=options["workers"],
+        environment=options["maker"],
+        heard=watch,
+    )
+    loop = asyncio.get_running_loop()
+    work = asyncio.create_task(bench.run())
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, work.cancel)
+    try:
+        await work
+    except asyncio.CancelledError:
+        return True
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+        await executor.close()
+    return False
+
+
+@bench.command("report")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--against", type=click.Path(path_type=Path), help="A bench to compare it with.")
+@click.option("--reference", type=click.Path(path_type=Path), metavar="DIR", help=_REFERENCE)
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="Where to; the bench's folder.")
+@click.option("--json", "as_json", is_flag=True, help="Print report.json, and write no files.")
+def report_command(
+    folder: Path, against: Path | None, reference: Path | None, out: Path | None, as_json: bool
+) -> None:
+    """Write report.md, report.json and report.html of the bench in FOLDER.
+
+    \b
+    hisa bench report benches/first
+    hisa bench report benches/table5 --against benches/other
+    """
+    from hisa.plugins.benchmarks.bench.bench_report import build_report
+    from hisa.plugins.benchmarks.bench.pages import write_report
+
+    report = build_report(folder, against, reference=reference)
+    if as_json:
+        click.echo(safe_json(report.model_dump_json(indent=1)))
+        return
+    for path in write_report(report, out or folder):
+        click.echo(str(path))

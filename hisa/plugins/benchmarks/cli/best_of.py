@@ -1,0 +1,259 @@
+"""``hisa run --attempts N``: a task several times over, and the best of what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from dataclasses import dataclass
+from typing import Any
+
+import click
+from rich.console import Console
+
+from hisa.cli.episode import (
+    check_possible_here,
+    exit_code,
+    require_person,
+    result_lines,
+    run_task,
+    shown,
+    spent_fields,
+)
+from hisa.cli.progress import Progress
+from hisa.cli.run_desktop import not_thrown_away
+from hisa.config import Settings
+from hisa.environments.share import parse_shares
+from hisa.errors import ConfigError, EnvironmentFailed, ModelUnavailable, StoreError, UsageError
+from hisa.models.open_models import require_models
+from hisa.models.profiles import find
+from hisa.models.spending import Ledger
+from hisa.plugins.benchmarks.attempts.attempt_group import AttemptGroup, check_number
+from hisa.plugins.benchmarks.attempts.best_run import Choice
+from hisa.plugins.benchmarks.attempts.run_judge import judge_attempts, with_judge
+from hisa.protocols import Task
+from hisa.runs.log import RunLog
+from hisa.runs.read import Run
+from hisa.runs.wording import role_money
+from hisa.text.redact import redact
+
+__all__ = ["best_of", "go_on"]
+
+
+def best_of(settings: Settings, task: Task, attempts: int, *, as_json: bool, report: bool) -> int:
+    """Run a task so many times, each on a machine of its own; returns the exit code of the best.
+
+    Raises:
+        UsageError: the environment is not thrown away, or something else is wrong that can be seen
+            before anything starts.
+    """
+    check_number(attempts)
+    require_own_machines(settings)
+    require_person(settings)
+    check_possible_here(settings, task)
+    require_models(with_judge(settings))
+    recorded = settings.model_dump(mode="json")
+    with AttemptGroup.create(settings.run.folder, task, attempts, settings=recorded) as group:
+        try:
+            return _Attempts(group, settings, task, as_json=as_json, report=report).run()
+        except (UsageError, ConfigError, StoreError):
+            if len(group.due) == attempts:  # as with a run that was refused: nothing is left
+                shutil.rmtree(group.folder, ignore_errors=True)
+            raise
+
+
+def require_own_machines(settings: Settings) -> None:
+    """Refuse where an attempt would find what the one before it did.
+
+    Raises:
+        UsageError: the machine is not thrown away, or a folder of this one can be written to.
+    """
+    if not settings.environment.throw_away:
+        raise not_thrown_away(settings)
+    for text, share in zip(
+        settings.environment.share, parse_shares(settings.environment.share), strict=True
+    ):
+        if share.writable:
+            raise UsageError(
+                f"--share {text!r}: what one attempt writes there the next one would find, and "
+                "several attempts have to begin alike",
+                fix=f"--share {share.source} (read-only), and --fetch for what is made",
+            )
+
+
+def go_on(group: AttemptGroup, *, as_json: bool) -> int:
+    """Make the attempts that are due, and choose; returns the exit code of the chosen one.
+
+    Raises:
+        ConfigError: the recorded settings cannot be read.
+    """
+    try:
+        settings = Settings.model_validate(group.record.settings)
+    except ValueError as error:
+        raise ConfigError(f"the settings of {group.record.id} cannot be read: {error}") from error
+    settings = settings.model_copy(
+        update={"run": settings.run.model_copy(update={"folder": group.root})}
+    )
+    require_person(settings)
+    task = group.record.task.task()
+    return _Attempts(group, settings, task, as_json=as_json, report=True).run()
+
+
+@dataclass(frozen=True)
+class _Attempts:
+    """Makes a group's attempts one after the other, and has the best one chosen."""
+
+    group: AttemptGroup
+    settings: Settings
+    task: Task
+    as_json: bool
+    report: bool
+
+    def run(self) -> int:
+        """Make what is due; on Ctrl-C everything that is there is kept."""
+        self._say(f"{self.group.record.id}: {self.group.record.attempts} attempts", "bold")
+        if self._alike():
+            self._say(
+                "  the planner's temperature is 0: attempts will differ little; to vary them: "
+                "--set models.planner.temperature=1",
+                "yellow",
+            )
+        try:
+            for number in self.group.due:
+                if self._attempt(number) == "stopped":
+                    return self._stopped()
+            self._say("\nchoosing", "bold")
+            heard = Progress(self._console, self.settings.run.max_steps)
+            choice = asyncio.run(judge_attempts(self.group, self.settings, heard=heard))
+        except KeyboardInterrupt:
+            return self._stopped()
+        return self._close(choice)
+
+    def _alike(self) -> bool:
+        """Whether the planner could answer differently each time, and is not asked to."""
+        planner = self.settings.models.planner
+        if planner.model == "offline" or planner.temperature:
+            return False
+        return find(planner.model, planner.profile).temperature
+
+    def _attempt(self, number: int) -> str:
+        """Make one attempt; returns how it ended."""
+        self._say(f"\nattempt {number} of {self.group.record.attempts}", "bold")
+        settings = _of_attempt(self.settings, number)
+
+        def begun(log: RunLog) -> None:
+            self.group.begin(number, log.id)
+
+        try:
+            output = run_task(
+                settings, self.task, as_json=self.as_json, report=self.report, begun=begun
+            )
+        except (EnvironmentFailed, ModelUnavailable) as error:  # its log has the end
+            self._say(f"  broken: {redact(str(error))}", "red")
+        else:
+            output.finish()
+        return self.group.end(number)
+
+    def _stopped(self) -> int:
+        done = self.group.record.attempts - len(self.group.due)
+        self._say(f"\nstopped: {done} of {self.group.record.attempts} attempts are kept", "bold")
+        text = f"go on with: hisa runs resume {self.group.record.id}"
+        self._say(f"  {text}")
+        if self.as_json:
+            click.echo(text, err=True)
+        return 1
+
+    def _close(self, choice: Choice) -> int:
+        runs = self.group.ended_runs()
+        chosen = next((run for run in runs if run.id == choice.run), None)
+        if self.as_json:
+            click.echo(json.dumps(_summary(self.group, choice, runs, chosen)))
+        else:
+            self._tell(choice, runs, chosen)
+        if chosen is None:
+            return 3 if all(exit_code(run) == 3 for run in runs) else 1
+        return exit_code(chosen)
+
+    def _tell(self, choice: Choice, runs: list[Run], chosen: Run | None) -> None:
+        for number, run in enumerate(runs, 1):
+            mark = "*" if run is chosen else " "
+            self._say(f"  {mark} attempt {number}: {run.status} {run.id}")
+        who = f" by {self.group.record.judge}" if choice.by == "judge" else ""
+        if chosen is None:
+            self._say(f"no attempt is taken: {choice.why}", "bold red")
+            self._say(f"  look at them, or ask again with: hisa runs resume {self.group.record.id}")
+        else:
+            number = runs.index(chosen) + 1
+            self._say(f"attempt {number} is taken{who}: {choice.why}", "bold")
+        spent = self.group.spent
+        money = role_money(spent.usd, spent.calls, spent.unpriced)
+        judged = f"{spent.tokens_in} tokens in, {spent.tokens_out} out, {money}"
+        lines = [("judging", judged)] if spent.calls else []
+        if chosen is not None:
+            lines += [("run", str(chosen.folder))]
+            lines += result_lines(chosen.folder, chosen.manifest.results)
+            page = _report(chosen)
+            lines += [("report", page)] if page else []
+        for label, value in lines:
+            self._say(f"  {label:<8} {value}")
+
+    @property
+    def _console(self) -> Console:
+        return Console(stderr=self.as_json, quiet=self.as_json, highlight=False, soft_wrap=True)
+
+    def _say(self, text: str, style: str = "") -> None:
+        self._console.print(shown(text, style))
+
+
+def _of_attempt(settings: Settings, number: int) -> Settings:
+    """Returns the settings of one attempt: a planner's own seed is counted up, or all are alike."""
+    planner = settings.models.planner
+    if planner.seed is None or number == 1:
+        return settings
+    counted = planner.model_copy(update={"seed": planner.seed + number - 1})
+    models = settings.models.model_copy(update={"planner": counted})
+    return settings.model_copy(update={"models": models})
+
+
+def _report(run: Run) -> str:
+    page = run.folder / "report.html"
+    return str(page) if page.is_file() else ""
+
+
+def _summary(
+    group: AttemptGroup, choice: Choice, runs: list[Run], chosen: Run | None
+) -> dict[str, Any]:
+    """Returns what ``--json`` prints: the choice, and each attempt as a plain run prints it."""
+    return {
+        "attempts": [_one(run) for run in runs],
+        "group": group.record.id,
+        "folder": str(group.folder),
+        "chosen": None if chosen is None else chosen.id,
+        "by": choice.by,
+        "why": redact(choice.why),
+        "judge": group.record.judge or None,
+        "judging": group.spent.as_dict(),
+        "result": None if chosen is None else _one(chosen),
+    }
+
+
+def _one(run: Run) -> dict[str, Any]:
+    results = run.manifest.results
+    return {
+        "run": run.id,
+        "status": run.status,
+        "message": redact(run.message),
+        "success": run.success,
+        "score": run.score,
+        "partial": run.scoring.partial,
+        "score_state": run.score_state,
+        "score_detail": redact(run.scoring.detail),
+        "steps": run.totals.steps,
+        "models": run.manifest.models,
+        **spent_fields(Ledger.from_events(run.events).total),
+        "folder": str(run.folder),
+        "made": results.made,
+        "fetched": [str(run.folder / file.place) for file in results.fetched],
+        "missed": results.missed,
+        "report": _report(run) or None,
+    }

@@ -1,0 +1,207 @@
+"""``hisa bench grounding``: how often a grounder finds what descriptions mean."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hisa.cli.out import say
+from hisa.text.safe_text import safe_json
+
+if TYPE_CHECKING:
+    from hisa.config import Settings
+    from hisa.plugins.benchmarks.bench.grounding.grounding_report import GroundingReport
+    from hisa.plugins.benchmarks.bench.grounding.runner import Answer
+    from hisa.plugins.benchmarks.bench.grounding.targets import Target
+    from hisa.plugins.benchmarks.bench.tables import Table
+
+__all__ = ["grounding"]
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command()
+@click.argument("suite", type=_PATH)
+@click.option("--grounder", default="elements", metavar="WAY", help="Who is asked; see below.")
+@click.option("--split", type=click.Choice(["train", "held", "all"]), default="all")
+@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only these kinds.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the first N targets.")
+@click.option("--full-size", is_flag=True, help="Pictures as they are, not as large as in runs.")
+@click.option("--json", "json_file", type=_PATH, metavar="FILE", help="Write answers and sums.")
+@click.option("--page", type=_PATH, metavar="FILE", help="Write a page with every miss.")
+@click.option("--set", "assignments", multiple=True, metavar="A.B=C", help="One setting.")
+@click.pass_context
+def grounding(
+    ctx: click.Context,
+    /,
+    suite: Path,
+    grounder: str,
+    split: str,
+    kinds: tuple[str, ...],
+    limit: int | None,
+    full_size: bool,
+    json_file: Path | None,
+    page: Path | None,
+    assignments: tuple[str, ...],
+) -> None:
+    """Ask a grounder for every thing described in SUITE, and say how often it is right.
+
+    \b
+    hisa bench grounding benchmarks/grounding
+    hisa bench grounding benchmarks/grounding --split train --page misses.html
+    hisa bench grounding benchmarks/grounding --grounder ocr --kind icon --kind spin
+    hisa bench grounding ScreenSpot-Pro --grounder vision --full-size --json pro.json
+    hisa bench grounding OSWorld-G/benchmark/OSWorld-G_refined.json --grounder ocr
+
+    SUITE is a folder with screens/ and targets.jsonl, or one of ScreenSpot, ScreenSpot-V2,
+    ScreenSpot-Pro or OSWorld-G as its authors publish it; a list of theirs may be named too. Those
+    have no elements, so that ocr and vision are the ways to measure there.
+
+    \b
+    Ways:
+      elements       what runs without a model: accessibility and OCR (the default)
+      elements-only  accessibility alone
+      ocr            OCR alone: elements are hidden, no shapes
+      vision         the model of models.grounder, as in a run
+      cascade        elements, and the model of models.grounder where they are not sure
+      settings       as the setting grounder.kind says
+      simulated:P    a stand-in for a model of that accuracy; it knows the answers
+      cascade:P      the cascade with that stand-in behind it; asked again about an enlarged part
+                     of the picture, the stand-in is of the same mind half of the time;
+                     cascade:P:S says how often, 0 for never
+      choice         elements, and the planner's model picks from a list where they are not sure
+      choice:P       the same with a stand-in that picks rightly in that part of 1
+      cascade+choice:P   the cascade, and the stand-in picks where the two disagree
+
+    Right is a click on the thing. Wrong is a click anywhere else, or any click for a thing that is
+    not on the screen; a refusal is neither. Tune on --split train only.
+    """
+    from hisa.config import load
+    from hisa.plugins.benchmarks.bench.grounding.open_suite import open_grounding_suite
+
+    file, before = ctx.meta["hisa.settings"]
+    settings = load(file, [*before, *assignments])
+    opened = open_grounding_suite(suite)
+    targets = _chosen(opened.targets, split, kinds, limit)
+    answers: list[Answer] = []
+    try:
+        asyncio.run(_ask(targets, grounder, settings, answers, full_size=full_size))
+    finally:  # a broken model or Ctrl-C does not take with it what was answered
+        if answers:
+            _keep(opened.name, grounder, targets, answers, json_file=json_file, page=page)
+
+
+def _keep(
+    suite: str,
+    grounder: str,
+    targets: Sequence[Target],
+    answers: Sequence[Answer],
+    *,
+    json_file: Path | None,
+    page: Path | None,
+) -> None:
+    """Print what the answers add up to, and write the files that were asked for."""
+    from hisa.plugins.benchmarks.bench.grounding.grounding_report import build_grounding_report
+
+    report = build_grounding_report(suite, grounder, answers)
+    _tell(report)
+    if len(answers) < len(targets):
+        say(f"stopped: {len(answers)} of {len(targets)} descriptions", err=True)
+    if json_file:
+        rows = [each.model_dump() for each in answers]
+        tree = {**report.model_dump(), "asked": len(targets), "answers": rows}
+        _write(json_file, safe_json(json.dumps(tree, indent=1, ensure_ascii=False)) + "\n")
+    if page:
+        from hisa.plugins.benchmarks.bench.grounding.page import miss_page
+
+        pictures = {target.screen.name: target.screen.picture for target in targets}
+        _write(page, miss_page(report, answers, pictures))
+
+
+def _chosen(
+    targets: Sequence[Target], split: str, kinds: Sequence[str], limit: int | None
+) -> list[Target]:
+    """The targets that the options ask for.
+
+    Raises:
+        UsageError: none is left, with what there is.
+    """
+    from hisa.errors import UsageError
+
+    found = [
+        target
+        for target in targets
+        if split in ("all", target.screen.split) and (not kinds or target.kind in kinds)
+    ]
+    if not found:
+        there = ", ".join(sorted({target.kind for target in targets}))
+        splits = ", ".join(sorted({target.screen.split for target in targets} - {""}))
+        raise UsageError(
+            f"no target fits --split {split}{''.join(f' --kind {kind}' for kind in kinds)}; "
+            f"kinds are {there}; splits are {splits or 'none'}",
+            fix="--split all",
+        )
+    return found[:limit]
+
+
+async def _ask(
+    targets: Sequence[Target],
+    name: str,
+    settings: Settings,
+    found: list[Answer],
+    *,
+    full_size: bool,
+) -> None:
+    """Append an answer for each target to ``found``."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from hisa.plugins.benchmarks.bench.grounding.runner import answers
+    from hisa.plugins.benchmarks.bench.grounding.ways import open_way
+    from hisa.wiring import image_limit
+
+    limit = None if full_size else image_limit(settings)
+    async with open_way(name, settings) as way:
+        with Progress(console=Console(stderr=True), transient=True) as progress:
+            bar = progress.add_task("descriptions", total=len(targets))
+            async for answer in answers(targets, way, limit):
+                found.append(answer)
+                progress.advance(bar)
+
+
+def _tell(report: GroundingReport) -> None:
+    from hisa.plugins.benchmarks.bench.grounding.grounding_report import grounding_tables
+
+    for table in grounding_tables(report):
+        say(table.title)
+        for line in _aligned(table):
+            say(line)
+        say("")
+
+
+def _aligned(table: Table) -> list[str]:
+    rows = [table.header, *table.rows]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(table.header))]
+    return [
+        "  " + "  ".join(
+            cell.rjust(width) if column else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    ]  # fmt: skip
+
+
+def _write(path: Path, text: str) -> None:
+    from hisa.errors import UsageError
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UsageError(f"cannot write {str(path)!r}: {error.strerror}") from error
+    say(path)

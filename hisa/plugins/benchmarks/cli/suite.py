@@ -1,0 +1,148 @@
+"""``hisa bench tasks`` and ``prefetch``: what a suite has, and what it needs of the internet."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import click
+
+from hisa.cli.out import print_json, say
+
+if TYPE_CHECKING:
+    from hisa.plugins.benchmarks.tasks.cache import FileCache
+
+__all__ = ["prefetch", "tasks"]
+
+
+@click.command()
+@click.argument("suite")
+@click.option("--left-out", is_flag=True, help="The files that cannot be run here, and why.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: both lists.")
+@click.pass_context
+def tasks(ctx: click.Context, suite: str, left_out: bool, as_json: bool) -> None:
+    """List the tasks of SUITE that can be run here, or the files that are left out.
+
+    \b
+    hisa bench tasks own:DIR
+    hisa bench tasks osworld:DIR --left-out
+    """
+    from hisa.config import load
+    from hisa.plugins.benchmarks.bench.suites import left_out_line, read_suite
+
+    found = read_suite(suite, load(*ctx.meta["hisa.settings"]).tasks)
+    if as_json:
+        listed = [{"id": t.id, "domain": t.domain, "path": t.path} for t in found.tasks]
+        print_json({"tasks": listed, "left_out": found.problems})
+    elif left_out:
+        for path, reason in found.problems.items():
+            click.echo(f"{path}: {reason}")
+        click.echo(f"{len(found.problems)} left out, {len(found.tasks)} can be run", err=True)
+    else:
+        for task in found.tasks:
+            click.echo(f"{task.id}  {task.domain}  {task.path}")
+        if line := left_out_line(found):
+            click.echo(line, err=True)
+
+
+@click.command()
+@click.argument("suite")
+@click.option("--cache", type=click.Path(path_type=Path), help="By default ~/.cache/hisa/tasks.")
+@click.option("--size", is_flag=True, help="Only tell how much there is to download.")
+@click.pass_context
+def prefetch(ctx: click.Context, suite: str, cache: Path | None, size: bool) -> int:
+    """Download what the tasks of SUITE need from the internet, each file once.
+
+    The number of files and their size are told first; --size stops there. A file that is there and
+    whole is not downloaded again, and one that was cut off, also by Ctrl-C, goes on where it was if
+    the server can. Each is kept with its SHA-256, which is checked before every use. The setting
+    tasks.mirror names a server that is asked in place of all others. Addresses on this machine and
+    on private networks are refused, unless tasks.allow_private_downloads names them. Ends with 3
+    where one cannot be downloaded.
+
+    \b
+    hisa bench prefetch osworld:DIR
+    hisa --set tasks.mirror=https://m.example/files bench prefetch osworld:DIR --size
+    """
+    import asyncio
+
+    from hisa.config import load
+    from hisa.plugins.benchmarks.bench.suites import open_suite
+    from hisa.plugins.benchmarks.tasks.cache import FileCache
+    from hisa.plugins.benchmarks.tasks.problems import urls
+    from hisa.tasks.taskfile import load_task
+
+    settings = load(*ctx.meta["hisa.settings"]).tasks
+    tasks = [load_task(task.path) for task in open_suite(suite, settings=settings).tasks]
+    wanted = list(dict.fromkeys(url for task in tasks for url in urls(task)))
+    files = FileCache.by(settings, cache)
+    try:
+        failed = asyncio.run(_fetch_all(files, wanted, size=size))
+    except KeyboardInterrupt:
+        say("stopped; the same command goes on", err=True)
+        return 1
+    if not size:
+        held = sum(files.holds(url) for url in wanted)
+        click.echo(f"{len(tasks)} tasks, {len(wanted)} files, {held} in the cache")
+    return 3 if failed else 0
+
+
+async def _fetch_all(cache: FileCache, wanted: Sequence[str], *, size: bool) -> int:
+    """Tell the size, then download the addresses, a line each; returns how many failed."""
+    from hisa.errors import OperatorError
+
+    missing = [url for url in wanted if not cache.holds(url)]
+    say(await _size_line(cache, missing), err=not size)
+    failed = 0
+    for number, url in enumerate([] if size else missing, 1):
+        place = f"{number}/{len(missing)}"
+        try:
+            with _Progress(place) as progress:
+                await cache.fetch(url, progress.heard)
+        except OperatorError as error:
+            failed += 1
+            helps = f"; {error.fix}" if error.fix else ""
+            say(f"{place}  FAILED  {error}{helps}", err=True)
+        else:
+            say(f"{place}  fetched {url}", err=True)
+    return failed
+
+
+async def _size_line(cache: FileCache, missing: Sequence[str]) -> str:
+    """Returns the number of files to download, and their size as far as servers say."""
+    import asyncio
+
+    at_once = asyncio.Semaphore(8)
+
+    async def ask(url: str) -> int | None:
+        async with at_once:
+            return await cache.size(url)
+
+    sizes = await asyncio.gather(*map(ask, missing))
+    known = sum(size for size in sizes if size is not None)
+    unknown = sizes.count(None)
+    words = f", and {unknown} of unknown size" if unknown else ""
+    return f"to download: {len(missing)} files, {known:,} bytes{words}"
+
+
+class _Progress:
+    """A line on a terminal that shows how far a download is."""
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+        self._shown = sys.stderr.isatty()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._shown:
+            click.echo("\r\x1b[K", nl=False, err=True)
+
+    def heard(self, done: int, total: int | None) -> None:
+        """Show it."""
+        if self._shown:
+            of = f"of {total:,} bytes ({done * 100 // max(total, 1)}%)" if total else "bytes"
+            click.echo(f"\r\x1b[K{self._place}  {done:,} {of}", nl=False, err=True)

@@ -1,0 +1,168 @@
+"""Files of task files that come from the internet: fetched once, kept by address, checked by hash.
+
+A cached file is ``uuid5(URL)_NAME`` beside ``uuid5(URL)_NAME.sha256``; one that does not match its
+hash (cut short, changed) counts as absent. What is only partly downloaded has ``.part`` at its end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import re
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from hisa.config import TaskSettings
+from hisa.errors import EnvironmentFailed, UsageError
+from hisa.machine.storage import Lock, replace_file
+from hisa.plugins.benchmarks.tasks.download import Heard, download_to, mirrored, size_of
+
+__all__ = ["FileCache"]
+
+_POLL = 0.2
+"""Seconds between looks at whether another process has downloaded a file."""
+
+
+class FileCache:
+    """A folder of downloaded files.
+
+    Args:
+        folder: where they are kept; by default ``$XDG_CACHE_HOME/hisa/tasks``.
+        fetch: how a missing one is got; by default from the internet.
+        allowed: beginnings of addresses on a private network that may be downloaded from.
+        mirror: is asked in place of every address; see `hisa.plugins.benchmarks.tasks.download.mirrored`.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        fetch: Callable[[str], Awaitable[bytes]] | None = None,
+        *,
+        allowed: Sequence[str] = (),
+        mirror: str = "",
+    ) -> None:
+        home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+        self.folder = folder or Path(home).expanduser() / "hisa" / "tasks"
+        self.allowed = tuple(allowed)
+        self.mirror = mirror
+        self._fetch = fetch
+
+    @classmethod
+    def by(cls, settings: TaskSettings, folder: Path | None = None) -> FileCache:
+        """Returns the cache that downloads as the settings have it."""
+        allowed = settings.allow_private_downloads
+        return cls(folder, allowed=allowed, mirror=settings.mirror)
+
+    def path(self, url: str) -> Path:
+        """Returns the place of an address's file in the cache, whether it is there or not.
+
+        Raises:
+            UsageError: not an http or https address.
+        """
+        try:
+            address = urlsplit(url)
+        except ValueError as error:
+            raise UsageError(f"{url!r} is not an address: {error}") from error
+        if address.scheme not in ("http", "https") or not address.netloc:
+            raise UsageError(f"{url[:200]!r}: only http and https addresses are downloaded")
+        name = re.sub(r"[^A-Za-z0-9._-]", "_", address.path.rpartition("/")[2])[-80:]
+        return self.folder / f"{uuid.uuid5(uuid.NAMESPACE_URL, url)}_{name or 'file'}"
+
+    def holds(self, url: str) -> bool:
+        """Whether the file is there and whole."""
+        path = self.path(url)
+        try:
+            wanted = _hash_of(path).read_text("ascii")
+            with path.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest() == wanted
+        except (OSError, UnicodeDecodeError):
+            return False
+
+    async def size(self, url: str) -> int | None:
+        """Bytes of a file that is not here yet, as its server says; None where it does not."""
+        return await size_of(mirrored(url, self.mirror), self._reachable())
+
+    async def fetch(self, url: str, heard: Heard = lambda done, total: None) -> None:
+        """Download a file, unless it is there; goes on where an earlier try was cut.
+
+        Args:
+            url: as a task names it.
+            heard: gets the progress.
+
+        Raises:
+            UsageError: not an http or https address, or one on a private network.
+            EnvironmentFailed: it is not there and cannot be downloaded.
+        """
+        if await asyncio.to_thread(self.holds, url):
+            return
+        if self._fetch is not None:
+            await asyncio.to_thread(self.put, url, await self._fetch(url))
+            return
+        path = self.path(url)
+        await asyncio.to_thread(self.folder.mkdir, parents=True, exist_ok=True)
+        lock = await asyncio.to_thread(_locked, path.with_name(path.name + ".lock"))
+        try:
+            if not await asyncio.to_thread(self.holds, url):  # another process was quicker
+                part = path.with_name(path.name + ".part")
+                await download_to(mirrored(url, self.mirror), part, self._reachable(), heard)
+                await asyncio.to_thread(_finish, part, path)
+        finally:
+            lock.release()
+
+    def _reachable(self) -> tuple[str, ...]:
+        return (*self.allowed, f"{self.mirror.rstrip('/')}/") if self.mirror else self.allowed
+
+    def put(self, url: str, data: bytes) -> Path:
+        """Keep a file under an address."""
+        path = self.path(url)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        replace_file(path, data)
+        replace_file(_hash_of(path), hashlib.sha256(data).hexdigest().encode())
+        return path
+
+    async def get(self, url: str) -> bytes:
+        """The file; downloaded where it is not there yet.
+
+        Raises:
+            UsageError: not an http or https address, or one on a private network.
+            EnvironmentFailed: it is not there and cannot be downloaded.
+        """
+        data = await asyncio.to_thread(self._read, self.path(url))
+        if data is None:
+            await self.fetch(url)
+            data = await asyncio.to_thread(self._read, self.path(url))
+        if data is None:
+            raise EnvironmentFailed(f"{url}: changed in {self.folder} while it was read")
+        return data
+
+    @staticmethod
+    def _read(path: Path) -> bytes | None:
+        try:
+            data, wanted = path.read_bytes(), _hash_of(path).read_text("ascii")
+        except (OSError, UnicodeDecodeError):
+            return None
+        return data if hashlib.sha256(data).hexdigest() == wanted else None
+
+
+def _hash_of(path: Path) -> Path:
+    return path.with_name(path.name + ".sha256")
+
+
+def _locked(path: Path) -> Lock:
+    """Wait until no other process downloads the same file."""
+    while (lock := Lock.take(path)) is None:
+        time.sleep(_POLL)
+    return lock
+
+
+def _finish(part: Path, path: Path) -> None:
+    """Make a whole download the file; until the last line, none is there."""
+    with part.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    replace_file(_hash_of(path), digest.encode())
+    part.with_name(f"{part.name}.json").unlink(missing_ok=True)
+    os.replace(part, path)

@@ -1,0 +1,97 @@
+"""Scores a benchmark's task by its evaluator.
+
+One metric gives its score. With several, ``and`` stops at the first 0 and else gives the mean,
+``or`` stops at the first 1 and else gives the greatest. A result that is not there is a 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from hisa.plugins.benchmarks.tasks.benchmark import Part, RawStep, evaluator_of
+from hisa.plugins.benchmarks.tasks.getters import GETTERS
+from hisa.plugins.benchmarks.tasks.judge import chosen, judge
+from hisa.plugins.benchmarks.tasks.metrics import NotScored, Unreadable
+from hisa.plugins.benchmarks.tasks.setup import SETUP
+from hisa.protocols import ExitStatus
+from hisa.tasks.task_context import Context
+
+__all__ = ["evaluate", "run_step"]
+
+_SETTLE_SECONDS = 20.0  # chosen by hand
+
+
+async def run_step(context: Context, step: RawStep) -> None:
+    """Do one setup step of a benchmark's task.
+
+    Raises:
+        UsageError: unknown type or wrong parameters.
+        EnvironmentFailed: the machine cannot do it.
+    """
+    await SETUP.run(context, step.type, step.parameters)
+
+
+async def evaluate(context: Context, status: ExitStatus) -> tuple[float | None, str]:
+    """The score of a task, or None with the reason why it has none.
+
+    Raises:
+        UsageError: the task asks for something that is not known here.
+        EnvironmentFailed: the machine does not answer.
+    """
+    evaluator = evaluator_of(context.task)
+    if evaluator.infeasible:
+        good = status == "infeasible"
+        return float(good), "infeasible, and said so" if good else f"infeasible, ended {status}"
+    if status == "infeasible":
+        return 0.0, "given up as infeasible"
+    for step in evaluator.postconfig:
+        await run_step(context, step)
+    if evaluator.postconfig:
+        # The pauses of a task file are too short for a busy machine: a file may be half written.
+        await context.environment.observe(settle=_SETTLE_SECONDS)
+    return await _combined(context, evaluator.parts, evaluator.conj)
+
+
+async def _combined(
+    context: Context, parts: tuple[Part, ...], conj: str
+) -> tuple[float | None, str]:
+    scores, reasons = [], []
+    for part in parts:
+        score, why = await _score(context, part)
+        scores.append(score)
+        reasons.append(f"{part.func}: {why}")
+        if len(parts) > 1 and conj == "and" and score == 0.0:
+            return 0.0, reasons[-1]
+        if len(parts) > 1 and conj == "or" and score == 1.0:
+            return 1.0, reasons[-1]
+    total = max(scores) if conj == "or" else sum(scores) / len(scores)
+    return total, "; ".join(reasons)
+
+
+async def _score(context: Context, part: Part) -> tuple[float, str]:
+    benchmark = context.task.benchmark
+    chosen(part.func, benchmark)  # before anything is asked of the machine
+    try:
+        found = await _got(context, part.result)
+        if found is None and part.result is not None:
+            return 0.0, f"nothing there: {_shown(part.result)}"
+        wanted = await _got(context, part.expected)
+        score, why = await judge(part.func, found, wanted, part.options, benchmark=benchmark)
+    except Unreadable as error:
+        return 0.0, str(error)
+    if math.isnan(score):
+        raise NotScored(f"{part.func} gave no number: {why}")
+    return min(1.0, max(0.0, score)), why
+
+
+async def _got(context: Context, config: Mapping[str, Any] | None) -> Any:
+    if config is None:
+        return None
+    return await GETTERS.run(context, str(config.get("type")), config)
+
+
+def _shown(config: Mapping[str, Any]) -> str:
+    subject = config.get("path") or config.get("command") or ""
+    return f"{config.get('type')} {subject}".strip()[:200]

@@ -1,0 +1,19 @@
+"""Getters of benchmark task files, by name: what the agent left, and what was expected."""
+
+from __future__ import annotations
+
+from hisa.plugins.benchmarks.tasks.getters import (  # noqa: F401 - each makes its getters known
+    address_bar,
+    checked_address,
+    chrome_state,
+    element_markup,
+    kept_files,
+    machine_state,
+    page_parts,
+    product_address,
+    relative_time,
+)
+from hisa.plugins.gym import gym_page  # noqa: F401 - makes its step and getter known
+from hisa.tasks.pieces import GETTERS
+
+__all__ = ["GETTERS"]

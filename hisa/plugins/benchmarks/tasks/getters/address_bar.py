@@ -1,0 +1,98 @@
+"""Getters for the address in the browser's bar, and for parts of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+from urllib.parse import parse_qs, urlsplit
+
+from pydantic import Field
+
+from hisa.plugins.benchmarks.tasks.chrome import ChromeSilent, tabs
+from hisa.screen.observation import Window
+from hisa.tasks.pieces import GETTERS, Parameters
+from hisa.tasks.task_context import Context
+
+__all__ = ["Address", "AddressPart", "AddressQuery"]
+
+_BAR = "address and search bar"
+_BROWSERS = ("chrom", "brave")
+
+
+class Address(Parameters):
+    """The bar leaves the scheme out; ``goto_prefix`` is put before what it shows."""
+
+    goto_prefix: Annotated[str, Field(max_length=100)] = "https://"
+
+
+@GETTERS("active_url_from_accessTree", Address)
+async def active_url(context: Context, params: Address) -> str | None:
+    """The address of the tab in front; None where no browser shows one.
+
+    A machine that is slow with its elements is asked through the browser's debugging port.
+    """
+    seen = await context.environment.observe(elements=True)
+    bars = [element for element in seen.elements or () if element.name.lower() == _BAR]
+    shown = next((bar.text for bar in bars if bar.text), "")
+    if not bars and any(_is_browser(window) for window in seen.windows):
+        shown = _without_scheme(await _of_the_front_tab(context))
+    return f"{params.goto_prefix}{shown}" if shown else None
+
+
+def _is_browser(window: Window) -> bool:
+    return any(name in f"{window.app} {window.title}".lower() for name in _BROWSERS)
+
+
+async def _of_the_front_tab(context: Context) -> str:
+    try:
+        found = await tabs(context, seconds=5.0)
+    except ChromeSilent:
+        return ""
+    return str(found[0].get("url", "")) if found else ""
+
+
+def _without_scheme(address: str) -> str:
+    """As the bar shows it."""
+    return address.removeprefix("https://").removeprefix("http://").removesuffix("/")
+
+
+class AddressQuery(Address):
+    """Names of the address's query, and under which names the metric wants them."""
+
+    parse_keys: tuple[str, ...]
+    replace: Mapping[str, str] = Field(default_factory=dict)
+    split_list: bool = False
+
+
+@GETTERS("active_tab_url_parse", AddressQuery)
+async def active_query(context: Context, params: AddressQuery) -> dict[str, Any] | None:
+    """Values of the query, empty where the address has none of that name."""
+    address = await active_url(context, params)
+    if address is None:
+        return None
+    query = parse_qs(urlsplit(address).query)
+    values = {params.replace.get(key, key): query.get(key, [""])[0] for key in params.parse_keys}
+    if not params.split_list:
+        return values
+    return {name: value.split(",") for name, value in values.items()}
+
+
+class AddressPart(Address):
+    """A part of the address between slashes; ``https:`` is part 0, -1 the last."""
+
+    part_index: Annotated[int, Field(alias="partIndex")]
+    without_query: Annotated[bool, Field(alias="needDeleteId")] = False
+    gives: Annotated[Literal["string", "json"], Field(alias="returnType")]
+    key: str = ""
+
+
+@GETTERS("url_dashPart", AddressPart)
+async def address_part(context: Context, params: AddressPart) -> str | dict[str, str] | None:
+    """The part, alone or under a name; None where the address has no such part."""
+    address = await active_url(context, params)
+    parts = address.split("/") if address else []
+    if not -len(parts) <= params.part_index < len(parts):
+        return None
+    part = parts[params.part_index]
+    part = part.partition("?")[0] if params.without_query else part
+    return part if params.gives == "string" else {params.key: part}

@@ -1,0 +1,172 @@
+"""Getters for the machine's Chrome: its tabs, its settings, its cookies and history."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hisa.plugins.benchmarks.tasks.chrome import ChromeSilent, profile_file, tabs
+from hisa.plugins.benchmarks.tasks.isolated import read_isolated
+from hisa.plugins.benchmarks.tasks.readers import rows_of
+from hisa.tasks.pieces import GETTERS, Declared, Parameters
+from hisa.tasks.task_context import Context
+
+__all__ = ["PREFERENCES", "Kept"]
+
+
+@GETTERS("open_tabs_info", Parameters)
+async def open_tabs_info(context: Context, params: Parameters) -> list[dict[str, str]] | None:
+    """Title and address of every open tab; None where the agent closed the browser."""
+    try:
+        found = await tabs(context, seconds=5.0)
+    except ChromeSilent:
+        return None
+    return [{"title": str(tab.get("title")), "url": str(tab.get("url"))} for tab in found]
+
+
+@GETTERS("active_tab_info", Parameters)
+async def active_tab_info(context: Context, params: Parameters) -> dict[str, str] | None:
+    """Title and address of the tab last in front."""
+    found = await open_tabs_info(context, params)
+    return found[0] if found else None
+
+
+def _inside(*keys: str) -> Callable[[Any], Any]:
+    def look(tree: Any) -> Any:
+        for key in keys:
+            tree = tree.get(key) if isinstance(tree, Mapping) else None
+        return tree
+
+    return look
+
+
+def _yes(look: Callable[[Any], Any]) -> Callable[[Any], str]:
+    return lambda tree: "true" if look(tree) else "false"
+
+
+def _or(look: Callable[[Any], Any], default: Any) -> Callable[[Any], Any]:
+    def found(tree: Any) -> Any:
+        value = look(tree)
+        return default if value is None else value
+
+    return found
+
+
+def _of_each_extension(*keys: str) -> Callable[[Any], list[Any]]:
+    """A value of every installed extension that has it."""
+    look = _inside(*keys)
+
+    def found(tree: Any) -> list[Any]:
+        extensions = _inside("extensions", "settings")(tree)
+        values = map(look, extensions.values()) if isinstance(extensions, Mapping) else ()
+        return [value for value in values if value is not None]
+
+    return found
+
+
+def _starts_with_a_new_tab(tree: Any) -> bool:
+    """Never set otherwise, or set to that (5)."""
+    session = _inside("session")(tree)
+    return session is None or _inside("restore_on_startup")(session) == 5
+
+
+def _guards(tree: Any) -> bool:
+    """Standard or enhanced protection, as far as it is written."""
+    return any(bool(_inside("safebrowsing", kind)(tree)) for kind in ("enhanced", "enabled"))
+
+
+def _lets_sites_keep_less(tree: Any) -> bool:
+    """A default for all sites is set; Chromium 156 itself notes there what it has migrated."""
+    values = _inside("profile", "default_content_setting_values")(tree)
+    if not isinstance(values, Mapping) or not values:
+        return values is not None
+    return not all(str(name).startswith("has_migrated_") for name in values)
+
+
+_FONTS = {"default_fixed_font_size": 13, "default_font_size": 16, "minimum_font_size": 13}
+
+PREFERENCES: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
+    "bookmarks": ("Default/Bookmarks", _or(_inside("roots"), {})),
+    "chrome_language": ("Local State", _or(_inside("intl", "app_locale"), "en-US")),
+    "chrome_font_size": ("Default/Preferences", _or(_inside("webkit", "webprefs"), _FONTS)),
+    "data_delete_automacally": (
+        "Default/Preferences",
+        _yes(_lets_sites_keep_less),
+    ),
+    "default_search_engine": (
+        "Default/Preferences",
+        _or(_inside("default_search_provider_data", "template_url_data", "short_name"), "Google"),
+    ),
+    "enable_do_not_track": ("Default/Preferences", _yes(_inside("enable_do_not_track"))),
+    "enable_enhanced_safety_browsing": (
+        "Default/Preferences",
+        _yes(_inside("safebrowsing", "enhanced")),
+    ),
+    "enable_safe_browsing": ("Default/Preferences", _yes(_guards)),
+    "enabled_experiments": ("Local State", _or(_inside("browser", "enabled_labs_experiments"), [])),
+    "find_installed_extension_name": (
+        "Default/Preferences",
+        _of_each_extension("manifest", "name"),
+    ),
+    "find_unpacked_extension_path": ("Default/Preferences", _of_each_extension("path")),
+    "new_startup_page": ("Default/Preferences", _yes(_starts_with_a_new_tab)),
+    "profile_name": ("Default/Preferences", _inside("profile", "name")),
+}
+"""Getter name to the file of Chrome's user folder and what is read from it."""
+
+
+_UNWRITTEN = frozenset(
+    ("chrome_font_size", "chrome_language", "default_search_engine", "enable_do_not_track",
+     "enable_safe_browsing", "enabled_experiments")
+)  # fmt: skip
+"""What has a default before the browser has written its file, for the benchmark too."""
+
+
+def _reader(name: str) -> Declared:
+    file, look = PREFERENCES[name]
+
+    async def read(context: Context, params: Parameters) -> Any:
+        data = await profile_file(context, file)
+        if data is None:
+            return look({}) if name in _UNWRITTEN else None
+        try:
+            return look(json.loads(data))
+        except (ValueError, RecursionError):
+            return None
+
+    return Declared(Parameters, read)
+
+
+for _name in PREFERENCES:
+    GETTERS.add(_name, _reader(_name))
+
+
+class Kept(Parameters):
+    """The name under which the table's file is kept while scoring."""
+
+    dest: str
+
+
+async def _rows(context: Context, file: str, params: Kept, query: str) -> list[Any] | None:
+    data = await profile_file(context, file)
+    if data is None:
+        return None
+    place = context.place(params.dest)
+    await asyncio.to_thread(place.write_bytes, data)
+    rows: list[Any] | None = await read_isolated(rows_of, place, query)
+    return rows if rows is None else [tuple(row) for row in rows]
+
+
+@GETTERS("cookie_data", Kept)
+async def cookies(context: Context, params: Kept) -> list[Any] | None:
+    """Every cookie with all its columns; None where there is no readable file."""
+    return await _rows(context, "Default/Cookies", params, "SELECT * FROM cookies")
+
+
+@GETTERS("history", Kept)
+async def history(context: Context, params: Kept) -> list[Any] | None:
+    """Address, title and time of the last visit; None where there is no readable file."""
+    query = "SELECT url, title, last_visit_time FROM urls"
+    return await _rows(context, "Default/History", params, query)

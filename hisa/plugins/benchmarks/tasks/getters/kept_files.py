@@ -1,0 +1,193 @@
+"""Getters that give files: of the machine, of the task, of the internet, of a slide."""
+
+from __future__ import annotations
+
+import asyncio
+import posixpath
+import tempfile
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from hisa.plugins.benchmarks.tasks.isolated import read_isolated
+from hisa.plugins.benchmarks.tasks.readers import slide_media
+from hisa.protocols import FileRefused
+from hisa.tasks.limits import MAX_RESULT
+from hisa.tasks.metrics import Unreadable
+from hisa.tasks.pieces import GETTERS, Parameters
+from hisa.tasks.put_files import GuestPath
+from hisa.tasks.task_context import Context
+
+__all__ = ["CloudFile", "InSlide", "LocalFile", "Rule", "VmFile", "vm_file"]
+
+
+def _listed(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+_Names = Annotated[tuple[str, ...], BeforeValidator(_listed), Field(min_length=1)]
+
+
+class _Files(Parameters):
+    """One file or, with ``multi``, several; ``gives`` says which of them the metric is given."""
+
+    path: _Names
+    dest: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
+    multi: bool = False
+    gives: tuple[int, ...] = (0,)
+
+    @model_validator(mode="after")
+    def _as_many(self) -> _Files:
+        if self.dest and len(self.dest) != len(self.path):
+            raise ValueError(f"{len(self.path)} paths and {len(self.dest)} names in 'dest'")
+        if len(self.path) > 1 and not self.multi:
+            raise ValueError("several paths need 'multi': true")
+        if any(not 0 <= index < len(self.path) for index in self.gives):
+            raise ValueError(f"'gives' {list(self.gives)} does not fit {len(self.path)} paths")
+        return self
+
+    def names(self) -> tuple[str, ...]:
+        """Returns the name that each file gets."""
+        return self.dest or tuple(posixpath.basename(path) for path in self.path)
+
+
+class VmFile(_Files):
+    """Files of the machine; ``time_suffix`` adds today's date to the name."""
+
+    time_suffix: bool = False
+    time_format: str = "%Y_%m_%d"
+
+    def dated(self, path: str) -> str:
+        """The name as it is today."""
+        if not self.time_suffix or "." not in path:
+            return path
+        stem, _, ending = path.partition(".")
+        return f"{stem}{datetime.now().strftime(self.time_format)}.{ending.partition('.')[0]}"
+
+
+async def _kept(
+    context: Context, params: _Files, read: Callable[[str], Awaitable[bytes | None]]
+) -> Path | list[Path | None] | None:
+    names = [context.place(name).name for name in params.names()]
+    contents = [await read(path) for path in params.path]
+    folder = await asyncio.to_thread(_kept_in, context.scratch, names, contents)
+    pairs = enumerate(zip(names, contents, strict=True))
+    given = [
+        None if data is None else folder / name for i, (name, data) in pairs if i in params.gives
+    ]
+    return given[0] if len(given) == 1 else given
+
+
+def _kept_in(folder: Path, names: Sequence[str], contents: Sequence[bytes | None]) -> Path:
+    """Write the files to ``folder``, or to one below it if a name is taken, and return that folder.
+
+    Some tasks name the agent's file and the expected one alike; neither may take the other's
+    place, or a file would be compared with itself.
+    """
+    files = [(name, data) for name, data in zip(names, contents, strict=True) if data is not None]
+    there = [(folder / name, data) for name, data in files if (folder / name).exists()]
+    if any(path.read_bytes() != data for path, data in there):
+        folder = Path(tempfile.mkdtemp(dir=folder))
+    for name, data in files:
+        (folder / name).write_bytes(data)
+    return folder
+
+
+@GETTERS("vm_file", VmFile)
+async def vm_file(context: Context, params: VmFile) -> Path | list[Path | None] | None:
+    """Files of the machine; None for one that is not there."""
+
+    async def read(path: str) -> bytes | None:
+        try:
+            return await context.environment.read_file(params.dated(path), limit=MAX_RESULT)
+        except FileNotFoundError:
+            return None
+        except FileRefused as error:
+            raise Unreadable(str(error)) from error
+
+    return await _kept(context, params, read)
+
+
+class CloudFile(_Files):
+    """Files of the internet."""
+
+
+@GETTERS("cloud_file", CloudFile)
+async def cloud_file(context: Context, params: CloudFile) -> Path | list[Path | None] | None:
+    """Files of the internet, from the cache where they are in it."""
+    return await _kept(context, params, context.cache.get)
+
+
+class LocalFile(_Files):
+    """Files that came with the task."""
+
+
+@GETTERS("local_file", LocalFile)
+async def local_file(context: Context, params: LocalFile) -> Path | list[Path | None] | None:
+    """Files that came with the task."""
+
+    async def read(path: str) -> bytes | None:
+        return await asyncio.to_thread(context.host_file(path).read_bytes)
+
+    return await _kept(context, params, read)
+
+
+class _Cached(Parameters):
+    path: str
+
+
+@GETTERS("cache_file", _Cached)
+async def cache_file(context: Context, params: _Cached) -> Path | None:
+    """A file that an earlier getter or step of this scoring kept."""
+    place = context.place(params.path)
+    return place if place.is_file() else None
+
+
+class Rule(Parameters):
+    """A value that stands in the task file."""
+
+    rules: Any
+
+
+@GETTERS("rule", Rule)
+async def rule(context: Context, params: Rule) -> Any:
+    """The rules as they stand."""
+    return params.rules
+
+
+class InSlide(Parameters):
+    """A slide of a presentation, counted from 0."""
+
+    ppt_file_path: GuestPath
+    slide_index: Annotated[int, Field(ge=0)]
+    dest: str
+
+
+@GETTERS("background_image_in_slide", InSlide)
+async def background_image(context: Context, params: InSlide) -> Path | None:
+    """The picture behind a slide; None where there is none."""
+    return await _media(context, params, "image")
+
+
+@GETTERS("audio_in_slide", InSlide)
+async def audio(context: Context, params: InSlide) -> Path | None:
+    """The first sound of a slide; None where there is none."""
+    return await _media(context, params, "audio")
+
+
+async def _media(context: Context, params: InSlide, kind: str) -> Path | None:
+    deck = await vm_file(context, VmFile(path=(params.ppt_file_path,)))
+    if not isinstance(deck, Path):
+        return None
+    place = context.place(params.dest)
+    taken = await read_isolated(slide_media, deck, params.slide_index + 1, kind)
+    if taken is None:
+        return None
+    if isinstance(taken, bytes):
+        await asyncio.to_thread(place.write_bytes, taken)
+        return place
+    found = await vm_file(context, VmFile(path=(taken,), dest=(params.dest,)))
+    return found if isinstance(found, Path) else None

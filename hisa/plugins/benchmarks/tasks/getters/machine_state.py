@@ -1,0 +1,299 @@
+"""Getters for the output of commands, and the state of the desktop and its programs."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import unquote
+
+from pydantic import Field
+
+from hisa.actions import Hotkey, Press, Write
+from hisa.errors import EnvironmentFailed
+from hisa.plugins.benchmarks.tasks.getters.kept_files import VmFile, vm_file
+from hisa.plugins.gym.miniwob.outcome import outcome
+from hisa.protocols import CommandResult, FileRefused
+from hisa.tasks.clean import bash, clean, python
+from hisa.tasks.limits import ANSWER, too_much
+from hisa.tasks.metrics import Unreadable
+from hisa.tasks.pieces import GETTERS, Parameters
+from hisa.tasks.put_files import Copy, GuestPath, put_and_run
+from hisa.tasks.task_context import Context, file_name
+
+__all__ = [
+    "Command", "DbtProfiles", "Folder", "GimpFile", "KeptAs", "VsCodeCommand", "WindowSize",
+    "script_output",
+]  # fmt: skip
+
+
+class Command(Parameters):
+    """A command to run on the machine."""
+
+    command: Annotated[str | tuple[str, ...], Field(min_length=1)]
+    shell: bool = False
+
+
+async def _result(context: Context, params: Command) -> CommandResult | None:
+    """The result; None where the program is missing, which the agent may have had to install."""
+    words = params.command if isinstance(params.command, str) else list(params.command)
+    first = "" if params.shell or not words else _first(words)
+    if first and not await context.program(first):
+        return None
+    return await context.run(words, shell=params.shell)
+
+
+def _seen(said: str) -> str:
+    """Returns what a command said.
+
+    Raises:
+        Unreadable: it said more than is looked at.
+    """
+    if why := too_much(said):
+        raise Unreadable(f"the command {why}")
+    return said
+
+
+def _first(words: str | list[str]) -> str:
+    return words.split(maxsplit=1)[0] if isinstance(words, str) else words[0]
+
+
+@GETTERS("vm_command_line", Command)
+async def vm_command_line(context: Context, params: Command) -> str | None:
+    """Returns a command's output; None where there is no such program."""
+    result = await _result(context, params)
+    return None if result is None else _seen(result.output)
+
+
+@GETTERS("vm_command_error", Command)
+async def vm_command_error(context: Context, params: Command) -> str | None:
+    """Returns a command's error output; None where there is no such program."""
+    result = await _result(context, params)
+    return None if result is None else _seen(result.error)
+
+
+@GETTERS("vm_script_output", Copy)
+async def vm_script_output(context: Context, params: Copy) -> str:
+    """Run a script of the task on the machine and return its output."""
+    return await script_output(context, params.src, params.dest)
+
+
+async def script_output(context: Context, source: str, dest: str) -> str:
+    """Run a script of the task on the machine and return its output.
+
+    Raises:
+        EnvironmentFailed: the machine lacks what it needs to be run at all.
+        Unreadable: it said more than is looked at.
+    """
+    result = await put_and_run(context, source, dest)
+    if result.exit_code in (126, 127) and not result.output.strip():
+        raise EnvironmentFailed(f"{source}: cannot run: {result.error.strip()[-300:]}")
+    return _seen(result.output)
+
+
+@GETTERS("vm_screen_size", Parameters)
+async def vm_screen_size(context: Context, params: Parameters) -> dict[str, int]:
+    """Width and height of the screen, in pixels."""
+    screen = await context.screen()
+    return {"width": screen.width, "height": screen.height}
+
+
+class WindowSize(Parameters):
+    """A window by the class of its application."""
+
+    app_class_name: Annotated[str, Field(min_length=1, max_length=200)]
+
+
+@GETTERS("vm_window_size", WindowSize)
+async def vm_window_size(context: Context, params: WindowSize) -> dict[str, int] | None:
+    """Width and height of a window, in pixels; None where there is no such window."""
+    for window in await context.windows():
+        size = window.size or window.box
+        if params.app_class_name.lower() in window.app.lower() and size is not None:
+            return {"width": round(size.width), "height": round(size.height)}
+    return None
+
+
+class Folder(Parameters):
+    """A folder of the machine."""
+
+    path: GuestPath
+
+
+@GETTERS("list_directory", Folder)
+async def list_directory(context: Context, params: Folder) -> dict[str, Any] | None:
+    """The folder as a tree of {type, name, children}; None where there is none."""
+    line = await context.line(["find", params.path, "-printf", "%y\\t%P\\0"])
+    result = await context.environment.execute(bash(line), limit=ANSWER + 1)
+    if not _seen(result.output):
+        return None
+    name = params.path.rstrip("/").rpartition("/")[2]
+    root: dict[str, Any] = {"type": "directory", "name": name, "children": []}
+    folders = {"": root}
+    for entry in sorted(part for part in result.output.split("\0") if "\t" in part):
+        kind, path = entry.split("\t", 1)
+        if path:
+            _hang(folders, path, "directory" if kind == "d" else "file")
+    return root
+
+
+def _hang(folders: dict[str, dict[str, Any]], path: str, kind: str) -> None:
+    above, _, name = path.rpartition("/")
+    node: dict[str, Any] = {"type": kind, "name": name}
+    if kind == "directory":
+        node["children"] = []
+        folders[path] = node
+    if above in folders:
+        folders[above]["children"].append(node)
+
+
+_MAX_LAUNCHERS = 200  # chosen by hand
+_VIDEO = """
+for kind in 3gpp mp4 mpeg ogg quicktime webm x-matroska x-msvideo x-flv x-ms-wmv; do
+  xdg-mime query default "video/$kind"
+done
+"""
+_VLC = """
+import base64, sys, urllib.request
+request = urllib.request.Request("http://127.0.0.1:8080/requests/status.xml")
+request.add_header("Authorization", "Basic " + base64.b64encode(b":password").decode())
+with urllib.request.urlopen(request, timeout=10) as answer:
+    sys.stdout.write(answer.read().decode("utf-8", "replace"))
+"""
+"""Runs in the machine; the password is the one that OSWorld's images set."""
+_WALLPAPER = "gsettings get org.gnome.desktop.background picture-uri"
+
+
+async def _one_file(context: Context, path: str, dest: str) -> Path | None:
+    found = await vm_file(context, VmFile(path=(path,), dest=(dest,)))
+    return found if isinstance(found, Path) else None
+
+
+class GimpFile(Parameters):
+    """A file of GIMP's own folder, by its plain name."""
+
+    file_name: str
+    dest: str
+
+
+@GETTERS("gimp_config_file", GimpFile)
+async def gimp_config_file(context: Context, params: GimpFile) -> Path | None:
+    """A file of GIMP's settings, of the newest version that has it."""
+    for version in ("3.0", "2.10"):
+        path = f"~/.config/GIMP/{version}/{file_name(params.file_name)}"
+        if found := await _one_file(context, path, params.dest):
+            return found
+    return None
+
+
+class DbtProfiles(Parameters):
+    """Folders to look into, in order; ``$NAME`` is what that variable of the machine says."""
+
+    dirs: tuple[GuestPath, ...]
+    dest: str
+
+
+@GETTERS("dbt_profiles", DbtProfiles)
+async def dbt_profiles(context: Context, params: DbtProfiles) -> Path | None:
+    """The first file profiles.yml that there is."""
+    for folder in params.dirs:
+        if folder.startswith("$"):
+            said = await context.environment.execute(["printenv", folder[1:]])
+            folder = said.output.strip()
+        if folder and (found := await _one_file(context, f"{folder}/profiles.yml", params.dest)):
+            return found
+    return None
+
+
+class KeptAs(Parameters):
+    """The name under which a file is kept while scoring."""
+
+    dest: str
+
+
+@GETTERS("vlc_config", KeptAs)
+async def vlc_config(context: Context, params: KeptAs) -> Path | None:
+    """VLC's settings."""
+    return await _one_file(context, "~/.config/vlc/vlcrc", params.dest)
+
+
+@GETTERS("vlc_playing_info", KeptAs)
+async def vlc_playing_info(context: Context, params: KeptAs) -> Path | None:
+    """Saves VLC's playback status in a file; None where its web interface does not answer."""
+    place = context.place(params.dest)
+    answer = await context.environment.execute(python(_VLC), limit=1_000_000)
+    if answer.exit_code != 0:
+        return None
+    place.write_text(answer.output, "utf-8")
+    return place
+
+
+class VsCodeCommand(Parameters):
+    """A command of VS Code's palette that writes the file at ``path``."""
+
+    vscode_extension_command: str
+    path: GuestPath
+    dest: str
+
+
+@GETTERS("vscode_config", VsCodeCommand)
+async def vscode_config(context: Context, params: VsCodeCommand) -> Path | None:
+    """The file that a command of the palette writes; VS Code must be in front."""
+    keys = (Hotkey(("ctrl", "shift", "p")), Write(params.vscode_extension_command), Press("enter"))
+    for key in keys:
+        await context.environment.act((key,))
+        await context.pause(1.0)
+    return await _one_file(context, params.path, params.dest)
+
+
+@GETTERS("shortcuts_on_desktop", Parameters)
+async def shortcuts(context: Context, params: Parameters) -> dict[str, str]:
+    """Launchers on the desktop: file name to content."""
+    listed = await context.environment.execute(bash("ls -1 ~/Desktop"))
+    names = [name for name in listed.output.splitlines() if name.endswith(".desktop")]
+    found = {}
+    for name in names[:_MAX_LAUNCHERS]:
+        try:
+            data = await context.environment.read_file(f"~/Desktop/{name}")
+        except (FileNotFoundError, FileRefused):
+            continue
+        found[name] = data.decode("utf-8", errors="replace")
+    return found
+
+
+@GETTERS("default_video_player", Parameters)
+async def default_video_player(context: Context, params: Parameters) -> str:
+    """The launcher that opens most kinds of video; "unknown" where none does."""
+    named = (await context.environment.execute(bash(_VIDEO))).output.split()
+    return Counter(named).most_common(1)[0][0] if named else "unknown"
+
+
+@GETTERS("vm_wallpaper", KeptAs)
+async def wallpaper(context: Context, params: KeptAs) -> Path | None:
+    """The picture behind the windows; None where there is none."""
+    answer = (await context.environment.execute(clean(_WALLPAPER.split()))).output
+    named = re.fullmatch(r"'file://(/.+)'", answer.strip())
+    return await _one_file(context, unquote(named[1]), params.dest) if named else None
+
+
+@GETTERS("vm_terminal_output", Parameters)
+async def terminal_output(context: Context, params: Parameters) -> str | None:
+    """Returns the text of the last terminal window; None where there is none."""
+    seen = await context.environment.observe(elements=True)
+    shown = [element.text for element in seen.elements or () if element.role == "terminal"]
+    if not shown and not seen.complete:
+        raise EnvironmentFailed(
+            "the elements on the screen could not be read in time, so that it is not known what "
+            "the terminal shows",
+            fix="hisa doctor",
+        )
+    return shown[-1].rstrip() if shown else None
+
+
+@GETTERS("miniwob_reward", Parameters)
+async def miniwob_reward(context: Context, params: Parameters) -> dict[str, Any]:
+    """The page's reward and why, once the screen has come to rest."""
+    await context.environment.observe(settle=1.0)
+    reward, reason = await outcome(context.environment)
+    return {"reward": reward, "reason": reason}

@@ -1,0 +1,238 @@
+"""A getter for parts of the page in front: texts by class, label or path, values of its fields."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
+from typing import Annotated, Any, Literal
+from urllib.parse import unquote
+
+from pydantic import Field
+
+from hisa.errors import EnvironmentFailed
+from hisa.machine.patience import patience
+from hisa.plugins.benchmarks.tasks.chrome import ChromeSilent, tabs
+from hisa.plugins.benchmarks.tasks.getters.address_bar import Address, active_url
+from hisa.tasks.clean import python
+from hisa.tasks.limits import ANSWER
+from hisa.tasks.pieces import GETTERS
+from hisa.tasks.task_context import Context
+
+__all__ = ["PageParts"]
+
+_LOAD_SECONDS = 30.0
+"""Longest wait for a page that is still loading; then it is read as it is."""
+_PART = Annotated[str, Field(max_length=2000)]
+_Named = Mapping[_PART, str]
+"""What to look for, to the name that the metric wants it under."""
+_Ranked = Mapping[_PART, Mapping[Annotated[str, Field(pattern=r"^\d{1,4}$")], str]]
+"""A class, then the place among those of the class, to the name that the metric wants."""
+_Listed = Mapping[_PART, tuple[str, ...]]
+"""A class, to the texts that its elements should have."""
+
+
+class PageParts(Address):
+    """What is read of the page in front; ``category`` says which of the keys count."""
+
+    category: Literal["class", "label", "xpath", "input", "class&url"]
+    single: _Named = Field(default_factory=dict, alias="class_singleObject")
+    ranked: _Ranked | _Listed = Field(default_factory=dict, alias="class_multiObject")
+    own_text: _Ranked = Field(default_factory=dict, alias="class_multiObject_child")
+    heading: _Ranked = Field(default_factory=dict, alias="class_multiObject_only_child")
+    searched: _Listed = Field(default_factory=dict, alias="class_multiObject_search_exist")
+    products: _Listed = Field(default_factory=dict, alias="class_multiObject_li")
+    labels: _Named = Field(default_factory=dict, alias="labelObject")
+    paths: _Named = Field(default_factory=dict, alias="xpathObject")
+    fields: _Named = Field(default_factory=dict, alias="inputObject")
+    in_address: Annotated[tuple[str, ...], Field(alias="url_include_expected")] = ()
+    any_in_address: _Named = Field(default_factory=dict, alias="url_include_expected_multichoice")
+
+    def wanted(self) -> dict[str, list[str]]:
+        """Returns the parts to read of the page, by kind."""
+        return {
+            "text": [*self.single, *self.ranked, *self.searched],
+            "own": [*self.own_text],
+            "heading": [*self.heading],
+            "product": [*self.products],
+            "label": [*self.labels],
+            "path": [*self.paths],
+            "field": [*self.fields],
+        }
+
+
+@GETTERS("active_tab_html_parse", PageParts)
+async def active_tab_parts(context: Context, params: PageParts) -> dict[str, Any] | None:
+    """Parts of the page under the names that the metric wants; empty where no tab is the shown one.
+
+    None where no browser shows an address.
+    """
+    shown = await active_url(context, params)
+    if shown is None:
+        return None
+    try:
+        tab = await _tab(context, shown, params.goto_prefix)
+    except ChromeSilent:
+        return None
+    if tab is None:
+        return {}
+    texts = _Texts(await _read(context, str(tab.get("id")), params.wanted()))
+    match params.category:
+        case "class":
+            return dict(_by_class(params, texts))
+        case "label":
+            return {name: texts.first("label", part) for part, name in params.labels.items()}
+        case "xpath":
+            return {name: texts.first("path", part) for part, name in params.paths.items()}
+        case "input":
+            return {name: texts.first("field", part) for part, name in params.fields.items()}
+        case "class&url":
+            return _by_class_and_address(params, texts, str(tab.get("url")).lower())
+
+
+class _Texts:
+    """What the page gave: kind, then what was looked for, then texts."""
+
+    def __init__(self, found: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
+        self._found = found
+
+    def all(self, kind: str, part: str) -> list[str]:
+        """Every text, without white space at its ends."""
+        texts = self._found.get(kind, {}).get(part, [])
+        return [str(text).strip() for text in texts]
+
+    def first(self, kind: str, part: str) -> str:
+        """The first text; empty where there is none."""
+        return next(iter(self.all(kind, part)), "")
+
+
+def _by_class(params: PageParts, texts: _Texts) -> Iterator[tuple[str, Any]]:
+    kinds = {"text": params.ranked, "own": params.own_text, "heading": params.heading}
+    for kind, ranked in kinds.items():
+        for part, names in ranked.items():
+            found = texts.all(kind, part)
+            for place, name in names.items() if isinstance(names, Mapping) else ():
+                yield name, found[int(place)] if int(place) < len(found) else ""
+    for part, wanted in params.searched.items():
+        found = texts.all("text", part)
+        yield from ((text, text in found) for text in wanted if text != "is_other_exist")
+        if "is_other_exist" in wanted:
+            yield "is_other_exist", any(text not in wanted for text in found)
+    for part, name in params.single.items():
+        yield name, texts.first("text", part)
+
+
+def _by_class_and_address(params: PageParts, texts: _Texts, address: str) -> dict[str, Any]:
+    """As the benchmark has it: what a class shows counts before what the address holds."""
+    found: dict[str, Any] = {}
+    for kind, listed in (("text", params.ranked), ("product", params.products)):
+        for part, names in listed.items():
+            shown = [text.lower() for text in texts.all(kind, part)]
+            wanted = [name.lower() for name in names]
+            found |= {name: True for name in wanted if name in shown}
+            if any(all(text not in name for name in wanted) for text in shown):
+                found["is_other_exist"] = True
+            found.setdefault("is_other_exist", False)
+    for word in params.in_address:
+        found.setdefault(word.lower(), word.lower() in address)
+    for word, name in params.any_in_address.items():
+        found.setdefault(name.lower(), word.lower() in address)
+    return found
+
+
+async def _tab(context: Context, shown: str, prefix: str) -> Mapping[str, Any] | None:
+    """The tab that the bar shows; the bar leaves out what every address begins with."""
+    bar = _plain(shown.removeprefix(prefix))
+    return next((tab for tab in await tabs(context) if _plain(str(tab.get("url"))) == bar), None)
+
+
+def _plain(address: str) -> str:
+    bare = address.removeprefix("https://").removeprefix("http://").removeprefix("www.")
+    return unquote(bare).rstrip("/")
+
+
+_TAIL = """
+def read() -> object:
+    wanted = json.loads(sys.argv[1])
+    tabs = {tab.get("id"): tab for tab in ask("/json/list")}
+    page = Page(tabs[wanted["tab"]]["webSocketDebuggerUrl"])
+    deadline = time.monotonic() + wanted["seconds"]
+    while page.evaluate("document.readyState") != "complete" and time.monotonic() < deadline:
+        time.sleep(_POLL_SECONDS)
+    frame = page.call("Page.getFrameTree")["frameTree"]["frame"]["id"]
+    world = page.call("Page.createIsolatedWorld", frameId=frame)["executionContextId"]
+    said = page.call("Runtime.evaluate", contextId=world, returnByValue=True,
+                     expression=wanted["source"])
+    if "exceptionDetails" in said:
+        raise Broken(str(said["exceptionDetails"])[:300])
+    return said["result"]["value"]
+
+sys.stdout.write(json.dumps(read()))
+"""
+"""Runs in the machine after the functions that speak with a page."""
+_SOURCE = """
+(wanted => {
+  const deep = (root, css) => [...root.querySelectorAll("*")].flatMap(element => [
+    ...(element.matches(css) ? [element] : []),
+    ...(element.shadowRoot ? deep(element.shadowRoot, css) : []),
+  ]);
+  const classed = name => deep(document, "." + name);
+  const texts = elements => elements.map(element => element.textContent);
+  const path = source => {
+    const found = document.evaluate(source, document, null, 5, null);
+    const node = found.iterateNext();
+    return node ? [node] : [];
+  };
+  const plain = text => text.replace(/\\s+/g, " ").trim().toLowerCase();
+  const labelled = text => {
+    const exact = /^(["']).*\\1$/.test(text), label = plain(exact ? text.slice(1, -1) : text);
+    const holds = element => !/^(SCRIPT|NOSCRIPT|STYLE|HEAD)$/.test(element.tagName)
+      && (exact ? plain(element.textContent) === label
+        : plain(element.textContent).includes(label));
+    const found = [...document.querySelectorAll("body *")]
+      .find(element => holds(element) && ![...element.children].some(holds));
+    return found ? [found] : [];
+  };
+  const readers = {
+    text: name => texts(classed(name)),
+    own: name => classed(name).slice(0, 1).flatMap(element => [...element.childNodes]
+      .filter(node => node.nodeType === 3).map(node => node.textContent.trim()).filter(Boolean)),
+    heading: name => texts(classed(name).map(element => element.querySelector("h3"))
+      .filter(Boolean)),
+    product: name => deep(document, "." + name + " li.catAllProducts")
+      .map(element => element.querySelector("span")).filter(Boolean).map(span => span.innerText),
+    label: text => texts(labelled(text)),
+    path: source => texts(path(source)),
+    field: source => path(source).map(node => node.control || node)
+      .filter(node => /^(INPUT|TEXTAREA|SELECT)$/.test(node.tagName)).map(node => node.value),
+  };
+  const read = (kind, part) => { try { return readers[kind](part); } catch (_) { return []; } };
+  return Object.fromEntries(Object.entries(wanted).map(([kind, parts]) =>
+    [kind, Object.fromEntries(parts.map(part => [part, read(kind, part)]))]));
+})(%s)
+"""
+"""Runs in a world of its own beside the page's scripts, which can change nothing in it.
+
+A class or path that has no meaning finds nothing, as in the benchmark.
+"""
+
+
+async def _read(
+    context: Context, tab: str, wanted: Mapping[str, Sequence[str]]
+) -> Mapping[str, Mapping[str, Sequence[str]]]:
+    seconds = patience(_LOAD_SECONDS)
+    given = {"tab": tab, "seconds": seconds, "source": _SOURCE % json.dumps(wanted)}
+    driver = files("hisa.tasks").joinpath("page_driver.py").read_text(encoding="utf-8")
+    # As a module of another name, the driver defines its functions and does nothing.
+    source = f'__name__ = "page_driver"\n{driver}\n{_TAIL}'
+    result = await context.environment.execute(
+        python(source, json.dumps(given)), timeout=seconds + patience(60.0), limit=ANSWER + 1
+    )
+    try:
+        found = json.loads(result.output) if result.exit_code == 0 else None
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        said = "no answer in time" if result.timed_out else result.error.strip()[-300:]
+        raise EnvironmentFailed(f"the page in front cannot be read: {said}")
+    return found

@@ -1,0 +1,184 @@
+"""Runs code that reads the agent's files in a process of its own, with limits."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import json
+import os
+import pickle
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from hisa.errors import CheckFailed
+from hisa.machine.patience import patience
+from hisa.tasks.limits import OWN_LIMITS, Limits
+from hisa.tasks.metrics import BadRules, NotScored, Unreadable
+
+__all__ = [
+    "Exceeded", "ProcessResult", "check_limits", "read_isolated", "run_isolated", "run_process",
+]  # fmt: skip
+
+_SCRIPT = Path(__file__).with_name("isolated_worker.py")
+_CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
+_ROOT = str(Path(__file__).resolve().parents[2])
+
+
+class Exceeded(Exception):
+    """The process exceeded a limit or crashed; the message says which, not whose fault it is."""
+
+
+@dataclass(frozen=True)
+class ProcessResult:
+    """The exit status and the output of a process."""
+
+    code: int
+    """Exit status, or the negative number of the signal that ended it."""
+    stdout: bytes
+    stderr: str
+    """The end of what it wrote to standard error."""
+
+
+async def run_isolated(
+    function: Callable[..., Any], *arguments: Any, limits: Limits = OWN_LIMITS
+) -> Any:
+    """Call a module's function in a process of its own, with arguments that can be pickled.
+
+    Args:
+        function: named at the top of its module.
+        arguments: texts, numbers, paths, lists and mappings of these.
+        limits: what it may take.
+
+    Raises:
+        Unreadable, NotScored: as the function raised it.
+        Exceeded: too much processor time or memory, or a crash.
+        CheckFailed: it did not end in time although it did little, or was ended from outside.
+    """
+    sent = pickle.dumps((function, arguments))
+    roots = [_ROOT, *filter(os.path.isabs, sys.path)]  # a metric may be of a package elsewhere
+    asked = json.dumps({**asdict(limits), "roots": roots})
+    line = [sys.executable, "-I", "-X", "utf8", str(_SCRIPT), asked]
+    with tempfile.TemporaryDirectory(prefix="hisa-isolated-") as folder:
+        done = await run_process(line, sent, folder=Path(folder), limits=limits)
+    return _given(done, limits)
+
+
+async def read_isolated(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function that reads the agent's files, in a process of its own with limits.
+
+    Raises:
+        Unreadable: the file cannot be read, or takes more than it may.
+        NotScored: the machine that scores is at fault.
+    """
+    try:
+        return await run_isolated(function, *arguments)
+    except Exceeded as error:
+        raise Unreadable(f"what was left {error}") from error
+
+
+def _given(done: ProcessResult, limits: Limits) -> Any:
+    check_limits(done.code, limits)
+    try:
+        answer: dict[str, Any] = json.loads(done.stdout, object_hook=_unpacked)
+    except ValueError:
+        why = done.stderr.strip()[-300:] or f"exit status {done.code}"
+        raise CheckFailed(f"the process that scores ended without an answer: {why}") from None
+    match answer:
+        case {"value": value}:
+            return value
+        case {"unreadable": why}:
+            raise Unreadable(why)
+        case {"rules": why}:
+            raise BadRules(why)
+        case {"memory": _}:
+            raise Exceeded(f"takes more than {limits.memory / 1e9:g} GB of memory")
+        case _:
+            raise NotScored(str(answer.get("broken")))
+
+
+def check_limits(code: int, limits: Limits) -> None:
+    """Check by the exit status that a process stayed within its limits.
+
+    Raises:
+        Exceeded: too much processor time, or it crashed.
+    """
+    number = -code if code < 0 else code - 128  # a shell or cage says 128 and the number
+    if number == signal.SIGXCPU:
+        raise Exceeded(f"takes more than {limits.processor} s of processor time")
+    if number in _CRASHES:
+        raise Exceeded(f"crashes its reader ({signal.Signals(number).name})")
+
+
+def _unpacked(tree: dict[str, Any]) -> Any:
+    return base64.b64decode(tree["$bytes"]) if tree.keys() == {"$bytes"} else tree
+
+
+async def run_process(
+    line: Sequence[str], request: bytes, *, folder: Path, limits: Limits
+) -> ProcessResult:
+    """Run a program in a folder, give it ``request``, and wait for its end.
+
+    It has none of this process's variables, and is ended with all that it started when the wait is
+    over, whatever ends it.
+
+    Raises:
+        CheckFailed: it cannot be started, or did not end in time.
+        Exceeded: it said more than it may.
+    """
+    known = _few_variables(folder)
+    seconds = patience(limits.wall)
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *line, stdin=asyncio.subprocess.PIPE, stdout=out, stderr=err,
+                env=known, cwd=folder, start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            raise CheckFailed(f"{line[0]}: cannot be started: {error}") from error
+        try:
+            await asyncio.wait_for(process.communicate(request), seconds)
+        except TimeoutError as error:
+            raise CheckFailed(
+                f"a metric did not end within {seconds:.0f} s, although it used little of them"
+            ) from error
+        finally:
+            await _end(process)
+        assert process.returncode is not None
+        if out.seek(0, os.SEEK_END) > limits.answer:
+            raise Exceeded(f"gives more than {limits.answer} bytes")
+        return ProcessResult(process.returncode, _tail(out, limits.answer), _text(_tail(err, 500)))
+
+
+def _few_variables(folder: Path) -> dict[str, str]:
+    return {
+        "PATH": os.defpath,
+        "HOME": str(folder),
+        "TMPDIR": str(folder),
+        "LANG": "C.UTF-8",
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """End the process and all that it started, also where this wait is called off."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await asyncio.shield(process.wait())
+
+
+def _tail(file: Any, most: int) -> bytes:
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - most))
+    data: bytes = file.read()
+    return data
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", errors="replace")

@@ -1,0 +1,170 @@
+"""Chooses whose metric judges, runs it, and says whose fault it is where it fails.
+
+A task of OSWorld is judged by OSWorld's own metric wherever its package is installed with the
+libraries that the metric needs; every other task, and one of OSWorld elsewhere, by ours.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hisa.errors import CheckFailed, LibraryLacking, UsageError
+from hisa.machine import plugins
+from hisa.machine.parts import brings, install_command
+from hisa.plugins.benchmarks.tasks.benchmark import OSWORLD, evaluator_of
+from hisa.plugins.benchmarks.tasks.isolated import Exceeded, run_isolated
+from hisa.plugins.benchmarks.tasks.metrics import METRICS, call, find_metric
+from hisa.plugins.benchmarks.tasks.osworld_metrics import (
+    find_osworld_metric,
+    install_commands,
+    installed,
+    missing_packages,
+    python,
+    run,
+)
+from hisa.protocols import Task
+from hisa.tasks.limits import OWN_LIMITS, Limits
+from hisa.tasks.metrics import BadRules, Options, Score, Unreadable
+
+__all__ = ["Judge", "chosen", "judge", "judged_by"]
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Whose metric of a name is used."""
+
+    by_osworld: bool
+    """Whether it is that of OSWorld's package."""
+    words: str
+    """The same in words, with the reason where a task of OSWorld is judged by ours."""
+
+
+def chosen(name: str, benchmark: str = "") -> Judge:
+    """Who judges by the metric of a name.
+
+    Args:
+        name: of the metric.
+        benchmark: whose task it is; see `hisa.protocols.Task`.
+
+    Raises:
+        UsageError: there is no such metric.
+        LibraryLacking: it lacks a library.
+        PluginFailed: the package that has it fails.
+    """
+    metric = find_metric(name)
+    if metric is None or (benchmark == OSWORLD and _works(name)):
+        return _theirs(name)
+    if libraries := metric.missing():
+        raise LibraryLacking(
+            f"metric {name} needs {', '.join(libraries)}", fix=install_command("tasks")
+        )
+    package = plugins.find("metrics", name) if name not in METRICS.names else None
+    whose = "ours" if package is None else f"that of package {plugins.source(package)!r}"
+    return Judge(False, f"{whose}{_why_ours(name) if benchmark == OSWORLD else ''}")
+
+
+def _works(name: str) -> bool:
+    return (
+        bool(installed().folder)
+        and find_osworld_metric(name) is not None
+        and not missing_packages(name)
+    )
+
+
+def _theirs(name: str) -> Judge:
+    if find_osworld_metric(name) is None:
+        raise UsageError(f"no metric {name!r} here, nor in OSWorld's package")
+    if fix := install_commands(name):
+        here, lacking = installed(), missing_packages(name)
+        if python() == sys.executable and brings("osworld", lacking):
+            fix = install_command("osworld")
+        what = (
+            f"{', '.join(lacking)} beside OSWorld's package" if here.folder else "OSWorld's package"
+        )
+        raise LibraryLacking(f"metric {name} needs {what}", fix=fix)
+    version = installed().version
+    return Judge(True, f"OSWorld's own{f' (desktop_env {version})' if version else ''}")
+
+
+def _why_ours(name: str) -> str:
+    if not installed().folder:
+        return " (OSWorld's package is not installed)"
+    if find_osworld_metric(name) is None:
+        return ""
+    return f" (OSWorld's own {name} lacks {', '.join(missing_packages(name))})"
+
+
+def judged_by(task: Task) -> str:
+    """Who judges a task, in words; empty where no metric of a benchmark does.
+
+    Raises:
+        UsageError: a metric is missing, or lacks a library (`LibraryLacking`).
+    """
+    if task.check is None or "func" not in task.check:
+        return ""
+    evaluator = evaluator_of(task)
+    if evaluator.infeasible:
+        return ""
+    words = [chosen(part.func, task.benchmark).words for part in evaluator.parts]
+    return "; ".join(dict.fromkeys(words))
+
+
+async def judge(
+    name: str,
+    result: Any,
+    expected: Any,
+    options: Options,
+    *,
+    benchmark: str = "",
+    limits: Limits = OWN_LIMITS,
+) -> Score:
+    """Score what the agent left with a metric, in a process of its own with limits.
+
+    Args:
+        name: of the metric.
+        result: what the agent left.
+        expected: what it is compared with.
+        options: of the metric.
+        benchmark: whose task it is.
+        limits: of a metric of ours; those of OSWorld's have `hisa.tasks.limits.OSWORLD_LIMITS`.
+
+    Raises:
+        Unreadable: what the agent left cannot be read, or takes more than it may; score 0.
+        NotScored: the task, or the machine that scores, is at fault; no score.
+        CheckFailed: the process was ended from outside, or did little for too long.
+    """
+    ours = functools.partial(run_isolated, call, limits=limits)
+    ask = run if chosen(name, benchmark).by_osworld else ours
+    try:
+        score, why = await ask(name, result, expected, options)
+        return float(score), str(why)
+    except Exceeded as error:
+        await _expect_alone(ask, name, expected, options)
+        raise Unreadable(f"what was left {error}") from error
+
+
+async def _expect_alone(
+    ask: Callable[..., Awaitable[Any]], name: str, expected: Any, options: Options
+) -> None:
+    """Compare the expected files with themselves: where that fails too, they are at fault.
+
+    Raises:
+        BadRules: it fails.
+    """
+    if not _files(expected):
+        return
+    try:
+        await ask(name, expected, expected, options)
+    except (Exceeded, Unreadable, CheckFailed) as error:
+        raise BadRules(f"the expected file alone cannot be compared: {error}") from error
+
+
+def _files(value: Any) -> bool:
+    return isinstance(value, Path) or (
+        isinstance(value, list) and bool(value) and all(isinstance(one, Path) for one in value)
+    )

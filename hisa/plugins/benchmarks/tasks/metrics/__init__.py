@@ -1,0 +1,36 @@
+"""Metrics of benchmark task files, by name: how good is what the agent left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hisa.plugins.benchmarks.tasks.metrics import (  # noqa: F401 - each makes its metrics known
+    data,
+    databases,
+    docs,
+    images,
+    notebooks,
+    presentations,
+    table,
+    tabs,
+    texts,
+)
+from hisa.tasks.metrics import (
+    METRICS,
+    BadRules,
+    NotScored,
+    Options,
+    Score,
+    Unreadable,
+    find_metric,
+)
+
+__all__ = ["METRICS", "BadRules", "NotScored", "Unreadable", "call", "find_metric"]
+
+
+def call(name: str, result: Any, expected: Any, options: Options) -> Score:
+    """Score with the metric of a name; runs in a process of its own, see `hisa.plugins.benchmarks.tasks.isolated`."""
+    known = find_metric(name)
+    if known is None:
+        raise BadRules(f"no metric {name!r} here")
+    return known.run(result, expected, options)

@@ -1,0 +1,95 @@
+"""Metrics over pictures: the same pixels, or the same share of each brightness."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PIL import Image, ImageChops, UnidentifiedImageError
+
+from hisa.tasks.metrics import (
+    BadRules,
+    Options,
+    Score,
+    Unreadable,
+    as_path,
+    expecting,
+    metric,
+    verdict,
+)
+
+__all__: list[str] = []
+
+_FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
+"""Read here; Pillow would start another program for some of the rest."""
+_MAX_PIXELS = 50_000_000  # chosen by hand
+
+
+def _picture(path: Any, mode: str | None = None) -> Image.Image:
+    """A picture in a mode, or in its own."""
+    try:
+        with Image.open(as_path(path), formats=_FORMATS) as file:
+            if file.width * file.height > _MAX_PIXELS:
+                raise Unreadable(f"{path.name}: more than {_MAX_PIXELS} pixels")
+            return file.convert(mode or file.mode)
+    except (UnidentifiedImageError, Image.DecompressionBombError) as error:
+        raise Unreadable(f"{path.name}: no picture of {', '.join(_FORMATS)}") from error
+
+
+def _colours(path: Any) -> Image.Image:
+    return _picture(path, "RGB")
+
+
+@metric("compare_image_list")
+def compare_image_list(result: Any, expected: Any, options: Options) -> Score:
+    """Each picture, made as large as the expected one in its place, has its pixels."""
+    wanted = expected if isinstance(expected, list) else [expected]
+    found = result if isinstance(result, list) else [result]
+    if len(found) != len(wanted):
+        raise BadRules(f"{len(found)} pictures, and {len(wanted)} to compare them with")
+    for number, (one, other) in enumerate(zip(found, wanted, strict=True)):
+        with expecting("expected"):
+            there = _picture(other)
+        if one is None:
+            return 0.0, f"picture {number} is not there"
+        now = _picture(one)
+        if now.size != there.size:
+            now = now.resize(there.size, Image.Resampling.LANCZOS)
+        if ImageChops.difference(now.convert(there.mode), there).getbbox():
+            return 0.0, f"picture {number} differs"
+    return 1.0, "equal"
+
+
+@metric("compare_jupyterlab_images", found=_colours, wanted=_colours)
+def compare_jupyterlab_images(result: Any, expected: Any, options: Options) -> Score:
+    """The green of two pictures is spread in exactly the same way."""
+    one, other = _counts(result, expected)
+    return verdict(bool((one == other).all()), "the same", "other shares of some brightness")
+
+
+def _counts(one: Image.Image, other: Image.Image) -> list[Any]:
+    """Returns two histograms of green, scaled to 0 to 1; the wider picture is narrowed first."""
+    import numpy as np
+
+    if one.size > other.size:
+        one = _narrowed(one, other.width)
+    else:
+        other = _narrowed(other, one.width)
+    found = []
+    for picture in (one, other):
+        counts = np.array(picture.getchannel("G").histogram(), np.float64)
+        spread = counts.max() - counts.min()
+        found.append((counts - counts.min()) / spread if spread else counts)
+    return found
+
+
+def _narrowed(picture: Image.Image, width: int) -> Image.Image:
+    """At ``width``, each pixel mixed from the four around its place and no more.
+
+    Pillow's ``resize`` takes in every pixel that falls away, which mixes more colours.
+    """
+    if picture.width == width:
+        return picture
+    height = max(1, picture.height * width // picture.width)
+    scale = (picture.width / width, 0, 0, 0, picture.height / height, 0)
+    mixed = Image.Resampling.BILINEAR
+    return picture.transform((width, height), Image.Transform.AFFINE, scale, mixed)

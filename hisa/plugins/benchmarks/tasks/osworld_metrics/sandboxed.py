@@ -1,0 +1,125 @@
+"""Calls a metric of OSWorld's package in a process of its own, over copies of the files.
+
+The process has none of this one's variables, no network and nothing to write but its own folder
+where bubblewrap works, and limits on time and memory everywhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hisa.errors import CheckFailed
+from hisa.plugins.benchmarks.tasks.isolated import check_limits, run_process
+from hisa.plugins.benchmarks.tasks.osworld_metrics.index import (
+    Installed,
+    find_osworld_metric,
+    has_bubblewrap,
+    installed,
+    python,
+)
+from hisa.tasks.limits import OSWORLD_LIMITS, Limits
+from hisa.tasks.metrics import BadRules, Options, Score, Unreadable
+
+__all__ = ["Call", "run", "run_calls"]
+
+_SCRIPT = Path(__file__).with_name("score.py")
+
+Call = tuple[str, Any, Any, Options]
+"""Name, result, expected, options."""
+
+
+async def run(name: str, result: Any, expected: Any, options: Options) -> Score:
+    """Score with a metric of OSWorld's package.
+
+    Raises:
+        Unreadable: it failed over what the agent left, and not over the expected file; score 0.
+        BadRules: it, one of its libraries or the task's rules are at fault; no score.
+        Exceeded: it took too much processor time, or crashed over what it was given.
+        CheckFailed: it took too long, too much memory, or vanished; no score.
+    """
+    (found,) = await run_calls([(name, result, expected, options)])
+    if "score" in found:
+        return float(found["score"]), f"{found['score']:g} by OSWorld's own {name}"
+    if "unreadable" in found:
+        raise Unreadable(f"OSWorld's own {name} cannot read it: {found['unreadable']}")
+    raise BadRules(f"OSWorld's own {name} cannot be used: {found['broken']}")
+
+
+async def run_calls(calls: Sequence[Call], limits: Limits = OSWORLD_LIMITS) -> list[dict[str, Any]]:
+    """Run calls in one process; each returns a score, or "unreadable" or "broken" and a reason."""
+    here = await asyncio.to_thread(installed)
+    with tempfile.TemporaryDirectory(prefix="hisa-osworld-") as place:
+        folder = await asyncio.to_thread(Path(place).resolve)
+        request = {
+            "folder": here.folder,
+            "absent": here.absent,
+            "memory": limits.memory,
+            "bytes": limits.written,
+            "processor": limits.processor,
+            "calls": await asyncio.to_thread(_sent, calls, folder),
+        }
+        line = await asyncio.to_thread(_line, here, folder)
+        asked = json.dumps(request, default=_text).encode()
+        done = await run_process(line, asked, folder=folder, limits=limits)
+    check_limits(done.code, limits)
+    if done.code != 0 or not done.stdout:
+        why = done.stderr.strip() or f"exit status {done.code}"
+        raise CheckFailed(f"OSWorld's metric crashed: {why}")
+    found: list[dict[str, Any]] = json.loads(done.stdout)
+    return found
+
+
+def _text(value: object) -> str:
+    """Bytes of a database's row as the text that they most often are."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", errors="replace")
+    raise TypeError(f"{type(value).__name__} cannot be sent")
+
+
+def _sent(calls: Sequence[Call], folder: Path) -> list[dict[str, Any]]:
+    return [_as_sent(number, call, folder) for number, call in enumerate(calls)]
+
+
+def _as_sent(number: int, call: Call, folder: Path) -> dict[str, Any]:
+    """A call with its files copied: a function may write beside what it reads."""
+    name, result, expected, options = call
+    metric = find_osworld_metric(name)
+    if metric is None:
+        raise BadRules(f"OSWorld's package has no metric {name!r}")
+    place = folder / f"files{number}"
+    place.mkdir()
+    values = [_copied(value, place) for value in (result, expected)]
+    sent = {"file": metric.file, "name": name, "options": dict(options)}
+    return {**sent, "result": values[0], "expected": values[1], "place": str(place)}
+
+
+def _copied(value: Any, place: Path) -> Any:
+    """Paths become texts, as the package has them; what lies beside a file comes with it."""
+    if isinstance(value, Path):
+        shutil.copytree(value.parent, place, dirs_exist_ok=True)
+        return str(place / value.name)
+    if isinstance(value, list | tuple):
+        return [_copied(item, place) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): _copied(item, place) for key, item in value.items()}
+    return value
+
+
+def _line(here: Installed, folder: Path) -> list[str]:
+    line = [python(), "-I", "-X", "utf8", str(_SCRIPT)]
+    if not has_bubblewrap():
+        return line
+    cage = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
+    cage += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    for hidden in ("/tmp", "/run"):
+        cage += ["--tmpfs", os.path.realpath(hidden)]
+    for needed in (*here.roots, here.folder, str(_SCRIPT.parent)):
+        cage += ["--ro-bind", needed, needed]
+    return [*cage, "--bind", str(folder), str(folder), "--chdir", str(folder), "--", *line]

@@ -1,0 +1,18 @@
+"""Setup steps of benchmark task files, by name; everything is done through the environment."""
+
+from __future__ import annotations
+
+from hisa.plugins.benchmarks.tasks.setup import (  # noqa: F401 - each makes its steps known
+    by_proxy,
+    chrome_steps,
+    put_files,
+    show_page,
+    start_programs,
+    verified_commands,
+    web_services,
+    windows,
+)
+from hisa.plugins.gym import gym_page  # noqa: F401 - makes its step and getter known
+from hisa.tasks.pieces import SETUP
+
+__all__ = ["SETUP"]

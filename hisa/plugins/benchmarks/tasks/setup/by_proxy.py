@@ -1,0 +1,65 @@
+"""A proxy for the pages of a task that wants one, as OSWorld-Verified's ``"proxy": true`` does.
+
+As published, Chrome gets it where a ``launch`` step starts it, and nothing else does.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import shlex
+from urllib.parse import urlsplit
+
+from hisa.config import TaskSettings
+from hisa.errors import EnvironmentFailed
+from hisa.machine.patience import patience
+from hisa.plugins.benchmarks.tasks.benchmark import PROXY
+from hisa.protocols import Task
+from hisa.tasks.clean import python
+from hisa.tasks.pieces import SETUP, Parameters
+from hisa.tasks.task_context import OTHER_NAMES, Context
+
+__all__ = ["by_proxy", "named_proxy"]
+
+NO_PROXY = "none"
+_CHROME = frozenset(("google-chrome", *OTHER_NAMES["google-chrome"]))
+_SECONDS = 20.0
+"""For one connection, which is given up after 10 s."""
+_CONNECT = """
+import socket, sys
+socket.create_connection((sys.argv[1], int(sys.argv[2])), 10).close()
+"""
+"""Runs in the machine."""
+
+
+def named_proxy(task: Task, settings: TaskSettings) -> str:
+    """Returns the proxy that a task's pages are opened by; empty where it wants or has none."""
+    wants = any(step.get("type") == PROXY for step in task.setup)
+    return settings.proxy if wants and settings.proxy != NO_PROXY else ""
+
+
+def by_proxy(context: Context, line: str) -> str:
+    """A bash line, with the proxy where there is one and the line starts Chrome."""
+    name = posixpath.basename((line.split() or [""])[0])
+    if not context.proxy or name not in _CHROME:
+        return line
+    return f"{line} {shlex.quote(f'--proxy-server={context.proxy}')}"
+
+
+@SETUP(PROXY, Parameters)
+async def proxy(context: Context, params: Parameters) -> None:
+    """See that the machine reaches the proxy, where one is named.
+
+    Raises:
+        EnvironmentFailed: it does not; every page of the task would be an error.
+    """
+    if not context.proxy:
+        return
+    place = urlsplit(context.proxy)
+    line = python(_CONNECT, str(place.hostname), str(place.port))
+    said = await context.environment.execute(line, timeout=patience(_SECONDS))
+    if said.exit_code != 0 or said.timed_out:
+        why = (said.error.strip().splitlines() or ["no answer"])[-1][:200]
+        raise EnvironmentFailed(
+            f"{context.environment.name} does not reach the proxy {context.proxy}: {why}",
+            fix="--set tasks.proxy=http://HOST:PORT, as the machine reaches it, or none",
+        )

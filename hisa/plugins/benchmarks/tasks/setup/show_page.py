@@ -1,0 +1,53 @@
+"""The step that begins an episode of MiniWoB++."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+from pydantic import Field
+
+from hisa.errors import EnvironmentFailed
+from hisa.machine.patience import Deadline
+from hisa.plugins.gym.miniwob.outcome import PROGRAM, STATE, command, episode_state, last_output
+from hisa.plugins.gym.miniwob.package import application, page_path
+from hisa.tasks.pieces import SETUP, Parameters
+from hisa.tasks.started import start
+from hisa.tasks.task_context import Context
+
+__all__ = ["Episode"]
+
+_SECONDS = 300.0
+"""Longest wait for browser and page; an emulated machine needs most of it."""
+
+
+class Episode(Parameters):
+    """A page, and the seed of what it draws."""
+
+    task: Annotated[str, Field(min_length=1, max_length=100)]
+    seed: Annotated[int, Field(ge=0, lt=2**53)] = 0
+
+
+@SETUP("miniwob_page", Episode)
+async def miniwob_page(context: Context, params: Episode) -> None:
+    """Show a page, begin its episode, and take the task's instruction from it."""
+    page = page_path(params.task)
+    environment = context.environment
+    await environment.execute(f"rm -f {STATE}")
+    await environment.write_file(PROGRAM, await asyncio.to_thread(application))
+    await start(context, command(page, params.seed))
+    context.instruction = await _instruction(context)
+
+
+async def _instruction(context: Context) -> str:
+    deadline = Deadline(_SECONDS)
+    while not deadline.passed:
+        found = await episode_state(context.environment)
+        if found is not None and found.instruction is not None:
+            return found.instruction
+        if found is not None and (found.broken or found.exit is not None):
+            said = found.broken or await last_output(context.environment)
+            raise EnvironmentFailed(f"the page did not come up: {said}")
+        await context.pause(0.2)
+    said = await last_output(context.environment)
+    raise EnvironmentFailed(f"the page did not come up within {deadline.waited:.0f} s: {said}")

@@ -1,0 +1,158 @@
+"""Steps that run commands and start programs."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shlex
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from hisa.errors import EnvironmentFailed
+from hisa.machine.patience import Deadline
+from hisa.plugins.benchmarks.tasks.setup.by_proxy import by_proxy
+from hisa.plugins.benchmarks.tasks.setup.end_programs import end_programs, ends_programs
+from hisa.protocols import CommandResult
+from hisa.tasks.known_apps import fix_for, missing_program, opener_of
+from hisa.tasks.pieces import SETUP, Parameters
+from hisa.tasks.put_files import GuestPath
+from hisa.tasks.started import expect_window, start
+from hisa.tasks.task_context import Context, quoted
+from hisa.tasks.windows import Named, await_window
+
+__all__ = ["Execute", "Launch", "Open", "Sleep"]
+
+Words = str | tuple[str, ...]
+_UNTIL_SECONDS = 120.0  # chosen by hand
+_OPEN_SECONDS = 90.0  # chosen by hand
+
+
+class Launch(Parameters):
+    """A program to start and leave running."""
+
+    command: Annotated[Words, Field(min_length=1)]
+    shell: bool = False
+
+
+@SETUP("launch", Launch)
+async def launch(context: Context, params: Launch) -> None:
+    """Start a program; one that ends others is waited for."""
+    if ends_programs(params.command, shell=params.shell):
+        await end_programs(context, params.command)
+        return
+    line = await context.line(params.command, shell=params.shell)
+    await start(context, line if params.shell else by_proxy(context, line))
+
+
+class _Until(Parameters):
+    returncode: int | None = None
+    stdout: str | None = None
+    stderr: str | None = None
+
+    def holds(self, result: CommandResult) -> bool:
+        """Whether the command may be left; one condition that holds is enough."""
+        return (
+            (self.returncode is not None and result.exit_code == self.returncode)
+            or (self.stdout is not None and self.stdout in result.output)
+            or (self.stderr is not None and self.stderr in result.error)
+        )
+
+
+class Execute(Parameters):
+    """A command to run and wait for; ``stdout`` and ``stderr`` name files to keep them in."""
+
+    command: Annotated[Words, Field(min_length=1)]
+    shell: bool = False
+    stdout: str = ""
+    stderr: str = ""
+    until: Annotated[_Until | None, BeforeValidator(lambda value: value or None)] = None
+
+
+@SETUP("execute", Execute)
+async def execute(context: Context, params: Execute) -> None:
+    """Run a command.
+
+    Its exit status decides nothing, unless ``until`` says so, or it is to start an application
+    whose window is not there.
+    """
+    kept = params.until or params.stdout or params.stderr
+    if not kept and ends_programs(params.command, shell=params.shell):
+        await end_programs(context, params.command)
+        return
+    deadline = Deadline(_UNTIL_SECONDS)
+    while True:
+        result = await context.run(params.command, shell=params.shell)
+        if params.until is None or params.until.holds(result):
+            break
+        if deadline.passed:
+            raise EnvironmentFailed(
+                f"{params.command!r} did not reach {params.until.model_dump(exclude_none=True)}"
+                f" within {deadline.waited:.0f} s"
+            )
+        await context.pause(0.3)
+    for name, text in ((params.stdout, result.output), (params.stderr, result.error)):
+        if name:
+            context.place(name).write_text(text, "utf-8")
+    _expect_started(context, params, result)
+    if context.phase == "prepare":
+        command = params.command
+        text = command if isinstance(command, str) else "\n".join((shlex.join(command), *command))
+        await expect_window(context, text, result)
+
+
+def _expect_started(context: Context, params: Execute, result: CommandResult) -> None:
+    """126 and 127 mean that the machine lacks the program: before a run never the agent's fault."""
+    judged = context.phase == "prepare" or not params.shell
+    missing = judged and result.exit_code in (126, 127)
+    lacks = re.search(r"No module named '?(pyautogui)", result.error)
+    if missing or lacks:
+        raise EnvironmentFailed(
+            f"{str(params.command)[:200]} cannot run: {result.error.strip()[-300:]}",
+            fix=fix_for("python3-pyautogui" if lacks else missing_program(result.error)),
+        )
+
+
+SETUP("command", Execute)(execute)  # its other name
+
+
+class Open(Parameters):
+    """A file to open as a double click would."""
+
+    path: GuestPath
+
+
+@SETUP("open", Open)
+async def open_file(context: Context, params: Open) -> None:
+    """Open a file and wait until a window shows its name."""
+    path = quoted(params.path)
+    there = await context.environment.execute(f"test -e {path}")
+    if there.exit_code != 0:
+        raise EnvironmentFailed(f"{params.path}: there is no such file to open")
+    await start(context, f"{await _opener(context, params.path)} {path}")
+    stem = posixpath.splitext(posixpath.basename(params.path))[0]
+    await await_window(context, Named(window_name=stem or params.path), _OPEN_SECONDS)
+
+
+async def _opener(context: Context, path: str) -> str:
+    name, _, options = opener_of(path).partition(" ")
+    if name and (found := await context.program(name)):
+        return f"{found} {options}".strip()
+    if await context.program("xdg-open"):
+        return "xdg-open"
+    raise EnvironmentFailed(
+        f"{context.environment.name} has no program that opens {path!r}",
+        fix=fix_for(name or "xdg-open"),
+    )
+
+
+class Sleep(Parameters):
+    """Seconds to wait."""
+
+    seconds: Annotated[float, Field(ge=0, le=600)]
+
+
+@SETUP("sleep", Sleep)
+async def sleep(context: Context, params: Sleep) -> None:
+    """Wait."""
+    await context.pause(params.seconds)

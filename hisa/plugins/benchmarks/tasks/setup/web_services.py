@@ -1,0 +1,154 @@
+"""Steps for the pages of web services that a task runs on the machine itself.
+
+Nothing here is about an account with anybody else: who signs in is the user of a fresh service.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Literal
+from urllib.parse import quote
+
+from pydantic import Field
+
+from hisa.plugins.benchmarks.tasks.chrome import ask, tabs
+from hisa.plugins.benchmarks.tasks.local_pages import PageStep, work_page
+from hisa.tasks.pieces import SETUP, Parameters
+from hisa.tasks.task_context import Context
+
+__all__ = ["Airflow", "Dagster", "Superset"]
+
+Local = Annotated[
+    str, Field(pattern=r"^https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(/|$)", max_length=4096)
+]
+"""The address of a page that the machine serves itself."""
+_POPUP_SECONDS = 5.0
+"""As long as the benchmark waits for what may not appear."""
+_SIGN_IN = 'input[type="submit"][value="Sign In" i]'
+
+
+class _Action(Parameters):
+    """Something to do on the page."""
+
+    timeout: Annotated[float, Field(gt=0, le=3_600_000)] = 60_000.0
+    """Milliseconds, for what takes long."""
+    username: Annotated[str, Field(min_length=1, max_length=200)] = "admin"
+    password: Annotated[str, Field(min_length=1, max_length=200)] = "admin"
+    script_path: Annotated[str, Field(max_length=4096)] = ""
+
+
+class _DagsterAction(_Action):
+    type: Literal["execute_js", "close_popups", "materialize_assets"]
+
+
+class Dagster(Parameters):
+    """Dagster's page, and what to do there."""
+
+    url: Local = "http://localhost:3000"
+    actions: tuple[_DagsterAction, ...] = ()
+
+
+@SETUP("dagster_webui_init", Dagster)
+async def dagster_webui_init(context: Context, params: Dagster) -> None:
+    """Show Dagster's page, close what lies over it, and do what else the task asks for."""
+    doing: Mapping[str, Callable[[Context, _Action], Sequence[PageStep]]] = {
+        "execute_js": _script,
+        "close_popups": _close_popups,
+        "materialize_assets": _materialize,
+    }
+    steps = [step for each in params.actions for step in doing[each.type](context, each)]
+    await work_page(context, params.url, steps)
+
+
+def _script(context: Context, action: _Action) -> Sequence[PageStep]:
+    source = context.host_file(action.script_path).read_text("utf-8").strip()
+    return [PageStep("run", value=source)]
+
+
+def _close_popups(context: Context, action: _Action) -> Sequence[PageStep]:
+    return [
+        PageStep("click", "button", text=text, seconds=_POPUP_SECONDS, optional=True)
+        for text in ("Skip", "Dismiss")
+    ]
+
+
+def _materialize(context: Context, action: _Action) -> Sequence[PageStep]:
+    """Select all assets, materialize them, and wait until none is left to be."""
+    seconds = action.timeout / 1000
+    return [
+        PageStep("click", 'a[href="/assets"]', text="Assets"),
+        PageStep("click", "button", text="Reload definitions"),
+        PageStep("see", "button:not(:disabled)", text="Reload definitions", seconds=seconds),
+        PageStep("check", 'label[for="checkbox-1"]'),
+        PageStep("click", "button", text="Materialize selected"),
+        PageStep("run", value=_ALL_MATERIALIZED % (seconds * 1000)),
+        PageStep("uncheck", 'label[for="checkbox-1"]'),
+    ]
+
+
+_ALL_MATERIALIZED = """
+async () => {
+  const wanted = document.querySelectorAll('input[type="checkbox"]').length - 1;
+  const done = () => [...document.querySelectorAll("span")].filter(
+    span => !span.children.length && span.textContent.includes("Materialized")).length;
+  for (const end = Date.now() + %d; done() !== wanted;) {
+    if (Date.now() > end) throw new Error(`${done()} of ${wanted} assets are materialized`);
+    await new Promise(resolve => setTimeout(resolve, 200));
+  }
+}
+"""
+
+
+class _SignIn(_Action):
+    type: Literal["login"]
+
+
+class Airflow(Parameters):
+    """Airflow's page, and whether to sign in there."""
+
+    url: Local = "http://localhost:8080"
+    actions: tuple[_SignIn, ...] = ()
+
+
+@SETUP("astro_webui_init", Airflow)
+async def astro_webui_init(context: Context, params: Airflow) -> None:
+    """Show Airflow's page, and sign in where the task asks for it."""
+    steps = [PageStep("see", "input#username", seconds=_POPUP_SECONDS, optional=True)]
+    for each in params.actions:
+        steps += _sign_in(each.username, each.password, 'a[rel="home"]')
+    await work_page(context, params.url, steps)
+    if len(found := await tabs(context)) > 1:  # the page that was there first goes
+        await ask(context, f"/json/close/{quote(str(found[-1].get('id')))}")
+
+
+@SETUP("astro_refresh_page", Parameters)
+async def astro_refresh_page(context: Context, params: Parameters) -> None:
+    """Load the page that was there first again."""
+    for first in (await tabs(context))[-1:]:
+        await work_page(context, str(first.get("url")), [PageStep("run", value=_RELOAD)])
+
+
+_RELOAD = "void setTimeout(() => location.reload(), 0)"
+
+
+class Superset(Parameters):
+    """Superset's page; the published actions on it are none."""
+
+    url: Local = "http://localhost:8088"
+    actions: Annotated[tuple[Any, ...], Field(max_length=0)] = ()
+
+
+@SETUP("superset_webui_init", Superset)
+async def superset_webui_init(context: Context, params: Superset) -> None:
+    """Show Superset's page, and sign in as its first user."""
+    await work_page(context, params.url, _sign_in("admin", "admin", 'a[href="/superset/welcome/"]'))
+
+
+def _sign_in(name: str, password: str, home: str) -> list[PageStep]:
+    """Fill in a form of Flask's AppBuilder, which both have, and wait for a link of the inside."""
+    return [
+        PageStep("fill", "input#username", value=name),
+        PageStep("fill", "input#password", value=password),
+        PageStep("click", _SIGN_IN),
+        PageStep("see", home),
+    ]

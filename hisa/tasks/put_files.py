@@ -1,0 +1,140 @@
+"""Steps that put files on the machine."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from typing import Annotated
+
+from pydantic import Field
+
+from hisa.errors import EnvironmentFailed
+from hisa.machine.patience import patience
+from hisa.plugins.benchmarks.tasks.setup.scripts import run_traced
+from hisa.protocols import CommandResult
+from hisa.tasks.limits import ANSWER
+from hisa.tasks.pieces import SETUP, Parameters
+from hisa.tasks.started import await_windows
+from hisa.tasks.task_context import Context, quoted
+
+__all__ = ["Copy", "Download", "GuestPath", "Script", "Uploads", "place", "put", "put_and_run"]
+
+GuestPath = Annotated[str, Field(min_length=1, max_length=4096, pattern=r"^[^\x00]+$")]
+"""A path on the machine; the machine is thrown away, so any will do."""
+_SCRIPT_SECONDS = 600.0  # chosen by hand
+
+
+class _Address(Parameters):
+    url: Annotated[str, Field(pattern=r"^https?://", max_length=4096)]
+    path: GuestPath
+
+
+class Download(Parameters):
+    """Files from the internet."""
+
+    files: tuple[_Address, ...]
+
+
+@SETUP("download", Download)
+async def download(context: Context, params: Download) -> None:
+    """Put files from the internet (or the cache) on the machine."""
+    for file in params.files:
+        await place(context, file.path, await context.cache.get(file.url))
+
+
+class Copy(Parameters):
+    """A file that came with the task."""
+
+    src: Annotated[str, Field(min_length=1, max_length=4096)]
+    dest: GuestPath
+
+
+@SETUP("copyfile_from_host_to_guest", Copy)
+async def copy_to_guest(context: Context, params: Copy) -> None:
+    """Put a file that came with the task on the machine."""
+    await put(context, params.src, params.dest)
+
+
+class _Upload(Parameters):
+    local_path: Annotated[str, Field(min_length=1, max_length=4096)]
+    path: GuestPath
+
+
+class Uploads(Parameters):
+    """Files that came with the task, named from the benchmark's folder, and where they go."""
+
+    files: tuple[_Upload, ...]
+
+
+@SETUP("upload_file", Uploads)
+async def upload_files(context: Context, params: Uploads) -> None:
+    """Put several files that came with the task on the machine."""
+    for file in params.files:
+        await put(context, file.local_path, file.path)
+
+
+async def put(context: Context, source: str, dest: str) -> None:
+    """Put a file on the machine: one of the task's own, or one from an address."""
+    await place(context, dest, await _content(context, source))
+
+
+async def _content(context: Context, source: str) -> bytes:
+    if source.startswith(("http://", "https://")):
+        return await context.cache.get(source)
+    return await asyncio.to_thread(context.host_file(source).read_bytes)
+
+
+async def place(context: Context, path: str, data: bytes) -> None:
+    """Put a file on the machine, and see that it is there and whole.
+
+    Raises:
+        EnvironmentFailed: it is not.
+    """
+    environment = context.environment
+    await environment.write_file(path, data)
+    said = await environment.execute(f"stat -Lc %s -- {quoted(path)}")
+    if said.exit_code == 0 and said.output.strip().isdigit():
+        there = int(said.output)
+    else:  # no such program there, or no such file
+        try:
+            there = len(await environment.read_file(path))
+        except OSError as error:
+            raise EnvironmentFailed(f"{path}: was written and is not there: {error}") from error
+    if there != len(data):
+        raise EnvironmentFailed(f"{path}: {len(data)} bytes were written and {there} are there")
+
+
+async def put_and_run(context: Context, source: str, dest: str) -> CommandResult:
+    """Put a script on the machine and run it with bash.
+
+    Raises:
+        EnvironmentFailed: it does not end, or the machine is gone.
+    """
+    await put(context, source, dest)
+    line = f"chmod a+x {shlex.quote(dest)} && /bin/bash {shlex.quote(dest)}"
+    limit = patience(_SCRIPT_SECONDS)
+    result = await context.environment.execute(line, timeout=limit, limit=ANSWER + 1)
+    if result.timed_out:
+        raise EnvironmentFailed(f"{source}: did not end within {limit:.0f} s")
+    return result
+
+
+class Script(Parameters):
+    """A script that came with the task."""
+
+    src: Annotated[str, Field(min_length=1, max_length=4096)]
+    dest: GuestPath = "/home/user/init.sh"
+    options: tuple[str, ...] = ()
+
+
+@SETUP("script_and_execute", Script)
+async def script_and_execute(context: Context, params: Script) -> None:
+    """Put a script on the machine, run it with bash, and wait for the windows that it opens."""
+    data = await _content(context, params.src)
+    await place(context, params.dest, data)
+    await context.environment.execute(f"chmod a+x {quoted(params.dest)}")
+    text = data.decode("utf-8", errors="replace")
+    words = [params.dest, *params.options]
+    await run_traced(context, words, name=params.src, text=text, path=params.dest)
+    await context.environment.execute(f"rm -f {quoted(params.dest)}")
+    await await_windows(context, text)

@@ -1,0 +1,213 @@
+"""``hisa bench`` as a user meets it: real processes, killed and gone on with."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hisa.runs.read import list_runs, read_manifest
+from tests.cli.command import ROOT, Command
+from tests.plugins.benchmarks.bench_suite.forms import PARTS, write_task
+
+FIXED = ("--environment", PARTS, "--set", "patterns.enabled=false")
+
+
+def hisa(folder: Path, *, seconds: float = 0.0) -> Command:
+    command = Command(folder)
+    command.environ |= {"PYTHONPATH": str(ROOT), "FORM_SECONDS": str(seconds)}
+    return command
+
+
+def lines(folder: Path) -> list[dict[str, Any]]:
+    path = folder / "attempts.jsonl"
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
+
+
+def await_that(holds: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 120
+    while not holds():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_thirty_two_attempts_survive_the_death_of_a_worker_and_of_the_whole_command(
+    tmp_path: Path,
+) -> None:
+    """No attempt is lost, none is counted twice, and every try is kept."""
+    for number in range(16):
+        write_task(tmp_path / "tasks", f"form{number:02}", wanted="x" if number == 3 else None)
+    out = tmp_path / "bench"
+    suite = f"own:{tmp_path / 'tasks'}"
+    options = ("--workers", "4", "--repeat", "2", "--out", str(out), *FIXED)
+    arguments = ("bench", "run", suite, *options)
+    slow = hisa(tmp_path, seconds=0.1)
+
+    def finished() -> int:
+        return sum(row["type"] == "finished" for row in lines(out))
+
+    process = slow.start(*arguments)
+    await_that(lambda: finished() >= 4, process)
+    running = [row for row in lines(out) if row["type"] == "running"]
+    assert running
+    ended = {(row["task"], row["repeat"]) for row in lines(out) if row["type"] == "finished"}
+    open_now = [
+        row for row in lines(out)
+        if row["type"] == "started" and (row["task"], row["repeat"]) not in ended
+    ]  # fmt: skip
+    os.kill(int(open_now[-1]["worker"].rsplit(":", 1)[1]), signal.SIGKILL)
+    await_that(lambda: any(row["type"] == "lost" for row in lines(out)), process)
+    before = finished()
+    await_that(lambda: finished() >= before + 4, process)
+    process.kill()
+    process.communicate(timeout=60)
+    whole = finished()
+    assert whole < 32
+
+    sums = hisa(tmp_path).json(*arguments)
+    assert (sums["slots"], sums["scored"], sums["succeeded"]) == (32, 32, 30)
+    assert (sums["missing"], sums["given_up"]) == (0, 0)
+    rows = lines(out)
+    results = Counter((row["task"], row["repeat"]) for row in rows if row["type"] == "finished")
+    assert len(results) == 32
+    assert set(results.values()) == {1}
+    started = Counter(
+        (row["task"], row["repeat"], row["try"]) for row in rows if row["type"] == "started"
+    )
+    assert set(started.values()) == {1}
+    causes = Counter(row["cause"] for row in rows if row["type"] == "lost")
+    assert causes["worker"] == 1
+    assert 1 <= causes["bench"] <= 4
+    assert len(started) == 32 + causes["worker"] + causes["bench"]
+    # The worker tells of its run folder a moment after it made it: a kill may fall in between.
+    named = {row["run"] for row in rows if row["type"] == "running"}
+    made = {folder.name for folder in list_runs(out / "runs")}
+    assert named <= made
+    assert len(made) <= len(started)
+    scored = Counter(
+        read_manifest(out / "runs" / row["run"]).score for row in rows if row["type"] == "finished"
+    )
+    assert scored == {1.0: 30, 0.0: 2}
+    assert hisa(tmp_path).json(*arguments)["attempts"] == sums["attempts"]
+
+
+def test_ctrl_c_stops_the_runs_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    for number in range(6):
+        write_task(tmp_path / "tasks", f"form{number}")
+    out = tmp_path / "bench"
+    arguments = ("bench", "run", f"own:{tmp_path / 'tasks'}", "--workers", "2", "--out", str(out))
+    process = hisa(tmp_path, seconds=0.3).start(*arguments, *FIXED)
+    await_that(lambda: any(row["type"] == "finished" for row in lines(out)), process)
+    await_that(lambda: lines(out)[-1]["type"] == "running", process)
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 1, errors
+    assert "go on with the same command" in output
+    assert "Traceback" not in errors
+    lost = [row for row in lines(out) if row["type"] == "lost"]
+    assert lost
+    assert {row["cause"] for row in lost} == {"bench"}
+    for folder in list_runs(out / "runs"):
+        assert read_manifest(folder).exit_status in ("succeeded", "stopped", None)
+    sums = hisa(tmp_path).json(*arguments, *FIXED)
+    assert (sums["scored"], sums["succeeded"]) == (6, 6)
+
+
+def test_machines_that_break_are_exit_3_and_never_a_score(tmp_path: Path) -> None:
+    write_task(tmp_path / "tasks", "broken-9")
+    write_task(tmp_path / "tasks", "ada")
+    out = tmp_path / "bench"
+    command = ("bench", "run", f"own:{tmp_path / 'tasks'}", "--out", str(out), *FIXED)
+    sums = hisa(tmp_path).json(*command, code=3)
+    assert (sums["scored"], sums["succeeded"], sums["given_up"]) == (1, 1, 1)
+    report = hisa(tmp_path).json("bench", "report", str(out))
+    (group,) = report["variants"]
+    assert (group["rate"], group["rated"]) == (1.0, 1)
+    (trouble,) = report["troubles"]
+    assert (trouble["task"], trouble["what"]) == ("broken-9", "given up after 3 tries")
+    assert "the machine is gone" in trouble["message"]
+
+
+def test_a_start_that_differs_is_named_and_the_attempt_counts(tmp_path: Path) -> None:
+    for name in ("ada", "moved-1"):
+        write_task(tmp_path / "tasks", name)
+    out = tmp_path / "first"
+    run = ("bench", "run", f"own:{tmp_path / 'tasks'}", *FIXED)
+    said = hisa(tmp_path).refused(*run, "--repeat", "2", "--out", str(out), code=0)
+    assert "start differs     full/moved-1#2: screen is 1440x900, was 1280x720" in said
+    report = hisa(tmp_path).json("bench", "report", str(out))
+    (group,) = report["variants"]
+    assert (group["scored"], group["rate"]) == (4, 1.0)
+    (found,) = report["starts"]["differ"]
+    assert (found["task"], found["repeat"], report["starts"]["compared"]) == ("moved-1", 2, 2)
+    # Each attempt of another bench is held against the first one's.
+    other = tmp_path / "other"
+    sums = hisa(tmp_path).json(*run, "--out", str(other), "--reference", str(out))
+    assert (sums["starts_compared"], sums["starts_differ"]) == (2, 1)
+    assert hisa(tmp_path).json("bench", "report", str(other))["starts"]["compared"] == 2
+    off = hisa(tmp_path).json(*run, "--out", str(tmp_path / "off"), "--no-fingerprint")
+    assert (off["scored"], off["starts_compared"]) == (2, 0)
+
+
+def test_ablations_are_rows_of_one_table(tmp_path: Path) -> None:
+    write_task(tmp_path / "tasks", "ada")
+    out = tmp_path / "bench"
+    hisa(tmp_path).json(
+        "bench", "run", f"own:{tmp_path / 'tasks'}", "--out", str(out), "--ablate", "full",
+        "--ablate", "no-abstraction+no-patterns", "--workers", "2", *FIXED,
+    )  # fmt: skip
+    written = hisa(tmp_path).run("bench", "report", str(out))
+    assert [Path(line).name for line in written.splitlines()] == [
+        "report.md", "report.json", "report.html",
+    ]  # fmt: skip
+    report = json.loads((out / "report.json").read_text("utf-8"))
+    full, raw = report["variants"]
+    assert raw["name"] == "no-abstraction+no-patterns"
+    assert raw["images"] < full["images"]
+    assert "no-abstraction" in (out / "report.md").read_text("utf-8")
+
+
+@pytest.mark.desktop
+def test_real_desktops_side_by_side(tmp_path: Path) -> None:
+    for name in ("milk", "bread"):
+        text = f'Open the text editor. Type "{name}". Save the file as "/home/user/{name}.txt".'
+        check = f"{{file: /home/user/{name}.txt, contains: {name}}}"
+        folder = tmp_path / "tasks"
+        folder.mkdir(exist_ok=True)
+        (folder / f"{name}.yaml").write_text(f"instruction: '{text}'\ncheck: {check}\n")
+    out = tmp_path / "bench"
+    sums = hisa(tmp_path).json(
+        "bench", "run", f"own:{tmp_path / 'tasks'}", "--workers", "2", "--out", str(out)
+    )
+    assert (sums["scored"], sums["succeeded"], sums["lost"]) == (2, 2, 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("run", "own:none"), "no folder 'none'"),
+        (("run", "own:examples", "--ablate", "no-cats"), "'no-cats'"),
+        (("run", "own:examples", "--env", "display=:0"), "a bench asks nobody"),
+        (("run", "own:examples", "--reference", "none"), "'none' is not a bench folder"),
+        (("run", "own:examples", "--set", "run.max_stepz=3"), "run.max_stepz: no such setting"),
+        (("report", "none"), "'none' is not a bench folder"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_the_fix(
+    tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    out = ("--out", str(tmp_path / "bench")) if arguments[0] == "run" else ()
+    errors = hisa(tmp_path).refused("bench", *arguments, *out)
+    assert said in errors
+    assert "try:" in errors

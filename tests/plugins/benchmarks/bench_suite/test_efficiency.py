@@ -1,0 +1,208 @@
+"""Partial success, actions a step, step time and task time, from run folders worked out by hand."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from hisa.errors import UsageError
+from hisa.events import Acted, Evaluated, Planned, RunFinished, StepFinished
+from hisa.plugins.benchmarks.bench.attempt_records import (
+    AttemptFinished,
+    AttemptRunning,
+    AttemptStarted,
+    record_adapter,
+)
+from hisa.plugins.benchmarks.bench.bench_report import Group, Report, build_report
+from hisa.plugins.benchmarks.bench.jobs import RunEnded, perform
+from hisa.plugins.benchmarks.bench.ledger import AttemptLedger
+from hisa.plugins.benchmarks.bench.pages import html_page, markdown_page, write_report
+from hisa.plugins.benchmarks.bench.stats import t95, wilson
+from hisa.plugins.benchmarks.bench.tables import Table, tables
+from hisa.protocols import Task
+from hisa.runs.log import RunLog
+from tests.plugins.benchmarks.bench_suite.forms import job
+from tests.plugins.benchmarks.bench_suite.sample import plan
+
+CLICK = Acted(tool="gui_action", input="pyautogui.click(1, 1)", ok=True)
+COMMAND = Acted(tool="bash_execution", input="false", ok=False, exit_code=1)
+REFUSED = Acted(tool="gui_action", input="", ok=False, error="not found")
+DONE = Acted(tool="termination", input="done", ok=True, ends="succeeded")
+OLD_DONE = Acted(tool="infeasible", input="cannot", ok=True)
+TITLE = "Partial success and efficiency"
+
+Step = tuple[Sequence[Acted], dict[str, float]]
+
+
+def attempt(
+    book: AttemptLedger,
+    task: str,
+    steps: Sequence[Step],
+    *,
+    repeat: int = 1,
+    partial: float | None = None,
+    **more: Any,
+) -> Path:
+    """Write an attempt with these steps; returns its run folder."""
+    key: dict[str, Any] = {"variant": "full", "task": task, "repeat": repeat, "try": 1}
+    book.write(AttemptStarted.model_validate({**key, "worker": "host:1"}))
+    with RunLog.create(book.runs, Task(task, "Do it.")) as log:
+        for number, (acts, seconds) in enumerate(steps, 1):
+            log.step = number
+            log.emit(Planned(thought="On.", tool="gui_action", input=""))
+            for act in acts:
+                log.emit(act)
+            log.emit(StepFinished(seconds=seconds))
+        log.emit(Evaluated(score=0.0, score_state="scored", partial=partial))
+        log.emit(RunFinished(exit_status="max_steps", score=0.0, partial=partial))
+        folder = log.folder
+    book.write(AttemptRunning.model_validate({**key, "run": folder.name}))
+    told = {"run": folder.name, "status": "max_steps", "score": 0.0, "steps": len(steps)}
+    book.write(AttemptFinished.model_validate({**key, **told, "partial": partial, **more}))
+    return folder
+
+
+def table(report: Report) -> Table:
+    (found,) = [each for each in tables(report) if each.title == TITLE]
+    return found
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> AttemptLedger:
+    return AttemptLedger(tmp_path / "bench", plan(tasks=4, repeat=2))
+
+
+def group(book: AttemptLedger) -> Group:
+    book.close()
+    (found,) = build_report(book.folder).variants
+    return found
+
+
+def test_actions_are_those_that_ran_and_steps_without_any_are_left_out(
+    book: AttemptLedger,
+) -> None:
+    steps: list[Step] = [
+        ([CLICK], {"plan": 1.0}),
+        ([CLICK, CLICK, COMMAND], {"plan": 1.0}),
+        ([REFUSED], {"plan": 1.0}),
+        ([CLICK, REFUSED], {"plan": 1.0}),
+        ([OLD_DONE], {"plan": 1.0}),
+        ([DONE], {"plan": 1.0}),
+    ]
+    attempt(book, "task-00", steps)
+    attempt(book, "task-01", [([CLICK, DONE], {"plan": 1.0})])
+    found = group(book).actions
+    assert found.value == pytest.approx((1 + 3 + 1 + 1) / 4)
+    assert (found.n, found.unknown) == (4, 0)
+    assert found.low == 1.0, "no step that acted has less than one action"
+
+
+def test_step_time_is_the_planners_and_task_time_that_of_all_phases(book: AttemptLedger) -> None:
+    attempt(book, "task-00", [([CLICK], {"plan": 2.0, "act": 1.0}), ([DONE], {"plan": 4.0})])
+    attempt(book, "task-00", [([CLICK], {"plan": 3.0, "observe": 0.5})], repeat=2)
+    attempt(book, "task-01", [([CLICK], {"plan": 7.0, "ground": 3.0})])
+    found = group(book)
+    assert found.step_time.value == pytest.approx((2 + 4 + 3 + 7) / 4)
+    assert found.step_time.n == 4
+    assert found.task_time.value == pytest.approx((7 + 3.5 + 10) / 3)
+    assert found.task_time.n == 3
+    spread = math.sqrt(2 * 2 * (10.5 - 2 * 41 / 6) ** 2) / 3  # two tasks, of two and one attempts
+    assert found.task_time.high == pytest.approx(41 / 6 + t95(1) * spread)
+    assert found.task_time.low == 0.0
+
+
+def test_partial_success_is_over_tasks_as_success_is(book: AttemptLedger) -> None:
+    attempt(book, "task-00", [([CLICK], {"plan": 1.0})], partial=1.0, score=1.0)
+    attempt(book, "task-00", [([CLICK], {"plan": 1.0})], partial=0.4, repeat=2)
+    attempt(book, "task-01", [([CLICK], {"plan": 1.0})], partial=0.2)
+    attempt(book, "task-02", [([CLICK], {"plan": 1.0})], score=None, score_state="score_failed")
+    found = group(book)
+    assert found.partial.value == pytest.approx((0.7 + 0.2) / 2)
+    assert (found.partial.low, found.partial.high) == pytest.approx(wilson(0.9, 2))
+    assert (found.partial.n, found.partial.unknown) == (2, 0), "no check is no 0"
+    assert found.rate == pytest.approx(0.25)
+
+
+def test_what_is_not_known_is_said_and_counts_as_nothing(book: AttemptLedger) -> None:
+    gone = attempt(book, "task-00", [([CLICK], {"plan": 1.0})])
+    (gone / "run.json").unlink()
+    attempt(book, "task-01", [([CLICK, CLICK], {})], partial=0.5)
+    book.close()
+    report = build_report(book.folder)
+    ((_, success, partial, actions, several, step, task),) = table(report).rows
+    assert success.startswith("0.0 [0.0, ")
+    assert success.endswith(" (n 2)")
+    assert partial.startswith("50.0 [")
+    assert partial.endswith(" (n 1; not known of 1 attempt)")
+    assert actions == "2.00 (n 1; not known of 1 attempt)", "one task has no interval"
+    assert several == "100.0 (n 1; not known of 1 attempt)"
+    assert step == "not known of 2 attempts"
+    assert task.endswith(" (n 1; not known of 1 attempt)")
+
+
+def test_an_older_record_has_no_partial_score(book: AttemptLedger) -> None:
+    attempt(book, "task-00", [([CLICK], {"plan": 1.0})], partial=0.5)
+    book.close()
+    path = book.folder / "attempts.jsonl"
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    for row in rows:
+        row.pop("partial", None)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    assert isinstance(record_adapter.validate_python(rows[-1]), AttemptFinished)
+    ((_, _, partial, *_),) = table(build_report(book.folder)).rows
+    assert partial == "not known of 1 attempt"
+
+
+@pytest.mark.parametrize("share", ["1.5", "-0.1", "NaN", '"half"'])
+def test_a_record_with_an_impossible_share_is_refused_by_its_line(
+    book: AttemptLedger, share: str
+) -> None:
+    attempt(book, "task-00", [([CLICK], {"plan": 1.0})], partial=0.25)
+    book.close()
+    path = book.folder / "attempts.jsonl"
+    path.write_text(path.read_text("utf-8").replace("0.25", share), "utf-8")
+    with pytest.raises(UsageError, match=r"attempts\.jsonl line 3: not a record"):
+        build_report(book.folder)
+
+
+def test_the_table_is_the_same_in_all_three_files(book: AttemptLedger, tmp_path: Path) -> None:
+    attempt(book, "task-00", [([CLICK, CLICK], {"plan": 2.0})], partial=0.25)
+    attempt(book, "task-01", [([CLICK], {"plan": 4.0})], partial=0.75)
+    book.close()
+    report = build_report(book.folder)
+    cells = table(report).rows[0]
+    assert cells[2].startswith("50.0 [")
+    assert cells[3].startswith("1.50 [1.00, ")
+    page, written = html_page(report), markdown_page(report)
+    for cell in cells:
+        assert f">{cell}<" in page
+        assert cell.replace("[", "\\[").replace("]", "\\]") in written
+    paths = write_report(report, tmp_path / "pages")
+    (kept,) = Report.model_validate_json(paths[1].read_bytes()).variants
+    assert kept.partial == report.variants[0].partial
+    assert kept.partial.value == 0.5
+
+
+def test_a_bench_without_attempts_has_dashes(book: AttemptLedger) -> None:
+    book.close()
+    assert table(build_report(book.folder)).rows == (("full", *["–"] * 6),)
+
+
+async def test_a_job_tells_how_much_was_done(tmp_path: Path) -> None:
+    made = job(tmp_path, "ada", wanted="nobody")
+    with_half(Path(made.task))
+    ended = [message async for message in perform(made) if isinstance(message, RunEnded)]
+    assert [(each.score, each.partial) for each in ended] == [(0.0, 0.5)]
+
+
+def with_half(task: Path) -> None:
+    """Add a check that holds to a task's file."""
+    tree = yaml.safe_load(task.read_text("utf-8"))
+    tree["check"].append({"file": "/home/user/form.txt", "contains": "ada"})
+    task.write_text(yaml.safe_dump(tree), "utf-8")

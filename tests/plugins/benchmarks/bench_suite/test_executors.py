@@ -1,0 +1,133 @@
+"""One suite for every executor: the same jobs, messages, deaths and ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from hisa.plugins.benchmarks.bench.executors.base import Executor, WorkerLost
+from hisa.plugins.benchmarks.bench.executors.local import LocalExecutor
+from hisa.plugins.benchmarks.bench.jobs import JobDone, RunEnded, RunMade, StepDone
+from hisa.runs.read import load_run
+from tests.plugins.benchmarks.bench_suite.forms import job
+
+RAY = pytest.param(
+    "ray",
+    marks=[
+        pytest.mark.skipif(find_spec("ray") is None, reason="needs Ray: hisa install ray"),
+        # Ray's own modules warn and leave pipes to its processes open.
+        pytest.mark.filterwarnings("ignore"),
+    ],
+)
+
+
+@pytest.fixture(params=["local", RAY])
+async def executor(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Executor]:
+    made: Executor
+    if request.param == "ray":
+        from hisa.plugins.benchmarks.bench.executors.ray import RayExecutor
+
+        made = RayExecutor()
+    else:
+        made = LocalExecutor(tmp_path / "workers.log")
+    yield made
+    await made.close()
+
+
+async def test_one_worker_does_job_after_job_and_tells(executor: Executor, tmp_path: Path) -> None:
+    worker = await executor.start_worker()
+    for name, score in (("ada", 1.0), ("bob", 0.0)):
+        wanted = name if score else "somebody else"
+        told = [message async for message in worker.do(job(tmp_path, name, wanted=wanted))]
+        made, *steps, ended, free = told
+        assert isinstance(free, JobDone)
+        assert isinstance(made, RunMade)
+        assert [step.step for step in steps if isinstance(step, StepDone)] == [1, 2, 3, 4]
+        assert isinstance(ended, RunEnded)
+        assert (ended.status, ended.score, ended.steps) == ("succeeded", score, 4)
+        assert worker.name == f"{made.host}:{made.process}"
+        assert load_run(tmp_path / "runs" / made.run).score == score
+    await worker.close()
+
+
+async def test_a_machine_that_breaks_ends_the_job_and_not_the_worker(
+    executor: Executor, tmp_path: Path
+) -> None:
+    worker = await executor.start_worker()
+    told = [message async for message in worker.do(job(tmp_path, "broken-1"))]
+    assert isinstance(told[-2], RunEnded)
+    assert (told[-2].status, told[-2].score) == ("environment_error", None)
+    told = [message async for message in worker.do(job(tmp_path, "broken-1"))]
+    assert isinstance(told[-2], RunEnded)
+    assert (told[-2].status, told[-2].score) == ("succeeded", 1.0)
+    await worker.close()
+
+
+async def test_a_machine_that_breaks_while_it_is_scored_gives_no_result(
+    executor: Executor, tmp_path: Path
+) -> None:
+    worker = await executor.start_worker()
+    told = [message async for message in worker.do(job(tmp_path, "unscored-1"))]
+    ended = told[-2]
+    assert isinstance(ended, RunEnded)
+    assert ended.status == "environment_error"
+    assert ended.score is None
+    await worker.close()
+
+
+async def test_a_job_that_cannot_be_read_is_refused(executor: Executor, tmp_path: Path) -> None:
+    worker = await executor.start_worker()
+    bad = job(tmp_path, "ada").model_copy(update={"task": str(tmp_path / "none.yaml")})
+    told = [message async for message in worker.do(bad)]
+    ended, free = told
+    assert isinstance(free, JobDone)
+    assert isinstance(ended, RunEnded)
+    assert ended.status == "refused"
+    assert "none.yaml" in ended.message
+    await worker.close()
+
+
+async def test_a_killed_worker_is_lost_and_another_goes_on(
+    executor: Executor, tmp_path: Path
+) -> None:
+    worker = await executor.start_worker()
+
+    async def die() -> None:
+        async for message in worker.do(job(tmp_path, "ada")):
+            assert isinstance(message, RunMade)
+            os.kill(message.process, signal.SIGKILL)
+
+    with pytest.raises(WorkerLost, match=r"worker .*:[0-9]+"):
+        await die()
+    await worker.close()
+    second = await executor.start_worker()
+    assert second.name != worker.name
+    told = [message async for message in second.do(job(tmp_path, "ada"))]
+    assert isinstance(told[-2], RunEnded)
+    assert told[-2].score == 1.0
+    await second.close()
+
+
+async def test_closing_a_worker_at_work_stops_its_run(executor: Executor, tmp_path: Path) -> None:
+    worker = await executor.start_worker()
+    made: list[RunMade] = []
+
+    async def listen() -> None:
+        async for message in worker.do(job(tmp_path, "slow")):
+            if isinstance(message, RunMade):
+                made.append(message)
+                begun.set()
+
+    begun = asyncio.Event()
+    listening = asyncio.create_task(listen())
+    await asyncio.wait_for(begun.wait(), 60)
+    listening.cancel()
+    await asyncio.gather(listening, return_exceptions=True)
+    await worker.close()
+    assert load_run(tmp_path / "runs" / made[0].run).status == "stopped"

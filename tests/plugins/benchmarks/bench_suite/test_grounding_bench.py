@@ -1,0 +1,464 @@
+"""A grounding bench on drawn screens, through the real grounders and the real command."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from hisa.config import Settings
+from hisa.errors import UsageError
+from hisa.events import GroundingTried
+from hisa.grounder.closer import closer_part
+from hisa.grounder.formats import GTA1Format
+from hisa.plugins.benchmarks.bench.grounding.grounding_report import build_grounding_report
+from hisa.plugins.benchmarks.bench.grounding.open_suite import open_grounding_suite
+from hisa.plugins.benchmarks.bench.grounding.page import miss_page
+from hisa.plugins.benchmarks.bench.grounding.runner import Answer, answers
+from hisa.plugins.benchmarks.bench.grounding.simulated import SimulatedModel
+from hisa.plugins.benchmarks.bench.grounding.targets import GroundingSuite, Region
+from hisa.plugins.benchmarks.bench.grounding.ways import open_way
+from hisa.plugins.benchmarks.bench.stats import quantile, wilson
+from hisa.protocols import Message, ModelRequest
+from hisa.screen import ocr
+from hisa.screen.geometry import BoundingBox, Point, Size
+from hisa.screen.observation import Element, Observation, Screenshot
+from hisa.testing.model_server import FakeServer
+from tests.cli.command import Command
+from tests.plugins.benchmarks.bench_suite.grounding_suite import (
+    HOSTILE,
+    TARGETS,
+    draw,
+    published,
+    write_suite,
+)
+
+needs_tesseract = pytest.mark.skipif(
+    not ocr.available(), reason="needs the tesseract program: sudo apt-get install tesseract-ocr"
+)
+LIMIT = Size(1280, 720)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_suite(tmp_path_factory.mktemp("suite"))
+
+
+async def asked(
+    suite: GroundingSuite, way: str, settings: Settings | None = None
+) -> dict[tuple[str, str], Answer]:
+    async with open_way(way, settings or Settings()) as opened:
+        found = [each async for each in answers(suite.targets, opened, LIMIT)]
+    assert len(found) == len(suite.targets)
+    return {(each.screen, each.description): each for each in found}
+
+
+async def outcomes(suite: GroundingSuite, way: str) -> list[str]:
+    return [each.outcome for each in (await asked(suite, way)).values()]
+
+
+@needs_tesseract
+async def test_right_wrong_refused_and_absent_are_told_apart(folder: Path) -> None:
+    found = await asked(open_grounding_suite(folder), "elements")
+    right = found["form", "the Save button"]
+    assert (right.outcome, right.point, right.source) == ("right", (85, 55), "accessibility")
+    part = found["form", "push button 'Open'"]
+    assert (part.outcome, part.point, part.inner) == ("wrong", (205, 55), (240, 40, 250, 70))
+    refused = found["form", HOSTILE]
+    assert (refused.outcome, refused.point, refused.missed) == ("refused", None, True)
+    assert refused.reason
+    assert not found["form", "the Zebra menu"].missed
+    clicked = found["form", "the Cancel button"]
+    assert (clicked.outcome, clicked.present, clicked.missed) == ("wrong", False, True)
+    read = found["plain", "Archive"]
+    assert (read.outcome, read.source, len(read.readings)) == ("right", "ocr", 1)
+
+
+@needs_tesseract
+async def test_a_large_screen_is_shown_as_large_as_in_a_run_and_judged_in_its_own_pixels(
+    folder: Path,
+) -> None:
+    found = await asked(open_grounding_suite(folder), "elements")
+    large = found["large", "the Save button"]
+    assert (large.outcome, large.point, large.box) == ("right", (255, 165), (120, 120, 390, 210))
+
+
+@needs_tesseract
+async def test_each_way_sees_what_it_may(folder: Path) -> None:
+    suite = open_grounding_suite(folder)
+    only = await asked(suite, "elements-only")
+    assert only["form", "the Save button"].outcome == "right"
+    assert only["plain", "Archive"].outcome == "refused"
+    assert not any(each.readings for each in only.values())
+    assert await outcomes(suite, "settings") == await outcomes(suite, "elements")
+    read = await asked(suite, "ocr")
+    assert read["plain", "Archive"].outcome == "right"
+    assert {each.source for each in read.values()} <= {"ocr", ""}
+
+
+async def test_a_configured_model_is_asked_and_its_tokens_counted(folder: Path) -> None:
+    with FakeServer(then=lambda received: "(85,55)") as server:
+        model = {"model": "gta1-7b", "base_url": server.url}
+        settings = Settings.model_validate({"models": {"grounder": model}})
+        found = await asked(open_grounding_suite(folder), "vision", settings)
+    assert found["form", "the Save button"].outcome == "right"
+    assert found["form", "the Zebra menu"].outcome == "wrong"
+    assert all(each.calls == 1 and each.tokens_in > 0 for each in found.values())
+    assert len(server.requests) == len(TARGETS)
+
+
+async def test_the_stand_in_is_as_good_as_said_and_the_same_each_time(folder: Path) -> None:
+    suite = open_grounding_suite(folder)
+    for chance, outcome in ((1, "right"), (0, "wrong")):
+        found = await asked(suite, f"simulated:{chance}")
+        present = [each for each in found.values() if each.present]
+        assert {each.outcome for each in present} == {outcome}
+        absent = [each for each in found.values() if not each.present]
+        assert {each.outcome for each in absent} == {"wrong"}
+    half, again = [await asked(suite, "simulated:0.5") for _ in range(2)]
+    assert [each.point for each in half.values()] == [each.point for each in again.values()]
+    seeded = Settings.model_validate({"run": {"seed": 9}})
+    other = await asked(suite, "simulated:0.5", seeded)
+    assert [each.point for each in half.values()] != [each.point for each in other.values()]
+
+
+async def test_the_cascade_asks_the_stand_in_at_most_twice_and_only_where_it_must(
+    folder: Path,
+) -> None:
+    found = await asked(open_grounding_suite(folder), "cascade:1")
+    assert {each.calls for each in found.values()} <= {0, 1, 2}
+    sure = found["form", "the Save button"]
+    assert (sure.outcome, sure.calls, sure.source) == ("right", 0, "accessibility")
+    seen = found["form", HOSTILE]  # nothing is known of the place: it is looked at twice
+    assert (seen.outcome, seen.calls, seen.source) == ("right", 2, "simulated:1")
+    large = found["large", "the Save button"]
+    assert (large.outcome, large.calls) == ("right", 0)
+
+
+async def test_a_configured_model_is_behind_the_cascade(folder: Path) -> None:
+    with FakeServer(then=lambda received: "(2,2)") as server:
+        model = {"model": "gta1-7b", "base_url": server.url}
+        settings = Settings.model_validate({"models": {"grounder": model}})
+        found = await asked(open_grounding_suite(folder), "cascade", settings)
+        default = await asked(open_grounding_suite(folder), "settings", settings)
+    assert found["form", "the Save button"].calls == 0
+    assert found["form", HOSTILE].calls == 2
+    assert [each.outcome for each in found.values()] == [e.outcome for e in default.values()]
+
+
+@pytest.mark.parametrize(("said", "share"), [((), 0.5), ((0.0,), 0.0), ((1.0,), 1.0)])
+async def test_the_stand_in_is_of_the_same_mind_on_a_part_as_often_as_is_said(
+    said: tuple[float, ...], share: float
+) -> None:
+    button = BoundingBox(600, 300, 640, 320, "screen")
+    elements = tuple(
+        Element("push button", str(n), BoundingBox(20 * n, 200, 20 * n + 10, 210, "screen"))
+        for n in range(60)
+    )
+    look = Observation(Screenshot(Image.new("RGB", (1280, 720))), Size(1280, 720), (), elements)
+    part = closer_part(look.image, button.centre, [])
+    assert part is not None
+    model = SimulatedModel(0.6, *said)
+
+    async def point(asked: tuple[Size, tuple[Message, ...]]) -> Point:
+        reply = await model.complete(ModelRequest("grounder", asked[1]))
+        return GTA1Format().parse(reply.text, asked[0])
+
+    whole = GTA1Format().prepare(look.screenshot, "it")
+    enlarged = GTA1Format().prepare(part.shown(look.screenshot), "it")
+    pairs = []
+    for key in map(str, range(1000)):
+        model.aim(key, Region(button), look)
+        first = await point(whole)
+        closer = GroundingTried(description="", by="", verdict="doubted", closer=part.corners)
+        model.hear(closer)
+        pairs.append((first, part.whole(await point(enlarged))))
+
+    def right(point: Point) -> bool:
+        return look.convert_box(button, "image").contains(point)
+
+    assert all(part.box.contains(second) for _, second in pairs)
+    assert sum(right(first) for first, _ in pairs) == pytest.approx(600, abs=40)
+    assert sum(right(second) for _, second in pairs) == pytest.approx(600, abs=40)
+    mistakes = [(a, b) for a, b in pairs if not right(a) and part.box.contains(a)]
+    same = sum(abs(a.x - b.x) < 1 and abs(a.y - b.y) < 1 for a, b in mistakes)
+    assert same / len(mistakes) == pytest.approx(share, abs=0.1)
+
+
+async def test_the_stand_in_picks_from_the_list_that_is_offered(folder: Path) -> None:
+    suite = open_grounding_suite(folder)
+    found = await asked(suite, "choice:1")
+    sure = found["form", "the Save button"]
+    assert (sure.outcome, sure.calls, sure.source) == ("right", 0, "accessibility")
+    assert {each.outcome for each in found.values() if each.calls} <= {"right", "refused"}
+    assert {each.calls for each in found.values()} <= {0, 1}
+    assert {e.outcome for e in found.values() if e.calls and not e.present} == {"refused"}
+    both = await asked(suite, "cascade+choice:1")
+    assert {each.calls for each in both.values()} <= {0, 1, 2, 3}
+    assert {e.outcome for e in both.values() if e.present and e.calls} == {"right"}
+    wrong = await asked(suite, "choice:0")
+    asked_about = [each for each in wrong.values() if each.calls]
+    assert asked_about
+    assert "right" not in {each.outcome for each in asked_about}
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        "eyes",
+        "choice:2",
+        "simulated:2",
+        "simulated:",
+        "simulated:x",
+        "cascade:7",
+        "cascade:0.9:",
+        "cascade:1:0:1",
+    ],
+)
+async def test_an_unknown_way_is_refused(way: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(repr(way))):
+        async with open_way(way, Settings()):
+            pass
+
+
+def test_nothing_is_measured_as_reading_where_nothing_can_read(
+    folder: Path, tmp_path: Path
+) -> None:
+    hisa = Command(tmp_path)
+    hisa.environ["PATH"] = str(tmp_path)
+    said = hisa.refused("bench", "grounding", str(folder), "--grounder", "ocr", code=3)
+    assert "tesseract is not installed" in said
+
+
+def answer(outcome: str, *, box: bool = True, split: str = "train", **more: Any) -> Answer:
+    point = None if outcome == "refused" else (1.0, 1.0)
+    return Answer.model_validate(
+        {
+            "target": "t:1", "screen": "form", "app": "forms", "split": split, "kind": "name",
+            "description": "it", "box": (0, 0, 9, 9) if box else None, "outcome": outcome,
+            "point": point, **more,
+        }
+    )  # fmt: skip
+
+
+def test_the_numbers_by_hand() -> None:
+    found = [
+        *(answer("right", source="ocr", seconds=n / 1000, tokens_in=7, calls=1) for n in range(6)),
+        answer("wrong", source="accessibility", seconds=1.0, readings=(0.5, 0.3, 0.4)),
+        answer("refused", candidates=("button",)),
+        answer("refused", box=False),
+        answer("refused", box=False, candidates=("tab",)),
+        answer("wrong", box=False, source="ocr"),
+        answer("right", split="held"),
+    ]
+    report = build_grounding_report("suite", "elements", found)
+    train, held = report.parts
+    assert (train.name, held.name, held.total.right.of) == ("train", "held", 1)
+    right = train.total.right
+    assert (right.count, right.of, right.rate) == (6, 8, 0.75)
+    assert (right.low, right.high) == wilson(6, 8)
+    assert (train.total.wrong.count, train.total.refused.count) == (1, 1)
+    assert (train.total.absent_refused.count, train.total.absent_refused.of) == (2, 3)
+    assert (train.precision.count, train.precision.of) == (2, 3)
+    assert (train.with_candidates.count, train.with_candidates.of) == (2, 3)
+    read, tree = train.sources[1], train.sources[0]
+    assert (tree.name, tree.wrong.count, read.name, read.right.count) == (
+        "accessibility",
+        1,
+        "ocr",
+        6,
+    )
+    assert read.absent_refused.count == 0
+    assert (train.readings, train.reading_ms_median) == (3, 400)
+    assert (train.ms_median, train.ms_p95) == (1, 1000)
+    assert (train.calls, train.tokens_in) == (6, 42)
+
+
+def test_a_quantile_is_a_value_that_was_seen() -> None:
+    assert quantile([], 0.5) is None
+    assert quantile([3, 1, 2], 0.5) == 2
+    assert quantile(range(1, 101), 0.95) == 95
+    assert quantile([4], 0.95) == 4
+
+
+@needs_tesseract
+async def test_the_page_shows_every_miss_and_runs_nothing(folder: Path) -> None:
+    suite = open_grounding_suite(folder)
+    found = list((await asked(suite, "elements")).values())
+    pictures = {target.screen.name: target.screen.picture for target in suite.targets}
+    page = miss_page(build_grounding_report("<b>suite</b>", "elements", found), found, pictures)
+    misses = [each for each in found if each.missed]
+    assert len(misses) == 3
+    assert page.count('<figure class="miss">') == len(misses)
+    assert page.count("data:image/webp") == len(misses)
+    assert page.count('<i class="right"') == 2
+    assert page.count('<i class="hit"') == 2
+    assert page.count('<i class="inner"') == 1
+    assert "<img src=x" not in page
+    assert "{{ 7*7 }}" in page
+    assert "<b>suite</b>" not in page
+    assert "<script" not in page
+    assert "default-src 'none'" in page
+    gone = dict.fromkeys(pictures, folder / "gone.png")
+    assert "the picture is missing" in miss_page(
+        build_grounding_report("s", "e", found), found, gone
+    )
+
+
+@needs_tesseract
+def test_the_command_prints_the_sums_and_writes_both_files(folder: Path, tmp_path: Path) -> None:
+    hisa = Command(tmp_path)
+    page, data = tmp_path / "out" / "misses.html", tmp_path / "out" / "answers.json"
+    printed = hisa.run("bench", "grounding", str(folder), "--json", str(data), "--page", str(page))
+    assert re.search(r"train +3 +33\.3 \[.*\] +33\.3 \[.*\] +33\.3 +2 +50\.0", printed)
+    assert re.search(r"held +2 +100\.0", printed)
+    assert "forms" in printed
+    tree = json.loads(data.read_text())
+    assert len(tree["answers"]) == len(TARGETS)
+    assert [part["name"] for part in tree["parts"]] == ["train", "held"]
+    assert page.read_text().count('<figure class="miss">') == 3
+
+
+def test_the_command_asks_only_for_what_is_wanted(folder: Path, tmp_path: Path) -> None:
+    hisa, way = Command(tmp_path), ("--grounder", "simulated:1")
+    held = hisa.run("bench", "grounding", str(folder), "--split", "held", *way)
+    assert re.search(r"held +2 +100\.0", held)
+    assert "train" not in held
+    kinds = hisa.run("bench", "grounding", str(folder), "--kind", "role", "--kind", "icon", *way)
+    assert re.search(r"train +2 +100\.0", kinds)
+    first = hisa.run("bench", "grounding", str(folder), "--limit", "1", *way)
+    assert re.search(r"train +1 +100\.0", first)
+    said = hisa.refused("bench", "grounding", str(folder), "--kind", "spin", *way)
+    assert "kinds are absent, icon, name, role; splits are held, train" in said
+    assert "no grounding suite" in hisa.refused("bench", "grounding", str(tmp_path))
+
+
+def test_a_model_that_breaks_does_not_take_the_answers_with_it(
+    folder: Path, tmp_path: Path
+) -> None:
+    data = tmp_path / "answers.json"
+    with FakeServer(["(85,55)", "(205,55)"]) as server:  # then it runs out of script
+        said = Command(tmp_path, url=server.url).refused(
+            "--set", "models.grounder.model=gta1-7b", "bench", "grounding", str(folder),
+            "--grounder", "vision", "--json", str(data), code=3,
+        )  # fmt: skip
+    assert f"stopped: 2 of {len(TARGETS)} descriptions" in said
+    assert len(json.loads(data.read_text())["answers"]) == 2
+
+
+def changed(folder: Path, target: Path, number: int, **fields: Any) -> Path:
+    """A copy of the targets in a suite of its own, one line changed; returns its folder."""
+    lines = [dict(each) for each in TARGETS]
+    lines[number - 1] |= fields
+    target.mkdir()
+    (target / "screens").symlink_to(folder / "screens")
+    (target / "targets.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    return target
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"kind": "colour"}, "kind 'colour'; known are name, role"),
+        ({"screen": "nowhere"}, "no screen 'nowhere'"),
+        ({"screen": "../screens/form"}, "no screen '../screens/form'"),
+        ({"box": [600, 300, 100, 10]}, "not within the screen, 640x360"),
+        ({"box": [1, 2, 0, 4]}, "box.2: Input should be greater than 0"),
+        ({"box": None}, "a target has a box, or the kind 'absent'"),
+        ({"kind": "absent"}, "a target has a box, or the kind 'absent'"),
+        ({"point": [0, 0, 4, 4]}, "is not within the box"),
+        ({"description": ""}, "description"),
+        ({"description": "the Save button"}, "targets.jsonl:1 already"),
+        ({"colour": "red"}, "colour: Extra inputs are not permitted"),
+    ],
+)
+def test_a_bad_line_is_named(
+    folder: Path, tmp_path: Path, fields: dict[str, Any], said: str
+) -> None:
+    bad = changed(folder, tmp_path / "bad", 2, **fields)
+    with pytest.raises(UsageError, match=re.escape(f"{bad}/targets.jsonl:2: ") + ".*") as caught:
+        open_grounding_suite(bad)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda home: (home / "targets.jsonl").write_text("{}\n\n{"), "targets.jsonl:1: screen: "),
+        (lambda home: (home / "targets.jsonl").write_text("\n\n{"), "targets.jsonl:3: no JSON"),
+        (lambda home: (home / "targets.jsonl").write_text("\n"), "there are no targets"),
+        (lambda home: (home / "screens/form.json").write_text('{\n"a": }'), "form.json: no JSON"),
+        (lambda home: (home / "screens/form.json").write_text("{}"), "form.json: screen: Field"),
+        (lambda home: (home / "screens/form.png").write_text("no"), "form.png cannot be read"),
+        (lambda home: draw(home / "screens/form.png", {}, (9, 9)), "is not the size of form.png"),
+    ],
+)
+def test_a_bad_file_is_named(tmp_path: Path, damage: Callable[[Path], object], said: str) -> None:
+    damage(write_suite(tmp_path))
+    with pytest.raises(UsageError, match=re.escape(said)):
+        open_grounding_suite(tmp_path)
+
+
+def test_targets_may_lie_in_several_files(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "screens").symlink_to(folder / "screens")
+    (tmp_path / "targets").mkdir()
+    (tmp_path / "targets.jsonl").write_text(json.dumps(TARGETS[0]))
+    for number, each in enumerate(TARGETS[1:], 1):
+        (tmp_path / "targets" / f"{number}.jsonl").write_text(json.dumps(each))
+    found = open_grounding_suite(tmp_path).targets
+    assert [each.id for each in found][:2] == ["targets.jsonl:1", "targets/1.jsonl:1"]
+    assert len(found) == len(TARGETS)
+
+
+@needs_tesseract
+@pytest.mark.parametrize(
+    ("name", "kind", "app"),
+    [
+        ("screenspot-v2", "text", "windows"),
+        ("screenspot-pro", "text", "vscode macos"),
+        ("osworld-g", "Button", ""),
+    ],
+)
+async def test_published_suites_are_read_as_they_are(
+    tmp_path: Path, name: str, kind: str, app: str
+) -> None:
+    suite = open_grounding_suite(published(tmp_path, name))
+    found = await asked(suite, "ocr")
+    first = next(each for each in found.values() if each.description == "Archive")
+    assert (first.outcome, first.kind, first.app, first.split) == ("right", kind, app, "")
+    assert first.box == (280, 190, 390, 230)
+
+
+def test_outlines_and_refusals_of_osworld_g(tmp_path: Path) -> None:
+    suite = open_grounding_suite(published(tmp_path, "osworld-g") / "benchmark" / "OSWorld-G.json")
+    _, outline, refusal = suite.targets
+    assert outline.region is not None
+    assert outline.region.holds(Point(285, 192, "screen"))
+    for outside in ((385, 194), (270, 192), (285, 180)):  # below the slope, left, above
+        assert not outline.region.holds(Point(*outside, "screen"))
+    assert (refusal.region, refusal.kind) == (None, "absent")
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"bbox": [1, 2, 3]}, "row 1: bbox"),
+        ({"img_filename": "gone.png"}, "picture 'gone.png' is not in"),
+        ({"img_filename": "../../secret.png"}, "no picture '../../secret.png' in"),
+        ({"instruction": ""}, "row 1: instruction"),
+    ],
+)
+def test_a_bad_row_is_named(tmp_path: Path, row: dict[str, Any], said: str) -> None:
+    home = published(tmp_path / "suite", "screenspot-v2")
+    draw(tmp_path / "secret.png", {}, (9, 9))
+    path = home / "screenspot_desktop_v2.json"
+    rows = json.loads(path.read_text())
+    rows[0] |= row
+    path.write_text(json.dumps(rows))
+    with pytest.raises(UsageError, match=re.escape(said)):
+        open_grounding_suite(home)

@@ -1,0 +1,335 @@
+"""The record of attempts: what counts, what is due, and what a crash leaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hisa.errors import UsageError
+from hisa.plugins.benchmarks.bench.attempt_records import (
+    AttemptFinished,
+    AttemptLost,
+    AttemptRunning,
+    AttemptStarted,
+    Plan,
+    Slot,
+    record_adapter,
+)
+from hisa.plugins.benchmarks.bench.ledger import MAX_TRIES, AttemptLedger, read_attempts, read_plan
+from tests.cli.command import ROOT
+from tests.plugins.benchmarks.bench_suite.sample import plan
+
+SLOT = Slot("full", "task-00", 1)
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> AttemptLedger:
+    return AttemptLedger(tmp_path, plan(tasks=2))
+
+
+def begin(book: AttemptLedger, slot: Slot = SLOT) -> dict[str, Any]:
+    key = {**slot._asdict(), "try": book.next_try(slot)}
+    book.write(AttemptStarted.model_validate({**key, "worker": "host:1"}))
+    return key
+
+
+def end(book: AttemptLedger, status: str, score: float | None = None, *, steps: int = 4) -> None:
+    record = {**begin(book), "status": status, "score": score, "run": "r", "steps": steps}
+    book.write(AttemptFinished.model_validate(record))
+
+
+def reopened(book: AttemptLedger) -> AttemptLedger:
+    book.close()
+    return AttemptLedger(book.folder, book.plan)
+
+
+@pytest.mark.parametrize("status", ["succeeded", "infeasible", "max_steps", "budget", "defect"])
+def test_a_result_is_never_made_again(book: AttemptLedger, status: str) -> None:
+    end(book, status, 0.0)
+    assert SLOT not in book.pending()
+    assert SLOT not in reopened(book).pending()
+
+
+def test_a_broken_machine_is_no_result_and_is_given_up_after_three_tries(
+    book: AttemptLedger,
+) -> None:
+    for _ in range(MAX_TRIES):
+        assert SLOT in book.pending()
+        end(book, "environment_error")
+    assert SLOT not in book.pending()
+    slot_state = reopened(book).slot_state(SLOT)
+    assert (slot_state.given_up, slot_state.result, len(slot_state.attempts)) == (
+        True,
+        None,
+        MAX_TRIES,
+    )
+
+
+def test_an_attempt_without_an_end_is_lost_kept_and_made_again(book: AttemptLedger) -> None:
+    for number in range(1, 6):
+        begin(book)
+        book = reopened(book)
+        slot_state = book.slot_state(SLOT)
+        assert [attempt.lost.cause for attempt in slot_state.attempts if attempt.lost] == [
+            "bench"
+        ] * number
+        assert SLOT in book.pending(), "a bench that was stopped often has broken nothing"
+    end(book, "succeeded", 1.0)
+    result = reopened(book).slot_state(SLOT).result
+    assert result is not None
+    assert result.number == 6
+
+
+def test_a_second_end_of_the_same_try_changes_nothing(book: AttemptLedger) -> None:
+    key = begin(book)
+    book.write(AttemptLost.model_validate({**key, "cause": "worker"}))
+    late = {**key, "status": "succeeded", "score": 1.0}
+    book.write(AttemptFinished.model_validate(late))
+    assert book.slot_state(SLOT).result is None
+    assert SLOT in book.pending()
+
+
+def test_a_record_that_was_cut_off_never_happened(book: AttemptLedger) -> None:
+    end(book, "succeeded", 1.0)
+    path = book.folder / "attempts.jsonl"
+    whole = path.read_bytes()
+    book.close()
+    path.write_bytes(whole + b'{"v":1,"type":"finis')
+    assert read_attempts(book.folder)[SLOT].result is not None
+    again = AttemptLedger(book.folder, book.plan)
+    assert path.read_bytes() == whole
+    again.close()
+
+
+def test_every_cut_of_the_file_leaves_each_slot_with_at_most_one_result(
+    book: AttemptLedger,
+) -> None:
+    end(book, "environment_error")
+    end(book, "succeeded", 1.0)
+    book.close()
+    path = book.folder / "attempts.jsonl"
+    whole = path.read_bytes()
+    for length in range(len(whole) + 1):
+        path.write_bytes(whole[:length])
+        again = AttemptLedger(book.folder, book.plan)
+        pending = SLOT in again.pending()
+        assert pending is (again.slot_state(SLOT).result is None)
+        again.close()
+
+
+def test_a_damaged_line_in_the_middle_is_named(book: AttemptLedger) -> None:
+    end(book, "succeeded", 1.0)
+    book.close()
+    path = book.folder / "attempts.jsonl"
+    path.write_bytes(b"nonsense\n" + path.read_bytes())
+    wrong = "not a record of an attempt: Invalid JSON: expected ident at line 1 column 2"
+    said = f"{path} line 1: {wrong}"
+    assert refusal(book.folder, book.plan) == (said, "give another --out, or put the line right")
+    path.write_bytes(path.read_bytes().removeprefix(b"nonsense\n"))
+    AttemptLedger(book.folder, book.plan).close()
+
+
+def refusal(folder: Path, plan: Plan) -> tuple[str, str]:
+    """What a ledger says that is not opened, and what helps; the folder is free afterwards."""
+    with pytest.raises(UsageError) as caught:
+        AttemptLedger(folder, plan)
+    return str(caught.value), caught.value.fix
+
+
+def test_a_folder_has_one_writer(book: AttemptLedger) -> None:
+    wait = "wait for it, or give another --out"
+    said = f"process {os.getpid()} runs the bench in {str(book.folder)!r}"
+    assert [refusal(book.folder, book.plan) for _ in range(2)] == [(said, wait)] * 2
+    book.close()
+    AttemptLedger(book.folder, book.plan).close()
+
+
+def test_what_is_no_bench_folder_is_named_with_a_command_that_makes_one(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        read_plan(tmp_path)
+    said = f"{str(tmp_path)!r} is not a bench folder: bench.json: No such file or directory"
+    fix = f"hisa bench run own:DIR --out {tmp_path}"
+    assert (str(caught.value), caught.value.fix) == (said, fix)
+    (tmp_path / "bench.json").write_text("{")
+    with pytest.raises(UsageError) as caught:
+        read_plan(tmp_path)
+    said = f"{str(tmp_path / 'bench.json')!r} is damaged: Invalid JSON: EOF while parsing an object"
+    assert str(caught.value).startswith(said)
+    assert caught.value.fix == "use another --out"
+
+
+def test_the_file_tells_every_attempt_in_order(book: AttemptLedger) -> None:
+    end(book, "environment_error")
+    key = begin(book)
+    book.write(AttemptRunning.model_validate({**key, "run": "r2"}))
+    book = reopened(book)
+    end(book, "succeeded", 0.5)
+    assert book.again(["succeeded"]) == 1
+    for _ in range(MAX_TRIES - 1):
+        end(book, "environment_error")
+    assert book.again(["environment_error"]) == 1
+    lines = (book.folder / "attempts.jsonl").read_bytes().splitlines()
+    told = [record_adapter.validate_json(line) for line in lines]
+    assert {record.slot for record in told} == {SLOT}
+    assert [
+        (record.type, record.number, getattr(record, "cause", ""), getattr(record, "reason", ""))
+        for record in told
+    ] == [
+        ("started", 1, "", ""),
+        ("finished", 1, "", ""),
+        ("started", 2, "", ""),
+        ("running", 2, "", ""),
+        ("lost", 2, "bench", "the bench ended before it did"),
+        ("started", 3, "", ""),
+        ("finished", 3, "", ""),
+        ("lost", 3, "again", "made again after succeeded"),
+        ("started", 4, "", ""),
+        ("finished", 4, "", ""),
+        ("started", 5, "", ""),
+        ("finished", 5, "", ""),
+        *(("lost", number, "again", "made again after it was given up") for number in range(1, 6)),
+    ]
+    assert all(b'"try":' in line and b'"number"' not in line for line in lines)
+
+
+def test_an_attempt_is_known_by_who_began_it_when_and_in_which_run(book: AttemptLedger) -> None:
+    key = begin(book)
+    (begun,) = book.slot_state(SLOT).attempts
+    started = record_adapter.validate_json((book.folder / "attempts.jsonl").read_bytes())
+    assert (begun.slot, begun.number, begun.worker) == (SLOT, 1, "host:1")
+    assert (begun.started_at, begun.run, begun.open) == (started.at, "", True)
+    book.write(AttemptRunning.model_validate({**key, "run": "r1"}))
+    assert begun.run == "r1"
+    book.write(AttemptFinished.model_validate({**key, "status": "succeeded"}))
+    assert (begun.run, begun.open, begun.counts) == ("r1", False, True)
+    assert book.slot_state(SLOT).result is begun
+    assert book.runs == book.folder / "runs"
+    assert book.runs.is_dir()
+
+
+@pytest.mark.parametrize("cause", ["worker", "bench", "again"])
+def test_only_a_worker_that_died_counts_as_broken(book: AttemptLedger, cause: str) -> None:
+    for _ in range(MAX_TRIES):
+        key = begin(book)
+        book.write(AttemptLost.model_validate({**key, "cause": cause}))
+    slot_state = book.slot_state(SLOT)
+    assert [attempt.broken for attempt in slot_state.attempts] == [cause == "worker"] * MAX_TRIES
+    assert (slot_state.given_up, slot_state.pending) == (cause == "worker", cause != "worker")
+
+
+@pytest.mark.parametrize("state", ["score_failed", "unscored", "no_check"])
+def test_results_can_be_made_again_by_how_they_were_scored(book: AttemptLedger, state: str) -> None:
+    record = {**begin(book), "status": "succeeded", "score_state": state}
+    book.write(AttemptFinished.model_validate(record))
+    assert book.again(["scored", "environment_error"]) == 0
+    assert book.again([state]) == 1
+    (attempt,) = book.slot_state(SLOT).attempts
+    assert (attempt.counts, attempt.broken) == (False, False)
+
+
+def test_the_lock_is_the_owners_and_the_plan_is_swapped_in_whole(book: AttemptLedger) -> None:
+    assert (book.folder / "lock").stat().st_mode & 0o777 == 0o600
+    names = {path.name for path in book.folder.iterdir()}
+    assert names == {"attempts.jsonl", "bench.json", "lock", "runs"}
+
+
+def test_another_plan_is_refused_and_says_what_differs(book: AttemptLedger) -> None:
+    book.close()
+    settings = json.loads(json.dumps(book.plan.variants["full"]))
+    settings["run"]["max_steps"] = 7
+    other = book.plan.model_copy(update={"variants": {"full": settings}})
+    fix = "give another --out, or the command that began it"
+    folder = repr(str(book.folder))
+    said = f"{folder} holds a bench with other variants: run.max_steps was 50, is 7"
+    assert refusal(book.folder, other) == (said, fix)
+    assert read_plan(book.folder) == book.plan
+    settings["state"] |= {"window": 9, "roi": False}
+    other = book.plan.model_copy(
+        update={"suite": "own:else", "tasks": (), "variants": {"full": settings}}
+    )
+    told, helps = refusal(book.folder, other)
+    assert helps == fix
+    assert told.startswith(
+        f"{folder} holds a bench with other suite, variants, tasks: run.max_steps "
+    )
+    assert told.count(" was ") == told.count("; ") + 1 == 3
+    unlike = book.plan.model_copy(update={"variants": {"other": settings}})
+    assert refusal(book.folder, unlike) == (f"{folder} holds a bench with other variants", fix)
+
+
+def test_more_repeats_go_on_and_fewer_forget_nothing(book: AttemptLedger) -> None:
+    book.close()
+    more = AttemptLedger(book.folder, book.plan.model_copy(update={"repeat": 3}))
+    assert len(more.pending()) == 6
+    more.close()
+    fewer = AttemptLedger(book.folder, book.plan)
+    assert fewer.plan.repeat == 3
+    fewer.close()
+
+
+def test_results_can_be_made_again_by_how_they_ended(book: AttemptLedger) -> None:
+    end(book, "model_error")
+    assert book.again(["refused"]) == 0
+    assert book.again(["model_error"]) == 1
+    assert SLOT in reopened(book).pending()
+
+
+@pytest.mark.parametrize("status", ["model_error", "budget"])
+def test_a_run_that_ended_before_its_first_step_is_made_again(
+    book: AttemptLedger, status: str
+) -> None:
+    for _ in range(MAX_TRIES):
+        assert SLOT in book.pending()
+        end(book, status, steps=0)
+    assert book.slot_state(SLOT).given_up
+    assert book.again(["refused"]) == 0
+    assert book.again([status]) == 1
+    assert SLOT in reopened(book).pending()
+
+
+def test_what_was_given_up_can_be_tried_again(book: AttemptLedger) -> None:
+    for _ in range(MAX_TRIES):
+        end(book, "environment_error")
+    assert book.again(["environment_error"]) == 1
+    book = reopened(book)
+    assert SLOT in book.pending()
+    assert len(book.slot_state(SLOT).attempts) == MAX_TRIES
+    end(book, "succeeded", 1.0)
+    assert book.slot_state(SLOT).result is not None
+
+
+def test_a_full_disk_leaves_whole_records(tmp_path: Path) -> None:
+    script = """
+import resource, signal, sys
+from pathlib import Path
+from hisa.plugins.benchmarks.bench.attempt_records import AttemptStarted
+from hisa.errors import EnvironmentFailed
+from tests.plugins.benchmarks.bench_suite.forms import ledger
+
+book = ledger(Path(sys.argv[1]), "ada")
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, 5_000))
+key = {"variant": "full", "task": "ada", "repeat": 1, "worker": "host:1"}
+try:
+    for number in range(1, 10_000):
+        book.write(AttemptStarted.model_validate({**key, "try": number}))
+except EnvironmentFailed as error:
+    print(error)
+    print(error.fix)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, tmp_path],
+        capture_output=True, text=True, check=True, cwd=ROOT,
+    )  # fmt: skip
+    path = tmp_path / "bench" / "attempts.jsonl"
+    assert done.stdout == f"cannot write {path}: the disk took only a part of it\ndf -h\n"
+    lines = (tmp_path / "bench" / "attempts.jsonl").read_bytes()
+    assert lines.endswith(b"\n")
+    (slot_state,) = read_attempts(tmp_path / "bench").values()
+    assert len(slot_state.attempts) > 10

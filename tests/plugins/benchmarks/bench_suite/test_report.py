@@ -1,0 +1,224 @@
+"""The report's numbers, worked out again from the run folders, and its pages."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from hisa.plugins.benchmarks.bench.attempt_records import Slot
+from hisa.plugins.benchmarks.bench.bench_report import Report, build_report
+from hisa.plugins.benchmarks.bench.ledger import AttemptLedger
+from hisa.plugins.benchmarks.bench.pages import html_page, markdown_page, write_report
+from hisa.plugins.benchmarks.bench.plots import Bar, Series, bars, curves, ticks
+from hisa.plugins.benchmarks.bench.stats import wilson
+from hisa.plugins.benchmarks.bench.tables import tables
+from tests.plugins.benchmarks.bench_suite.sample import build, fill, plan
+
+HOSTILE = "</style></title><script>document.title='owned'</script>|`x`[a](b) {{ 7*7 }}"
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    root = tmp_path_factory.mktemp("benches")
+    build(root / "ours", variants=("full", "no-roi"), repeat=2)
+    build(root / "theirs", chance=0.2, slower=1.5)
+    return build_report(root / "ours", root / "theirs")
+
+
+def one(folder: Path, *rows: tuple[str, int, int, str, float | None]) -> Report:
+    """A report of attempts given as task, repeat, steps, status and score."""
+    book = AttemptLedger(folder, plan(tasks=8, repeat=2))
+    for task, repeat, steps, status, score in rows:
+        fill(book, Slot("full", task, repeat), steps=steps, status=status, score=score)
+    book.close()
+    return build_report(folder)
+
+
+def test_the_numbers_by_hand(tmp_path: Path) -> None:
+    report = one(
+        tmp_path,
+        ("task-00", 1, 4, "succeeded", 1.0),
+        ("task-00", 2, 4, "succeeded", 0.0),
+        ("task-01", 1, 8, "max_steps", 0.5),
+        ("task-01", 2, 8, "succeeded", 1.0),
+        ("task-02", 1, 2, "infeasible", 1.0),
+        ("task-03", 1, 9, "model_error", None),
+        ("task-04", 1, 6, "succeeded", None),
+    )
+    (group,) = report.variants
+    assert group.rate == pytest.approx((0.5 + 0.5 + 1) / 3)
+    assert (group.low, group.high) == pytest.approx(wilson(2.0, 3))
+    assert group.score == pytest.approx((1 + 0 + 0.5 + 1 + 1) / 5)
+    assert (group.rated, group.tasks, group.results, group.scored) == (3, 4, 6, 5)
+    assert group.pass_hat == pytest.approx({1: 2 / 3, 2: 0.0})
+    assert group.said_done == 3
+    assert group.false_success == pytest.approx(1 / 3)
+    assert group.steps == pytest.approx((4 + 4 + 8 + 8 + 2 + 6) / 6)
+    assert group.bash == pytest.approx((0 + 0 + 2 + 1 + 0 + 1) / 6)
+    assert group.other == pytest.approx((1 + 1 + 0 + 1 + 0 + 1) / 6)
+    assert group.images == pytest.approx(4 * 32 / 6)
+    assert {t.task: t.what for t in report.troubles if t.repeat == 1} == {
+        "task-03": "model_error, not scored",
+        "task-04": "succeeded, no check",
+        "task-05": "not run yet",
+        "task-06": "not run yet",
+        "task-07": "not run yet",
+    }
+
+
+def test_tokens_and_money_are_those_of_the_logs(report: Report) -> None:
+    full = report.variants[0]
+    assert sum(part.tokens for part in report.components) == pytest.approx(full.tokens)
+    assert sum(part.usd for part in report.components) == pytest.approx(full.usd)
+    parts = {part.role: part for part in report.components}
+    assert parts["grounder"].tokens_in / parts["grounder"].calls == pytest.approx(2000)
+    assert parts["grounder"].usd == 0
+    assert parts["grounder"].unpriced == full.unpriced > 0
+
+
+def test_the_curve_is_the_mean_over_the_attempts_that_came_so_far(report: Report) -> None:
+    for curve in report.curves:
+        expected = [
+            3000 + 200 * (n % 5) + 250 + 2010 + 1190 for n in range(1, len(curve.tokens) + 1)
+        ]
+        assert curve.tokens == pytest.approx(expected)
+        assert curve.ended == sorted(curve.ended)
+        assert curve.ended[-1] == 1.0
+    assert [curve.baseline for curve in report.curves] == [False, False, True]
+
+
+def test_domains_and_buckets_part_the_tasks(report: Report) -> None:
+    full = report.variants[0]
+    assert sum(group.results for group in report.domains) == full.results
+    weighted = math.fsum((group.rate or 0) * group.rated for group in report.domains)
+    assert weighted / full.rated == pytest.approx(full.rate)
+    assert sum(bucket.tasks for bucket in report.buckets) == full.tasks
+    names = {group.name for group in report.variants}
+    assert all(set(bucket.rates) == names for bucket in report.buckets)
+
+
+def test_benches_are_compared_task_by_task(report: Report) -> None:
+    success: dict[str, dict[str, float | None]] = defaultdict(dict)
+    for row in report.tasks:
+        for name, value in row.success.items():
+            success[name][row.task] = value
+    assert [c.second for c in report.comparisons] == ["no-roi", "theirs (full)"]
+    for comparison in report.comparisons:
+        ours, others = success["full"], success[comparison.second]
+        both = [t for t in ours if ours[t] is not None and others[t] is not None]
+        assert comparison.tasks == len(both)
+        better = sum((ours[t] or 0) > (others[t] or 0) for t in both)
+        worse = sum((ours[t] or 0) < (others[t] or 0) for t in both)
+        assert (comparison.wins, comparison.losses) == (better, worse)
+
+
+def test_broken_and_lost_attempts_are_in_no_rate(report: Report) -> None:
+    assert report.sums["given_up"] == 4
+    assert report.sums["environment_errors"] == 12
+    assert report.sums["lost"] == 2
+    assert all(row.task != "task-05" for row in report.tasks)
+    assert {t.task for t in report.troubles} == {"task-05", "task-06"}
+
+
+def test_who_judged_is_shown(tmp_path: Path) -> None:
+    book = AttemptLedger(tmp_path, plan(tasks=3))
+    for task, judge in (("task-00", "OSWorld's own"), ("task-01", "ours"), ("task-02", "ours")):
+        slot = Slot("full", task, 1)
+        fill(book, slot, steps=2, status="succeeded", score=1.0, judged_by=judge)
+    book.close()
+    report = build_report(tmp_path)
+    assert report.judges == {"OSWorld's own": 1, "ours": 2}
+    (table,) = [table for table in tables(report) if table.title == "Judged by"]
+    assert table.rows == (("OSWorld's own", "1"), ("ours", "2"))
+
+
+def test_three_files_are_written_and_say_the_same(report: Report, tmp_path: Path) -> None:
+    paths = write_report(report, tmp_path / "pages")
+    assert [path.name for path in paths] == ["report.md", "report.json", "report.html"]
+    assert Report.model_validate_json(paths[1].read_bytes()) == report
+    rate = f"{100 * (report.variants[0].rate or 0):.1f}"
+    for path in (paths[0], paths[2]):
+        text = path.read_text("utf-8")
+        assert f"{rate} " in text
+        for title in ("Performance and cost", "By domain", "By length", "By component"):
+            assert title in text
+
+
+def test_every_row_of_the_markdown_has_as_many_cells_as_its_head(report: Report) -> None:
+    rows = [line for line in markdown_page(report).splitlines() if line.startswith("|")]
+    tables: list[list[str]] = []
+    for line, row in zip(rows, [*rows[1:], ""], strict=True):
+        if row.startswith("| --- "):
+            tables.append([])
+        tables[-1].append(line)
+    assert len(tables) == 9
+    for table in tables:
+        assert len({line.count(" | ") for line in table}) == 1
+
+
+def test_hostile_names_are_text(tmp_path: Path) -> None:
+    folder = tmp_path / "bench"
+    base = plan(tasks=2)
+    task = base.tasks[0].model_copy(update={"id": HOSTILE, "domain": HOSTILE})
+    variants = {HOSTILE: base.variants["full"]}
+    changed = base.model_copy(
+        update={"tasks": (task,), "variants": variants, "problems": {HOSTILE: HOSTILE}}
+    )
+    book = AttemptLedger(folder, changed)
+    fill(book, Slot(HOSTILE, HOSTILE, 1), steps=3, status="succeeded", score=None)
+    book.close()
+    report = build_report(folder)
+    page = html_page(report)
+    assert "<script" not in page
+    assert "{{ 7*7 }}" in page
+    written = markdown_page(report)
+    assert "<script" not in written.replace("\\<", "")
+    for line in written.splitlines():
+        if "owned" in line and line.startswith("|"):
+            assert "\\|\\`x\\`" in line
+
+
+def test_an_empty_bench_has_a_report(tmp_path: Path) -> None:
+    AttemptLedger(tmp_path, plan()).close()
+    report = build_report(tmp_path)
+    assert report.variants[0].rate is None
+    assert report.sums["missing"] == 8
+    assert "not run yet" in markdown_page(report)
+    assert "nan" not in html_page(report).lower().replace("finance", "")
+
+
+def test_a_run_folder_that_is_gone_costs_its_numbers_only(tmp_path: Path) -> None:
+    one(tmp_path, ("task-00", 1, 4, "succeeded", 1.0), ("task-01", 1, 8, "succeeded", 0.0))
+    gone = sorted((tmp_path / "runs").iterdir())[0]
+    (gone / "run.json").unlink()
+    (group,) = build_report(tmp_path).variants
+    assert group.rate == 0.5
+    assert group.steps in (4, 8)
+
+
+@pytest.mark.parametrize(
+    ("most", "expected"),
+    [
+        (0, [0, 1]),
+        (8, [0, 2, 4, 6, 8]),
+        (7306, [0, 2000, 4000, 6000, 8000]),
+        (1, [0, 0.25, 0.5, 0.75, 1]),
+    ],
+)
+def test_ticks_are_round_and_reach_the_top(most: float, expected: list[float]) -> None:
+    assert ticks(most) == pytest.approx(expected)
+
+
+def test_plots_draw_what_they_are_given() -> None:
+    drawn = bars([Bar("a & b", ((0.25, "s0"), (0.25, "s1")), "50 %", 0.25, 1.0)], most=1.0)
+    assert 'class="s0" x="0.0" y="17" width="88.0"' in drawn
+    assert 'class="s1" x="88.0"' in drawn
+    assert 'd="M88.0 23H352.0' in drawn
+    assert "a &amp; b" in drawn
+    line = curves([Series("x", [0.0, 4.0], "s2", dashed=True)], show=str, x_label="step")
+    assert 'class="line s2 dashed" points="46.0,178.0 350.0,8.0"' in line
+    assert json.dumps(str(line)).count("<circle") == 2

@@ -1,0 +1,157 @@
+"""Statistics against values worked out by hand, by brute force, or published."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hisa.plugins.benchmarks.bench.stats import (
+    Estimate,
+    length_buckets,
+    mean,
+    paired,
+    pass_hat_k,
+    rate_over_tasks,
+    ratio_over_tasks,
+    sign_test,
+    t95,
+    wilson,
+)
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "low", "high"),
+    [
+        # Newcombe, Two-sided confidence intervals for the single proportion, 1998, table I.
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+    ],
+)
+def test_wilson_is_the_published_one(successes: int, trials: int, low: float, high: float) -> None:
+    assert wilson(successes, trials) == pytest.approx((low, high), abs=5e-5)
+
+
+@given(st.integers(1, 400), st.floats(0, 1))
+def test_wilson_ends_are_where_the_rate_is_z_deviations_away(trials: int, rate: float) -> None:
+    for end in wilson(rate * trials, trials, z=2.0):
+        if 0 < end < 1:
+            deviation = math.sqrt(end * (1 - end) / trials)
+            assert abs(rate - end) == pytest.approx(2.0 * deviation, abs=1e-6)
+
+
+def test_of_nothing_nothing_is_known() -> None:
+    assert wilson(0, 0) == (0.0, 1.0)
+    assert mean([]) is None
+    assert pass_hat_k([], 1) is None
+    assert pass_hat_k([(1, 1)], 2) is None
+    assert paired({"a": 1.0}, {"b": 1.0}) is None
+    assert length_buckets({}) == ()
+    assert rate_over_tasks([], unknown=2) == Estimate(unknown=2)
+    assert ratio_over_tasks([(0.0, 0)], unknown=2) == Estimate(unknown=2)
+
+
+@pytest.mark.parametrize(
+    ("freedom", "quantile"),
+    # As printed in tables of Student's t.
+    [(1, 12.706), (4, 2.776), (10, 2.228), (11, 2.201), (15, 2.131), (30, 2.042), (120, 1.980)],
+)
+def test_students_quantile_is_the_published_one(freedom: int, quantile: float) -> None:
+    assert t95(freedom) == pytest.approx(quantile, abs=6e-4)
+
+
+def test_one_number_a_task_is_students_interval_of_a_mean() -> None:
+    found = ratio_over_tasks([(4.0, 1), (6.0, 1), (8.0, 1)])
+    half = 4.3027 * 2.0 / math.sqrt(3)  # standard deviation 2, two degrees of freedom
+    assert (found.value, found.low, found.high) == pytest.approx((6.0, 6 - half, 6 + half))
+    assert found.n == 3
+
+
+def test_many_numbers_of_one_task_are_no_more_sure_than_one() -> None:
+    few = ratio_over_tasks([(4.0, 1), (6.0, 1)])
+    many = ratio_over_tasks([(400.0, 100), (600.0, 100)])
+    assert (many.value, many.low, many.high) == pytest.approx((few.value, few.low, few.high))
+    assert (few.n, many.n) == (2, 200)
+
+
+def test_a_task_with_more_numbers_weighs_more() -> None:
+    found = ratio_over_tasks([(9.0, 9), (3.0, 1), (0.0, 0)])
+    assert found.value == pytest.approx(1.2)
+    assert found.n == 10
+    spread = math.sqrt(((9 - 1.2 * 9) ** 2 + (3 - 1.2) ** 2) * 2) / 10
+    assert found.high == pytest.approx(1.2 + 12.7062 * spread)
+
+
+def test_an_interval_ends_where_its_numbers_do_and_one_task_has_none() -> None:
+    found = ratio_over_tasks([(1.0, 1), (3.0, 1)], least=1.0)
+    assert found.low == 1.0
+    alone = ratio_over_tasks([(30.0, 20)])
+    assert (alone.value, alone.low, alone.high) == (1.5, None, None)
+
+
+@given(st.lists(st.lists(st.booleans(), min_size=1, max_size=6), min_size=1, max_size=4))
+def test_pass_hat_k_is_the_share_of_draws_that_all_succeed(tasks: list[list[bool]]) -> None:
+    for k in (1, 2, 3):
+        shares = []
+        for outcomes in tasks:
+            draws = list(itertools.combinations(outcomes, k))
+            if draws:
+                shares.append(sum(all(draw) for draw in draws) / len(draws))
+        expected = sum(shares) / len(shares) if shares else None
+        assert pass_hat_k([(sum(o), len(o)) for o in tasks], k) == (
+            None if expected is None else pytest.approx(expected)
+        )
+
+
+@given(st.integers(0, 7), st.integers(0, 7))
+def test_the_sign_test_is_the_share_of_all_coin_throws_as_uneven(wins: int, losses: int) -> None:
+    throws = list(itertools.product((0, 1), repeat=wins + losses))
+    gap = abs(wins - losses)
+    uneven = sum(abs(2 * sum(throw) - len(throw)) >= gap for throw in throws)
+    assert sign_test(wins, losses) == pytest.approx(uneven / len(throws))
+
+
+def test_the_sign_test_by_hand() -> None:
+    assert sign_test(0, 0) == 1.0
+    assert sign_test(5, 0) == pytest.approx(2 / 32)
+    assert sign_test(1, 9) == pytest.approx(2 * 11 / 1024)
+
+
+def test_two_benches_are_compared_on_the_tasks_that_both_have() -> None:
+    first = {"a": 1.0, "b": 0.0, "c": 1.0, "d": 0.5, "only": 1.0}
+    second = {"a": 0.0, "b": 0.0, "c": 0.0, "d": 1.0, "other": 0.0}
+    found = paired(first, second)
+    assert found is not None
+    assert (found.tasks, found.wins, found.losses, found.ties) == (4, 2, 1, 1)
+    assert found.difference == pytest.approx((1 + 0 + 1 - 0.5) / 4)
+    assert found.p == 1.0
+
+
+def test_buckets_by_hand() -> None:
+    lengths = {
+        name: float(steps)
+        for name, steps in zip("abcdefghi", [2, 3, 3, 4, 5, 6, 9, 20, 50], strict=True)
+    }
+    found = length_buckets(lengths)
+    assert [(b.first, b.last, b.tasks) for b in found] == [
+        (2, 3, ("a", "b", "c")),
+        (4, 6, ("d", "e", "f")),
+        (9, 50, ("g", "h", "i")),
+    ]
+
+
+@given(st.dictionaries(st.text(max_size=3), st.integers(1, 12).map(float), max_size=40))
+def test_buckets_hold_every_task_once_in_order_and_never_part_equal_lengths(
+    lengths: dict[str, float],
+) -> None:
+    found = length_buckets(lengths)
+    assert len(found) <= 3
+    assert sorted(task for bucket in found for task in bucket.tasks) == sorted(lengths)
+    assert all(bucket.tasks for bucket in found)
+    for one, other in itertools.pairwise(found):
+        assert one.first <= one.last < other.first <= other.last

@@ -1,0 +1,125 @@
+"""What a suite needs is said and fetched before it runs."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hisa.plugins.benchmarks.bench.suites import open_suite
+from tests.cli.command import ROOT, Command
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
+        """Nothing on standard error."""
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[str]:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "data.txt").write_text("from the internet")
+    handler = partial(_Quiet, directory=str(tmp_path / "site"))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+def task(folder: Path, name: str, url: str, metric: str = "exact_match") -> None:
+    path = folder / "suite" / "calc" / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    download = {"type": "download", "parameters": {"files": [{"url": url, "path": "/tmp/x"}]}}
+    evaluator = {
+        "func": metric,
+        "result": {"type": "vm_command_line", "command": ["cat", "/tmp/x"]},
+        "expected": {"type": "rule", "rules": {"expected": "x"}},
+    }
+    record = {"id": name, "instruction": "Do it.", "config": [download], "evaluator": evaluator}
+    path.write_text(json.dumps(record))
+
+
+def test_files_are_fetched_once_and_a_missing_one_is_named(tmp_path: Path, site: str) -> None:
+    task(tmp_path, "a", f"{site}/data.txt")
+    task(tmp_path, "b", f"{site}/data.txt")
+    hisa = Command(tmp_path)
+    words = ["bench", "prefetch", f"osworld:{tmp_path}/suite", "--cache", str(tmp_path / "cache")]
+    assert "--set 'tasks.allow_private_downloads=" in hisa.refused(*words, code=3)
+    words = ["--set", f'tasks.allow_private_downloads=["{site}/"]', *words]
+    assert hisa.run(*words, "--size") == "to download: 1 files, 17 bytes\n"
+    assert "2 tasks, 1 files, 1 in the cache" in hisa.run(*words)
+    (tmp_path / "site" / "data.txt").unlink()
+    assert "1 in the cache" in hisa.run(*words)
+    task(tmp_path, "c", f"{site}/gone.txt")
+    errors = hisa.refused(*words, code=3)
+    assert f"{site}/gone.txt" in errors
+
+
+def test_a_task_that_lacks_something_is_named_before_the_run(tmp_path: Path, site: str) -> None:
+    task(tmp_path, "good", f"{site}/data.txt")
+    task(tmp_path, "bad", f"{site}/data.txt", metric="compare_dreams")
+    suite = open_suite(f"osworld:{tmp_path}/suite")
+    assert [planned.id for planned in suite.tasks] == ["good"]
+    (reason,) = suite.problems.values()
+    assert "compare_dreams" in reason
+
+
+def test_coverage_counts_what_task_files_ask_for(tmp_path: Path) -> None:
+    hisa = Command(tmp_path)
+    words = ["bench", "coverage", str(ROOT / "tests" / "data" / "spider2v"), "--no-machine"]
+    report = hisa.json(*words)
+    assert report["files"] == 20
+    assert not report["unusable"]
+    assert {row["kind"] for row in report["rows"]} == {"setup", "getter", "metric"}
+    assert all(row["source"] == "ours" for row in report["rows"])
+    assert "20 tasks, 20 ready; machine: none looked at" in hisa.run(*words)
+    assert "20 task files, 20 can be run" in hisa.run(*words, "--pieces")
+
+
+def test_coverage_counts_the_published_tasks(tmp_path: Path) -> None:
+    hisa = Command(tmp_path)
+    report = hisa.json("bench", "coverage", "--public", "osworld")
+    assert report["tasks"] == 369
+    rows = {row["name"]: row for row in report["rows"]}
+    assert rows["compare_table"]["source"] == "ours"
+    assert rows["compare_pdfs"]["source"] == "theirs"
+    assert rows["googledrive_file"]["source"] == "missing"
+    assert sum(sum(counts.values()) for counts in report["domains"].values()) == 369
+    shown = hisa.run("bench", "coverage", "--public", "osworld")
+    assert "369 published tasks of osworld" in shown
+    assert "theirs metric  compare_pdfs" in shown
+
+
+def test_coverage_wants_a_folder_or_a_list(tmp_path: Path) -> None:
+    hisa = Command(tmp_path)
+    for arguments in ([], ["DIR", "--public", "osworld"]):
+        assert "one of the two" in hisa.refused("bench", "coverage", *arguments)
+
+
+@pytest.mark.desktop
+def test_tasks_that_begin_done_are_named(tmp_path: Path) -> None:
+    folder = tmp_path / "suite"
+    folder.mkdir()
+    (folder / "a.yaml").write_text("instruction: x\ncheck: {command: 'test -d ~', equals: ''}\n")
+    (folder / "b.yaml").write_text("instruction: x\ncheck: {file: /home/user/new, contains: [a]}\n")
+    (folder / "c.yaml").write_text("instruction: x\ncheck: {python: 'c.py:broken'}\n")
+    (folder / "c.py").write_text("def broken(): raise RuntimeError('oh no')\n")
+    hisa = Command(tmp_path)
+    words = ["bench", "undone", f"own:{folder}"]
+    said = hisa.run(*words, "--env", "desktop", code=1)
+    assert "1/3  DONE 1" in said
+    assert "2/3  undone      b  /home/user/new: no such file" in said
+    assert "3/3  no score" in said
+    assert "oh no" in said
+    assert said.endswith("1 of 3 tasks begin done; 1 have no score on desktop\n")
+    found = json.loads(hisa.run(*words, "--task", "b", "--json"))
+    assert [(one["id"], one["score"], one["begins_done"]) for one in found] == [("b", 0.0, False)]
+    assert "keeps what each task's setup does to it" in hisa.refused(*words, "--env", "display=:0")

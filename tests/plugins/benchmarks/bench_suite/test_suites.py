@@ -1,0 +1,196 @@
+"""Suites: task files found, and those that cannot be run named."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from hisa.cli import cli
+from hisa.errors import UsageError
+from hisa.plugins.benchmarks.bench.suites import left_out_line, open_suite
+from hisa.plugins.benchmarks.tasks.metrics import METRICS
+from tests.cli.command import Command
+from tests.plugins.benchmarks.bench_suite.forms import write_task
+from tests.plugins.benchmarks.tasks.pages import needs_pages
+
+
+def test_a_folder_of_our_own_tasks_is_a_suite_and_bad_files_are_named(tmp_path: Path) -> None:
+    write_task(tmp_path / "deep" / "er", "bob")
+    write_task(tmp_path, "ada")
+    (tmp_path / "bad.yaml").write_text("instruction: [")
+    (tmp_path / "again.yml").write_text((tmp_path / "ada.yaml").read_text())
+    (tmp_path / "notes.txt").write_text("no task")
+    suite = open_suite(f"own:{tmp_path}")
+    assert sorted(task.id for task in suite.tasks) == ["ada", "bob"]
+    reasons = {Path(path).name: reason for path, reason in suite.problems.items()}
+    assert "not valid YAML" in reasons.pop("bad.yaml")
+    (reason,) = reasons.values()
+    assert "task id 'ada' is that of" in reason
+
+
+def test_only_some_tasks(tmp_path: Path) -> None:
+    for name in ("ada", "bob", "cy"):
+        write_task(tmp_path, name)
+    assert [task.id for task in open_suite(f"own:{tmp_path}", ["bob"]).tasks] == ["bob"]
+    with pytest.raises(UsageError, match=r"no task 'zoe' .* there are: ada, bob, cy"):
+        open_suite(f"own:{tmp_path}", ["zoe"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "layout"),
+    [
+        ("spider2v", "evaluation_examples/examples/excel/{id}/{id}.json"),
+        ("spider2v", "excel/{id}/{id}.json"),
+        ("osworld", "evaluation_examples/examples/excel/{id}.json"),
+        ("osworld", "examples/excel/{id}.json"),
+    ],
+)
+def test_files_of_a_benchmark_are_found_where_it_keeps_them(
+    tmp_path: Path, kind: str, layout: str
+) -> None:
+    for name in ("aa", "bb"):
+        path = tmp_path / layout.format(id=name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        tree: dict[str, object] = {
+            "id": name,
+            "instruction": "Do it.",
+            "config": [],
+            "snapshot": "any",
+        }
+        path.write_text(json.dumps({**tree, "evaluator": {"func": "infeasible"}}))
+    (tmp_path / "test_all.json").write_text('{"excel": ["aa"]}')
+    if kind == "spider2v":
+        ((tmp_path / layout.format(id="aa")).parent / "data.json").write_text("[]")
+    suite = open_suite(f"{kind}:{tmp_path}")
+    assert [(task.id, task.domain) for task in suite.tasks] == [("aa", "excel"), ("bb", "excel")]
+    assert suite.problems == {}
+
+
+def test_one_id_in_two_domains_is_two_tasks(tmp_path: Path) -> None:
+    tree = {"id": "aa", "instruction": "Do it.", "config": [], "evaluator": {"func": "infeasible"}}
+    for domain in ("chrome", "thunderbird"):
+        (tmp_path / domain).mkdir()
+        (tmp_path / domain / "aa.json").write_text(json.dumps(tree))
+    (tmp_path / "chrome" / "bb.json").write_text(json.dumps(tree))
+    suite = open_suite(f"osworld:{tmp_path}")
+    assert [(task.id, task.domain) for task in suite.tasks] == [
+        ("aa", "chrome"),
+        ("thunderbird/aa", "thunderbird"),
+    ]
+    (reason,) = suite.problems.values()
+    assert "task id 'aa' is that of" in reason
+
+
+@needs_pages
+def test_the_pages_of_miniwob_are_a_suite_of_their_own() -> None:
+    suite = open_suite("miniwob")
+    assert len(suite.tasks) == 128
+    assert (suite.tasks[0].path, suite.tasks[0].domain) == ("miniwob:ascending-numbers", "browser")
+    assert set(suite.problems) == {
+        f"miniwob:{page}"
+        for page in ("button-delay", "chase-circle", "hover-shape", "moving-items", "simon-says")
+    }
+    some = open_suite("miniwob:click-test,login-user")
+    assert some.tasks == open_suite("miniwob", ["login-user", "click-test"]).tasks
+    assert (some.name, [task.id for task in some.tasks], some.problems) == (
+        "miniwob",
+        ["click-test", "login-user"],
+        {},
+    )
+    for asked in (("miniwob:moving-items", []), ("miniwob", ["moving-items"])):
+        with pytest.raises(
+            UsageError, match=r"task 'moving-items' of 'miniwob' is left out: .{10}"
+        ):
+            open_suite(*asked)
+    with pytest.raises(UsageError, match="no task 'enter-date'"):
+        open_suite("miniwob:click-test", ["enter-date"])
+
+
+@pytest.mark.parametrize("name", ["nonsense", "own", "own:", "kaggle:.", ":x"])
+def test_an_unknown_suite_is_refused_with_the_kinds(name: str) -> None:
+    with pytest.raises(
+        UsageError, match=r"allowed are own:DIR, spider2v:DIR, osworld:DIR, miniwob"
+    ):
+        open_suite(name)
+
+
+def test_a_missing_or_empty_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no folder"):
+        open_suite(f"own:{tmp_path / 'none'}")
+    with pytest.raises(UsageError, match="0 files and no task"):
+        open_suite(f"own:{tmp_path}")
+
+
+def write_osworld(folder: Path, name: str, func: str) -> None:
+    tree = {"id": name, "instruction": "Do it.", "config": [], "evaluator": {"func": func}}
+    (folder / "calc").mkdir(parents=True, exist_ok=True)
+    (folder / "calc" / f"{name}.json").write_text(json.dumps(tree))
+
+
+def test_left_out_tasks_are_one_line_with_a_command_that_lists_them(tmp_path: Path) -> None:
+    write_osworld(tmp_path, "good", "infeasible")
+    for number in range(30):
+        write_osworld(tmp_path, f"bad{number}", "compare_dreams")
+    write_osworld(tmp_path, "odd", "compare_nightmares")
+    suite = open_suite(f"osworld:{tmp_path}")
+    line = left_out_line(suite)
+    assert "\n" not in line
+    assert "left out: 31 task files (30 of them: no metric 'compare_dreams' here" in line
+    assert line.endswith(f"hisa bench tasks osworld:{tmp_path} --left-out")
+    ran = CliRunner().invoke(cli, ["bench", "tasks", suite.name, "--left-out"])
+    assert ran.stdout.count("no metric 'compare_dreams'") == 30
+    assert left_out_line(open_suite(f"osworld:{tmp_path}", ["good"])) == line
+
+
+@pytest.mark.parametrize("kind", ["own", "osworld", "spider2v"])
+def test_an_empty_folder_is_named_by_a_command_that_lists_it(tmp_path: Path, kind: str) -> None:
+    folder = tmp_path / "no tasks"
+    folder.mkdir()
+    with pytest.raises(UsageError) as caught:
+        open_suite(f"{kind}:{folder}")
+    assert caught.value.fix == f"ls '{folder}'"
+
+
+def test_a_task_that_is_left_out_says_why(tmp_path: Path) -> None:
+    write_osworld(tmp_path, "good", "infeasible")
+    write_osworld(tmp_path, "bad", "compare_dreams")
+    (tmp_path / "calc" / "torn.json").write_text("{")
+    for name, why in (("bad", "no metric 'compare_dreams'"), ("torn", "not valid JSON")):
+        with pytest.raises(UsageError, match=f"task '{name}' of .* is left out: .*{why}") as caught:
+            open_suite(f"osworld:{tmp_path}", [name])
+        assert caught.value.fix == f"hisa bench tasks osworld:{tmp_path} --left-out"
+    (tmp_path / "calc" / "good.json").unlink()
+    with pytest.raises(UsageError, match=r"task 'bad' of .* is left out"):
+        open_suite(f"osworld:{tmp_path}", ["bad"])
+    with pytest.raises(UsageError, match="2 files and no task to run; the first: no metric"):
+        open_suite(f"osworld:{tmp_path}")
+
+
+def test_what_is_left_out_takes_one_line_of_the_terminal(tmp_path: Path) -> None:
+    tasks_folder = tmp_path / "suite"
+    for number in range(40):
+        write_osworld(tasks_folder, f"bad{number}", "compare_dreams")
+    suite, out = f"osworld:{tasks_folder}", str(tmp_path / "out")
+    command = Command(tmp_path)
+    for more in ((), ("--task", "bad7")):
+        said = command.refused("bench", "run", suite, "--out", out, *more)
+        assert "no metric 'compare_dreams'" in said
+        assert "hisa bench tasks osworld:" in said
+        assert len(said.splitlines()) <= 4
+    assert not Path(out).exists()
+
+
+def test_a_missing_library_is_said_with_the_command_that_adds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metric = METRICS.get("check_yaml_file")
+    assert metric is not None
+    monkeypatch.setitem(METRICS._known, "check_yaml_file", replace(metric, needs=("no_library",)))
+    write_osworld(tmp_path, "sheet", "check_yaml_file")
+    with pytest.raises(UsageError, match="check_yaml_file needs no_library") as caught:
+        open_suite(f"osworld:{tmp_path}")
+    assert caught.value.fix == "hisa install tasks"

@@ -1,0 +1,152 @@
+"""What each ablation leaves out, seen in what the models are sent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hisa.config import Settings, load
+from hisa.environments.open_environment import open_environment
+from hisa.errors import UsageError
+from hisa.plugins.benchmarks.bench.variants import ABLATIONS, TABLES, changes, expand
+from hisa.protocols import ImagePart, ModelRequest, Outcome
+from hisa.screen.geometry import Size
+from hisa.state.manager import HierarchicalState, build_state
+from hisa.testing.scripted import FunctionModel
+from hisa.wiring import image_limit
+from tests.state.scene import IMAGE, TASK, click, look, tool
+
+
+def settings(variant: str) -> Settings:
+    return load(environ={}, overrides=changes(variant, [variant]))
+
+
+class Level:
+    """A state manager with a variant's settings, and the requests of its model."""
+
+    def __init__(self, variant: str) -> None:
+        self.model = FunctionModel(self._answer)
+        self.state: HierarchicalState = build_state(
+            self.model, settings(variant).state, emit=lambda _: None
+        )
+
+    def _answer(self, request: ModelRequest) -> str:
+        summary = "# Context refinement" in request.text
+        return "Steps 1~5: on." if summary else "Succeeded. The dialog opened."
+
+    async def step(self, number: int, outcome: Outcome | None = None) -> str:
+        before, after = look(), look((number, 10, 60 + number, 60))
+        line = await self.state.abstract(click(), before, after, outcome or Outcome(ok=True))
+        await self.state.refine_if_due(TASK)
+        return line
+
+
+def sizes(request: ModelRequest) -> list[Size]:
+    parts = [part for message in request.messages for part in message.parts]
+    return [part.image.size for part in parts if isinstance(part, ImagePart)]
+
+
+@pytest.mark.parametrize("name", sorted(ABLATIONS))
+def test_every_ablation_changes_the_settings_or_names_the_default(name: str) -> None:
+    assert (settings(name) != Settings()) is (name != "n5")
+
+
+async def test_the_full_system_shows_the_changed_part_only() -> None:
+    level = Level("full")
+    await level.step(1)
+    assert all(size.width < IMAGE.width for size in sizes(level.model.requests[0]))
+
+
+async def test_without_roi_the_model_sees_both_whole_pictures() -> None:
+    level = Level("no-roi")
+    line = await level.step(1)
+    assert sizes(level.model.requests[0]) == [IMAGE, IMAGE]
+    assert "The dialog opened." in line
+
+
+async def test_without_roi_nothing_is_asked_where_nothing_changed() -> None:
+    level = Level("no-roi")
+    await level.state.abstract(click(), look(), look(), Outcome(ok=True))
+    assert level.model.requests == []
+
+
+async def test_without_abstraction_the_line_is_the_log_and_no_model_is_asked() -> None:
+    level = Level("no-abstraction")
+    output = "row " * 400
+    call = tool("bash_execution", "cat prices.csv", "Read it.")
+    outcome = Outcome(ok=True, output=output, exit_code=0)
+    line = await level.state.abstract(call, look(), look((1, 1, 9, 9)), outcome)
+    assert level.model.requests == []
+    assert line.startswith("Step 1: bash_execution | Thought: Read it. | Input: cat prices.csv | ")
+    assert line.count("row") == 400
+    failed = await level.step(2, Outcome(ok=False, error="nothing there"))
+    assert failed.endswith("Result: Failed. nothing there")
+
+
+async def test_without_abstraction_the_steps_are_still_refined() -> None:
+    level = Level("no-abstraction")
+    for number in range(1, 6):
+        await level.step(number)
+    (asked,) = level.model.requests
+    assert "# Context refinement" in asked.text
+    assert level.state.view().refined.startswith("Steps 1~5: on.")
+
+
+async def test_without_refinement_the_last_five_steps_slide_by() -> None:
+    level = Level("no-refinement")
+    for number in range(1, 9):
+        await level.step(number)
+    view = level.state.view()
+    assert [line.split(":")[0] for line in view.steps] == [f"Step {n}" for n in range(4, 9)]
+    assert view.refined == ""
+    assert not any("# Context refinement" in request.text for request in level.model.requests)
+
+
+@pytest.mark.parametrize("every", [3, 5, 7, 9])
+async def test_n_is_the_interval_of_refinement(every: int) -> None:
+    level = Level(f"n{every}")
+    for number in range(1, every + 1):
+        assert level.state.view().refined == ""
+        await level.step(number)
+    assert level.state.view().refined
+    assert len(level.state.view().steps) == 1
+
+
+def test_the_original_resolution_reaches_the_models_and_every_variant_has_that_screen() -> None:
+    variants = expand(["table5"])
+    trees = {name: load(environ={}, overrides=changes(name, variants)) for name in variants}
+    assert image_limit(trees["original-resolution"]) == Size(1920, 1080)
+    assert image_limit(trees["full"]) == Size(1280, 720)
+    screens = {(tree.environment.width, tree.environment.height) for tree in trees.values()}
+    assert screens == {(1920, 1080)}
+    assert open_environment(trees["full"].environment, image_limit(trees["full"])).name
+
+
+def test_without_patterns_there_is_no_memory() -> None:
+    assert settings("no-patterns").patterns.enabled is False
+    assert settings("full").patterns.enabled is True
+
+
+def test_tables_are_taken_apart_and_names_joined() -> None:
+    assert expand([]) == ("full",)
+    assert expand(["table6"]) == ("n3", "n5", "n7", "n9")
+    assert expand(["full", "no-roi+no-patterns", "full"]) == ("full", "no-roi+no-patterns")
+    both = settings("no-roi+no-patterns")
+    assert (both.state.roi, both.patterns.enabled) == (False, False)
+    assert set(TABLES["table5"]) - {"full"} <= set(ABLATIONS)
+
+
+def test_an_unknown_name_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(UsageError, match=r"'no-cats': allowed are full, original-resolution"):
+        expand(["full", "no-roi+no-cats"])
+
+
+def test_the_state_with_a_window_is_a_function_of_its_events(tmp_path: Path) -> None:
+    from hisa.events import Abstracted
+
+    state = build_state(
+        FunctionModel(lambda _: ""), settings("no-refinement").state, emit=lambda _: None
+    )
+    state.restore(Abstracted(step=n, line=f"Step {n}", result="") for n in range(1, 8))
+    assert state.view().steps == tuple(f"Step {n}" for n in range(3, 8))

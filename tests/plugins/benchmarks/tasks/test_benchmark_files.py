@@ -1,0 +1,201 @@
+"""Benchmark files are hostile input: loaded, or refused with the reason; what lacks is named."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hisa.errors import UsageError
+from hisa.plugins.benchmarks.tasks.coverage import coverage, load_folder
+from hisa.plugins.benchmarks.tasks.getters import GETTERS
+from hisa.plugins.benchmarks.tasks.metrics import METRICS
+from hisa.plugins.benchmarks.tasks.metrics.table import RULES
+from hisa.plugins.benchmarks.tasks.problems import problems, urls
+from hisa.plugins.benchmarks.tasks.setup import SETUP
+from hisa.protocols import Task
+from hisa.tasks.taskfile import load_task
+
+ROOT = Path(__file__).parent.parent.parent
+
+RULE = {"type": "rule", "rules": {"expected": "1"}}
+LINE = {"type": "vm_command_line", "command": "echo 1", "shell": True}
+
+
+def tree(**changes: Any) -> dict[str, Any]:
+    evaluator = {"func": "exact_match", "result": LINE, "expected": RULE}
+    return {"id": "a-1", "instruction": "Do it.", "config": [], "evaluator": evaluator, **changes}
+
+
+def write(folder: Path, value: object, name: str = "task.json") -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(value if isinstance(value, str) else json.dumps(value), "utf-8")
+    return path
+
+
+def load(folder: Path, **changes: Any) -> Task:
+    return load_task(write(folder, tree(**changes)))
+
+
+def test_a_whole_osworld_file_loads_with_keys_that_are_not_ours(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        tree(
+            snapshot="libreoffice_writer", source="https://example.org", trajectory="t/",
+            related_apps=["os"], proxy=False, fixed_ip=False, possibility_of_env_change="low",
+            config=[{"type": "launch", "parameters": {"command": "ls", "new": 1}, "extra": {}}],
+        ),
+        "evaluation_examples/examples/chrome/a-1.json",
+    )  # fmt: skip
+    task = load_task(path)
+    assert (task.id, task.domain, task.instruction) == ("a-1", "browser", "Do it.")
+    assert task.folder == str(tmp_path.resolve())
+    assert problems(task) == []
+    assert load(tmp_path, snapshot="libreoffice_writer").domain == "writer"
+    assert load(tmp_path, snapshot="../../etc", instruction="Open Chrome").domain == "browser"
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("{", "not valid JSON"),
+        ("[" * 100_000, "not valid JSON"),
+        ("[]", "mapping"),
+        ("x" * 1_000_001, "larger than"),
+        ({**tree(), "id": "../../etc/passwd"}, "id"),
+        ({**tree(), "id": 7}, "id"),
+        ({**tree(), "instruction": ""}, "instruction"),
+        ({**tree(), "instruction": "x" * 60_000}, "instruction"),
+        ({**tree(), "config": {"type": "x"}}, "config"),
+        ({**tree(), "config": [{"parameters": {}}]}, r"config\.0\.type"),
+        ({**tree(), "config": [{"type": "a b"}]}, r"config\.0\.type"),
+        ({**tree(), "config": [{"type": "sleep", "parameters": []}]}, "parameters"),
+        ({**tree(), "config": [{"type": "sleep"}] * 201}, "config"),
+        ({"id": "a", "instruction": "x", "config": []}, "evaluator"),
+        (tree(evaluator={"func": 3}), "func"),
+        (tree(evaluator={"func": []}), "func"),
+        (tree(evaluator={"func": "f", "conj": "xor"}), "conj"),
+        (tree(evaluator={"func": ["a", "b"], "result": [LINE]}), "'result' has 1 entries"),
+        (tree(evaluator={"func": ["a", "b"], "result": LINE}), "must be a list"),
+        (tree(evaluator={"func": "a", "result": [LINE]}), "'func' is not"),
+        (tree(evaluator={"func": "a", "postconfig": [{"kind": "x"}]}), "postconfig"),
+    ],
+)
+def test_a_bad_file_is_refused_with_its_reason(tmp_path: Path, value: Any, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        load_task(write(tmp_path, value))
+
+
+def step(kind: str, **parameters: Any) -> dict[str, Any]:
+    return {"config": [{"type": kind, "parameters": parameters}]}
+
+
+def scoring(**evaluator: Any) -> dict[str, Any]:
+    given = {"func": "exact_match", "result": LINE, "expected": RULE, **evaluator}
+    return {"evaluator": given}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (step("googledrive", settings_file="x"), "no setup step 'googledrive'"),
+        (step("sleep", seconds="soon"), "setup step sleep: seconds"),
+        (step("sleep", seconds=1e9), "setup step sleep: seconds"),
+        (step("download", files=[{"url": "file:///etc/passwd", "path": "/a"}]), "download: files"),
+        (step("download", files=[{"url": "http://x/a"}]), "path"),
+        (step("open", path=""), "open: path"),
+        (step("open", path="a\0b"), "open: path"),
+        (step("launch", command=[]), "launch: command"),
+        (step("copyfile_from_host_to_guest", src="../x", dest="/x"), "outside"),
+        (step("copyfile_from_host_to_guest", src="/etc/passwd", dest="/x"), "outside"),
+        (step("copyfile_from_host_to_guest", src="none.xlsx", dest="/x"), "no such file"),
+        (step("script_and_execute", src="none.sh", dest="/x"), "no such file"),
+        (scoring(func="compare_dreams"), "no metric 'compare_dreams'"),
+        (scoring(result={"type": "googledrive_file"}), "no getter 'googledrive_file'"),
+        (scoring(result={"command": "x"}), "no getter 'None'"),
+        (scoring(result=None), "does not say where the result is"),
+        (scoring(expected={"type": "cloud_file", "path": "http://x/a", "dest": "../a"}), "plain"),
+        (scoring(expected={"type": "cache_file", "path": "/etc/passwd"}), "plain"),
+        (scoring(expected={"type": "local_file", "path": "../../a", "dest": "a"}), "outside"),
+        (scoring(result={"type": "vm_file", "path": ["/a", "/b"]}), "multi"),
+        (scoring(result={"type": "vm_file", "path": "/a", "gives": [3]}), "gives"),
+        (scoring(result={"type": "vm_file", "path": "/a", "dest": ["a", "b"]}), "names in 'dest'"),
+        (scoring(postconfig=[{"type": "dance"}]), "no setup step 'dance'"),
+        (scoring(func="compare_table", options={"rules": [{"type": "colour"}]}), "rule 'colour'"),
+        (scoring(func="compare_table"), "need 'rules'"),
+        (
+            scoring(func="compare_table", options={"rules": [{"type": "style", "props": ["x"]}]}),
+            "style 'x'",
+        ),
+        (
+            scoring(
+                func="compare_table",
+                options={"rules": [{"type": "check_cell", "props": {"value": {"method": "?"}}}]},
+            ),
+            "check_cell rule",
+        ),
+    ],
+)
+def test_what_lacks_is_named_before_a_run(
+    tmp_path: Path, changes: dict[str, Any], said: str
+) -> None:
+    named = problems(load(tmp_path, **changes))
+    assert len(named) == 1
+    assert said in named[0]
+
+
+def test_several_metrics_and_infeasible_tasks_lack_nothing(tmp_path: Path) -> None:
+    several = scoring(
+        func=["exact_match", "exact_match"],
+        result=[LINE, LINE], expected=[RULE, {}], options=[{}, None], conj="or",
+    )  # fmt: skip
+    assert problems(load(tmp_path, **several)) == []
+    assert problems(load(tmp_path, evaluator={"func": "infeasible"})) == []
+
+
+def test_addresses_are_collected_once(tmp_path: Path) -> None:
+    one, two, three = "https://x.org/a", "https://x.org/b", "http://x.org/c"
+    task = load(
+        tmp_path,
+        config=[{"type": "download", "parameters": {"files": [{"url": one, "path": "/a"}] * 2}}],
+        evaluator={
+            "func": ["exact_match"] * 2,
+            "result": [LINE, {"type": "vm_script_output", "src": three, "dest": "/x.sh"}],
+            "expected": [{"type": "cloud_file", "path": [two, one], "dest": ["a", "b"]}, RULE],
+            "postconfig": [{"type": "script_and_execute", "parameters": {"src": three}}],
+        },
+    )
+    assert urls(task) == [one, three, two]
+
+
+def test_a_folder_lists_every_file_as_a_task_or_with_its_reason(tmp_path: Path) -> None:
+    write(tmp_path, tree(), "examples/os/good.json")
+    write(tmp_path, tree(**step("login")), "examples/os/login.json")
+    write(tmp_path, "{", "examples/os/broken.json")
+    write(tmp_path, {"os": ["good", "login"]}, "test_all.json")
+    write(tmp_path, "instruction: x", "own.yaml")
+    write(tmp_path, "no task", "readme.md")
+    loaded = {file.path.name: file for file in load_folder(tmp_path)}
+    assert set(loaded) == {"good.json", "login.json", "broken.json", "own.yaml"}
+    assert loaded["good.json"].usable
+    assert loaded["own.yaml"].usable
+    assert loaded["login.json"].task is not None
+    account = "it needs an account with an outside service"
+    assert loaded["login.json"].reason == f"no setup step 'login' here: {account}"
+    assert "not valid JSON" in loaded["broken.json"].reason
+    rows = {(row.kind, row.name): (row.source, row.tasks, row.uses) for row in coverage(tmp_path)}
+    assert rows[("setup", "login")] == ("missing", 1, 1)
+    assert rows[("metric", "exact_match")] == ("ours", 2, 2)
+    assert rows[("getter", "vm_command_line")] == ("ours", 2, 2)
+    with pytest.raises(UsageError, match="no such folder"):
+        load_folder(tmp_path / "none")
+
+
+def test_the_documentation_names_all_that_is_there() -> None:
+    named = set(re.findall(r"`([A-Za-z0-9_]+)`", (ROOT / "docs" / "tasks.md").read_text("utf-8")))
+    there = {*SETUP.names, *GETTERS.names, *METRICS.names, *RULES}
+    assert there - named == set()

@@ -1,0 +1,332 @@
+"""and, or, options, postconfig, infeasible: how a task's score comes about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
+from hisa.plugins.benchmarks.tasks import evaluator
+from hisa.plugins.benchmarks.tasks.cache import FileCache
+from hisa.plugins.benchmarks.tasks.metrics import Unreadable
+from hisa.protocols import CommandResult, ExitStatus, Task
+from hisa.screen.observation import Observation
+from hisa.tasks.scorer import TaskScorer
+from tests.plugins.benchmarks.tasks.machine import Machine, at_once, offline
+
+ANSWERS = {"say": CommandResult(0, "abcd")}
+
+
+def part(text: str) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """A fuzzy match of what the machine says, "abcd"."""
+    result = {"type": "vm_command_line", "command": "say", "shell": True}
+    return "fuzzy_match", result, {"type": "rule", "rules": {"expected": text}}
+
+
+def several(conj: str, *texts: str, **more: Any) -> dict[str, Any]:
+    funcs, results, expected = zip(*(part(text) for text in texts), strict=True)
+    lists = {"func": list(funcs), "result": list(results), "expected": list(expected)}
+    return {**lists, "conj": conj, **more}
+
+
+async def score(
+    folder: Path,
+    check: dict[str, Any],
+    status: ExitStatus = "succeeded",
+    machine: Machine | None = None,
+) -> tuple[float | None, str]:
+    task = Task(id="t", instruction="x", check=check, folder=str(folder))
+    scorer = TaskScorer(cache=FileCache(folder / "cache", offline), pause=at_once)
+    found = await scorer.score(task, machine or Machine(ANSWERS), status)
+    return found.value, found.detail
+
+
+@pytest.mark.parametrize(
+    ("conj", "texts", "wanted", "ran"),
+    [
+        ("and", ["abcd", "abcd"], 1.0, 2),
+        ("and", ["abcd", "abce"], 0.875, 2),
+        ("and", ["xyz!", "abcd"], 0.0, 1),
+        ("and", ["abcd", "xyz!"], 0.0, 2),
+        ("or", ["xyz!", "abcd"], 1.0, 2),
+        ("or", ["abcd", "xyz!"], 1.0, 1),
+        ("or", ["abce", "xyz!"], 0.75, 2),
+        ("or", ["xyz!", "xyz!"], 0.0, 2),
+    ],
+)
+async def test_several_metrics(
+    tmp_path: Path, conj: str, texts: list[str], wanted: float, ran: int
+) -> None:
+    machine = Machine(ANSWERS)
+    value, why = await score(tmp_path, several(conj, *texts), machine=machine)
+    assert value == pytest.approx(wanted), why
+    assert len(machine.lines) == ran
+
+
+async def test_and_is_the_rule_where_none_is_given(tmp_path: Path) -> None:
+    check = several("and", "abcd", "abce")
+    del check["conj"]
+    assert (await score(tmp_path, check))[0] == pytest.approx(0.875)
+
+
+async def test_options_go_to_their_metric(tmp_path: Path) -> None:
+    result = {"type": "vm_command_line", "command": "say", "shell": True}
+    wanted = {"type": "rule", "rules": "ABCD"}
+    check = {"func": "literal_match", "result": result, "expected": wanted}
+    assert (await score(tmp_path, check))[0] == 0.0
+    assert (await score(tmp_path, {**check, "options": {"ignore_case": True}}))[0] == 1.0
+    both = {key: [value, value] for key, value in check.items()}
+    options = [{"ignore_case": True}, None]
+    assert (await score(tmp_path, {**both, "options": options}))[0] == 0.0
+    assert (await score(tmp_path, {**both, "options": options, "conj": "or"}))[0] == 1.0
+
+
+async def test_a_missing_result_is_0(tmp_path: Path) -> None:
+    gone = {"type": "vm_file", "path": "/home/user/a.txt", "dest": "a.txt"}
+    check = {"func": "compare_config", "result": gone, "expected": part("x")[2]}
+    assert await score(tmp_path, check) == (
+        0.0, "compare_config: nothing there: vm_file /home/user/a.txt",
+    )  # fmt: skip
+    first = several("or", "abcd", "abcd")
+    first["func"][0], first["result"][0] = "compare_config", gone
+    assert (await score(tmp_path, first))[0] == 1.0
+    assert (await score(tmp_path, {**first, "conj": "and"}))[0] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("func", "status", "wanted"),
+    [
+        ("infeasible", "infeasible", 1.0),
+        ("infeasible", "succeeded", 0.0),
+        ("infeasible", "max_steps", 0.0),
+        ("fuzzy_match", "infeasible", 0.0),
+        ("fuzzy_match", "max_steps", 1.0),
+    ],
+)
+async def test_infeasible_tasks(
+    tmp_path: Path, func: str, status: ExitStatus, wanted: float
+) -> None:
+    _, result, expected = part("abcd")
+    check = {"func": func, "result": result, "expected": expected}
+    assert (await score(tmp_path, check, status))[0] == wanted
+
+
+async def test_postconfig_comes_first(tmp_path: Path) -> None:
+    before = {"type": "execute", "parameters": {"command": "save", "shell": True}}
+    machine = Machine(ANSWERS)
+    check = several(
+        "and", "abcd", postconfig=[before, {"type": "sleep", "parameters": {"seconds": 9}}]
+    )
+    assert (await score(tmp_path, check, machine=machine))[0] == 1.0
+    assert machine.lines == ["save", "say"]
+    broken = {"type": "execute", "parameters": {"command": "nothere"}}
+    with pytest.raises(EnvironmentFailed, match="nothere"):
+        await score(tmp_path, several("and", "abcd", postconfig=[broken]))
+
+
+class Watched(Machine):
+    """A machine that writes its looks down among its commands."""
+
+    async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
+        self.lines.append(f"settle {settle:g}")
+        return await super().observe(elements=elements, settle=settle)
+
+
+@pytest.mark.parametrize("steps", [0, 1])
+async def test_what_is_still_being_saved_is_waited_for_before_it_is_read(
+    tmp_path: Path, steps: int
+) -> None:
+    machine = Watched(ANSWERS)
+    save = {"type": "execute", "parameters": {"command": "save", "shell": True}}
+    check = several("and", "abcd", postconfig=[save] * steps)
+    assert (await score(tmp_path, check, machine=machine))[0] == 1.0
+    assert machine.lines == ["save", "settle 20"] * steps + ["say"]
+
+
+async def test_a_rule_without_meaning_is_no_score(tmp_path: Path) -> None:
+    check = several("and", "abcd")
+    check["expected"][0]["rules"] = {}
+    value, why = await score(tmp_path, check)
+    assert value is None
+    assert why.startswith("the rules lack")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"func": ["dance"]}, "no metric 'dance' here, nor in OSWorld's package"),
+        ({"result": [{"type": "dance"}]}, "task 't': no getter 'dance' here"),
+        ({"result": [{"type": "vm_file"}]}, "task 't': vm_file: path: Field required"),
+        ({"postconfig": [{"type": "dance"}]}, "task 't': no setup step 'dance' here"),
+        ({"postconfig": [{"type": "sleep"}]}, "task 't': sleep: seconds: Field required"),
+        ({"conj": "xor"}, "task 't': evaluator: conj: Input should be 'and' or 'or'"),
+    ],
+)
+async def test_what_is_not_known_is_a_failed_check_and_never_0(
+    tmp_path: Path, change: dict[str, Any], said: str
+) -> None:
+    task = Task(id="t", instruction="x", check={**several("and", "abcd"), **change})
+    found = await TaskScorer().score(task, Machine(ANSWERS), "succeeded")
+    assert (found.state, found.value) == ("score_failed", None)
+    assert found.detail == said
+
+
+async def test_an_act_that_the_machine_refuses_while_scoring_is_no_score(tmp_path: Path) -> None:
+    class Refusing(Machine):
+        async def act(self, actions: Any, /) -> None:
+            raise ActionRefused("no such key")
+
+    keys = {"vscode_extension_command": "x", "path": "/a", "dest": "a"}
+    check = {**several("and", "a"), "result": [{"type": "vscode_config", **keys}]}
+    assert await score(tmp_path, check, machine=Refusing()) == (None, "no such key")
+
+
+async def test_a_task_that_lacks_something_is_refused_before_anything_is_done(
+    tmp_path: Path,
+) -> None:
+    step = {"type": "execute", "parameters": {"command": "touch", "shell": True}}
+    check = {**several("and", "abcd"), "func": ["dance"]}
+    task = Task(id="t", instruction="x", setup=(step,), check=check, folder=str(tmp_path))
+    machine = Machine(ANSWERS)
+    with pytest.raises(UsageError, match="cannot be run here: no metric 'dance' here"):
+        await TaskScorer().prepare(task, machine)
+    assert machine.lines == []
+
+
+async def test_a_file_that_cannot_be_downloaded_is_no_score(tmp_path: Path) -> None:
+    wanted = {"type": "cloud_file", "path": "https://x.org/a", "dest": "a"}
+    check = {**several("and", "abcd"), "expected": [wanted]}
+    with pytest.raises(EnvironmentFailed, match="download nothing"):
+        await score(tmp_path, check)
+
+
+@pytest.fixture
+def verdicts(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Scores that metrics give, in order, whatever they are asked; filled by the test."""
+    given: list[Any] = []
+
+    async def say(
+        name: str, found: Any, wanted: Any, options: Any, *, benchmark: str
+    ) -> tuple[float, str]:
+        assert benchmark == "", "that of these tasks"
+        asked.append((name, found, wanted, dict(options)))
+        value = given.pop(0)
+        if isinstance(value, Exception):
+            raise value
+        return float(value), f"why {value}"
+
+    asked: list[Any] = []
+    monkeypatch.setattr(evaluator, "judge", say)
+    monkeypatch.setattr(evaluator, "chosen", lambda name, benchmark: None)
+    given.append(asked)
+    return given
+
+
+@pytest.mark.parametrize(
+    ("conj", "scores", "wanted", "left"),
+    [
+        ("and", [0.2, 0.4, 0.9], 0.5, 0),
+        ("and", [0.2, 0, 0.9], 0.0, 1),
+        ("or", [0.2, 0.9, 0.4], 0.9, 0),
+        ("or", [0.2, 1, 0.4], 1.0, 1),
+        ("and", [1, 1, 1], 1.0, 0),
+        ("or", [0, 0, 0], 0.0, 0),
+        ("and", [7, 0.5, 0.6], 0.7, 0),
+        ("or", [-3, 0.5, 0.25], 0.5, 0),
+        ("and", [-3, 1, 1], 0.0, 2),
+        ("and", [Unreadable("torn"), 1, 1], 0.0, 2),
+        ("or", [Unreadable("torn"), 0.5, 0], 0.5, 0),
+    ],
+)
+async def test_scores_are_combined(
+    tmp_path: Path, verdicts: list[Any], conj: str, scores: list[Any], wanted: float, left: int
+) -> None:
+    verdicts[:] = scores
+    value, why = await score(tmp_path, several(conj, "a", "b", "c"))
+    assert value == pytest.approx(wanted)
+    assert len(verdicts) == left
+    words = [str(one) if isinstance(one, Unreadable) else f"why {one}" for one in scores]
+    told = words[2 - left : 3 - left] if left else words
+    assert why == "; ".join(f"fuzzy_match: {one}" for one in told)
+
+
+@pytest.mark.parametrize("conj", ["and", "or"])
+@pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
+async def test_one_metric_gives_its_score(
+    tmp_path: Path, verdicts: list[Any], conj: str, value: float
+) -> None:
+    verdicts[:] = [value]
+    assert await score(tmp_path, several(conj, "a")) == (value, f"fuzzy_match: why {value}")
+
+
+async def test_no_number_is_no_score(tmp_path: Path, verdicts: list[Any]) -> None:
+    verdicts[:] = [float("nan")]
+    value, why = await score(tmp_path, several("and", "a"))
+    assert value is None
+    assert why == "fuzzy_match gave no number: why nan"
+
+
+async def test_a_metric_without_a_result_of_its_own_is_still_asked(
+    tmp_path: Path, verdicts: list[Any]
+) -> None:
+    asked = verdicts.pop()
+    verdicts[:] = [1.0]
+    assert (await score(tmp_path, {"func": "fuzzy_match", "options": {"a": 1}}))[0] == 1.0
+    assert asked == [("fuzzy_match", None, None, {"a": 1})]
+
+
+@pytest.mark.parametrize(
+    ("result", "shown"),
+    [
+        ({"type": "vm_file", "path": "/home/user/a.txt"}, "vm_file /home/user/a.txt"),
+        ({"type": "vm_command_line", "command": "absent it"}, "vm_command_line absent it"),
+        ({"type": "vm_wallpaper", "dest": "a"}, "vm_wallpaper"),
+        (
+            {"type": "vm_file", "path": f"/home/{'x' * 500}", "dest": "a"},
+            f"vm_file /home/{'x' * 186}",
+        ),
+    ],
+)
+async def test_what_is_not_there_is_named(
+    tmp_path: Path, result: dict[str, Any], shown: str
+) -> None:
+    check = {"func": "fuzzy_match", "result": result, "expected": part("x")[2]}
+    assert await score(tmp_path, check) == (0.0, f"fuzzy_match: nothing there: {shown}")
+
+
+class Settling(Machine):
+    """Keeps for how long it was waited until the screen is at rest, and after which lines."""
+
+    def __init__(self) -> None:
+        super().__init__(ANSWERS)
+        self.settled: list[tuple[float, list[str]]] = []
+
+    async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
+        self.settled.append((settle, list(self.lines)))
+        return await super().observe(elements=elements, settle=settle)
+
+
+async def test_the_screen_comes_to_rest_between_the_last_steps_and_the_score(
+    tmp_path: Path,
+) -> None:
+    step = {"type": "execute", "parameters": {"command": "save", "shell": True}}
+    machine = Settling()
+    await score(tmp_path, several("and", "abcd", postconfig=[step]), machine=machine)
+    assert machine.settled == [(20.0, ["save"])]
+    machine = Settling()
+    await score(tmp_path, several("and", "abcd"), machine=machine)
+    assert machine.settled == []
+
+
+@pytest.mark.parametrize("func", ["infeasible", ["infeasible"]])
+async def test_an_infeasible_task_asks_the_machine_nothing(tmp_path: Path, func: Any) -> None:
+    step = {"type": "execute", "parameters": {"command": "save", "shell": True}}
+    machine = Machine(ANSWERS)
+    check = {"func": func, "postconfig": [step]}
+    assert await score(tmp_path, check, "infeasible", machine) == (1.0, "infeasible, and said so")
+    assert await score(tmp_path, check, "budget", machine) == (0.0, "infeasible, ended budget")
+    given_up = several("and", "abcd", postconfig=[step])
+    assert await score(tmp_path, given_up, "infeasible", machine) == (0.0, "given up as infeasible")
+    assert machine.lines == []

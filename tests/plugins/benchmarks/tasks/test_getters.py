@@ -1,0 +1,298 @@
+"""Every getter: what it gives, and what it gives where nothing is there."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hisa.errors import EnvironmentFailed, UsageError
+from hisa.plugins.benchmarks.tasks.getters import GETTERS
+from hisa.plugins.benchmarks.tasks.getters.chrome_state import PREFERENCES
+from hisa.plugins.gym.miniwob.outcome import STATE
+from hisa.protocols import CommandResult
+from hisa.screen.geometry import Size
+from hisa.screen.observation import Observation
+from hisa.tasks.metrics import Unreadable
+from tests.plugins.benchmarks.tasks.machine import Machine, context
+
+NAMES = """rule vm_file cloud_file local_file cache_file vm_command_line
+vm_command_error vm_script_output validate_correct_url
+vm_screen_size vm_window_size list_directory open_tabs_info
+active_tab_info bookmarks chrome_font_size default_search_engine
+enable_do_not_track enable_enhanced_safety_browsing enabled_experiments profile_name
+data_delete_automacally find_installed_extension_name find_unpacked_extension_path new_startup_page
+cookie_data history active_url_from_accessTree active_tab_url_parse url_dashPart
+background_image_in_slide audio_in_slide gimp_config_file vscode_config shortcuts_on_desktop
+default_video_player vm_wallpaper vm_terminal_output
+vlc_config vlc_playing_info dbt_profiles miniwob_reward browsergym_reward
+rule_relativeTime time_diff_range active_tab_html_parse accessibility_tree
+url_path_parse enable_safe_browsing chrome_language"""
+
+
+def test_every_getter_has_a_test() -> None:
+    assert set(GETTERS.names) == set(NAMES.split())
+
+
+async def got(folder: Path, kind: str, machine: Machine | None = None, **config: Any) -> Any:
+    known = GETTERS.get(kind)
+    assert known is not None
+    where = context(folder, machine, "score")
+    return await known.run(where, known.model.model_validate({"type": kind, **config}))
+
+
+async def test_values_that_stand_in_the_file(tmp_path: Path) -> None:
+    assert await got(tmp_path, "rule", rules={"expected": [1]}) == {"expected": [1]}
+
+
+async def test_the_reward_of_a_page(tmp_path: Path) -> None:
+    machine = Machine()
+    with pytest.raises(EnvironmentFailed, match="nothing is known"):
+        await got(tmp_path, "miniwob_reward", machine)
+    await machine.write_file(STATE, b'{"pid": 1, "reward": 0.5, "reason": "half"}')
+    found = await got(tmp_path, "miniwob_reward", machine)
+    assert found == {"reward": 0.5, "reason": "reward 0.5 half"}
+
+
+async def test_files_of_the_machine(tmp_path: Path) -> None:
+    machine = Machine()
+    await machine.write_file("/a.txt", b"A")
+    today = datetime.now().strftime("%Y_%m_%d")
+    await machine.write_file(f"/log{today}.txt", b"L")
+    one = await got(tmp_path, "vm_file", machine, path="/a.txt", dest="kept.txt")
+    assert one.name == "kept.txt"
+    assert one.read_bytes() == b"A"
+    assert await got(tmp_path, "vm_file", machine, path="/b.txt", dest="b.txt") is None
+    dated = await got(tmp_path, "vm_file", machine, path="/log.txt", time_suffix=True)
+    assert dated.read_bytes() == b"L"
+    several = {"path": ["/a.txt", "/b.txt"], "dest": ["a", "b"], "multi": True}
+    assert (await got(tmp_path, "vm_file", machine, **several)).name == "a"
+    both = await got(tmp_path, "vm_file", machine, **several, gives=[0, 1])
+    assert [path and path.name for path in both] == ["a", None]
+    with pytest.raises(UsageError, match="plain file name"):
+        await got(tmp_path, "vm_file", machine, path="/a.txt", dest="../../a.txt")
+
+
+async def test_files_of_the_internet_come_from_the_cache(tmp_path: Path) -> None:
+    context(tmp_path).cache.put("https://x.org/a", b"A")
+    path = await got(tmp_path, "cloud_file", path="https://x.org/a", dest="a")
+    assert path.read_bytes() == b"A"
+    with pytest.raises(EnvironmentFailed):
+        await got(tmp_path, "cloud_file", path="https://x.org/b", dest="b")
+
+
+async def test_files_of_the_task(tmp_path: Path) -> None:
+    context(tmp_path)
+    (tmp_path / "task" / "gold.txt").write_bytes(b"G")
+    path = await got(tmp_path, "local_file", path="gold.txt", dest="other.txt")
+    assert (path.name, path.read_bytes()) == ("other.txt", b"G")
+    with pytest.raises(UsageError, match="outside"):
+        await got(tmp_path, "local_file", path="../cache", dest="x")
+
+
+async def test_a_file_named_like_the_agents_does_not_take_its_place(tmp_path: Path) -> None:
+    machine = Machine()
+    await machine.write_file("/a.png", b"A")
+    context(tmp_path)
+    (tmp_path / "task" / "gold.png").write_bytes(b"G")
+    left = await got(tmp_path, "vm_file", machine, path="/a.png", dest="a.png")
+    wanted = await got(tmp_path, "local_file", path="gold.png", dest="a.png")
+    assert (left.read_bytes(), wanted.read_bytes()) == (b"A", b"G")
+    assert await got(tmp_path, "vm_file", machine, path="/a.png", dest="a.png") == left
+    more: dict[str, Any] = {
+        "path": ["gold.png", "gold.png"],
+        "dest": ["b.png", "a.png"],
+        "multi": True,
+    }
+    both = await got(tmp_path, "local_file", **more, gives=[0, 1])
+    assert both[0].parent == both[1].parent != left.parent
+
+
+async def test_files_kept_before(tmp_path: Path) -> None:
+    where = context(tmp_path)
+    (where.scratch / "out.txt").write_text("kept")
+    assert (await got(tmp_path, "cache_file", path="out.txt")).read_text() == "kept"
+    assert await got(tmp_path, "cache_file", path="none.txt") is None
+
+
+async def test_what_commands_say(tmp_path: Path) -> None:
+    machine = Machine({"which": CommandResult(1, "out", "err")}, programs="which")
+    for kind, said in (("vm_command_line", "out"), ("vm_command_error", "err")):
+        assert await got(tmp_path, kind, machine, command=["which", "x"]) == said
+        assert await got(tmp_path, kind, machine, command="which x") == said
+        assert await got(tmp_path, kind, machine, command="which x | cat", shell=True) == said
+        assert await got(tmp_path, kind, machine, command=["spotify", "--version"]) is None
+    with pytest.raises(EnvironmentFailed):
+        await got(tmp_path, "vm_command_line", Machine(dead=True), command=["which", "x"])
+
+
+async def test_what_a_command_says_is_looked_at_whole_or_not_at_all(tmp_path: Path) -> None:
+    machine = Machine({"cat": CommandResult(0, "x" * 1_000_001, "x" * 1_000_001)}, programs="cat")
+    for kind in ("vm_command_line", "vm_command_error"):
+        with pytest.raises(Unreadable, match="said more than 1,000,000 bytes"):
+            await got(tmp_path, kind, machine, command=["cat", "x"])
+
+
+async def test_what_a_script_says(tmp_path: Path) -> None:
+    context(tmp_path)
+    (tmp_path / "task" / "eval.sh").write_text("echo yes")
+    machine = Machine({"bash": CommandResult(0, "yes\n")})
+    asked = {"src": "eval.sh", "dest": "/tmp/eval.sh"}
+    assert await got(tmp_path, "vm_script_output", machine, **asked) == "yes\n"
+    broken = Machine({"bash": CommandResult(127, "", "no bash")})
+    with pytest.raises(EnvironmentFailed, match="cannot run"):
+        await got(tmp_path, "vm_script_output", broken, **asked)
+
+
+async def test_parts_of_the_address_that_a_script_of_the_task_prints(tmp_path: Path) -> None:
+    tab = {"type": "page", "url": "http://localhost:3000/runs/at=2024-05-01T10%3A00%2B00"}
+    answers = {
+        "json/list": CommandResult(0, json.dumps([tab])),
+        "/bin/bash": CommandResult(0, "runs, 2024-05-01T10:00+00,assets\n"),
+    }
+    where = {"src": "eval.sh", "dest": "/home/user/eval.sh", "goto_prefix": "http://"}
+    context(tmp_path)
+    (tmp_path / "task" / "eval.sh").write_text("echo")
+    shown = Machine(answers, windows=["Runs - Chromium"])
+    said = "runs check succeed;2024-05-01T10:00+00 check succeed;assets check failed;"
+    assert await got(tmp_path, "validate_correct_url", shown, **where) == said
+    assert await got(tmp_path, "validate_correct_url", Machine(answers), **where) is None
+
+
+async def test_sizes(tmp_path: Path) -> None:
+    machine = Machine(windows=["Doc - Writer"])
+    assert await got(tmp_path, "vm_screen_size", machine) == {"width": 1280, "height": 720}
+    asked = {"app_class_name": "writer"}
+    size = await got(tmp_path, "vm_window_size", machine, **asked)
+    assert size == {"width": 300, "height": 200}
+    assert await got(tmp_path, "vm_window_size", Machine(), **asked) is None
+
+
+class Stock(Machine):
+    """A machine that knows the sizes of windows alone, or nothing of windows at all."""
+
+    def __init__(self, *, told: bool = True) -> None:
+        super().__init__(windows=["Doc - Writer"])
+        self._told = told
+
+    async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
+        seen = await super().observe(elements=elements, settle=settle)
+        sized = tuple(replace(one, box=None, size=Size(300, 200)) for one in seen.windows)
+        return replace(seen, windows=sized if self._told else (), windows_known=self._told)
+
+
+async def test_windows_that_cannot_be_told_are_no_missing_windows(tmp_path: Path) -> None:
+    asked = {"app_class_name": "writer"}
+    size = await got(tmp_path, "vm_window_size", Stock(), **asked)
+    assert size == {"width": 300, "height": 200}
+    with pytest.raises(EnvironmentFailed, match="which windows are open"):
+        await got(tmp_path, "vm_window_size", Stock(told=False), **asked)
+
+
+async def test_a_folder_as_a_tree(tmp_path: Path) -> None:
+    listed = "d\t\0f\tb.txt\0d\tsub\0f\tsub/c.txt\0"
+    tree = await got(
+        tmp_path, "list_directory", Machine({"find": CommandResult(0, listed)}), path="/home/user/x"
+    )
+    assert tree == {
+        "type": "directory",
+        "name": "x",
+        "children": [
+            {"type": "directory", "name": "sub", "children": [{"type": "file", "name": "c.txt"}]},
+            {"type": "file", "name": "b.txt"},
+        ],
+    }
+    none = Machine({"find": CommandResult(1, "", "no such file")})
+    assert await got(tmp_path, "list_directory", none, path="/none") is None
+
+
+async def test_tabs(tmp_path: Path) -> None:
+    found = [{"type": "page", "title": "A", "url": "https://a.org", "id": "1"}, {"type": "iframe"}]
+    machine = Machine({"urllib": CommandResult(0, json.dumps(found))})
+    tab = {"title": "A", "url": "https://a.org"}
+    assert await got(tmp_path, "open_tabs_info", machine) == [tab]
+    assert await got(tmp_path, "active_tab_info", machine) == tab
+    closed = Machine({"urllib": CommandResult(1, "", "refused")})
+    assert await got(tmp_path, "open_tabs_info", closed) is None
+    assert await got(tmp_path, "active_tab_info", closed) is None
+    for broken in (
+        Machine({"urllib": CommandResult(127, "", "python3: not found")}),
+        Machine({"urllib": CommandResult(0, '[{"type":')}),
+        Machine({"urllib": CommandResult(0, "{}")}),
+    ):
+        with pytest.raises(EnvironmentFailed):
+            await got(tmp_path, "open_tabs_info", broken)
+
+
+SETTINGS: dict[str, tuple[Any, Any, Any]] = {
+    "bookmarks": ({"roots": {"bookmark_bar": 1}}, {"bookmark_bar": 1}, {}),
+    "chrome_font_size": (
+        {"webkit": {"webprefs": {"default_font_size": 20}}},
+        {"default_font_size": 20},
+        {"default_fixed_font_size": 13, "default_font_size": 16, "minimum_font_size": 13},
+    ),
+    "default_search_engine": (
+        {"default_search_provider_data": {"template_url_data": {"short_name": "Bing"}}},
+        "Bing",
+        "Google",
+    ),
+    "enable_do_not_track": ({"enable_do_not_track": True}, "true", "false"),
+    "enable_safe_browsing": ({"safebrowsing": {"enabled": True}}, "true", "false"),
+    "enable_enhanced_safety_browsing": ({"safebrowsing": {"enhanced": True}}, "true", "false"),
+    "chrome_language": ({"intl": {"app_locale": "de"}}, "de", "en-US"),
+    "enabled_experiments": ({"browser": {"enabled_labs_experiments": ["a@1"]}}, ["a@1"], []),
+    "profile_name": ({"profile": {"name": "Me"}}, "Me", None),
+    "data_delete_automacally": (
+        {"profile": {"default_content_setting_values": {"cookies": 4}}},
+        "true",
+        "false",
+    ),
+    "find_installed_extension_name": (
+        {"extensions": {"settings": {"a": {"manifest": {"name": "Dark"}}, "b": {}}}},
+        ["Dark"],
+        [],
+    ),
+    "find_unpacked_extension_path": (
+        {"extensions": {"settings": {"a": {"path": "/home/user/ext"}}}},
+        ["/home/user/ext"],
+        [],
+    ),
+    "new_startup_page": ({"session": {"restore_on_startup": 1}}, "false", "true"),
+}
+
+
+UNWRITTEN = (
+    "chrome_font_size", "chrome_language", "default_search_engine", "enable_do_not_track",
+    "enable_safe_browsing", "enabled_experiments",
+)  # fmt: skip
+"""Settings with a default before the browser has written its file, as in the benchmark."""
+
+
+@pytest.mark.parametrize(
+    ("values", "told"), [({}, "true"), ({"has_migrated_local_network_access": True}, "false")]
+)
+async def test_what_chromium_notes_by_itself_is_no_choice(
+    tmp_path: Path, values: dict[str, bool], told: str
+) -> None:
+    tree = {"profile": {"default_content_setting_values": values}}
+    machine = Machine()
+    await machine.write_file("~/.config/chromium/Default/Preferences", json.dumps(tree).encode())
+    assert await got(tmp_path, "data_delete_automacally", machine) == told
+
+
+@pytest.mark.parametrize("name", sorted(PREFERENCES))
+async def test_settings_of_chrome(tmp_path: Path, name: str) -> None:
+    tree, value, default = SETTINGS[name]
+    for folder, content, expected in (
+        ("google-chrome", json.dumps(tree).encode(), value),
+        ("chromium", b"{}", default),
+        ("chromium", b"{cut", None),
+        ("other", b"{}", default if name in UNWRITTEN else None),
+    ):
+        machine = Machine()
+        await machine.write_file(f"~/.config/{folder}/{PREFERENCES[name][0]}", content)
+        assert await got(tmp_path, name, machine) == expected

@@ -1,0 +1,517 @@
+"""Metrics of OSWorld's package: found without importing it, run apart, never a false 0."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import subprocess
+import sys
+import textwrap
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hisa.errors import CheckFailed, UsageError
+from hisa.outcomes.endings import Scoring
+from hisa.plugins.benchmarks.bench.start_checks import Start, differences
+from hisa.plugins.benchmarks.tasks.cache import FileCache
+from hisa.plugins.benchmarks.tasks.fingerprint import take_fingerprint
+from hisa.plugins.benchmarks.tasks.isolated import Exceeded
+from hisa.plugins.benchmarks.tasks.metrics import BadRules, Unreadable
+from hisa.plugins.benchmarks.tasks.osworld_metrics import (
+    PACKAGE,
+    find_osworld_metric,
+    install_commands,
+    installed,
+    known,
+)
+from hisa.plugins.benchmarks.tasks.osworld_metrics import run as call
+from hisa.plugins.benchmarks.tasks.osworld_metrics.index import (
+    Installed,
+    OSWorldMetric,
+    has_bubblewrap,
+)
+from hisa.plugins.benchmarks.tasks.osworld_metrics.sandboxed import run_calls
+from hisa.plugins.benchmarks.tasks.problems import problems, sorted_problems
+from hisa.protocols import CommandResult, Task
+from hisa.runs.manifest import TaskRecord
+from hisa.tasks.limits import OSWORLD_LIMITS
+from hisa.tasks.metrics import Score
+from hisa.tasks.scorer import TaskScorer
+from hisa.tasks.taskfile import load_task
+from tests.plugins.benchmarks.tasks.machine import Machine, at_once, offline
+
+
+def run(name: str, result: Any, expected: Any, options: dict[str, Any]) -> Score:
+    return asyncio.run(call(name, result, expected, options))
+
+
+METRICS = """
+import os, sys, socket, math, json
+import nowhere.parts as parts
+from nowhere import Shape
+from .tools import equal, colour
+from desktop_env.evaluators.metrics.tools import Table as T
+
+def same(result, expected, **options): return float(equal(result, expected))
+def spins(result):
+    while True: pass
+def half(result): return 0.5
+def painted(result: Shape, expected: Shape): return colour(result)
+def hidden_lack(result):
+    try:
+        return float(parts.size(result))
+    except Exception:
+        return 0.0
+def late_lack(result):
+    import cv2_of_nobody
+    return 1.0
+def no_number(result): return None
+def no_finite(result): return math.nan
+def not_known(result): raise NotImplementedError("this type")
+def old_library(result): return float(os.no_such_function())
+def too_short(result): return result[100000]
+def leaves(result): sys.exit(0)
+def vanishes(result): os._exit(0)
+def hogs(result): return len(bytearray(10 ** 12))
+def sleeps(result):
+    while True: pass
+def keys(result): return float("SECRET_KEY" in os.environ)
+def forges(result):
+    print('[{"score": 1.0}]', flush=True)
+    return 0.0
+def connects(result):
+    try:
+        socket.create_connection(("127.0.0.1", int(result)), timeout=5).close()
+    except OSError:
+        return 0.0
+    return 1.0
+def writes(result, expected):
+    for place in (result, expected["outside"]):
+        try:
+            open(place, "w").write("changed")
+        except OSError:
+            pass
+    return 1.0
+def lines(result, expected):
+    count = lambda path: len(open(path).readlines())
+    return float(count(result) / count(expected))
+def evaluates(result): return float(eval(result))
+def exact_match(result, rules): return 0.25
+def is_in_list(result, rules): return float(parts.size(result))
+def literal_match(result, expected): return float(os.no_such_function())
+def is_extension_installed(result, rules): os._exit(0)
+"""
+TOOLS = """
+from also_nowhere import Canvas
+
+class Table: pass
+
+def equal(one, other): return one == other
+def colour(one): return Canvas(one)
+
+if __name__ == "__main__":
+    Canvas()
+"""
+NAMES = [line[4:].partition("(")[0] for line in METRICS.splitlines() if line.startswith("def ")]
+
+
+def bare_python(folder: Path) -> Path:
+    """A Python without any library."""
+    line = [sys.executable, "-m", "venv", "--without-pip", str(folder)]
+    subprocess.run(line, check=True, capture_output=True)
+    return folder / "bin" / "python"
+
+
+@pytest.fixture(scope="session")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return bare_python(tmp_path_factory.mktemp("bare") / "venv")
+
+
+@pytest.fixture(scope="session")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Python whose package imports what nobody has as soon as it is imported itself."""
+    python = bare_python(tmp_path_factory.mktemp("other") / "venv")
+    (site,) = (python.parent.parent / "lib").glob("python*/site-packages")
+    metrics = site / "desktop_env" / "evaluators" / "metrics"
+    metrics.mkdir(parents=True)
+    for package in (metrics.parent.parent, metrics.parent):
+        (package / "__init__.py").write_text("import nobody_has_this")
+    (metrics / "__init__.py").write_text(
+        "import nobody_has_this\nfrom .first import (" + ", ".join(NAMES) + ")\n"
+        "def infeasible(): pass\n"
+    )
+    (metrics / "first.py").write_text(METRICS)
+    (metrics / "tools.py").write_text(TOOLS)
+    return python
+
+
+@pytest.fixture
+def package(other: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HISA_OSWORLD_PYTHON", str(other))
+
+
+CAGE = pytest.mark.skipif(not has_bubblewrap(), reason="bubblewrap does not work here")
+REAL = pytest.mark.skipif(
+    installed().version != PACKAGE.partition("==")[2], reason=f"{PACKAGE} is not installed"
+)
+
+
+@pytest.mark.usefixtures("package")
+def test_what_a_function_needs_is_read_and_not_run() -> None:
+    here = installed()
+    assert sorted(here.metrics) == sorted(NAMES)
+    assert here.metrics["same"] == OSWorldMetric("first")
+    assert here.metrics["painted"] == OSWorldMetric("first", ("also_nowhere",))
+    assert here.metrics["hidden_lack"].needs == ("nowhere",)
+    assert here.metrics["late_lack"].needs == ("cv2_of_nobody",)
+    assert [name for name, one in here.metrics.items() if one.runs_code] == ["evaluates"]
+    assert set(here.absent) >= {"nowhere", "also_nowhere", "cv2_of_nobody"}
+
+
+@pytest.mark.usefixtures("package")
+def test_scores() -> None:
+    assert run("same", "a", "a", {"loosely": True}) == (1.0, "1 by OSWorld's own same")
+    assert run("same", {"a": [1, None]}, {"a": [1, None]}, {})[0] == 1.0
+    assert run("same", "a", None, {})[0] == 0.0
+    assert run("half", "a", None, {})[0] == 0.5
+
+
+@pytest.mark.usefixtures("package")
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("painted", "also_nowhere is not installed"),
+        ("hidden_lack", "nowhere is not installed"),
+        ("no_number", "no number: None"),
+        ("no_finite", "nan"),
+        ("not_known", "this type"),
+        ("old_library", "no_such_function"),
+        ("hogs", "MemoryError"),
+        ("same", "missing a required|multiple values|unexpected"),
+    ],
+)
+def test_a_defect_of_theirs_is_no_score(name: str, said: str) -> None:
+    options = {"result": "twice"} if name == "same" else {}
+    with pytest.raises(BadRules, match=said):
+        run(name, "a", "a" if name in ("same", "painted") else None, options)
+
+
+@pytest.mark.usefixtures("package")
+@pytest.mark.parametrize("name", ["too_short", "leaves"])
+def test_a_result_that_makes_it_fail_is_unreadable(name: str) -> None:
+    with pytest.raises(Unreadable):
+        run(name, "a", None, {})
+
+
+@pytest.mark.usefixtures("package")
+def test_the_expected_file_tells_a_broken_result_from_a_broken_function(tmp_path: Path) -> None:
+    good, bad, gone = (tmp_path / name for name in ("good.txt", "bad.txt", "empty.txt"))
+    good.write_text("a\nb\n")
+    bad.write_bytes(b"\xff\xfe\xfa")
+    gone.write_text("")
+    assert run("lines", good, good, {})[0] == 1.0
+    with pytest.raises(Unreadable, match="UnicodeDecodeError"):
+        run("lines", bad, good, {})
+    with pytest.raises(BadRules, match="over the expected file too: ZeroDivisionError"):
+        run("lines", good, gone, {})
+
+
+@pytest.mark.usefixtures("package")
+def test_a_process_that_vanishes_or_does_not_end_is_no_score() -> None:
+    with pytest.raises(CheckFailed, match="crashed"):
+        run("vanishes", "a", None, {})
+    with pytest.raises(CheckFailed, match="did not end within"):
+        asyncio.run(run_calls([("sleeps", "a", None, {})], replace(OSWORLD_LIMITS, wall=0.5)))
+
+
+@pytest.mark.usefixtures("package")
+def test_what_takes_too_much_processor_time_is_told_from_a_slow_machine() -> None:
+    with pytest.raises(Exceeded, match="1 s of processor time"):
+        asyncio.run(run_calls([("spins", "a", None, {})], replace(OSWORLD_LIMITS, processor=1)))
+
+
+@pytest.mark.usefixtures("package")
+def test_rows_of_a_database_can_be_sent() -> None:
+    assert run("same", [("a", b"bytes")], [("a", "bytes")], {})[0] == 1.0
+
+
+@pytest.mark.usefixtures("package")
+def test_it_sees_no_keys_and_what_it_prints_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_KEY", "x")
+    assert run("keys", "a", None, {})[0] == 0.0
+    assert run("forges", "a", None, {})[0] == 0.0
+
+
+@CAGE
+@pytest.mark.usefixtures("package")
+def test_it_has_no_network_and_writes_nowhere_else(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        assert run("connects", str(server.getsockname()[1]), None, {})[0] == 0.0
+    given, outside = tmp_path / "given.txt", tmp_path / "outside.txt"
+    given.write_text("kept")
+    outside.write_text("kept")
+    assert run("writes", given, {"outside": str(outside)}, {})[0] == 1.0
+    assert (given.read_text(), outside.read_text()) == ("kept", "kept")
+
+
+def check(func: str, expected: Any = None) -> dict[str, Any]:
+    tree = {"func": func, "result": {"type": "vm_command_line", "command": "say", "shell": True}}
+    return {**tree, "expected": {"type": "rule", "rules": expected}} if expected else tree
+
+
+async def score(folder: Path, tree: dict[str, Any], said: str) -> tuple[float | None, str]:
+    task = Task(id="t", instruction="x", check=tree, folder=str(folder))
+    scorer = TaskScorer(cache=FileCache(folder / "cache", offline), pause=at_once)
+    found = await scorer.score(task, Machine({"say": CommandResult(0, said)}), "succeeded")
+    return found.value, found.detail
+
+
+@pytest.mark.usefixtures("package")
+async def test_a_task_is_scored_by_theirs_where_there_is_none_of_ours(tmp_path: Path) -> None:
+    assert (await score(tmp_path, check("same", "yes"), "yes"))[0] == 1.0
+    assert await score(tmp_path, check("too_short"), "a") == (
+        0.0,
+        "too_short: OSWorld's own too_short cannot read it: IndexError: string index out of range",
+    )
+    value, why = await score(tmp_path, check("not_known"), "a")
+    assert value is None
+    assert why.startswith("OSWorld's own not_known cannot be used")
+
+
+def lacking(monkeypatch: pytest.MonkeyPatch, *libraries: str) -> None:
+    """OSWorld's package as if it were in this Python, without some libraries."""
+    here = Installed("/x", (), {"same": OSWorldMetric("docs", libraries)}, libraries, "1")
+    monkeypatch.delenv("HISA_OSWORLD_PYTHON", raising=False)
+    monkeypatch.setattr(
+        "hisa.plugins.benchmarks.tasks.osworld_metrics.index._asked", lambda _: here
+    )
+
+
+@pytest.mark.parametrize(
+    ("libraries", "told", "command"),
+    [
+        (("skimage", "cv2", "imagehash", "fitz"), "scikit-image, opencv-python-headless",
+         "hisa install osworld"),
+        (("librosa",), "librosa", f"{sys.executable} -m pip install librosa"),
+    ],
+)  # fmt: skip
+def test_a_library_that_is_missing_is_a_reason_of_its_own_with_our_command_where_it_helps(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, libraries: tuple[str, ...], told: str,
+    command: str,
+) -> None:  # fmt: skip
+    lacking(monkeypatch, *libraries)
+    task = Task(id="t", instruction="x", check=check("same"), folder=str(tmp_path))
+    (found,) = sorted_problems(task)
+    assert found.kind == "library"
+    assert found.text.startswith(f"metric same needs {told}")
+    assert found.fix == command
+    assert problems(task) == [f"{found.text}: {command}"]
+    unknown = Task(id="t", instruction="x", check=check("dance"), folder=str(tmp_path))
+    assert [problem.kind for problem in sorted_problems(unknown)] == ["piece"]
+
+
+@pytest.mark.usefixtures("package")
+async def test_what_lacks_is_named_before_a_run_and_never_0(tmp_path: Path, other: Path) -> None:
+    task = Task(id="t", instruction="x", check=check("late_lack"), folder=str(tmp_path))
+    assert problems(task) == [
+        "metric late_lack needs cv2_of_nobody beside OSWorld's package:"
+        f" {other} -m pip install cv2_of_nobody"
+    ]
+    value, why = await score(tmp_path, check("late_lack"), "a")
+    assert value is None
+    assert "needs cv2_of_nobody beside OSWorld's package" in why
+    assert why.endswith(f"try: {other} -m pip install cv2_of_nobody")
+    value, why = await score(tmp_path, check("dance"), "a")
+    assert value is None
+    assert "no metric 'dance'" in why
+
+
+OSWORLD = Task(id="t", instruction="x", benchmark="osworld")
+
+
+async def scored(func: str, *, benchmark: str = "osworld") -> Scoring:
+    """What is said of "yes" where "yes" is wanted, of a metric that HiSA has too."""
+    task = replace(OSWORLD, check=check(func, {"expected": "yes"}), benchmark=benchmark)
+    machine = Machine({"say": CommandResult(0, "yes")})
+    return await TaskScorer(pause=at_once).score(task, machine, "succeeded")
+
+
+@pytest.mark.usefixtures("package")
+async def test_a_task_of_osworld_is_judged_by_its_own_metric_and_no_other_task_is() -> None:
+    found = await scored("exact_match")
+    assert found == Scoring(
+        "scored", 0.25, "exact_match: 0.25 by OSWorld's own exact_match", "OSWorld's own", 0.25
+    )
+    for benchmark in ("spider2v", ""):
+        found = await scored("exact_match", benchmark=benchmark)
+        assert (found.value, found.judged_by) == (1.0, "ours")
+
+
+@pytest.mark.usefixtures("package")
+async def test_ours_judges_where_theirs_lacks_a_library_and_says_so() -> None:
+    found = await scored("is_in_list")
+    assert (found.value, found.judged_by) == (1.0, "ours (OSWorld's own is_in_list lacks nowhere)")
+    found = await scored("compare_csv")
+    assert found.judged_by == "ours"  # that release has none of the name
+
+
+async def test_ours_judges_without_the_package_and_says_so(
+    bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HISA_OSWORLD_PYTHON", str(bare))
+    found = await scored("exact_match")
+    assert (found.value, found.judged_by) == (1.0, "ours (OSWorld's package is not installed)")
+
+
+@pytest.mark.usefixtures("package")
+@pytest.mark.parametrize("func", ["literal_match", "is_extension_installed"])
+async def test_a_metric_of_theirs_that_fails_is_no_score_and_never_ours(func: str) -> None:
+    found = await scored(func)
+    assert (found.state, found.value) == ("score_failed", None)
+    assert found.judged_by == "OSWorld's own"
+    assert "OSWorld's" in found.detail
+
+
+async def test_who_judges_is_part_of_the_fingerprint(
+    other: Path, bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = replace(OSWORLD, check=check("exact_match", {"expected": "yes"}))
+    starts = []
+    for python in (other, bare):
+        monkeypatch.setenv("HISA_OSWORLD_PYTHON", str(python))
+        starts.append(Start(Path(), await take_fingerprint(task, Machine({})), None))
+    assert differences(starts[0], starts[1], None) == [
+        "judge OSWorld's own -> ours (OSWorld's package is not installed)"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("place", "keys", "benchmark"),
+    [
+        ("examples/os/{0}.json", {}, "osworld"),
+        ("{0}.json", {"snapshot": "os", "proxy": False}, "osworld"),
+        ("examples/dbt/{0}/{0}.json", {}, "spider2v"),
+        ("{0}.json", {"action_number": 5}, "spider2v"),
+    ],
+)
+def test_a_task_file_says_whose_it_is_and_a_run_keeps_it(
+    tmp_path: Path, place: str, keys: dict[str, Any], benchmark: str
+) -> None:
+    path = tmp_path / place.format("a1")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    tree = {"id": "a1", "instruction": "Do it.", "evaluator": {"func": "infeasible"}, **keys}
+    path.write_text(json.dumps(tree))
+    task = load_task(path)
+    assert task.benchmark == benchmark
+    assert TaskRecord.of(task).task().benchmark == benchmark
+
+
+def test_without_the_package_the_command_installs_it_and_its_libraries(
+    bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HISA_OSWORLD_PYTHON", str(bare))
+    assert not installed().folder
+    assert find_osworld_metric("compare_images") == known()["compare_images"]
+    assert install_commands("compare_images") == (
+        f"{bare} -m pip install --no-deps {PACKAGE} && "
+        f"{bare} -m pip install pillow numpy scikit-image"
+    )
+    assert install_commands("is_utc_0") == f"{bare} -m pip install --no-deps {PACKAGE}"
+
+
+def test_a_metric_that_is_theirs_alone_is_refused_before_a_run_with_one_command(
+    bare: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("HISA_OSWORLD_PYTHON", raising=False)
+    monkeypatch.setattr(sys, "executable", str(bare))
+    task = Task(id="t", instruction="x", check=check("check_tabstops"), folder=str(tmp_path))
+    assert problems(task) == ["metric check_tabstops needs OSWorld's package: hisa install osworld"]
+
+
+def test_a_python_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for path in ("/nowhere/python", "/bin/false"):
+        monkeypatch.setenv("HISA_OSWORLD_PYTHON", path)
+        with pytest.raises(UsageError, match=path):
+            installed()
+
+
+def as_text(metrics: Mapping[str, OSWorldMetric]) -> str:
+    """Returns metrics in the format that `known` reads."""
+    lines = (
+        (name, one.file, ",".join(one.needs) or "-", "(runs code)" if one.runs_code else "-")
+        for name, one in sorted(metrics.items())
+    )
+    return "".join("\t".join(line) + "\n" for line in lines)
+
+
+@REAL
+def test_the_list_for_where_it_is_not_installed_is_that_of_the_release() -> None:
+    text = as_text(installed().metrics)
+    assert as_text(known()) == text, (
+        f"hisa/plugins/benchmarks/tasks/osworld_metrics/known.tsv should be:\n{text}"
+    )
+
+
+@REAL
+def test_the_package_puts_nothing_in_the_way() -> None:
+    """Its second top-level package has no name that anything here imports."""
+    source = """
+        import importlib.metadata, json, sys
+        import hisa.cli, hisa.tasks.scorer, hisa.wiring
+        found = importlib.metadata.distribution("desktop-env")
+        top = {file.parts[0] for file in found.files if file.suffix == ".py"}
+        loaded = {name.partition(".")[0] for name in sys.modules}
+        print(json.dumps([sorted(top), sorted(top & loaded), len(found.entry_points)]))
+    """
+    line = [sys.executable, "-c", textwrap.dedent(source)]
+    done = subprocess.run(line, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == [["desktop_env", "mm_agents"], [], 0]
+
+
+NOW = "a\nb\nc\n                Time zone: Etc/UTC (UTC, +0000)"
+PREFS = 'user_pref("mail.count", 3);\nuser_pref("mail.name", "a");\n'
+COUNT = {"expect": {"mail.count": {"method": "ge", "ref": 3}}}
+
+
+@REAL
+@pytest.mark.parametrize(
+    ("name", "result", "expected", "wanted"),
+    [
+        ("is_utc_0", NOW, None, 1),
+        ("is_utc_0", NOW.replace("+0000", "+0100"), None, 0),
+        ("check_text_enlarged", "1.25", None, 1),
+        ("check_text_enlarged", "1.0", None, 0),
+        ("check_moved_jpgs", {"children": [{"name": "a.jpg"}]}, {"expected": ["a.jpg"]}, 1),
+        ("check_moved_jpgs", {"children": [{"name": "b.jpg"}]}, {"expected": ["a.jpg"]}, 0),
+        ("is_in_vm_clickboard", {"expected": "a"}, "abc", 1),
+        ("check_thunderbird_prefs", PREFS, COUNT, 1),
+        ("check_thunderbird_prefs", PREFS.replace("3", "2"), COUNT, 0),
+        pytest.param("check_gnome_favorite_apps", "['a']", {"expected": ["a"]}, 1, marks=CAGE),
+        pytest.param("check_gnome_favorite_apps", "[]", {"expected": ["a"]}, 0, marks=CAGE),
+    ],
+)
+def test_real_functions(
+    tmp_path: Path, name: str, result: Any, expected: Any, wanted: float
+) -> None:
+    if name == "check_thunderbird_prefs":
+        (tmp_path / "prefs.js").write_text(result)
+        result = tmp_path / "prefs.js"
+    assert install_commands(name) == ""
+    assert run(name, result, expected, {})[0] == wanted
+
+
+@REAL
+@CAGE
+def test_code_that_an_agent_left_runs_in_the_cage_alone(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    evil = f"[open({str(outside)!r}, 'w').write('x')]"
+    with pytest.raises(Unreadable):
+        run("check_gnome_favorite_apps", evil, {"expected": ["a"]}, {})
+    with pytest.raises(Unreadable, match="NameError"):
+        run("check_gnome_favorite_apps", "no_list", {"expected": ["a"]}, {})
+    assert not outside.exists()

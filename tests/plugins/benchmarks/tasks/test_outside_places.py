@@ -1,0 +1,162 @@
+"""No task whose pages a machine does not reach is prepared or scored; what a file names decides."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hisa.config import TaskSettings
+from hisa.errors import EnvironmentFailed
+from hisa.plugins.benchmarks.tasks.cache import FileCache
+from hisa.plugins.benchmarks.tasks.outside_places import require_places, unreached, web_needs
+from hisa.plugins.benchmarks.tasks.readiness import lacks, look_at
+from hisa.protocols import CommandResult, Environment, Task
+from hisa.tasks.scorer import TaskScorer
+from tests.plugins.benchmarks.tasks.host import Host
+from tests.plugins.benchmarks.tasks.machine import Machine, offline
+
+GONE = "https://nobody..invalid/page"
+"""A name that cannot be: no resolver is asked for it."""
+
+
+def opens(*pages: str) -> dict[str, Any]:
+    return {"type": "chrome_open_tabs", "parameters": {"urls_to_open": list(pages)}}
+
+
+def runs(command: str) -> dict[str, Any]:
+    return {"type": "execute", "parameters": {"command": command}}
+
+
+def rule(**rules: Any) -> dict[str, Any]:
+    return {"type": "rule", "rules": rules}
+
+
+def task(
+    *setup: dict[str, Any], result: str = "open_tabs_info", words: str = "Do it.", **expected: Any
+) -> Task:
+    check = {"func": "is_expected_tabs", "result": {"type": result}, "expected": rule(**expected)}
+    return Task(id="t", instruction=words, setup=setup, check=check, benchmark="osworld")
+
+
+def named(given: Task, settings: TaskSettings | None = None) -> list[str]:
+    return [need.words for need in web_needs(given, settings)]
+
+
+async def test_a_page_that_the_machine_does_not_reach_is_no_start_and_says_so(
+    tmp_path: Path,
+) -> None:
+    machine = Host(tmp_path / "home", PATH="/usr/bin:/bin")
+    scorer = TaskScorer(cache=FileCache(tmp_path / "cache", offline))
+    begun = {"type": "execute", "parameters": {"command": ["touch", str(tmp_path / "begun")]}}
+    given = Task(id="far", instruction="x", setup=(begun, opens(GONE, "https://other..invalid/")))
+    with pytest.raises(
+        EnvironmentFailed, match=r"far.*does not reach: https://nobody\.\.invalid/page"
+    ):
+        await scorer.prepare(given, machine)
+    assert not (tmp_path / "begun").exists()
+    assert sum("concurrent" in line for line in machine.lines) == 1
+    found = await look_at(machine, [given])
+    told = lacks(given, FileCache(tmp_path / "cache", offline), found)
+    assert [(lack.kind, lack.what) for lack in told if lack.kind == "address"] == [
+        ("address", "nobody..invalid:443"),
+        ("address", "other..invalid:443"),
+    ]
+
+
+async def test_a_way_that_goes_during_the_run_leaves_no_score(tmp_path: Path) -> None:
+    result = {"type": "vm_command_line", "command": ["echo", "y"]}
+    check = {"func": "exact_match", "result": result, "expected": rule(expected="x")}
+    setup = ({"type": "execute", "parameters": {"command": ["true", GONE]}},)
+    given = Task(id="t", instruction="x", setup=setup, check=check, benchmark="osworld")
+    scorer = TaskScorer(cache=FileCache(tmp_path / "cache", offline))
+    with pytest.raises(EnvironmentFailed, match="does not reach"):
+        await scorer.score(given, Host(tmp_path / "home"), "succeeded")
+
+
+async def test_a_server_is_reached_whatever_it_answers_and_a_name_of_the_machine_is_its_own(
+    tmp_path: Path,
+) -> None:
+    machine = Host(tmp_path / "home")
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        open_port = listening.getsockname()[1]
+        assert await unreached(machine, [("127.0.0.1", open_port)]) == {}
+    assert await unreached(machine, [("127.0.0.1", open_port), ("localhost", 1)]) == {}
+    gone = await unreached(machine, [("nobody..invalid", 80), ("127.0.0.1", 1)])
+    assert list(gone) == [("nobody..invalid", 80)]
+
+
+async def test_pages_that_the_task_itself_serves_are_not_asked_for(tmp_path: Path) -> None:
+    machine: Environment = Machine()
+    await require_places(task(opens("http://localhost:3000/x", "http://127.0.0.1:9/")), machine)
+    assert isinstance(machine, Machine)
+    assert machine.lines == []
+
+
+async def test_of_pages_that_mean_one_thing_a_single_one_is_enough(tmp_path: Path) -> None:
+    given = task(urls=["https://a.example/x", "https://b.example/y"])
+    assert named(given) == ["any of a.example:443, b.example:443"]
+    one = Machine({"concurrent": CommandResult(0, json.dumps([True, "gone"]))})
+    await require_places(given, one)
+    none = Machine({"concurrent": CommandResult(0, json.dumps(["lost", "gone"]))})
+    with pytest.raises(EnvironmentFailed, match=r"any of a\.example:443.* \(lost\)"):
+        await require_places(given, none)
+
+
+@pytest.mark.parametrize("said", [CommandResult(1, "", "no python3"), CommandResult(0, "[tr")])
+async def test_a_machine_that_cannot_say_reaches_nothing(said: CommandResult) -> None:
+    with pytest.raises(EnvironmentFailed, match="the machine cannot say"):
+        await require_places(task(opens(GONE)), Machine({"concurrent": said}))
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        (task(opens("https://a.example/"), url="https://a.example/x"), ["a.example:443"]),
+        (task(expected=[r"^https://www\.a\.example/\w+"]), ["www.a.example:443"]),
+        (task(expected=["https://a.example.*b", r"https?://.*"]), []),
+        (task(url="chrome://settings", urls=["http://localhost:1/x"]), []),
+        (task(words="Go to http://a.example:81/x, then stop."), ["a.example:81"]),
+        (task(result="bookmarks", urls=["https://a.example/x"]), ["a.example:443"]),
+        (
+            task(
+                result="bookmarks",
+                urls=["https://a.example/x"],
+                words="Bookmark https://a.example/x",
+            ),
+            [],
+        ),
+        (task(result="new_startup_page", words="Begin with https://a.example"), []),
+        (task(result="vm_command_line", xml="http://www.w3.org/1999/xhtml"), []),
+        (task(runs("echo https://a.example")), []),
+        (task(runs("git -C /srv/b remote add origin https://a.example/b.git")), []),
+        (task(runs("git clone https://a.example/b.git")), ["a.example:443"]),
+        (Task(id="t", instruction="Type https://a.example into the editor"), []),
+    ],
+)
+def test_what_a_file_names_is_needed_and_nothing_is_guessed(given: Task, wanted: list[str]) -> None:
+    assert named(given) == wanted
+
+
+def test_a_task_that_cannot_be_done_needs_nothing_but_what_it_opens() -> None:
+    check = {"func": "infeasible"}
+    words = "Open https://a.example in Chrome"
+    given = Task(
+        id="t",
+        instruction=words,
+        setup=(opens("https://b.example"),),
+        check=check,
+        apps=("chrome",),
+    )
+    assert named(given) == ["b.example:443"]
+
+
+def test_a_task_that_wants_a_proxy_and_names_no_page_needs_the_web() -> None:
+    given = task({"type": "proxy", "parameters": {}}, words="Find a flight.")
+    assert named(given, TaskSettings(proxy="none")) == [
+        "any of www.bing.com:443, www.google.com:443"
+    ]
+    assert named(given, TaskSettings(proxy="http://127.0.0.1:1")) == []

@@ -1,0 +1,300 @@
+"""Every setup step: what it does to the machine, and when it is the machine's failure."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hisa.actions import Click, Hotkey
+from hisa.errors import EnvironmentFailed, UsageError
+from hisa.plugins.benchmarks.tasks.setup import SETUP
+from hisa.plugins.gym.miniwob.outcome import PROGRAM, STATE
+from hisa.protocols import CommandResult
+from hisa.tasks.windows import Named, await_window
+from tests.plugins.benchmarks.tasks.machine import Machine, context, do
+from tests.plugins.benchmarks.tasks.pages import needs_pages
+
+NAMES = """download copyfile_from_host_to_guest script_and_execute
+launch execute command open sleep activate_window close_window
+google_chrome_browser chrome_open_tabs chrome_close_tabs update_browse_history miniwob_page
+browsergym_task dagster_webui_init superset_webui_init astro_webui_init astro_refresh_page
+upload_file execute_with_verification proxy"""
+
+
+def test_every_step_has_a_test() -> None:
+    assert set(SETUP.names) == set(NAMES.split())
+
+
+def started(machine: Machine) -> list[str]:
+    """The lines that were started in the background."""
+    words = [shlex.split(line) for line in machine.lines]
+    return [part[6] for part in words if part[:4] == ["setsid", "-f", "bash", "-c"]]
+
+
+async def test_download_comes_from_the_cache(tmp_path: Path) -> None:
+    where = context(tmp_path)
+    where.cache.put("https://x.org/a.xlsx", b"book")
+    await do(where, "download", files=[{"url": "https://x.org/a.xlsx", "path": "/home/user/a"}])
+    assert await where.environment.read_file("/home/user/a") == b"book"
+    with pytest.raises(EnvironmentFailed, match="download nothing"):
+        await do(where, "download", files=[{"url": "https://x.org/b", "path": "/b"}])
+
+
+async def test_copy_takes_the_tasks_own_files_and_no_others(tmp_path: Path) -> None:
+    where = context(tmp_path)
+    (tmp_path / "task" / "a.txt").write_bytes(b"here")
+    (tmp_path / "secret").write_bytes(b"there")
+    (tmp_path / "task" / "link").symlink_to(tmp_path / "secret")
+    await do(where, "copyfile_from_host_to_guest", src="a.txt", dest="/a")
+    assert await where.environment.read_file("/a") == b"here"
+    for source in ("../secret", "link", str(tmp_path / "secret"), "evaluation_examples/link"):
+        with pytest.raises(UsageError, match="outside"):
+            await do(where, "copyfile_from_host_to_guest", src=source, dest="/b")
+
+
+@pytest.mark.parametrize("source", ["init.sh", "https://x.org/init.sh"])
+async def test_scripts_are_put_run_and_taken_away(tmp_path: Path, source: str) -> None:
+    machine = Machine()
+    where = context(tmp_path, machine)
+    (tmp_path / "task" / "init.sh").write_bytes(b"echo 1")
+    where.cache.put("https://x.org/init.sh", b"echo 1")
+    await do(where, "script_and_execute", src=source, dest="/tmp/i.sh")
+    assert await machine.read_file("/tmp/i.sh") == b"echo 1"
+    assert [re.sub(r"BASH_ENV=\S+ ", "", line) for line in machine.lines] == [
+        "chmod a+x /tmp/i.sh", "/bin/bash /tmp/i.sh", "rm -f /tmp/i.sh",
+    ]  # fmt: skip
+    broken = context(tmp_path, Machine({"bash": CommandResult(127, "", "bash: not found")}))
+    with pytest.raises(EnvironmentFailed, match="ended with 127"):
+        await do(broken, "script_and_execute", src=source, dest="/tmp/i.sh")
+
+
+async def test_launch_starts_the_program_that_is_there(tmp_path: Path) -> None:
+    machine = Machine(programs="chromium ls")
+    where = context(tmp_path, machine)
+    await do(where, "launch", command=["google-chrome", "--a b", "~/x y"])
+    await do(where, "launch", command="ls -l 'a b'")
+    await do(where, "launch", command="a | b", shell=True)
+    assert started(machine) == ["chromium '--a b' \"$HOME\"/'x y'", "ls -l 'a b'", "a | b"]
+    with pytest.raises(EnvironmentFailed, match="no program 'code'"):
+        await do(where, "launch", command=["code"])
+    with pytest.raises(UsageError, match="cannot be split"):
+        await do(where, "launch", command="ls 'a")
+
+
+@pytest.mark.parametrize("kind", ["execute", "command"])
+async def test_execute_fills_in_and_ignores_the_exit_status(tmp_path: Path, kind: str) -> None:
+    machine = Machine({"^false": CommandResult(1, "no", "bad")}, programs="false sudo")
+    where = context(tmp_path, machine)
+    await do(where, kind, command="false", stdout="out.txt", stderr="err.txt")
+    assert (where.scratch / "out.txt").read_text() == "no"
+    assert (where.scratch / "err.txt").read_text() == "bad"
+    await do(where, kind, command="echo {CLIENT_PASSWORD} | sudo {SCREEN_WIDTH}", shell=True)
+    await do(where, kind, command=["sudo", "{SCREEN_WIDTH_HALF}x{SCREEN_HEIGHT_HALF}"])
+    await do(where, kind, command=["a $1", "b"], shell=True)
+    assert machine.lines[1:] == [
+        "echo password | sudo 1280", "sudo 640x360", "/bin/sh -c 'a $1' b",
+    ]  # fmt: skip
+
+
+async def test_execute_tells_a_machine_without_the_program(tmp_path: Path) -> None:
+    slow = CommandResult(-1, "", "", timed_out=True)
+    lacks = CommandResult(1, "", "ModuleNotFoundError: No module named 'pyautogui'")
+    machine = Machine({"sleep": slow, "for x": lacks}, programs="sleep python3")
+    where = context(tmp_path, machine)
+    with pytest.raises(EnvironmentFailed, match="no program"):
+        await do(where, "execute", command=["nothere"])
+    with pytest.raises(EnvironmentFailed, match="did not end"):
+        await do(where, "execute", command="sleep 900")
+    source = "import pyautogui\nfor x in (1, 2): pyautogui.press('a')"
+    with pytest.raises(EnvironmentFailed, match="cannot run"):
+        await do(where, "execute", command=["python", "-c", source])
+    with pytest.raises(UsageError, match="plain file name"):
+        await do(where, "execute", command="true", shell=True, stdout="../out")
+
+
+async def test_python_that_only_acts_is_done_by_the_environment(tmp_path: Path) -> None:
+    machine = Machine(programs="")
+    source = "import pyautogui; import time; pyautogui.hotkey('ctrl', 's'); time.sleep(0.01)"
+    await do(context(tmp_path, machine), "execute", command=["python", "-c", source])
+    click = "import pyautogui; pyautogui.click({SCREEN_WIDTH_HALF}, {SCREEN_HEIGHT_HALF})"
+    await do(context(tmp_path, machine), "execute", command=["python3", "-c", click])
+    assert machine.lines == []
+    keys, _, middle = machine.acted
+    assert isinstance(keys, Hotkey)
+    assert isinstance(middle, Click)
+    assert middle.at is not None
+    assert (getattr(middle.at, "x", 0), getattr(middle.at, "y", 0)) == (640, 360)
+
+
+async def test_execute_waits_until_it_is_so(tmp_path: Path) -> None:
+    class Growing(Machine):
+        async def execute(self, *args: Any, **more: Any) -> CommandResult:
+            await super().execute(*args, **more)
+            return CommandResult(0, "ready" if len(self.lines) == 3 else "wait")
+
+    machine = Growing()
+    until = {"stdout": "ready"}
+    await do(context(tmp_path, machine), "execute", command="status", shell=True, until=until)
+    assert len(machine.lines) == 3
+
+
+async def test_open_waits_for_the_window(tmp_path: Path) -> None:
+    machine = Machine(windows=["My Sales - Calc"])
+    await do(context(tmp_path, machine), "open", path="~/My Sales.xlsx")
+    assert started(machine) == ["libreoffice --calc \"$HOME\"/'My Sales.xlsx'"]
+    other = Machine(windows=["a.bin"], programs="xdg-open")
+    await do(context(tmp_path, other), "open", path="/tmp/a.bin")
+    assert started(other) == ["xdg-open /tmp/a.bin"]
+    absent = context(tmp_path, Machine({"test -e": CommandResult(1, "")}))
+    with pytest.raises(EnvironmentFailed, match="no such file"):
+        await do(absent, "open", path="/a.xlsx")
+    with pytest.raises(EnvironmentFailed, match="no program that opens"):
+        await do(context(tmp_path, Machine(programs="")), "open", path="/a.xlsx")
+
+
+async def test_sleep_takes_seconds(tmp_path: Path) -> None:
+    await do(context(tmp_path), "sleep", seconds=0)
+    with pytest.raises(UsageError, match="seconds"):
+        await do(context(tmp_path), "sleep", seconds=-1)
+
+
+@pytest.mark.parametrize(("kind", "option"), [("activate_window", "-a"), ("close_window", "-c")])
+async def test_windows_are_found_by_title_and_class(tmp_path: Path, kind: str, option: str) -> None:
+    titles = ["A.xlsx — LibreOffice Calc", "Mail client", "Calc", "New Tab - Chromium"]
+    machine = Machine(windows=titles)
+    where = context(tmp_path, machine, "score")
+    title = "A.xlsx - LibreOffice Calc"
+    await do(where, kind, window_name=title, strict=True)
+    await do(where, kind, window_name="mail")
+    await do(where, kind, window_name="client", strict=True, by_class=True)
+    await do(where, kind, window_name="mail", strict=True)
+    await do(where, kind, window_name="Google Chrome")
+    numbers = [shlex.split(line)[3] for line in machine.lines]
+    assert numbers == ["0x10", "0x11", "0x11", "0x13"]
+    assert all(f"wmctrl -i {option}" in line for line in machine.lines)
+
+
+@pytest.mark.parametrize("kind", ["activate_window", "close_window"])
+async def test_no_window_manager_is_the_machines_failure(tmp_path: Path, kind: str) -> None:
+    lacks = {"wmctrl": CommandResult(127, "", "wmctrl: command not found")}
+    with pytest.raises(EnvironmentFailed, match="managed"):
+        await do(context(tmp_path, Machine(lacks, windows=["Form"])), kind, window_name="Form")
+
+
+TABS = [
+    {"type": "page", "id": "1", "title": "New Tab", "url": "chrome://new-tab-page-third-party/"},
+    {"type": "page", "id": "2", "title": "Page", "url": "https://www.example.org/"},
+    {"type": "worker", "id": "3", "title": "", "url": "x"},
+]
+
+
+def browser(**more: Any) -> Machine:
+    return Machine({"/json/list": CommandResult(0, json.dumps(TABS))}, **more)
+
+
+def requests(machine: Machine) -> list[str]:
+    return [" ".join(shlex.split(line)[-3:-1]) for line in machine.lines if "urllib" in line]
+
+
+async def test_tabs_are_opened_and_the_empty_one_closed(tmp_path: Path) -> None:
+    machine = browser()
+    await do(context(tmp_path, machine), "chrome_open_tabs", urls_to_open=["https://a.org/?b=c d"])
+    assert requests(machine) == [
+        "GET /json/list", "PUT /json/new?https%3A%2F%2Fa.org%2F%3Fb%3Dc%20d", "GET /json/close/1",
+    ]  # fmt: skip
+    silent = context(tmp_path, Machine({"urllib": CommandResult(1, "", "refused")}))
+    with pytest.raises(EnvironmentFailed, match="debugging port"):
+        await do(silent, "chrome_open_tabs", urls_to_open=["https://a.org"])
+
+
+async def test_tabs_are_closed_by_address(tmp_path: Path) -> None:
+    machine = browser()
+    where = context(tmp_path, machine)
+    await do(where, "chrome_close_tabs", urls_to_close=["https://example.org", "https://no.org"])
+    assert requests(machine) == ["GET /json/list", "GET /json/close/2"]
+
+
+async def test_chrome_is_started_with_its_ports(tmp_path: Path) -> None:
+    machine = browser()
+    await do(context(tmp_path, machine), "google_chrome_browser", urls=["https://a.org"])
+    assert started(machine) == [
+        "google-chrome --remote-debugging-port=1337",
+        "socat tcp-listen:9222,fork tcp:localhost:1337",
+    ]
+    assert len(requests(machine)) == 3
+    with pytest.raises(EnvironmentFailed, match="google-chrome"):
+        await do(context(tmp_path, Machine(programs="")), "google_chrome_browser")
+
+
+def history(path: Path) -> bytes:
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(
+            "CREATE TABLE urls (id INTEGER PRIMARY KEY, url, title, visit_count, typed_count,"
+            " last_visit_time, hidden)"
+        )
+        database.execute(
+            "CREATE TABLE visits (id INTEGER PRIMARY KEY, url, visit_time, from_visit, transition,"
+            " segment_id, visit_duration)"
+        )
+    return path.read_bytes()
+
+
+async def test_visits_are_added_to_the_history(tmp_path: Path) -> None:
+    where = context(tmp_path)
+    place = "~/.config/chromium/Default/History"
+    visit = {"url": "https://a.org", "title": "A", "visit_time_from_now_in_seconds": 60}
+    with pytest.raises(EnvironmentFailed, match="no history file"):
+        await do(where, "update_browse_history", history=[visit])
+    await where.environment.write_file(place, b"not a database at all, not one")
+    with pytest.raises(EnvironmentFailed, match="cannot be extended"):
+        await do(where, "update_browse_history", history=[visit])
+    await where.environment.write_file(place, history(tmp_path / "empty"))
+    await do(where, "update_browse_history", history=[visit])
+    (tmp_path / "after").write_bytes(await where.environment.read_file(place))
+    with closing(sqlite3.connect(tmp_path / "after")) as database:
+        found = database.execute(
+            "SELECT urls.url, title, visit_time = last_visit_time FROM urls"
+            " JOIN visits ON visits.url = urls.id"
+        )
+        assert found.fetchall() == [("https://a.org", "A", 1)]
+
+
+@needs_pages
+async def test_a_page_gives_the_instruction_or_says_why_it_did_not_come_up(tmp_path: Path) -> None:
+    machine = Machine()
+    where = context(tmp_path, machine)
+    await machine.write_file(STATE, b'{"pid": 1, "instruction": "Click it."}')
+    await do(where, "miniwob_page", task="click-test", seed=4)
+    assert where.instruction == "Click it."
+    (line,) = started(machine)
+    assert "--page miniwob/click-test.html --seed 4" in line
+    assert (await machine.read_file(PROGRAM)).startswith(b"PK")
+    for state, said in (('"broken": "no core"', "no core"), ('"exit": 1', "nothing was written")):
+        await machine.write_file(STATE, f'{{"pid": 1, {state}}}'.encode())
+        with pytest.raises(EnvironmentFailed, match=f"did not come up: {said}"):
+            await do(where, "miniwob_page", task="click-test")
+    with pytest.raises(UsageError, match="no MiniWoB"):
+        await do(where, "miniwob_page", task="../core")
+
+
+async def test_an_unknown_step_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no setup step 'dance'"):
+        await do(context(tmp_path), "dance")
+
+
+async def test_a_window_that_never_comes_is_the_machines_failure_only_before_the_run(
+    tmp_path: Path,
+) -> None:
+    machine = Machine(windows=["Form"])
+    wanted = Named(window_name="Calc")
+    with pytest.raises(EnvironmentFailed, match=r"no window titled 'Calc' .*'Form'"):
+        await await_window(context(tmp_path, machine), wanted, 0.0)
+    await do(context(tmp_path, machine, "score"), "activate_window", window_name="Calc")
+    assert machine.lines == []

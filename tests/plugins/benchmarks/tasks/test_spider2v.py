@@ -1,0 +1,136 @@
+"""The 20 Excel tasks: the expected workbook scores 1, the input as it was 0."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hisa.errors import EnvironmentFailed
+from hisa.plugins.benchmarks.tasks.benchmark import OSWORLD
+from hisa.plugins.benchmarks.tasks.coverage import coverage, load_folder
+from hisa.plugins.benchmarks.tasks.judge import chosen
+from hisa.plugins.benchmarks.tasks.problems import problems
+from hisa.protocols import Task
+from hisa.tasks.scorer import TaskScorer
+from hisa.tasks.task_context import host_file
+from hisa.tasks.taskfile import load_task
+from tests.plugins.benchmarks.tasks.machine import Machine, at_once
+
+DATA = Path(__file__).parent.parent / "data" / "spider2v"
+FILES = sorted((DATA / "evaluation_examples").rglob("*.json"))
+NAMES = [path.stem[:8] for path in FILES]
+
+
+def parts(path: Path) -> tuple[Task, Any, Path, Path]:
+    task = load_task(path)
+    check: Any = task.check
+    given = host_file(task.folder, task.setup[0]["parameters"]["src"])
+    return task, check, given, host_file(task.folder, check["expected"]["path"])
+
+
+async def scored(
+    path: Path, workbook: bytes | None, benchmark: str = ""
+) -> tuple[float | None, str]:
+    task, check, _, _ = parts(path)
+    task = replace(task, benchmark=benchmark or task.benchmark)
+    machine = Machine(windows=["Form"])
+    if workbook is not None:
+        await machine.write_file(check["result"]["path"], workbook)
+    found = await TaskScorer(pause=at_once).score(task, machine, "succeeded")
+    return found.value, found.detail
+
+
+def test_there_are_twenty() -> None:
+    assert len(FILES) == 20
+
+
+@pytest.mark.parametrize("path", FILES, ids=NAMES)
+async def test_the_expected_workbook_scores_1_and_the_input_0(path: Path) -> None:
+    _, _, given, expected = parts(path)
+    assert (await scored(path, expected.read_bytes()))[0] == 1.0
+    score, why = await scored(path, given.read_bytes())
+    assert score == 0.0
+    assert "does not hold" in why or "there is no sheet" in why
+    assert await scored(path, None) == (0.0, f"compare_table: nothing there: {result_of(path)}")
+
+
+@pytest.mark.parametrize("path", FILES[:3], ids=NAMES[:3])
+async def test_osworlds_own_metric_says_the_same_of_published_workbooks(path: Path) -> None:
+    if not chosen("compare_table", OSWORLD).by_osworld:
+        pytest.skip("OSWorld's package is not installed with all that compare_table needs")
+    _, _, given, expected = parts(path)
+    assert (await scored(path, expected.read_bytes(), OSWORLD))[0] == 1.0
+    score, why = await scored(path, given.read_bytes(), OSWORLD)
+    assert score == 0.0
+    assert why.endswith("by OSWorld's own compare_table")
+
+
+def result_of(path: Path) -> str:
+    return f"vm_file {parts(path)[1]['result']['path']}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=NAMES)
+async def test_setup_copies_and_opens_and_postconfig_saves(path: Path) -> None:
+    task, check, given, _ = parts(path)
+    assert problems(task) == []
+    assert task.domain == "calc"
+    assert task.instruction
+    place = check["result"]["path"]
+    name = place.rpartition("/")[2]
+    machine = Machine(windows=["Untitled", f"{name} — LibreOffice Calc"])
+    await TaskScorer(pause=at_once).prepare(task, machine)
+    assert await machine.read_file(place) == given.read_bytes()
+    assert any("libreoffice --calc" in line and place in line for line in machine.lines)
+
+    await TaskScorer(pause=at_once).score(task, machine, "succeeded")
+    assert [line for line in machine.lines if line.startswith("wmctrl -i -a 0x11")]
+    assert [type(action).__name__ for action in machine.acted] == ["Hotkey"]
+
+
+async def test_giving_up_on_a_task_that_can_be_done_scores_0() -> None:
+    task, check, _, expected = parts(FILES[0])
+    machine = Machine(windows=["Form"])
+    await machine.write_file(check["result"]["path"], expected.read_bytes())
+    assert (await TaskScorer(pause=at_once).score(task, machine, "infeasible")).value == 0.0
+
+
+async def test_a_dead_machine_is_no_score() -> None:
+    task = load_task(FILES[0])
+    with pytest.raises(EnvironmentFailed):
+        await TaskScorer(pause=at_once).score(task, Machine(dead=True), "succeeded")
+    with pytest.raises(EnvironmentFailed, match="gone"):
+        await TaskScorer(pause=at_once).prepare(task, Machine(dead=True))
+
+
+def test_the_folder_loads_and_all_of_it_is_ours() -> None:
+    loaded = load_folder(DATA)
+    assert [file.path for file in loaded] == FILES
+    assert all(file.usable for file in loaded)
+    rows = coverage(DATA)
+    assert all(row.source == "ours" for row in rows)
+    assert {(row.kind, row.name): row.tasks for row in rows} == {
+        ("setup", "activate_window"): 20,
+        ("setup", "copyfile_from_host_to_guest"): 20,
+        ("setup", "execute"): 20,
+        ("setup", "open"): 20,
+        ("setup", "sleep"): 20,
+        ("getter", "local_file"): 20,
+        ("getter", "vm_file"): 20,
+        ("metric", "compare_table"): 20,
+    }
+    assert next(row for row in rows if row.name == "sleep").uses == 40
+
+
+def test_a_task_without_its_files_is_named(tmp_path: Path) -> None:
+    path = tmp_path / FILES[0].name
+    path.write_bytes(FILES[0].read_bytes())
+    named = problems(load_task(path))
+    assert len(named) == 2
+    assert "copyfile_from_host_to_guest" in named[0]
+    assert "no such file" in named[0]
+    for file in FILES[0].parent.glob("*.xlsx"):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    assert problems(load_task(path)) == []

@@ -1,0 +1,352 @@
+"""A setup is verified: what it starts runs, what it puts is there, what it needs is had."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hisa.environments.private_desktop import DesktopEnvironment
+from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
+from hisa.plugins.benchmarks.tasks.benchmark import from_json
+from hisa.plugins.benchmarks.tasks.cache import FileCache
+from hisa.plugins.benchmarks.tasks.needs import needed_apps, require_apps
+from hisa.protocols import CommandResult, Task
+from hisa.tasks import started
+from hisa.tasks.scorer import TaskScorer
+from hisa.testing.scripted import ScriptedModel
+from tests.bench import Bench
+from tests.plugins.benchmarks.tasks.host import Host
+from tests.plugins.benchmarks.tasks.machine import Machine, at_once, offline
+
+
+async def prepare(folder: Path, *setup: Any, machine: Machine | None = None, **more: Any) -> Host:
+    host = machine or Host(folder / "home")
+    task = Task(id="t", instruction="x", setup=setup, folder=str(folder), **more)
+    pause = asyncio.sleep if isinstance(host, Host) else at_once
+    scorer = TaskScorer(cache=FileCache(folder / "cache", offline), pause=pause)
+    await scorer.prepare(task, host)
+    return host  # type: ignore[return-value]
+
+
+def launched(*words: str) -> dict[str, Any]:
+    return {"type": "launch", "parameters": {"command": list(words)}}
+
+
+def stub(home: Path, name: str, text: str) -> str:
+    """A program of the home's folder "bin"; gives the PATH that finds it."""
+    path = home / "bin" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/bash\n{text}\n")
+    path.chmod(0o755)
+    return f"{path.parent}:/usr/bin:/bin"
+
+
+@pytest.mark.parametrize(
+    ("setup", "said"),
+    [
+        (launched("sh", "-c", "echo cannot open display >&2; exit 1"), "with 1: cannot open disp"),
+        (launched("sh", "-c", "sleep 0.3; kill -SEGV $$"), "ended at once with 139"),
+        ({"launch": "sh -c 'echo gone; exit 3'"}, "ended at once with 3: gone"),
+        ({"launch": "no-such-program-here x"}, "no-such-program-here: command not found"),
+        ({"launch": "sh -c 'exit 0'"}, "ended at once with 0 and opened no window"),
+    ],
+)
+async def test_a_program_that_dies_is_no_start(tmp_path: Path, setup: Any, said: str) -> None:
+    host = Host(tmp_path / "home")
+    with pytest.raises(EnvironmentFailed, match=said) as caught:
+        await prepare(tmp_path, {"run": "true"}, setup, machine=host)
+    assert "setup step 2 of task 't'" in str(caught.value)
+    assert host.lines[-1].startswith("rm -rf /tmp/.hisa-started-")
+
+
+async def test_a_program_that_runs_or_opens_its_window_is_started(tmp_path: Path) -> None:
+    host = await prepare(tmp_path, launched("sleep", "20"), {"launch": "sleep 20"})
+    assert (await host.execute("pgrep -f '^sleep 20$'")).exit_code == 0
+    await host.execute("pkill -f '^sleep 20$'")
+    await prepare(tmp_path, {"launch": "sh -c 'echo Form >~/windows'"})
+    await prepare(tmp_path, launched("sh", "-c", "exit 0"))
+
+
+async def test_a_program_that_crashes_while_the_setup_goes_on_is_found(tmp_path: Path) -> None:
+    late = launched("sh", "-c", "echo Form >~/windows; sleep 0.5; exit 7")
+    with pytest.raises(EnvironmentFailed, match=r"setup of task 't': .* ended with 7"):
+        await prepare(tmp_path, late, {"run": "sleep 2"})
+    ended = launched("sh", "-c", "(sleep 0.3; echo One >>~/windows) & kill $$")
+    with pytest.raises(EnvironmentFailed, match="ended at once with 143"):
+        await prepare(tmp_path, ended)
+    stays = launched("sh", "-c", "echo Two >>~/windows; exec sleep 77")
+    await prepare(tmp_path, stays, {"run": "pkill -f '^sleep 77$'; sleep 0.5"})
+
+
+async def test_an_application_that_hands_over_must_show_its_window(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(started, "_WINDOW_SECONDS", 0.5)
+    home = tmp_path / "home"
+    path = stub(home, "code", "exit 0")
+    with pytest.raises(EnvironmentFailed, match="opened no window"):
+        await prepare(tmp_path, launched("code"), machine=Host(home, PATH=path))
+    await prepare(tmp_path, launched("code", "--install-extension", "x"),
+                  machine=Host(home, PATH=path))  # fmt: skip
+    (home / "windows").write_text("a.py - Visual Studio Code\n")
+    await prepare(tmp_path, launched("code"), machine=Host(home, PATH=path))
+
+
+@pytest.mark.parametrize(
+    ("last", "waited"),
+    [
+        ("code /home/user/a.py", True),
+        ("if false; then\n  code /home/user/a.py\nfi", False),
+        ("# code /home/user/a.py", False),
+    ],
+)
+async def test_what_a_script_opens_by_a_line_of_its_own_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: str, waited: bool
+) -> None:
+    """Published scripts end once they have handed over; the window comes later."""
+    monkeypatch.setattr(started, "_WINDOW_SECONDS", 20.0)
+    home = tmp_path / "home"
+    late = "(sleep 1; echo a.py - Visual Studio Code >~/windows) >/dev/null 2>&1 &"
+    path = stub(home, "code", late)
+    (tmp_path / "init.sh").write_text(f"{last}\n")
+    given = {"src": "init.sh", "dest": str(home / "init.sh")}
+    step = {"type": "script_and_execute", "parameters": given}
+    await prepare(tmp_path, step, machine=Host(home, PATH=path))
+    assert (home / "windows").exists() is waited
+
+
+SCRIPT = "exec 1>/dev/null\nexec 2>/dev/null\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("no-such-tool --now\ntrue\n", "line 3: no-such-tool: command not found"),
+        ("f() { no-such-tool; }\nf &\nwait\nexit 0\n", "line 3: no-such-tool: command not found"),
+        ("echo | no-such-tool | cat\n", "line 3: no-such-tool: command not found"),
+        ("source ~/nowhere/conda.sh\ntrue\n", "line 3: ended with 1: source ~/nowhere/conda.sh"),
+        ("mv ~/nowhere.zip .\necho done\n", "line 3: ended with 1: mv ~/nowhere.zip ."),
+        ("cd ~/nowhere\npwd\n", "line 3: ended with 1: cd ~/nowhere"),
+        ("touch ~/there\nexit 4\n", "the script gave up with 4: exit 4"),
+        ("set -e\ngrep -q nothing ~/nowhere\ntrue\n", "the script gave up with 2: grep"),
+        ("/etc/passwd\ntrue\n", "line 3: ended with 126: /etc/passwd"),
+        ("/opt/no/such/tool\ntrue\n", "line 3: ended with 127: /opt/no/such/tool"),
+        ("conda create -n dbt\ntrue\n", "line 3: conda: command not found"),
+        ("bash -c 'exit 127'", "line 3: ended with 127: bash -c"),
+    ],
+)
+async def test_a_script_cannot_hide_what_failed(tmp_path: Path, script: str, said: str) -> None:
+    (tmp_path / "init.sh").write_text(f"{SCRIPT}{script}")
+    with pytest.raises(EnvironmentFailed) as caught:
+        await run_script(tmp_path)
+    assert f"init.sh: {said}" in str(caught.value).replace(
+        "init.sh: line 4: f", "init.sh: line 3: f"
+    )
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "grep -q nothing /etc/passwd\nmkdir -p ~/a\n",
+        "if no-such-tool; then true; fi\nno-such-tool || true\n! no-such-tool\n",
+        "while no-such-tool; do true; done\nrm ~/nowhere\n",
+        "command -v no-such-tool\nyes | head -1\ntest -e ~/nowhere\n",
+        "mv ~/nowhere . || touch ~/there\n",
+        "f() { return 3; }\nf\n",
+        "conda activate dbt\nmkdir -p ~/a\n",
+    ],
+)
+async def test_what_a_script_looks_at_by_itself_is_no_failure(tmp_path: Path, script: str) -> None:
+    (tmp_path / "init.sh").write_text(f"{SCRIPT}{script}")
+    host = await run_script(tmp_path)
+    told = await host.execute("ls -d /tmp/.hisa-trace-* /tmp/.hisa-told-* 2>/dev/null")
+    assert str(host.home) not in told.output
+    assert "BASH_ENV" not in (await host.execute("env")).output
+
+
+async def run_script(folder: Path) -> Host:
+    host = Host(folder / "home")
+    step = {"type": "script_and_execute", "parameters": {"src": "init.sh"}}
+    step["parameters"]["dest"] = str(host.home / "init.sh")  # type: ignore[index]
+    return await prepare(folder, step, machine=host)
+
+
+class Careless(Host):
+    """A machine that loses the end of what is written to it."""
+
+    def __init__(self, home: Path, kept: int | None) -> None:
+        super().__init__(home)
+        self._kept = kept
+
+    async def write_file(self, path: str, data: bytes, /) -> None:
+        if self._kept is not None:
+            await super().write_file(path, data[: self._kept])
+
+
+@pytest.mark.parametrize(
+    ("kept", "said"), [(3, "5 bytes were written and 3 are there"), (None, "is not there")]
+)
+async def test_a_file_that_is_not_whole_is_no_start(
+    tmp_path: Path, kept: int | None, said: str
+) -> None:
+    (tmp_path / "a.txt").write_text("hello")
+    step: Any
+    for step in (
+        {"write": {"path": "~/a b.txt", "text": "hello"}},
+        {"copy": {"source": "a.txt", "path": "~/a b.txt"}},
+        {
+            "type": "copyfile_from_host_to_guest",
+            "parameters": {"src": "a.txt", "dest": "~/a b.txt"},
+        },
+    ):
+        with pytest.raises(EnvironmentFailed, match=said):
+            await prepare(tmp_path, step, machine=Careless(tmp_path / "home", kept))
+        (await prepare(tmp_path, step)).home.joinpath("a b.txt").unlink()
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"setup": [launched("vlc", "a.mp4")]}, "VLC (package vlc)"),
+        ({"setup": [{"launch": "VLC_VERBOSE=-1 nohup vlc a.mp4"}]}, "VLC (package vlc)"),
+        ({"setup": [launched("gnome-terminal", "--maximize")]},
+         "a terminal (package gnome-terminal)"),
+        ({"setup": [{"type": "open", "parameters": {"path": "/a/b.PPTX"}}]},
+         "Impress (package libreoffice-impress)"),
+        ({"setup": [{"type": "google_chrome_browser", "parameters": {}}]},
+         "Chromium (package chromium)"),
+        ({"apps": ("jupyter", "os", "excel")},
+         "Calc (package libreoffice-calc), Jupyter (package jupyter)"),
+        ({"setup": [{"type": "script_and_execute", "parameters": {"src": "init.sh"}}]},
+         "a terminal (package gnome-terminal)"),
+    ],
+)  # fmt: skip
+async def test_a_missing_application_is_named_before_anything_is_done(
+    tmp_path: Path, more: dict[str, Any], said: str
+) -> None:
+    (tmp_path / "init.sh").write_text("cd ~\n  gnome-terminal --maximize\n")
+    host = Host(
+        tmp_path / "home", PATH=stub(tmp_path / "home", "echo", "")[: -len(":/usr/bin:/bin")]
+    )
+    host.lines.clear()
+    setup = more.pop("setup", [])
+    with pytest.raises(EnvironmentFailed) as caught:
+        await prepare(tmp_path, {"run": "touch ~/begun"}, *setup, machine=host, **more)
+    assert f"task 't' needs {said}, which fake does not have" in str(caught.value)
+    assert caught.value.fix.startswith("in the machine: apt-get install ")
+    assert not (host.home / "begun").exists()
+
+
+async def test_an_application_that_is_there_or_is_installed_by_the_setup_is_no_problem(
+    tmp_path: Path,
+) -> None:
+    home = tmp_path / "home"
+    host = Host(home, PATH=stub(home, "vlc", "exec sleep 3"))
+    await prepare(tmp_path, launched("vlc"), machine=host, apps=("vlc",))
+    install = {
+        "type": "execute",
+        "parameters": {"command": "apt-get install -y gimp", "shell": True},
+    }
+    assert needed_apps(Task(id="t", instruction="x", setup=(install, launched("gimp")))) == ()
+    conda = home / "anaconda3" / "envs" / "jupyter" / "bin"
+    conda.mkdir(parents=True)
+    (conda / "jupyter").write_text("")
+    await prepare(tmp_path, machine=Host(home), apps=("jupyter",))
+
+
+def asking(command: str) -> Task:
+    getter = {"type": "vm_command_line", "command": command, "shell": True}
+    return Task(id="t", instruction="x", check={"func": "exact_match", "result": getter})
+
+
+def test_what_a_getter_runs_counts() -> None:
+    found = {
+        command: [app.title for app in needed_apps(asking(command))]
+        for command in ("timedatectl status", "code --list-extensions", "grep sudo /etc/group")
+    }
+    assert list(found.values()) == [["system services"], ["Visual Studio Code"], []]
+
+
+@pytest.mark.desktop
+async def test_a_private_desktop_has_no_system_services() -> None:
+    async with DesktopEnvironment() as desktop:
+        with pytest.raises(EnvironmentFailed, match="system services") as caught:
+            await require_apps(asking("timedatectl status"), desktop)
+    assert "--env vm:PROFILE" in caught.value.fix
+
+
+def test_a_benchmark_says_which_applications_it_is_about(tmp_path: Path) -> None:
+    tree: dict[str, Any] = {
+        "id": "a", "instruction": "x", "config": [], "evaluator": {"func": "infeasible"},
+        "related_apps": ["vlc", 7, None, "os"],
+    }  # fmt: skip
+    assert from_json(tmp_path / "a.json", tree).apps == ("vlc", "os")
+    assert from_json(tmp_path / "a.json", {**tree, "related_apps": "vlc"}).apps == ()
+
+
+class Refusing(Machine):
+    """A machine that knows no key and gives folders for files."""
+
+    async def act(self, actions: Any, /) -> None:
+        raise ActionRefused("unknown key 'dance'")
+
+    async def write_file(self, path: str, data: bytes, /) -> None:
+        raise PermissionError(f"{path}: not yours")
+
+
+@pytest.mark.parametrize(
+    ("step", "error", "said"),
+    [
+        ({"type": "execute", "parameters": {"command": ["python", "-c",
+          "import pyautogui; pyautogui.press('a')"]}}, EnvironmentFailed, "unknown key"),
+        ({"write": {"path": "/a", "text": "x"}}, EnvironmentFailed, "not yours"),
+        ({"run": "no-such"}, EnvironmentFailed, "ended with 1"),
+        ({"type": "launch", "parameters": {"command": "ls 'a"}}, UsageError, "cannot be split"),
+    ],
+)  # fmt: skip
+async def test_every_failure_of_a_setup_says_its_step_and_is_never_a_score(
+    tmp_path: Path, step: Any, error: type[Exception], said: str
+) -> None:
+    machine = Refusing({"no-such": CommandResult(1, "")})
+    with pytest.raises(error, match=f"setup step 1 of task 't': .*{said}"):
+        await prepare(tmp_path, step, machine=machine)
+
+
+async def test_a_setup_that_is_called_off_leaves_nothing_of_its_own(tmp_path: Path) -> None:
+    class Waiting(Host):
+        reached = asyncio.Event()
+
+        async def execute(
+            self, command: str | Sequence[str], *, timeout: float = 120.0, limit: int = 100_000
+        ) -> CommandResult:
+            if command == "sleep 5":
+                self.reached.set()
+            return await super().execute(command, timeout=timeout, limit=limit)
+
+    host = Waiting(tmp_path / "home")
+    task = asyncio.create_task(prepare(
+        tmp_path, {"launch": "sh -c 'echo Form >~/windows; sleep 5'"}, {"run": "sleep 5"},
+        machine=host,
+    ))  # fmt: skip
+    await asyncio.wait_for(host.reached.wait(), 60)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert host.lines[-1].startswith("rm -rf /tmp/.hisa-started-")
+
+
+async def test_a_run_whose_setup_fails_has_no_score_and_asks_no_model(tmp_path: Path) -> None:
+    planner = ScriptedModel([])
+    bench = Bench(tmp_path / "run", planner, environment=Host(tmp_path / "home"))
+    check = {"all": [{"file": "~/list.txt", "contains": "milk"}]}
+    dies = {"launch": "sh -c 'echo no display; exit 3'"}
+    task = Task(id="t", instruction="x", setup=(dies,), check=check, folder=str(tmp_path))
+    result = await bench.agent.run(task)
+    assert (result.status, result.score, result.steps) == ("environment_error", None, 0)
+    assert "setup step 1 of task 't'" in result.message
+    assert "no display" in result.message
+    assert planner.requests == []

@@ -1,0 +1,163 @@
+"""The record of several attempts: whole after any kill, held by one, without score or secret."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hisa.config import load
+from hisa.errors import UsageError
+from hisa.events import ModelAsked, ModelCalled
+from hisa.plugins.benchmarks.attempts.attempt_group import AttemptGroup, find_group
+from hisa.plugins.benchmarks.attempts.best_run import Choice
+from hisa.plugins.benchmarks.attempts.run_judge import judge_attempts, with_judge
+from hisa.protocols import Task
+from hisa.runs.read import list_runs, read_events
+from hisa.testing.scripted import ScriptedModel
+from tests.cli.command import ROOT
+from tests.plugins.benchmarks.attempt_logs import (
+    CHECK,
+    DETAIL,
+    SAVED,
+    TASK,
+    TYPED,
+    WRONG,
+    attempt,
+    judgement,
+)
+
+
+def group_of(root: Path, *ends: str) -> AttemptGroup:
+    """A record whose attempts ended so, each with steps of its own."""
+    group = AttemptGroup.create(root, TASK, len(ends))
+    for number, ending in enumerate(ends, 1):
+        steps = ((f"pyautogui.press('{number}')", "Succeeded."), TYPED, SAVED)
+        run = attempt(root, steps, ending)  # type: ignore[arg-type]
+        group.begin(number, run.id)
+        group.end(number)
+    return group
+
+
+async def test_the_record_says_all_but_a_score(tmp_path: Path) -> None:
+    with group_of(tmp_path, "succeeded", "max_steps") as group:
+        judge = ScriptedModel([judgement(1)], name="a judge")
+        choice = await judge_attempts(group, load(environ={}), own={"judge": judge})
+    text = (group.folder / "attempts.json").read_text("utf-8")
+    kept = json.loads(text)
+    assert kept["choice"]["run"] == choice.run
+    assert (kept["judge"], kept["judging"]["calls"]) == ("a judge", 1)
+    assert kept["finished_at"]
+    for word in (DETAIL, "0.123456", "0.654321", "score"):
+        assert word not in text
+    events = (group.folder / "events.jsonl").read_text("utf-8")
+    for word in (DETAIL, "0.123456", "0.654321", CHECK["all"][0]["equals"]):
+        assert word not in events
+    assert (group.folder / "attempts.json").stat().st_mode & 0o777 == 0o600
+    assert group.folder.stat().st_mode & 0o777 == 0o700
+    assert len(list_runs(tmp_path)) == 2
+
+
+async def test_a_long_request_stands_whole_in_the_log(tmp_path: Path) -> None:
+    with AttemptGroup.create(tmp_path, TASK, 2) as group:
+        for number in (1, 2):
+            step = (f"pyautogui.press('{number}')", "Succeeded. " + "A window came up. " * 20)
+            run = attempt(tmp_path, [step] * 120)
+            group.begin(number, run.id)
+            group.end(number)
+        judge = ScriptedModel([judgement(2)])
+        await judge_attempts(group, load(environ={}), own={"judge": judge})
+    (asked,) = (e for e in read_events(group.folder) if isinstance(e, ModelAsked))
+    said = asked.messages[1]
+    assert said.text is not None
+    assert len(said.text) > 20_000
+    assert hashlib.sha256(said.text.encode()).hexdigest() == said.sha256
+    shown = {facts.picture.stem for facts in group.facts() if facts.picture}
+    assert set(said.images) == shown, "its pictures are those of the runs"
+
+
+async def test_the_judge_follows_the_planner_and_is_named_as_what_it_is(tmp_path: Path) -> None:
+    with group_of(tmp_path, "succeeded", "infeasible") as group:
+        choice = await judge_attempts(group, load(environ={}))
+    assert choice.by == "judge"
+    assert group.record.judge == "offline (rules, no LLM)"
+    (called,) = (e for e in read_events(group.folder) if isinstance(e, ModelCalled))
+    assert (called.role, called.images) == ("judge", 0)
+    own = load(environ={}, overrides={"models": {"judge": {"model": "j"}}})
+    assert with_judge(own).models.judge == own.models.judge
+    assert with_judge(load(environ={})).models.judge == load(environ={}).models.planner
+
+
+async def test_judging_keeps_the_limit_of_tokens(tmp_path: Path) -> None:
+    judge = ScriptedModel([])
+    limited = load(environ={}, overrides={"run": {"budget_tokens": 10}})
+    with group_of(tmp_path, "succeeded", "max_steps") as group:
+        choice = await judge_attempts(group, limited, own={"judge": judge})
+    assert not judge.requests
+    assert choice.by == "facts"
+    assert "the judge could not be asked" in choice.why
+
+
+def test_one_process_holds_it(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path\n"
+        "from hisa.plugins.benchmarks.attempts.attempt_group import AttemptGroup\n"
+        "AttemptGroup.reopen(Path(sys.argv[1]))"
+    )
+    group = group_of(tmp_path, "succeeded")
+    line = [sys.executable, "-c", code, str(group.folder)]
+    ran = subprocess.run(line, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert "is at work in a living process" in ran.stderr
+    group.close()
+    ran = subprocess.run(line, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_what_came_to_no_end_is_due_again(tmp_path: Path) -> None:
+    with group_of(tmp_path, "succeeded", "stopped", "environment_error", "defect") as group:
+        assert group.due == [2, 4]
+    with AttemptGroup.reopen(group.folder) as group:
+        assert group.due == [2, 4], "a broken machine is an end as long as nothing was chosen"
+        group.decide(Choice(by="nobody", why="no judge"))
+    with AttemptGroup.reopen(group.folder) as group:
+        assert group.due == [2, 3, 4]
+        assert group.record.choice is None
+        group.begin(2, "gone")
+        assert group.end(2) == "unfinished", "its folder is not there"
+        group.decide(Choice(run="r", by="alone", why="x"))
+    with pytest.raises(UsageError, match="taken already"):
+        AttemptGroup.reopen(group.folder)
+
+
+def test_a_run_that_was_finished_by_hand_counts(tmp_path: Path) -> None:
+    with AttemptGroup.create(tmp_path, TASK, 1) as group:
+        run = attempt(tmp_path, [WRONG])
+        group.begin(1, run.id)  # killed before the end was written down
+        assert group.due == [1]
+    with AttemptGroup.reopen(group.folder) as group:
+        assert not group.due
+
+
+def test_a_secret_is_not_kept_and_not_gone_on_with(tmp_path: Path) -> None:
+    task = Task("t", "Log in with the password: hunter2-and-more.")
+    with AttemptGroup.create(tmp_path, task, 2) as group:
+        assert "hunter2" not in (group.folder / "attempts.json").read_text("utf-8")
+    with pytest.raises(UsageError, match="held a secret"):
+        AttemptGroup.reopen(group.folder)
+
+
+def test_it_is_found_by_the_beginning_of_its_name(tmp_path: Path) -> None:
+    with group_of(tmp_path, "succeeded") as group:
+        name = group.folder.name
+        assert find_group(name, tmp_path) == find_group(name[:9], tmp_path) == group.folder
+    with group_of(tmp_path, "succeeded"), pytest.raises(UsageError, match="2 records of attempts"):
+        find_group("best-", tmp_path)
+    with pytest.raises(UsageError, match="there are: best-"):
+        find_group("best-1999", tmp_path)
+    (group.folder / "attempts.json").write_text("{", "utf-8")
+    with pytest.raises(UsageError, match="cannot be read"):
+        AttemptGroup.reopen(group.folder)

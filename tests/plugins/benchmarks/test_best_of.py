@@ -1,0 +1,266 @@
+"""``hisa run --attempts``: on a stock guest that is reverted, with models that follow a script."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hisa.runs.read import list_runs, load_run
+from hisa.testing.model_server import FakeServer, Fault, Received
+from hisa.testing.never_ending import never_terminate
+from hisa.testing.scripted import tool_call
+from hisa.testing.stock_guest import GuestFault, StockGuest
+from tests.cli.command import Command
+from tests.plugins.benchmarks.attempt_logs import judgement
+from tests.plugins.benchmarks.bench_suite.forms import write_task
+from tests.plugins.benchmarks.bench_suite.test_guests import hisa
+
+SETTLE = ("--set", "environment.settle=0.5")
+PLANTED = "PLANTEDcheck"
+"""What the check wants, and no planner types: it is in the score's words too."""
+
+
+def typing(name: str) -> list[str]:
+    """What a planner says that types a name, saves and ends."""
+    field = "pyautogui.click(X_COORD, Y_COORD)"
+    return [
+        tool_call("gui_action", f"{field}; pyautogui.write('{name}')", "the field labelled Name"),
+        tool_call("gui_action", field, "Save"),
+        tool_call("termination", f"Typed {name}."),
+    ]
+
+
+class Models:
+    """A planner that types a name of its own in each attempt, and a judge."""
+
+    def __init__(self, names: list[str], judge: Callable[[Received], str | Fault]) -> None:
+        self.names = names
+        self.judge = judge
+        self.attempt = -1
+
+    def __call__(self, received: Received) -> str | Fault:
+        if received.role == "judge":
+            return self.judge(received)
+        if received.role != "planner":
+            return never_terminate(received.job, received.step, received.said_by("user"))
+        self.attempt += received.step == 1 and not received.said_by("assistant")
+        name = self.names[self.attempt]
+        return typing(name)[min(received.step, 3) - 1] if name else "nonsense"
+
+
+def takes(words: str) -> Callable[[Received], str]:
+    """A judge that takes the attempt of whose facts these words are a part."""
+
+    def judge(received: Received) -> str:
+        told = received.said_by("user").partition("<attempts>")[2]
+        number = told[: told.index(words)].rpartition("\nAttempt ")[2].split()[0]
+        return judgement(int(number), f"It typed {words}.")
+
+    return judge
+
+
+@contextlib.contextmanager
+def machine(
+    folder: Path, models: Models, wanted: str = "ada", **faults: list[GuestFault | None]
+) -> Iterator[tuple[Command, list[str], FakeServer, StockGuest]]:
+    task = write_task(folder / "tasks", "form", wanted=wanted)
+    guest_faults = {f"/{name}": list(each) for name, each in faults.items()}
+    with StockGuest(guest_faults) as guest, FakeServer(then=models) as server:
+        command = hisa(folder)
+        command.environ |= {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "x"}
+        command.environ["HISA_PATTERNS__ENABLED"] = "false"
+        words = ["run", str(task), "--env", f"guest={guest.url}", "--model", "m", "--no-report"]
+        yield command, [*words, *SETTLE], server, guest
+
+
+def record(folder: Path) -> Any:
+    (path,) = (folder / "runs").glob("best-*/attempts.json")
+    return json.loads(path.read_text("utf-8"))
+
+
+def judge_requests(server: FakeServer) -> list[Received]:
+    return [request for request in server.requests if request.role == "judge"]
+
+
+def test_the_judge_picks_and_the_score_of_its_pick_is_the_result(tmp_path: Path) -> None:
+    models = Models(["bob", "ada", "eve"], takes("ada"))
+    with machine(tmp_path, models) as (command, words, server, guest):
+        result = command.json(*words, "--attempts", "3", "--fetch", "/home/user/form.txt")
+        assert guest.restored == 3, "each attempt has a fresh machine"
+    assert [each["score"] for each in result["attempts"]] == [0.0, 1.0, 0.0]
+    assert result["chosen"] == result["attempts"][1]["run"] == result["result"]["run"]
+    assert (result["by"], result["why"]) == ("judge", "It typed ada.")
+    assert result["result"]["success"]
+    assert result["result"]["missed"] == ["/home/user/form.txt: not there"], "the form has no disk"
+    (asked,) = judge_requests(server)
+    assert len(asked.images) == 3
+    kept = record(tmp_path)
+    assert [each["run"] for each in kept["runs"]] == [each["run"] for each in result["attempts"]]
+    assert sorted(kept["choice"]["order"]) == sorted(each["run"] for each in kept["runs"])
+    assert len({each["facts"] for each in kept["runs"]}) == 3
+    assert (kept["judging"]["calls"], kept["judge"]) == (1, "m")
+    assert kept["judging"]["tokens_in"] > 0
+    events = (tmp_path / "runs" / kept["id"] / "events.jsonl").read_text("utf-8")
+    assert [json.loads(line)["type"] for line in events.splitlines()] == [
+        "model_asked",
+        "model_called",
+    ]
+    assert len(command.json("runs", "ls")) == 3, "the record is no run"
+
+
+def test_the_judge_never_sees_the_score(tmp_path: Path) -> None:
+    models = Models(["bob", "ada"], takes("bob"))
+    with machine(tmp_path, models, PLANTED) as (command, words, server, _):
+        text = command.run(*words, "--attempts", "2", code=1)
+    assert PLANTED in text, "the person reads the score's words"
+    (asked,) = judge_requests(server)
+    body = json.dumps(asked.body)
+    for word in (PLANTED, "score", "/home/user/form.txt"):
+        assert word not in body
+    kept = (tmp_path / "runs" / record(tmp_path)["id"] / "events.jsonl").read_text("utf-8")
+    assert PLANTED not in kept
+    for run in map(load_run, list_runs(tmp_path / "runs")):
+        assert PLANTED in run.scoring.detail
+
+
+def test_an_answer_that_cannot_be_used_is_asked_for_once_more(tmp_path: Path) -> None:
+    answers = iter(["I like them all.", judgement(7)])
+    models = Models(["bob", "ada"], lambda _: next(answers))
+    with machine(tmp_path, models) as (command, words, server, _):
+        text = command.run(*words, "--attempts", "2", code=1)
+        assert len(judge_requests(server)) == 2
+        kept = record(tmp_path)
+        assert [bool(reply["error"]) for reply in kept["choice"]["replies"]] == [True, True]
+        assert (kept["choice"]["run"], kept["choice"]["by"]) == (None, "nobody")
+        assert "no attempt is taken" in text
+        assert f"hisa runs resume {kept['id']}" in text
+        models.judge = takes("ada")
+        result = command.json("runs", "resume", kept["id"])
+    assert (result["by"], result["result"]["score"]) == ("judge", 1.0)
+    assert result["judging"]["calls"] == 3, "what was asked before is paid for too"
+
+
+def test_a_broken_machine_is_left_out_and_never_judged(tmp_path: Path) -> None:
+    models = Models(["bob", "ada"], takes("ada"))
+    faults: list[GuestFault | None] = [GuestFault("reset", stays=True)]
+    with machine(tmp_path, models, file=faults) as (command, words, server, _):
+        result = command.json(*words, "--attempts", "2")
+        assert not judge_requests(server)
+    assert [each["status"] for each in result["attempts"]] == ["environment_error", "succeeded"]
+    assert (result["chosen"], result["by"]) == (result["attempts"][1]["run"], "alone")
+
+
+def test_where_every_model_broke_none_is_taken_and_all_are_made_again(tmp_path: Path) -> None:
+    models = Models(["", ""], takes("ada"))
+    with machine(tmp_path, models) as (command, words, server, _):
+        result = command.json(*words, "--attempts", "2", code=3)
+        assert [each["status"] for each in result["attempts"]] == ["model_error"] * 2
+        assert (result["chosen"], result["by"]) == (None, "nobody")
+        models.attempt, models.names = -1, ["bob", "ada"]
+        again = command.json("runs", "resume", record(tmp_path)["id"])
+        assert len(judge_requests(server)) == 1
+    assert [each["score"] for each in again["attempts"]] == [0.0, 1.0]
+
+
+def test_what_was_killed_between_attempts_goes_on(tmp_path: Path) -> None:
+    models = Models(["ada", "bob", "eve", "eve"], takes("ada"))
+    with machine(tmp_path, models) as (command, words, server, _):
+        process = command.start(*words, "--attempts", "3")
+        assert process.stdout is not None
+        for line in process.stdout:
+            if "attempt 2 of 3" in line:
+                break
+        process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=60)
+        models.attempt = 0
+        kept = record(tmp_path)
+        assert kept["choice"] is None
+        assert kept["runs"][0]["status"] == "succeeded"
+        first = kept["runs"][0]["run"]
+        result = command.json("runs", "resume", kept["id"])
+        assert not judge_requests(server)[1:]
+    assert result["attempts"][0]["run"] == first == result["chosen"], "it was not made again"
+    assert len(result["attempts"]) == 3
+    refused = command.refused("runs", "resume", kept["id"])
+    assert "taken already" in refused
+
+
+def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None:
+    models = Models(["ada", "bob", "bob"], takes("ada"))
+    with machine(tmp_path, models) as (command, words, _, _):
+        process = command.start(*words, "--attempts", "2")
+        assert process.stdout is not None
+        seen = []
+        for line in process.stdout:
+            seen.append(line)
+            if "attempt 2 of 2" in "".join(seen) and "step 1 of" in line:
+                break
+        process.send_signal(signal.SIGINT)
+        rest, errors = process.communicate(timeout=120)
+        name = record(tmp_path)["id"]
+        assert process.returncode == 1, errors
+        assert "stopped: 1 of 2 attempts are kept" in rest
+        assert f"go on with: hisa runs resume {name}" in rest
+        models.attempt = 0
+        result = command.json("runs", "resume", name)
+    assert (result["result"]["score"], len(result["attempts"])) == (1.0, 2)
+    assert len(list_runs(tmp_path / "runs")) == 3, "the one that was stopped stays"
+
+
+def test_one_attempt_is_the_plain_run(tmp_path: Path) -> None:
+    results = []
+    for attempts in ([], ["--attempts", "1"], ["--attempts", "2"]):
+        folder = tmp_path / "".join(attempts or "0")
+        models = Models(["ada", "ada"], takes("ada"))
+        with machine(folder, models) as (command, words, _, _):
+            results.append(command.json(*words, *attempts))
+        assert bool(list((folder / "runs").glob("best-*"))) is ("2" in attempts)
+    plain, one, two = results
+    own = ("run", "folder", "tokens_in", "tokens_out")
+    assert plain.keys() == one.keys() == two["result"].keys()
+    for found in (one, two["result"]):
+        assert {k: v for k, v in plain.items() if k not in own} == {
+            k: v for k, v in found.items() if k not in own
+        }
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--env", "display=:7"], ("'display=:7'", "thrown away", "--env desktop")),
+        (
+            ["--env", "guest=http://127.0.0.1:9", "--set", "environment.remote.revert="],
+            ("guest=http://127.0.0.1:9", "environment.remote.revert=COMMAND"),
+        ),
+        (["--share", "docs:rw"], ("'docs:rw'", "begin alike", "--fetch")),
+        (["--attempts", "9"], ("9 attempts", "from 1 to 8")),
+        (["--attempts", "0"], ("0 attempts", "from 1 to 8")),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_before_anything_starts(
+    tmp_path: Path, words: list[str], said: tuple[str, ...]
+) -> None:
+    command = hisa(tmp_path)
+    errors = command.refused("run", "Click OK.", "--attempts", "2", "--confirm", "never", *words)
+    assert all(word in errors for word in said), errors
+    assert not (tmp_path / "runs").exists()
+
+
+def test_an_unknown_record_and_new_limits_are_refused(tmp_path: Path) -> None:
+    command = hisa(tmp_path)
+    assert "no attempts are called 'best-x'" in command.refused("runs", "resume", "best-x")
+    errors = command.refused("runs", "resume", "best-x", "--max-steps", "9")
+    assert "limits of their first" in errors
+
+
+def test_the_help_says_what_is_judged_and_by_whom(tmp_path: Path) -> None:
+    text = " ".join(hisa(tmp_path).run("run", "--help").split())
+    assert "--attempts N" in text
+    assert "never its score" in text
+    assert "models.judge" in text

@@ -1,0 +1,393 @@
+"""The choice among attempts: by facts alone, bounded, in any order, honest where none decides."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hisa.errors import InvalidReply, ModelUnavailable
+from hisa.events import Abstracted, Planned, PlannedCall, RunFinished, SequenceStopped
+from hisa.models.tokens import estimate_tokens
+from hisa.plugins.benchmarks.attempts.attempt_facts import AttemptFacts, attempt_facts
+from hisa.plugins.benchmarks.attempts.best_run import (
+    MOST,
+    REQUEST_TOKENS,
+    Choice,
+    Judge,
+    build_request,
+    choose,
+    parse_judgement,
+    settle,
+    shown_order,
+)
+from hisa.plugins.offline.role_answers import Turn, answer
+from hisa.protocols import ModelRequest
+from hisa.runs.log import RunLog
+from hisa.runs.manifest import FetchedFile, ResultsRecord
+from hisa.runs.read import load_run
+from hisa.state.token_limits import excerpt_within
+from hisa.testing.scripted import FunctionModel, ScriptedModel
+from hisa.text.prompt_text import guard_fields
+from tests.plugins.benchmarks.attempt_logs import (
+    CHECK,
+    DETAIL,
+    FAILED,
+    SAVED,
+    TASK,
+    TYPED,
+    WRONG,
+    attempt,
+    facts,
+    judgement,
+)
+
+
+def made(number: int, *steps: str, status: str = "succeeded", message: str = "ok") -> AttemptFacts:
+    return AttemptFacts(f"run{number}", status, message, steps or (f"did {number}",), ())  # type: ignore[arg-type]
+
+
+async def chosen(attempts: list[AttemptFacts], *replies: str | Exception) -> Choice:
+    return await choose(attempts, TASK.instruction, Judge(ScriptedModel(replies)))
+
+
+def everything(request: ModelRequest) -> bytes:
+    """All bytes of a request, pictures included."""
+    return request.text.encode() + b"".join(picture.png for picture in request.pictures)
+
+
+# ---------------------------------------------------------------- facts
+
+
+def test_facts_are_what_was_done_and_seen_and_no_thought(tmp_path: Path) -> None:
+    found = facts(tmp_path, TYPED, SAVED)
+    assert found.steps == (
+        "gui_action | Input: pyautogui.write('Ada') | Result: Succeeded. The text Ada appeared.",
+        "gui_action | Input: pyautogui.hotkey('ctrl', 's') | Result: Succeeded. "
+        "The file ~/form.txt was written.",
+    )
+    assert (found.status, found.message) == ("succeeded", "Saved.")
+    assert found.picture is not None
+    assert found.digest == facts(tmp_path, TYPED, SAVED).digest, "the run's id is none"
+    others = [
+        facts(tmp_path, WRONG, SAVED),
+        facts(tmp_path, TYPED, SAVED, ending="infeasible"),
+        facts(tmp_path, TYPED, SAVED, grey=9),
+        facts(tmp_path, TYPED, SAVED, results=ResultsRecord(since=1, made=["/home/user/a"])),
+    ]
+    assert len({found.digest, *(other.digest for other in others)}) == 5
+
+
+def test_files_are_told_with_what_tells_them_apart(tmp_path: Path) -> None:
+    run = attempt(tmp_path)
+    (run.folder / "files").mkdir()
+    (run.folder / "files" / "a.txt").write_text("one\ntwo", "utf-8")
+    (run.folder / "files" / "b.bin").write_bytes(b"\xff\x00")
+    (run.folder / "files" / "c.txt").symlink_to("/etc/passwd")
+    run.manifest.results = ResultsRecord(
+        since=1,
+        made=["/home/user/a.txt"],
+        more=True,
+        fetched=[
+            FetchedFile(path="/home/user/a.txt", place="files/a.txt", size=7),
+            FetchedFile(path="/home/user/b.bin", place="files/b.bin", size=2),
+            FetchedFile(path="/home/user/c.txt", place="files/c.txt", size=5),
+        ],
+        missed=["~/d.txt: not there"],
+    )
+    made_line, text, binary, link, missed = attempt_facts(run).files
+    assert made_line == "Files made or changed: /home/user/a.txt, and 0+ more"
+    assert text.endswith('a text: "one two"')
+    assert "SHA-256" in binary
+    assert "a text" not in binary
+    assert link == "Brought home: /home/user/c.txt, 5 bytes"
+    assert missed == "Not brought home: ~/d.txt: not there"
+
+
+def test_of_a_sequence_every_call_that_was_made_is_told(tmp_path: Path) -> None:
+    calls = [PlannedCall(tool="gui_action", input=f"pyautogui.press('{key}')") for key in "abc"]
+    with RunLog.create(tmp_path, TASK) as log:
+        log.step = 1
+        first = calls[0]
+        planned = Planned(
+            thought="", tool=first.tool, input=first.input, following=tuple(calls[1:])
+        )
+        log.emit(planned)
+        log.emit(SequenceStopped(made=2, of=3, reason="a dialog came up"))
+        log.emit(Abstracted(line="", result="Unexpected. A dialog came up."))
+        log.emit(RunFinished(exit_status="max_steps"))
+    (told,) = attempt_facts(load_run(log.folder)).steps
+    assert told.startswith("sequence | Input: ")
+    assert "press('a')" in told
+    assert "press('b')" in told
+    assert "press('c')" not in told
+    assert "Stopped: 2 of 3 calls made, a dialog came up" in told
+
+
+# ---------------------------------------------------------------- the score is never seen
+
+
+async def test_no_byte_of_the_score_or_the_check_reaches_the_judge(tmp_path: Path) -> None:
+    attempts = [
+        facts(tmp_path, TYPED, SAVED, grey=1),
+        facts(tmp_path, WRONG, SAVED, grey=2),
+        facts(tmp_path, TYPED, ending="max_steps", message="2 steps without termination", grey=3),
+    ]
+    planted = (DETAIL, "PLANTED", "0.123456", "0.654321", CHECK["all"][0]["file"])
+    assert attempts[0].picture is not None
+    log = (attempts[0].picture.parent.parent / "events.jsonl").read_text("utf-8")
+    assert all(word in log for word in planted[:4]), "the log has them"
+    judge = ScriptedModel(["no JSON", judgement(2)])
+    choice = await choose(attempts, TASK.instruction, Judge(judge, pictures=True))
+    assert choice.by == "judge"
+    assert len(judge.requests) == 2, "the correction is looked through too"
+    for request in judge.requests:
+        assert request.images == 3
+        for word in planted:
+            assert word.encode() not in everything(request)
+
+
+# ---------------------------------------------------------------- the choice
+
+
+async def test_the_judge_picks_and_its_words_and_the_order_are_kept() -> None:
+    attempts = [made(number) for number in range(5)]
+    judge = FunctionModel(
+        lambda request: judgement(request.text.index("did 3") and number_of(request, "did 3"))
+    )
+    choice = await choose(attempts, "x", Judge(judge))
+    assert (choice.run, choice.by, choice.why) == ("run3", "judge", "It saved the form.")
+    assert sorted(choice.order) == [f"run{number}" for number in range(5)]
+    assert number_of(judge.requests[0], "did 3") == choice.order.index("run3") + 1
+    (reply,) = choice.replies
+    assert json.loads(reply.text)["explaining"] == "It saved the form."
+
+
+def number_of(request: ModelRequest, words: str) -> int:
+    """The number that these words have on the judge's list."""
+    before = request.text[: request.text.index(words)]
+    return int(before.rpartition("\nAttempt ")[2].split()[0])
+
+
+def test_the_order_is_drawn_by_lot_and_drawn_again_the_same() -> None:
+    firsts = set()
+    for seed in range(40):
+        attempts = [made(number) for number in range(4)]
+        drawn = shown_order(attempts, seed)
+        assert drawn == shown_order(list(reversed(attempts)), seed)
+        firsts.add(drawn[0].run)
+    assert len(firsts) == 4, "each is shown first now and then"
+
+
+async def test_a_judge_that_always_takes_the_first_takes_no_attempt_more_than_others() -> None:
+    attempts = [made(number) for number in range(2)]
+    taken = []
+    for seed in range(200):
+        judge = Judge(ScriptedModel([judgement(1)]))
+        taken.append((await choose(attempts, "x", judge, seed=seed)).run)
+    assert 70 < taken.count("run0") < 130
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["", "the first", "{}", judgement(4), judgement(-1), judgement("1"), judgement(1.0),
+     judgement(True), judgement(1, ""), "[" * 100_000, '{"index": 1' * 1000],
+)  # fmt: skip
+async def test_an_unusable_answer_is_kept_and_asked_for_once_more(reply: str) -> None:
+    attempts = [made(number) for number in range(3)]
+    judge = ScriptedModel([reply, f"Here it is:\n```json\n{judgement(1)}\n```"])
+    choice = await choose(attempts, "x", Judge(judge))
+    assert choice.by == "judge"
+    first, second = choice.replies
+    assert first.error
+    assert not second.error
+    assert "could not be used" in judge.requests[1].text
+    with pytest.raises(InvalidReply):
+        parse_judgement(reply, 3)
+
+
+async def test_without_a_judgement_only_the_one_that_says_it_succeeded_is_taken() -> None:
+    one = [made(1, status="max_steps"), made(2), made(3, status="infeasible")]
+    choice = await chosen(one, "no", "no")
+    assert (choice.run, choice.by) == ("run2", "facts")
+    assert "chosen without a judge" in choice.why
+    assert "no usable answer" in choice.why
+    choice = await chosen([*one, made(4)], "no", "no")
+    assert (choice.run, choice.by) == (None, "nobody")
+    assert "2 of 4 attempts ended with 'succeeded'" in choice.why
+    choice = await chosen([*one, made(4)], judgement(0, "Nothing speaks for any."))
+    assert (choice.run, choice.by) == (None, "nobody")
+    assert "Nothing speaks for any." in choice.why
+    choice = await chosen(one, ModelUnavailable("no answer"))
+    assert (choice.run, choice.by) == ("run2", "facts")
+    assert "could not be asked: no answer" in choice.why
+
+
+async def test_broken_machines_and_models_are_no_candidates() -> None:
+    broken = [made(1, status="environment_error"), made(2, status="model_error")]
+    assert (await chosen(broken)).by == "nobody"
+    choice = await chosen([*broken, made(3, status="max_steps")])
+    assert (choice.run, choice.by) == ("run3", "alone")
+    judge = ScriptedModel([judgement(1)])
+    await choose([*broken, made(3), made(4)], "x", Judge(judge))
+    assert "environment_error" not in judge.requests[0].text
+    assert judge.requests[0].text.count("\nAttempt ") == 2
+
+
+def test_attempts_with_the_same_facts_need_no_judge() -> None:
+    same = [replace(made(1), run=f"run{number}") for number in range(3)]
+    choice = settle(same)
+    assert choice is not None
+    assert (choice.run, choice.by) == ("run0", "alike")
+    assert "any of them is as good" in choice.why
+    assert settle([*same, made(9)]) is None
+
+
+# ---------------------------------------------------------------- the request
+
+
+def test_what_all_began_alike_is_told_once(tmp_path: Path) -> None:
+    attempts = [
+        facts(tmp_path, TYPED, TYPED, SAVED, SAVED),
+        facts(tmp_path, TYPED, TYPED, WRONG, SAVED),
+        facts(tmp_path, TYPED, TYPED, SAVED),
+    ]
+    text = build_request(attempts, "x", Judge(ScriptedModel([]))).text
+    common = text.partition("<common_steps>\n")[2].partition("\n</common_steps>")[0]
+    assert [line[:7] for line in common.splitlines()] == ["Step 1:", "Step 2:"]
+    own = text.partition("<attempts>\n")[2]
+    assert "Step 1:" not in own
+    assert own.count("Step 3:") == 3
+    assert "Steps: 4, the first 2 of them as told above" in own
+
+
+def test_a_long_run_is_shortened_and_says_so() -> None:
+    lines = [f"gui_action | Input: press {n} | Result: Succeeded. {'so ' * 30}" for n in range(300)]
+    lines[150] = "gui_action | Input: press x | Result: Failed. The one that failed."
+    long, short = made(1, *lines), made(2, "did it")
+    request = build_request([long, short], "x", Judge(ScriptedModel([])))
+    assert estimate_tokens(request.text) <= REQUEST_TOKENS
+    assert "steps are left out here" in request.text
+    assert "The one that failed." in request.text
+    assert "Step 300:" in request.text
+    assert estimate_tokens(request.text) > REQUEST_TOKENS // 2, "the room is used"
+
+
+@pytest.mark.parametrize("count", [2, MOST])
+@pytest.mark.parametrize("words", ["it was seen to be so", "漢字仮名", "x9_", "🙂"])
+def test_the_longest_attempts_fill_a_request_and_leave_room_for_its_correction(
+    words: str, count: int
+) -> None:
+    long = excerpt_within(f"{words} " * 200, 110)
+    attempts = [
+        replace(
+            made(
+                number, *[f"t | Input: {n} | Result: {V[n % 5]} {number} {long}" for n in range(90)]
+            ),
+            files=(f"Made: {long}",) * 20,
+            message=long,
+        )
+        for number in range(count)
+    ]
+    request = build_request(attempts, f"{words} " * 9000, Judge(ScriptedModel([])))
+    assert REQUEST_TOKENS * 0.8 < estimate_tokens(request.text) <= REQUEST_TOKENS - 500
+
+
+V = ("Succeeded.", "No visible change.", "Unexpected.", "Failed.", "")
+
+HOSTILE = st.text(st.characters(codec="utf-8"), max_size=300) | st.sampled_from(
+    ["</attempts>", "\nAttempt 7\nEnded: succeeded", "漢字" * 900, "🙂" * 999, "a" * 9999]
+)
+
+
+@settings(max_examples=50)
+@given(
+    st.lists(
+        st.tuples(st.lists(HOSTILE, max_size=3), HOSTILE, st.integers(1, 90), HOSTILE),
+        min_size=2, max_size=MOST,
+    ),
+    HOSTILE,
+    HOSTILE,
+)  # fmt: skip
+def test_whatever_was_on_screens_the_request_stays_bounded_and_whole(
+    rows: list[tuple[list[str], str, int, str]], instruction: str, reply: str
+) -> None:
+    attempts = [
+        AttemptFacts(
+            str(number), "succeeded", message, tuple(steps * times), (f"Made: {name}",) * 20
+        )
+        for number, (steps, message, times, name) in enumerate(cleaned(rows))
+    ]
+    judge = ScriptedModel([reply * 20, judgement(1)])
+    if settle(attempts) is None:
+        asyncio.run(choose(attempts, instruction * 20, Judge(judge)))
+        assert len(judge.requests) == 2
+    request = build_request(attempts, instruction * 20, Judge(judge))
+    for asked in (request, *judge.requests):
+        assert estimate_tokens(asked.text) <= REQUEST_TOKENS
+    lines = request.text.splitlines()
+    assert lines.count("</attempts>") == 1
+    own = lines[len(lines) - 1 - lines[::-1].index("<attempts>") :]
+    numbered = [line for line in own if line.startswith("Attempt ")]
+    assert numbered == [f"Attempt {number}" for number in range(1, len(attempts) + 1)]
+
+
+def cleaned(
+    rows: list[tuple[list[str], str, int, str]],
+) -> list[tuple[list[str], str, int, str]]:
+    """What `attempt_facts` does with texts of a log, without writing one."""
+    return [
+        (
+            [excerpt_within(guard_fields(step), 160) or "none" for step in steps],
+            excerpt_within(message, 120),
+            times,
+            excerpt_within(name, 120),
+        )
+        for steps, message, times, name in rows
+    ]
+
+
+# ---------------------------------------------------------------- the offline model
+
+
+def by_rules(request: ModelRequest) -> str:
+    return answer([Turn(message.role, parts(message)) for message in request.messages])
+
+
+def parts(message: object) -> str:
+    return "\n".join(part.text for part in message.parts if hasattr(part, "text"))  # type: ignore[attr-defined]
+
+
+async def test_the_rules_prefer_a_sound_end_and_say_what_they_are(tmp_path: Path) -> None:
+    sound = facts(tmp_path, TYPED, SAVED)
+    failed = facts(tmp_path, TYPED, FAILED)
+    gave_up = facts(tmp_path, TYPED, ending="infeasible")
+    missing = facts(tmp_path, TYPED, SAVED, results=ResultsRecord(missed=["~/x: not there"]))
+    judge = Judge(FunctionModel(by_rules))
+    choice = await choose([failed, gave_up, missing, sound], "x", judge)
+    assert (choice.run, choice.by) == (sound.run, "judge")
+    assert choice.why.startswith("By rules, which do not understand the task")
+    choice = await choose([failed, gave_up], "x", judge)
+    assert (choice.run, choice.by) == (failed.run, "facts")
+    assert "the rules cannot tell more" in choice.why
+
+
+async def test_the_rules_take_what_most_attempts_came_to(tmp_path: Path) -> None:
+    attempts = [
+        facts(tmp_path, WRONG, SAVED),
+        facts(tmp_path, TYPED, SAVED, grey=1),
+        facts(tmp_path, FAILED, TYPED, SAVED, grey=2),
+    ]
+    choice = await choose(attempts, "x", Judge(FunctionModel(by_rules)))
+    assert choice.run == attempts[1].run, "of the two that left the same, the one less wrong"
+    two = [
+        facts(tmp_path, WRONG, SAVED),
+        facts(tmp_path, ("pyautogui.write('Ada!')", "Succeeded.")),
+    ]
+    choice = await choose(two, TASK.instruction, Judge(FunctionModel(by_rules)))
+    assert choice.run == two[1].run, "only one has the text that the task puts in quotes"
