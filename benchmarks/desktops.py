@@ -21,9 +21,9 @@ from typing import Any
 
 from benchmarks.machine import machine
 from hisa.environments.private_desktop import DesktopEnvironment
-from hisa.environments.profiles.recipe import PROFILES, recipe
-from hisa.environments.profiles.tree import find_tree
 from hisa.errors import HisaError
+from hisa.plugins.desktop.tree import find_tree
+from hisa.plugins.machines.profiles.recipe import PROFILES, recipe
 
 GOAL_SECONDS = 1.0
 SHARED = 3

@@ -26,9 +26,9 @@ import hisa
 from benchmarks.machine import machine
 from hisa.actions import Hotkey, Press
 from hisa.config import Settings, load
-from hisa.environments.vm_clone import VmEnvironment
 from hisa.machine.patience import Deadline
 from hisa.models.tokens import estimate_tokens
+from hisa.plugins.machines.vm_clone import VmEnvironment
 from hisa.protocols import ModelRequest, Task
 from hisa.runs.read import load_run
 from hisa.screen.ocr import read_text

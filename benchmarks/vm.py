@@ -22,13 +22,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import machine
-from hisa.environments.profiles.screen import screen_of
-from hisa.environments.qemu.build import Image
-from hisa.environments.qemu.machine import Machine
-from hisa.environments.qemu.runtime import template
-from hisa.environments.qemu.template import Template, create_overlay
-from hisa.environments.vm_clone import VmEnvironment
 from hisa.errors import HisaError
+from hisa.plugins.desktop.screen import screen_of
+from hisa.plugins.machines.qemu.build import Image
+from hisa.plugins.machines.qemu.machine import Machine
+from hisa.plugins.machines.qemu.runtime import template
+from hisa.plugins.machines.qemu.template import Template, create_overlay
+from hisa.plugins.machines.vm_clone import VmEnvironment
 
 BOOT_SECONDS = 300.0
 IDLE_SECONDS = 5.0

@@ -24,13 +24,13 @@ from benchmarks.machine_apps.hand import Failed, Hand
 from benchmarks.machine_apps.trials import TRIALS, Step, Trial
 from benchmarks.vm import memory
 from hisa.environments.private_desktop import DesktopEnvironment
-from hisa.environments.profiles.applications import Application, applications
-from hisa.environments.profiles.recipe import recipe
-from hisa.environments.profiles.screen import screen_of
-from hisa.environments.qemu.runtime import template
 from hisa.environments.runtime.state import Handle, usage
-from hisa.environments.vm_clone import VmEnvironment
 from hisa.errors import HisaError, UsageError
+from hisa.plugins.desktop.screen import screen_of
+from hisa.plugins.machines.profiles.applications import Application, applications
+from hisa.plugins.machines.profiles.recipe import recipe
+from hisa.plugins.machines.qemu.runtime import template
+from hisa.plugins.machines.vm_clone import VmEnvironment
 
 EMULATED = 6.0
 """Times the patience that a machine without the help of the processor gets; chosen by hand."""

@@ -27,13 +27,13 @@ from typing import Any
 import hisa
 from benchmarks.machine import machine
 from hisa.environments.private_desktop import DesktopEnvironment
-from hisa.environments.profiles.applications import Application, applications
-from hisa.environments.profiles.recipe import recipe
-from hisa.environments.profiles.store import folder as cache_folder
-from hisa.environments.profiles.tree import built_tree
 from hisa.environments.runtime.state import Handle
 from hisa.environments.runtime.watchdog import children, first_inside
 from hisa.errors import HisaError
+from hisa.plugins.desktop.tree import built_tree
+from hisa.plugins.machines.profiles.applications import Application, applications
+from hisa.plugins.machines.profiles.recipe import recipe
+from hisa.plugins.machines.profiles.store import folder as cache_folder
 from hisa.protocols import ModelRequest
 from hisa.testing import FunctionModel, tool_call
 

@@ -20,8 +20,11 @@ _COMMANDS = {
     "patterns": ("hisa.cli.patterns:patterns", "Look into and edit what was learned."),
     "tools": ("hisa.cli.tools:tools", "List and show the tools a planner may call."),
     "mcp": ("hisa.plugins.mcp.mcp:mcp", "Offer HiSA to MCP clients; look at MCP servers of tools."),
-    "machine": ("hisa.cli.machines:machine", "List and build systems with applications."),
-    "vm": ("hisa.cli.vm:vm", "Build, start, freeze and end virtual machines."),
+    "machine": (
+        "hisa.plugins.machines.machines:machine",
+        "List and build systems with applications.",
+    ),
+    "vm": ("hisa.plugins.machines.vm:vm", "Build, start, freeze and end virtual machines."),
     "desktop": ("hisa.cli.desktops:desktop", "List and end private desktops."),
     "install": ("hisa.cli.install:install", "Install a part that need not be here."),
     "settings": ("hisa.cli.settings:show_settings", "Print every setting as it is here."),

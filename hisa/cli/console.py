@@ -12,8 +12,8 @@ from pathlib import Path
 
 import click
 
-from hisa.environments.qemu.qmp import connect_unix
 from hisa.errors import EnvironmentFailed, UsageError
+from hisa.plugins.machines.qemu.qmp import connect_unix
 
 __all__ = ["attach_console"]
 

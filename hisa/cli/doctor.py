@@ -62,8 +62,8 @@ def _machine() -> Iterator[Finding]:
 
 
 def _profiles() -> Finding:
-    from hisa.environments.profiles.recipe import PROFILES, recipe
-    from hisa.environments.profiles.tree import find_tree
+    from hisa.plugins.desktop.tree import find_tree
+    from hisa.plugins.machines.profiles.recipe import PROFILES, recipe
 
     built = [name for name in PROFILES if find_tree(recipe(name))]
     detail = f"{', '.join(built)} built" if built else "none is built; hisa machine ls lists them"
@@ -71,11 +71,11 @@ def _profiles() -> Finding:
 
 
 def _virtual_machines() -> Finding:
-    from hisa.environments.profiles.recipe import PROFILES, recipe
-    from hisa.environments.qemu.accel import accel
-    from hisa.environments.qemu.build import find_image, missing_programs
-    from hisa.environments.qemu.runtime import list_machines
     from hisa.machine.parts import install_command
+    from hisa.plugins.machines.profiles.recipe import PROFILES, recipe
+    from hisa.plugins.machines.qemu.accel import accel
+    from hisa.plugins.machines.qemu.build import find_image, missing_programs
+    from hisa.plugins.machines.qemu.runtime import list_machines
 
     area = ("machine", "virtual machines")
     if lacking := ", ".join(missing_programs()):

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hisa.config import EnvironmentSettings
-from hisa.environments.profiles.screen import screen_of
 from hisa.errors import UsageError
 from hisa.machine import plugins
+from hisa.plugins.desktop.screen import screen_of
 from hisa.protocols import Environment
 from hisa.screen.geometry import Size
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hisa.environments.display import DisplayEnvironment
     from hisa.environments.private_desktop import DesktopEnvironment
     from hisa.environments.remote import RemoteEnvironment
-    from hisa.environments.vm_clone import VmEnvironment
+    from hisa.plugins.machines.vm_clone import VmEnvironment
 
 __all__ = ["open_environment"]
 
@@ -80,7 +80,7 @@ def _opened(
     """One of HiSA's own; None where it is none of these."""
     match settings.family:
         case "vm":
-            from hisa.environments.vm_clone import VmEnvironment
+            from hisa.plugins.machines.vm_clone import VmEnvironment
 
             size = screen_of(settings.value, settings.width, settings.height)
             return VmEnvironment(settings.value, size, image_limit=image_limit, fork=settings.fork)

@@ -9,11 +9,11 @@ from typing import Any
 
 from hisa.config import LimitSettings
 from hisa.environments.guest_environment import GuestEnvironment
-from hisa.environments.profiles.screen import screen_of
 from hisa.environments.runtime import DesktopRuntime
 from hisa.environments.runtime.state import own
 from hisa.environments.share import Share
 from hisa.environments.transport import GuestClient
+from hisa.plugins.desktop.screen import screen_of
 from hisa.screen.geometry import Size
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 
@@ -105,7 +105,7 @@ class DesktopEnvironment(GuestEnvironment):
         return self._runtime
 
     def _system(self) -> Path:
-        from hisa.environments.profiles.tree import built_tree
+        from hisa.plugins.desktop.tree import built_tree
 
         return built_tree(self._profile).root
 

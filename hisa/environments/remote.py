@@ -8,13 +8,13 @@ from collections.abc import Callable
 
 from hisa.config import RemoteSettings
 from hisa.environments.guest_environment import GuestEnvironment
-from hisa.environments.provider.address import Address, read_addresses
-from hisa.environments.provider.command import check_command, run_provider_command
-from hisa.environments.provider.lease import Lease
-from hisa.environments.provider.ready import require_listening, wait_until_drawn
 from hisa.environments.runtime.probe import Probe
 from hisa.environments.transport import GuestClient, OSWorldTransport, connect
 from hisa.errors import EnvironmentFailed, OperatorError
+from hisa.plugins.machines.provider.address import Address, read_addresses
+from hisa.plugins.machines.provider.command import check_command, run_provider_command
+from hisa.plugins.machines.provider.lease import Lease
+from hisa.plugins.machines.provider.ready import require_listening, wait_until_drawn
 from hisa.screen.geometry import Size
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 
@@ -28,7 +28,7 @@ class RemoteEnvironment(GuestEnvironment):
     `reset` reverts it where anything was done since. Without one it is left as it is.
 
     Args:
-        addresses: see `hisa.environments.provider.address.read_addresses`.
+        addresses: see `hisa.plugins.machines.provider.address.read_addresses`.
         provider: what can be done to the machine.
         image_limit: the largest picture that models see.
         token: bearer token; None: the variable HISA_GUEST_TOKEN.

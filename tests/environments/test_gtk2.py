@@ -6,8 +6,8 @@ import pytest
 
 from hisa.actions import Hotkey, Press
 from hisa.environments.private_desktop import DesktopEnvironment
-from hisa.environments.profiles.recipe import recipe
-from hisa.environments.profiles.tree import find_tree
+from hisa.plugins.desktop.tree import find_tree
+from hisa.plugins.machines.profiles.recipe import recipe
 from hisa.screen.observation import Observation
 
 

@@ -13,8 +13,8 @@ from hisa.environments.guest.hidden_parts import seen_through
 from hisa.environments.guest.node import BoundingBox, Node
 from hisa.environments.guest.x_screen import TopWindow
 from hisa.environments.private_desktop import DesktopEnvironment
-from hisa.environments.profiles.recipe import recipe
-from hisa.environments.profiles.tree import find_tree
+from hisa.plugins.desktop.tree import find_tree
+from hisa.plugins.machines.profiles.recipe import recipe
 from hisa.screen.observation import Element, Observation
 
 BUILD = "hisa machine build osworld"

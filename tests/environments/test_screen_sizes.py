@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from hisa.environments.private_desktop import DesktopEnvironment
-from hisa.environments.profiles.recipe import recipe
-from hisa.environments.profiles.screen import screen_of
-from hisa.environments.profiles.tree import find_tree
+from hisa.plugins.desktop.screen import screen_of
+from hisa.plugins.desktop.tree import find_tree
+from hisa.plugins.machines.profiles.recipe import recipe
 from hisa.screen.geometry import Size
 
 

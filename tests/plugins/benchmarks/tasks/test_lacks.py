@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 import hisa
-from hisa.environments.profiles.applications import APPLICATIONS, Application
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.benchmarks.tasks.cache import FileCache
 from hisa.plugins.benchmarks.tasks.needs import absent, needed_apps
 from hisa.plugins.benchmarks.tasks.readiness import Lacking, lacks, look_at, together
+from hisa.plugins.machines.profiles.applications import APPLICATIONS, Application
 from hisa.tasks.known_apps import APPS, SUDO, App, is_in_tree
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hisa.environments.profiles import store
-from hisa.environments.profiles.recipe import PROFILES, recipe
-from hisa.environments.profiles.tree import tree_folder
-from hisa.environments.qemu.build import find_image
-from hisa.environments.qemu.machine import Shape, qemu_version
-from hisa.environments.qemu.runtime import list_machines, reap_machines
-from hisa.environments.qemu.template import guest_version
 from hisa.environments.runtime.state import list_desktops
 from hisa.errors import EnvironmentFailed, UsageError
+from hisa.plugins.desktop.tree import tree_folder
+from hisa.plugins.machines.profiles import store
+from hisa.plugins.machines.profiles.recipe import PROFILES, recipe
+from hisa.plugins.machines.qemu.build import find_image
+from hisa.plugins.machines.qemu.machine import Shape, qemu_version
+from hisa.plugins.machines.qemu.runtime import list_machines, reap_machines
+from hisa.plugins.machines.qemu.template import guest_version
 
 __all__ = ["collect", "drop_snapshot", "taken"]
 

@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 from typing import Literal
 
-from hisa.environments.profiles import store
 from hisa.machine.patience import Deadline
+from hisa.plugins.machines.profiles import store
 
 __all__ = ["Accel", "accel", "options"]
 

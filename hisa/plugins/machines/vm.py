@@ -12,13 +12,13 @@ import click
 from hisa.cli.console import attach_console
 from hisa.cli.out import examples, json_option, print_json
 from hisa.config import Settings
-from hisa.environments.profiles import store
-from hisa.environments.profiles.recipe import recipe
-from hisa.environments.profiles.screen import screen_of
-from hisa.environments.qemu import build as building
-from hisa.environments.qemu.gc import collect, drop_snapshot, taken
-from hisa.environments.qemu.machine import Machine
-from hisa.environments.qemu.runtime import (
+from hisa.plugins.desktop.screen import screen_of
+from hisa.plugins.machines.profiles import store
+from hisa.plugins.machines.profiles.recipe import recipe
+from hisa.plugins.machines.qemu import build as building
+from hisa.plugins.machines.qemu.gc import collect, drop_snapshot, taken
+from hisa.plugins.machines.qemu.machine import Machine
+from hisa.plugins.machines.qemu.runtime import (
     VmRuntime,
     attach,
     end,
@@ -26,8 +26,8 @@ from hisa.environments.qemu.runtime import (
     list_machines,
     template,
 )
-from hisa.environments.qemu.runtime import snapshot as freeze
-from hisa.environments.qemu.template import ready
+from hisa.plugins.machines.qemu.runtime import snapshot as freeze
+from hisa.plugins.machines.qemu.template import ready
 from hisa.screen.geometry import Size
 
 __all__ = ["vm"]

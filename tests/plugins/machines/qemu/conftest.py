@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from hisa.environments.profiles.recipe import recipe
-from hisa.environments.qemu.build import Image, build, missing_programs
-from hisa.environments.qemu.template import Template, ready
+from hisa.plugins.machines.profiles.recipe import recipe
+from hisa.plugins.machines.qemu.build import Image, build, missing_programs
+from hisa.plugins.machines.qemu.template import Template, ready
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 from tests.cli.command import Command
 

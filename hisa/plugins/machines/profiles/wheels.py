@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from hisa.environments.profiles import store
-from hisa.environments.profiles.process import Progress, run
 from hisa.errors import EnvironmentFailed
+from hisa.plugins.machines.profiles import store
+from hisa.plugins.machines.profiles.process import Progress, run
 
 __all__ = ["fetch_wheels", "pip"]
 

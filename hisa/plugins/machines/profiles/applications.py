@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hisa.environments.profiles.recipe import Recipe
+from hisa.plugins.machines.profiles.recipe import Recipe
 
 __all__ = ["APPLICATIONS", "Application", "applications"]
 

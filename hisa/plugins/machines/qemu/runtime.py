@@ -12,13 +12,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from hisa.environments.profiles import store
-from hisa.environments.profiles.recipe import PROFILES, recipe
-from hisa.environments.qemu.build import Image, find_image
-from hisa.environments.qemu.machine import Machine, Shape
-from hisa.environments.qemu.template import Template, freeze, ready
 from hisa.environments.runtime.state import process_start
 from hisa.errors import EnvironmentFailed, UsageError
+from hisa.plugins.machines.profiles import store
+from hisa.plugins.machines.profiles.recipe import PROFILES, recipe
+from hisa.plugins.machines.qemu.build import Image, find_image
+from hisa.plugins.machines.qemu.machine import Machine, Shape
+from hisa.plugins.machines.qemu.template import Template, freeze, ready
 from hisa.screen.geometry import Size
 
 __all__ = [

@@ -13,10 +13,10 @@ import time
 import zipfile
 from pathlib import Path
 
-from hisa.environments.profiles import store
-from hisa.environments.profiles.process import Progress, run
-from hisa.environments.profiles.wheels import pip
 from hisa.errors import EnvironmentFailed
+from hisa.plugins.machines.profiles import store
+from hisa.plugins.machines.profiles.process import Progress, run
+from hisa.plugins.machines.profiles.wheels import pip
 
 __all__ = ["TREE", "fetch_code_server"]
 

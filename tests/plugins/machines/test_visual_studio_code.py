@@ -14,12 +14,12 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from hisa.environments.private_desktop import DesktopEnvironment
-from hisa.environments.profiles import store
-from hisa.environments.profiles.code_server import fetch_code_server
-from hisa.environments.profiles.image.osworld.code import place, visual_studio_code
-from hisa.environments.profiles.recipe import recipe
-from hisa.environments.profiles.tree import find_tree
 from hisa.errors import EnvironmentFailed
+from hisa.plugins.desktop.tree import find_tree
+from hisa.plugins.machines.profiles import store
+from hisa.plugins.machines.profiles.code_server import fetch_code_server
+from hisa.plugins.machines.profiles.image.osworld.code import place, visual_studio_code
+from hisa.plugins.machines.profiles.recipe import recipe
 
 WANTED = recipe("osworld").code_server
 

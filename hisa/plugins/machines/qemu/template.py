@@ -15,14 +15,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from hisa.environments.profiles import store
-from hisa.environments.profiles.tree import packed
-from hisa.environments.qemu.accel import Accel, accel
-from hisa.environments.qemu.build import Image
-from hisa.environments.qemu.machine import Machine, Shape, qemu_version, run_tool
 from hisa.environments.runtime.desktop import guest_code
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
+from hisa.plugins.desktop.tree import packed
+from hisa.plugins.machines.profiles import store
+from hisa.plugins.machines.qemu.accel import Accel, accel
+from hisa.plugins.machines.qemu.build import Image
+from hisa.plugins.machines.qemu.machine import Machine, Shape, qemu_version, run_tool
 from hisa.screen.geometry import Size
 
 __all__ = ["Template", "create_overlay", "freeze", "guest_version", "ready"]

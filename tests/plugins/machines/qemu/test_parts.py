@@ -14,20 +14,20 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from hisa.cli.vm import vm
 from hisa.config import EnvironmentSettings, Settings
 from hisa.environments.open_environment import open_environment
-from hisa.environments.profiles import store
-from hisa.environments.profiles.process import end_all, start
-from hisa.environments.profiles.recipe import recipe
-from hisa.environments.qemu.build import Image, build, find_image, image_folder
-from hisa.environments.qemu.gc import collect, drop_snapshot
-from hisa.environments.qemu.machine import Machine, Shape
-from hisa.environments.qemu.runtime import VmRuntime, find_machine, reap_machines
-from hisa.environments.qemu.template import Template, ready
 from hisa.environments.runtime.state import process_start
-from hisa.environments.vm_clone import VmEnvironment
 from hisa.errors import EnvironmentFailed, UsageError
+from hisa.plugins.machines.profiles import store
+from hisa.plugins.machines.profiles.process import end_all, start
+from hisa.plugins.machines.profiles.recipe import recipe
+from hisa.plugins.machines.qemu.build import Image, build, find_image, image_folder
+from hisa.plugins.machines.qemu.gc import collect, drop_snapshot
+from hisa.plugins.machines.qemu.machine import Machine, Shape
+from hisa.plugins.machines.qemu.runtime import VmRuntime, find_machine, reap_machines
+from hisa.plugins.machines.qemu.template import Template, ready
+from hisa.plugins.machines.vm import vm
+from hisa.plugins.machines.vm_clone import VmEnvironment
 from hisa.screen.geometry import Size
 from hisa.tasks.base import HasComponentVersions
 
@@ -47,7 +47,7 @@ class TestStore:
 
     def test_a_killed_process_leaves_only_what_is_swept(self, cache: Path) -> None:
         code = (
-            "import os; from hisa.environments.profiles import store\n"
+            "import os; from hisa.plugins.machines.profiles import store\n"
             "with store.placed_whole(store.folder('images') / 'one') as draft:\n"
             "    (draft / 'half').write_bytes(b'x'); os.kill(os.getpid(), 9)"
         )
@@ -194,7 +194,7 @@ class TestProcess:
     def test_program_and_its_children_end_with_their_owner(self, tmp_path: Path) -> None:
         code = (
             "import sys, time; from pathlib import Path\n"
-            "from hisa.environments.profiles.process import start\n"
+            "from hisa.plugins.machines.profiles.process import start\n"
             "line = ['sh', '-c', 'sleep 600 & echo $! $$ >pids.new; mv pids.new pids; wait']\n"
             f"here = Path({str(tmp_path)!r})\n"
             "p = start(line, open(here / 'log', 'wb'), here, stays=False, signal='TERM')\n"

@@ -16,11 +16,11 @@ from pathlib import Path, PurePosixPath
 import httpx
 import pytest
 
-from hisa.environments.qemu.runtime import list_machines
-from hisa.environments.qemu.template import Template
 from hisa.environments.runtime.state import process_start
-from hisa.environments.vm_clone import VmEnvironment
 from hisa.errors import EnvironmentFailed
+from hisa.plugins.machines.qemu.runtime import list_machines
+from hisa.plugins.machines.qemu.template import Template
+from hisa.plugins.machines.vm_clone import VmEnvironment
 from tests.environments.conformance import CommandConformance, Conformance, EditorConformance
 
 pytestmark = pytest.mark.vm
@@ -110,7 +110,7 @@ class TestFaults:
 
     def test_machine_ends_with_its_owner(self, minimal: Template) -> None:
         code = (
-            "import time; from hisa.environments.qemu.runtime import VmRuntime;"
+            "import time; from hisa.plugins.machines.qemu.runtime import VmRuntime;"
             "from hisa.screen.observation import DEFAULT_IMAGE_LIMIT as size;"
             "r = VmRuntime('minimal', size); r.start();"
             "print(r.machine.pid, r.machine.folder.name, flush=True); time.sleep(600)"

@@ -14,13 +14,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from hisa.environments.profiles.process import end_all, start
-from hisa.environments.qemu import accel
-from hisa.environments.qemu.qmp import Qmp
 from hisa.environments.runtime.state import process_start
 from hisa.errors import EnvironmentFailed
 from hisa.machine.parts import install_command
 from hisa.machine.patience import Deadline, patience
+from hisa.plugins.machines.profiles.process import end_all, start
+from hisa.plugins.machines.qemu import accel
+from hisa.plugins.machines.qemu.qmp import Qmp
 
 __all__ = ["Machine", "Shape", "qemu_version", "run_tool"]
 

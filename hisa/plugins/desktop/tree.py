@@ -19,13 +19,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hisa.environments.profiles import store
-from hisa.environments.profiles.code_server import TREE, fetch_code_server
-from hisa.environments.profiles.process import Progress, run
-from hisa.environments.profiles.recipe import Recipe, recipe
-from hisa.environments.profiles.wheels import fetch_wheels
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.machine.parts import install_command
+from hisa.plugins.machines.profiles import store
+from hisa.plugins.machines.profiles.code_server import TREE, fetch_code_server
+from hisa.plugins.machines.profiles.process import Progress, run
+from hisa.plugins.machines.profiles.recipe import Recipe, recipe
+from hisa.plugins.machines.profiles.wheels import fetch_wheels
 
 __all__ = [
     "Tree", "as_root_of_namespace", "build_tree", "built_tree", "find_tree", "on_path", "packed",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hisa.environments.qemu.qmp import connect_unix
+from hisa.plugins.machines.qemu.qmp import connect_unix
 from tests.cli.command import ROOT, Command
 
 pytestmark = pytest.mark.vm
