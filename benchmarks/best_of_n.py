@@ -40,11 +40,11 @@ from typing import Any
 
 from benchmarks.machine import machine
 from hisa.config import Settings, load
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.models.tokens import estimate_tokens
 from hisa.plugins.benchmarks.attempts.attempt_facts import AttemptFacts, attempt_facts
 from hisa.plugins.benchmarks.attempts.best_run import Choice, Judge, choose, shown_order
 from hisa.plugins.benchmarks.bench.stats import wilson
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.offline.role_answers import Turn, answer
 from hisa.protocols import Environment, ImagePart, Message, Model, ModelRequest, Task, TextPart
 from hisa.runs.log import RunLog

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import machine
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.errors import HisaError
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.desktop.tree import find_tree
 from hisa.plugins.machines.profiles.recipe import PROFILES, recipe
 

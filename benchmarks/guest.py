@@ -19,9 +19,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
 
 from hisa.actions import Click
-from hisa.environments.private_desktop import DesktopEnvironment
-from hisa.environments.runtime import DesktopRuntime, Handle
 from hisa.environments.transport import GuestClient, HisaTransport, OSWorldTransport
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
+from hisa.plugins.desktop.runtime import DesktopRuntime, Handle
 from hisa.protocols import FILE_LIMIT
 from hisa.screen.geometry import Point, Size
 

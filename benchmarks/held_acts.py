@@ -14,7 +14,7 @@ import time
 
 from benchmarks.machine import machine
 from hisa.actions import Click
-from hisa.environments.private_desktop import DesktopEnvironment
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import Held
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.tools.unchanged_look import require_unchanged

@@ -27,7 +27,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from hisa.actions import Action, Click, Hotkey, Press, Write
-from hisa.environments.private_desktop import DesktopEnvironment
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.screen.geometry import Size
 from hisa.screen.observation import Element, Observation
 

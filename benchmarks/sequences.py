@@ -18,8 +18,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 from benchmarks.machine import machine
 from hisa.actions import Action, Click, Hotkey, Press, Write
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.machine.patience import Deadline
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.screen.geometry import Point
 
 PAGE = """<title>start</title><body style="margin:0"><form onsubmit="document.title=

@@ -21,9 +21,9 @@ from collections.abc import Sequence
 from benchmarks.machine import machine
 from hisa.actions import Action, Hotkey, Write
 from hisa.environments.guest_environment import GuestEnvironment
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.environments.transport import GuestClient, OSWorldTransport, Transport
 from hisa.errors import EnvironmentFailed, HisaError
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.machines.vm_clone import VmEnvironment
 from hisa.testing.stock_guest import GuestFault, GuestFaultKind, StockGuest
 from hisa.testing.stock_machine import StockMachine

@@ -31,8 +31,8 @@ import hisa
 from benchmarks.machine import machine
 from benchmarks.tokens import THOUGHT, picture_tokens
 from benchmarks.tokens_vocabularies import vocabularies
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.models.tokens import estimate_tokens
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import Environment, ModelReply, ModelRequest, Task, TextPart
 from hisa.screen.geometry import Point
 from hisa.testing.form import FakeEnvironment

@@ -13,7 +13,6 @@ import pytest
 from hisa.agent import Result
 from hisa.cli.episode import exit_code, score_line
 from hisa.config import StateSettings
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.environments.transport.base import NoResponse
 from hisa.errors import (
     BudgetExceeded,
@@ -37,6 +36,7 @@ from hisa.events import (
 )
 from hisa.outcomes.endings import ExitStatus, is_success
 from hisa.plugins.benchmarks.tasks.judge import judged_by
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import (
     Advice,
     Environment,

@@ -16,7 +16,6 @@ from hisa.api import run
 from hisa.cli.run_desktop import reattach_or_replay
 from hisa.config import EnvironmentSettings, ModelSettings, Settings
 from hisa.environments.open_environment import open_environment
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.errors import (
     CheckFailed,
     ConfigError,
@@ -34,6 +33,7 @@ from hisa.plugins.benchmarks.cli.best_of import best_of
 from hisa.plugins.benchmarks.tasks.judge import judge
 from hisa.plugins.benchmarks.tasks.metrics import METRICS, find_metric
 from hisa.plugins.benchmarks.tasks.problems import problems
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.offline.serve import http_client
 from hisa.protocols import Task
 from hisa.runs import RunLog, load_run, resume_point

@@ -21,12 +21,12 @@ import yaml
 import hisa
 from hisa import errors
 from hisa.config import Settings, load
-from hisa.environments.runtime.probe import why_refused
+from hisa.plugins.desktop.runtime.probe import why_refused
 from hisa.protocols import Environment
 
 ROOT = Path(__file__).parent.parent
 HEAVY = {"torch", "vllm", "ray", "FlagEmbedding", "transformers", "openai", "qdrant_client"}
-INSIDE = ("hisa.environments.guest.", "hisa.plugins.toolkits.guest.")
+INSIDE = ("hisa.plugins.desktop.guest.", "hisa.plugins.toolkits.guest.")
 """Programs that run inside a machine, with what is installed there."""
 MODULES = sorted(
     info.name

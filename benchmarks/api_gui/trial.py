@@ -11,8 +11,8 @@ from typing import Literal
 import hisa
 from benchmarks.api_gui import player
 from hisa.actions import KeyDown, KeyUp, Move, Sleep, parse
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.errors import HisaError
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.tools.registry import discover
 
 __all__ = ["WAYS", "Outcome", "Way", "kits_lacking", "tried"]

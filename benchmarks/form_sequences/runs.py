@@ -14,9 +14,9 @@ import hisa
 from benchmarks.form_sequences.filler import Filler, State, state_model
 from benchmarks.form_sequences.page import FIELDS, PAGE, SERVER, WANTED
 from hisa.config import Settings, load
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.events import Acted, Event, Grounded, SequenceStopped
 from hisa.machine.patience import Deadline
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import Task
 from hisa.runs.read import Run, load_run
 

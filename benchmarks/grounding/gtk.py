@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchmarks.grounding.drive import AWAY, done, found, opened
 from benchmarks.grounding.recipe import HD, LARGE, screen
 from hisa.actions import Hotkey, Move, Press, Write
-from hisa.environments.private_desktop import DesktopEnvironment
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 
 HOME = "/home/user"
 LETTER = """\

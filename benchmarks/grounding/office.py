@@ -14,7 +14,7 @@ from pptx.util import Cm
 from benchmarks.grounding.drive import AWAY, done, found, opened, until
 from benchmarks.grounding.recipe import HD, LARGE, UHD, screen
 from hisa.actions import Hotkey, Move, Press, Write
-from hisa.environments.private_desktop import DesktopEnvironment
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 
 HOME = "/home/user"
 STOCK = (

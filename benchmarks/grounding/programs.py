@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw
 from benchmarks.grounding.drive import AWAY, found, opened, until
 from benchmarks.grounding.recipe import LARGE, UHD, screen
 from hisa.actions import Click, Hotkey, Move, Press, Write
-from hisa.environments.private_desktop import DesktopEnvironment
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.screen.geometry import Point
 
 HOME = "/home/user"

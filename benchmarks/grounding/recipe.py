@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.grounding.capture import SCREENS, Split, capture
-from hisa.environments.private_desktop import DesktopEnvironment
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.screen.geometry import Size
 
 __all__ = ["HD", "LARGE", "UHD", "Screen", "capture", "known_screens", "screen"]

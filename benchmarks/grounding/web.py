@@ -17,7 +17,7 @@ from pathlib import Path
 from benchmarks.grounding.capture import SCREENS, Split, capture
 from benchmarks.grounding.drive import AWAY, until
 from hisa.actions import Action, Hotkey, Move, Press, Write
-from hisa.environments.private_desktop import DesktopEnvironment
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.screen.geometry import Size
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task

@@ -21,8 +21,8 @@ from pathlib import Path
 from benchmarks.machine import machine
 from benchmarks.miniwob_words.pages import PAGES, half
 from benchmarks.miniwob_words.player import Episode, play
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.errors import OperatorError
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 
 _TRIES = 2
 """Desktops for one episode: a machine that broke is no answer."""

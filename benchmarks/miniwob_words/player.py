@@ -13,8 +13,8 @@ import hisa
 from benchmarks.miniwob_words.pages import PAGES, half
 from benchmarks.miniwob_words.script import Call, Seen, Truth, inside
 from hisa.config import Settings
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.events import Event, Grounded, GroundingFailed, Instructed, PlaceFound
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.offline.role_answers import Turn, answer
 from hisa.protocols import ImagePart, Message, ModelRequest, TextPart
 from hisa.screen.geometry import Point

@@ -17,10 +17,10 @@ from benchmarks.red_team.planners import ScriptedPlanner, state_model
 from benchmarks.red_team.variants import Variant
 from hisa.actions import Action, Move, Press
 from hisa.config import Settings, load
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.errors import HisaError
 from hisa.events import Acted, Decided, GroundingFailed
 from hisa.machine.patience import Deadline
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import ExitStatus, Held, Model, Task
 from hisa.runs.read import Run, load_run
 from hisa.screen.geometry import Point

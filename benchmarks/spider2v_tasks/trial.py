@@ -10,7 +10,7 @@ from pathlib import Path
 import hisa
 from benchmarks.spider2v_tasks.made import SHOP, materialized, write_task
 from benchmarks.spider2v_tasks.player import Move, player
-from hisa.environments.private_desktop import DesktopEnvironment
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.screen.geometry import Size
 
 __all__ = ["DOMAINS", "MOVES", "PROFILE", "Outcome", "tried"]

@@ -26,10 +26,10 @@ from typing import Any
 
 import hisa
 from benchmarks.machine import machine
-from hisa.environments.private_desktop import DesktopEnvironment
-from hisa.environments.runtime.state import Handle
-from hisa.environments.runtime.watchdog import children, first_inside
 from hisa.errors import HisaError
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
+from hisa.plugins.desktop.runtime.state import Handle
+from hisa.plugins.desktop.runtime.watchdog import children, first_inside
 from hisa.plugins.desktop.tree import built_tree
 from hisa.plugins.machines.profiles.applications import Application, applications
 from hisa.plugins.machines.profiles.recipe import recipe

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 from benchmarks.step_lines.judge import Source
 from benchmarks.step_lines.page import SERVER, Act, acts_on, make_page
 from hisa.actions import Press
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.machine.patience import Deadline
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.testing.scripted import tool_call
 
 __all__ = ["SCENES", "Kept", "Scene", "make_scene"]

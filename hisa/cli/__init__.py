@@ -25,7 +25,7 @@ _COMMANDS = {
         "List and build systems with applications.",
     ),
     "vm": ("hisa.plugins.machines.vm:vm", "Build, start, freeze and end virtual machines."),
-    "desktop": ("hisa.cli.desktops:desktop", "List and end private desktops."),
+    "desktop": ("hisa.plugins.desktop.desktops:desktop", "List and end private desktops."),
     "install": ("hisa.cli.install:install", "Install a part that need not be here."),
     "settings": ("hisa.cli.settings:show_settings", "Print every setting as it is here."),
     "doctor": ("hisa.cli.doctor:doctor", "Say what works here, and the command that fixes it."),

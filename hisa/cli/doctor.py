@@ -47,8 +47,8 @@ def _added() -> Iterator[Finding]:
 
 
 def _machine() -> Iterator[Finding]:
-    from hisa.environments.runtime import list_desktops
-    from hisa.environments.runtime.probe import probe
+    from hisa.plugins.desktop.runtime import list_desktops
+    from hisa.plugins.desktop.runtime.probe import probe
 
     version = ".".join(str(part) for part in sys.version_info[:3])
     yield Finding("machine", "python", sys.version_info >= (3, 11), True, version)

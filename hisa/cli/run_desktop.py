@@ -10,8 +10,8 @@ from typing import Literal
 from hisa.agent import Result
 from hisa.config import Settings
 from hisa.environments.open_environment import open_environment
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.errors import EnvironmentFailed, UsageError
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import Environment
 from hisa.runs.log import RunLog
 from hisa.runs.resume import ResumePoint, replay

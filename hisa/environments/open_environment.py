@@ -14,9 +14,9 @@ from hisa.screen.geometry import Size
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 
 if TYPE_CHECKING:
-    from hisa.environments.display import DisplayEnvironment
-    from hisa.environments.private_desktop import DesktopEnvironment
     from hisa.environments.remote import RemoteEnvironment
+    from hisa.plugins.desktop.display import DisplayEnvironment
+    from hisa.plugins.desktop.private_desktop import DesktopEnvironment
     from hisa.plugins.machines.vm_clone import VmEnvironment
 
 __all__ = ["open_environment"]
@@ -85,8 +85,8 @@ def _opened(
             size = screen_of(settings.value, settings.width, settings.height)
             return VmEnvironment(settings.value, size, image_limit=image_limit, fork=settings.fork)
         case "desktop":
-            from hisa.environments.private_desktop import DesktopEnvironment
-            from hisa.environments.share import parse_shares
+            from hisa.plugins.desktop.private_desktop import DesktopEnvironment
+            from hisa.plugins.desktop.share import parse_shares
 
             size = screen_of(settings.value, settings.width, settings.height)
             return DesktopEnvironment(
@@ -98,7 +98,7 @@ def _opened(
                 profile=settings.value,
             )
         case "display":
-            from hisa.environments.display import DisplayEnvironment
+            from hisa.plugins.desktop.display import DisplayEnvironment
 
             return DisplayEnvironment(
                 settings.value,

@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 from hisa.config import RemoteSettings
 from hisa.environments.guest_environment import GuestEnvironment
-from hisa.environments.runtime.probe import Probe
 from hisa.environments.transport import GuestClient, OSWorldTransport, connect
 from hisa.errors import EnvironmentFailed, OperatorError
+from hisa.plugins.desktop.runtime.probe import Probe
 from hisa.plugins.machines.provider.address import Address, read_addresses
 from hisa.plugins.machines.provider.command import check_command, run_provider_command
 from hisa.plugins.machines.provider.lease import Lease

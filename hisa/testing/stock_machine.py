@@ -21,10 +21,10 @@ from shlex import join, quote
 from typing import Any
 
 import hisa.testing.stock
-from hisa.environments.runtime import DesktopRuntime
-from hisa.environments.share import Share
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
+from hisa.plugins.desktop.runtime import DesktopRuntime
+from hisa.plugins.desktop.share import Share
 from hisa.screen.geometry import Size
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 from hisa.testing.stock.stock_messages import Answers, Reply, Request

@@ -354,7 +354,9 @@ async def _opened(
 
 def _mark_as_ours(environment: Environment, log: RunLog) -> None:
     """Let a desktop of this machine and the run know each other, for `hisa runs resume`."""
-    from hisa.environments.private_desktop import DesktopEnvironment  # every transport hangs on it
+    from hisa.plugins.desktop.private_desktop import (
+        DesktopEnvironment,  # every transport hangs on it
+    )
 
     if isinstance(environment, DesktopEnvironment):
         environment.belongs_to(log.id)

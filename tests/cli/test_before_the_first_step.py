@@ -14,9 +14,9 @@ from hisa.runs.read import list_runs, load_run
 from hisa.testing.model_server import FakeServer, Fault, Line, Received, Reply
 from hisa.testing.stock_guest import StockGuest
 from tests.cli.command import Command, endless
-from tests.cli.test_desktops import hisa as hisa_with_desktops
 from tests.plugins.benchmarks.bench_suite.forms import write_task
 from tests.plugins.benchmarks.bench_suite.test_guests import hisa
+from tests.plugins.desktop.test_desktops import hisa as hisa_with_desktops
 from tests.test_conclusion import ADA
 
 SYNTHESIS = "# Pattern synthesis"

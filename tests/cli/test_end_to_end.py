@@ -232,8 +232,8 @@ def test_a_finished_run_is_not_resumed(tmp_path: Path) -> None:
 
 def _end_desktop(run: Run) -> None:
     """End a desktop that a run left up, as a reboot would."""
-    from hisa.environments.runtime import DesktopRuntime
     from hisa.errors import EnvironmentFailed
+    from hisa.plugins.desktop.runtime import DesktopRuntime
 
     try:
         runtime = DesktopRuntime.attach(run.manifest.desktop)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from hisa.environments.runtime.state import Handle
+from hisa.plugins.desktop.runtime.state import Handle
 
 __all__ = ["forwarded"]
 

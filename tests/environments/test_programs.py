@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.environments.programs import installed_programs, program_list
 from hisa.errors import ActionRefused, EnvironmentFailed
 from hisa.models.tokens import estimate_tokens
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import CommandResult
 from hisa.testing.form import FakeEnvironment
 

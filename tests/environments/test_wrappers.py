@@ -8,9 +8,9 @@ from hisa.actions import Click, Move, Write
 from hisa.config import EnvironmentSettings
 from hisa.environments.confirm import Answer, ConfirmedEnvironment, Question
 from hisa.environments.open_environment import open_environment
-from hisa.environments.runtime.probe import probe
 from hisa.errors import ActionRefused, UsageError
 from hisa.events import Confirmed, Event
+from hisa.plugins.desktop.runtime.probe import probe
 from hisa.protocols import CommandResult
 from hisa.screen.geometry import Point
 from hisa.testing.form import FakeEnvironment

@@ -10,8 +10,8 @@ import pytest
 
 import hisa
 from hisa.config import Settings
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.events import Abstracted, Acted
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import ModelReply, ModelRequest, Task
 from hisa.runs.read import Run, load_run
 from hisa.testing.scripted import FunctionModel, tool_call

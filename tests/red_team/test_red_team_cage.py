@@ -18,10 +18,10 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from hisa.environments.display import DisplayEnvironment
 from hisa.errors import EnvironmentFailed
+from hisa.plugins.desktop.display import DisplayEnvironment
 from hisa.protocols import FileRefused
-from tests.environments.bare_display import bare_display
+from tests.plugins.desktop.bare_display import bare_display
 from tests.red_team.caged import CALLS, LINKS, SOCKETS, WRITES
 
 pytestmark = [

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from hisa.environments.private_desktop import DesktopEnvironment
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.screen.observation import Observation
 from hisa.testing.scripted import tool_call
 from tests.environments.conformance import seen_when

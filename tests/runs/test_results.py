@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.events import StepFinished
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import Task
 from hisa.runs import results
 from hisa.runs.log import RunLog

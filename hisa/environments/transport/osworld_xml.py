@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 from xml.etree import ElementTree
 
-from hisa.environments.guest.titles import plain_title
+from hisa.plugins.desktop.guest.titles import plain_title
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element
 from hisa.text.prompt_text import OBJECT_CHARACTER

@@ -13,7 +13,6 @@ from itertools import count
 from typing import Any
 
 from hisa.actions import Action, to_json
-from hisa.environments.guest.titles import plain_title
 from hisa.environments.transport.base import (
     GuestClient,
     RawObservation,
@@ -24,6 +23,7 @@ from hisa.environments.transport.base import (
 )
 from hisa.errors import ActionRefused, ScreenChanged
 from hisa.machine.loopback import HttpResponse
+from hisa.plugins.desktop.guest.titles import plain_title
 from hisa.protocols import COMMAND_LIMIT, CommandResult, FileRefused, Held, Lying
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Element, Screenshot, UnderPointer, Window

@@ -11,8 +11,8 @@ import pytest
 import pytest_asyncio
 
 from hisa.actions import parse, to_space
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.errors import EnvironmentFailed
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.gym.miniwob.outcome import EpisodeState, episode_state
 from hisa.protocols import ModelRequest, Task
 from hisa.screen.observation import Element

@@ -18,11 +18,11 @@ import pytest
 
 from hisa import environments
 from hisa.config import EnvironmentSettings
-from hisa.environments.guest import skeleton
 from hisa.environments.open_environment import open_environment
-from hisa.environments.private_desktop import DesktopEnvironment
-from hisa.environments.runtime import DesktopRuntime, boot, bubblewrap, namespaces
 from hisa.errors import EnvironmentFailed, UsageError
+from hisa.plugins.desktop.guest import skeleton
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
+from hisa.plugins.desktop.runtime import DesktopRuntime, boot, bubblewrap, namespaces
 from hisa.plugins.desktop.tree import (
     build_tree,
     built_tree,

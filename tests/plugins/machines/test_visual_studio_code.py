@@ -13,8 +13,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.errors import EnvironmentFailed
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.desktop.tree import find_tree
 from hisa.plugins.machines.profiles import store
 from hisa.plugins.machines.profiles.code_server import fetch_code_server

@@ -19,7 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from hisa.runs.read import list_runs, load_run
 from tests.cli.command import ROOT, Command
-from tests.cli.test_desktops import hisa as hisa_with_desktops
+from tests.plugins.desktop.test_desktops import hisa as hisa_with_desktops
 from tests.plugins.mcp.test_mcp_serve import LONG, Client
 
 TOKEN = "open-sesame"

@@ -13,10 +13,10 @@ import json
 from pathlib import Path
 
 from hisa.config import ModelSettings
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import find
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.toolkits.builder.stage_requests import BuildRequest
 from hisa.plugins.toolkits.builder.tool_builder import Build, ToolBuilder
 from hisa.protocols import Environment, Task

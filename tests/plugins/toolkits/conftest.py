@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest_asyncio
 
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.machine.patience import patience
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 
 Start = Callable[[str, str], Awaitable[None]]
 """Starts a program by its command, and waits for a window of that class with that in its title."""

@@ -15,8 +15,8 @@ import pytest
 import pytest_asyncio
 from PIL import Image
 
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.errors import InvalidReply, ToolFailed
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.toolkits.browser import BROWSER
 from hisa.tools.base import Tool
 from tests.plugins.toolkits.using import Using, documented

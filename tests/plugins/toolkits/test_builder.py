@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.errors import (
     BudgetExceeded,
     EnvironmentFailed,
@@ -23,6 +22,7 @@ from hisa.errors import (
     ModelUnavailable,
     UsageError,
 )
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.toolkits.builder.accepting import accept
 from hisa.plugins.toolkits.builder.build_records import Cases, Requirements, Written, parsed, same
 from hisa.plugins.toolkits.builder.built_toolkit import built_toolkit

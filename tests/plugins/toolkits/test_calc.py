@@ -14,9 +14,9 @@ import pytest
 import pytest_asyncio
 from openpyxl.worksheet.worksheet import Worksheet
 
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.errors import InvalidReply
 from hisa.machine.patience import patience
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.toolkits.calc import CALC
 from hisa.tools.base import Tool
 from tests.plugins.toolkits.conftest import Start, window

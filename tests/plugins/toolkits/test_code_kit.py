@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hisa.actions import parse, to_space
-from hisa.environments.private_desktop import DesktopEnvironment
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.desktop.tree import find_tree
 from hisa.plugins.machines.profiles.recipe import recipe
 from hisa.plugins.toolkits.code_editor import CODE

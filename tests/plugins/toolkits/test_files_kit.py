@@ -13,7 +13,7 @@ import pytest
 import pytest_asyncio
 from PIL import Image, ImageDraw
 
-from hisa.environments.private_desktop import DesktopEnvironment
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.toolkits.archives import ARCHIVES
 from hisa.plugins.toolkits.files import FILES
 from hisa.plugins.toolkits.image_files import IMAGES

@@ -16,8 +16,8 @@ from PIL import Image
 from pptx.enum.text import PP_ALIGN
 from pptx.util import Cm, Pt
 
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.machine.patience import Deadline
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.toolkits.impress import IMPRESS
 from hisa.tools.base import Tool
 from tests.plugins.toolkits.using import Using, documented

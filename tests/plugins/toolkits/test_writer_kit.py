@@ -17,8 +17,8 @@ from docx.enum.text import WD_ALIGN_PARAGRAPH
 from docx.shared import Cm, Pt, RGBColor
 from PIL import Image
 
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.machine.patience import Deadline
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.toolkits.writer import WRITER
 from hisa.tools.base import Tool
 from tests.plugins.toolkits.using import Using, documented

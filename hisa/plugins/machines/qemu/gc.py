@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hisa.environments.runtime.state import list_desktops
 from hisa.errors import EnvironmentFailed, UsageError
+from hisa.plugins.desktop.runtime.state import list_desktops
 from hisa.plugins.desktop.tree import tree_folder
 from hisa.plugins.machines.profiles import store
 from hisa.plugins.machines.profiles.recipe import PROFILES, recipe

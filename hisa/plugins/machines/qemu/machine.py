@@ -14,10 +14,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from hisa.environments.runtime.state import process_start
 from hisa.errors import EnvironmentFailed
 from hisa.machine.parts import install_command
 from hisa.machine.patience import Deadline, patience
+from hisa.plugins.desktop.runtime.state import process_start
 from hisa.plugins.machines.profiles.process import end_all, start
 from hisa.plugins.machines.qemu import accel
 from hisa.plugins.machines.qemu.qmp import Qmp

@@ -12,8 +12,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from hisa.environments.runtime.state import process_start
 from hisa.errors import EnvironmentFailed, UsageError
+from hisa.plugins.desktop.runtime.state import process_start
 from hisa.plugins.machines.profiles import store
 from hisa.plugins.machines.profiles.recipe import PROFILES, recipe
 from hisa.plugins.machines.qemu.build import Image, find_image

@@ -15,9 +15,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from hisa.environments.runtime.desktop import guest_code
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
+from hisa.plugins.desktop.runtime.desktop import guest_code
 from hisa.plugins.desktop.tree import packed
 from hisa.plugins.machines.profiles import store
 from hisa.plugins.machines.qemu.accel import Accel, accel

@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from hisa.config import Settings
-from hisa.environments.private_desktop import DesktopEnvironment
-from hisa.environments.runtime.state import Handle
-from hisa.environments.runtime.watchdog import children, first_inside
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
+from hisa.plugins.desktop.runtime.state import Handle
+from hisa.plugins.desktop.runtime.watchdog import children, first_inside
 from hisa.protocols import CommandResult, Environment, Task
 
 __all__ = ["desktop"]

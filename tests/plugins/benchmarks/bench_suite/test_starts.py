@@ -12,7 +12,6 @@ from PIL import Image, ImageDraw, ImageFont
 from rich.console import Console
 
 from hisa.actions import parse, to_space
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.errors import UsageError
 from hisa.events import Fingerprinted, StartFile
 from hisa.plugins.benchmarks.bench.attempt_records import Slot
@@ -23,6 +22,7 @@ from hisa.plugins.benchmarks.bench.schedule import Progress
 from hisa.plugins.benchmarks.bench.screens import screen_change
 from hisa.plugins.benchmarks.bench.start_checks import StartCheck, read_start
 from hisa.plugins.benchmarks.bench.watch import Watch
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.screen.geometry import Size
 from hisa.screen.observation import Screenshot
 from tests.plugins.benchmarks.bench_suite.sample import Begin, fill, plan, write_run

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.benchmarks.tasks.browser_flags import absent_flags, needed_flags, require_flags
 from hisa.plugins.benchmarks.tasks.cache import FileCache
 from hisa.plugins.benchmarks.tasks.readiness import lacks, look_at
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.desktop.tree import find_tree
 from hisa.plugins.machines.profiles.recipe import recipe
 from hisa.protocols import CommandResult, Task

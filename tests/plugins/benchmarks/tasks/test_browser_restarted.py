@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.plugins.benchmarks.tasks.chrome import tabs
 from hisa.plugins.benchmarks.tasks.getters import GETTERS
 from hisa.plugins.benchmarks.tasks.local_pages import PageStep, work_page
 from hisa.plugins.benchmarks.tasks.setup.end_programs import ends_programs
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.desktop.tree import find_tree
 from hisa.plugins.machines.profiles.recipe import recipe
 from hisa.protocols import CommandResult, Task

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from lxml import etree
 
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.benchmarks.tasks.getters import GETTERS
 from hisa.plugins.benchmarks.tasks.problems import problems
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import CommandResult, Task
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation

@@ -12,8 +12,8 @@ import pytest
 import hisa
 from benchmarks.miniwob_words.player import by_rules, play
 from hisa.config import Settings
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.events import Abstracted, Event, ModelAsked
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import ModelRequest
 from hisa.runs.read import load_run
 from hisa.testing.scripted import FunctionModel, tool_call

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from hisa.actions import parse, to_space
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.benchmarks.tasks.getters import GETTERS
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import Task
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.errors import EnvironmentFailed
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import Task
 from hisa.tasks.scorer import TaskScorer
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
 from hisa.plugins.benchmarks.tasks.benchmark import from_json
 from hisa.plugins.benchmarks.tasks.cache import FileCache
 from hisa.plugins.benchmarks.tasks.needs import needed_apps, require_apps
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import CommandResult, Task
 from hisa.tasks import started
 from hisa.tasks.scorer import TaskScorer

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.plugins.benchmarks.tasks.chrome import tabs
 from hisa.plugins.benchmarks.tasks.local_pages import PageStep, work_page
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import CommandResult, Task
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.task_context import Context

@@ -16,8 +16,8 @@ from click.testing import CliRunner
 
 from hisa.config import EnvironmentSettings, Settings
 from hisa.environments.open_environment import open_environment
-from hisa.environments.runtime.state import process_start
 from hisa.errors import EnvironmentFailed, UsageError
+from hisa.plugins.desktop.runtime.state import process_start
 from hisa.plugins.machines.profiles import store
 from hisa.plugins.machines.profiles.process import end_all, start
 from hisa.plugins.machines.profiles.recipe import recipe

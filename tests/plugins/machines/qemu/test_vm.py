@@ -16,8 +16,8 @@ from pathlib import Path, PurePosixPath
 import httpx
 import pytest
 
-from hisa.environments.runtime.state import process_start
 from hisa.errors import EnvironmentFailed
+from hisa.plugins.desktop.runtime.state import process_start
 from hisa.plugins.machines.qemu.runtime import list_machines
 from hisa.plugins.machines.qemu.template import Template
 from hisa.plugins.machines.vm_clone import VmEnvironment

@@ -15,9 +15,9 @@ from typing import Annotated, Any, Literal, TypeVar
 from PIL import Image
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from hisa.environments.guest.titles import plain_title
 from hisa.errors import UsageError
 from hisa.plugins.benchmarks.tasks.benchmark import explain
+from hisa.plugins.desktop.guest.titles import plain_title
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Element, Observation, Screenshot, Window
 

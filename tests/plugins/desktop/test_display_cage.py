@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from hisa.config import load
-from hisa.environments.display import DisplayEnvironment
 from hisa.environments.open_environment import open_environment
 from hisa.errors import ConfigError, EnvironmentFailed, UsageError
+from hisa.plugins.desktop.display import DisplayEnvironment
 from hisa.protocols import CommandResult, Environment, FileRefused
-from tests.environments.bare_display import bare_display
+from tests.plugins.desktop.bare_display import bare_display
 
 pytestmark = [
     pytest.mark.desktop,

@@ -18,16 +18,16 @@ from pathlib import Path
 from typing import Any
 
 from hisa.config import LimitSettings
-from hisa.environments.guest.confine import Limits
-from hisa.environments.runtime import bubblewrap, namespaces, owned_files, state
-from hisa.environments.runtime.boot import GUEST_FOLDER, SYSTEM_FOLDERS, identity
-from hisa.environments.runtime.probe import missing_requirements
-from hisa.environments.runtime.state import Handle
-from hisa.environments.share import Share
 from hisa.errors import EnvironmentFailed
 from hisa.machine.parts import install_command
 from hisa.machine.patience import patience
 from hisa.machine.storage import replace_file
+from hisa.plugins.desktop.guest.confine import Limits
+from hisa.plugins.desktop.runtime import bubblewrap, namespaces, owned_files, state
+from hisa.plugins.desktop.runtime.boot import GUEST_FOLDER, SYSTEM_FOLDERS, identity
+from hisa.plugins.desktop.runtime.probe import missing_requirements
+from hisa.plugins.desktop.runtime.state import Handle
+from hisa.plugins.desktop.share import Share
 from hisa.screen.geometry import Size
 
 __all__ = ["DesktopRuntime", "await_ready", "end_process", "guest_code"]

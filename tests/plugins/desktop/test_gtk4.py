@@ -7,12 +7,12 @@ import asyncio
 import pytest
 
 from hisa.actions import Click, Press, Write
-from hisa.environments.guest import gtk4
-from hisa.environments.guest.bus import Bus
-from hisa.environments.guest.hidden_parts import seen_through
-from hisa.environments.guest.node import BoundingBox, Node
-from hisa.environments.guest.x_screen import TopWindow
-from hisa.environments.private_desktop import DesktopEnvironment
+from hisa.plugins.desktop.guest import gtk4
+from hisa.plugins.desktop.guest.bus import Bus
+from hisa.plugins.desktop.guest.hidden_parts import seen_through
+from hisa.plugins.desktop.guest.node import BoundingBox, Node
+from hisa.plugins.desktop.guest.x_screen import TopWindow
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.desktop.tree import find_tree
 from hisa.plugins.machines.profiles.recipe import recipe
 from hisa.screen.observation import Element, Observation

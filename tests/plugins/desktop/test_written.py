@@ -11,9 +11,9 @@ import pytest
 
 from hisa.actions import Hotkey, Press, Write
 from hisa.config import load
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.events import Abstracted
 from hisa.planner.planner import GlobalPlanner
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import Environment, Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
@@ -23,7 +23,7 @@ from hisa.testing.scripted import ScriptedModel
 from hisa.wiring import RunContext, open_agent
 from tests.bench import done, say
 from tests.environments.conformance import seen_when
-from tests.environments.test_looking import needs_calc
+from tests.plugins.desktop.test_looking import needs_calc
 
 pytestmark = pytest.mark.desktop
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from hisa.environments.runtime.probe import is_snap, why_refused
+from hisa.plugins.desktop.runtime.probe import is_snap, why_refused
 
 DENIED = "#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n"
 STUB = """#!/bin/sh
@@ -164,7 +164,7 @@ for word; do [ "$word" != {refused} ] || {{ echo "bwrap: refused: $word" >&2; ex
 exec {bwrap} "$@"
 """
 TRIED = """
-from hisa.environments.runtime import bubblewrap, namespaces
+from hisa.plugins.desktop.runtime import bubblewrap, namespaces
 print(namespaces.available_isolation())
 line = bubblewrap.command(["true"], {"XDG_RUNTIME_DIR": "/run/user/1000"}, copies={},
                           covered=(), identity={}, disk_mb=64)

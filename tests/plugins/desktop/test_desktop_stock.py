@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 import pytest
 import pytest_asyncio
 
-from hisa.environments.private_desktop import DesktopEnvironment
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from tests.environments.conformance import CommandConformance, Conformance
 
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]

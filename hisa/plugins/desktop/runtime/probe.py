@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from hisa.environments.runtime import namespaces
 from hisa.machine.parts import as_root, install_command
+from hisa.plugins.desktop.runtime import namespaces
 
 __all__ = ["Probe", "Refusal", "is_snap", "missing_requirements", "probe", "why_refused"]
 

@@ -36,7 +36,7 @@ def spawn(words: Any, **options: Any) -> subprocess.Popen[bytes]:
 def restrain() -> None:
     """Keep this process, and what it starts elsewhere, from the signals of what is started here.
 
-    It must be unable to gain privileges; see `hisa.environments.guest.confine`.
+    It must be unable to gain privileges; see `hisa.plugins.desktop.guest.confine`.
     """
     _thread.submit(signals_stay).result()
 

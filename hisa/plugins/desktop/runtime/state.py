@@ -2,7 +2,7 @@
 
 ``${XDG_RUNTIME_DIR or /tmp}/hisa-UID/desktops/ID/`` holds ``handle.json``, the guest's socket, its
 token and its log, and who uses it; mode 0700. The process that is written down is the watchdog
-outside (`hisa.environments.runtime.watchdog`): a desktop ends with it, so a folder whose watchdog
+outside (`hisa.plugins.desktop.runtime.watchdog`): a desktop ends with it, so a folder whose watchdog
 is gone is only litter, and `reap` removes it.
 """
 
@@ -21,16 +21,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from hisa.environments.runtime.watchdog import (
+from hisa.errors import EnvironmentFailed
+from hisa.machine.patience import Deadline
+from hisa.machine.storage import replace_file
+from hisa.plugins.desktop.runtime.watchdog import (
     ResourceUsage,
     children,
     first_inside,
     resource_usage,
     written,
 )
-from hisa.errors import EnvironmentFailed
-from hisa.machine.patience import Deadline
-from hisa.machine.storage import replace_file
 
 __all__ = [
     "Handle",
@@ -200,7 +200,7 @@ def why_ended(handle: Handle) -> tuple[str, float | None]:
     """Returns the watchdog's reason for ending it; empty where it did not.
 
     With it comes since when more than half of the limit was taken, in seconds since the machine
-    was started, where that is known: see `hisa.environments.runtime.watchdog.blame`.
+    was started, where that is known: see `hisa.plugins.desktop.runtime.watchdog.blame`.
     """
     try:
         told = json.loads((handle.folder / "ended").read_text(encoding="utf-8"))

@@ -15,14 +15,14 @@ from contextlib import suppress
 from pathlib import Path
 
 from hisa.config import LimitSettings
-from hisa.environments.guest.confine import Limits
-from hisa.environments.guest.sandbox import allowed_variables
 from hisa.environments.guest_environment import GuestEnvironment
-from hisa.environments.runtime import watchdog
-from hisa.environments.runtime.desktop import await_ready, end_process
 from hisa.environments.transport import GuestClient
 from hisa.errors import UsageError
 from hisa.machine.agent_folders import checked_folder, fresh_folder, remember
+from hisa.plugins.desktop.guest.confine import Limits
+from hisa.plugins.desktop.guest.sandbox import allowed_variables
+from hisa.plugins.desktop.runtime import watchdog
+from hisa.plugins.desktop.runtime.desktop import await_ready, end_process
 from hisa.screen.geometry import Size
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 
@@ -35,7 +35,7 @@ class DisplayEnvironment(GuestEnvironment):
     """HiSA's guest as a child process on an existing X display: no namespaces, nothing thrown away.
 
     Pointer and keyboard are those of the display. Commands get none of HiSA's variables but a few
-    harmless ones, and run inside bubblewrap where there is one (`hisa.environments.guest.sandbox`):
+    harmless ones, and run inside bubblewrap where there is one (`hisa.plugins.desktop.guest.sandbox`):
     the file system read-only but for one folder, no network, the limits of a private desktop, and
     the display's own socket, so that they can open windows. Without bubblewrap they can do whatever
     the person can; ask one before each (see `hisa.environments.confirm`).

@@ -9,11 +9,11 @@ from typing import Any
 
 from hisa.config import LimitSettings
 from hisa.environments.guest_environment import GuestEnvironment
-from hisa.environments.runtime import DesktopRuntime
-from hisa.environments.runtime.state import own
-from hisa.environments.share import Share
 from hisa.environments.transport import GuestClient
+from hisa.plugins.desktop.runtime import DesktopRuntime
+from hisa.plugins.desktop.runtime.state import own
 from hisa.plugins.desktop.screen import screen_of
+from hisa.plugins.desktop.share import Share
 from hisa.screen.geometry import Size
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 

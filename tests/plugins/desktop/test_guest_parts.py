@@ -11,21 +11,21 @@ import pytest
 
 from hisa.actions import values
 from hisa.actions.keys import KEY_NAMES
-from hisa.environments.guest import act_limits
-from hisa.environments.guest.box_repair import straighten
-from hisa.environments.guest.bus import Bus, Limit
-from hisa.environments.guest.cells import Cells
-from hisa.environments.guest.dbus import Call
-from hisa.environments.guest.element_tree import read_tree
-from hisa.environments.guest.idempotency_cache import IdempotencyCache
-from hisa.environments.guest.keysyms import NAMED_KEYS, keysym_of_character, keysym_of_key
-from hisa.environments.guest.node import BoundingBox, Node, flatten
-from hisa.environments.guest.role_numbers import ROLES, STATES, role_name, state_names
-from hisa.environments.guest.scale import to_pixels
-from hisa.environments.guest.titles import plain_title
-from hisa.environments.guest.undrawn import Undrawn
-from hisa.environments.guest.walk import ROOT, top_windows, walk
-from hisa.environments.guest.x_screen import Frame, TopWindow
+from hisa.plugins.desktop.guest import act_limits
+from hisa.plugins.desktop.guest.box_repair import straighten
+from hisa.plugins.desktop.guest.bus import Bus, Limit
+from hisa.plugins.desktop.guest.cells import Cells
+from hisa.plugins.desktop.guest.dbus import Call
+from hisa.plugins.desktop.guest.element_tree import read_tree
+from hisa.plugins.desktop.guest.idempotency_cache import IdempotencyCache
+from hisa.plugins.desktop.guest.keysyms import NAMED_KEYS, keysym_of_character, keysym_of_key
+from hisa.plugins.desktop.guest.node import BoundingBox, Node, flatten
+from hisa.plugins.desktop.guest.role_numbers import ROLES, STATES, role_name, state_names
+from hisa.plugins.desktop.guest.scale import to_pixels
+from hisa.plugins.desktop.guest.titles import plain_title
+from hisa.plugins.desktop.guest.undrawn import Undrawn
+from hisa.plugins.desktop.guest.walk import ROOT, top_windows, walk
+from hisa.plugins.desktop.guest.x_screen import Frame, TopWindow
 
 
 def test_every_key_that_a_model_may_name_is_typed() -> None:

@@ -13,15 +13,15 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from hisa.environments.guest.sandbox import SET_OF_PROC
-from hisa.environments.runtime.boot import (
+from hisa.plugins.desktop.guest.sandbox import SET_OF_PROC
+from hisa.plugins.desktop.runtime.boot import (
     COVERED,
     EMPTY_FOLDERS,
     GUEST_FOLDER,
     HIDDEN_OF_PROC,
     SYSTEM_FOLDERS,
 )
-from hisa.environments.share import Share
+from hisa.plugins.desktop.share import Share
 
 __all__ = ["command"]
 

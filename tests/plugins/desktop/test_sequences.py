@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.sequences import APPS, open_with, window
 from hisa.actions import Click, Hotkey, Write
-from hisa.environments.private_desktop import DesktopEnvironment
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Observation
 from tests.environments.conformance import seen_when

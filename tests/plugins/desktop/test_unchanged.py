@@ -9,9 +9,9 @@ import pytest
 
 from benchmarks.sequences import open_with
 from hisa.actions import Write
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.errors import EnvironmentFailed, ScreenChanged
 from hisa.machine.patience import Deadline
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import ActsWhereUnchanged, Held, TellsWhatLies
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.lies_at import element_at, focused_element

@@ -21,10 +21,10 @@ import pytest
 import pytest_asyncio
 
 from hisa.actions import Hotkey, Move, Write
-from hisa.environments.private_desktop import DesktopEnvironment
 from hisa.environments.remote import RemoteEnvironment
-from hisa.environments.runtime import DesktopRuntime, Handle, list_desktops, reap
 from hisa.errors import EnvironmentFailed
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
+from hisa.plugins.desktop.runtime import DesktopRuntime, Handle, list_desktops, reap
 from hisa.screen.geometry import Size
 from hisa.screen.observation import Screenshot
 from tests.environments.conformance import (
@@ -226,7 +226,7 @@ class TestLife:
     async def test_outlives_a_killed_hisa_and_is_found_again(self) -> None:
         program = (
             "import json, sys\n"
-            "from hisa.environments.runtime import DesktopRuntime\n"
+            "from hisa.plugins.desktop.runtime import DesktopRuntime\n"
             "from hisa.screen.geometry import Size\n"
             "runtime = DesktopRuntime(Size(640, 480))\n"
             "runtime.start()\n"

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from hisa.environments.runtime.state import process_start
+from hisa.plugins.desktop.runtime.state import process_start
 from tests.cli.command import ROOT, Command
 
 pytestmark = pytest.mark.desktop
 
 _LEAVER = """
 import sys
-from hisa.environments.runtime import DesktopRuntime
-from hisa.environments.runtime.state import own
+from hisa.plugins.desktop.runtime import DesktopRuntime
+from hisa.plugins.desktop.runtime.state import own
 from hisa.screen.geometry import Size
 runtime = DesktopRuntime(Size(640, 480))
 runtime.start()

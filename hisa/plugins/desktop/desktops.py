@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from hisa.cli.out import json_option, print_json
-from hisa.environments.runtime import Handle, list_desktops, reap
-from hisa.environments.runtime.state import end, owner, usage
 from hisa.errors import UsageError
+from hisa.plugins.desktop.runtime import Handle, list_desktops, reap
+from hisa.plugins.desktop.runtime.state import end, owner, usage
 
 __all__ = ["desktop"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hisa.actions import Hotkey, Press
-from hisa.environments.private_desktop import DesktopEnvironment
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.desktop.tree import find_tree
 from hisa.plugins.machines.profiles.recipe import recipe
 from hisa.screen.observation import Observation

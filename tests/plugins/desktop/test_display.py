@@ -18,13 +18,13 @@ import pytest
 import pytest_asyncio
 
 from hisa.actions import Write
-from hisa.environments.display import DisplayEnvironment
 from hisa.environments.transport.base import GuestClient
 from hisa.environments.transport.osworld_client import OSWorldTransport
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.machine.patience import patience
-from tests.environments.bare_display import bare_display
+from hisa.plugins.desktop.display import DisplayEnvironment
 from tests.environments.conformance import CommandConformance, Conformance
+from tests.plugins.desktop.bare_display import bare_display
 
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
 

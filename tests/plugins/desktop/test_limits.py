@@ -15,13 +15,13 @@ import pytest
 import pytest_asyncio
 
 from hisa.config import LimitSettings, load
-from hisa.environments.private_desktop import DesktopEnvironment
-from hisa.environments.runtime import DesktopRuntime, list_desktops, namespaces
-from hisa.environments.runtime.owned_files import owned
-from hisa.environments.runtime.state import Handle, is_alive, owner
-from hisa.environments.runtime.watchdog import ProcessLimitTracker, children, first_inside
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
+from hisa.plugins.desktop.runtime import DesktopRuntime, list_desktops, namespaces
+from hisa.plugins.desktop.runtime.owned_files import owned
+from hisa.plugins.desktop.runtime.state import Handle, is_alive, owner
+from hisa.plugins.desktop.runtime.watchdog import ProcessLimitTracker, children, first_inside
 from hisa.protocols import CommandResult, Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run

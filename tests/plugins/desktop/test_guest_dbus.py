@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from hisa.environments.guest.bus import Bus, BusGone, Limit
-from hisa.environments.guest.dbus import Call, Connection, DBusError, arguments, unpack
+from hisa.plugins.desktop.guest.bus import Bus, BusGone, Limit
+from hisa.plugins.desktop.guest.dbus import Call, Connection, DBusError, arguments, unpack
 
 pytestmark = pytest.mark.skipif(
     not shutil.which("dbus-daemon"), reason="needs dbus-daemon: scripts/install-system.sh"
@@ -46,7 +46,7 @@ def address(daemon: subprocess.Popen[bytes], tmp_path: Path) -> str:
 @pytest.fixture
 def bus(address: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bus]:
     """A bus that tells its own address as that of the accessibility bus."""
-    monkeypatch.setattr("hisa.environments.guest.bus._accessibility_bus", lambda: address)
+    monkeypatch.setattr("hisa.plugins.desktop.guest.bus._accessibility_bus", lambda: address)
     bus = Bus()
     yield bus
     bus.close()
@@ -187,7 +187,7 @@ def test_a_call_waits_past_signals_and_parts_of_answers(slow_address: str) -> No
 def test_answers_that_come_in_pieces_are_awaited(
     slow_address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hisa.environments.guest.bus._accessibility_bus", lambda: slow_address)
+    monkeypatch.setattr("hisa.plugins.desktop.guest.bus._accessibility_bus", lambda: slow_address)
     bus = Bus()
     limit = Limit(60.0)
     owner = Call(BUS, PATH, BUS, "GetNameOwner", arguments("s", BUS))

@@ -1,6 +1,6 @@
 """First process of a private desktop: builds the file system, then starts the guest as a user.
 
-It runs in fresh namespaces (see `hisa.environments.runtime.desktop`) as their root, with the
+It runs in fresh namespaces (see `hisa.plugins.desktop.runtime.desktop`) as their root, with the
 standard library alone, and is given one JSON object as the first line of standard input. The new
 root is a folder of one tmpfs; the folders of the host's system, or of one that was built, are laid
 into it as overlays whose upper layer is that tmpfs, so nothing that is written reaches the host,
