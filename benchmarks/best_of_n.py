@@ -12,8 +12,8 @@ of a task are its first N, so the columns are paired.
 The judges are stand-ins, and none of them reads a task as a language model does:
 
 * *none*: it never answers, so the facts alone decide where they leave one answer;
-* *offline*: the rules of `hisa.plugins.offline.attempt_rules` on the real request. They look for the texts
-  that a task puts in quotes, and most ways in which this planner fails show there;
+* *offline*: the rules of `hisa.plugins.offline.attempt_rules` on the real request. They look for
+  the texts that a task puts in quotes, and most ways in which this planner fails show there;
 * *no quotes*: the same, with a task from which the quotes are taken: they can only count;
 * *told 70%*, *told 90%*: told which attempts succeeded, they take one of these so often where right
   and wrong ones are there: what a judge of that accuracy would bring, and no judge.

@@ -27,16 +27,16 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
+from hisa.plugins.benchmarks.tasks.setup.put_files import place
+from hisa.plugins.benchmarks.tasks.setup.started import start
+from hisa.plugins.benchmarks.tasks.setup.windows import Named, await_window
 from hisa.protocols import FileRefused
 from hisa.tasks.clean import bash, python
 from hisa.tasks.known_apps import fix_said
 from hisa.tasks.limits import ANSWER, CHECK_SECONDS, MAX_RESULT, too_much
 from hisa.tasks.metrics import NotScored
 from hisa.tasks.partial_credit import Graded, read_needs, read_weight, require_all_weights
-from hisa.tasks.put_files import place
-from hisa.tasks.started import start
 from hisa.tasks.task_context import Context
-from hisa.tasks.windows import Named, await_window
 
 __all__ = ["Check", "HisaTaskFile", "SetupStep", "check", "set_up"]
 

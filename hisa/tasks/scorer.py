@@ -27,10 +27,10 @@ from hisa.plugins.benchmarks.tasks.needs import require_apps
 from hisa.plugins.benchmarks.tasks.outside_places import require_places
 from hisa.plugins.benchmarks.tasks.problems import sorted_problems, urls
 from hisa.plugins.benchmarks.tasks.setup.by_proxy import named_proxy
+from hisa.plugins.benchmarks.tasks.setup.started import check_running, forget
 from hisa.protocols import Emit, Environment, ExitStatus, Scoring, Task
 from hisa.tasks import hisa_format
 from hisa.tasks.partial_credit import partial_score
-from hisa.tasks.started import check_running, forget
 from hisa.tasks.task_context import Context, Phase
 
 __all__ = ["TaskScorer", "check_possible"]

@@ -35,8 +35,8 @@ class DisplayEnvironment(GuestEnvironment):
     """HiSA's guest as a child process on an existing X display: no namespaces, nothing thrown away.
 
     Pointer and keyboard are those of the display. Commands get none of HiSA's variables but a few
-    harmless ones, and run inside bubblewrap where there is one (`hisa.plugins.desktop.guest.sandbox`):
-    the file system read-only but for one folder, no network, the limits of a private desktop, and
+    harmless ones, and run inside bubblewrap where there is one (`guest.sandbox`): the file system
+    read-only but for one folder, no network, the limits of a private desktop, and
     the display's own socket, so that they can open windows. Without bubblewrap they can do whatever
     the person can; ask one before each (see `hisa.environments.confirm`).
 

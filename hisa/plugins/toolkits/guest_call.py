@@ -2,10 +2,10 @@
 
 The program is a module of ``hisa/plugins/toolkits/guest/``; that folder is put onto the machine
 where it is not yet, as a package: its modules import one another relatively (``from .office_bridge
-import serve``), and nothing else of ours. The program is started anew for each call, as ``__main__``, with
-the words FUNCTION and ARGUMENTS in ``sys.argv[1:3]``, the second as JSON or, where that is long, as
-``@FILE``. Its last line of output is its answer: ``{"value": …}``, or ``{"error": "…"}`` where it
-cannot be done.
+import serve``), and nothing else of ours. The program is started anew for each call, as
+``__main__``, with the words FUNCTION and ARGUMENTS in ``sys.argv[1:3]``, the second as JSON or,
+where that is long, as ``@FILE``. Its last line of output is its answer: ``{"value": …}``, or
+``{"error": "…"}`` where it cannot be done.
 """
 
 from __future__ import annotations

@@ -279,7 +279,7 @@ class TestLife:
         runtime = DesktopRuntime(Size(640, 480), isolation="bubblewrap")
         await asyncio.to_thread(runtime.start)
         async with DesktopEnvironment.attach(runtime.handle.to_json()) as desktop:
-            project = Path(__file__).parents[2]
+            project = Path(__file__).parents[3]
             done = await desktop.execute("touch ~/mine && touch /usr/local/theirs; ls -A /root")
             assert "Read-only" in done.error
             assert done.output == ""

@@ -17,8 +17,7 @@ from hisa.plugins.desktop.runtime import Handle
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Element, Observation
 from hisa.state.roi import roi_pair
-
-from .conformance import only, seen_when
+from tests.environments.conformance import only, seen_when
 
 pytestmark = pytest.mark.desktop
 needs_calc = pytest.mark.skipif(

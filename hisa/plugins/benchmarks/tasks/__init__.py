@@ -1,0 +1,1 @@
+"""Task files of OSWorld and Spider2-V: initial state and scoring."""

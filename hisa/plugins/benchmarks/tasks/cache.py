@@ -34,7 +34,7 @@ class FileCache:
         folder: where they are kept; by default ``$XDG_CACHE_HOME/hisa/tasks``.
         fetch: how a missing one is got; by default from the internet.
         allowed: beginnings of addresses on a private network that may be downloaded from.
-        mirror: is asked in place of every address; see `hisa.plugins.benchmarks.tasks.download.mirrored`.
+        mirror: is asked in place of every address; see `download.mirrored`.
     """
 
     def __init__(

@@ -27,7 +27,7 @@ __all__ = [
 
 _SCRIPT = Path(__file__).with_name("isolated_worker.py")
 _CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
-_ROOT = str(Path(__file__).resolve().parents[2])
+_ROOT = str(Path(__file__).resolve().parents[4])
 
 
 class Exceeded(Exception):

@@ -1,6 +1,6 @@
 """Reads files of the agent for getters, each function in a process of its own.
 
-It stands apart from the getters so that such a process loads little; see `hisa.plugins.benchmarks.tasks.isolated`.
+It stands apart from the getters so that such a process loads little; see `tasks.isolated`.
 """
 
 from __future__ import annotations

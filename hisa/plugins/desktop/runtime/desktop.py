@@ -71,7 +71,7 @@ def _user_id(isolation: namespaces.Isolation, ident: str) -> int:
 
 def _covered(isolation: namespaces.Isolation) -> list[str]:
     """Host folders inside system folders that hold somebody's work."""
-    project = Path(__file__).resolve().parents[3]
+    project = Path(__file__).resolve().parents[4]
     hidden = []
     for folder in {Path.cwd(), project, Path.home()}:
         parts = folder.parts[1:]

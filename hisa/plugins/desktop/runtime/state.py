@@ -2,8 +2,8 @@
 
 ``${XDG_RUNTIME_DIR or /tmp}/hisa-UID/desktops/ID/`` holds ``handle.json``, the guest's socket, its
 token and its log, and who uses it; mode 0700. The process that is written down is the watchdog
-outside (`hisa.plugins.desktop.runtime.watchdog`): a desktop ends with it, so a folder whose watchdog
-is gone is only litter, and `reap` removes it.
+outside (`runtime.watchdog`): a desktop ends with it, so a folder whose watchdog is gone is only
+litter, and `reap` removes it.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def page_path(task: str) -> str:
 
 @functools.cache
 def application() -> bytes:
-    """A zip application that holds the pages and shows one of them; see `hisa.plugins.gym.miniwob.stage`.
+    """A zip application that holds the pages and shows one of them; see `miniwob.stage`.
 
     Raises:
         UsageError: the package is not installed.

@@ -65,7 +65,7 @@ _FILES = {
 """Where each of our own files goes in the new system."""
 _ENVIRONMENTS = "/usr/lib/hisa/environments"
 _CODE = "/usr/share/code"
-_CHROMIUM = {"../../guest/chromium.sh": "/etc/chromium.d/hisa"}
+_CHROMIUM = {"../../../desktop/guest/chromium.sh": "/etc/chromium.d/hisa"}
 _OSWORLD_FILES = {
     **_CHROMIUM,
     "osworld/session.sh": "/usr/lib/hisa/session.sh",

@@ -12,7 +12,7 @@ from PIL import Image
 
 from benchmarks.grounding.recipe import known_screens
 
-SUITE = Path(__file__).parent.parent.parent / "benchmarks" / "grounding"
+SUITE = Path(__file__).parents[4] / "benchmarks" / "grounding"
 SCREENS = sorted(path.stem for path in (SUITE / "screens").glob("*.json"))
 KINDS = {
     "name", "role", "value", "neighbour", "position", "function", "icon", "row", "cell", "spin",

@@ -19,7 +19,7 @@ from hisa.plugins.benchmarks.tasks.setup import SETUP
 from hisa.protocols import Task
 from hisa.tasks.taskfile import load_task
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[4]
 
 RULE = {"type": "rule", "rules": {"expected": "1"}}
 LINE = {"type": "vm_command_line", "command": "echo 1", "shell": True}

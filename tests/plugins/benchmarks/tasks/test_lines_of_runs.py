@@ -20,7 +20,7 @@ from hisa.testing.scripted import FunctionModel, tool_call
 from tests.plugins.benchmarks.tasks.pages import needs_pages
 from tests.state.line_faults import run_faults
 
-TUTORIALS = Path(__file__).parents[1] / "data" / "spider2v" / "evaluation_examples" / "examples"
+TUTORIALS = Path(__file__).parents[3] / "data" / "spider2v" / "evaluation_examples" / "examples"
 CLICK = "pyautogui.click(X_COORD, Y_COORD)"
 
 Step = tuple[str, str]

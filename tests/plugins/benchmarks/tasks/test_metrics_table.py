@@ -19,7 +19,7 @@ from hisa.plugins.benchmarks.tasks.metrics import METRICS, BadRules, Unreadable
 from hisa.plugins.benchmarks.tasks.metrics.table import RULES
 
 Change = Callable[[Any], object]
-GOLD = sorted((Path(__file__).parent.parent / "data" / "spider2v").rglob("*gt1.xlsx"))
+GOLD = sorted((Path(__file__).parents[3] / "data" / "spider2v").rglob("*gt1.xlsx"))
 
 
 def book(*changes: Change) -> Any:

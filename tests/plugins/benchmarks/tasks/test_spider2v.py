@@ -19,7 +19,7 @@ from hisa.tasks.task_context import host_file
 from hisa.tasks.taskfile import load_task
 from tests.plugins.benchmarks.tasks.machine import Machine, at_once
 
-DATA = Path(__file__).parent.parent / "data" / "spider2v"
+DATA = Path(__file__).parents[3] / "data" / "spider2v"
 FILES = sorted((DATA / "evaluation_examples").rglob("*.json"))
 NAMES = [path.stem[:8] for path in FILES]
 

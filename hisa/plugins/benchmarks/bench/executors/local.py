@@ -20,7 +20,7 @@ _LINE = 1 << 22
 
 
 class LocalWorker:
-    """One ``python -m hisa.plugins.benchmarks.bench.worker``; see `hisa.plugins.benchmarks.bench.executors.base.Worker`."""
+    """One ``python -m hisa.plugins.benchmarks.bench.worker``; see `Worker`."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from hisa.plugins.benchmarks.tasks.getters.address_bar import Address, active_url
 from hisa.plugins.benchmarks.tasks.getters.machine_state import script_output
+from hisa.plugins.benchmarks.tasks.setup.put_files import GuestPath
 from hisa.tasks.pieces import GETTERS
-from hisa.tasks.put_files import GuestPath
 from hisa.tasks.task_context import Context
 
 __all__ = ["CheckedAddress"]

@@ -14,11 +14,11 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from hisa.plugins.benchmarks.tasks.isolated import read_isolated
 from hisa.plugins.benchmarks.tasks.readers import slide_media
+from hisa.plugins.benchmarks.tasks.setup.put_files import GuestPath
 from hisa.protocols import FileRefused
 from hisa.tasks.limits import MAX_RESULT
 from hisa.tasks.metrics import Unreadable
 from hisa.tasks.pieces import GETTERS, Parameters
-from hisa.tasks.put_files import GuestPath
 from hisa.tasks.task_context import Context
 
 __all__ = ["CloudFile", "InSlide", "LocalFile", "Rule", "VmFile", "vm_file"]

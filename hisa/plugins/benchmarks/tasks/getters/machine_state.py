@@ -13,13 +13,13 @@ from pydantic import Field
 from hisa.actions import Hotkey, Press, Write
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.benchmarks.tasks.getters.kept_files import VmFile, vm_file
+from hisa.plugins.benchmarks.tasks.setup.put_files import Copy, GuestPath, put_and_run
 from hisa.plugins.gym.miniwob.outcome import outcome
 from hisa.protocols import CommandResult, FileRefused
 from hisa.tasks.clean import bash, clean, python
 from hisa.tasks.limits import ANSWER, too_much
 from hisa.tasks.metrics import Unreadable
 from hisa.tasks.pieces import GETTERS, Parameters
-from hisa.tasks.put_files import Copy, GuestPath, put_and_run
 from hisa.tasks.task_context import Context, file_name
 
 __all__ = [

@@ -29,7 +29,7 @@ __all__ = ["METRICS", "BadRules", "NotScored", "Unreadable", "call", "find_metri
 
 
 def call(name: str, result: Any, expected: Any, options: Options) -> Score:
-    """Score with the metric of a name; runs in a process of its own, see `hisa.plugins.benchmarks.tasks.isolated`."""
+    """Score with the metric of a name; runs in a process of its own, see `tasks.isolated`."""
     known = find_metric(name)
     if known is None:
         raise BadRules(f"no metric {name!r} here")

@@ -15,9 +15,9 @@ from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
 from hisa.plugins.benchmarks.tasks.addresses import same_address
 from hisa.plugins.benchmarks.tasks.chrome import ask, tabs
+from hisa.plugins.benchmarks.tasks.setup.started import start
 from hisa.protocols import FileRefused
 from hisa.tasks.pieces import SETUP, Parameters
-from hisa.tasks.started import start
 from hisa.tasks.task_context import Context
 
 __all__ = ["Browser", "CloseTabs", "History", "OpenTabs"]

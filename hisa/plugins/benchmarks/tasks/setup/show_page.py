@@ -9,10 +9,10 @@ from pydantic import Field
 
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import Deadline
+from hisa.plugins.benchmarks.tasks.setup.started import start
 from hisa.plugins.gym.miniwob.outcome import PROGRAM, STATE, command, episode_state, last_output
 from hisa.plugins.gym.miniwob.package import application, page_path
 from hisa.tasks.pieces import SETUP, Parameters
-from hisa.tasks.started import start
 from hisa.tasks.task_context import Context
 
 __all__ = ["Episode"]

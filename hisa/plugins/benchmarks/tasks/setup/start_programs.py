@@ -13,13 +13,13 @@ from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import Deadline
 from hisa.plugins.benchmarks.tasks.setup.by_proxy import by_proxy
 from hisa.plugins.benchmarks.tasks.setup.end_programs import end_programs, ends_programs
+from hisa.plugins.benchmarks.tasks.setup.put_files import GuestPath
+from hisa.plugins.benchmarks.tasks.setup.started import expect_window, start
+from hisa.plugins.benchmarks.tasks.setup.windows import Named, await_window
 from hisa.protocols import CommandResult
 from hisa.tasks.known_apps import fix_for, missing_program, opener_of
 from hisa.tasks.pieces import SETUP, Parameters
-from hisa.tasks.put_files import GuestPath
-from hisa.tasks.started import expect_window, start
 from hisa.tasks.task_context import Context, quoted
-from hisa.tasks.windows import Named, await_window
 
 __all__ = ["Execute", "Launch", "Open", "Sleep"]
 

@@ -9,9 +9,9 @@ from pydantic import BeforeValidator, Field
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import Deadline
 from hisa.plugins.benchmarks.tasks.setup.start_programs import Execute, execute
+from hisa.plugins.benchmarks.tasks.setup.windows import plain_title
 from hisa.tasks.pieces import SETUP, Parameters
 from hisa.tasks.task_context import Context
-from hisa.tasks.windows import plain_title
 
 __all__ = ["VerifiedCommand"]
 

@@ -11,10 +11,10 @@ from pydantic import Field
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
 from hisa.plugins.benchmarks.tasks.setup.scripts import run_traced
+from hisa.plugins.benchmarks.tasks.setup.started import await_windows
 from hisa.protocols import CommandResult
 from hisa.tasks.limits import ANSWER
 from hisa.tasks.pieces import SETUP, Parameters
-from hisa.tasks.started import await_windows
 from hisa.tasks.task_context import Context, quoted
 
 __all__ = ["Copy", "Download", "GuestPath", "Script", "Uploads", "place", "put", "put_and_run"]

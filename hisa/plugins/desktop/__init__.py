@@ -1,0 +1,1 @@
+"""A desktop of the machine that HiSA runs on: private and thrown away, or a display that exists."""

@@ -1,0 +1,1 @@
+"""BrowserGym as an environment, pages of MiniWoB++ as tasks, a desktop as one of Gymnasium."""

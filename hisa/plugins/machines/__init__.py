@@ -1,0 +1,1 @@
+"""Systems with applications: profiles, virtual machines under QEMU, machines from a provider."""

@@ -1,0 +1,1 @@
+"""Tools of MCP servers, and HiSA as an MCP server."""
