@@ -20,7 +20,9 @@ __all__ = [
     "find", "is_ours", "load", "make", "points", "source",
 ]  # fmt: skip
 
-EntryPointGroup = Literal["tools", "grounders", "environments", "metrics", "models"]
+EntryPointGroup = Literal[
+    "tools", "grounders", "environments", "metrics", "models", "commands", "tasks", "lists"
+]
 ENTRY_POINT_GROUPS: tuple[EntryPointGroup, ...] = get_args(EntryPointGroup)
 """Each is the group ``hisa.NAME``; the documentation page "Adding a part" describes each."""
 
