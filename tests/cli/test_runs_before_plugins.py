@@ -18,8 +18,8 @@ from hisa.events import Acted, Chosen, Evaluated, Grounded, Judged, Planned, Run
 from hisa.runs.read import list_runs, load_run, read_manifest
 from hisa.testing.model_server import FakeServer, Received
 from hisa.testing.scripted import tool_call
-from tests.bench_suite.forms import PARTS
 from tests.cli.command import ROOT, Command, endless
+from tests.plugins.benchmarks.bench_suite.forms import PARTS
 
 BEFORE = ROOT / "tests" / "data" / "before_plugins"
 KILLED, SAMPLED = "20261124-194441-291c", "20261124-194445-e461"
