@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from hisa.errors import NotFound
 from hisa.grounder.common import resolve
 from hisa.grounder.description import Query, Relation, read_description
-from hisa.grounder.drawn_controls import drawn_control, lacks_control, named_control
 from hisa.grounder.pick import (
     ALIKE,
     BEHIND,
@@ -25,7 +24,8 @@ from hisa.grounder.pick import (
 from hisa.grounder.scene import READ, Scene, Thing, overlap
 from hisa.grounder.screen_text import read_elements
 from hisa.grounder.spots import spot_in
-from hisa.grounder.tracks import slider_handle
+from hisa.plugins.reading.drawn_controls import drawn_control, lacks_control, named_control
+from hisa.plugins.reading.tracks import slider_handle
 from hisa.protocols import Emit, GroundedCall, Place, ToolCall
 from hisa.screen.geometry import Point
 from hisa.screen.lies_at import cover_at
@@ -156,8 +156,8 @@ def choose(
         parts: whether arrows of fields are things of their own.
         shapes: whether what is only drawn is looked for.
     """
-    from hisa.grounder.ranker import rank
-    from hisa.grounder.scene_table import Table
+    from hisa.plugins.reading.ranker import rank
+    from hisa.plugins.reading.scene_table import Table
 
     scene = Scene(observation, read, parts=parts, shapes=shapes)
     by_hand = by_hand_choice(queries, scene)

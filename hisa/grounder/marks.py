@@ -12,12 +12,12 @@ from hisa.actions import Action, fill, points, slots, to_source
 from hisa.errors import InvalidReply, NotFound
 from hisa.events import Grounded, GroundingFailed
 from hisa.grounder.common import place_found
-from hisa.grounder.control_parts import DOES
-from hisa.grounder.drawn_shapes import UNCHECKED
 from hisa.grounder.elements import spot
 from hisa.grounder.scene import SHOWS_TEXT, Scene, Thing, overlap
 from hisa.grounder.words import tokens
 from hisa.models.tokens import estimate_tokens, longest
+from hisa.plugins.reading.control_parts import DOES
+from hisa.plugins.reading.drawn_shapes import UNCHECKED
 from hisa.protocols import Emit, GroundedCall, Grounder, Place, Prefetching, Task, ToolCall
 from hisa.screen.bubbles import in_front
 from hisa.screen.observation import Observation

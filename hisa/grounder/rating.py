@@ -163,8 +163,8 @@ def _things(
     observation: Observation,
     read: tuple[Element, ...],
 ) -> tuple[Rated, ...]:
-    from hisa.grounder.ranker import chances  # loads numpy, which a start need not wait for
-    from hisa.grounder.scene_table import Table
+    from hisa.plugins.reading.ranker import chances  # loads numpy, which a start need not wait for
+    from hisa.plugins.reading.scene_table import Table
 
     scene = Scene(observation, read, parts=names_a_part(description), shapes=True)
     rows, own = chances(queries, Table(scene))

@@ -9,11 +9,11 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from hisa.grounder.control_parts import guessed_arrows
-from hisa.grounder.drawn_shapes import with_shapes
 from hisa.grounder.thing import READ, SHOWS_TEXT, Thing, gaps, overlap, sides
 from hisa.grounder.words import tokens
 from hisa.machine.made_once import made_once
+from hisa.plugins.reading.control_parts import guessed_arrows
+from hisa.plugins.reading.drawn_shapes import with_shapes
 from hisa.screen.bubbles import TOPS, bubbles
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.lies_at import covered

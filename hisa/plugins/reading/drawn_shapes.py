@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from hisa.grounder.blobs import Blob, find_blobs
-from hisa.grounder.control_parts import part
-from hisa.grounder.sheet_headers import sheet_headers
 from hisa.grounder.thing import READ, Thing, gaps, overlap, sides, squared
-from hisa.grounder.title_bars import title_buttons
-from hisa.grounder.tracks import slider_handle
+from hisa.plugins.reading.blobs import Blob, find_blobs
+from hisa.plugins.reading.control_parts import part
+from hisa.plugins.reading.sheet_headers import sheet_headers
+from hisa.plugins.reading.title_bars import title_buttons
+from hisa.plugins.reading.tracks import slider_handle
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CONTAINERS, FIELDS
