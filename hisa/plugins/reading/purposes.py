@@ -25,7 +25,7 @@ _VERBS: tuple[tuple[str, str], ...] = (
      r"uploads?|shares?|minimi[sz]es?|maximi[sz]es?|switch|switches|assigns?|exports?|imports?",
      "button link item menu part picture tab tick header choice"),
 )  # fmt: skip
-"""What is said to be done > the groups of roles that do it, see `hisa.plugins.reading.scene_table`."""
+"""What is said to be done > the groups of roles that do it, see `scene_table.FAMILIES`."""
 _ACTING = tuple(
     (re.compile(rf"^(?:{verb})\b|\b(?:that|which|to|for|and|where one) (?:{verb})\b"),
      frozenset(families.split()))
