@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from hisa.grounder.description import Query
-from hisa.grounder.role_words import Kind, find_kind
 from hisa.grounder.scene import READ, SHOWS_TEXT, Thing
-from hisa.grounder.similar import similarity
-from hisa.grounder.words import purpose_match, token_match
+from hisa.screen.role_words import Kind, find_kind
 from hisa.screen.roles import CONTAINERS, FIELDS, MULTI_LINE
+from hisa.text.similar import similarity
+from hisa.text.words import purpose_match, token_match
 
 __all__ = ["identity", "lacks_control", "names_itself", "role_factor", "state_factor"]
 

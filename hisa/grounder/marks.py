@@ -15,13 +15,13 @@ from hisa.grounder.common import place_found
 from hisa.grounder.elements import spot
 from hisa.grounder.scene import SHOWS_TEXT, Scene, Thing, overlap
 from hisa.grounder.thing import ARROW_WORDS, UNCHECKED
-from hisa.grounder.words import tokens
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.protocols import Emit, GroundedCall, Grounder, Place, Prefetching, Task, ToolCall
 from hisa.screen.bubbles import in_front
 from hisa.screen.observation import Observation
 from hisa.screen.roles import CONTAINERS, FIELDS, LAYOUT, PASSWORD
 from hisa.text.prompt_text import excerpt
+from hisa.text.words import tokens
 
 __all__ = ["LIST_TOKENS", "MarkGrounder", "Marks", "told"]
 

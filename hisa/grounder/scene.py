@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from hisa.grounder.lists import with_lists
 from hisa.grounder.thing import READ, SHOWS_TEXT, Thing, gaps, overlap, sides
-from hisa.grounder.words import tokens
 from hisa.machine.made_once import made_once
 from hisa.screen.bubbles import TOPS, bubbles
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.lies_at import covered
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CONTAINERS, FIELDS
+from hisa.text.words import tokens
 
 if TYPE_CHECKING:
     import numpy as np

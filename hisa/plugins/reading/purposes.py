@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from hisa.grounder.words import tokens
+from hisa.text.words import tokens
 
 __all__ = ["Purpose", "acting_families", "purposes", "serves"]
 
