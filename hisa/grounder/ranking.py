@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Protocol, runtime_checkable
 
+from hisa.grounder.base import Ranker
 from hisa.grounder.description import Query
 from hisa.grounder.lists import announced
 from hisa.grounder.pick import (
@@ -22,7 +22,7 @@ from hisa.grounder.pick import (
 from hisa.grounder.scene import Scene
 from hisa.machine.plugins import blaming_package
 
-__all__ = ["SURE", "Ranker", "chances", "choose_thing", "refusal"]
+__all__ = ["SURE", "chances", "choose_thing", "refusal"]
 
 SURE = 0.9
 """How sure a place is that what is drawn and written on the picture does not better; chosen by
@@ -33,33 +33,8 @@ _MOST = 0.9
 """The chance of what scores 1 by hand and has no rival; the rest is that nothing is meant."""
 
 
-@runtime_checkable
-class Ranker(Protocol):
-    """Says which thing of a screen a description means; a package announces it in ``hisa.lists``.
-
-    A package's goes before HiSA's own.
-    """
-
-    def choose(self, queries: tuple[Query, ...], scene: Scene, min_score: float) -> Choice:
-        """The thing that is meant, if it is likely enough.
-
-        Args:
-            queries: the readings of the description, the usual one last.
-            scene: what is on the screen.
-            min_score: how sure a place must be, 0..1.
-        """
-        ...
-
-    def chances(self, queries: tuple[Query, ...], scene: Scene) -> Sequence[float]:
-        """The chance that each of the scene's things is meant, in their order.
-
-        The sum is below 1; the rest is that none is meant.
-        """
-        ...
-
-
 def choose_thing(queries: tuple[Query, ...], scene: Scene, min_score: float) -> Choice:
-    """See `Ranker.choose`.
+    """See `hisa.grounder.base.Ranker`: ``choose``.
 
     Raises:
         PluginFailed: from a package, which it names.
@@ -69,7 +44,7 @@ def choose_thing(queries: tuple[Query, ...], scene: Scene, min_score: float) -> 
 
 
 def chances(queries: tuple[Query, ...], scene: Scene) -> Sequence[float]:
-    """See `Ranker.chances`.
+    """See `hisa.grounder.base.Ranker`: ``chances``.
 
     Raises:
         PluginFailed: from a package, which it names.
@@ -110,7 +85,7 @@ class _ByHand:
 def refusal(
     queries: tuple[Query, ...], scene: Scene, by_hand: Choice, others: tuple[Candidate, ...]
 ) -> Choice:
-    """Why nothing is chosen: several fit, what fits is blocked, or nothing fits well enough.
+    """A choice of nothing: several fit, what fits is blocked, or nothing fits well enough.
 
     Args:
         queries: the readings of the description, the usual one last.

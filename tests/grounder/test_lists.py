@@ -8,11 +8,12 @@ import sys
 import pytest
 
 from hisa.errors import NotFound
+from hisa.grounder.base import Ranker, ThingList
 from hisa.grounder.choice import ChoiceGrounder
 from hisa.grounder.description import read_description
 from hisa.grounder.elements import ElementsGrounder
-from hisa.grounder.lists import ThingList, announced
-from hisa.grounder.ranking import Ranker, chances, choose_thing
+from hisa.grounder.lists import announced
+from hisa.grounder.ranking import chances, choose_thing
 from hisa.grounder.rating import rated
 from hisa.grounder.scene import Scene
 from hisa.machine import plugins

@@ -20,7 +20,7 @@ class DrawnThings:
     def listed(
         self, things: Sequence[Thing], observation: Observation, *, parts: bool, drawn: bool
     ) -> list[Thing]:
-        """See `hisa.grounder.lists.ThingList`."""
+        """See `hisa.grounder.base.ThingList`."""
         known = [
             replace(t, handle=slider_handle(t, observation)) if t.role == "slider" else t
             for t in things

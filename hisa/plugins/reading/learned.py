@@ -31,7 +31,7 @@ class LearnedRanker:
     """Goes by the trees of `hisa.plugins.reading.ranker`, and by what is drawn beside words."""
 
     def choose(self, queries: tuple[Query, ...], scene: Scene, min_score: float) -> Choice:
-        """See `hisa.grounder.ranking.Ranker`."""
+        """See `hisa.grounder.base.Ranker`."""
         by_hand = by_hand_choice(queries, scene)
         chosen = by_hand.chosen
         plain = chosen if chosen and _is_plain(queries[-1], chosen) else None
@@ -40,7 +40,7 @@ class LearnedRanker:
         return _by_trees(queries, scene, min_score, by_hand)
 
     def chances(self, queries: tuple[Query, ...], scene: Scene) -> list[float]:
-        """See `hisa.grounder.ranking.Ranker`."""
+        """See `hisa.grounder.base.Ranker`."""
         from hisa.plugins.reading.ranker import chances  # loads numpy, for which no start waits
         from hisa.plugins.reading.scene_table import Table
 
