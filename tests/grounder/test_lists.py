@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from hisa.errors import NotFound
+from hisa.errors import NotFound, PluginFailed
 from hisa.grounder.base import Ranker, ThingList
 from hisa.grounder.choice import ChoiceGrounder
 from hisa.grounder.description import read_description
@@ -105,6 +106,30 @@ def test_a_ranker_gives_each_thing_a_chance(look: Observation, with_packages: bo
     else:
         assert choice.chosen is None
         assert choice.reason
+
+
+def test_a_packages_ranker_goes_before_hisas_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metadata = tmp_path / "hisa_last_thing-1.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: hisa-last-thing\n")
+    (metadata / "entry_points.txt").write_text("[hisa.lists]\nlast = hisa_last_thing:LAST\n")
+    (tmp_path / "hisa_last_thing.py").write_text(
+        "from hisa.grounder.pick import Candidate, Choice\n"
+        "class Last:\n"
+        "    def choose(self, queries, scene, min_score):\n"
+        "        return Choice(Candidate(scene.things[-1], 1.0))\n"
+        "    def chances(self, queries, scene):\n"
+        "        return 1 / 0\n"
+        "LAST = Last()\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    chosen = choose_thing(QUERIES, Scene(FORM), 0.86).chosen
+    assert chosen is not None
+    assert chosen.element.name == "Cancel"
+    with pytest.raises(PluginFailed, match="'last' of package 'hisa-last-thing': ZeroDivision"):
+        chances(QUERIES, Scene(FORM))
 
 
 # ---------------------------------------------------------------- without any
