@@ -1,1 +1,1 @@
-"""Text that may be hostile: made safe for prompts, terminals and logs."""
+"""Text: made safe for prompts, terminals and logs where it may be hostile, and compared."""

@@ -17,10 +17,8 @@ from hisa.environments.programs import installed_programs
 from hisa.errors import ActionRefused, ConfigError, LogFailed, UsageError
 from hisa.events import Decided, Event, ModelCalled, Noted, RunFinished, RunStarted
 from hisa.grounder.marks import MarkGrounder, Marks
-from hisa.grounder.memo import without_groundings
 from hisa.grounder.pointing import written_as
 from hisa.grounder.reading import ElementsReader, SharedReader
-from hisa.grounder.sequences import SequenceGrounder
 from hisa.models.at_step import ModelAtStep
 from hisa.models.budget import Budget
 from hisa.models.open_models import OFFLINE_NAME, has_computer_tool, open_models
@@ -60,7 +58,9 @@ from hisa.wiring.decision_parts import (
     scaled,
 )
 from hisa.wiring.grounding_parts import build_grounder, grounder_kind, open_grounder
+from hisa.wiring.memo import without_groundings
 from hisa.wiring.secret_parts import open_secrets
+from hisa.wiring.sequences import SequenceGrounder
 from hisa.wiring.tool_parts import open_registry, open_served_tools
 
 if TYPE_CHECKING:

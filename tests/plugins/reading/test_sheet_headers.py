@@ -9,8 +9,7 @@ from hisa.grounder.description import read_description
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.scene import Scene
 from hisa.screen.observation import Observation
-
-from .scenes import call, element, scene
+from tests.grounder.scenes import call, element, scene
 
 LEFT, TOP, WIDE, HIGH = 41, 205, 77, 20
 SHOWN = frozenset({"enabled", "showing", "visible"})

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hisa.grounder.scene_table import Floats, Ints
+from hisa.plugins.reading.scene_table import Floats, Ints
 
 __all__ = ["SHOWN", "Places", "chances_of", "outcome", "places"]
 

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hisa.grounder.evidence import role_factor
-from hisa.grounder.looks import Looks
-from hisa.grounder.role_words import Kind
 from hisa.grounder.scene import SHOWS_TEXT, Scene, Thing
-from hisa.grounder.similar import clean, similarity
-from hisa.grounder.words import token_match, tokens
+from hisa.plugins.reading.looks import Looks
+from hisa.screen.role_words import Kind
 from hisa.screen.roles import CONTAINERS, FIELDS
+from hisa.text.similar import clean, similarity
+from hisa.text.words import token_match, tokens
 
 __all__ = ["FAMILIES", "Floats", "Ints", "Table", "family"]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image, ImageDraw, ImageFont
 
-from hisa.grounder.pictograms import PLAIN, outlines
+from hisa.plugins.reading.pictograms import PLAIN, outlines
 
 if TYPE_CHECKING:
     import numpy as np

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from hisa.grounder.calendar_days import Day, day_asked
 from hisa.grounder.description import read_description
-from hisa.grounder.features import Evidence
-from hisa.grounder.relational import relational
 from hisa.grounder.scene import Scene
-from hisa.grounder.scene_table import Floats, Table
+from hisa.plugins.reading.calendar_days import Day, day_asked
+from hisa.plugins.reading.features import Evidence
+from hisa.plugins.reading.relational import relational
+from hisa.plugins.reading.scene_table import Floats, Table
 from hisa.screen.observation import Observation
 from tests.grounder.scenes import element, scene
 

@@ -11,8 +11,7 @@ from hisa.grounder.scene import Scene
 from hisa.grounder.thing import Thing
 from hisa.screen.geometry import BoundingBox, Point, convert
 from hisa.screen.observation import Element, Observation, Window
-
-from .scenes import call, element, saved, scene
+from tests.grounder.scenes import call, element, saved, scene
 
 Box = tuple[float, float, float, float]
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hisa.grounder.description import How
-from hisa.grounder.scene_table import Floats, Ints
+from hisa.plugins.reading.scene_table import Floats, Ints
 
 __all__ = ["Order", "distances", "orders"]
 

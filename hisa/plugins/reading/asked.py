@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from hisa.grounder.description import Query
-from hisa.grounder.words import tokens
+from hisa.text.words import tokens
 
 __all__ = ["COLOURS", "Asked", "read_asked", "read_extremes"]
 

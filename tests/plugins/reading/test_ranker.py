@@ -9,16 +9,15 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from hisa.grounder.asked import read_asked
 from hisa.grounder.description import read_description
-from hisa.grounder.layout import distances, orders
-from hisa.grounder.ranker import columns, load_judge, load_trees, parsed, rank
 from hisa.grounder.scene import Scene
-from hisa.grounder.scene_table import Floats, Table
-from hisa.grounder.sureness import chances_of, outcome, places
+from hisa.plugins.reading.asked import read_asked
+from hisa.plugins.reading.layout import distances, orders
+from hisa.plugins.reading.ranker import columns, load_judge, load_trees, parsed, rank
+from hisa.plugins.reading.scene_table import Floats, Table
+from hisa.plugins.reading.sureness import chances_of, outcome, places
 from hisa.screen.observation import Element, Observation
-
-from .scenes import element, scene
+from tests.grounder.scenes import element, scene
 
 
 def told(description: str, observation: Observation) -> dict[str, Floats]:
@@ -193,7 +192,7 @@ def test_the_learned_trees_fit_the_features_that_are_worked_out() -> None:
         ("ranker.json", known.keys(), load_trees()),
         ("sureness.json", outcomes.keys(), load_judge()),
     ):
-        content = json.loads((files("hisa.grounder") / name).read_text("utf-8"))
+        content = json.loads((files("hisa.plugins.reading") / name).read_text("utf-8"))
         assert set(content) == {"features", "start", "depth", "trees"}
         assert set(content["features"]) <= features
         for tree in content["trees"]:

@@ -7,13 +7,12 @@ is then the likeliest thing that a description fits, and a click on it does noth
 from __future__ import annotations
 
 from hisa.grounder.description import Query
+from hisa.grounder.evidence import lacks_control
 from hisa.grounder.scene import Scene
-from hisa.grounder.thing import SHOWS_TEXT, Thing, gaps
+from hisa.grounder.thing import Thing, gaps
 
-__all__ = ["drawn_control", "lacks_control", "named_control"]
+__all__ = ["drawn_control", "named_control"]
 
-_TICKED = frozenset({"check box", "radio button", "switch", "toggle switch"})
-"""Roles of controls that are seen by their picture, and named by words beside it."""
 _FAR = 400
 """Pixels of the screen between a name and its control: those at a line's end are meant too."""
 _HIGHER = 2.5
@@ -50,12 +49,6 @@ def named_control(query: Query, scene: Scene) -> Thing | None:
         return None
     found = {control for t in named if (control := drawn_control(query, t, scene))}
     return found.pop() if len(found) == 1 else None
-
-
-def lacks_control(query: Query, chosen: Thing) -> bool:
-    """Whether a control is asked for that is ticked or switched, and words were chosen."""
-    asked = query.kind is not None and bool(query.kind.roles & _TICKED)
-    return asked and chosen.drawn is None and chosen.role in SHOWS_TEXT
 
 
 def _on_line(words: Thing, other: Thing) -> bool:

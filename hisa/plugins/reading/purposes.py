@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from hisa.grounder.words import tokens
+from hisa.text.words import tokens
 
 __all__ = ["Purpose", "acting_families", "purposes", "serves"]
 
@@ -25,7 +25,7 @@ _VERBS: tuple[tuple[str, str], ...] = (
      r"uploads?|shares?|minimi[sz]es?|maximi[sz]es?|switch|switches|assigns?|exports?|imports?",
      "button link item menu part picture tab tick header choice"),
 )  # fmt: skip
-"""What is said to be done > the groups of roles that do it, see `hisa.grounder.scene_table`."""
+"""What is said to be done > the groups of roles that do it, see `scene_table.FAMILIES`."""
 _ACTING = tuple(
     (re.compile(rf"^(?:{verb})\b|\b(?:that|which|to|for|and|where one) (?:{verb})\b"),
      frozenset(families.split()))
@@ -49,7 +49,7 @@ def _purpose(line: str) -> Purpose:
 
 @cache
 def _purposes() -> tuple[Purpose, ...]:
-    text = (files("hisa.grounder") / "purposes.txt").read_text("utf-8")
+    text = (files("hisa.plugins.reading") / "purposes.txt").read_text("utf-8")
     return tuple(_purpose(line) for line in text.splitlines() if line and line[0] != "#")
 
 

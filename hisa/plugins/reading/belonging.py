@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hisa.grounder.features import Evidence
-from hisa.grounder.scene_table import FAMILIES, Floats, Ints, Table
-from hisa.grounder.words import tokens
+from hisa.plugins.reading.features import Evidence
+from hisa.plugins.reading.scene_table import FAMILIES, Floats, Ints, Table
+from hisa.text.words import tokens
 
 __all__ = ["Mentioned", "belonging", "crossing", "mentioned"]
 

@@ -7,7 +7,7 @@ import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hisa.grounder.glyphs import Glyph, recognise
+from hisa.plugins.reading.glyphs import Glyph, recognise
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Screenshot
 

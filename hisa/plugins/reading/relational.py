@@ -14,14 +14,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hisa.grounder.asked import read_extremes
-from hisa.grounder.belonging import belonging, crossing, mentioned
-from hisa.grounder.calendar_days import day_asked, day_fit
 from hisa.grounder.description import Relation
-from hisa.grounder.features import Evidence
 from hisa.grounder.scene import SHOWS_TEXT
-from hisa.grounder.scene_table import FAMILIES, Floats, Ints
-from hisa.grounder.series import Places, line_up, lines
+from hisa.plugins.reading.asked import read_extremes
+from hisa.plugins.reading.belonging import belonging, crossing, mentioned
+from hisa.plugins.reading.calendar_days import day_asked, day_fit
+from hisa.plugins.reading.features import Evidence
+from hisa.plugins.reading.scene_table import FAMILIES, Floats, Ints
+from hisa.plugins.reading.series import Places, line_up, lines
 
 __all__ = ["relational"]
 

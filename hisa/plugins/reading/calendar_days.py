@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from hisa.grounder.scene_table import Floats, Ints, Table
+from hisa.plugins.reading.scene_table import Floats, Ints, Table
 
 __all__ = ["Day", "day_asked", "day_fit"]
 

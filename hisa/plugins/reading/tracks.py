@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["slider_handle"]
+__all__ = ["handle_of", "slider_handle"]
 
 _FAINT = 28
 """Steps of 255 from the background that make a track or a handle."""
@@ -23,8 +23,8 @@ _MARGIN = 6
 """Pixels of the picture around the box told: handles stand over the ends of tracks."""
 
 
-def slider_handle(slider: Thing, observation: Observation) -> list[Thing]:
-    """The thick part of the track: none where the track has none, or several."""
+def slider_handle(slider: Thing, observation: Observation) -> BoundingBox | None:
+    """The thick part of the track, on the screen; None where it has none, or several."""
     import numpy as np
 
     box = observation.convert_box(slider.box, "image")
@@ -38,7 +38,7 @@ def slider_handle(slider: Thing, observation: Observation) -> list[Thing]:
         np.int16
     )
     if min(part.shape[:2]) < 5:
-        return []
+        return None
     lies = part.shape[1] >= part.shape[0]
     edge = (
         np.concatenate([part[0], part[-1]]) if lies else np.concatenate([part[:, 0], part[:, -1]])
@@ -48,18 +48,22 @@ def slider_handle(slider: Thing, observation: Observation) -> list[Thing]:
     begin, end = _longest_run(lying.any(axis=0).tolist())
     along = _thick(_heights(lying[:, begin:end]))
     if along is None:
-        return []
+        return None
     along = along[0] + begin, along[1] + begin
     across = np.flatnonzero(lying[:, slice(*along)].any(axis=1))
     over = (int(across[0]), int(across[-1]) + 1)
     x, y = (along, over) if lies else (over, along)
     seen = BoundingBox(left + x[0], top + y[0], left + x[1], top + y[1])
-    at = observation.convert_box(seen, "screen")
+    return observation.convert_box(seen, "screen")
+
+
+def handle_of(slider: Thing, at: BoundingBox) -> Thing:
+    """The handle as a thing of its own."""
     e = slider.element
     told = Element(
         "slider handle", e.name, at, text=e.text, label=e.label, window=e.window, app=e.app
     )
-    return [Thing(told, at, slider.labels, slider.front, 0.9)]
+    return Thing(told, at, slider.labels, slider.front, 0.9)
 
 
 def _longest_run(drawn: list[bool]) -> tuple[int, int]:

@@ -10,17 +10,17 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hisa.grounder.asked import Asked, read_asked
 from hisa.grounder.description import Query, Relation
 from hisa.grounder.evidence import state_factor
-from hisa.grounder.layout import Order, distances, orders
-from hisa.grounder.purposes import acting_families, purposes, serves
-from hisa.grounder.role_words import find_kind
 from hisa.grounder.scene import READ
-from hisa.grounder.scene_table import FAMILIES, Floats, Table, family
-from hisa.grounder.series import ALIKE
-from hisa.grounder.words import purpose_match, tokens
+from hisa.plugins.reading.asked import Asked, read_asked
+from hisa.plugins.reading.layout import Order, distances, orders
+from hisa.plugins.reading.purposes import acting_families, purposes, serves
+from hisa.plugins.reading.scene_table import FAMILIES, Floats, Table, family
+from hisa.plugins.reading.series import ALIKE
+from hisa.screen.role_words import find_kind
 from hisa.screen.roles import CONTAINERS
+from hisa.text.words import purpose_match, tokens
 
 __all__ = ["Evidence", "features"]
 

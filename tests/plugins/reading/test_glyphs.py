@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from hisa.grounder.blobs import Blob, find_blobs
+from hisa.plugins.reading.blobs import Blob, find_blobs
 from hisa.screen.observation import Screenshot
 
 Pen = ImageDraw.ImageDraw

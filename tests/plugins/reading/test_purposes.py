@@ -6,14 +6,13 @@ import pytest
 
 from hisa.grounder.description import read_description
 from hisa.grounder.elements import names_a_part
-from hisa.grounder.purposes import acting_families, purposes, serves
-from hisa.grounder.ranker import columns
 from hisa.grounder.scene import Scene
-from hisa.grounder.scene_table import Floats, Table
-from hisa.grounder.words import tokens
+from hisa.plugins.reading.purposes import acting_families, purposes, serves
+from hisa.plugins.reading.ranker import columns
+from hisa.plugins.reading.scene_table import Floats, Table
 from hisa.screen.observation import Observation, Window
-
-from .scenes import element, scene
+from hisa.text.words import tokens
+from tests.grounder.scenes import element, scene
 
 BAR = scene(
     *(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 
-from hisa.grounder.blobs import Blob, Sides, see, steps
 from hisa.grounder.thing import Thing, squared
+from hisa.plugins.reading.blobs import Blob, Sides, see, steps
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Window
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hisa.grounder.blobs import steps
 from hisa.grounder.thing import Thing
+from hisa.plugins.reading.blobs import steps
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hisa.grounder.scene_table import FAMILIES, Floats, Ints, Table
+from hisa.plugins.reading.scene_table import FAMILIES, Floats, Ints, Table
 
 __all__ = ["ALIKE", "Places", "line_up", "lines"]
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from hisa.grounder.thing import Thing
+from collections.abc import Sequence
+
+from hisa.grounder.thing import ARROW_WORDS, READ, Thing, overlap
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element
 
-__all__ = ["DOES", "guessed_arrows", "part"]
-
-_DOES = {"up": ("increase", "plus"), "down": ("decrease", "minus")}
-DOES = frozenset(word for words in _DOES.values() for word in words)
-"""What the arrows of a spin button go by besides their names."""
+__all__ = ["part", "with_arrows"]
 
 _OPENS = frozenset({"collapsed", "expandable", "expanded", "has-popup"})
 """States of a page's button with something to open; a page draws arrows on no other."""
@@ -20,13 +18,28 @@ _SPLIT = 0.45
 """The same of the arrow of a button with a list."""
 
 
-def guessed_arrows(thing: Thing, on_page: bool) -> list[Thing]:
-    """The parts of a field or button that are not told apart, where they usually are.
+def with_arrows(things: Sequence[Thing]) -> list[Thing]:
+    """Things and the arrows of fields and buttons, where they usually are; what is read comes last.
 
-    Args:
-        thing: the field or button.
-        on_page: it is on a web page.
+    A line that says just what the arrow in its place is called is taken for the arrow.
     """
+    pages = [t.box for t in things if t.role == "document web"]
+    told = [t for t in things if t.role != READ]
+    arrows = [
+        arrow
+        for thing in told
+        for arrow in _arrows(thing, any(page.contains(thing.box.centre) for page in pages))
+    ]
+    read = [t for t in things if t.role == READ and not any(_same(t, arrow) for arrow in arrows)]
+    return told + arrows + read
+
+
+def _same(read: Thing, arrow: Thing) -> bool:
+    name = arrow.element.name
+    return read.element.name.casefold() == name and overlap(arrow.box, read.box) > 0.5
+
+
+def _arrows(thing: Thing, on_page: bool) -> list[Thing]:
     box, element = thing.box, thing.element
     wide = min(_ARROW * box.height, box.width / 2)
     if element.role == "spin button":
@@ -57,7 +70,7 @@ def _beside(thing: Thing) -> list[Thing]:
 def part(owner: Thing, name: str, box: BoundingBox, drawn: float | None = None) -> Thing:
     """The arrow of that name of a field or button."""
     of = owner.element
-    does = _DOES.get(name, ())
+    does = ARROW_WORDS.get(name, ())
     told = Element(
         "arrow part",
         name,

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from hisa.grounder.blobs import Blob, find_blobs
-from hisa.grounder.control_parts import part
-from hisa.grounder.sheet_headers import sheet_headers
-from hisa.grounder.thing import READ, Thing, gaps, overlap, sides, squared
-from hisa.grounder.title_bars import title_buttons
-from hisa.grounder.tracks import slider_handle
+from hisa.grounder.thing import READ, UNCHECKED, Thing, gaps, overlap, sides, squared
+from hisa.plugins.reading.blobs import Blob, find_blobs
+from hisa.plugins.reading.control_parts import part
+from hisa.plugins.reading.sheet_headers import sheet_headers
+from hisa.plugins.reading.title_bars import title_buttons
+from hisa.plugins.reading.tracks import handle_of
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CONTAINERS, FIELDS
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["UNCHECKED", "with_shapes"]
+__all__ = ["with_shapes"]
 
 _CALLED = {
     "cross": "close", "plus": "plus", "minus": "minus", "check": "check mark", "star": "star",
@@ -38,8 +38,6 @@ _CALLED = {
 """What is done by what shows a sign, where that is known."""
 _CELLS = frozenset({"table cell", "column header", "table column header", "cell"})
 _ROWS = frozenset({"list item", "tree item", "table row", "table cell", "row"})
-UNCHECKED = "unchecked"
-"""The state of a tick that is drawn empty; one in neither state was not recognised."""
 _TABS = frozenset({"page tab", "tab"})
 _BUTTONS = frozenset({"push button", "toggle button", "push button menu", "split button"})
 _PICTURES = _BUTTONS | {"menu item", "image", "icon", "link", "static", "section", "label"}
@@ -119,9 +117,7 @@ class _Drawn:
                 called[id(owner)] = _called(called.get(id(owner), owner), shape)
             else:
                 found += _inside(owner, shape, is_tick=self._among_ticks(shape))
-        for thing in self._things:
-            if thing.role == "slider":
-                found += slider_handle(thing, self._observation)
+        found += [handle_of(t, t.handle) for t in self._things if t.handle is not None]
         kept = [called.get(id(t), t) for t in self._things if not _is_replaced(t, found)]
         kept = [replace(t, box=box) if (box := self._wider.get(id(t))) else t for t in kept]
         drawn = [t for t in found if t.element.name]

@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 
 from hisa.grounder.description import Query
-from hisa.grounder.features import Evidence, features
 from hisa.grounder.pick import READINGS, by_hand_choice, scores
-from hisa.grounder.relational import relational
 from hisa.grounder.scene import Scene, Thing
-from hisa.grounder.scene_table import Floats, Ints, Table
 from hisa.grounder.spots import spot_in
-from hisa.grounder.sureness import SHOWN, chances_of, outcome, places
+from hisa.plugins.reading.features import Evidence, features
+from hisa.plugins.reading.relational import relational
+from hisa.plugins.reading.scene_table import Floats, Ints, Table
+from hisa.plugins.reading.sureness import SHOWN, chances_of, outcome, places
 
 __all__ = [
     "Ranked", "Trees", "chances", "clipped", "columns", "load_judge", "load_trees", "parsed",
@@ -95,7 +95,7 @@ def load_judge() -> Trees:
 
 
 def _shipped(name: str) -> Trees:
-    return parsed(json.loads((files("hisa.grounder") / name).read_text("utf-8")))
+    return parsed(json.loads((files("hisa.plugins.reading") / name).read_text("utf-8")))
 
 
 def parsed(content: dict[str, Any]) -> Trees:
