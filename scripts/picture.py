@@ -26,7 +26,7 @@ from hisa.machine.plugins import ENTRY_POINT_GROUPS
 WIDTH, HEIGHT = 1100, 932
 EDGE, LEFT, RIGHT = 16, 36, 1064
 """Where the storeys begin, and where their boxes begin and end."""
-LETTER = 7.0
+LETTER = 7.55
 """The width of a letter of a door's name."""
 TIP = (
     '<marker id="{0}" class="{0}" markerWidth="9" markerHeight="9" refX="7" refY="4" '
@@ -34,70 +34,71 @@ TIP = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Part:
-    """A room or a plugin: its name in the tree and what it does, a line of the picture each."""
+    """A room or a plugin.
+
+    Args:
+        name: in the tree.
+        does: what it does, in one or two lines.
+        width: relative to the other boxes of its row.
+        step: the number of its place in a step's way; 0 if a step does not pass through it.
+    """
 
     name: str
-    does: Sequence[str]
+    does: str
     width: float = 1
-    """Relative to the other boxes of its row."""
     step: int = 0
-    """The number of its place in a step's way; 0 if a step does not pass through it."""
 
 
 PLUGINS = (
     (
-        Part(name="machines", does=("systems with applications,", "virtual machines, providers")),
-        Part(name="desktop", does=("private desktops in a second,", "and the server inside them")),
-        Part(
-            name="benchmarks", does=("OSWorld, Spider2-V; benches", "and the best of several runs")
-        ),
-        Part(name="gym", does=("BrowserGym, MiniWoB++,", "desktops for Gymnasium")),
+        Part("machines", "systems with applications,\nvirtual machines"),
+        Part("desktop", "private desktops, your own\ndisplay, the server inside"),
+        Part("benchmarks", "OSWorld, Spider2-V,\nbenches, the best of runs"),
+        Part("gym", "BrowserGym, MiniWoB++,\ndesktops for Gymnasium"),
     ),
     (
-        Part(name="reading", does=("shapes read off pixels, and", "a ranker that has learned")),
-        Part(name="offline", does=("a model made of rules:", "no key, no GPU")),
-        Part(name="toolkits", does=("tools of applications:", "Calc, Chromium, files, …")),
-        Part(name="mcp", does=("tools of MCP servers, and", "HiSA as one")),
+        Part("reading", "shapes read off pixels, and\na ranker that has learned"),
+        Part("offline", "a model made of rules:\nno key, no GPU"),
+        Part("toolkits", "tools of applications:\nCalc, Chromium, files, …"),
+        Part("mcp", "tools of MCP servers, and\nHiSA as one"),
     ),
 )
 ROOMS = (
     (
-        Part(name="cli", does=("one command per file",), width=1.25),
-        Part(name="api.py", does=("hisa.run from Python",)),
-        Part(name="wiring", does=("makes an agent from settings",), width=1.25),
-        Part(name="testing", does=("stand-ins, for tests only",)),
+        Part("cli", "one command per file", 1.25),
+        Part("api.py", "hisa.run from Python"),
+        Part("wiring", "makes an agent from settings", 1.25),
+        Part("testing", "stand-ins, for tests only"),
     ),
     (
-        Part(name="tasks", does=("sets up and scores",), width=1.2),
-        Part(name="agent.py", does=("the loop, on one page: 1 to 6 in turn",), width=1.5),
-        Part(name="conclusion.py", does=("scores, then learns",), width=1),
-        Part(name="runs", does=("the log: every event, when it happens",), width=1.5, step=6),
+        Part("tasks", "sets up and scores", 1.2),
+        Part("agent.py", "the loop: 1 to 6, on one page", 1.4),
+        Part("conclusion.py", "scores, then learns", 1.15),
+        Part("runs", "the log: all that happened", 1.4, step=6),
     ),
     (
-        Part(
-            name="environments", does=("a look: picture,", "windows, elements"), width=1.2, step=1
-        ),
-        Part(name="planner", does=("what to do next,", "and to what"), step=2),
-        Part(name="grounder", does=("where that is", "on the screen"), step=3),
-        Part(name="tools", does=("does it, if the", "policy allows"), step=4),
-        Part(name="state", does=("what changed,", "in one line"), step=5),
-        Part(name="patterns", does=("lessons of runs,", "and house rules")),
+        Part("environments", "a look: picture,\nwindows, elements", 1.35, step=1),
+        Part("planner", "the next call:\nwhat, and where", 0.95, step=2),
+        Part("grounder", "where that is\non the screen", 1.1, step=3),
+        Part("tools", "does it, if the\npolicy allows", 0.95, step=4),
+        Part("state", "what changed,\nin one line", 0.95, step=5),
+        Part("patterns", "lessons of runs,\nand house rules", 1.05),
     ),
     (
-        Part(name="models", does=("any server of the OpenAI protocol",), width=1.25),
-        Part(name="protocols.py", does=("the seams between the parts",)),
-        Part(name="events", does=("all that can happen in a run",)),
-        Part(name="config", does=("one tree of settings",), width=0.8),
+        Part("models", "any server of the OpenAI protocol", 1.25),
+        Part("protocols.py", "the seams between the parts"),
+        Part("events", "all that can happen in a run"),
+        Part("config", "one tree of settings", 0.8),
     ),
     (
-        Part(name="actions", does=("a closed set",)),
-        Part(name="screen", does=("what is seen",)),
-        Part(name="machine", does=("the host",)),
-        Part(name="text", does=("made safe",)),
-        Part(name="outcomes", does=("verdicts, ends",)),
-        Part(name="errors.py", does=("and what helps",)),
+        Part("actions", "a closed set"),
+        Part("screen", "what is seen"),
+        Part("machine", "the host"),
+        Part("text", "made safe"),
+        Part("outcomes", "verdicts, ends"),
+        Part("errors.py", "and what helps"),
     ),
 )
 ARROWS = {("machines", "desktop"), ("benchmarks", "desktop"), ("benchmarks", "gym")}
@@ -106,10 +107,10 @@ ARROWS = {("machines", "desktop"), ("benchmarks", "desktop"), ("benchmarks", "gy
 STYLE = """
   .page { fill: #ffffff } .storey { fill: #f4f6f8; stroke: #d5dbe1 }
   .box { fill: #ffffff; stroke: #9aa7b4 } .read { fill: #e6f0fb; stroke: #4f86c0 }
-  text { font: 13px system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; fill: #3f4b57 }
-  .name { font: 600 16px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace }
+  text { font: 14px system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; fill: #3f4b57 }
+  .name { font: 600 17px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace }
   .name, .head { fill: #16202b } .head { font-size: 17px; font-weight: 600 }
-  .chip { font: 11.5px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; fill: #6b4200 }
+  .chip { font: 12.5px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; fill: #6b4200 }
   .door { fill: #fdf0d8; stroke: #d49a35 } .import { stroke: #66727f; fill: none }
   .tip { fill: #66727f } .way { stroke: #c2385a; stroke-width: 2.5; fill: none }
   .waytip, .dot { fill: #c2385a } .dotted { font-weight: 700; fill: #ffffff }
@@ -231,8 +232,8 @@ def draw_part(
     yield box(place.x, place.y, place.width, place.height, kind)
     yield text(place.x + 11, place.y + 24, part.name, "name")
     yield text(place.x + place.width - 10, place.y + 24, thousands(lines), "end")
-    for number, words in enumerate(part.does):
-        yield text(place.x + 11, place.y + 44 + number * 17, words)
+    for number, words in enumerate(part.does.splitlines()):
+        yield text(place.x + 11, place.y + 45 + number * 18, words)
     beside = place.height < 70
     room = sum(len(door) * LETTER + 17 for door in doors)
     x = place.x + place.width - room - 50 if beside else place.x + 10
