@@ -5,7 +5,7 @@ WORKERS ?= 2
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-again test-vm check format bench red-team docs coverage house lines picture constraints release fuzz mutation system clean
+.PHONY: help demo test test-again test-vm check format bench red-team docs coverage house constraints release fuzz mutation system clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,7 @@ coverage: $(VENV)/.dev  ## print which lines the tests that start no desktop rea
 house: $(VENV)/.dev  ## list file names used twice and docstrings told backwards
 	@$(BIN)/python scripts/house.py
 
+.PHONY: lines picture
 lines: $(VENV)/.dev  ## print the lines of each room and plugin beside their budgets
 	@$(BIN)/python scripts/budgets.py
 
