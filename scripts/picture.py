@@ -80,7 +80,7 @@ ROOMS = (
     ),
     (
         Part("environments", "a look: picture,\nwindows, elements", 1.35, step=1),
-        Part("planner", "the next call:\nwhat, and where", 0.95, step=2),
+        Part("planner", "the next call,\nin words", 0.95, step=2),
         Part("grounder", "where that is\non the screen", 1.1, step=3),
         Part("tools", "does it, if the\npolicy allows", 0.95, step=4),
         Part("state", "what changed,\nin one line", 0.95, step=5),
@@ -102,7 +102,7 @@ ROOMS = (
     ),
 )
 ARROWS = {("machines", "desktop"), ("benchmarks", "desktop"), ("benchmarks", "gym")}
-"""Plugins that may import another, which lies beside them."""
+"""Plugins that may import another, which lies beside them; drawn where one does."""
 
 STYLE = """
   .page { fill: #ffffff } .storey { fill: #f4f6f8; stroke: #d5dbe1 }
@@ -146,7 +146,7 @@ def count_imports() -> Counter[tuple[str, str]]:
     return +counts
 
 
-def doors_of_plugins() -> dict[str, set[str]]:
+def entered_doors() -> dict[str, set[str]]:
     """Returns the entry-point groups by which each plugin enters, without ``hisa.``."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     doors: dict[str, set[str]] = {}
@@ -156,17 +156,17 @@ def doors_of_plugins() -> dict[str, set[str]]:
     return doors
 
 
-def doors_of_rooms() -> dict[str, set[str]]:
-    """Returns the groups that each room of the core looks names up in."""
+def opened_doors() -> dict[str, set[str]]:
+    """Returns the groups whose entry points each part loads, by the part's name."""
     doors: dict[str, set[str]] = {}
     for path in (ROOT / "hisa").rglob("*.py"):
-        room = path.relative_to(ROOT / "hisa").parts[0]
+        part = part_of(".".join(path.relative_to(ROOT).parts))
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
                 called = ast.unparse(node.func).rpartition(".")[2]
                 group = node.args[0].value
                 if group in ENTRY_POINT_GROUPS and called in ("load", "make", "points"):
-                    doors.setdefault(room, set()).add(group)
+                    doors.setdefault(part, set()).add(group)
     return doors
 
 
@@ -244,7 +244,7 @@ def draw_plugins(
     y: float, imports: Mapping[tuple[str, str], int], places: dict[str, Place]
 ) -> Iterator[str]:
     """Yields the upper storey."""
-    lines, doors = plugins(), doors_of_plugins()
+    lines, entered, opened = plugins(), entered_doors(), opened_doors()
     yield box(EDGE, y, WIDTH - 2 * EDGE, 306, "storey")
     yield text(LEFT, y + 30, "hisa/plugins", "head")
     yield text(
@@ -256,10 +256,13 @@ def draw_plugins(
     for number, row in enumerate(PLUGINS):
         lay_row(row, y + 46 + number * 126, 112, 46, places)
         for part in row:
-            entered = sorted(doors.get(f"plugins.{part.name}", ()))
-            yield from draw_part(part, places[part.name], lines.get(part.name, 0), entered, "box")
+            name = f"plugins.{part.name}"
+            doors = sorted(entered.get(name, set()) | opened.get(name, set()))
+            yield from draw_part(part, places[part.name], lines.get(part.name, 0), doors, "box")
     for importer, imported in sorted(ARROWS):
         count = imports.get((f"plugins.{importer}", f"plugins.{imported}"), 0)
+        if not count:
+            continue
         start, end = places[importer], places[imported]
         right = start.x < end.x
         begin = start.x + start.width if right else start.x
@@ -271,7 +274,7 @@ def draw_plugins(
 
 def draw_core(y: float, read: Sequence[str], places: dict[str, Place]) -> Iterator[str]:
     """Yields the lower storey."""
-    lines, doors = core_rooms(), doors_of_rooms()
+    lines, doors = core_rooms(), opened_doors()
     yield box(EDGE, y, WIDTH - 2 * EDGE, 500, "storey")
     yield text(LEFT, y + 30, "hisa, the core", "head")
     yield text(LEFT + 150, y + 30, "rooms import downwards, and to the right in a row")
@@ -280,7 +283,7 @@ def draw_core(y: float, read: Sequence[str], places: dict[str, Place]) -> Iterat
     for row, top, height in zip(ROOMS, tops, heights, strict=True):
         lay_row(row, y + top, height, 30 if height > 100 else 16, places)
         for part in row:
-            opened = sorted(doors.get(part.name, ()))
+            opened = sorted(doors.get(part.name.removesuffix(".py"), ()))
             kind = "read" if part.name in read else "box"
             yield from draw_part(part, places[part.name], lines[part.name], opened, kind)
     yield from draw_way(places)
