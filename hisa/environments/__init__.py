@@ -1,4 +1,7 @@
-"""Where the agent acts: runtime starts a machine, transport talks to it, guest is the server in it.
+"""Where the agent acts: anything that can be looked at and clicked in.
 
-`open_environment` in `hisa.environments.open_environment` makes one from settings.
+`open_environment` makes one from settings, as an async context manager; the loop looks and acts
+through `hisa.protocols.Environment`. What is shared by all machines with a guest is here, and so
+is the keeping of secrets; what starts a machine is a plugin's. Start with `open_environment.py`,
+then `guest_environment.py` and `transport/`, which talks to a guest over HTTP.
 """

@@ -1,4 +1,9 @@
-"""Where the parts meet: one function builds an `Agent` from settings, top to bottom."""
+"""Where the parts meet: one function builds an `Agent` from settings, top to bottom.
+
+Command line, API and benches call it, once for each run. No other room knows which planner,
+grounder or model a run has. Start with this file; `grounding_parts.py`, `decision_parts.py`,
+`tool_parts.py` and `secret_parts.py` build what has more than one form.
+"""
 
 from __future__ import annotations
 
