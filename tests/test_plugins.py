@@ -27,14 +27,14 @@ from hisa.errors import (
 from hisa.grounder.formats import GTA1Format, open_format
 from hisa.machine.plugins import ENTRY_POINT_GROUPS, announced_names
 from hisa.models.budget import Budget
-from hisa.models.open_models import OFFLINE_NAME, Models, open_models, require_models
+from hisa.models.open_models import Models, open_models, require_models
 from hisa.models.spending import Ledger
 from hisa.plugins.benchmarks.cli.best_of import best_of
 from hisa.plugins.benchmarks.tasks.judge import judge
 from hisa.plugins.benchmarks.tasks.metrics import METRICS, find_metric
 from hisa.plugins.benchmarks.tasks.problems import problems
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
-from hisa.plugins.offline.serve import http_client
+from hisa.plugins.offline.offline_model import OfflineModel
 from hisa.protocols import Task
 from hisa.runs import RunLog, load_run, resume_point
 from hisa.screen.geometry import Point, Size
@@ -56,9 +56,7 @@ def planner(name: str) -> Settings:
 def models_of(
     settings: Settings, events: Events | None = None, ledger: Ledger | None = None
 ) -> Models:
-    return open_models(
-        settings, events or Events(), Budget(), ledger or Ledger(), offline=http_client, environ={}
-    )
+    return open_models(settings, events or Events(), Budget(), ledger or Ledger(), environ={})
 
 
 def hisa(folder: Path, outside: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -232,7 +230,7 @@ async def test_no_package_takes_the_name_of_a_part_of_hisa() -> None:
     assert isinstance(open_environment(EnvironmentSettings()), DesktopEnvironment)
     assert find_metric("exact_match") is METRICS.get("exact_match")
     async with models_of(Settings()) as models:
-        assert models["planner"].name == OFFLINE_NAME
+        assert models["planner"].name == OfflineModel.title
 
 
 def test_a_run_in_an_outside_environment_with_an_outside_model(
