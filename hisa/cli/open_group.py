@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib.metadata import EntryPoint
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hisa.errors import HisaError, PluginFailed, UsageError
 from hisa.machine import plugins
 from hisa.machine.plugins import Command
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = ["OpenGroup", "announced"]
 
@@ -114,7 +116,7 @@ def announced(name: str, wish: str) -> Callable[..., Any]:
 
 
 def _record(point: EntryPoint) -> Command | click.Command:
-    """Returns what is announced: as a rule a record, which imports nothing."""
+    """Returns that which is announced: as a rule a record, which imports nothing."""
     found = plugins.load("commands", point)
     if not isinstance(found, Command | click.Command):
         raise PluginFailed(

@@ -407,7 +407,7 @@ class Settings(Section):
     """The whole tree."""
 
     run: RunSettings = RunSettings()
-    models: ModelsSettings = ModelsSettings()
+    models: ModelsSettings = Field(default_factory=ModelsSettings)
     planner: PlannerSettings = PlannerSettings()
     grounder: GrounderSettings = GrounderSettings()
     state: StateSettings = StateSettings()

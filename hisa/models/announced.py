@@ -1,4 +1,4 @@
-"""What a model that a package announces brings besides itself."""
+"""Models that packages announce, and the attributes they bring."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Announced:
     """Attributes of a factory in ``hisa.models``, all of which it may leave out."""
 
     profile: Profile | None = None
-    """What the model takes and costs; None: found by its name, as that of any model."""
+    """Of what the model takes and costs; None: found by its name, as that of any model."""
     by_rules: bool = False
     """Whether it follows rules and sees no pictures. Then no grounder and no judge follow it, and
     the state manager gets the words on a picture as text."""
@@ -24,7 +24,7 @@ class Announced:
 
 
 def announced(name: str) -> Announced | None:
-    """What the model of a name brings; None where no installed package has one of that name.
+    """Returns the attributes of the model of a name; None where no package announces it.
 
     Raises:
         PluginFailed: it cannot be imported; names the package.
