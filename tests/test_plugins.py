@@ -352,6 +352,9 @@ def test_the_doctor_names_what_is_there_and_what_fails(tmp_path: Path, outside: 
     found = {(one["area"], one["name"]): one for one in json.loads(ran.stdout)}
     assert found["environments", "form"]["ok"]
     assert found["models", "modest"]["detail"] == "of package hisa-example-tools"
+    assert found["commands", "kept"]["ok"]
+    assert "No module named" in found["commands", "absent_command"]["detail"]
+    assert ("commands", "machine") not in found, "of HiSA's own parts, those that fail"
     broken = found["metrics", "broken_metric"]
     assert not broken["ok"]
     assert not broken["needed"]
