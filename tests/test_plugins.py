@@ -9,11 +9,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from PIL import Image
 
 from hisa.api import run
+from hisa.cli import cli
+from hisa.cli.doctor import doctor
 from hisa.cli.run_desktop import reattach_or_replay
+from hisa.cli.tools import list_tools, tools
 from hisa.config import EnvironmentSettings, ModelSettings, Settings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import (
@@ -27,22 +31,25 @@ from hisa.errors import (
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import GTA1Format, open_format
 from hisa.grounder.scene import Scene
-from hisa.machine.plugins import ENTRY_POINT_GROUPS, announced_names
+from hisa.machine.plugins import ENTRY_POINT_GROUPS, announced_names, default_name
+from hisa.models.announced import Announced, announced
 from hisa.models.budget import Budget
-from hisa.models.open_models import OFFLINE_NAME, Models, open_models, require_models
+from hisa.models.open_models import Models, open_models, require_models
 from hisa.models.spending import Ledger
+from hisa.plugins.benchmarks.cli.bench import bench
 from hisa.plugins.benchmarks.cli.best_of import best_of
 from hisa.plugins.benchmarks.tasks.judge import judge
 from hisa.plugins.benchmarks.tasks.metrics import METRICS, find_metric
 from hisa.plugins.benchmarks.tasks.problems import problems
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
-from hisa.plugins.offline.serve import http_client
+from hisa.plugins.offline.offline_model import OfflineModel
 from hisa.protocols import Task
 from hisa.runs import RunLog, load_run, resume_point
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Screenshot, Window
 from hisa.tasks.taskfile import task_from_text
 from hisa.testing import FakeEnvironment, ScriptedModel, tool_call
+from hisa.wiring.tool_parts import open_served_tools
 from tests.grounder.scenes import call, scene
 from tests.models.support import Events, ask
 
@@ -59,13 +66,15 @@ def planner(name: str) -> Settings:
 def models_of(
     settings: Settings, events: Events | None = None, ledger: Ledger | None = None
 ) -> Models:
-    return open_models(
-        settings, events or Events(), Budget(), ledger or Ledger(), offline=http_client, environ={}
-    )
+    return open_models(settings, events or Events(), Budget(), ledger or Ledger(), environ={})
 
 
 def hisa(folder: Path, outside: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    environ = {**os.environ, "PYTHONPATH": str(outside), "HISA_PATTERNS__ENABLED": "false"}
+    environ = {
+        **os.environ,
+        "PYTHONPATH": f"{outside}{os.pathsep}{ROOT}",
+        "HISA_PATTERNS__ENABLED": "false",
+    }
     return subprocess.run(
         [sys.executable, "-m", "hisa", *words],
         cwd=folder, env=environ, capture_output=True, text=True, check=False,
@@ -82,7 +91,7 @@ def test_every_door_is_announced_and_documented() -> None:
 def test_the_examples_of_the_page_are_those_that_are_tested() -> None:
     page = (ROOT / "docs" / "adding.md").read_text("utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     modules = [path.read_text("utf-8") for path in PACKAGE.glob("*.py")]
     assert [block for block in blocks if block not in modules] == []
 
@@ -97,7 +106,7 @@ def test_nothing_is_imported_before_it_is_asked_for(outside: Path) -> None:
     )
     ran = subprocess.run(
         [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": str(outside)},
+        env={**os.environ, "PYTHONPATH": f"{outside}{os.pathsep}{ROOT}"},
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     names, loaded = ran.stdout.splitlines()
@@ -256,15 +265,104 @@ def test_a_model_that_fails_is_named() -> None:
         models_of(planner("broken_model"))
 
 
+async def test_the_default_model_is_the_one_announced_as_default(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert ModelSettings().model == default_name("models") == "offline"
+    brought = announced("offline")
+    assert brought is not None
+    assert (brought.title, brought.by_rules) == (OfflineModel.title, True)
+    assert announced("modest") == Announced(title="modest")
+    with monkeypatch.context() as nothing_installed:
+        nothing_installed.setattr(sys, "path", [])
+        assert ModelSettings().model == ""
+        with pytest.raises(ConfigError, match=r"models\.planner names no model, and no installed"):
+            require_models(Settings())
+
+
+# ---------------------------------------------------------------- tools of a run
+
+
+async def test_servers_of_tools_take_a_package_that_opens_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings = Settings.model_validate({"tools": {"mcp": {"time": {"command": ["true"]}}}})
+    monkeypatch.setattr(sys, "path", [])
+    with pytest.raises(ConfigError, match=r"tools\.mcp names time, and no installed package opens"):
+        await open_served_tools(settings, Events()).__aenter__()
+
+
+# ---------------------------------------------------------------- commands
+
+
+def test_a_command_is_found_listed_and_called(tmp_path: Path, outside: Path) -> None:
+    page = hisa(tmp_path, outside, "--help").stdout
+    assert re.search(r"^  runs .*\n  kept +Print how many are kept\.$", page, re.M)
+    assert re.search(r"^  count-runs +Print how many runs are kept\.$", page, re.M)
+    nested = hisa(tmp_path, outside, "tools", "--help").stdout
+    assert re.search(r"^  kept +Print how many are kept\.$", nested, re.M)
+    for words in (["count-runs"], ["kept"], ["tools", "kept"]):
+        assert hisa(tmp_path, outside, *words).stdout == "0\n"
+
+
+def test_a_command_that_fails_is_named_and_breaks_no_list(tmp_path: Path, outside: Path) -> None:
+    listed = hisa(tmp_path, outside, "--help")
+    page = " ".join(listed.stdout.split()).replace("- ", "-")  # lines end at hyphens too
+    assert listed.returncode == 0
+    assert "FAILED TO LOAD: command 'broken_command' of package 'hisa-example-tools'" in page
+    assert "command 'no_command' of package 'hisa-example-tools': function: wanted is a" in page
+    for name, reason in {
+        "broken_command": "ImportError: this plug-in needs a library",
+        "absent_command": "ModuleNotFoundError: No module named 'hisa_example_tools.absent'",
+        "no_command": "function: wanted is a click.Command",
+    }.items():
+        ran = hisa(tmp_path, outside, name)
+        first, *rest = ran.stderr.splitlines()
+        assert first.startswith(f"hisa: command {name!r} of package 'hisa-example-tools': {reason}")
+        assert (ran.returncode, rest) == (3, ["  try: hisa doctor"])
+
+
+def test_a_part_of_hisa_that_is_not_there_is_named_too(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['hisa.plugins.benchmarks.cli.best_of'] = None; "
+        "sys.modules['hisa.plugins.benchmarks.cli.bench'] = None; from hisa.cli import main; main()"
+    )
+    for words, name in ((["bench"], "bench"), (["run", "Go.", "--attempts", "2"], "run.attempts")):
+        ran = subprocess.run(
+            [sys.executable, "-c", code, *words],
+            cwd=tmp_path, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert ran.returncode == 3
+        assert f"command {name!r} of package 'hisa-agent': ModuleNotFoundError" in ran.stderr
+
+
+def test_the_list_of_commands_imports_none_of_them(outside: Path) -> None:
+    code = (
+        "import sys; from hisa.cli import cli; cli.main(['--help'], standalone_mode=False); "
+        "print(*(name for name in sys.modules if name.startswith('hisa.plugins.')))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": f"{outside}{os.pathsep}{ROOT}"},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    loaded = ran.stdout.splitlines()[-1].split()
+    assert loaded
+    assert [name for name in loaded if name.count(".") > 2] == []
+
+
 # ---------------------------------------------------------------- all of them
 
 
 async def test_no_package_takes_the_name_of_a_part_of_hisa() -> None:
     assert isinstance(open_format("gta1"), GTA1Format)
     assert isinstance(open_environment(EnvironmentSettings()), DesktopEnvironment)
+    assert cli.get_command(click.Context(cli), "doctor") is doctor
+    assert cli.get_command(click.Context(cli), "bench") is bench
+    assert tools.get_command(click.Context(tools), "ls") is list_tools
     assert find_metric("exact_match") is METRICS.get("exact_match")
     async with models_of(Settings()) as models:
-        assert models["planner"].name == OFFLINE_NAME
+        assert models["planner"].name == OfflineModel.title
 
 
 def test_a_run_in_an_outside_environment_with_an_outside_model(
@@ -286,6 +384,9 @@ def test_the_doctor_names_what_is_there_and_what_fails(tmp_path: Path, outside: 
     found = {(one["area"], one["name"]): one for one in json.loads(ran.stdout)}
     assert found["environments", "form"]["ok"]
     assert found["models", "modest"]["detail"] == "of package hisa-example-tools"
+    assert found["commands", "kept"]["ok"]
+    assert "No module named" in found["commands", "absent_command"]["detail"]
+    assert ("commands", "machine") not in found, "of HiSA's own parts, those that fail"
     broken = found["metrics", "broken_metric"]
     assert not broken["ok"]
     assert not broken["needed"]

@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
 
 from hisa.agent import Agent
 from hisa.conclusion import write_end
@@ -26,7 +25,7 @@ from hisa.grounder.pointing import written_as
 from hisa.grounder.reading import ElementsReader, SharedReader
 from hisa.models.at_step import ModelAtStep
 from hisa.models.budget import Budget
-from hisa.models.open_models import OFFLINE_NAME, has_computer_tool, open_models
+from hisa.models.open_models import has_computer_tool, open_models
 from hisa.models.profiles import Profile
 from hisa.models.spending import Ledger
 from hisa.patterns.memory import PatternMemory
@@ -67,9 +66,6 @@ from hisa.wiring.memo import without_groundings
 from hisa.wiring.secret_parts import open_secrets
 from hisa.wiring.sequences import SequenceGrounder
 from hisa.wiring.tool_parts import open_registry, open_served_tools
-
-if TYPE_CHECKING:
-    import httpx
 
 __all__ = [
     "Listener",
@@ -280,7 +276,7 @@ async def _opened(
     async with AsyncExitStack() as stack:
         budget = _budget(settings, log)
         opened = await stack.enter_async_context(
-            open_models(settings, emit, budget, ledger, offline=_offline, own=run_context.models)
+            open_models(settings, emit, budget, ledger, own=run_context.models)
         )
         models = {
             role: secrets.model(ModelAtStep(model, lambda: log.step))
@@ -301,7 +297,7 @@ async def _opened(
             emit=emit,
             memory=_memory(settings, models["state"], emit, stack),
             closer=StepInspector(WrittenFiles(environment).since),
-            read=read_text if models["state"].name == OFFLINE_NAME else None,
+            read=read_text if "state" in opened.by_rules else None,
         )
         state.restore(run_context.events)
         _write_down(settings, environment, models, log)
@@ -385,12 +381,6 @@ def _budget(settings: Settings, log: RunLog) -> Budget:
         seconds=settings.run.budget_seconds,
         used_seconds=log.manifest.totals.seconds,
     )
-
-
-def _offline() -> httpx.AsyncClient:
-    from hisa.plugins.offline.serve import http_client  # not every run needs its rules
-
-    return http_client()
 
 
 async def _environment(

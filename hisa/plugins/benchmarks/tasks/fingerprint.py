@@ -15,7 +15,6 @@ from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError
 
-from hisa import __version__
 from hisa.errors import EnvironmentFailed
 from hisa.events import Fingerprinted, StartFile
 from hisa.machine.patience import patience
@@ -23,6 +22,7 @@ from hisa.plugins.benchmarks.tasks import inventory
 from hisa.plugins.benchmarks.tasks.judge import judged_by
 from hisa.protocols import Emit, Environment, ExitStatus, Scorer, Scoring, Task
 from hisa.tasks.base import HasComponentVersions
+from hisa.version import __version__
 
 __all__ = ["FingerprintingScorer", "named_paths", "take_fingerprint"]
 
