@@ -32,13 +32,13 @@ from hisa.models.spending import Ledger
 from hisa.plugins.benchmarks.cli.best_of import best_of
 from hisa.plugins.benchmarks.tasks.judge import judge
 from hisa.plugins.benchmarks.tasks.metrics import METRICS, find_metric
-from hisa.plugins.benchmarks.tasks.problems import problems
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.offline.serve import http_client
 from hisa.protocols import Task
 from hisa.runs import RunLog, load_run, resume_point
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Screenshot
+from hisa.tasks.find_format import problems
 from hisa.tasks.taskfile import task_from_text
 from hisa.testing import FakeEnvironment, ScriptedModel, tool_call
 from tests.models.support import Events, ask

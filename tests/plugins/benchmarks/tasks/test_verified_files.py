@@ -13,8 +13,8 @@ from hisa.errors import EnvironmentFailed, UsageError
 from hisa.plugins.benchmarks.tasks.cache import FileCache
 from hisa.plugins.benchmarks.tasks.coverage import coverage, load_folder
 from hisa.plugins.benchmarks.tasks.needs import needed_apps, needed_programs
-from hisa.plugins.benchmarks.tasks.problems import problems, sorted_problems
 from hisa.plugins.benchmarks.tasks.readiness import lacks
+from hisa.tasks.find_format import problems, sorted_problems
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task
 from tests.plugins.benchmarks.tasks.host import Host

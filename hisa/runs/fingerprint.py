@@ -11,7 +11,7 @@ import inspect
 import json
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -19,12 +19,13 @@ from hisa import __version__
 from hisa.errors import EnvironmentFailed
 from hisa.events import Fingerprinted, StartFile
 from hisa.machine.patience import patience
-from hisa.plugins.benchmarks.tasks import inventory
-from hisa.plugins.benchmarks.tasks.judge import judged_by
 from hisa.protocols import Emit, Environment, ExitStatus, Scorer, Scoring, Task
-from hisa.tasks.base import HasComponentVersions
+from hisa.runs import inventory
+from hisa.tasks.find_format import format_of
 
-__all__ = ["FingerprintingScorer", "named_paths", "take_fingerprint"]
+__all__ = [
+    "FingerprintingScorer", "HasComponentVersions", "named_paths", "take_fingerprint",
+]  # fmt: skip
 
 _SECONDS = 30.0  # chosen by hand
 _ANSWER_CHARACTERS = 400_000  # chosen by hand
@@ -32,8 +33,18 @@ _MAX_NAMED = 100  # chosen by hand
 _PATH_KEYS = ("path", "dest")
 
 
+@runtime_checkable
+class HasComponentVersions(Protocol):
+    """An environment that knows what its machine was made of, such as an image."""
+
+    @property
+    def component_versions(self) -> Mapping[str, str]:
+        """Version or hash by name."""
+        ...
+
+
 class _Answer(BaseModel):
-    """What `hisa.plugins.benchmarks.tasks.inventory` prints; a machine may print anything."""
+    """What `hisa.runs.inventory` prints; a machine may print anything."""
 
     files: tuple[StartFile, ...] = Field(max_length=inventory.MAX_FILES + _MAX_NAMED)
     more: bool
@@ -69,7 +80,7 @@ async def take_fingerprint(task: Task, environment: Environment) -> Fingerprinte
     """The fingerprint of a machine that a task was set up on."""
     started = time.monotonic()
     versions = {"hisa": __version__}
-    if judge := await asyncio.to_thread(judged_by, task):
+    if judge := await asyncio.to_thread(format_of(task).judged_by, task):
         versions["judge"] = judge
     if isinstance(environment, HasComponentVersions):
         versions |= environment.component_versions
