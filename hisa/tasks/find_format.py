@@ -69,10 +69,10 @@ def _name_in(text: str) -> str:
 
 
 def _unknown(what: str, name: str) -> UsageError:
-    known = ", ".join(f"{known}:" for known in plugins.announced_names("tasks"))
+    known = ", ".join(plugins.announced_names("tasks")) or "none"
     return UsageError(
-        f"{what} {name!r}, which no installed package announces; known are {known or 'none'}",
-        fix="install the package that has it: its entry point is in the group hisa.tasks",
+        f"{what} {name!r}, which no installed package announces; known formats are {known}",
+        fix="pip install the package that announces it in the group hisa.tasks",
     )
 
 

@@ -27,15 +27,15 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from hisa.config import TaskSettings
+from hisa.environments.clean import bash, python
+from hisa.environments.reached_places import require_places, visits, web_need
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.machine.patience import patience
 from hisa.protocols import ExitStatus, FileRefused, Task
-from hisa.tasks.clean import bash, python
 from hisa.tasks.domains import guess_domain
 from hisa.tasks.known_apps import fix_said
 from hisa.tasks.limits import ANSWER, CHECK_SECONDS, MAX_RESULT, too_much
 from hisa.tasks.machine_apps import apps_of_words, is_installed_by, require_apps, split_words
-from hisa.tasks.machine_places import require_places, visits, web_need
 from hisa.tasks.partial_credit import (
     Graded,
     partial_score,

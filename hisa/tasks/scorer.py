@@ -97,8 +97,8 @@ class TaskScorer:
                 fix = getattr(error, "fix", "")
                 why = f"{error}{f'; try: {fix}' if fix else ''}"
                 return Scoring("score_failed", detail=why, judged_by=by)
-        state = "score_failed" if score is None else "scored"
-        return Scoring(state, score, why, by, score if partial is None else partial)
+        partial = score if partial is None else partial
+        return Scoring("score_failed" if score is None else "scored", score, why, by, partial)
 
     @contextmanager
     def _context(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hisa.config import TaskSettings
+from hisa.environments.reached_places import Place, unreached
 from hisa.errors import UsageError
 from hisa.plugins.benchmarks.tasks.browser_flags import absent_flags, needed_flags
 from hisa.plugins.benchmarks.tasks.cache import FileCache
@@ -23,7 +24,6 @@ from hisa.protocols import Environment, Task
 from hisa.tasks.find_format import sorted_problems
 from hisa.tasks.known_apps import App, fix_for, install
 from hisa.tasks.machine_apps import absent
-from hisa.tasks.machine_places import Place, unreached
 
 __all__ = ["LACKS", "Lack", "LackKind", "Lacking", "lacks", "look_at", "together"]
 

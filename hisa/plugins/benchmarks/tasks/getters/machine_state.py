@@ -11,13 +11,13 @@ from urllib.parse import unquote
 from pydantic import Field
 
 from hisa.actions import Hotkey, Press, Write
+from hisa.environments.clean import bash, clean, python
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.benchmarks.tasks.getters.kept_files import VmFile, vm_file
 from hisa.plugins.benchmarks.tasks.metric import Unreadable
 from hisa.plugins.benchmarks.tasks.setup.put_files import Copy, GuestPath, put_and_run
 from hisa.plugins.benchmarks.tasks.step_context import StepContext, file_name
 from hisa.protocols import CommandResult, FileRefused
-from hisa.tasks.clean import bash, clean, python
 from hisa.tasks.limits import ANSWER, too_much
 from hisa.tasks.pieces import GETTERS, Parameters
 

@@ -10,12 +10,12 @@ from urllib.parse import unquote
 
 from pydantic import Field
 
+from hisa.environments.clean import python
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
 from hisa.plugins.benchmarks.tasks.chrome import ChromeSilent, tabs
 from hisa.plugins.benchmarks.tasks.getters.address_bar import Address, active_url
 from hisa.plugins.benchmarks.tasks.step_context import StepContext
-from hisa.tasks.clean import python
 from hisa.tasks.limits import ANSWER
 from hisa.tasks.pieces import GETTERS
 

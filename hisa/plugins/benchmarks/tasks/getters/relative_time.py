@@ -10,10 +10,10 @@ from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, Field, model_validator
 
+from hisa.environments.clean import bash
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.benchmarks.tasks.metric import Unreadable
 from hisa.plugins.benchmarks.tasks.step_context import StepContext
-from hisa.tasks.clean import bash
 from hisa.tasks.pieces import GETTERS, Parameters
 
 __all__ = ["DiffRange", "RelativeRule", "day_of", "written"]

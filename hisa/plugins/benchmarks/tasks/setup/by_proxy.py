@@ -10,12 +10,12 @@ import shlex
 from urllib.parse import urlsplit
 
 from hisa.config import TaskSettings
+from hisa.environments.clean import python
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
 from hisa.plugins.benchmarks.tasks.benchmark import PROXY
 from hisa.plugins.benchmarks.tasks.step_context import OTHER_NAMES, StepContext
 from hisa.protocols import Task
-from hisa.tasks.clean import python
 from hisa.tasks.pieces import SETUP, Parameters
 
 __all__ = ["by_proxy", "named_proxy"]

@@ -6,9 +6,9 @@ import posixpath
 import shlex
 from collections.abc import Sequence
 
+from hisa.environments.clean import bash
 from hisa.machine.patience import Deadline
 from hisa.plugins.benchmarks.tasks.step_context import StepContext
-from hisa.tasks.clean import bash
 
 __all__ = ["end_programs", "ends_programs"]
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
+from hisa.environments.clean import python
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
 from hisa.protocols import Environment, Task
-from hisa.tasks.clean import python
 
 __all__ = ["Place", "WebNeed", "place_of", "require_places", "unreached", "visits", "web_need"]
 
