@@ -20,8 +20,8 @@ from hisa.protocols import Task
 from hisa.tasks.find_format import problems
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task
-from tests.plugins.benchmarks.tasks.host import Host
 from tests.plugins.benchmarks.tasks.test_verified_files import tree, write
+from tests.tasks.host import Host
 
 IS_BUILT = find_tree(recipe("osworld")) is not None
 BUILD = "hisa machine build osworld"

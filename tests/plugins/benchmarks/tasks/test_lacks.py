@@ -22,8 +22,8 @@ from hisa.tasks.machine_apps import absent
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task
 from hisa.testing import FunctionModel, tool_call
-from tests.plugins.benchmarks.tasks.host import Host
 from tests.plugins.benchmarks.tasks.machine import offline
+from tests.tasks.host import Host
 
 EMPTY = {"type": "rule", "rules": {"expected": "x"}}
 SAID = {"type": "vm_command_line", "command": ["echo", "y"]}

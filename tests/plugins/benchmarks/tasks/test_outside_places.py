@@ -17,8 +17,8 @@ from hisa.plugins.benchmarks.tasks.outside_places import require_places, web_nee
 from hisa.plugins.benchmarks.tasks.readiness import lacks, look_at
 from hisa.protocols import CommandResult, Environment, Task
 from hisa.tasks.scorer import TaskScorer
-from tests.plugins.benchmarks.tasks.host import Host
 from tests.plugins.benchmarks.tasks.machine import Machine, offline
+from tests.tasks.host import Host
 
 GONE = "https://nobody..invalid/page"
 """A name that cannot be: no resolver is asked for it."""

@@ -19,8 +19,8 @@ from hisa.tasks import started
 from hisa.tasks.scorer import TaskScorer
 from hisa.testing.scripted import ScriptedModel
 from tests.bench import Bench
-from tests.plugins.benchmarks.tasks.host import Host
 from tests.plugins.benchmarks.tasks.machine import Machine, at_once, offline
+from tests.tasks.host import Host
 
 
 async def prepare(folder: Path, *setup: Any, machine: Machine | None = None, **more: Any) -> Host:

@@ -17,8 +17,8 @@ from hisa.plugins.benchmarks.tasks.readiness import lacks
 from hisa.tasks.find_format import problems, sorted_problems
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task
-from tests.plugins.benchmarks.tasks.host import Host
 from tests.plugins.benchmarks.tasks.machine import at_once, offline
+from tests.tasks.host import Host
 
 STEMS = ("a.txt", "b.txt")
 EXAMPLES = "evaluation_examples/examples/os"
