@@ -213,8 +213,17 @@ def test_a_task_with_a_metric_that_cannot_be_loaded_is_refused_before_it_runs() 
 # ---------------------------------------------------------------- task formats
 
 
-@pytest.mark.parametrize(("left", "score"), [("Paris\n", 1.0), ("Rome", 0.0)])
-async def test_a_task_of_a_format_is_named_prepared_and_scored(left: str, score: float) -> None:
+@pytest.mark.parametrize(
+    ("left", "score", "why"),
+    [
+        (b"Paris\n", 1.0, "wanted: Paris"),
+        (b"Rome", 0.0, "wanted: Paris"),
+        (b"\xff", 0.0, "the answer is no text"),
+    ],
+)
+async def test_a_task_of_a_format_is_named_prepared_and_scored(
+    left: bytes, score: float, why: str
+) -> None:
     task = named_task("riddle:france")
     assert (task.id, task.format, problems(task)) == ("france", "riddle", [])
     machine, scorer = FakeEnvironment(), TaskScorer()
@@ -222,9 +231,10 @@ async def test_a_task_of_a_format_is_named_prepared_and_scored(left: str, score:
     assert await machine.read_file("/tmp/riddle.txt") == b"The capital of france?"
     missing = await scorer.score(task, machine, "succeeded")
     assert (missing.state, missing.value, missing.detail) == ("scored", 0.0, "there is no answer")
-    await machine.write_file("/tmp/answer.txt", left.encode())
+    await machine.write_file("/tmp/answer.txt", left)
     found = await scorer.score(task, machine, "succeeded")
-    assert (found.value, found.partial, found.detail) == (score, score, "wanted: Paris")
+    assert (found.state, found.value, found.partial) == ("scored", score, score)
+    assert found.detail.startswith(why)
 
 
 def test_a_file_whose_keys_are_a_formats_is_read_by_it(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import inspect
 import json
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -21,26 +21,15 @@ from hisa.events import Fingerprinted, StartFile
 from hisa.machine.patience import patience
 from hisa.protocols import Emit, Environment, ExitStatus, Scorer, Scoring, Task
 from hisa.runs import inventory
+from hisa.runs.base import HasComponentVersions
 from hisa.tasks.find_format import format_of
 
-__all__ = [
-    "FingerprintingScorer", "HasComponentVersions", "named_paths", "take_fingerprint",
-]  # fmt: skip
+__all__ = ["FingerprintingScorer", "named_paths", "take_fingerprint"]
 
 _SECONDS = 30.0  # chosen by hand
 _ANSWER_CHARACTERS = 400_000  # chosen by hand
 _MAX_NAMED = 100  # chosen by hand
 _PATH_KEYS = ("path", "dest")
-
-
-@runtime_checkable
-class HasComponentVersions(Protocol):
-    """An environment that knows what its machine was made of, such as an image."""
-
-    @property
-    def component_versions(self) -> Mapping[str, str]:
-        """Version or hash by name."""
-        ...
 
 
 class _Answer(BaseModel):

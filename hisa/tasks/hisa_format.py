@@ -227,7 +227,7 @@ OWN = HisaFormat()
 
 
 def step_problems(task: Task, raw: Mapping[str, Any]) -> Iterator[Problem]:
-    """What is wrong with a setup step of our own, or missing for it."""
+    """Find what is wrong with a setup step of our own, or missing for it."""
     try:
         step = SetupStep.model_validate(raw)
     except ValidationError as error:
@@ -238,7 +238,7 @@ def step_problems(task: Task, raw: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def host_file_problems(task: Task, what: str, path: str) -> Iterator[Problem]:
-    """Why a file beside the task file cannot be used.
+    """Find the reason why a file beside the task file cannot be used.
 
     Args:
         task: whose file.
@@ -252,7 +252,7 @@ def host_file_problems(task: Task, what: str, path: str) -> Iterator[Problem]:
 
 
 def check_problems(task: Task) -> Iterator[Problem]:
-    """What is wrong with the checks of a task of our own, or missing for them."""
+    """Find what is wrong with the checks of a task of our own, or missing for them."""
     weights: list[float | None] = []
     for raw in (task.check or {}).get("all", ()):
         try:

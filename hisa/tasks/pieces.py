@@ -87,7 +87,7 @@ class Pieces(Registry[Declared]):
         return keep
 
     def problem(self, name: str, given: Mapping[str, Any]) -> str:
-        """What is wrong with a piece as a task has it; empty where it can be run."""
+        """Returns the fault of a piece as a task has it; empty where it can be run."""
         known = self.get(name)
         if known is None:
             return f"no {self.kind} {name!r} here"

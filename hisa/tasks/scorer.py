@@ -90,7 +90,10 @@ class TaskScorer:
         with self._context(made_by, task, environment, "score") as context:
             try:
                 by = await asyncio.to_thread(made_by.judged_by, task)
-                score, why, partial = await made_by.score(context, status)
+                try:
+                    score, why, partial = await made_by.score(context, status)
+                except Unreadable as error:
+                    score, why, partial = 0.0, str(error), None
                 if score is not None and score < 1.0:  # gone meanwhile: the machine is at fault
                     await made_by.require(context)
             except (UsageError, CheckFailed, ModelFacingError, OSError) as error:

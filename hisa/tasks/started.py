@@ -98,7 +98,7 @@ async def _expect_handed_over(context: Context, begun: StartedProgram, code: int
 
 
 def window_looks() -> int:
-    """How often to look for a window, with a pause between, before it counts as not coming."""
+    """Returns the number of looks for a window before it counts as not coming."""
     return round(patience(_WINDOW_SECONDS) / POLL_SECONDS)
 
 

@@ -128,7 +128,8 @@ class TaskFormat:
             status: how the run ended.
 
         Raises:
-            NotScored: the check could not be carried out.
+            Unreadable: what the agent left cannot be read; a score of 0.
+            NotScored: the check could not be carried out; no score.
             UsageError: the task is at fault; no score.
             EnvironmentFailed: the machine does not answer; no score.
         """

@@ -52,7 +52,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def read_tree(path: Path) -> Any:
-    """What a file of JSON or YAML holds.
+    """Read a file of JSON or YAML.
 
     Raises:
         UsageError: it cannot be read, is too large, or is neither.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from hisa.config import TaskSettings
 from hisa.plugins.gym import gym_page
@@ -20,17 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["BROWSERGYM_TASKS", "MINIWOB_TASKS", "PageFormat"]
 
 
-class _Make(Protocol):
-    def __call__(self, name: str, /, *, seed: int) -> Task: ...
-
-
 class PageFormat(TaskFormat):
     """Tasks of one setup step, which shows a page, and one getter, which has its reward.
 
     Args:
         step: the type of the setup step.
         func: what the check calls the score.
-        make: makes the task of a name.
+        make: makes the task of a name, drawn by ``seed``.
         score: of a reward.
     """
 
@@ -41,7 +37,7 @@ class PageFormat(TaskFormat):
         *,
         step: str,
         func: str,
-        make: _Make,
+        make: Callable[..., Task],
         score: Callable[[float], float],
     ) -> None:
         self._step = step

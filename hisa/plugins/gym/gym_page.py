@@ -7,12 +7,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Protocol, runtime_checkable
+from typing import Annotated, Any
 from urllib.parse import parse_qsl
 
 from pydantic import Field
 
 from hisa.errors import EnvironmentFailed, UsageError
+from hisa.plugins.gym.base import Staging
 from hisa.protocols import Environment, Task
 from hisa.tasks.pieces import GETTERS, SETUP, Parameters
 from hisa.tasks.task_context import Context
@@ -22,24 +23,6 @@ __all__ = ["BROWSERGYM", "SETUP_STEP", "gym_task"]
 BROWSERGYM = "browsergym:"
 SETUP_STEP = "browsergym_task"
 _FIX = "hisa run browsergym:NAME --env browsergym"
-
-
-@runtime_checkable
-class Staging(Protocol):
-    """An environment that sets a task up and rewards it by itself."""
-
-    async def stage(self, task: str, options: Mapping[str, Any], seed: int) -> str:
-        """Open a task and return its goal.
-
-        Raises:
-            UsageError: no such task.
-            EnvironmentFailed: it cannot be set up.
-        """
-        ...
-
-    async def reward(self) -> tuple[float, str]:
-        """The reward now, and why the episode is over; empty where it is not."""
-        ...
 
 
 class Staged(Parameters):

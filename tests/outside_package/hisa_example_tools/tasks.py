@@ -10,7 +10,7 @@ from hisa.errors import UsageError
 from hisa.protocols import ExitStatus, Task
 from hisa.tasks.place_file import place
 from hisa.tasks.task_context import Context
-from hisa.tasks.task_format import Grade, TaskFormat
+from hisa.tasks.task_format import Grade, TaskFormat, Unreadable
 
 _ANSWERS = {"france": "Paris", "italy": "Rome"}
 
@@ -41,10 +41,12 @@ class Capitals(TaskFormat):
         """1 for the right answer and nothing else."""
         wanted = (context.task.check or {})["answer"]
         try:
-            left = await context.environment.read_file("/tmp/answer.txt")
+            left = (await context.environment.read_file("/tmp/answer.txt")).decode("utf-8")
         except FileNotFoundError:
             return Grade(0.0, "there is no answer")
-        return Grade(float(left.decode("utf-8", "replace").strip() == wanted), f"wanted: {wanted}")
+        except UnicodeDecodeError as error:
+            raise Unreadable(f"the answer is no text: {error}") from error
+        return Grade(float(left.strip() == wanted), f"wanted: {wanted}")
 
 
 CAPITALS = Capitals()
