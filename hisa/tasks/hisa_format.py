@@ -253,6 +253,8 @@ def host_file_problems(task: Task, what: str, path: str) -> Iterator[Problem]:
 
 def check_problems(task: Task) -> Iterator[Problem]:
     """Find what is wrong with the checks of a task of our own, or missing for them."""
+    if task.check is not None and "all" not in task.check:
+        yield Problem("piece", f"check: no format here scores {', '.join(task.check) or 'it'}")
     weights: list[float | None] = []
     for raw in (task.check or {}).get("all", ()):
         try:

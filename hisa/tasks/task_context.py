@@ -1,4 +1,4 @@
-"""What a setup step or a getter works with: the task, the machine, and where files are kept."""
+"""What a setup step or a scoring works with: the task, the machine, and what the caller gives."""
 
 from __future__ import annotations
 

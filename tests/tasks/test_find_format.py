@@ -13,7 +13,7 @@ from hisa.plugins.benchmarks.tasks.benchmark_format import BENCHMARK
 from hisa.plugins.gym.gym_format import BROWSERGYM_TASKS, MINIWOB_TASKS
 from hisa.protocols import Task
 from hisa.runs.manifest import TaskRecord
-from hisa.tasks.find_format import format_of
+from hisa.tasks.find_format import format_of, problems
 from hisa.tasks.hisa_format import OWN
 from hisa.tasks.task_format import TaskFormat
 from hisa.tasks.taskfile import load_task
@@ -55,6 +55,11 @@ def test_a_task_that_does_not_say_whose_it_is_is_known_by_its_data(
 
 def test_a_task_about_applications_by_name_is_a_benchmarks() -> None:
     assert format_of(Task("t", "x", apps=("excel",), setup=(WRITE,))) is BENCHMARK
+
+
+def test_a_check_that_no_format_scores_is_named_before_a_run() -> None:
+    task = Task("t", "x", check={"answer": "Paris"})
+    assert problems(task) == ["check: no format here scores answer"]
 
 
 def test_pages_alone_fill_the_screen() -> None:
