@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -40,14 +41,17 @@ from hisa.plugins.benchmarks.cli.bench import bench
 from hisa.plugins.benchmarks.cli.best_of import best_of
 from hisa.plugins.benchmarks.tasks.judge import judge
 from hisa.plugins.benchmarks.tasks.metrics import METRICS, find_metric
-from hisa.plugins.benchmarks.tasks.problems import problems
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
+from hisa.plugins.gym.gym_format import MINIWOB_TASKS
 from hisa.plugins.offline.offline_model import OfflineModel
 from hisa.protocols import Task
 from hisa.runs import RunLog, load_run, resume_point
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Screenshot, Window
-from hisa.tasks.taskfile import task_from_text
+from hisa.tasks.find_format import format_of, problems
+from hisa.tasks.named import named_task
+from hisa.tasks.scorer import TaskScorer
+from hisa.tasks.taskfile import load_task, task_from_text
 from hisa.testing import FakeEnvironment, ScriptedModel, tool_call
 from hisa.wiring.tool_parts import open_served_tools
 from tests.grounder.scenes import call, scene
@@ -91,7 +95,7 @@ def test_every_door_is_announced_and_documented() -> None:
 def test_the_examples_of_the_page_are_those_that_are_tested() -> None:
     page = (ROOT / "docs" / "adding.md").read_text("utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
-    assert len(blocks) == 6
+    assert len(blocks) == 7
     modules = [path.read_text("utf-8") for path in PACKAGE.glob("*.py")]
     assert [block for block in blocks if block not in modules] == []
 
@@ -247,6 +251,80 @@ def test_a_task_with_a_metric_that_cannot_be_loaded_is_refused_before_it_runs() 
     assert "needs a library" in problem
 
 
+# ---------------------------------------------------------------- task formats
+
+
+@pytest.mark.parametrize(
+    ("left", "score", "why"),
+    [
+        (b"Paris\n", 1.0, "wanted: Paris"),
+        (b"Rome", 0.0, "wanted: Paris"),
+        (b"\xff", 0.0, "the answer is no text"),
+    ],
+)
+async def test_a_task_of_a_format_is_named_prepared_and_scored(
+    left: bytes, score: float, why: str
+) -> None:
+    task = named_task("riddle:france")
+    assert (task.id, task.format, problems(task)) == ("france", "riddle", [])
+    machine, scorer = FakeEnvironment(), TaskScorer()
+    await scorer.prepare(task, machine)
+    assert await machine.read_file("/tmp/riddle.txt") == b"The capital of france?"
+    missing = await scorer.score(task, machine, "succeeded")
+    assert (missing.state, missing.value, missing.detail) == ("scored", 0.0, "there is no answer")
+    await machine.write_file("/tmp/answer.txt", left)
+    found = await scorer.score(task, machine, "succeeded")
+    assert (found.state, found.value, found.partial) == ("scored", score, score)
+    assert found.detail.startswith(why)
+
+
+def test_a_file_whose_keys_are_a_formats_is_read_by_it(tmp_path: Path) -> None:
+    path = tmp_path / "task.yaml"
+    path.write_text("riddle: italy\n", "utf-8")
+    assert load_task(path) == load_task("riddle:italy")
+    path.write_text("riddle: atlantis\n", "utf-8")
+    with pytest.raises(UsageError, match=r"no riddle about 'atlantis'; there are france, italy"):
+        load_task(path)
+
+
+def test_a_file_that_nobody_reads_names_the_format_that_could_not_be_asked(tmp_path: Path) -> None:
+    path = tmp_path / "task.yaml"
+    path.write_text("instruction: x\nsurprise: 1\n", "utf-8")
+    with pytest.raises(UsageError, match=r"surprise: .*task 'broken_riddle' of package 'hisa-ex"):
+        load_task(path)
+
+
+def test_a_task_format_that_fails_is_named() -> None:
+    with pytest.raises(
+        PluginFailed, match=r"task 'broken_riddle' of package 'hisa-example-tools'.*needs a lib"
+    ):
+        named_task("broken_riddle:france")
+    with pytest.raises(UsageError, match=r"no riddle about 'atlantis'"):
+        named_task("riddle:atlantis")
+    with pytest.raises(UsageError, match=r"no task format 'rhyme', .* known formats are .*riddle"):
+        named_task("rhyme:france")
+
+
+def test_a_word_with_a_colon_is_a_task_where_it_names_no_format() -> None:
+    for text in ("https://example.org/", "Save:", "Open riddle:france and read it."):
+        assert named_task(text).format == ""
+
+
+def test_a_run_of_an_outside_task_is_scored_and_known_when_it_comes_back(
+    tmp_path: Path, outside: Path
+) -> None:
+    ran = hisa(
+        tmp_path, outside, "run", "riddle:france", "--env", "form", "--model", "modest", "--json"
+    )
+    told = json.loads(ran.stdout)
+    assert (told["status"], told["score"]) == ("infeasible", 0.0), ran.stderr
+    (manifest,) = tmp_path.rglob("run.json")
+    task = load_run(manifest.parent).manifest.task.task()
+    assert format_of(task) is format_of(named_task("riddle:italy"))
+    with pytest.raises(UsageError, match=r"'france' is of the format 'rhyme', which no installed"):
+        format_of(replace(task, format="rhyme"))
+
+
 # ---------------------------------------------------------------- models
 
 
@@ -361,6 +439,7 @@ async def test_no_package_takes_the_name_of_a_part_of_hisa() -> None:
     assert cli.get_command(click.Context(cli), "bench") is bench
     assert tools.get_command(click.Context(tools), "ls") is list_tools
     assert find_metric("exact_match") is METRICS.get("exact_match")
+    assert format_of(Task("t", "x", format="miniwob")) is MINIWOB_TASKS
     async with models_of(Settings()) as models:
         assert models["planner"].name == OfflineModel.title
 

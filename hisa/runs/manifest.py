@@ -45,6 +45,7 @@ class TaskRecord(_Record):
     folder: str = ""
     results: list[str] = []
     benchmark: str = ""
+    format: str = ""
 
     @classmethod
     def of(cls, task: Task) -> TaskRecord:

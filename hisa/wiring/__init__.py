@@ -32,7 +32,6 @@ from hisa.patterns.memory import PatternMemory
 from hisa.patterns.open_memory import open_memory
 from hisa.planner.planner import GlobalPlanner, Programs
 from hisa.planner.prompt_budget import prompt_budget
-from hisa.plugins.gym.miniwob.task import is_page
 from hisa.protocols import (
     Emit,
     Environment,
@@ -323,7 +322,7 @@ async def _opened(
         programs = partial(installed_programs, environment, note_writer(emit))
         planner = _planner(
             settings, models["planner"], registry, emit, known, marks=marks, computer=computer,
-            programs=None if is_page(task) else programs,
+            programs=None if _fills_screen(task) else programs,
             confirm=_confirming(run_context.ask, emit),
         )  # fmt: skip
         if sampling:
@@ -432,13 +431,19 @@ def _confirming(ask: Ask | None, emit: Emit) -> Callable[[str], Awaitable[None]]
     return confirm
 
 
+def _fills_screen(task: Task) -> bool:
+    from hisa.tasks.find_format import format_of  # as heavy as the scorer
+
+    return format_of(task).fills_screen
+
+
 def _scorer(settings: Settings, environment: Environment, emit: Emit) -> Scorer:
-    from hisa.tasks.scorer import TaskScorer  # every metric and setup step hangs on it
+    from hisa.tasks.scorer import TaskScorer  # `import hisa.wiring` stays light
 
     scorer = TaskScorer(emit=emit, settings=settings.tasks)
     if not settings.run.fingerprint:
         return scorer
-    from hisa.plugins.benchmarks.tasks.fingerprint import FingerprintingScorer
+    from hisa.runs.fingerprint import FingerprintingScorer
 
     return FingerprintingScorer(scorer, environment=environment, emit=emit)
 

@@ -30,13 +30,14 @@ from hisa.plugins.desktop.tree import (
     packed,
     tree_folder,
 )
+from hisa.plugins.machines.app_in_tree import is_in_tree
 from hisa.plugins.machines.profiles import store
 from hisa.plugins.machines.profiles.applications import APPLICATIONS, applications
 from hisa.plugins.machines.profiles.recipe import PROFILES, Recipe, recipe
 from hisa.plugins.machines.profiles.wheels import fetch_wheels
 from hisa.plugins.machines.qemu.build import image_folder
 from hisa.screen.geometry import Size
-from hisa.tasks.known_apps import APPS, is_in_tree
+from hisa.tasks.known_apps import APPS
 from tests.cli.command import Command
 
 BUILD = "hisa machine build osworld"
