@@ -14,7 +14,6 @@ import click
 from hisa.cli.open_group import OpenGroup
 from hisa.cli.out import json_option, print_json, say
 from hisa.cli.tools_check import check_tools
-from hisa.cli.tools_new import new_tool
 from hisa.cli.tools_run import run_tool
 from hisa.errors import UsageError
 from hisa.text.safe_text import safe_text
@@ -48,7 +47,7 @@ def tools() -> None:
     """
 
 
-for _command in (new_tool, check_tools, run_tool):
+for _command in (check_tools, run_tool):
     tools.add_command(_command)
 
 

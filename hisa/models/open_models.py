@@ -16,7 +16,7 @@ from hisa.config import ModelSettings, Settings
 from hisa.errors import ConfigError
 from hisa.events import Event, Noted
 from hisa.machine import plugins
-from hisa.models.announced import Announced, announced
+from hisa.models.announced import Announced, PictureChanges, announced
 from hisa.models.audit import AuditedModel
 from hisa.models.budget import Budget, BudgetedModel, without_price
 from hisa.models.client import OpenAIModel
@@ -39,7 +39,7 @@ class Models(dict[Role, Model]):
     def __init__(self) -> None:
         super().__init__()
         self.profiles: dict[Role, Profile] = {}
-        self.by_rules: set[Role] = set()
+        self.picture_changes: dict[Role, PictureChanges] = {}
         """Roles whose model sees no pictures: see `hisa.models.announced`."""
         self._opened = AsyncExitStack()
 
@@ -185,8 +185,8 @@ def open_models(
     for role, model in own.items():
         profile = find(model.name)
         models[role], models.profiles[role] = opener.stack(model, ModelSettings(), profile), profile
-        if getattr(model, "by_rules", False):
-            models.by_rules.add(role)
+        if changes := getattr(model, "picture_changes", None):
+            models.picture_changes[role] = changes
     _open_chosen(settings, models, opener)
     return models
 
@@ -214,8 +214,8 @@ def _open_chosen(settings: Settings, models: Models, opener: _Opener) -> None:
             stacks[wanted] = (opener.stack(client, wanted, profile), profile)
         models[role], models.profiles[role] = stacks[wanted]
         brought = announced(wanted.model)
-        if brought is not None and brought.by_rules:
-            models.by_rules.add(role)
+        if brought is not None and brought.picture_changes is not None:
+            models.picture_changes[role] = brought.picture_changes
     opener.tell_prices(
         wanted.model for wanted, (_, profile) in stacks.items() if profile.price is None
     )

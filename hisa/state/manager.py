@@ -18,6 +18,7 @@ from hisa.events import (
     Refined,
     RuleEntered,
 )
+from hisa.models.announced import PictureChanges
 from hisa.models.tokens import estimate_tokens
 from hisa.outcomes.verdicts import StepVerdict
 from hisa.protocols import (
@@ -34,7 +35,6 @@ from hisa.protocols import (
 )
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Observation
-from hisa.screen.ocr import ReadText
 from hisa.state.base import Abstractor, Memory, Refiner
 from hisa.state.changes import describe_changes
 from hisa.state.context import ContextRefiner
@@ -323,7 +323,7 @@ def build_state(
     emit: Emit,
     memory: Memory | None = None,
     closer: StepInspector | None = None,
-    read: ReadText | None = None,
+    picture_changes: PictureChanges | None = None,
 ) -> HierarchicalState:
     """The state manager with both model-written levels, or what the settings put in their place.
 
@@ -333,13 +333,17 @@ def build_state(
         emit: gets the state's events.
         memory: level 3; None: off.
         closer: looks for the files that a step wrote; None: nobody does.
-        read: reads text off pictures where no element tells of it; None: nobody does.
+        picture_changes: reads what changed where no element tells of it; None: nobody does.
     """
     abstractor: Abstractor = RawLog(closer=closer)
     if settings.steps == "abstracted":
         pair = roi_pair if settings.roi else whole_pair
         abstractor = StepAbstractor(
-            model, settings.step_tokens, pair=pair, closer=closer, read=read
+            model,
+            settings.step_tokens,
+            pair=pair,
+            closer=closer,
+            picture_changes=picture_changes,
         )
     return HierarchicalState(
         abstractor,

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from hisa.config import RAW_TOKENS
+from hisa.models.announced import PictureChanges
 from hisa.models.tokens import estimate_tokens
 from hisa.outcomes.verdicts import VERDICT_WORDS
 from hisa.protocols import (
@@ -26,13 +27,11 @@ from hisa.protocols import (
 )
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
-from hisa.screen.ocr import ReadText
 from hisa.state.base import AbstractedStep
 from hisa.state.changes import describe_changes
 from hisa.state.facts import DIALOGS, field_facts, written_facts
 from hisa.state.inspection import Looks, StepEvidence, StepInspector
 from hisa.state.lines import call_description, call_input, history_line
-from hisa.state.picture_text import picture_text_changes
 from hisa.state.refusals import unexpected
 from hisa.state.roi import RoiPair, roi_pair, whole_pair
 from hisa.state.sentences import change_sentences
@@ -89,7 +88,8 @@ class StepAbstractor:
         tokens: hard limit of a step's whole line.
         pair: the pictures it is shown; None from it means that nothing changed.
         closer: looks for the files that were written.
-        read: reads text where no element tells of it; None: the model sees the pictures.
+        picture_changes: reads what changed where no element tells of it; None: the model sees
+            the pictures.
     """
 
     def __init__(
@@ -99,10 +99,10 @@ class StepAbstractor:
         *,
         pair: Pair = roi_pair,
         closer: StepInspector | None = None,
-        read: ReadText | None = None,
+        picture_changes: PictureChanges | None = None,
     ) -> None:
         self._model = model
-        self._read = read
+        self._picture_changes = picture_changes
         self._hidden: Sequence[Element] = ()
         self._tokens = tokens
         self._pair = pair
@@ -170,9 +170,11 @@ class StepAbstractor:
         hidden = self._hidden
         lines = describe_changes(*looks, roi, call, hidden=hidden) or ()
         self._keep_hidden(*looks)
-        if pair is None or self._read is None or hidden:  # where drawings were is not known then
+        if (
+            pair is None or self._picture_changes is None or hidden
+        ):  # where drawings were is not known then
             return lines
-        drawn = await picture_text_changes(*looks, self._read)
+        drawn = await self._picture_changes(*looks)
         return (*(line for line in lines if not (drawn and line.startswith("look:"))), *drawn)
 
     def _keep_hidden(self, before: Observation, after: Observation) -> None:

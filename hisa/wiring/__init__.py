@@ -46,7 +46,6 @@ from hisa.runs.log import RunLog
 from hisa.runs.results import Results, ResultsScorer
 from hisa.screen.geometry import Size
 from hisa.screen.observation import Screenshot
-from hisa.screen.ocr import read_text
 from hisa.state.inspection import StepInspector
 from hisa.state.manager import build_state
 from hisa.state.written_files import WrittenFiles
@@ -296,7 +295,7 @@ async def _opened(
             emit=emit,
             memory=_memory(settings, models["state"], emit, stack),
             closer=StepInspector(WrittenFiles(environment).since),
-            read=read_text if "state" in opened.by_rules else None,
+            picture_changes=opened.picture_changes.get("state"),
         )
         state.restore(run_context.events)
         _write_down(settings, environment, models, log)

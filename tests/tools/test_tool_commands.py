@@ -18,6 +18,7 @@ from hisa.cli.tools import _lines
 from hisa.errors import InvalidReply, UsageError
 from hisa.events import Acted
 from hisa.models.tokens import estimate_tokens
+from hisa.plugins.toolkits.scaffold import check_name, write_plugin
 from hisa.runs.read import load_run
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.model_server import FakeServer, Received
@@ -28,7 +29,6 @@ from hisa.tools.checking import check_tool, run_examples
 from hisa.tools.no_machine import NoMachine
 from hisa.tools.offer import TOOLS_ESTIMATE
 from hisa.tools.registry import discover
-from hisa.tools.scaffold import check_name, write_plugin
 from hisa.tools.traits import Needs, tool
 from tests.cli.command import Command, endless
 

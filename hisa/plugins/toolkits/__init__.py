@@ -2,7 +2,7 @@
 
 from hisa.machine.plugins import Command
 
-__all__ = ["ACCEPT", "BUILD"]
+__all__ = ["ACCEPT", "BUILD", "NEW"]
 
 BUILD = Command(
     "hisa.plugins.toolkits.tools_build:build_tools",
@@ -11,4 +11,8 @@ BUILD = Command(
 ACCEPT = Command(
     "hisa.plugins.toolkits.tools_build:accept_tools",
     'Make a package of what passed in DIR, a review folder that "hisa tools build" wrote.',
+)
+NEW = Command(
+    "hisa.plugins.toolkits.tools_new:new_tool",
+    "Write a small package with a tool of that NAME, and say what to do next.",
 )

@@ -81,7 +81,7 @@ def build_tools(ctx: click.Context, /, app: str, **how: Any) -> None:
     request = _request(app, how)
     task = initial_task(how["task_file"])
     from hisa.models.open_models import require_models
-    from hisa.tools.scaffold import new_folder
+    from hisa.plugins.toolkits.scaffold import new_folder
 
     require_models(settings)
     folder = new_folder(Path(how["out"] or f"{app}-review"))
@@ -272,7 +272,7 @@ def accept_tools(folder: str, to: str | None, *, as_json: bool) -> None:
     hisa tools accept mousepad-review --to plugins/mousepad-tools
     """
     from hisa.plugins.toolkits.builder.accepting import accept
-    from hisa.tools.scaffold import install_command
+    from hisa.plugins.toolkits.scaffold import install_command
 
     accepted = accept(Path(folder), Path(to) if to else None)
     if as_json:

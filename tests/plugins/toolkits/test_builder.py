@@ -30,13 +30,13 @@ from hisa.plugins.toolkits.builder.guest_program import call_program
 from hisa.plugins.toolkits.builder.review_folder import write_review
 from hisa.plugins.toolkits.builder.stage_requests import BuildRequest
 from hisa.plugins.toolkits.builder.tool_builder import Build, ToolBuilder
+from hisa.plugins.toolkits.scaffold import new_folder
 from hisa.protocols import CommandResult
 from hisa.testing.cassette import ReplayModel
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.model_server import FakeServer, Received
 from hisa.testing.scripted import ScriptedModel
 from hisa.tools.calling import call_tool
-from hisa.tools.scaffold import new_folder
 from tests.cli.command import Command
 from tests.plugins.toolkits.build_sample import CASSETTE, REQUEST, SHOW, prepare
 

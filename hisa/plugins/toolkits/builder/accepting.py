@@ -18,7 +18,7 @@ from hisa.plugins.toolkits.builder.review_folder import (
     Reviewed,
     read_review,
 )
-from hisa.tools.scaffold import fill_template, new_folder
+from hisa.plugins.toolkits.scaffold import fill_template, new_folder
 
 __all__ = ["Accepted", "accept"]
 

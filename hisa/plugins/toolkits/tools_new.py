@@ -22,7 +22,7 @@ def new_tool(name: str, parent: str) -> None:
     hisa tools new word-count
     hisa tools new word-count --dir plugins
     """
-    from hisa.tools.scaffold import install_command, module_of, write_plugin
+    from hisa.plugins.toolkits.scaffold import install_command, module_of, write_plugin
 
     folder, module = write_plugin(name, Path(parent)), module_of(name)
     shown = shlex.quote(str(folder) if folder.is_absolute() else f"./{folder}")

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from PIL import Image, ImageDraw
 
+from hisa.plugins.offline.picture_text import picture_text_changes
+from hisa.plugins.offline.word_list import is_word, known_words
 from hisa.screen import ocr
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Element, Observation, Screenshot, UnderPointer
-from hisa.screen.word_list import is_word, known_words
-from hisa.state.picture_text import picture_text_changes
 from tests.state.scene import element
 
 SIZE = (420, 200)

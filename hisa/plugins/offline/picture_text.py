@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Iterator
 
 from PIL import Image, ImageDraw, ImageOps
 
+from hisa.plugins.offline.word_list import is_word
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Screenshot
-from hisa.screen.ocr import Line, OcrUnavailable, ReadText
+from hisa.screen.ocr import Line, OcrUnavailable, ReadText, read_text
 from hisa.screen.roles import CONTAINERS, LAYOUT
-from hisa.screen.word_list import is_word
 from hisa.state.facts import is_complete
 from hisa.state.roi import changed_mask
 from hisa.text.prompt_text import excerpt
@@ -38,7 +38,7 @@ _WORD = re.compile(r"\w+")
 
 
 async def picture_text_changes(
-    before: Observation, after: Observation, read: ReadText
+    before: Observation, after: Observation, read: ReadText = read_text
 ) -> tuple[str, ...]:
     """Lines as `hisa.state.changes.describe_changes` writes them, of text without an element.
 

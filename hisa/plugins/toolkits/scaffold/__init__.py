@@ -107,7 +107,7 @@ def write_plugin(name: str, parent: Path) -> Path:
 
 def fill_template(path: Path, template: str, values: Mapping[str, str]) -> None:
     """Write a file from one of the templates."""
-    source = files("hisa.tools.scaffold").joinpath("templates", f"{template}.txt")
+    source = files("hisa.plugins.toolkits.scaffold").joinpath("templates", f"{template}.txt")
     path.write_text(Template(source.read_text("utf-8")).substitute(values), "utf-8")
 
 
