@@ -37,6 +37,7 @@ __all__ = [
     "Advice",
     "CommandResult",
     "Concluding",
+    "Detachable",
     "Embedder",
     "Emit",
     "Environment",
@@ -362,6 +363,23 @@ class Concluding(Protocol):
         Raises:
             EnvironmentFailed: the machine does not answer.
         """
+        ...
+
+
+@runtime_checkable
+class Detachable(Protocol):
+    """An environment that can stay up when this process ends, so that a run can go on in it."""
+
+    def belongs_to(self, run: str) -> Mapping[str, Any]:
+        """Write down that a run of this id uses it, now and after each fresh start.
+
+        Returns the handle, plain JSON data by which its kind finds it again; see
+        `hisa.environments.kinds.Attach`.
+        """
+        ...
+
+    async def detach(self) -> None:
+        """Let go of it and leave it up."""
         ...
 
 

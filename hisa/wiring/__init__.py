@@ -32,6 +32,7 @@ from hisa.planner.planner import GlobalPlanner, Programs
 from hisa.planner.prompt_budget import prompt_budget
 from hisa.plugins.gym.miniwob.task import is_page
 from hisa.protocols import (
+    Detachable,
     Emit,
     Environment,
     Model,
@@ -354,13 +355,8 @@ async def _opened(
 
 def _mark_as_ours(environment: Environment, log: RunLog) -> None:
     """Let a desktop of this machine and the run know each other, for `hisa runs resume`."""
-    from hisa.plugins.desktop.private_desktop import (
-        DesktopEnvironment,  # every transport hangs on it
-    )
-
-    if isinstance(environment, DesktopEnvironment):
-        environment.belongs_to(log.id)
-        log.amend(desktop=environment.handle)
+    if isinstance(environment, Detachable):
+        log.amend(desktop=environment.belongs_to(log.id))
 
 
 def _write_down(

@@ -6,8 +6,8 @@ import pytest
 
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.desktop.screen import screen_of
-from hisa.plugins.desktop.tree import find_tree
 from hisa.plugins.machines.profiles.recipe import recipe
+from hisa.plugins.machines.tree import find_tree
 from hisa.screen.geometry import Size
 
 

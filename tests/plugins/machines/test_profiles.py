@@ -23,18 +23,18 @@ from hisa.errors import EnvironmentFailed, UsageError
 from hisa.plugins.desktop.guest import skeleton
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.desktop.runtime import DesktopRuntime, boot, bubblewrap, namespaces
-from hisa.plugins.desktop.tree import (
+from hisa.plugins.machines.profiles import store
+from hisa.plugins.machines.profiles.applications import APPLICATIONS, applications
+from hisa.plugins.machines.profiles.recipe import PROFILES, Recipe, recipe
+from hisa.plugins.machines.profiles.wheels import fetch_wheels
+from hisa.plugins.machines.qemu.build import image_folder
+from hisa.plugins.machines.tree import (
     build_tree,
     built_tree,
     find_tree,
     packed,
     tree_folder,
 )
-from hisa.plugins.machines.profiles import store
-from hisa.plugins.machines.profiles.applications import APPLICATIONS, applications
-from hisa.plugins.machines.profiles.recipe import PROFILES, Recipe, recipe
-from hisa.plugins.machines.profiles.wheels import fetch_wheels
-from hisa.plugins.machines.qemu.build import image_folder
 from hisa.screen.geometry import Size
 from hisa.tasks.known_apps import APPS, is_in_tree
 from tests.cli.command import Command
@@ -155,7 +155,7 @@ class TestBuild:
 def test_without_the_builder_its_package_and_the_command_are_named(
     own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hisa.plugins.desktop.tree.on_path", lambda name: False)
+    monkeypatch.setattr("hisa.plugins.machines.tree.on_path", lambda name: False)
     with pytest.raises(EnvironmentFailed, match="package mmdebstrap") as caught:
         build_tree(recipe("minimal"), lambda line: None)
     assert caught.value.fix == "hisa install vm"

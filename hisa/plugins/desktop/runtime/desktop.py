@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from hisa.config import LimitSettings
+from hisa.environments.share import Share
 from hisa.errors import EnvironmentFailed
 from hisa.machine.parts import install_command
 from hisa.machine.patience import patience
@@ -27,7 +28,6 @@ from hisa.plugins.desktop.runtime import bubblewrap, namespaces, owned_files, st
 from hisa.plugins.desktop.runtime.boot import GUEST_FOLDER, SYSTEM_FOLDERS, identity
 from hisa.plugins.desktop.runtime.probe import missing_requirements
 from hisa.plugins.desktop.runtime.state import Handle
-from hisa.plugins.desktop.share import Share
 from hisa.screen.geometry import Size
 
 __all__ = ["DesktopRuntime", "await_ready", "end_process", "guest_code"]

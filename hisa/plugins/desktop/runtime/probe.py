@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hisa.machine.parts import as_root, install_command
+from hisa.machine.probes import Probe
 from hisa.plugins.desktop.runtime import namespaces
 
-__all__ = ["Probe", "Refusal", "is_snap", "missing_requirements", "probe", "why_refused"]
+__all__ = ["Refusal", "is_snap", "missing_requirements", "probe", "why_refused"]
 
 _FIX = install_command("system")
 _SYSTEM_PYTHON = "/usr/bin/python3"
@@ -56,19 +57,11 @@ _CONTAINER = (
 """The options that let an ordinary user of a container make namespaces."""
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """One thing that was looked for; ``needed`` where no private desktop starts without it."""
-
-    name: str
-    ok: bool
-    detail: str
-    fix: str = ""
-    needed: bool = True
-
-
 def probe() -> list[Probe]:
-    """Everything that a private desktop needs or its tasks like to have. Blocks for a moment."""
+    """Everything that a private desktop needs or its tasks like to have. Blocks for a moment.
+
+    Without those ``needed`` no private desktop starts.
+    """
     return [*_programs(), _accessibility(), _modules(), _isolation(), _overlay()]
 
 

@@ -13,8 +13,8 @@ from benchmarks.standins.tasks import STANDINS
 from hisa.plugins.benchmarks.tasks.needs import needed_apps
 from hisa.plugins.benchmarks.tasks.problems import sorted_problems
 from hisa.plugins.benchmarks.tasks.public import public_tasks
-from hisa.plugins.desktop.tree import find_tree
 from hisa.plugins.machines.profiles.recipe import recipe
+from hisa.plugins.machines.tree import find_tree
 from hisa.tasks.taskfile import load_task
 
 BY_ID = {one.task["id"]: one for one in STANDINS}
