@@ -10,9 +10,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from PIL import Image
 
 from hisa.api import run
+from hisa.cli.doctor import doctor
 from hisa.cli.run_desktop import reattach_or_replay
 from hisa.config import EnvironmentSettings, ModelSettings, Settings
 from hisa.environments.open_environment import open_environment
@@ -25,6 +27,7 @@ from hisa.errors import (
     UsageError,
 )
 from hisa.grounder.formats import GTA1Format, open_format
+from hisa.machine import plugins
 from hisa.machine.plugins import ENTRY_POINT_GROUPS, announced_names
 from hisa.models.budget import Budget
 from hisa.models.open_models import OFFLINE_NAME, Models, open_models, require_models
@@ -35,7 +38,7 @@ from hisa.plugins.benchmarks.tasks.metrics import METRICS, find_metric
 from hisa.plugins.benchmarks.tasks.problems import problems
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.offline.serve import http_client
-from hisa.protocols import Task
+from hisa.protocols import Detachable, Task
 from hisa.runs import RunLog, load_run, resume_point
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Screenshot
@@ -62,7 +65,8 @@ def models_of(
 
 
 def hisa(folder: Path, outside: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    environ = {**os.environ, "PYTHONPATH": str(outside), "HISA_PATTERNS__ENABLED": "false"}
+    path = os.pathsep.join((str(outside), str(ROOT)))
+    environ = {**os.environ, "PYTHONPATH": path, "HISA_PATTERNS__ENABLED": "false"}
     return subprocess.run(
         [sys.executable, "-m", "hisa", *words],
         cwd=folder, env=environ, capture_output=True, text=True, check=False,
@@ -175,6 +179,63 @@ async def test_acts_are_not_repeated_in_an_environment_where_they_stayed(tmp_pat
     assert environment.acted == []
 
 
+async def test_a_kind_says_what_it_takes_and_gets_the_notes(tmp_path: Path) -> None:
+    notes: list[str] = []
+    chosen = EnvironmentSettings(kind="parked_form=kiosk", share=(str(tmp_path),))
+    opened = open_environment(chosen, note=notes.append)
+    assert notes == ["parked form kiosk"]
+    assert opened.shared == (str(tmp_path),)  # type: ignore[attr-defined]
+    with pytest.raises(UsageError, match="'form' cannot share a folder"):
+        open_environment(EnvironmentSettings(kind="form", share=(str(tmp_path),)))
+    with pytest.raises(UsageError, match="'parked_form' cannot be forked"):
+        open_environment(EnvironmentSettings(kind="parked_form", fork=True))
+
+
+async def test_a_run_goes_on_in_what_a_packages_kind_left_up(tmp_path: Path) -> None:
+    click = tool_call("gui_action", "pyautogui.click(X_COORD, Y_COORD)", "Save")
+    tree = {
+        "patterns": {"enabled": False},
+        "run": {"folder": tmp_path, "confirm": "never"},
+        "state": {"steps": "raw"},
+        "environment": {"kind": "parked_form"},
+    }
+    settings = Settings.model_validate(tree)
+    parked = open_environment(settings.environment)
+    model = ScriptedModel([click, ModelUnavailable("gone")])
+    async with parked:
+        result = await run("Save.", settings=settings, model=model, environment=parked)
+    point = resume_point(load_run(result.folder))
+    assert point.desktop == {"run": result.folder.name}
+    with RunLog.reopen(result.folder) as log:
+        environment, how, why = await reattach_or_replay(settings, log, point, lambda _: None)
+        assert (how, why) == ("replayed", f"1 acts, because parked form of {log.id} is gone")
+        assert isinstance(parked, Detachable)
+        await parked.detach()
+        environment, how, _ = await reattach_or_replay(settings, log, point, lambda _: None)
+    assert how == "reattached"
+    assert environment is parked
+
+
+def test_where_no_kind_is_announced_the_core_has_remote_guests(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    every = plugins.points
+    monkeypatch.setattr(
+        plugins,
+        "points",
+        lambda group: tuple(p for p in every(group) if not p.value.startswith("hisa.plugins.")),
+    )
+    with pytest.raises(UsageError, match=r"minimal': allowed are guest=http://HOST:PORT, .*form"):
+        open_environment(EnvironmentSettings(kind="desktop:minimal"))
+    opened = open_environment(EnvironmentSettings(kind="guest=http://127.0.0.1:1"))
+    assert opened.name == "http://127.0.0.1:1"
+    found = CliRunner().invoke(doctor, ["--json"], obj=Settings())
+    lines = {(one["area"], one["name"]): one for one in json.loads(found.stdout)}
+    assert not lines["machine", "environment"]["ok"]
+    assert "'desktop': allowed are" in lines["machine", "environment"]["detail"]
+    assert ("machine", "private desktops") not in lines
+
+
 # ---------------------------------------------------------------- metrics
 
 
@@ -254,6 +315,13 @@ def test_the_doctor_names_what_is_there_and_what_fails(tmp_path: Path, outside: 
     found = {(one["area"], one["name"]): one for one in json.loads(ran.stdout)}
     assert found["environments", "form"]["ok"]
     assert found["models", "modest"]["detail"] == "of package hisa-example-tools"
+    assert ("environments", "desktop") in found, "a package took this name, and cannot be imported"
+    assert not found["environments", "desktop"]["ok"]
+    assert found["machine", "parked_form"]["detail"] == "the park is closed"
+    assert found["machine", "parked_form"]["fix"] == "open the park"
+    assert {"private desktops", "systems of profiles", "isolation"} <= {
+        name for area, name in found if area == "machine"
+    }
     broken = found["metrics", "broken_metric"]
     assert not broken["ok"]
     assert not broken["needed"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -48,7 +49,8 @@ class EnvironmentKind:
     """Called with the value behind the name, and by keyword with ``settings``, ``image_limit`` and
     ``note``, a `Note`; a plain function as an entry point gets no ``note``."""
     spellings: tuple[str, ...] = ()
-    """As errors show what is allowed: "desktop", "desktop:PROFILE"; empty: the announced name."""
+    """Of HiSA's own, as errors show what is allowed: "desktop", "desktop:PROFILE"; empty: the
+    announced name."""
     takes: frozenset[str] = frozenset()
     """Of the settings "share" and "fork" those that it obeys; where it does not, they are
     refused."""
@@ -90,7 +92,7 @@ def find_kind(settings: EnvironmentSettings) -> tuple[EntryPoint, EnvironmentKin
     if foreign:
         name, _, value = settings.value.partition("=")
     point = plugins.find("environments", name)
-    if point is None or (foreign and plugins.is_ours(point)):
+    if point is None or plugins.is_ours(point) is foreign:
         raise UsageError(
             f"environment {settings.kind!r}: allowed are {', '.join(_allowed())}",
             fix="--env desktop",
@@ -99,15 +101,17 @@ def find_kind(settings: EnvironmentSettings) -> tuple[EntryPoint, EnvironmentKin
 
 
 def _allowed() -> list[str]:
-    """All spellings, the default one first, then HiSA's own."""
+    """All spellings, the default one first, then HiSA's own; no package's is imported for it."""
     spellings: dict[str, None] = {}
-    for point in plugins.points("environments"):
-        try:
-            more = load_kind(point).spellings
-        except PluginFailed:
-            more = ()
-        spellings |= dict.fromkeys(more or (point.name,))
     default = EnvironmentSettings().kind
+    for point in plugins.points("environments"):
+        own: tuple[str, ...] = ()
+        if plugins.is_ours(point):
+            with suppress(PluginFailed):
+                own = load_kind(point).spellings
+        elif point.name == default:
+            continue  # no package can take it
+        spellings |= dict.fromkeys(own or (point.name,))
     return sorted(spellings, key=lambda spelling: spelling.partition(":")[0] != default)
 
 

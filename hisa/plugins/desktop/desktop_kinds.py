@@ -7,9 +7,12 @@ from typing import Any
 
 from hisa.config import EnvironmentSettings
 from hisa.environments.kinds import EnvironmentKind, Note
+from hisa.environments.screen import screen_of
 from hisa.environments.share import parse_shares
 from hisa.machine.probes import Probe
-from hisa.plugins.desktop.screen import screen_of
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
+from hisa.plugins.desktop.runtime import list_desktops
+from hisa.plugins.desktop.runtime.probe import probe
 from hisa.protocols import Environment
 from hisa.screen.geometry import Size
 
@@ -19,8 +22,6 @@ __all__ = ["DESKTOP", "DISPLAY"]
 def _open_desktop(
     value: str, *, settings: EnvironmentSettings, image_limit: Size, note: Note
 ) -> Environment:
-    from hisa.plugins.desktop.private_desktop import DesktopEnvironment
-
     return DesktopEnvironment(
         screen_of(value, settings.width, settings.height),
         image_limit=image_limit,
@@ -34,8 +35,6 @@ def _open_desktop(
 def _attach_desktop(
     handle: Mapping[str, Any], value: str, *, settings: EnvironmentSettings, image_limit: Size
 ) -> Environment:
-    from hisa.plugins.desktop.private_desktop import DesktopEnvironment
-
     return DesktopEnvironment.attach(handle, image_limit=image_limit, profile=value)
 
 
@@ -54,12 +53,9 @@ def _open_display(
 
 
 def _probes() -> Iterator[Probe]:
-    from hisa.plugins.desktop.runtime import list_desktops
-    from hisa.plugins.desktop.runtime.probe import probe
-
     left = len(list_desktops())
-    detail = f"{left} running; list them with hisa desktop ls" if left else "none running"
-    yield Probe("private desktops", True, detail)
+    found = f"{left} running; list them with hisa desktop ls" if left else "none running"
+    yield Probe("private desktops", True, found)
     yield from probe()
 
 

@@ -10,13 +10,13 @@ from typing import Any
 from hisa.config import LimitSettings
 from hisa.environments.guest_environment import GuestEnvironment
 from hisa.environments.kinds import load_kind
+from hisa.environments.screen import screen_of
 from hisa.environments.share import Share
 from hisa.environments.transport import GuestClient
 from hisa.errors import UsageError
 from hisa.machine import plugins
 from hisa.plugins.desktop.runtime import DesktopRuntime
 from hisa.plugins.desktop.runtime.state import own
-from hisa.plugins.desktop.screen import screen_of
 from hisa.screen.geometry import Size
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 

@@ -11,7 +11,7 @@ import click
 
 from hisa.cli.out import examples, json_option, print_json
 from hisa.config import Settings
-from hisa.plugins.desktop.screen import screen_of
+from hisa.environments.screen import screen_of
 from hisa.plugins.machines.console import attach_console
 from hisa.plugins.machines.profiles import store
 from hisa.plugins.machines.profiles.recipe import recipe

@@ -37,8 +37,6 @@ _ISOLATION = {
     "user": "a user namespace, over a throw-away overlay",
     "bubblewrap": "bubblewrap: the system is read-only, home and /tmp are thrown away",
 }
-
-
 _SNAP_FREE_BROWSER = (
     "sudo add-apt-repository ppa:xtradeb/apps && sudo apt-get install chromium chromium-driver; "
     "or the .deb package of Google Chrome"
@@ -48,8 +46,6 @@ _STUB_BYTES = 65_536
 """A stub is a short script; the programs themselves are megabytes."""
 _PROFILE = "bwrap-userns-restrict"
 _EXTRA = f"/usr/share/apparmor/extra-profiles/{_PROFILE}"
-
-
 _CONTAINER = (
     "docker run --security-opt seccomp=unconfined --security-opt systempaths=unconfined …, "
     "podman run --security-opt unmask=ALL …"
