@@ -374,7 +374,7 @@ class Detachable(Protocol):
         """Write down that a run of this id uses it, now and after each fresh start.
 
         Returns the handle, plain JSON data by which its kind finds it again; see
-        `hisa.environments.kinds.Attach`.
+        `hisa.environments.kinds.EnvironmentKind`.
         """
         ...
 

@@ -2,43 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from hisa.config import EnvironmentSettings
 from hisa.errors import OperatorError, PluginFailed, UsageError
 from hisa.machine import plugins
 from hisa.machine.probes import Probe
 from hisa.protocols import Environment
-from hisa.screen.geometry import Size
 
-__all__ = ["Attach", "EnvironmentKind", "Note", "find_kind", "load_kind", "probe_kinds"]
+__all__ = ["EnvironmentKind", "Note", "find_kind", "load_kind", "probe_kinds"]
 
 Note = Callable[[str], None]
 """Called with what takes long, and with what a reader of the run should know."""
-
-
-class Attach(Protocol):
-    """Finds what an earlier process left up, by the handle of `hisa.protocols.Detachable`.
-
-    Raises:
-        EnvironmentFailed: it is gone.
-    """
-
-    def __call__(
-        self,
-        handle: Mapping[str, Any],
-        value: str,
-        *,
-        settings: EnvironmentSettings,
-        image_limit: Size,
-    ) -> Environment:
-        """Return it, not entered yet."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -54,8 +34,11 @@ class EnvironmentKind:
     takes: frozenset[str] = frozenset()
     """Of the settings "share" and "fork" those that it obeys; where it does not, they are
     refused."""
-    attach: Attach | None = None
-    """None: none of its machines outlives the process that started it."""
+    attach: Callable[..., Environment] | None = None
+    """Called with the handle that an environment's ``belongs_to`` returned (see
+    `hisa.protocols.Detachable`), then as ``open`` but for ``note``; returns what an earlier process
+    left up, not entered yet, or raises EnvironmentFailed where it is gone. None: none of its
+    machines outlives the process that started it."""
     probes: Callable[[], Iterable[Probe]] = tuple
     """The lines of ``hisa doctor`` about it; may block for seconds."""
     system: Callable[[str], Path] | None = None

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from hisa import environments
 from hisa.config import EnvironmentSettings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import EnvironmentFailed, UsageError
+from hisa.plugins.desktop import guest
 from hisa.plugins.desktop.guest import skeleton
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.desktop.runtime import DesktopRuntime, boot, bubblewrap, namespaces
@@ -385,7 +385,7 @@ def test_the_network_of_chromium_shares_its_process_where_the_processor_is_emula
         tells = tmp_path / "systemd-detect-virt"
         tells.write_text(f"#!/bin/sh\necho {processor}\n[ {processor} != none ]\n")
         tells.chmod(0o755)
-    read = Path(environments.__file__).parent / "guest" / "chromium.sh"
+    read = Path(guest.__file__).with_name("chromium.sh")
     line = ["/bin/sh", "-ec", f'. "{read}"; echo "$CHROMIUM_FLAGS"']
     done = subprocess.run(line, env={"PATH": str(tmp_path)}, capture_output=True, text=True)
     assert done.stderr == ""
