@@ -55,6 +55,13 @@ coverage: $(VENV)/.dev  ## print which lines the tests that start no desktop rea
 house: $(VENV)/.dev  ## list file names used twice and docstrings told backwards
 	@$(BIN)/python scripts/house.py
 
+.PHONY: lines picture
+lines: $(VENV)/.dev  ## print the lines of each room and plugin beside their budgets
+	@$(BIN)/python scripts/budgets.py
+
+picture: $(VENV)/.dev  ## draw docs/architecture.svg from the imports, the entry points and the lines
+	@$(BIN)/python scripts/picture.py >docs/architecture.svg
+
 constraints: $(VENV)/.dev  ## write down the versions of everything that the tests ran with
 	@sh scripts/constraints.sh $(BIN)/python
 

@@ -22,7 +22,6 @@ from typing import Any
 from benchmarks.machine import machine
 from benchmarks.scaling_points import Finder, Judging, World, point_of
 from hisa.events import Chosen, Event
-from hisa.grounder.memo import MemoGrounder
 from hisa.models.profiles import Profile
 from hisa.models.spending import MeteredModel
 from hisa.planner.judging import Judge
@@ -36,6 +35,7 @@ from hisa.testing.scripted import FunctionModel
 from hisa.tools.base import Tool
 from hisa.tools.builtin import bash_execution, gui_action, infeasible, termination, wait
 from hisa.tools.registry import ToolRegistry
+from hisa.wiring.memo import MemoGrounder
 
 K = 8
 WAYS: dict[str, Scaling | None] = {

@@ -371,10 +371,9 @@ class Detachable(Protocol):
     """An environment that can stay up when this process ends, so that a run can go on in it."""
 
     def belongs_to(self, run: str) -> Mapping[str, Any]:
-        """Write down that a run of this id uses it, now and after each fresh start.
+        """Write down whose it is, now and after each fresh start.
 
-        Returns the handle, plain JSON data by which its kind finds it again; see
-        `hisa.environments.kinds.EnvironmentKind`.
+        Returns the handle, JSON data by which `EnvironmentKind.attach` finds it again.
         """
         ...
 

@@ -11,9 +11,9 @@ from collections import Counter
 import numpy as np
 
 from hisa.grounder.description import How
-from hisa.grounder.layout import distances, orders
-from hisa.grounder.scene_table import FAMILIES, Table
 from hisa.plugins.benchmarks.bench.grounding.targets import Region, Screen, Target
+from hisa.plugins.reading.layout import distances, orders
+from hisa.plugins.reading.scene_table import FAMILIES, Table
 
 __all__ = ["MADE", "made_descriptions"]
 

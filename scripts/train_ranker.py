@@ -23,20 +23,20 @@ from made_descriptions import MADE, made_descriptions
 
 from hisa.grounder.description import read_description
 from hisa.grounder.elements import names_a_part
-from hisa.grounder.ranker import Trees, clipped, columns, parsed, preselect
 from hisa.grounder.scene import Scene
-from hisa.grounder.scene_table import Floats, Ints, Table
 from hisa.grounder.screen_text import read_elements
 from hisa.grounder.spots import spot_in
-from hisa.grounder.sureness import chances_of, outcome, places
 from hisa.plugins.benchmarks.bench.grounding.open_suite import open_grounding_suite
 from hisa.plugins.benchmarks.bench.grounding.targets import Target
+from hisa.plugins.reading.ranker import Trees, clipped, columns, parsed, preselect
+from hisa.plugins.reading.scene_table import Floats, Ints, Table
+from hisa.plugins.reading.sureness import chances_of, outcome, places
 from hisa.screen.geometry import Point
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 from hisa.screen.ocr import read_text
 
 ROOT = Path(__file__).parents[1]
-RANKER = ROOT / "hisa" / "grounder" / "ranker.json"
+RANKER = ROOT / "hisa" / "plugins" / "reading" / "ranker.json"
 SURENESS = RANKER.with_name("sureness.json")
 SETTINGS: dict[str, Any] = {
     "learning_rate": 0.06,

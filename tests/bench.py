@@ -11,7 +11,6 @@ from hisa.config import StateSettings
 from hisa.events import Event
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.reading import ElementsReader
-from hisa.grounder.sequences import SequenceGrounder
 from hisa.models.at_step import ModelAtStep
 from hisa.planner.planner import GlobalPlanner
 from hisa.protocols import Environment, Model, ModelRequest, Task
@@ -27,6 +26,7 @@ from hisa.tools.base import Tool
 from hisa.tools.builtin import bash_execution, gui_action, infeasible, termination, wait
 from hisa.tools.registry import ToolRegistry
 from hisa.tools.sequence import SequenceToolbox
+from hisa.wiring.sequences import SequenceGrounder
 
 BUILT_IN = (gui_action, bash_execution, wait, termination, infeasible)
 

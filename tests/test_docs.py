@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pkgutil
 import re
 import shlex
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 
 from hisa.cli import cli
 from hisa.config import load
+from hisa.machine.plugins import ENTRY_POINT_GROUPS
 from hisa.tasks.taskfile import load_task
 from tests.cli.command import ROOT, Command
 from tests.runs.sample import build
@@ -110,6 +112,14 @@ def test_command_lines_have_real_commands_and_options(line: str) -> None:
         assert found is not None, f"{line}: no command {words[0]!r}"
         command, words = found, words[1:]
     command.make_parser(click.Context(command)).parse_args(list(words))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_modules_that_pages_name_are_there(page: Path) -> None:
+    names = re.findall(r"(?:`|-m )((?:hisa|benchmarks)(?:\.\w+)+)", page.read_text("utf-8"))
+    groups = {f"hisa.{group}" for group in ENTRY_POINT_GROUPS}
+    for name in sorted({*names} - groups - {"hisa.toml"}):
+        pkgutil.resolve_name(name)
 
 
 NOT_RUN = re.compile(r"^\*No test runs this: .{10,}\.\*$")

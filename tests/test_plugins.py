@@ -26,7 +26,9 @@ from hisa.errors import (
     PluginFailed,
     UsageError,
 )
+from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import GTA1Format, open_format
+from hisa.grounder.scene import Scene
 from hisa.machine import plugins
 from hisa.machine.plugins import ENTRY_POINT_GROUPS, announced_names
 from hisa.models.budget import Budget
@@ -40,10 +42,11 @@ from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.offline.serve import http_client
 from hisa.protocols import Detachable, Task
 from hisa.runs import RunLog, load_run, resume_point
-from hisa.screen.geometry import Point, Size
-from hisa.screen.observation import Screenshot
+from hisa.screen.geometry import BoundingBox, Point, Size
+from hisa.screen.observation import Screenshot, Window
 from hisa.tasks.taskfile import task_from_text
 from hisa.testing import FakeEnvironment, ScriptedModel, tool_call
+from tests.grounder.scenes import call, scene
 from tests.models.support import Events, ask
 
 ROOT = Path(__file__).parent.parent
@@ -83,7 +86,7 @@ def test_every_door_is_announced_and_documented() -> None:
 def test_the_examples_of_the_page_are_those_that_are_tested() -> None:
     page = (ROOT / "docs" / "adding.md").read_text("utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     modules = [path.read_text("utf-8") for path in PACKAGE.glob("*.py")]
     assert [block for block in blocks if block not in modules] == []
 
@@ -123,6 +126,35 @@ def test_a_grounder_format_that_fails_is_named() -> None:
         open_format("broken_format")
     with pytest.raises(ConfigError, match=r"no such format; known are .*percent"):
         open_format("nothing")
+
+
+# ---------------------------------------------------------------- lists of things
+
+
+async def test_a_list_of_things_is_found_and_what_it_knows_is_clicked() -> None:
+    window = Window("1", "Tickets", "kiosk", BoundingBox(0, 0, 600, 400, "screen"), active=True)
+    grounder = ElementsGrounder(emit=lambda _: None, read=lambda _picture, _box: ())
+    found = await grounder.resolve(call("the help corner"), scene(windows=(window,)))
+    assert found.places[0].point == Point(580, 380)
+
+
+def test_a_list_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def announce(value: str) -> None:
+        folder = tmp_path / value.partition(":")[2]
+        metadata = folder / "hisa_more_lists-1.dist-info"
+        metadata.mkdir(parents=True)
+        (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: hisa-more-lists\n")
+        (metadata / "entry_points.txt").write_text(f"[hisa.lists]\nmore = {value}\n")
+        monkeypatch.syspath_prepend(str(folder))
+
+    with monkeypatch.context() as path:
+        path.setattr(sys, "path", sys.path[:])
+        announce("hisa_example_tools.broken:LIST")
+        with pytest.raises(PluginFailed, match=r"list 'more' of package 'hisa-more-lists'.*needs"):
+            _ = Scene(scene()).things
+    announce("hisa_example_tools.grounders:PercentFormat")
+    with pytest.raises(PluginFailed, match=r"'hisa-more-lists'.*neither a .*ThingList nor a .*Ran"):
+        _ = Scene(scene()).things
 
 
 # ---------------------------------------------------------------- environments

@@ -118,15 +118,66 @@ def test_the_error_tree_in_the_docstring_is_the_real_one() -> None:
         assert issubclass(kind, errors.HisaError)
 
 
+def parts(folder: Path) -> list[str]:
+    """The packages and public modules of a folder, as the maps name them."""
+    packages = [f"{path.parent.name}/" for path in folder.glob("*/__init__.py")]
+    return packages + [path.name for path in folder.glob("*.py") if not path.name.startswith("_")]
+
+
 @pytest.mark.parametrize("page", ["README.md", "AGENTS.md"])
 def test_the_map_is_the_tree(page: str) -> None:
     drawn = (ROOT / page).read_text("utf-8").partition("```\nhisa/\n")[2].partition("\n```")[0]
-    named = re.findall(r"^  (\w+/|\w+\.py) ", drawn, re.MULTILINE)
-    folders = [path.parent for path in (ROOT / "hisa").glob("*/__init__.py")]
-    files = [path for path in (ROOT / "hisa").glob("*.py") if not path.name.startswith("_")]
-    there = [f"{path.name}/" for path in folders] + [path.name for path in files]
-    assert sorted(named) == sorted(there)
-    assert len(there) <= 26
+    core, _, plugins = drawn.partition("\n  plugins/ ")
+    for storey, indent, folder in ((core, 2, "hisa"), (plugins, 4, "hisa/plugins")):
+        named = re.findall(rf"^ {{{indent}}}(\w+/|\w+\.py) ", storey, re.MULTILINE)
+        assert sorted(named) == sorted(set(parts(ROOT / folder)) - {"plugins/"})
+
+
+def run_script(name: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, ROOT / "scripts" / name]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.process
+def test_no_part_is_over_its_budget_of_lines() -> None:
+    ran = run_script("budgets.py")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+@pytest.mark.process
+def test_the_picture_is_what_the_imports_draw() -> None:
+    ran = run_script("picture.py")
+    drawn = ROOT / "docs" / "architecture.svg"
+    assert ran.stdout == drawn.read_text("utf-8"), f"{ran.stderr}; draw it anew: make picture"
+    assert ran.returncode == 0, ran.stderr
+
+
+ROOMS = sorted(path.parent for path in (ROOT / "hisa").glob("*/__init__.py"))
+PLUGINS = sorted(path.parent for path in (ROOT / "hisa" / "plugins").glob("*/__init__.py"))
+
+
+def assert_names_its_files(text: str, folder: Path) -> None:
+    named = set(re.findall(r"`([\w/]+(?:\.py|/))`", text))
+    assert named, f"{folder.name}: no file to start reading with"
+    assert not [n for n in named if not ((folder / n).exists() or (ROOT / n).exists())], folder.name
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)
+def test_a_room_says_what_it_is_and_where_to_start_reading(room: Path) -> None:
+    text = ast.get_docstring(ast.parse((room / "__init__.py").read_text("utf-8"))) or ""
+    assert_names_its_files(text, room)
+
+
+@pytest.mark.parametrize("plugin", PLUGINS, ids=lambda plugin: plugin.name)
+def test_a_plugin_has_a_page_that_says_where_to_start_reading(plugin: Path) -> None:
+    page = (plugin / "README.md").read_text("utf-8")
+    assert page.count("\n") <= 60, "one page"
+    assert_names_its_files(page, plugin)
+    assert f"make test P={plugin.name}" in page
+    points = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]
+    own = f"hisa.plugins.{plugin.name}"
+    groups = {group for group, names in points.items() if own in str(names.values())}
+    assert groups <= set(re.findall(r"`(hisa\.\w+)`", page))
 
 
 def protocols(path: Path) -> Iterator[str]:

@@ -1,4 +1,9 @@
-"""The command line: one command per file, loaded only when it is called."""
+"""The command line: one command per file, loaded only when it is called.
+
+A command reads its options, calls the rooms below and prints; what it prints passes `out.py`, so
+that no text of a model or a screen steers the terminal. Start with `run.py` and `episode.py`, one
+run from the terminal's side; `doctor.py` says what works here.
+"""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def places(settings: Settings) -> Finding:
 
 
 def grounder(settings: Settings) -> Finding:
-    """Ask the grounder's model for eight places that are known; see `hisa.grounder.self_test`."""
+    """Ask the grounder's model for eight places that are known; see `hisa.cli.grounder_test`."""
     import asyncio
 
     from hisa.errors import OperatorError
@@ -130,8 +130,8 @@ def _pointing_model(settings: Settings) -> ModelSettings | None:
 
 
 async def _self_test(settings: Settings, area: tuple[str, str]) -> Finding:
+    from hisa.cli.grounder_test import run_self_test
     from hisa.grounder.formats import open_format
-    from hisa.grounder.self_test import run_self_test
     from hisa.models.budget import Budget
     from hisa.models.open_models import open_models
     from hisa.models.spending import Ledger

@@ -12,6 +12,8 @@ from typing import Any
 import click
 
 from hisa.cli.out import examples, json_option, print_json, say
+from hisa.cli.pattern_files import export_lines, import_patterns, reembed, write_atomically, written
+from hisa.cli.pattern_files import repair as mend
 from hisa.config import Settings
 from hisa.errors import UsageError
 from hisa.patterns.briefing import render_rules
@@ -22,8 +24,6 @@ from hisa.patterns.retrieval import retrieve
 from hisa.patterns.retrieval import search as nearest
 from hisa.patterns.sops import rules_for
 from hisa.patterns.stores.base import VectorStore
-from hisa.patterns.transfer import export_lines, import_patterns, reembed, write_atomically, written
-from hisa.patterns.transfer import repair as mend
 from hisa.protocols import Pattern, Task
 from hisa.text.safe_text import safe_text
 

@@ -1,6 +1,8 @@
 """One settings tree. Later wins: defaults < hisa.toml < HISA_* variables < --set a.b=c.
 
-`load` is the only place that reads files and environment variables. Unknown keys are refused.
+`load` is the only place that reads files and environment variables; command line, API and wiring
+call it, and every part is handed its section. Unknown keys are refused. The settings are in this
+file, those of tools, policy and secrets in `tool_settings.py`.
 """
 
 from __future__ import annotations

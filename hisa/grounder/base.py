@@ -1,14 +1,19 @@
-"""What a format of a vision-language grounder is asked and what it answers."""
+"""Protocols of a grounder's parts: formats of models that point, lists of things, rankers."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
 
+from hisa.grounder.description import Query
+from hisa.grounder.pick import Choice
+from hisa.grounder.scene import Scene
+from hisa.grounder.thing import Thing
 from hisa.protocols import Message
 from hisa.screen.geometry import Point, Size
-from hisa.screen.observation import Screenshot
+from hisa.screen.observation import Observation, Screenshot
 
-__all__ = ["GroundingFormat"]
+__all__ = ["GroundingFormat", "Ranker", "ThingList"]
 
 
 class GroundingFormat(Protocol):
@@ -37,5 +42,48 @@ class GroundingFormat(Protocol):
 
         Raises:
             NotFound: the answer is not exactly one point inside the picture.
+        """
+        ...
+
+
+@runtime_checkable
+class ThingList(Protocol):
+    """Knows things that accessibility does not tell and OCR does not read, or more of them."""
+
+    def listed(
+        self, things: Sequence[Thing], observation: Observation, *, parts: bool, drawn: bool
+    ) -> list[Thing]:
+        """The things and others; what is left out cannot be chosen.
+
+        Args:
+            things: what is known so far: what accessibility tells, then what was read.
+            observation: the look that they are of; boxes of things are in screen space.
+            parts: whether a part of a control may be meant, such as an arrow.
+            drawn: whether it is time to look at the picture, which may take some 0.1 s.
+        """
+        ...
+
+
+@runtime_checkable
+class Ranker(Protocol):
+    """Says which thing of a screen a description means; a package announces it in ``hisa.lists``.
+
+    A package's goes before HiSA's own.
+    """
+
+    def choose(self, queries: tuple[Query, ...], scene: Scene, min_score: float) -> Choice:
+        """The thing that is meant, if it is likely enough.
+
+        Args:
+            queries: the readings of the description, the usual one last.
+            scene: what is on the screen.
+            min_score: how sure a place must be, 0..1.
+        """
+        ...
+
+    def chances(self, queries: tuple[Query, ...], scene: Scene) -> Sequence[float]:
+        """The chance that each of the scene's things is meant, in their order.
+
+        The sum is below 1; the rest is that none is meant.
         """
         ...

@@ -10,12 +10,12 @@ from hisa.errors import ModelUnavailable, NotFound
 from hisa.events import GroundingTried, GroundingVerdict
 from hisa.grounder.belief import TAKEN, Belief
 from hisa.grounder.choice import Picker
-from hisa.grounder.closer import Part, closer_part
 from hisa.grounder.common import resolve, step_at
 from hisa.grounder.elements import PARTIAL, ElementsGrounder
 from hisa.grounder.rating import Rating, rated_by
 from hisa.grounder.vision import Seer, Unreadable
 from hisa.protocols import Emit, GroundedCall, Place, ToolCall
+from hisa.screen.closer import Part, closer_part
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Observation
 from hisa.screen.ocr import ReadText, read_text

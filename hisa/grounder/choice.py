@@ -17,7 +17,6 @@ from hisa.grounder.marks import told
 from hisa.grounder.pick import BEHIND, Candidate
 from hisa.grounder.rating import Rated, Rating, rated_by
 from hisa.grounder.scene import READ, SHOWS_TEXT
-from hisa.grounder.words import tokens
 from hisa.models.correction import with_correction
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.protocols import (
@@ -35,6 +34,7 @@ from hisa.screen.ocr import ReadText, read_text
 from hisa.screen.roles import CONTAINERS
 from hisa.text.prompt_text import excerpt, sections
 from hisa.text.prompts import render
+from hisa.text.words import tokens
 
 __all__ = ["LIST_TOKENS", "ChoiceGrounder", "Picker"]
 

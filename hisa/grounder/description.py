@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from hisa.grounder.role_words import Kind, find_kind, names_kind
+from hisa.screen.role_words import Kind, find_kind, names_kind
 from hisa.screen.roles import FIELDS
 
 __all__ = ["How", "Query", "Relation", "read_description"]

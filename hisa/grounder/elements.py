@@ -8,24 +8,19 @@ from collections.abc import Sequence
 
 from hisa.errors import NotFound
 from hisa.grounder.common import resolve
-from hisa.grounder.description import Query, Relation, read_description
-from hisa.grounder.drawn_controls import drawn_control, lacks_control, named_control
+from hisa.grounder.description import Query, read_description
+from hisa.grounder.evidence import lacks_control
 from hisa.grounder.pick import (
     ALIKE,
     BEHIND,
     Candidate,
     Choice,
-    by_hand_choice,
-    counts_rows,
-    distinct_best,
-    fits_but_blocked,
     is_behind,
-    is_blocked,
 )
-from hisa.grounder.scene import READ, Scene, Thing, overlap
+from hisa.grounder.ranking import SURE, choose_thing
+from hisa.grounder.scene import READ, Scene, Thing
 from hisa.grounder.screen_text import read_elements
 from hisa.grounder.spots import spot_in
-from hisa.grounder.tracks import slider_handle
 from hisa.protocols import Emit, GroundedCall, Place, ToolCall
 from hisa.screen.geometry import Point
 from hisa.screen.lies_at import cover_at
@@ -49,16 +44,6 @@ _DRAWN = re.compile(
     re.I,
 )
 """Words for what is mostly drawn and told by nobody, so that it is looked for at once."""
-_SURE = 0.9
-"""How sure a place is that what is drawn and written on the picture does not better; chosen by
-hand."""
-_JUST_SO = 0.99
-"""What a thing must score by the weights set by hand to be called just as described: of such, 97 of
-100 are right on the training screens."""
-_TEXTUAL = frozenset({"menu item", "option", "entry", "item", "list item"})
-"""Kinds of which what shows a text may be one, whatever it is told to be."""
-_WITHIN = 0.9
-"""The share of a control that lies on the line that holds it."""
 PARTIAL = (
     "not all elements on the screen could be read in time, so that it may be there all the same: "
     "wait and try again, or use the keyboard"
@@ -156,81 +141,13 @@ def choose(
         parts: whether arrows of fields are things of their own.
         shapes: whether what is only drawn is looked for.
     """
-    from hisa.grounder.ranker import rank
-    from hisa.grounder.scene_table import Table
-
     scene = Scene(observation, read, parts=parts, shapes=shapes)
-    by_hand = by_hand_choice(queries, scene)
-    plain = by_hand.chosen if by_hand.chosen and _is_plain(queries[-1], by_hand.chosen) else None
-    if plain is not None and drawn_control(queries[-1], plain.thing, scene) is None:
-        return by_hand
-    ranked = rank(queries, Table(scene))
-    told = [Candidate(one.thing, one.chance) for one in ranked]
-    quoted = _quoted(queries[-1], scene)
-    if quoted is not None:
-        return Choice(
-            Candidate(quoted, max(min_score, _SURE)), others=tuple(distinct_best(told)[:5])
-        )
-    likely = bool(told) and ranked[0].sure >= min_score and not by_hand.too_few
-    drawn = named_control(queries[-1], scene)
-    if drawn is None and likely:
-        drawn = drawn_control(queries[-1], told[0].thing, scene)
-    if drawn is not None:
-        sure = ranked[0].sure if likely else min_score
-        return Choice(Candidate(drawn, sure), others=tuple(distinct_best(told)[:5]))
-    if likely and not is_blocked(queries[-1], told[0].thing):
-        best = Candidate(_held(queries[-1], told[0].thing, scene), ranked[0].sure)
-        return Choice(best, others=tuple(distinct_best(told)[:5]))
-    if by_hand.ambiguous:
-        return by_hand
-    # How alike a name is, is told by the weights set by hand, whatever the chances.
-    others = tuple(distinct_best((*told, *by_hand.others))[:5])
-    if fits_but_blocked(queries[-1], scene):
-        return Choice(None, f"what fits is {BEHIND}", others, blocked=True)
-    reason = "nothing fits well enough" if by_hand.chosen else by_hand.reason
-    return Choice(None, reason, others)
-
-
-def _quoted(query: Query, scene: Scene) -> Thing | None:
-    """The one thing that shows just what is quoted, where no kind or an entry is asked for."""
-    words = query.name.strip().casefold()
-    alone = [query.name] == list(query.literals) and not query.hints and query.nth is None
-    alone &= query.kind is None or query.kind.word in _TEXTUAL
-    if not alone or not all(_holds(relation) for relation in query.relations):
-        return None
-    found = [t for t in scene.things if t.element.name.strip().casefold() == words != ""]
-    if not found or any(is_blocked(query, t) for t in found):
-        return None
-    smallest = min(found, key=lambda t: t.box.area)
-    return smallest if all(overlap(t.box, smallest.box) > _WITHIN for t in found) else None
-
-
-def _holds(relation: Relation) -> bool:
-    """Whether what is asked for is in a menu, list or dialog, and not in a table's row."""
-    kind = relation.anchor.kind
-    return relation.how == "within" and (kind is None or kind.word not in ("row", "column"))
-
-
-def _held(query: Query, thing: Thing, scene: Scene) -> Thing:
-    """The one control of the kind asked for that a line of a page holds; else the thing itself.
-
-    The line has the words beside the control, and what is clicked is the control.
-    """
-    roles = query.kind.roles if query.kind else frozenset()
-    if thing.role != "section" or thing.role in roles:
-        return thing
-    inside = [t for t in scene.things if t.role in roles and overlap(thing.box, t.box) > _WITHIN]
-    return inside[0] if len(inside) == 1 else thing
-
-
-def _is_plain(query: Query, chosen: Candidate) -> bool:
-    """Whether a thing is called just so, or counted among rows, of which some are no things."""
-    return chosen.score >= _JUST_SO or counts_rows(query)
+    return choose_thing(queries, scene, min_score)
 
 
 def _is_sure(choice: Choice) -> bool:
     """Whether nothing that could be read off the picture would change the choice."""
-    return choice.chosen is not None and choice.chosen.score >= _SURE
+    return choice.chosen is not None and choice.chosen.score >= SURE
 
 
 def place_of(description: str, chosen: Candidate, observation: Observation) -> Place:
@@ -247,10 +164,7 @@ def place_of(description: str, chosen: Candidate, observation: Observation) -> P
 
 def spot(thing: Thing, observation: Observation) -> Point:
     """The point of a thing to click, in image space; of a slider it is the handle that is seen."""
-    box = thing.box
-    if thing.role == "slider":
-        box = next((handle.box for handle in slider_handle(thing, observation)), box)
-    return spot_in(thing, observation.convert_box(box, "image"))
+    return spot_in(thing, observation.convert_box(thing.handle or thing.box, "image"))
 
 
 def called(element: Element) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from hisa.grounder.description import Query
-from hisa.grounder.role_words import Kind, find_kind
 from hisa.grounder.scene import READ, SHOWS_TEXT, Thing
-from hisa.grounder.similar import similarity
-from hisa.grounder.words import purpose_match, token_match
+from hisa.screen.role_words import Kind, find_kind
 from hisa.screen.roles import CONTAINERS, FIELDS, MULTI_LINE
+from hisa.text.similar import similarity
+from hisa.text.words import purpose_match, token_match
 
-__all__ = ["identity", "names_itself", "role_factor", "state_factor"]
+__all__ = ["identity", "lacks_control", "names_itself", "role_factor", "state_factor"]
 
 # The weights are chosen by hand on the training screens of the grounding bench.
 _KIND_ONLY = 0.75
@@ -37,6 +37,8 @@ _LEFT_OPEN = 0.52
 _ICON = find_kind("icon")[0] or Kind("icon", frozenset())
 _UNLIKE = frozenset({"button", "arrow", "icon", "link", "handle", "checkbox", "menu item"})
 """Kinds that are called by their name where they have one."""
+_TICKED = frozenset({"check box", "radio button", "switch", "toggle switch"})
+"""Roles of controls that are seen by their picture, and named by words beside it."""
 _STATES = {
     "+checked": frozenset({"checked", "pressed"}),
     "+selected": frozenset({"selected", "active", "focused", "checked", "pressed"}),
@@ -78,6 +80,12 @@ def identity(query: Query, thing: Thing) -> float:
         shows = values > 1 or not named
         of_kind = max(usual * factor, of_kind * (0.9 if shows else _VALUE_DIFFERS))
     return min(1.0, of_kind * values)
+
+
+def lacks_control(query: Query, chosen: Thing) -> bool:
+    """Whether a control is asked for that is ticked or switched, and words were chosen."""
+    asked = query.kind is not None and bool(query.kind.roles & _TICKED)
+    return asked and chosen.drawn is None and chosen.role in SHOWS_TEXT
 
 
 def names_itself(name: str, thing: Thing) -> bool:

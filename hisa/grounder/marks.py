@@ -12,17 +12,16 @@ from hisa.actions import Action, fill, points, slots, to_source
 from hisa.errors import InvalidReply, NotFound
 from hisa.events import Grounded, GroundingFailed
 from hisa.grounder.common import place_found
-from hisa.grounder.control_parts import DOES
-from hisa.grounder.drawn_shapes import UNCHECKED
 from hisa.grounder.elements import spot
 from hisa.grounder.scene import SHOWS_TEXT, Scene, Thing, overlap
-from hisa.grounder.words import tokens
+from hisa.grounder.thing import ARROW_WORDS, UNCHECKED
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.protocols import Emit, GroundedCall, Grounder, Place, Prefetching, Task, ToolCall
 from hisa.screen.bubbles import in_front
 from hisa.screen.observation import Observation
 from hisa.screen.roles import CONTAINERS, FIELDS, LAYOUT, PASSWORD
 from hisa.text.prompt_text import excerpt
+from hisa.text.words import tokens
 
 __all__ = ["LIST_TOKENS", "MarkGrounder", "Marks", "told"]
 
@@ -57,6 +56,7 @@ _KINDS = {
 """Shorter and plainer words for roles."""
 _ADDRESS = re.compile(r"[A-Z]{1,3}[0-9]{1,7}")
 """How spreadsheets name their cells."""
+_DOES = frozenset(word for words in ARROW_WORDS.values() for word in words)
 _STATES = ("focused", "selected", "pressed", "expanded")
 """States that are told as they are."""
 
@@ -395,7 +395,7 @@ def _arrow(thing: Thing) -> str:
     """The way an arrow points, or what is drawn on it instead, and whose it is."""
     texts = [text for text, _ in thing.labels]
     ways = [thing.element.name, *(word for word in texts if word in ("plus", "minus"))]
-    beside = next((text for text in texts if text.strip() and text not in DOES), "")
+    beside = next((text for text in texts if text.strip() and text not in _DOES), "")
     owner = thing.element.label.strip() or beside.strip()
     of = f' of "{_quoted(owner)}"' if owner else ""
     return f'"{_quoted(" or ".join(ways))}"{of}'

@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 
 from hisa.grounder.description import Query, Relation
 from hisa.grounder.evidence import identity, names_itself, state_factor
-from hisa.grounder.role_words import find_kind
 from hisa.grounder.scene import READ, Scene, Thing, gaps, lines, overlap
-from hisa.grounder.similar import similarity, title_similarity
 from hisa.grounder.thing import sides
-from hisa.grounder.words import tokens
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element
+from hisa.screen.role_words import find_kind
 from hisa.screen.roles import CONTAINERS, FIELDS, MULTI_LINE
+from hisa.text.similar import similarity, title_similarity
+from hisa.text.words import tokens
 
 __all__ = [
     "ALIKE", "BEHIND", "READINGS", "Candidate", "Choice", "by_hand_choice", "counts_rows",

@@ -15,6 +15,7 @@ from hisa.grounder.common import step_at
 from hisa.grounder.description import Query, read_description
 from hisa.grounder.elements import called, names_a_part
 from hisa.grounder.pick import BEHIND, is_blocked
+from hisa.grounder.ranking import chances
 from hisa.grounder.scene import Scene, Thing
 from hisa.grounder.screen_text import read_elements
 from hisa.protocols import Grounder, Place, ToolCall
@@ -163,16 +164,10 @@ def _things(
     observation: Observation,
     read: tuple[Element, ...],
 ) -> tuple[Rated, ...]:
-    from hisa.grounder.ranker import chances  # loads numpy, which a start need not wait for
-    from hisa.grounder.scene_table import Table
-
     scene = Scene(observation, read, parts=names_a_part(description), shapes=True)
-    rows, own = chances(queries, Table(scene))
-    known = {int(row): float(chance) for row, chance in zip(rows, own, strict=True)}
-    things = enumerate(scene.things)
     return tuple(
-        _rated(thing, known.get(row, 0.0), observation, blocked=is_blocked(queries[-1], thing))
-        for row, thing in things
+        _rated(thing, chance, observation, blocked=is_blocked(queries[-1], thing))
+        for thing, chance in zip(scene.things, chances(queries, scene), strict=True)
     )
 
 

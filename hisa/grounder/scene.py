@@ -9,16 +9,15 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from hisa.grounder.control_parts import guessed_arrows
-from hisa.grounder.drawn_shapes import with_shapes
+from hisa.grounder.lists import with_lists
 from hisa.grounder.thing import READ, SHOWS_TEXT, Thing, gaps, overlap, sides
-from hisa.grounder.words import tokens
 from hisa.machine.made_once import made_once
 from hisa.screen.bubbles import TOPS, bubbles
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.lies_at import covered
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CONTAINERS, FIELDS
+from hisa.text.words import tokens
 
 if TYPE_CHECKING:
     import numpy as np
@@ -121,16 +120,8 @@ class Scene:
                 near = [(text, at) for text, at in lines if gaps(box, at)[0] <= _BESIDE_READ]
                 labels = _labels(e, box, (*texts, *near), named) + _headed(box, heads)
             found.append(Thing(e, box, labels, self._front(element, box)))
-        if self._parts:
-            pages = [t.box for t in found if t.role == "document web"]
-            for thing in tuple(found):
-                found += guessed_arrows(
-                    thing, any(page.contains(thing.box.centre) for page in pages)
-                )
         found += [Thing(e, e.box) for e in self._read if not _told(e, found)]
-        if not self._shapes:
-            return found
-        return with_shapes(found, self.observation, arrows=self._parts)
+        return with_lists(found, self.observation, parts=self._parts, drawn=self._shapes)
 
     def _shown(self, element: Element) -> bool:
         return not self._tells_showing or bool(element.states & {"showing", "visible"})

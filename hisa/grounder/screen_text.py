@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from hisa.grounder.description import Query
 from hisa.grounder.scene import READ
-from hisa.grounder.similar import similarity
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
 from hisa.screen.ocr import Line, ReadText, Word
+from hisa.text.similar import similarity
 
 __all__ = ["read_elements"]
 

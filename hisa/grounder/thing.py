@@ -13,12 +13,19 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["READ", "SHOWS_TEXT", "Thing", "gaps", "overlap", "sides", "squared"]
+__all__ = [
+    "ARROW_WORDS", "READ", "SHOWS_TEXT", "UNCHECKED", "Thing", "gaps", "overlap", "sides",
+    "squared",
+]  # fmt: skip
 
 READ = "read text"
 """The role of a line read off the picture."""
 SHOWS_TEXT = frozenset({"label", "static", "heading", "paragraph", READ, "section", "caption"})
 """Roles of what only shows text."""
+UNCHECKED = "unchecked"
+"""The state of a tick that is drawn empty; one in neither state was not recognised."""
+ARROW_WORDS = {"up": ("increase", "plus"), "down": ("decrease", "minus")}
+"""What the arrows of a spin button go by besides their names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +42,8 @@ class Thing:
     """How usable it is now: 1, less where it is behind or disabled."""
     drawn: float | None = None
     """How surely the picture shows it, 0..1; None where it is told or written."""
+    handle: BoundingBox | None = None
+    """The part that is clicked, such as a slider's handle; None: the whole."""
 
     @property
     def role(self) -> str:

@@ -1,1 +1,7 @@
-"""The global planner: prompt from the bounded state, reply schema, format correction."""
+"""Decides the next call: prompt from the bounded state, reply schema, format correction.
+
+The agent's loop calls `plan` once a step, with the task, the look and the state's view. What the
+model answers is parsed into one call, or a short sequence of calls, or asked for again. Start with
+`planner.py`, then `view.py` (what the model is shown) and `reply.py`; `scaling.py` asks for
+several replies and a judge, `computer.py` serves models with a computer-use tool of their own.
+"""

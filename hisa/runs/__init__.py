@@ -1,4 +1,10 @@
-"""The event log of a run: write, read, resume, show, report, export."""
+"""The event log of a run: write, read, resume, show, report, export.
+
+The loop hands every event to `log.py`, which writes it at once: one folder with a manifest, an
+append-only log and pictures by hash, readable and resumable after a kill. Everything else here is
+a reader. Start with `log.py` and `read.py`; `report.py` makes the page, `resume.py` goes on with a
+run.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,8 @@
-"""Keeps the agent's state bounded: abstracted steps, refined context, the manager."""
+"""Keeps all the agent knows bounded, at step 5 as at step 500 (HiSA, section 3.3).
+
+After each act the loop has `manager.py` make one line of what changed on the screen; every few
+steps the older lines are folded into one summary. The planner sees no more of the past than the
+manager's view. Guards that hold an act to the look it was decided on live here too. Start with
+`manager.py`, then `step_abstraction.py` (level 1), `context.py` (level 2) and `roi.py`, the
+changed region.
+"""

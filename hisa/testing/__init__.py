@@ -1,6 +1,9 @@
 """Stand-ins for models, servers and machines, for people who test their own agents.
 
-Nothing else in the package imports this room. The names below are loaded when they are first used.
+Nothing else in the package imports this room; the names below are loaded when they are first used.
+Each stand-in goes through the same seam as the real part. Start with `scripted.py` (models),
+`form.py` (a computer in memory) and `model_server.py`, a server of the OpenAI protocol with
+faults.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Where the parts meet: one function builds an `Agent` from settings, top to bottom."""
+"""Where the parts meet: one function builds an `Agent` from settings, top to bottom.
+
+Command line, API and benches call it, once for each run. No other room knows which planner,
+grounder or model a run has. Start with this file; `grounding_parts.py`, `decision_parts.py`,
+`tool_parts.py` and `secret_parts.py` build what has more than one form.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +22,8 @@ from hisa.environments.programs import installed_programs
 from hisa.errors import ActionRefused, ConfigError, LogFailed, UsageError
 from hisa.events import Decided, Event, ModelCalled, Noted, RunFinished, RunStarted
 from hisa.grounder.marks import MarkGrounder, Marks
-from hisa.grounder.memo import without_groundings
 from hisa.grounder.pointing import written_as
 from hisa.grounder.reading import ElementsReader, SharedReader
-from hisa.grounder.sequences import SequenceGrounder
 from hisa.models.at_step import ModelAtStep
 from hisa.models.budget import Budget
 from hisa.models.open_models import OFFLINE_NAME, has_computer_tool, open_models
@@ -61,7 +64,9 @@ from hisa.wiring.decision_parts import (
     scaled,
 )
 from hisa.wiring.grounding_parts import build_grounder, grounder_kind, open_grounder
+from hisa.wiring.memo import without_groundings
 from hisa.wiring.secret_parts import open_secrets
+from hisa.wiring.sequences import SequenceGrounder
 from hisa.wiring.tool_parts import open_registry, open_served_tools
 
 if TYPE_CHECKING:

@@ -8,9 +8,7 @@ from hisa.config import Settings
 from hisa.environments.confirm import Ask, Question, ask_person
 from hisa.errors import ConfigError
 from hisa.events import Decided, Event
-from hisa.grounder.memo import MemoGrounder, TellingGrounder
 from hisa.grounder.reading import ElementsReader
-from hisa.grounder.sequences import SequenceGrounder
 from hisa.models.profiles import Profile
 from hisa.planner.base import Trials
 from hisa.protocols import (
@@ -28,6 +26,8 @@ from hisa.screen.observation import Screenshot
 from hisa.tools.policy.deciding import Memory, Policy
 from hisa.tools.policy.policy_toolbox import Approve, PolicyToolbox
 from hisa.tools.registry import ToolRegistry
+from hisa.wiring.memo import MemoGrounder, TellingGrounder
+from hisa.wiring.sequences import SequenceGrounder
 from hisa.wiring.tool_parts import open_registry
 
 __all__ = ["elements_of", "is_sampled", "open_policy", "open_toolbox", "open_trials", "scaled"]

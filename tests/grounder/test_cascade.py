@@ -19,7 +19,6 @@ from hisa.config import Settings
 from hisa.errors import BudgetExceeded, ModelUnavailable, NotFound
 from hisa.events import Event, Grounded, GroundingFailed, GroundingTried
 from hisa.grounder.cascade import CascadeGrounder
-from hisa.grounder.closer import ENLARGED, closer_part
 from hisa.grounder.formats import GTA1Format
 from hisa.grounder.vision import Seer
 from hisa.models.budget import Budget
@@ -32,6 +31,7 @@ from hisa.runs.read import load_run
 from hisa.runs.report import render_report
 from hisa.runs.step_records import group
 from hisa.runs.terminal_view import step_text
+from hisa.screen.closer import ENLARGED, closer_part
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Observation, Screenshot
 from hisa.screen.ocr import Line, OcrUnavailable, ReadText

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hisa.grounder.description import Query, read_description
-from hisa.grounder.similar import similarity, title_similarity
+from hisa.text.similar import similarity, title_similarity
 
 
 def meant_by(query: Query) -> str:

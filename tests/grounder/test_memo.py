@@ -13,12 +13,12 @@ from hisa.errors import ModelUnavailable, NotFound
 from hisa.events import Event, Grounded, GroundingFailed, GroundingTried
 from hisa.grounder.common import resolve
 from hisa.grounder.marks import MarkGrounder, Marks
-from hisa.grounder.memo import MemoGrounder, TellingGrounder, without_groundings
 from hisa.grounder.reading import ReadingGrounder, SharedReader
 from hisa.protocols import Emit, GroundedCall, Place, Task, ToolCall
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Observation, Screenshot
 from hisa.testing.form import FakeEnvironment
+from hisa.wiring.memo import MemoGrounder, TellingGrounder, without_groundings
 
 CLICK = "pyautogui.click(X_COORD, Y_COORD)"
 DRAG = "pyautogui.moveTo(X_COORD, Y_COORD); pyautogui.dragTo(X_COORD_2, Y_COORD_2)"

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from hisa.cli.pattern_files import repair
 from hisa.errors import StoreError
 from hisa.patterns.stores.edge import EdgeStore
 from hisa.patterns.stores.filelock import folder_lock
 from hisa.patterns.stores.journal import Journal
-from hisa.patterns.transfer import repair
 from hisa.testing.word_embedder import WordEmbedder
 from tests.patterns.conformance import at, pattern
 

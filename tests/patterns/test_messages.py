@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from hisa.cli.pattern_files import written
 from hisa.errors import StoreError, UsageError
 from hisa.events import Failed, Guidance, Induced, PatternUse
 from hisa.models.tokens import estimate_tokens
@@ -15,7 +16,6 @@ from hisa.patterns.briefing import RulesSection, render_rules
 from hisa.patterns.sops import Sop
 from hisa.patterns.stores.base import Meta, check_vectors, dense, from_payload
 from hisa.patterns.stores.migrations import check_meta
-from hisa.patterns.transfer import written
 from hisa.patterns.vectors import unit
 from hisa.protocols import Pattern
 from hisa.testing.scripted import ScriptedModel

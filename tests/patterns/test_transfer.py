@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from hisa.cli.pattern_files import export_lines, import_patterns, reembed, write_atomically
 from hisa.errors import ModelUnavailable, StoreError, UsageError
 from hisa.patterns.stores.base import to_payload
 from hisa.patterns.stores.edge import EdgeStore
-from hisa.patterns.transfer import export_lines, import_patterns, reembed, write_atomically
 from hisa.testing.word_embedder import WordEmbedder
 from tests.patterns.conformance import pattern
 

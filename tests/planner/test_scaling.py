@@ -23,7 +23,6 @@ from hisa.errors import (
 )
 from hisa.events import Chosen, Event, Judged, Planned, Sampled
 from hisa.grounder.common import resolve
-from hisa.grounder.memo import MemoGrounder
 from hisa.models.profiles import find
 from hisa.models.tokens import estimate_tokens
 from hisa.planner.base import Trials
@@ -49,6 +48,7 @@ from hisa.testing.scripted import FunctionModel, ScriptedModel, tool_call
 from hisa.tools.base import Tool
 from hisa.tools.builtin import bash_execution, gui_action, termination, wait
 from hisa.tools.registry import ToolRegistry
+from hisa.wiring.memo import MemoGrounder
 
 TASK = Task("t", "Save the form.")
 FAILED = StateView(steps=("Step 3: wait | Result: Failed. It is not there.",), troubled=True)

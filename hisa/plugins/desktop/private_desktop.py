@@ -108,11 +108,7 @@ class DesktopEnvironment(GuestEnvironment):
         return self._runtime
 
     def _system(self) -> Path:
-        """The root of the profile's built system, which the kind ``vm`` has.
-
-        Raises:
-            UsageError: there is no such profile, or it is not built.
-        """
+        """The root of the profile's built system, which the kind ``vm`` has, or UsageError."""
         point = plugins.find("environments", "vm")
         system = load_kind(point).system if point is not None else None
         if system is None:

@@ -14,7 +14,6 @@ from PIL import Image
 from hisa.config import Settings
 from hisa.errors import UsageError
 from hisa.events import GroundingTried
-from hisa.grounder.closer import closer_part
 from hisa.grounder.formats import GTA1Format
 from hisa.plugins.benchmarks.bench.grounding.grounding_report import build_grounding_report
 from hisa.plugins.benchmarks.bench.grounding.open_suite import open_grounding_suite
@@ -26,6 +25,7 @@ from hisa.plugins.benchmarks.bench.grounding.ways import open_way
 from hisa.plugins.benchmarks.bench.stats import quantile, wilson
 from hisa.protocols import Message, ModelRequest
 from hisa.screen import ocr
+from hisa.screen.closer import closer_part
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Element, Observation, Screenshot
 from hisa.testing.model_server import FakeServer

@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 
 from hisa.events import Event, GroundingTried
-from hisa.grounder.closer import ENLARGED
 from hisa.plugins.benchmarks.bench.grounding.targets import Region
 from hisa.protocols import ModelReply, ModelRequest
+from hisa.screen.closer import ENLARGED
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Observation
 

@@ -1,0 +1,49 @@
+"""What packages know to be on the screen: the entry-point group ``hisa.lists``."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint
+from typing import Any
+
+from hisa.errors import PluginFailed
+from hisa.grounder.thing import Thing
+from hisa.machine import plugins
+from hisa.screen.observation import Observation
+
+__all__ = ["announced", "with_lists"]
+
+
+def announced() -> list[tuple[EntryPoint, Any]]:
+    """The lists and rankers that packages announce, HiSA's own first.
+
+    Each is a `hisa.grounder.base.ThingList`, a `hisa.grounder.base.Ranker`, or both.
+
+    Raises:
+        PluginFailed: it cannot be imported, or is neither; names the package.
+    """
+    by_name: dict[str, EntryPoint] = {}
+    for point in plugins.points("lists"):
+        by_name.setdefault(point.name, point)
+    found = [(point, plugins.load("lists", point)) for point in by_name.values()]
+    for point, part in found:
+        if not hasattr(part, "listed") and not hasattr(part, "chances"):
+            raise PluginFailed(
+                f"{plugins.describe_point('lists', point)}: {part!r} is neither a "
+                "hisa.grounder.base.ThingList nor a hisa.grounder.base.Ranker"
+            )
+    return found
+
+
+def with_lists(
+    things: list[Thing], observation: Observation, *, parts: bool, drawn: bool
+) -> list[Thing]:
+    """The things and what all lists add, each to what those before it know.
+
+    Raises:
+        PluginFailed: a list cannot be imported or raised something; names the package.
+    """
+    for point, part in announced():
+        if hasattr(part, "listed"):
+            with plugins.blaming_package("lists", point):
+                things = part.listed(things, observation, parts=parts, drawn=drawn)
+    return things

@@ -1,0 +1,1 @@
+"""Reads what is drawn on the screen, and has learned from screens which thing is meant."""

@@ -1,0 +1,181 @@
+"""Lists and rankers keep their promises, and without any the scores set by hand decide."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hisa.errors import NotFound, PluginFailed
+from hisa.grounder.base import Ranker, ThingList
+from hisa.grounder.choice import ChoiceGrounder
+from hisa.grounder.description import read_description
+from hisa.grounder.elements import ElementsGrounder
+from hisa.grounder.lists import announced
+from hisa.grounder.ranking import chances, choose_thing
+from hisa.grounder.rating import rated
+from hisa.grounder.scene import Scene
+from hisa.machine import plugins
+from hisa.screen.geometry import BoundingBox, Point
+from hisa.screen.observation import Observation, Screenshot
+from hisa.screen.ocr import Line, Word
+from hisa.testing import ScriptedModel
+
+from .scenes import call, element, saved, scene
+
+FORM = scene(
+    element("label", "Host:", (40, 60, 60, 24)),
+    element("text", "", (120, 60, 200, 24)),
+    element("label", "Port:", (40, 100, 60, 24)),
+    element("text", "", (120, 100, 200, 24)),
+    element("slider", "Volume", (40, 140, 200, 20)),
+    element("push button", "Apply", (40, 200, 80, 30)),
+    element("push button", "Cancel", (140, 200, 80, 30)),
+)
+QUERIES = read_description("the Apply button")
+
+
+def unread(_picture: Screenshot, _box: BoundingBox | None) -> tuple[Line, ...]:
+    return ()
+
+
+def reads(text: str, at: tuple[int, int]) -> Line:
+    left, top = at
+    return Line((Word(text, BoundingBox(left, top, left + 60, top + 20), 0.9),))
+
+
+@pytest.fixture(params=["announced", "none"])
+def with_packages(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    if request.param == "none":
+        monkeypatch.setattr(plugins, "points", lambda _group: ())
+    return bool(request.param == "announced")
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No package announces anything."""
+    monkeypatch.setattr(plugins, "points", lambda _group: ())
+    assert announced() == []
+
+
+async def found(
+    description: str, look: Observation = FORM, *lines: Line, min_score: float = 0.86
+) -> Point:
+    grounder = ElementsGrounder(
+        emit=lambda _: None, min_score=min_score, read=lambda _picture, _box: lines
+    )
+    return (await grounder.resolve(call(description), look)).places[0].point
+
+
+# ---------------------------------------------------------------- what is announced
+
+
+@pytest.mark.usefixtures("outside")
+def test_lists_keep_what_they_are_given_and_know_where_things_are() -> None:
+    look = saved("calc_sheet")
+    given = Scene(look).things
+    lists = [part for _, part in announced() if isinstance(part, ThingList)]
+    assert len(lists) == 2
+    for part in lists:
+        for parts in (False, True):
+            plain = part.listed(given, look, parts=parts, drawn=False)
+            assert {t.element for t in given} <= {t.element for t in plain}
+            assert all(t.drawn is None for t in plain)
+            more = part.listed(given, look, parts=parts, drawn=True)
+            assert len(more) >= len(given)
+            assert {t.box.space for t in more} == {"screen"}
+        assert part.listed((), scene(), parts=True, drawn=True) == []
+
+
+@pytest.mark.parametrize("look", [FORM, scene()], ids=["form", "nothing"])
+def test_a_ranker_gives_each_thing_a_chance(look: Observation, with_packages: bool) -> None:
+    screen = Scene(look)
+    rankers = [part for _, part in announced() if isinstance(part, Ranker)]
+    assert len(rankers) == int(with_packages)
+    ranked = chances(QUERIES, screen)
+    assert len(ranked) == len(screen.things)
+    assert all(0 <= chance <= 1 for chance in ranked)
+    assert sum(ranked) < 1
+    choice = choose_thing(QUERIES, screen, 0.86)
+    if look is FORM:
+        assert screen.things[list(ranked).index(max(ranked))].element.name == "Apply"
+        assert choice.chosen is not None
+        assert choice.chosen.element.name == "Apply"
+    else:
+        assert choice.chosen is None
+        assert choice.reason
+
+
+def test_a_packages_ranker_goes_before_hisas_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metadata = tmp_path / "hisa_last_thing-1.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: hisa-last-thing\n")
+    (metadata / "entry_points.txt").write_text("[hisa.lists]\nlast = hisa_last_thing:LAST\n")
+    (tmp_path / "hisa_last_thing.py").write_text(
+        "from hisa.grounder.pick import Candidate, Choice\n"
+        "class Last:\n"
+        "    def choose(self, queries, scene, min_score):\n"
+        "        return Choice(Candidate(scene.things[-1], 1.0))\n"
+        "    def chances(self, queries, scene):\n"
+        "        return 1 / 0\n"
+        "LAST = Last()\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    chosen = choose_thing(QUERIES, Scene(FORM), 0.86).chosen
+    assert chosen is not None
+    assert chosen.element.name == "Cancel"
+    with pytest.raises(PluginFailed, match="'last' of package 'hisa-last-thing': ZeroDivision"):
+        chances(QUERIES, Scene(FORM))
+
+
+# ---------------------------------------------------------------- without any
+
+
+@pytest.mark.usefixtures("alone")
+async def test_without_packages_things_are_found_by_the_scores_set_by_hand() -> None:
+    assert await found("the Apply button") == Point(80, 215)
+    assert await found("the Port field") == Point(220, 112)
+    assert await found("the button right of Apply", min_score=0.64) == Point(180, 215)
+    assert await found("the Volume slider") == Point(140, 150), "no handle is looked for"
+    assert await found("'Licence'", FORM, reads("Licence", (400, 300))) == Point(430, 310)
+
+
+@pytest.mark.usefixtures("alone")
+async def test_without_packages_what_is_unsure_is_refused() -> None:
+    twins = scene(*(element("push button", "Edit", (40, y, 80, 30)) for y in (40, 80)))
+    with pytest.raises(NotFound, match="2 elements fit equally well"):
+        await found("the Edit button", twins)
+    with pytest.raises(NotFound, match="'the Print button'"):
+        await found("the Print button")
+    with pytest.raises(NotFound, match=r"nothing fits well enough.*Cancel"):
+        await found("the button right of Apply")
+
+
+@pytest.mark.usefixtures("alone")
+async def test_without_packages_a_model_picks_by_chances_from_the_scores_set_by_hand() -> None:
+    twins = scene(*(element("push button", "Edit", (40, y, 80, 30)) for y in (40, 80)))
+    refused = NotFound("several")
+    rating = rated("the Edit button", twins, refused, unread)
+    assert [round(thing.chance, 2) for thing in rating.likely] == [0.45, 0.45]
+    model = ScriptedModel(["2"])
+    grounder = ChoiceGrounder(model, emit=lambda _: None, read=unread)
+    picked = await grounder.resolve(call("the Edit button"), twins)
+    assert picked.places[0].point == Point(80, 95)
+
+
+def test_without_hisas_packages_nothing_of_them_is_imported() -> None:
+    code = (
+        "import sys\n"
+        "sys.modules['hisa.plugins'] = None\n"
+        "from hisa.machine import plugins\n"
+        "plugins.points = lambda group: ()\n"
+        "import hisa.grounder.cascade, hisa.grounder.choice, hisa.grounder.marks, asyncio\n"
+        "from tests.grounder.test_lists import found\n"
+        "print(asyncio.run(found('the Cancel button')).rounded())\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "(180, 215)\n"

@@ -1,0 +1,283 @@
+"""What the ranker goes by, on small made screens, and the file of what it learned."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+
+import numpy as np
+import pytest
+from PIL import Image, ImageDraw
+
+from hisa.grounder.description import read_description
+from hisa.grounder.scene import Scene
+from hisa.plugins.reading.asked import read_asked
+from hisa.plugins.reading.layout import distances, orders
+from hisa.plugins.reading.ranker import columns, load_judge, load_trees, parsed, rank
+from hisa.plugins.reading.scene_table import Floats, Table
+from hisa.plugins.reading.sureness import chances_of, outcome, places
+from hisa.screen.observation import Element, Observation
+from tests.grounder.scenes import element, scene
+
+
+def told(description: str, observation: Observation) -> dict[str, Floats]:
+    return columns(read_description(description), Table(Scene(observation)))
+
+
+def best(description: str, observation: Observation, *features: str) -> Element:
+    """What a feature, or the sum of some, speaks for most."""
+    found = told(description, observation)
+    total = np.sum([found[name] for name in features], axis=0)
+    things = Scene(observation).things
+    assert np.sum(total == total.max()) == 1, [t.element.name for t in things]
+    return things[int(total.argmax())].element
+
+
+SHEET = scene(
+    *(
+        element("table cell", f"{column}{row + 1}", (100 * at, 40 + 20 * row, 100, 20), text=text)
+        for row, texts in enumerate(
+            [("Article", "Stock", "Price"), ("Oak chair", "14", "129"), ("Lamp", "3", "14")]
+        )
+        for at, (column, text) in enumerate(zip("ABC", texts, strict=True))
+    )
+)
+MAILS = scene(
+    *(
+        part
+        for row, name in enumerate(["Stephenie", "Othilie", "Sarette"])
+        for part in (
+            element("static", name, (10, 100 + 60 * row, 90, 24)),
+            element("image", "", (200, 100 + 60 * row, 24, 24)),
+            element("push button", "Reply", (240, 100 + 60 * row, 60, 24)),
+        )
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("description", "name"),
+    [
+        ("the number 14 in column B", "B2"),
+        ("the cell in the column 'Stock' of the row 'Lamp'", "B3"),
+        ("Lamp's amount in the column Price (14)", "C3"),
+        ("the cell in row 2 of column C", "C2"),
+    ],
+)
+def test_a_row_and_a_column_meet_in_a_cell(description: str, name: str) -> None:
+    assert best(description, SHEET, "related_least", "numbers").name == name
+
+
+def test_what_has_no_name_goes_by_its_row() -> None:
+    assert best("the icon in the row of Othilie", MAILS, "line", "role_in").box.top == 160
+
+
+@pytest.mark.parametrize(
+    ("description", "feature", "row"),
+    [
+        ("the second Reply button", "nth_down", 1),
+        ("last Reply button", "nth_down", 2),
+        ("the lowest of the three Reply buttons", "extreme", 2),
+        ("the topmost Reply button", "extreme", 0),
+    ],
+)
+def test_orders_count_among_the_like(description: str, feature: str, row: int) -> None:
+    found = best(description, MAILS, feature, "name")
+    assert (found.name, found.box.top) == ("Reply", 100 + 60 * row)
+
+
+def test_colours_and_what_stands_out_are_seen_on_the_picture() -> None:
+    picture = Image.new("RGB", (1280, 720), "white")
+    paint = ImageDraw.Draw(picture)
+    paint.rectangle((104, 104, 120, 120), fill="#c02020")
+    paint.rectangle((200, 140, 299, 159), fill="#3070d0")
+    swatches = [element("radio button", "", (100 + 40 * at, 100, 24, 24)) for at in range(3)]
+    entries = [
+        element("list item", name, (200, 140 + 20 * row, 100, 20))
+        for row, name in enumerate(["Draft", "Good", "Best"])
+    ]
+    observation = scene(*swatches, *entries, picture=picture)
+    assert best("the red circle", observation, "colour").box.left == 100
+    assert best("the highlighted entry", observation, "stands_out").name == "Draft"
+    assert not told("the entry", observation)["stands_out"].any()
+
+
+def test_what_is_excluded_is_no_evidence() -> None:
+    observation = scene(
+        element("push button", "Sort", (10, 10, 60, 20)),
+        element("menu item", "Sort", (10, 200, 60, 20)),
+    )
+    asked = read_asked(read_description("'Sort' menu item (not the toolbar icon)")[-1])
+    assert "sort" in asked.words
+    assert not asked.words & {"toolbar", "icon"}
+    assert best("'Sort' menu item (not the toolbar icon)", observation, "role").role == "menu item"
+
+
+@pytest.mark.parametrize(
+    ("description", "nth", "extremes", "states"),
+    [
+        ("the first entry of the list", 1, set(), set()),
+        ("last but one entry", -2, set(), set()),
+        ("the 3rd tab", 3, set(), set()),
+        ("the leftmost segment", None, {"left"}, set()),
+        ("lower one of the two checkboxes", None, {"bottom"}, set()),
+        ("field for the last name", None, set(), set()),
+        ("the highlighted row", None, set(), {"selected"}),
+        ("the unticked box", None, set(), {"unticked"}),
+        ("the only box that is not ticked", None, set(), {"unticked"}),
+        ("the direction that is not selected", None, set(), {"unticked"}),
+        ("the greyed-out button", None, set(), {"disabled"}),
+        ("the field 'first'", None, set(), set()),
+    ],
+)
+def test_hints_in_words(
+    description: str, nth: int | None, extremes: set[str], states: set[str]
+) -> None:
+    asked = read_asked(read_description(description)[-1])
+    assert (asked.nth, set(asked.extremes), set(asked.states)) == (nth, extremes, states)
+
+
+def test_distances_have_a_direction() -> None:
+    at = np.array([100.0, 100.0, 200.0, 120.0])
+    box = np.array([[210.0, 100, 250, 120], [40, 100, 90, 120], [100, 130, 200, 150]])
+    assert np.isfinite(distances("right", box, at)).tolist() == [True, False, False]
+    assert np.isfinite(distances("left", box, at)).tolist() == [False, True, False]
+    assert np.isfinite(distances("below", box, at)).tolist() == [False, False, True]
+    assert np.isfinite(distances("row", box, at)).tolist() == [True, True, False]
+
+
+def test_orders_are_of_rows_columns_and_reading() -> None:
+    box = np.array([[x, y, x + 40.0, y + 20] for y in (0.0, 50) for x in (0.0, 60, 120)])
+    order = orders(box, np.zeros(6, dtype=int), np.ones(6, dtype=bool))
+    across, down, reading = order.fits(-1)
+    assert across.tolist() == [0, 0, 1, 0, 0, 1]
+    assert down.tolist() == [0, 0, 0, 1, 1, 1]
+    assert reading.tolist() == [0, 0, 0, 0, 0, 1]
+
+
+TICKS = scene(
+    element("check box", "Wrap lines", (10, 10, 100, 20), states=frozenset({"enabled", "checked"})),
+    element("check box", "Number lines", (10, 40, 100, 20), states=frozenset({"enabled"})),
+    element("toggle button", "Bold", (10, 70, 40, 20), states=frozenset({"enabled", "pressed"})),
+    element("push button", "Undo", (60, 70, 40, 20), states=frozenset({"focusable"})),
+    element("push button", "Redo", (110, 70, 40, 20), states=frozenset({"enabled", "focused"})),
+    element("image", "", (160, 70, 20, 20)),
+)
+
+
+@pytest.mark.parametrize(
+    ("description", "feature", "fits"),
+    [
+        ("the ticked box", "ticked", [1, 0, 1, 0, 0, 0]),
+        ("the box that is not ticked", "unticked", [0, 1, 0, 0, 0, 0]),
+        ("the selected one", "selected", [1, 0, 1, 0, 0.5, 0]),
+        ("the greyed-out button", "disabled", [0, 0, 0, 1, 0, 0]),
+        ("the greyed-out button", "state_alone", [0, 0, 0, 1, 0, 0]),
+        ("the ticked box", "state_alone", [1, 0, 1, 0, 0, 0]),
+    ],
+)
+def test_states_are_those_that_are_told(description: str, feature: str, fits: list[float]) -> None:
+    assert told(description, TICKS)[feature].tolist() == fits
+
+
+# ---------------------------------------------------------------- what was learned
+
+
+def test_the_learned_trees_fit_the_features_that_are_worked_out() -> None:
+    known = told("the Reply button", MAILS)
+    own, at = np.array([0.6, 0.2]), np.array([[5.0, 5.0], [50.0, 5.0]])
+    both = places(own, at, np.array([[0.0, 0, 10, 10], [40, 0, 60, 10]]))
+    outcomes = outcome(known, np.array([1.0, 0.5]), own, both)
+    for name, features, trees in (
+        ("ranker.json", known.keys(), load_trees()),
+        ("sureness.json", outcomes.keys(), load_judge()),
+    ):
+        content = json.loads((files("hisa.plugins.reading") / name).read_text("utf-8"))
+        assert set(content) == {"features", "start", "depth", "trees"}
+        assert set(content["features"]) <= features
+        for tree in content["trees"]:
+            size = len(tree["value"])
+            assert set(tree) == {"feature", "threshold", "left", "right", "value"}
+            assert all(len(tree[key]) == size for key in tree)
+            assert all(0 <= at < size for at in tree["left"] + tree["right"])
+            assert all(0 <= at < len(content["features"]) for at in tree["feature"])
+        assert len(trees.names) == len(content["features"])
+
+
+def test_trees_lead_each_row_to_its_leaf() -> None:
+    split = {
+        "feature": [0, 1, 0, 0, 0],
+        "threshold": [0.5, 2.0, 0, 0, 0],
+        "left": [1, 3, 2, 3, 4],
+        "right": [2, 4, 2, 3, 4],
+        "value": [0, 0, 5.0, 1.0, -1.0],
+    }
+    leaf = {"feature": [0], "threshold": [0.0], "left": [0], "right": [0], "value": [0.25]}
+    trees = parsed({"features": ["a", "b"], "start": -3.0, "depth": 2, "trees": [split, leaf]})
+    rows = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 3.0]])
+    assert trees.scores(rows).tolist() == [2.25, -1.75, -3.75]
+
+
+def test_chances_sum_to_less_than_one_and_nothing_has_none() -> None:
+    ranked = rank(read_description("the second Reply button"), Table(Scene(MAILS)))
+    assert 0 < sum(one.own for one in ranked) <= 1
+    assert all(one.own <= one.chance + 1e-9 for one in ranked)
+    assert rank(read_description("the Reply button"), Table(Scene(scene()))) == ()
+
+
+def test_a_click_on_a_button_meets_the_cell_that_holds_it() -> None:
+    observation = scene(
+        element("table cell", "Details", (100, 100, 200, 40)),
+        element("push button", "Details", (140, 108, 80, 24)),
+        element("push button", "Help", (10, 10, 60, 24)),
+    )
+    ranked = rank(read_description("'Details'"), Table(Scene(observation)))
+    both = sum(one.own for one in ranked if one.thing.element.name == "Details")
+    assert ranked[0].chance == pytest.approx(both)
+
+
+def test_a_click_on_an_icon_in_a_field_does_not_mean_the_field() -> None:
+    observation = scene(
+        element("entry", "Search", (100, 100, 200, 30)),
+        element("push button", "Search", (270, 104, 22, 22)),
+    )
+    ranked = rank(read_description("the Search field"), Table(Scene(observation)))
+    by_role = {one.thing.role: one for one in ranked}
+    assert by_role["push button"].chance == pytest.approx(by_role["push button"].own)
+
+
+def test_what_lies_in_one_place_is_no_rival() -> None:
+    score = np.array([3.0, 2.9, 1.0])
+    own = chances_of(score)
+    assert own.sum() < 1
+    at = np.array([[50.0, 10], [52, 10], [300, 10]])
+    reach = np.array([[0.0, 0, 100, 20], [20, 5, 80, 15], [250, 0, 350, 20]])
+    best = places(own, at, reach)
+    assert best.rows == (0, 1, 2)
+    assert best.chances[0] == best.chances[1] == pytest.approx(own[0] + own[1])
+    assert [best.rows[index] for index in best.apart] == [0, 2]
+
+
+def test_the_likeliest_place_is_surer_without_a_rival() -> None:
+    def sure(*names: str) -> float:
+        buttons = [
+            element("push button", name, (20 + 100 * at, 20, 80, 30))
+            for at, name in enumerate(names)
+        ]
+        ranked = rank(read_description("the 'Export' button"), Table(Scene(scene(*buttons))))
+        assert all(one.sure == 0 for one in ranked[1:])
+        return ranked[0].sure
+
+    assert sure("Export", "Close", "Help") > sure("Export", "Export", "Help")
+    assert sure("Export", "Close", "Help") > sure("Import", "Close", "Help")
+
+
+def test_the_arrow_of_a_field_is_not_clicked_for_the_field_that_holds_it() -> None:
+    observation = scene(
+        element("label", "Leading zeroes:", (20, 140, 120, 34)),
+        element("spin button", "", (150, 140, 118, 34), text="1"),
+    )
+    query = read_description("the number field next to 'Leading zeroes:'")
+    ranked = rank(query, Table(Scene(observation, parts=True)))
+    assert ranked[0].thing.role == "spin button"
+    assert any(thing.role == "arrow part" for thing in Scene(observation, parts=True).things)

@@ -1,0 +1,241 @@
+"""What is only drawn becomes ordinary things: on real screens, and on small drawn ones."""
+
+from __future__ import annotations
+
+import pytest
+from PIL import Image, ImageDraw
+
+from hisa.grounder.elements import ElementsGrounder
+from hisa.grounder.marks import told
+from hisa.grounder.scene import Scene
+from hisa.grounder.thing import Thing
+from hisa.screen.geometry import BoundingBox, Point, convert
+from hisa.screen.observation import Element, Observation, Window
+from tests.grounder.scenes import call, element, saved, scene
+
+Box = tuple[float, float, float, float]
+
+
+def drawn(look: Observation, role: str, name: str, *, at: Box | None = None) -> list[Thing]:
+    """The drawn things of a role and a name, all or those in a box."""
+    place = BoundingBox(*at, "screen") if at else None
+    return [
+        thing
+        for thing in Scene(look, parts=True, shapes=True).things
+        if thing.drawn is not None
+        and (thing.role, thing.element.name.casefold()) == (role, name.casefold())
+        and (place is None or place.contains(thing.box.centre))
+    ]
+
+
+ON_SCREENS: list[tuple[str, str, str, Box]] = [
+    ("mousepad_find", "push button", "Minimize", (906, 110, 920, 124)),
+    ("mousepad_find", "push button", "Maximize", (924, 110, 938, 124)),
+    ("mousepad_find", "push button", "Close", (942, 110, 956, 124)),
+    ("calc_format_cells", "push button", "Close", (944, 99, 958, 113)),
+    ("calc_alignment", "push button", "Minimize", (908, 99, 922, 113)),
+    ("mousepad_menu", "push button", "Maximize", (1244, 290, 1258, 304)),
+    ("mousepad_menu", "push button", "close", (1240, 345, 1260, 365)),
+    ("mousepad_preferences", "arrow part", "up", (775, 290, 811, 324)),
+    ("mousepad_replace", "arrow part", "drop-down", (814, 298, 848, 332)),
+    ("calc_autofilter", "arrow part", "drop-down", (184, 186, 201, 202)),
+    ("calc_autofilter", "check box", "Chairs", (212, 420, 228, 436)),
+    ("calc_autofilter", "check box", "Benches", (212, 397, 228, 413)),
+    ("calc_autofilter", "table column header", "F", (626, 166, 734, 184)),
+    ("calc_sheet", "table column header", "G", (734, 166, 811, 184)),
+    ("calc_sheet", "table row header", "14", (0, 444, 41, 464)),
+    ("web-book-flight", "arrow part", "up", (296, 108, 316, 124)),
+    ("web-email-inbox", "arrow part", "down", (289, 380, 309, 396)),
+    ("web-use-spinner", "arrow part", "up", (278, 137, 307, 157)),
+    ("web-register", "slider handle", "", (899, 375, 915, 391)),
+    ("web-render", "slider handle", "", (503, 211, 519, 227)),
+]
+
+
+@pytest.mark.parametrize(
+    ("screen", "role", "name", "box"), ON_SCREENS, ids=[f"{s} {n}" for s, _, n, _ in ON_SCREENS]
+)
+def test_on_real_screens(screen: str, role: str, name: str, box: Box) -> None:
+    assert len(drawn(saved(screen), role, name, at=box)) == 1
+
+
+def test_only_the_marked_header_is_selected() -> None:
+    things = Scene(saved("calc_sheet"), shapes=True).things
+    marked = {
+        t.element.name for t in things if "header" in t.role and "selected" in t.element.states
+    }
+    assert "D" in marked
+    assert not marked & set("ABCEFG")
+
+
+@pytest.mark.parametrize(
+    ("screen", "box", "word"),
+    [
+        ("web-orders", (1642, 506, 1671, 529), "delete"),
+        ("web-orders", (1614, 449, 1643, 472), "edit"),
+        ("web-team", (1136, 9, 1164, 40), "search"),
+        ("web-team", (1182, 9, 1210, 40), "notifications"),
+        ("web-team", (1228, 9, 1256, 40), "user"),
+        ("web-email-inbox", (206, 160, 230, 184), "star"),
+    ],
+)
+def test_what_has_no_name_goes_by_its_sign(screen: str, box: Box, word: str) -> None:
+    place = BoundingBox(*box, "screen")
+    things = [
+        t
+        for t in Scene(saved(screen), shapes=True).things
+        if place.contains(t.box.centre) and t.drawn is None and not t.element.name
+    ]
+    assert any(word in dict(thing.labels) for thing in things)
+
+
+def test_nothing_is_looked_for_unless_asked() -> None:
+    assert all(thing.drawn is None for thing in Scene(saved("mousepad_find")).things)
+
+
+# ---------------------------------------------------------------- drawn by hand
+
+
+def window_look(*signs: str, title: str = "Notes") -> Observation:
+    """A window at 200, 200 under a title bar with these signs at its right end."""
+    picture = Image.new("RGB", (1280, 720), "#204060")
+    pen = ImageDraw.Draw(picture)
+    pen.rectangle((199, 171, 801, 601), fill="#888888")
+    for row in range(28):  # shaded from top to bottom, as many are
+        pen.line((200, 172 + row, 800, 172 + row), fill=(200 - row, 205 - row, 210 - row))
+    pen.rectangle((200, 200, 800, 600), fill="white")
+    pen.text((450, 178), title, fill="black")
+    for place, sign in enumerate(reversed(signs)):
+        x, y = 780 - 30 * place, 180
+        if sign == "x":
+            pen.line((x, y, x + 10, y + 10), fill="black", width=2)
+            pen.line((x, y + 10, x + 10, y), fill="black", width=2)
+        elif sign == "square":
+            pen.rectangle((x, y, x + 10, y + 10), outline="black", width=1)
+        elif sign == "line":
+            pen.rectangle((x, y + 8, x + 10, y + 9), fill="black")
+    window = Window("1", title, "notes", BoundingBox(200, 200, 801, 601, "screen"), active=True)
+    return scene(windows=(window,), picture=picture)
+
+
+def test_a_title_bar_without_frames_around_its_signs() -> None:
+    look = window_look("line", "square", "x")
+    for name, left in (("Minimize", 720), ("Maximize", 750), ("Close", 780)):
+        (found,) = drawn(look, "push button", name)
+        assert found.box.contains(Point(left + 5, 188.5, "screen"))
+        assert found.element.window == "Notes"
+
+
+def test_a_dialog_has_only_a_cross() -> None:
+    look = window_look("x")
+    assert len(drawn(look, "push button", "Close")) == 1
+    assert not drawn(look, "push button", "Minimize")
+    assert not drawn(look, "push button", "Maximize")
+
+
+def test_no_button_is_made_up_where_none_is_drawn() -> None:
+    look = window_look()
+    assert not [t for t in Scene(look, shapes=True).things if t.role == "push button"]
+
+
+def test_a_window_under_another_has_no_buttons() -> None:
+    below = window_look("line", "square", "x")
+    over = Window("2", "Over", "other", BoundingBox(600, 100, 1000, 400, "screen"), active=True)
+    picture = below.screenshot.pixels.copy()
+    ImageDraw.Draw(picture).rectangle((600, 100, 1000, 400), fill="white")
+    behind = Window("1", "Notes", "notes", below.windows[0].box)
+    look = scene(windows=(behind, over), picture=picture)
+    assert not [t for t in Scene(look, shapes=True).things if t.role == "push button"]
+
+
+def spin_look() -> tuple[Image.Image, Element]:
+    """A spin button whose plus and minus are drawn right of the box that is told."""
+    picture = Image.new("RGB", (1280, 720), "white")
+    pen = ImageDraw.Draw(picture)
+    pen.rectangle((100, 100, 260, 130), outline="#999999")
+    pen.rectangle((206, 114, 216, 115), fill="black")
+    pen.rectangle((236, 114, 246, 115), fill="black")
+    pen.rectangle((240, 109, 241, 120), fill="black")
+    return picture, element("spin button", "Copies", (100, 100, 90, 30))
+
+
+def test_a_box_told_too_small_is_widened_to_its_arrows() -> None:
+    picture, told = spin_look()
+    look = scene(told, picture=picture)
+    assert len(drawn(look, "arrow part", "up", at=(230, 100, 260, 130))) == 1
+    assert len(drawn(look, "arrow part", "down", at=(200, 100, 230, 130))) == 1
+    (spin,) = (t for t in Scene(look, parts=True, shapes=True).things if t.role == "spin button")
+    assert spin.box.right >= 245
+
+
+def test_arrows_are_offered_only_where_they_are_meant() -> None:
+    picture, told = spin_look()
+    things = Scene(scene(told, picture=picture), shapes=True).things
+    assert not [thing for thing in things if thing.role == "arrow part"]
+
+
+def test_the_handle_of_a_slider_is_where_it_is_drawn() -> None:
+    picture = Image.new("RGB", (1280, 720), "white")
+    pen = ImageDraw.Draw(picture)
+    pen.rectangle((100, 208, 300, 211), fill="#bbbbbb")
+    pen.ellipse((240, 200, 256, 219), fill="#3060c0")
+    look = scene(element("slider", "Volume", (100, 200, 200, 20)), picture=picture)
+    (handle,) = drawn(look, "slider handle", "Volume")
+    assert abs(handle.box.centre.x - 248) <= 2
+
+
+def test_a_slider_without_a_handle_has_none() -> None:
+    picture = Image.new("RGB", (1280, 720), "white")
+    ImageDraw.Draw(picture).rectangle((100, 208, 300, 211), fill="#bbbbbb")
+    look = scene(element("slider", "Volume", (100, 200, 200, 20)), picture=picture)
+    assert not drawn(look, "slider handle", "Volume")
+
+
+def test_an_expander_goes_by_the_text_beside_it() -> None:
+    picture = Image.new("RGB", (1280, 720), "white")
+    ImageDraw.Draw(picture).polygon((104, 104, 104, 116, 110, 110), fill="black")
+    label = element("label", "Advanced", (120, 102, 80, 16))
+    (found,) = drawn(scene(label, picture=picture), "arrow part", "expand")
+    assert found.element.label == "Advanced"
+
+
+def test_what_lies_behind_a_popup_does_not_own_what_is_drawn_on_it() -> None:
+    """Menus and popups stand over cells that are told all the same."""
+    look = saved("calc_autofilter")
+    (tick,) = drawn(look, "check box", "Stools")
+    assert tick.box.contains(Point(220, 474, "screen"))
+
+
+def test_a_tick_whose_sign_is_not_known_is_not_called_unticked() -> None:
+    """All five are ticked; the row of the first is selected, in the blue of its tick."""
+    look = saved("calc_autofilter")
+    names = ("Benches", "Chairs", "Lamps", "Stools", "Tables")
+    assert [told(*drawn(look, "check box", name)) for name in names] == [
+        'check box "Benches"',
+        *(f'check box "{name}" (checked)' for name in names[1:]),
+    ]
+
+
+def test_an_empty_square_is_not_checked() -> None:
+    picture = Image.new("RGB", (1280, 720), "white")
+    ImageDraw.Draw(picture).rectangle((104, 102, 118, 116), outline="black")
+    row = element("list item", "Lamps", (100, 100, 200, 20))
+    (tick,) = drawn(scene(row, picture=picture), "check box", "Lamps")
+    assert told(tick) == 'check box "Lamps" (not checked)'
+
+
+@pytest.mark.parametrize(
+    ("screen", "description", "handle"),
+    [
+        ("web-register", "slider between 'rarely' and 'daily'", (899, 375, 915, 391)),
+        ("web-render", "the Brightness slider", (503, 211, 519, 227)),
+        ("mouse_settings", "handle of the slider that reads 400 ms", (545, 351, 566, 372)),
+    ],
+)
+async def test_a_slider_is_taken_by_its_handle(screen: str, description: str, handle: Box) -> None:
+    """A press on the track sets a value that nobody asked for."""
+    look = saved(screen)
+    grounder = ElementsGrounder(emit=lambda _: None)
+    (place,) = (await grounder.resolve(call(description), look)).places
+    at = convert(place.point, "screen", screen=look.screen, image=look.image)
+    assert BoundingBox(*handle, "screen").contains(at)
