@@ -34,7 +34,6 @@ from hisa.models.budget import Budget
 from hisa.models.open_models import open_models
 from hisa.models.spending import Ledger
 from hisa.plugins.benchmarks.bench.stats import quantile
-from hisa.plugins.offline.serve import http_client
 from hisa.protocols import ModelRequest
 from hisa.screen.geometry import Size
 from hisa.screen.observation import Screenshot
@@ -99,7 +98,7 @@ async def measured(address: str, concurrency: int, count: int) -> Row:
     """So many requests, so many at a time."""
     model = {"model": "gta1-tiny", "base_url": address, "timeout": 600}
     settings = Settings.model_validate({"models": {"grounder": model}})
-    opened = open_models(settings, lambda _: None, Budget(), Ledger(), offline=http_client)
+    opened = open_models(settings, lambda _: None, Budget(), Ledger())
     async with opened as models, httpx.AsyncClient() as plain:
         seer = Seer(models["grounder"], GTA1Format())
         await seer.ask(pictures(1)[0], DESCRIPTION)  # connections, caches

@@ -28,7 +28,7 @@ from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import find
 from hisa.planner.planner import GlobalPlanner
-from hisa.plugins.offline.serve import http_client
+from hisa.plugins.offline.offline_model import OfflineModel
 from hisa.protocols import Model, Task
 from hisa.screen.geometry import Size
 from hisa.screen.observation import Observation, Screenshot
@@ -82,13 +82,7 @@ def _limits(settings: Settings) -> dict[str, Any]:
 def _opened(options: argparse.Namespace) -> OpenAIModel:
     """The model that writes the summaries."""
     if not options.model:
-        endpoint = Endpoint("http://offline/v1")
-        return OpenAIModel(
-            ModelSettings(model="offline"),
-            endpoint,
-            profile=find("offline"),
-            http_client=http_client(),
-        )
+        return OfflineModel(ModelSettings(model="offline"))
     wanted = ModelSettings(model=options.model, timeout=3600, max_tokens=320)
     profile = find(options.model)
     return OpenAIModel(wanted, Endpoint(options.base_url), profile=profile)

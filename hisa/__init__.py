@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hisa.machine.lazy import lazy
+from hisa.version import __version__
 
 if TYPE_CHECKING:
     from hisa.agent import Agent
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from hisa.protocols import Task
     from hisa.runs.read import load_run
 
-__version__ = "0.1.0"
 __all__ = ["Agent", "RunResult", "Settings", "Task", "__version__", "load_run", "run", "run_sync"]
 
 if not TYPE_CHECKING:  # a checker knows the names above, and no others

@@ -103,6 +103,8 @@ class Task:
     """Applications that the task says it is about, in its own words."""
     benchmark: str = ""
     """Whose task file it is: "osworld" or "spider2v"; empty: nobody else's."""
+    format: str = ""
+    """Which entry point of the group ``hisa.tasks`` made it; empty: its data decide."""
 
 
 @dataclass(frozen=True, slots=True)

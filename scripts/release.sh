@@ -16,7 +16,7 @@ if git rev-parse -q --verify "refs/tags/v$version" >/dev/null; then
     exit 2
 fi
 grep -q "^## $version" CHANGELOG.md || { echo "CHANGELOG.md has no section '## $version'" >&2; exit 2; }
-sed -i "s/^__version__ = \".*\"/__version__ = \"$version\"/" hisa/__init__.py
+sed -i "s/^__version__ = \".*\"/__version__ = \"$version\"/" hisa/version.py
 make --no-print-directory check
 rm -rf dist
 "$python" -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .

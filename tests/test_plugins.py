@@ -7,15 +7,19 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 from PIL import Image
 
 from hisa.api import run
+from hisa.cli import cli
 from hisa.cli.doctor import doctor
 from hisa.cli.run_desktop import reattach_or_replay
+from hisa.cli.tools import list_tools, tools
 from hisa.config import EnvironmentSettings, ModelSettings, Settings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import (
@@ -30,22 +34,28 @@ from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import GTA1Format, open_format
 from hisa.grounder.scene import Scene
 from hisa.machine import plugins
-from hisa.machine.plugins import ENTRY_POINT_GROUPS, announced_names
+from hisa.machine.plugins import ENTRY_POINT_GROUPS, announced_names, default_name
+from hisa.models.announced import Announced, announced
 from hisa.models.budget import Budget
-from hisa.models.open_models import OFFLINE_NAME, Models, open_models, require_models
+from hisa.models.open_models import Models, open_models, require_models
 from hisa.models.spending import Ledger
+from hisa.plugins.benchmarks.cli.bench import bench
 from hisa.plugins.benchmarks.cli.best_of import best_of
 from hisa.plugins.benchmarks.tasks.judge import judge
 from hisa.plugins.benchmarks.tasks.metrics import METRICS, find_metric
-from hisa.plugins.benchmarks.tasks.problems import problems
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
-from hisa.plugins.offline.serve import http_client
+from hisa.plugins.gym.gym_format import MINIWOB_TASKS
+from hisa.plugins.offline.offline_model import OfflineModel
 from hisa.protocols import Detachable, Task
 from hisa.runs import RunLog, load_run, resume_point
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Screenshot, Window
-from hisa.tasks.taskfile import task_from_text
+from hisa.tasks.find_format import format_of, problems
+from hisa.tasks.named import named_task
+from hisa.tasks.scorer import TaskScorer
+from hisa.tasks.taskfile import load_task, task_from_text
 from hisa.testing import FakeEnvironment, ScriptedModel, tool_call
+from hisa.wiring.tool_parts import open_served_tools
 from tests.grounder.scenes import call, scene
 from tests.models.support import Events, ask
 
@@ -62,14 +72,15 @@ def planner(name: str) -> Settings:
 def models_of(
     settings: Settings, events: Events | None = None, ledger: Ledger | None = None
 ) -> Models:
-    return open_models(
-        settings, events or Events(), Budget(), ledger or Ledger(), offline=http_client, environ={}
-    )
+    return open_models(settings, events or Events(), Budget(), ledger or Ledger(), environ={})
 
 
 def hisa(folder: Path, outside: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    path = os.pathsep.join((str(outside), str(ROOT)))
-    environ = {**os.environ, "PYTHONPATH": path, "HISA_PATTERNS__ENABLED": "false"}
+    environ = {
+        **os.environ,
+        "PYTHONPATH": f"{outside}{os.pathsep}{ROOT}",
+        "HISA_PATTERNS__ENABLED": "false",
+    }
     return subprocess.run(
         [sys.executable, "-m", "hisa", *words],
         cwd=folder, env=environ, capture_output=True, text=True, check=False,
@@ -86,7 +97,7 @@ def test_every_door_is_announced_and_documented() -> None:
 def test_the_examples_of_the_page_are_those_that_are_tested() -> None:
     page = (ROOT / "docs" / "adding.md").read_text("utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
-    assert len(blocks) == 5
+    assert len(blocks) == 7
     modules = [path.read_text("utf-8") for path in PACKAGE.glob("*.py")]
     assert [block for block in blocks if block not in modules] == []
 
@@ -101,7 +112,7 @@ def test_nothing_is_imported_before_it_is_asked_for(outside: Path) -> None:
     )
     ran = subprocess.run(
         [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": str(outside)},
+        env={**os.environ, "PYTHONPATH": f"{outside}{os.pathsep}{ROOT}"},
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     names, loaded = ran.stdout.splitlines()
@@ -299,6 +310,80 @@ def test_a_task_with_a_metric_that_cannot_be_loaded_is_refused_before_it_runs() 
     assert "needs a library" in problem
 
 
+# ---------------------------------------------------------------- task formats
+
+
+@pytest.mark.parametrize(
+    ("left", "score", "why"),
+    [
+        (b"Paris\n", 1.0, "wanted: Paris"),
+        (b"Rome", 0.0, "wanted: Paris"),
+        (b"\xff", 0.0, "the answer is no text"),
+    ],
+)
+async def test_a_task_of_a_format_is_named_prepared_and_scored(
+    left: bytes, score: float, why: str
+) -> None:
+    task = named_task("riddle:france")
+    assert (task.id, task.format, problems(task)) == ("france", "riddle", [])
+    machine, scorer = FakeEnvironment(), TaskScorer()
+    await scorer.prepare(task, machine)
+    assert await machine.read_file("/tmp/riddle.txt") == b"The capital of france?"
+    missing = await scorer.score(task, machine, "succeeded")
+    assert (missing.state, missing.value, missing.detail) == ("scored", 0.0, "there is no answer")
+    await machine.write_file("/tmp/answer.txt", left)
+    found = await scorer.score(task, machine, "succeeded")
+    assert (found.state, found.value, found.partial) == ("scored", score, score)
+    assert found.detail.startswith(why)
+
+
+def test_a_file_whose_keys_are_a_formats_is_read_by_it(tmp_path: Path) -> None:
+    path = tmp_path / "task.yaml"
+    path.write_text("riddle: italy\n", "utf-8")
+    assert load_task(path) == load_task("riddle:italy")
+    path.write_text("riddle: atlantis\n", "utf-8")
+    with pytest.raises(UsageError, match=r"no riddle about 'atlantis'; there are france, italy"):
+        load_task(path)
+
+
+def test_a_file_that_nobody_reads_names_the_format_that_could_not_be_asked(tmp_path: Path) -> None:
+    path = tmp_path / "task.yaml"
+    path.write_text("instruction: x\nsurprise: 1\n", "utf-8")
+    with pytest.raises(UsageError, match=r"surprise: .*task 'broken_riddle' of package 'hisa-ex"):
+        load_task(path)
+
+
+def test_a_task_format_that_fails_is_named() -> None:
+    with pytest.raises(
+        PluginFailed, match=r"task 'broken_riddle' of package 'hisa-example-tools'.*needs a lib"
+    ):
+        named_task("broken_riddle:france")
+    with pytest.raises(UsageError, match=r"no riddle about 'atlantis'"):
+        named_task("riddle:atlantis")
+    with pytest.raises(UsageError, match=r"no task format 'rhyme', .* known formats are .*riddle"):
+        named_task("rhyme:france")
+
+
+def test_a_word_with_a_colon_is_a_task_where_it_names_no_format() -> None:
+    for text in ("https://example.org/", "Save:", "Open riddle:france and read it."):
+        assert named_task(text).format == ""
+
+
+def test_a_run_of_an_outside_task_is_scored_and_known_when_it_comes_back(
+    tmp_path: Path, outside: Path
+) -> None:
+    ran = hisa(
+        tmp_path, outside, "run", "riddle:france", "--env", "form", "--model", "modest", "--json"
+    )
+    told = json.loads(ran.stdout)
+    assert (told["status"], told["score"]) == ("infeasible", 0.0), ran.stderr
+    (manifest,) = tmp_path.rglob("run.json")
+    task = load_run(manifest.parent).manifest.task.task()
+    assert format_of(task) is format_of(named_task("riddle:italy"))
+    with pytest.raises(UsageError, match=r"'france' is of the format 'rhyme', which no installed"):
+        format_of(replace(task, format="rhyme"))
+
+
 # ---------------------------------------------------------------- models
 
 
@@ -317,15 +402,105 @@ def test_a_model_that_fails_is_named() -> None:
         models_of(planner("broken_model"))
 
 
+async def test_the_default_model_is_the_one_announced_as_default(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert ModelSettings().model == default_name("models") == "offline"
+    brought = announced("offline")
+    assert brought is not None
+    assert (brought.title, brought.by_rules) == (OfflineModel.title, True)
+    assert announced("modest") == Announced(title="modest")
+    with monkeypatch.context() as nothing_installed:
+        nothing_installed.setattr(sys, "path", [])
+        assert ModelSettings().model == ""
+        with pytest.raises(ConfigError, match=r"models\.planner names no model, and no installed"):
+            require_models(Settings())
+
+
+# ---------------------------------------------------------------- tools of a run
+
+
+async def test_servers_of_tools_take_a_package_that_opens_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings = Settings.model_validate({"tools": {"mcp": {"time": {"command": ["true"]}}}})
+    monkeypatch.setattr(sys, "path", [])
+    with pytest.raises(ConfigError, match=r"tools\.mcp names time, and no installed package opens"):
+        await open_served_tools(settings, Events()).__aenter__()
+
+
+# ---------------------------------------------------------------- commands
+
+
+def test_a_command_is_found_listed_and_called(tmp_path: Path, outside: Path) -> None:
+    page = hisa(tmp_path, outside, "--help").stdout
+    assert re.search(r"^  runs .*\n  kept +Print how many are kept\.$", page, re.M)
+    assert re.search(r"^  count-runs +Print how many runs are kept\.$", page, re.M)
+    nested = hisa(tmp_path, outside, "tools", "--help").stdout
+    assert re.search(r"^  kept +Print how many are kept\.$", nested, re.M)
+    for words in (["count-runs"], ["kept"], ["tools", "kept"]):
+        assert hisa(tmp_path, outside, *words).stdout == "0\n"
+
+
+def test_a_command_that_fails_is_named_and_breaks_no_list(tmp_path: Path, outside: Path) -> None:
+    listed = hisa(tmp_path, outside, "--help")
+    page = " ".join(listed.stdout.split()).replace("- ", "-")  # lines end at hyphens too
+    assert listed.returncode == 0
+    assert "FAILED TO LOAD: command 'broken_command' of package 'hisa-example-tools'" in page
+    assert "command 'no_command' of package 'hisa-example-tools': function: wanted is a" in page
+    for name, reason in {
+        "broken_command": "ImportError: this plug-in needs a library",
+        "absent_command": "ModuleNotFoundError: No module named 'hisa_example_tools.absent'",
+        "no_command": "function: wanted is a click.Command",
+    }.items():
+        ran = hisa(tmp_path, outside, name)
+        first, *rest = ran.stderr.splitlines()
+        assert first.startswith(f"hisa: command {name!r} of package 'hisa-example-tools': {reason}")
+        assert (ran.returncode, rest) == (3, ["  try: hisa doctor"])
+
+
+def test_a_part_of_hisa_that_is_not_there_is_named_too(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['hisa.plugins.benchmarks.cli.best_of'] = None; "
+        "sys.modules['hisa.plugins.benchmarks.cli.bench'] = None; from hisa.cli import main; main()"
+    )
+    for words, name in ((["bench"], "bench"), (["run", "Go.", "--attempts", "2"], "run.attempts")):
+        ran = subprocess.run(
+            [sys.executable, "-c", code, *words],
+            cwd=tmp_path, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert ran.returncode == 3
+        assert f"command {name!r} of package 'hisa-agent': ModuleNotFoundError" in ran.stderr
+
+
+def test_the_list_of_commands_imports_none_of_them(outside: Path) -> None:
+    code = (
+        "import sys; from hisa.cli import cli; cli.main(['--help'], standalone_mode=False); "
+        "print(*(name for name in sys.modules if name.startswith('hisa.plugins.')))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": f"{outside}{os.pathsep}{ROOT}"},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    loaded = ran.stdout.splitlines()[-1].split()
+    assert loaded
+    assert [name for name in loaded if name.count(".") > 2] == []
+
+
 # ---------------------------------------------------------------- all of them
 
 
 async def test_no_package_takes_the_name_of_a_part_of_hisa() -> None:
     assert isinstance(open_format("gta1"), GTA1Format)
     assert isinstance(open_environment(EnvironmentSettings()), DesktopEnvironment)
+    assert cli.get_command(click.Context(cli), "doctor") is doctor
+    assert cli.get_command(click.Context(cli), "bench") is bench
+    assert tools.get_command(click.Context(tools), "ls") is list_tools
     assert find_metric("exact_match") is METRICS.get("exact_match")
+    assert format_of(Task("t", "x", format="miniwob")) is MINIWOB_TASKS
     async with models_of(Settings()) as models:
-        assert models["planner"].name == OFFLINE_NAME
+        assert models["planner"].name == OfflineModel.title
 
 
 def test_a_run_in_an_outside_environment_with_an_outside_model(
@@ -347,6 +522,9 @@ def test_the_doctor_names_what_is_there_and_what_fails(tmp_path: Path, outside: 
     found = {(one["area"], one["name"]): one for one in json.loads(ran.stdout)}
     assert found["environments", "form"]["ok"]
     assert found["models", "modest"]["detail"] == "of package hisa-example-tools"
+    assert found["commands", "kept"]["ok"]
+    assert "No module named" in found["commands", "absent_command"]["detail"]
+    assert ("commands", "machine") not in found, "of HiSA's own parts, those that fail"
     assert ("environments", "desktop") in found, "a package took this name, and cannot be imported"
     assert not found["environments", "desktop"]["ok"]
     assert found["machine", "parked_form"]["detail"] == "the park is closed"

@@ -134,7 +134,7 @@ def test_the_map_is_the_tree(page: str) -> None:
 
 
 def run_script(name: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, ROOT / "scripts" / name]
+    command = [sys.executable, str(ROOT / "scripts" / name)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

@@ -33,21 +33,14 @@ from benchmarks.step_lines.scenes import SCENES, Kept, make_scene
 from hisa.config import ModelSettings, Settings, load
 from hisa.events import Abstracted, Acted, Event, Observed, StepFinished
 from hisa.models.client import OpenAIModel
-from hisa.models.endpoint import Endpoint
-from hisa.models.open_models import OFFLINE_NAME
-from hisa.models.profiles import find
-from hisa.plugins.offline.serve import http_client
+from hisa.plugins.offline.offline_model import OfflineModel
 from hisa.protocols import ModelRequest, Task
 from hisa.testing.scripted import FunctionModel, tool_call
 
 
 def _rules() -> OpenAIModel:
     """The state manager's own rules, as where no state model is named."""
-    client = http_client()
-    return OpenAIModel(
-        ModelSettings(model="offline"), Endpoint(str(client.base_url).rstrip("/")),
-        profile=find("offline"), name=OFFLINE_NAME, http_client=client,
-    )  # fmt: skip
+    return OfflineModel(ModelSettings(model="offline"))
 
 
 def _settings(folder: Path, steps: int) -> Settings:

@@ -7,64 +7,38 @@ run from the terminal's side; `doctor.py` says what works here.
 
 from __future__ import annotations
 
-import importlib
 import sys
 from typing import Any
 
 import click
 
+from hisa.cli.open_group import OpenGroup
+from hisa.machine.plugins import Command
+
 __all__ = ["cli", "main"]
 
-_COMMANDS = {
-    "run": ("hisa.cli.run:run", "Run an agent on a task."),
-    "bench": (
-        "hisa.plugins.benchmarks.cli.bench:bench",
-        "Run suites of tasks with many workers, and report.",
+_OWN = {
+    "run": Command("hisa.cli.run:run", "Run an agent on a task."),
+    "runs": Command("hisa.cli.runs:runs", "List, show, report, export and resume runs."),
+    "patterns": Command("hisa.cli.patterns:patterns", "Look into and edit what was learned."),
+    "tools": Command("hisa.cli.tools:tools", "List and show the tools a planner may call."),
+    "install": Command("hisa.cli.install:install", "Install a part that need not be here."),
+    "settings": Command("hisa.cli.settings:show_settings", "Print every setting as it is here."),
+    "doctor": Command(
+        "hisa.cli.doctor:doctor", "Say what works here, and the command that fixes it."
     ),
-    "runs": ("hisa.cli.runs:runs", "List, show, report, export and resume runs."),
-    "patterns": ("hisa.cli.patterns:patterns", "Look into and edit what was learned."),
-    "tools": ("hisa.cli.tools:tools", "List and show the tools a planner may call."),
-    "mcp": ("hisa.plugins.mcp.mcp:mcp", "Offer HiSA to MCP clients; look at MCP servers of tools."),
-    "machine": (
-        "hisa.plugins.machines.machines:machine",
-        "List and build systems with applications.",
-    ),
-    "vm": ("hisa.plugins.machines.vm:vm", "Build, start, freeze and end virtual machines."),
-    "desktop": ("hisa.plugins.desktop.desktops:desktop", "List and end private desktops."),
-    "install": ("hisa.cli.install:install", "Install a part that need not be here."),
-    "settings": ("hisa.cli.settings:show_settings", "Print every setting as it is here."),
-    "doctor": ("hisa.cli.doctor:doctor", "Say what works here, and the command that fixes it."),
 }
-
-
-class _LazyGroup(click.Group):
-    """Knows its commands by name and help; imports one when it is called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
-            return None
-        module, _, name = _COMMANDS[cmd_name][0].partition(":")
-        command = getattr(importlib.import_module(module), name)
-        assert isinstance(command, click.Command)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
 
 
 def _version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     if value:
-        from hisa import __version__
+        from hisa.version import __version__
 
         click.echo(f"hisa {__version__}")
         ctx.exit()
 
 
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=OpenGroup, own=_OWN, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--config", type=click.Path(), help="Settings file; by default ./hisa.toml.")
 @click.option(
     "--set",
@@ -98,7 +72,7 @@ def cli(ctx: click.Context, config: str | None, assignments: tuple[str, ...]) ->
 
 def main(arguments: list[str] | None = None) -> None:
     """The console script: prints one line for an operator's error, and ends with its exit code."""
-    from hisa.errors import OperatorError
+    from hisa.errors import OperatorError, PluginFailed
 
     try:
         status: Any = cli.main(args=arguments, prog_name="hisa", standalone_mode=False)
@@ -118,11 +92,14 @@ def main(arguments: list[str] | None = None) -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
-    except Exception:  # noqa: BLE001 - a defect, whose traceback may quote a model or a screen
+    except Exception as error:  # noqa: BLE001 - a defect; its traceback may quote a model
         import traceback
 
         from hisa.cli.out import say_error
 
+        if isinstance(error, PluginFailed) and isinstance(error.__cause__, ImportError | None):
+            say_error(f"hisa: {error}\n  try: hisa doctor")
+            sys.exit(3)
         say_error(traceback.format_exc().rstrip())
         sys.exit(1)
     sys.exit(status if isinstance(status, int) else 0)

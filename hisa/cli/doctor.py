@@ -12,7 +12,7 @@ import click
 from hisa.cli.findings import Finding, grounder, libraries, models, parts, places, store
 from hisa.cli.out import json_option, print_json, say
 from hisa.errors import PluginFailed, UsageError
-from hisa.machine.plugins import ENTRY_POINT_GROUPS, is_ours, load, source
+from hisa.machine.plugins import ENTRY_POINT_GROUPS, Later, blaming_package, is_ours, load, source
 from hisa.machine.plugins import points as entry_points
 
 if TYPE_CHECKING:
@@ -34,21 +34,20 @@ def _plugins() -> Iterator[Finding]:
 
 
 def _added() -> Iterator[Finding]:
-    """Yields a finding for each installed plug-in other than a tool, after loading it.
-
-    One for HiSA's own only where it fails.
-    """
+    """Yields a finding for each plug-in but tools, after loading it; of ours where it fails."""
     for group in ENTRY_POINT_GROUPS[1:]:
         for point in entry_points(group):
             try:
-                load(group, point)
+                found = load(group, point)
+                if isinstance(found, Later):
+                    with blaming_package(group, point):
+                        found.load()
             except PluginFailed as error:
                 fix = f"pip install --upgrade {source(point)}"
                 yield Finding(group, point.name, False, False, str(error), fix)
             else:
-                if is_ours(point):
-                    continue
-                yield Finding(group, point.name, True, False, f"of package {source(point)}")
+                if not is_ours(point):
+                    yield Finding(group, point.name, True, False, f"of package {source(point)}")
 
 
 def _machine(settings: Settings) -> Iterator[Finding]:

@@ -65,19 +65,28 @@ def parts(settings: Settings) -> Iterator[Finding]:
 
 def models(settings: Settings) -> Iterator[Finding]:
     """Yields a finding for each role with a model of its own, after asking the model's server."""
+    from hisa.errors import PluginFailed
     from hisa.machine.plugins import find, source
+    from hisa.models.announced import announced
 
     for role in ("planner", "state", "grounder", "judge"):
         chosen: ModelSettings | None = getattr(settings.models, role)
         if chosen is None:
             continue
-        if chosen.model == "offline":
-            detail = "offline (rules, no LLM); needs nothing"
-            yield Finding("models", role, True, True, detail)
-        elif (point := find("models", chosen.model)) is not None:
-            yield Finding("models", role, True, True, f"{chosen.model} of package {source(point)}")
-        else:
+        point = find("models", chosen.model)
+        if point is None:
             yield _model(role, chosen)
+            continue
+        try:
+            brought = announced(chosen.model)
+        except PluginFailed as error:
+            fix = f"pip install --upgrade {source(point)}"
+            yield Finding("models", role, False, True, str(error), fix)
+            continue
+        if brought is not None and brought.by_rules:
+            yield Finding("models", role, True, True, f"{brought.title}; needs nothing")
+        else:
+            yield Finding("models", role, True, True, f"{chosen.model} of package {source(point)}")
 
 
 _WAYS = {
@@ -91,12 +100,18 @@ _WAYS = {
 
 def places(settings: Settings) -> Finding:
     """Say which grounder finds places with these settings; nobody is asked."""
+    from hisa.errors import PluginFailed
+    from hisa.models.announced import announced
     from hisa.models.profiles import find
     from hisa.wiring import grounder_kind
 
     chosen = settings.models.grounder or settings.models.planner
-    kind = grounder_kind(settings, find(chosen.model, chosen.profile))
-    able = chosen.model != "offline" or kind in ("elements", "planner")
+    try:
+        kind = grounder_kind(settings, find(chosen.model, chosen.profile))
+        brought = announced(chosen.model)
+    except PluginFailed as error:
+        return Finding("models", "places", False, True, str(error))
+    able = brought is None or not brought.by_rules or kind in ("elements", "planner")
     detail = f"{settings.grounder.kind}: {_WAYS[kind].format(model=chosen.model)}"
     fix = "--set models.grounder.model=NAME --set models.grounder.base_url=http://HOST:PORT/v1"
     if not able:
@@ -131,29 +146,29 @@ def _pointing_model(settings: Settings) -> ModelSettings | None:
 
 async def _self_test(settings: Settings, area: tuple[str, str]) -> Finding:
     from hisa.cli.grounder_test import run_self_test
+    from hisa.errors import UsageError
     from hisa.grounder.formats import open_format
+    from hisa.models.announced import announced
     from hisa.models.budget import Budget
     from hisa.models.open_models import open_models
     from hisa.models.spending import Ledger
     from hisa.screen.geometry import Size
 
-    alone = settings.models.model_copy(
-        update={"planner": _pointing_model(settings), "state": None, "judge": None}
-    )
+    pointing = _pointing_model(settings)
+    brought = announced(pointing.model) if pointing else None
+    if brought is not None and brought.by_rules:
+        raise UsageError(
+            "a model that follows rules points at nothing", fix="--set models.grounder.model=NAME"
+        )
+    alone = settings.models.model_copy(update={"planner": pointing, "state": None, "judge": None})
     only = settings.model_copy(update={"models": alone})
-    async with open_models(only, lambda _: None, Budget(), Ledger(), offline=_no_offline) as models:
+    async with open_models(only, lambda _: None, Budget(), Ledger()) as models:
         profile = models.profiles["grounder"]
         size = Size(settings.run.image_width, settings.run.image_height)
         form = open_format(settings.grounder.format, profile.coordinates, profile.grounding)
         found = await run_self_test(models["grounder"], form, size)
     fix = f"--set grounder.format={found.format}" if found.format else found.fix
     return Finding(*area, found.ok, True, found.words(form.name), fix)
-
-
-def _no_offline() -> httpx.AsyncClient:
-    from hisa.errors import UsageError
-
-    raise UsageError("the offline model points at nothing", fix="--set models.grounder.model=NAME")
 
 
 def _model(role: str, chosen: ModelSettings) -> Finding:

@@ -124,8 +124,8 @@ def run(ctx: click.Context, /, task: str, assignments: tuple[str, ...], **option
     did, never its score, and picks one; its score, files and exit status are the result. Limits
     such as --budget-usd hold for each attempt, and for judging, by itself.
 
-    Without --model the offline model runs: rules, no language model; it follows tasks that are
-    written as steps. Ctrl-C stops the run and keeps everything; "hisa runs resume ID" goes on.
+    Without --model no language model runs but rules, which follow tasks that are written as steps.
+    Ctrl-C stops the run and keeps everything; "hisa runs resume ID" goes on.
     """
     from hisa.cli.episode import episode
     from hisa.config import load
@@ -137,6 +137,7 @@ def run(ctx: click.Context, /, task: str, assignments: tuple[str, ...], **option
     how = {"as_json": options["as_json"], "report": options["report"]}
     if options["attempts"] == 1:
         ctx.exit(episode(settings, chosen, **how))
-    from hisa.plugins.benchmarks.cli.best_of import best_of  # a plain run needs nothing of it
+    from hisa.cli.open_group import announced
 
-    ctx.exit(best_of(settings, chosen, options["attempts"], **how))
+    several = announced("run.attempts", f"--attempts {options['attempts']}")
+    ctx.exit(several(settings, chosen, options["attempts"], **how))

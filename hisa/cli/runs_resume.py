@@ -48,7 +48,11 @@ def resume(
     hisa runs resume best-20261121-0345
     """
     if run_id.startswith("best-"):
-        return _attempts(run_id, settings, as_json=as_json, limits=(max_steps, budget_usd))
+        from hisa.cli.open_group import announced
+
+        go_on = announced("runs.resume.best", f"run {run_id!r}")
+        limits = (max_steps, budget_usd)
+        return int(go_on(run_id, settings, as_json=as_json, limits=limits))
     from rich.console import Console
 
     from hisa.cli.episode import RunOutput
@@ -70,22 +74,6 @@ def resume(
         output = RunOutput(log, console, progress, as_json=as_json, report=True)
         _go_on(earlier, output, point, progress)
     return output.close()
-
-
-def _attempts(name: str, settings: Settings, *, as_json: bool, limits: tuple[object, ...]) -> int:
-    """Go on with several attempts at a task; returns the exit code."""
-    from hisa.errors import UsageError
-    from hisa.plugins.benchmarks.attempts.attempt_group import AttemptGroup, find_group
-    from hisa.plugins.benchmarks.cli.best_of import go_on
-
-    if any(limit is not None for limit in limits):
-        raise UsageError(
-            f"{name!r} are several attempts: they have the limits of their first one, or they "
-            "could not be compared",
-            fix=f"hisa runs resume {name}",
-        )
-    with AttemptGroup.reopen(find_group(name, settings.run.folder.expanduser())) as group:
-        return go_on(group, as_json=as_json)
 
 
 def _unfinished(run_id: str, settings: Settings) -> Run:

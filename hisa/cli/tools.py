@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hisa.cli.open_group import OpenGroup
 from hisa.cli.out import json_option, print_json, say
 from hisa.cli.tools_check import check_tools
 from hisa.cli.tools_new import new_tool
 from hisa.cli.tools_run import run_tool
 from hisa.errors import UsageError
-from hisa.plugins.toolkits.tools_build import accept_tools, build_tools
 from hisa.text.safe_text import safe_text
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _NAMED = 6
 """Tools of a toolkit that such a line names."""
 
 
-@click.group()
+@click.group(cls=OpenGroup, prefix="tools.")
 def tools() -> None:
     """List, show, try, check, write and build the tools a planner may call.
 
@@ -48,7 +48,7 @@ def tools() -> None:
     """
 
 
-for _command in (new_tool, check_tools, run_tool, build_tools, accept_tools):
+for _command in (new_tool, check_tools, run_tool):
     tools.add_command(_command)
 
 

@@ -11,6 +11,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
@@ -19,6 +20,7 @@ from pydantic import BaseModel, Field, ValidationError, field_validator, model_v
 from hisa.config.tool_settings import PolicySettings, SecretSettings, Section, ToolSettings
 from hisa.errors import ConfigError
 from hisa.machine.agent_folders import written_by_agents
+from hisa.machine.plugins import default_name
 from hisa.text.redact import redact
 
 __all__ = [
@@ -74,8 +76,9 @@ Effort = Literal["", "none", "minimal", "low", "medium", "high", "xhigh"]
 class ModelSettings(Section):
     """One role's model."""
 
-    model: str = "offline"
-    """"offline" is the built-in rule follower; any other name goes to ``base_url``."""
+    model: str = Field(default_factory=partial(default_name, "models"))
+    """A name in the entry-point group ``hisa.models``, by default that which is announced as the
+    default; any other name goes to ``base_url``."""
     profile: str = ""
     """Name of a profile; empty: chosen by the model's name."""
     base_url: str = ""
@@ -108,14 +111,14 @@ class ModelSettings(Section):
 class ModelsSettings(Section):
     """The four roles. ``state``, ``grounder`` and ``judge`` follow ``planner`` where unset."""
 
-    planner: ModelSettings = ModelSettings()
+    planner: ModelSettings = Field(default_factory=ModelSettings)
     state: ModelSettings | None = None
     grounder: ModelSettings | None = None
     judge: ModelSettings | None = None
 
     @model_validator(mode="after")
     def _named(self) -> Self:
-        """Refuse a section without a model: it would be the offline one, unasked."""
+        """Refuse a section without a model: it would be the default one, unasked."""
         for role in ("state", "grounder", "judge"):
             own: ModelSettings | None = getattr(self, role)
             if own is not None and "model" not in own.model_fields_set:
@@ -209,7 +212,7 @@ class GrounderSettings(Section):
     planner's model picks from a list in words where they are not sure; planner: the planner's own
     coordinates, in the convention of its profile; auto: the cascade where ``models.grounder`` is
     set or the planner's model was trained to point, as its profile says, choice where it was not,
-    and elements where the planner is the offline model."""
+    and elements where the planner follows rules."""
     format: str = "auto"
     """Prompt and answer format of the vision-language grounder; auto: as its profile says how it
     writes points, else gta1."""
@@ -406,7 +409,7 @@ class Settings(Section):
     """The whole tree."""
 
     run: RunSettings = RunSettings()
-    models: ModelsSettings = ModelsSettings()
+    models: ModelsSettings = Field(default_factory=ModelsSettings)
     planner: PlannerSettings = PlannerSettings()
     grounder: GrounderSettings = GrounderSettings()
     state: StateSettings = StateSettings()

@@ -36,9 +36,9 @@ class EnvironmentKind:
     refused."""
     attach: Callable[..., Environment] | None = None
     """Called with the handle that an environment's ``belongs_to`` returned (see
-    `hisa.protocols.Detachable`), then as ``open`` but for ``note``; returns what an earlier process
-    left up, not entered yet, or raises EnvironmentFailed where it is gone. None: none of its
-    machines outlives the process that started it."""
+    `hisa.protocols.Detachable`), the value, and ``image_limit`` by keyword; returns what an earlier
+    process left up, not entered yet, or raises EnvironmentFailed where it is gone. None: none of
+    its machines outlives the process that started it."""
     probes: Callable[[], Iterable[Probe]] = tuple
     """The lines of ``hisa doctor`` about it; may block for seconds."""
     system: Callable[[str], Path] | None = None

@@ -66,4 +66,4 @@ def attach_environment(
     if kind.attach is None:
         raise UsageError(f"environment {settings.kind!r} ends with its process", fix="hisa run …")
     with plugins.blaming_package("environments", point):
-        return kind.attach(handle, value, settings=settings, image_limit=image_limit)
+        return kind.attach(handle, value, image_limit=image_limit)

@@ -38,7 +38,7 @@ class RunStarted(EventBase):
     instruction: str
     domain: str
     models: dict[str, str] = Field(default_factory=dict)
-    """Role to model name; the offline model is named as what it is."""
+    """Role to model name; one that is no language model is named as what it is."""
     environment: str = ""
 
 

@@ -7,17 +7,22 @@ before; the names of HiSA's own parts are looked up first, so that no package ca
 from __future__ import annotations
 
 import functools
+import importlib
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Literal, get_args
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from hisa.errors import OperatorError, PluginFailed
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 __all__ = [
-    "ENTRY_POINT_GROUPS", "EntryPointGroup", "announced_names", "blaming_package", "describe_point",
-    "find", "is_ours", "load", "make", "points", "source",
+    "ENTRY_POINT_GROUPS", "Command", "EntryPointGroup", "Later", "OpenedTools", "announced_names",
+    "blaming_package", "default_name", "describe_point", "find", "is_ours", "load", "make",
+    "points", "source",
 ]  # fmt: skip
 
 EntryPointGroup = Literal[
@@ -25,6 +30,45 @@ EntryPointGroup = Literal[
 ]
 ENTRY_POINT_GROUPS: tuple[EntryPointGroup, ...] = get_args(EntryPointGroup)
 """Each is the group ``hisa.NAME``; the documentation page "Adding a part" describes each."""
+
+
+@dataclass(frozen=True)
+class Later:
+    """Stands for a part that is imported when it is used, so that announcing it costs nothing.
+
+    Args:
+        place: of the part, as ``package.module:name``.
+    """
+
+    place: str
+
+    def load(self) -> Any:
+        """Returns the part, imported now."""
+        module, _, name = self.place.partition(":")
+        return getattr(importlib.import_module(module), name)
+
+
+@dataclass(frozen=True)
+class Command(Later):
+    """A command of ``hisa``, announced in ``hisa.commands``: a click command.
+
+    Args:
+        help: one sentence, for lists of commands.
+        after: the command that it is listed behind; empty: behind all of them.
+    """
+
+    help: str
+    after: str = ""
+
+
+@dataclass(frozen=True)
+class OpenedTools(Later):
+    """Tools that are opened with a run and closed at its end, announced in ``hisa.tools``.
+
+    The entry point has the name of the section below ``tools`` in the settings. The part is called
+    with that section, a function that takes notes on the run, and ``reserved``, the names that are
+    taken; it returns an async context manager that yields the tools.
+    """
 
 
 def points(group: EntryPointGroup) -> tuple[EntryPoint, ...]:
@@ -35,6 +79,8 @@ def points(group: EntryPointGroup) -> tuple[EntryPoint, ...]:
 @functools.lru_cache(maxsize=32)
 def _points(group: EntryPointGroup, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
     """Cached by ``path``, the import path: a benchmark looks up each of its metrics."""
+    from importlib.metadata import entry_points  # half the time of `hisa --version`
+
     found = entry_points(group=f"hisa.{group}")
     return tuple(sorted(found, key=lambda point: (not is_ours(point), point)))
 
@@ -62,6 +108,15 @@ def announced_names(group: EntryPointGroup) -> tuple[str, ...]:
 def find(group: EntryPointGroup, name: str) -> EntryPoint | None:
     """Returns the entry point of a name, not loaded; None where there is none."""
     return next((point for point in points(group) if point.name == name), None)
+
+
+def default_name(group: EntryPointGroup) -> str:
+    """The name of the part that is also announced as ``default``; empty where none is."""
+    default = find(group, "default")
+    if default is None:
+        return ""
+    names = [point.name for point in points(group) if point.value == default.value]
+    return next((name for name in names if name != "default"), "default")
 
 
 def load(group: EntryPointGroup, point: EntryPoint) -> Any:

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from hisa.config import ModelSettings
 from hisa.errors import ConfigError, ModelUnavailable
+from hisa.machine.plugins import default_name
 from hisa.text.redact import redact
 
 __all__ = ["PUBLIC_URL", "Endpoint", "resolve"]
@@ -71,10 +72,11 @@ def resolve(settings: ModelSettings, environ: Mapping[str, str]) -> Endpoint:
         return Endpoint(url, key)
     endpoint = Endpoint(url)
     if not endpoint.local:
+        default = default_name("models")
         raise ModelUnavailable(
             f"model {settings.model!r} at {redact(url)}: no key in the environment variable "
             f"{settings.api_key_env}",
-            fix=f"export {settings.api_key_env}=… (any text where the server wants none), "
-            "or run with --model offline",
+            fix=f"export {settings.api_key_env}=… (any text where the server wants none)"
+            + (f", or run with --model {default}" if default else ""),
         )
     return endpoint

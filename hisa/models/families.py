@@ -157,13 +157,6 @@ BUILT_IN: tuple[Profile, ...] = (
     _like(_OPEN, "gemma-3", "gemma-3*", "gemma3*"),
     _like(_OPEN, "deepseek", "deepseek*"),
     _like(_OPEN, "mistral", "mistral*", "pixtral*", "magistral*", "ministral*"),
-    Profile(
-        name="offline",
-        match=("offline",),
-        image_tokens=0,
-        price=Price(input=0, output=0),
-        reads_elements=True,
-    ),
     Profile(name="local", price=Price(input=0, output=0)),
     Profile(name="default"),
 )  # fmt: skip

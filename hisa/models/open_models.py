@@ -11,15 +11,16 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING
 
 from hisa.config import ModelSettings, Settings
+from hisa.errors import ConfigError
 from hisa.events import Event, Noted
 from hisa.machine import plugins
+from hisa.models.announced import Announced, announced
 from hisa.models.audit import AuditedModel
 from hisa.models.budget import Budget, BudgetedModel, without_price
 from hisa.models.client import OpenAIModel
-from hisa.models.endpoint import Endpoint, resolve
+from hisa.models.endpoint import resolve
 from hisa.models.profiles import Price, Profile, find
 from hisa.models.reasoning import asked_reasoning, check_reasoning
 from hisa.models.request_body import not_sent
@@ -29,16 +30,7 @@ from hisa.models.spending import Ledger, MeteredModel
 from hisa.protocols import Emit, Model, ModelRequest, Role
 from hisa.text.redact import redact
 
-if TYPE_CHECKING:
-    import httpx
-
-__all__ = ["OFFLINE_NAME", "Models", "has_computer_tool", "open_models", "require_models"]
-
-OFFLINE_NAME = "offline (rules, no LLM)"
-"""How the offline model is named in every output."""
-
-InProcess = Callable[[], "httpx.AsyncClient"]
-"""Opens a client whose only server runs in this process, under the client's base address."""
+__all__ = ["Models", "has_computer_tool", "open_models", "require_models"]
 
 
 class Models(dict[Role, Model]):
@@ -47,6 +39,8 @@ class Models(dict[Role, Model]):
     def __init__(self) -> None:
         super().__init__()
         self.profiles: dict[Role, Profile] = {}
+        self.by_rules: set[Role] = set()
+        """Roles whose model sees no pictures: see `hisa.models.announced`."""
         self._opened = AsyncExitStack()
 
     async def aclose(self) -> None:
@@ -77,11 +71,12 @@ def has_computer_tool(settings: Settings, wanted: ModelSettings, profile: Profil
 
 
 def _chosen(settings: Settings, own: Collection[Role] = ()) -> dict[Role, ModelSettings]:
-    """Settings by role; a planner that is offline or ``own`` brings no grounder and no judge."""
+    """Settings by role; a planner by rules or ``own`` brings no grounder and no judge."""
     models = settings.models
     planner = models.planner
     chosen: dict[Role, ModelSettings] = {"planner": planner, "state": models.state or planner}
-    follows = None if planner.model == "offline" or "planner" in own else planner
+    brought = None if "planner" in own else announced(planner.model)
+    follows = None if "planner" in own or (brought and brought.by_rules) else planner
     grounder, judge = models.grounder or follows, models.judge or follows
     if grounder is not None:
         chosen["grounder"] = grounder
@@ -96,10 +91,11 @@ def require_models(settings: Settings, environ: Mapping[str, str] | None = None)
     Raises:
         ConfigError: an unknown profile, a bad address, or a setting that a model does not take.
         ModelUnavailable: a public server and no key.
+        PluginFailed: the package that has a model fails.
     """
     for role, wanted in _chosen(settings).items():
         _fitting(settings, role, wanted)
-        if wanted.model != "offline" and not _added(wanted):
+        if announced(wanted.model) is None:
             resolve(wanted, os.environ if environ is None else environ)
 
 
@@ -109,11 +105,16 @@ def _fitting(settings: Settings, role: Role, wanted: ModelSettings) -> tuple[Pro
     Raises:
         ConfigError: an unknown profile, or a setting that the model does not take.
     """
+    if not wanted.model:
+        raise ConfigError(
+            f"models.{role} names no model, and no installed package has one for that case",
+            fix="--model NAME, or set models.planner.model",
+        )
     profile = find(wanted.model, wanted.profile)
     responses = has_computer_tool(settings, wanted, profile)
     if responses:  # that API has no seed and no number of thinking tokens
         profile = profile.model_copy(update={"seed": False, "thinking_as": ""})
-    if not _added(wanted):
+    if _has_profile(announced(wanted.model)):
         check_reasoning(_section(settings, role), wanted, profile)
     return profile, responses
 
@@ -123,9 +124,9 @@ def _section(settings: Settings, role: Role) -> Role:
     return role if getattr(settings.models, role) else "planner"
 
 
-def _added(settings: ModelSettings) -> bool:
-    """Whether an installed package brings the model of that name."""
-    return settings.model in plugins.announced_names("models")
+def _has_profile(brought: Announced | None) -> bool:
+    """Whether a model's profile says which settings it takes: a package's may read its own."""
+    return brought is None or brought.profile is not None
 
 
 def _client(
@@ -134,19 +135,13 @@ def _client(
     *,
     section: Role,
     environ: Mapping[str, str],
-    offline: InProcess,
     responses: bool,
 ) -> Model:
-    if settings.model != "offline" and _added(settings):
-        added: Model = plugins.make("models", settings.model, settings)
+    added: Model | None = plugins.make("models", settings.model, settings)
+    if added is not None:
         return added
-    if settings.model != "offline":
-        endpoint = resolve(settings, environ)
-        kind = ResponsesModel if responses else OpenAIModel
-        return kind(settings, endpoint, profile=profile, section=section)
-    client = offline()
-    endpoint = Endpoint(str(client.base_url).rstrip("/"))
-    return OpenAIModel(settings, endpoint, profile=profile, name=OFFLINE_NAME, http_client=client)
+    kind = ResponsesModel if responses else OpenAIModel
+    return kind(settings, resolve(settings, environ), profile=profile, section=section)
 
 
 def open_models(
@@ -155,7 +150,6 @@ def open_models(
     budget: Budget,
     ledger: Ledger,
     *,
-    offline: InProcess,
     own: Mapping[Role, Model] | None = None,
     environ: Mapping[str, str] | None = None,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -163,7 +157,7 @@ def open_models(
     """The models that the settings ask for, ready to be called.
 
     ``planner`` and ``state`` are always there; ``grounder`` and ``judge`` follow the planner and
-    are absent where that is the offline model. Roles with equal settings share one connection.
+    are absent where that is one by rules. Roles with equal settings share one connection.
 
     Args:
         settings: the effective settings.
@@ -173,7 +167,6 @@ def open_models(
         ledger: what was spent so far in this run.
         own: models that take the place of the settings' ones; ``state`` follows ``planner`` here
             too. They are not closed.
-        offline: opens the offline model, where the settings name it.
         environ: variables with address and keys; None: the process's own.
         sleep: waits between tries.
 
@@ -192,11 +185,13 @@ def open_models(
     for role, model in own.items():
         profile = find(model.name)
         models[role], models.profiles[role] = opener.stack(model, ModelSettings(), profile), profile
-    _open_chosen(settings, models, opener, offline)
+        if getattr(model, "by_rules", False):
+            models.by_rules.add(role)
+    _open_chosen(settings, models, opener)
     return models
 
 
-def _open_chosen(settings: Settings, models: Models, opener: _Opener, offline: InProcess) -> None:
+def _open_chosen(settings: Settings, models: Models, opener: _Opener) -> None:
     """Add the models that the settings name, for the roles that have none yet."""
     stacks: dict[ModelSettings, tuple[Model, Profile]] = {}
     for role, wanted in _chosen(settings, models.keys()).items():
@@ -211,14 +206,16 @@ def _open_chosen(settings: Settings, models: Models, opener: _Opener, offline: I
                 profile,
                 section=section,
                 environ=opener.environ,
-                offline=offline,
                 responses=responses,
             )
             models.own(client)
-            if not _added(wanted):
+            if _has_profile(announced(wanted.model)):
                 opener.tell_not_sent(section, wanted, profile)
             stacks[wanted] = (opener.stack(client, wanted, profile), profile)
         models[role], models.profiles[role] = stacks[wanted]
+        brought = announced(wanted.model)
+        if brought is not None and brought.by_rules:
+            models.by_rules.add(role)
     opener.tell_prices(
         wanted.model for wanted, (_, profile) in stacks.items() if profile.price is None
     )
@@ -226,7 +223,7 @@ def _open_chosen(settings: Settings, models: Models, opener: _Opener, offline: I
 
 def _at_home(profile: Profile, settings: ModelSettings, environ: Mapping[str, str]) -> Profile:
     """Open weights on a local server cost nothing a token."""
-    if not profile.free_at_home or profile.price is not None or _added(settings):
+    if not profile.free_at_home or profile.price is not None or announced(settings.model):
         return profile
     local = resolve(settings, environ).local
     return profile.model_copy(update={"price": Price(input=0, output=0)}) if local else profile

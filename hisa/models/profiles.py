@@ -14,6 +14,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hisa.errors import ConfigError
+from hisa.models.announced import announced
 from hisa.models.families import BUILT_IN
 from hisa.models.profile import Price, Profile
 
@@ -30,6 +31,9 @@ def _by_name(name: str, known: Sequence[Profile]) -> Profile:
     for profile in known:
         if profile.name == name:
             return profile
+    brought = announced(name)
+    if brought and brought.profile and brought.profile.name == name:
+        return brought.profile
     names = ", ".join(profile.name for profile in known)
     raise ConfigError(
         f"profile {name!r}: no such profile; known are {names}",
@@ -43,10 +47,12 @@ def find(model: str, explicit: str = "", *, extra: Sequence[Profile] = ()) -> Pr
     Args:
         model: the model's name as the server knows it.
         explicit: a profile's name, or a ``.toml`` file of profiles; empty: chosen by ``model``.
-        extra: profiles that are looked at before the built-in ones.
+        extra: profiles that are looked at before the built-in ones, and before that which the
+            model's package brings.
 
     Raises:
         ConfigError: no profile of that name, or a bad file.
+        PluginFailed: the package that has the model fails.
     """
     if explicit.endswith(".toml"):
         own = load(Path(explicit))
@@ -56,7 +62,10 @@ def find(model: str, explicit: str = "", *, extra: Sequence[Profile] = ()) -> Pr
     known = (*extra, *BUILT_IN)
     if explicit:
         return _by_name(explicit, known)
-    chosen = next((profile for profile in known if _matches(profile, model)), None)
+    chosen = next((profile for profile in extra if _matches(profile, model)), None)
+    brought = None if chosen else announced(model)
+    chosen = chosen or (brought.profile if brought else None)
+    chosen = chosen or next((profile for profile in BUILT_IN if _matches(profile, model)), None)
     return chosen or _by_name("default", known)
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr, model_validator
 
-from hisa import __version__
 from hisa.events import (
     Chosen,
     Event,
@@ -24,6 +23,7 @@ from hisa.machine.storage import replace_file
 from hisa.models.spending import Totals as RoleTotals
 from hisa.outcomes.endings import Ending, ScoreState, with_score_state
 from hisa.protocols import Task
+from hisa.version import __version__
 
 __all__ = ["MANIFEST_VERSION", "Manifest", "TaskRecord", "Totals", "versions"]
 
@@ -45,6 +45,7 @@ class TaskRecord(_Record):
     folder: str = ""
     results: list[str] = []
     benchmark: str = ""
+    format: str = ""
 
     @classmethod
     def of(cls, task: Task) -> TaskRecord:

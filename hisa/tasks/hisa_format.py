@@ -20,25 +20,40 @@ import hashlib
 import json
 import math
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from hisa.errors import EnvironmentFailed
+from hisa.config import TaskSettings
+from hisa.environments.clean import bash, python
+from hisa.environments.reached_places import require_places, visits, web_need
+from hisa.errors import EnvironmentFailed, UsageError
 from hisa.machine.patience import patience
-from hisa.plugins.benchmarks.tasks.setup.put_files import place
-from hisa.plugins.benchmarks.tasks.setup.started import start
-from hisa.plugins.benchmarks.tasks.setup.windows import Named, await_window
-from hisa.protocols import FileRefused
-from hisa.tasks.clean import bash, python
+from hisa.protocols import ExitStatus, FileRefused, Task
+from hisa.tasks.domains import guess_domain
 from hisa.tasks.known_apps import fix_said
 from hisa.tasks.limits import ANSWER, CHECK_SECONDS, MAX_RESULT, too_much
-from hisa.tasks.metrics import NotScored
-from hisa.tasks.partial_credit import Graded, read_needs, read_weight, require_all_weights
-from hisa.tasks.task_context import Context
+from hisa.tasks.machine_apps import apps_of_words, is_installed_by, require_apps, split_words
+from hisa.tasks.partial_credit import (
+    Graded,
+    partial_score,
+    read_needs,
+    read_weight,
+    require_all_weights,
+)
+from hisa.tasks.pieces import explain
+from hisa.tasks.place_file import place
+from hisa.tasks.started import start
+from hisa.tasks.task_context import Context, host_file
+from hisa.tasks.task_format import Grade, NotScored, Problem, TaskFormat
+from hisa.tasks.windows import Named, await_window
 
-__all__ = ["Check", "HisaTaskFile", "SetupStep", "check", "set_up"]
+__all__ = [
+    "OWN", "Check", "HisaFormat", "HisaTaskFile", "SetupStep", "check_problems",
+    "host_file_problems", "step_problems",
+]  # fmt: skip
 
 
 class _Strict(BaseModel):
@@ -142,8 +157,121 @@ class HisaTaskFile(_Strict):
         return self
 
 
-async def set_up(context: Context, raw: Mapping[str, Any]) -> None:
-    """Do one setup step."""
+class HisaFormat(TaskFormat):
+    """Task files of our own."""
+
+    def reads(self, tree: Mapping[str, Any]) -> bool:
+        """See `TaskFormat`."""
+        return tree.keys() <= HisaTaskFile.model_fields.keys()
+
+    def read(self, path: Path, tree: Mapping[str, Any]) -> Task:
+        """See `TaskFormat`."""
+        try:
+            file = HisaTaskFile.model_validate(tree)
+        except ValidationError as error:
+            raise UsageError(
+                f"{path}: {explain(error)}",
+                fix=f"the keys are {', '.join(HisaTaskFile.model_fields)}",
+            ) from error
+        checks = [check.model_dump(exclude_defaults=True) for check in file.check]
+        return Task(
+            id=file.id or path.stem,
+            instruction=file.instruction.strip(),
+            domain=file.domain or guess_domain(file.instruction),
+            setup=tuple(tree.get("setup") or ()),
+            check={"all": checks} if checks else None,
+            folder=str(path.resolve().parent),
+            results=file.results,
+        )
+
+    def takes(self, task: Task) -> bool:
+        """See `TaskFormat`."""
+        foreign = task.apps or any("type" in step for step in task.setup)
+        return not foreign and (task.check is None or "all" in task.check)
+
+    def problems(self, task: Task, settings: TaskSettings | None) -> list[Problem]:
+        """See `TaskFormat`."""
+        return [*(p for raw in task.setup for p in step_problems(task, raw)), *check_problems(task)]
+
+    async def require(self, context: Context) -> None:
+        """See `TaskFormat`."""
+        task = context.task
+        lines = [split_words(str(raw["launch"])) for raw in task.setup if "launch" in raw]
+        texts = json.dumps(list(task.setup), default=str)
+        apps = {app.title: app for words in lines for app in apps_of_words(words)}
+        await require_apps(
+            task,
+            context.environment,
+            [app for app in apps.values() if not is_installed_by(app, texts)],
+        )
+        needs = [web_need([word]) for words in lines if words and visits(words) for word in words]
+        by_place = {need.places: need for need in reversed(needs) if need is not None}
+        await require_places(task, context.environment, list(by_place.values())[::-1])
+
+    async def set_up(self, context: Context, step: Mapping[str, Any]) -> None:
+        """See `TaskFormat`."""
+        await _set_up(context, step)
+
+    async def score(self, context: Context, status: ExitStatus) -> Grade:
+        """1.0 where every check holds; else the lowest score, with its reason."""
+        given = (context.task.check or {})["all"]
+        graded = [await _check(context, raw) for raw in given]
+        partial = partial_score([one for one, _ in graded])
+        lowest, why = min(graded, key=lambda pair: pair[0].score)
+        if lowest.score == 1.0:
+            why = f"all {len(graded)} checks hold"
+        return Grade(lowest.score, why, partial)
+
+
+OWN = HisaFormat()
+
+
+def step_problems(task: Task, raw: Mapping[str, Any]) -> Iterator[Problem]:
+    """Find what is wrong with a setup step of our own, or missing for it."""
+    try:
+        step = SetupStep.model_validate(raw)
+    except ValidationError as error:
+        yield Problem("piece", f"setup: {explain(error)}")
+        return
+    if step.copy_file is not None:
+        yield from host_file_problems(task, "copy", step.copy_file.source)
+
+
+def host_file_problems(task: Task, what: str, path: str) -> Iterator[Problem]:
+    """Find the reason why a file beside the task file cannot be used.
+
+    Args:
+        task: whose file.
+        what: names it, for the message.
+        path: as the task has it.
+    """
+    try:
+        host_file(task.folder, path)
+    except UsageError as error:
+        yield Problem("file", f"{what}: {error}")
+
+
+def check_problems(task: Task) -> Iterator[Problem]:
+    """Find what is wrong with the checks of a task of our own, or missing for them."""
+    if task.check is not None and "all" not in task.check:
+        yield Problem("piece", f"check: no format here scores {', '.join(task.check) or 'it'}")
+    weights: list[float | None] = []
+    for raw in (task.check or {}).get("all", ()):
+        try:
+            check = Check.model_validate(raw)
+        except ValidationError as error:
+            yield Problem("piece", f"check: {explain(error)}")
+            continue
+        weights.append(check.weight)
+        if check.python is not None:
+            yield from host_file_problems(task, "check", check.python.rpartition(":")[0])
+    try:
+        require_all_weights(weights)
+    except ValueError as error:
+        yield Problem("piece", f"check: {error}")
+
+
+async def _set_up(context: Context, raw: Mapping[str, Any]) -> None:
     step = SetupStep.model_validate(raw)
     if step.write is not None:
         await place(context, step.write.path, step.write.text.encode())
@@ -163,7 +291,7 @@ async def set_up(context: Context, raw: Mapping[str, Any]) -> None:
         await await_window(context, wanted, step.wait_window.seconds)
 
 
-async def check(context: Context, raw: Mapping[str, Any]) -> tuple[Graded, str]:
+async def _check(context: Context, raw: Mapping[str, Any]) -> tuple[Graded, str]:
     """Returns one check with its score, 0 to 1, and the reason where it fails."""
     wanted = Check.model_validate(raw)
     score, why = await _score(context, wanted)

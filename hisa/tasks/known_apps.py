@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import posixpath
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 __all__ = [
-    "APPS", "SERVICES", "SUDO", "App", "fix_for", "fix_said", "install", "is_in_tree",
-    "missing_program", "opener_of",
+    "APPS", "SERVICES", "SUDO", "App", "fix_for", "fix_said", "install", "missing_program",
 ]  # fmt: skip
 
 
@@ -37,11 +32,6 @@ class App:
 _CONDA = tuple(
     f"{place}/*conda*/{inner}" for place in ("$HOME", "/opt") for inner in ("bin", "envs/*/bin")
 )
-_HANDS_OVER = re.compile(r"^[ \t]*exec\s+(/[^\s$]+)(?:\s|$)", re.MULTILINE)
-"""The line by which a script of a built system starts the program that is called otherwise there.
-
-A browser's wrapper is there still when the browser is gone.
-"""
 SUDO = "the rights of sudo"
 """Title of what is no program alone: where nobody can gain a right, it is there and refuses."""
 SERVICES = "system services"
@@ -89,47 +79,6 @@ APPS: tuple[App, ...] = (
         fix="a private desktop has no systemd; use a virtual machine: --env vm:PROFILE"),
 )  # fmt: skip
 """What published tasks are about, as far as a Debian package or one address brings it."""
-
-_OPENERS: Mapping[str, str] = {
-    "xlsx xls ods csv tsv": "libreoffice --calc",
-    "docx doc odt rtf": "libreoffice --writer",
-    "pptx ppt odp": "libreoffice --impress",
-    "html htm pdf svg": "google-chrome",
-    "txt md json py sh log yaml yml": "gedit",
-}
-"""Commands that open a file where no desktop environment chooses one, by its extension."""
-
-
-def is_in_tree(app: App, root: Path) -> bool:
-    """Whether a built system has an application.
-
-    Args:
-        app: the application.
-        root: the system's first folder.
-    """
-    if app.office:
-        return (root / "usr/lib/libreoffice/program" / app.office).exists()
-    folders = [root / name for name in ("usr/local/bin", "usr/bin", "usr/games")]
-    beside = (place.replace("$HOME", "/home/user").lstrip("/") for place in app.places)
-    return any(
-        _stands(folder / command, root) for folder in folders for command in app.commands
-    ) or any(any(root.glob(place)) for place in beside)
-
-
-def _stands(program: Path, root: Path) -> bool:
-    """Whether a program is in a tree, and so is that to which it hands over, if it is a script."""
-    if program.is_symlink() or not program.exists():
-        return os.path.lexists(program)
-    with program.open("rb") as file:
-        start = file.read(1000)
-    found = _HANDS_OVER.search(start.decode("utf-8", "replace")) if start[:2] == b"#!" else None
-    return found is None or (root / found[1].lstrip("/")).exists()
-
-
-def opener_of(path: str) -> str:
-    """The command that opens a file of that extension, without the file; empty: none known."""
-    ending = posixpath.splitext(path)[1].lstrip(".").lower()
-    return next((line for ends, line in _OPENERS.items() if ending in ends.split()), "")
 
 
 def fix_said(said: str) -> str:

@@ -1,4 +1,4 @@
-"""The task that a text names: a file that is there, a page of MiniWoB++, or an instruction."""
+"""The task that a text names: a file that is there, a task of a format, or an instruction."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from hisa.errors import UsageError
-from hisa.plugins.gym.gym_page import BROWSERGYM
 from hisa.protocols import Task
-from hisa.tasks.taskfile import MINIWOB, load_task, task_from_text
+from hisa.tasks.find_format import is_named, refuse_unknown
+from hisa.tasks.taskfile import load_task, task_from_text
 
 __all__ = ["named_task"]
 
@@ -23,14 +23,16 @@ def named_task(text: str, *, domain: str = "", seed: int = 0) -> Task:
     """Returns the task that a text names.
 
     Args:
-        text: a file that is there, ``miniwob:NAME``, ``browsergym:NAME``, or else an instruction.
+        text: a file that is there, ``FORMAT:NAME`` such as ``miniwob:NAME``, or else an
+            instruction.
         domain: of a task that is only an instruction; empty: guessed.
-        seed: of what a page draws.
+        seed: of what a named task draws.
 
     Raises:
-        UsageError: no such file or page, or not a task.
+        UsageError: no such file, format or task, or not a task.
+        PluginFailed: the package that has the format fails.
     """
-    if text.startswith((MINIWOB, BROWSERGYM)) and len(text.split()) == 1:
+    if is_named(text):
         return load_task(text, seed=seed)
     path = _as_path(text)
     if path is not None and path.is_file():
@@ -41,6 +43,7 @@ def named_task(text: str, *, domain: str = "", seed: int = 0) -> Task:
         )
     if path is not None and _means_a_file(text, path):
         raise UsageError(f"no task file {text!r}", fix=_what_is_there(path))
+    refuse_unknown(text)
     return task_from_text(text, domain=domain)
 
 

@@ -9,15 +9,23 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hisa.errors import UsageError
-from hisa.plugins.benchmarks.tasks.benchmark import explain
 
 if TYPE_CHECKING:
     from hisa.tasks.task_context import Context
 
-__all__ = ["GETTERS", "SETUP", "Declared", "Parameters", "Pieces", "Registry"]
+__all__ = ["GETTERS", "SETUP", "Declared", "Parameters", "Pieces", "Registry", "explain"]
 
 T = TypeVar("T")
 P = TypeVar("P", bound=BaseModel)
+C = TypeVar("C", bound="Context")
+
+
+def explain(error: ValidationError) -> str:
+    """Returns the faulty keys and their errors, on one line; at most five."""
+    shown = [
+        f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in error.errors()
+    ]
+    return "; ".join(shown[:5]) + (f"; and {len(shown) - 5} more" if len(shown) > 5 else "")
 
 
 class Registry(Generic[T]):
@@ -61,7 +69,7 @@ class Declared:
     """
 
     model: type[BaseModel]
-    run: Callable[[Context, Any], Awaitable[Any]]
+    run: Callable[[Any, Any], Awaitable[Any]]
 
 
 class Pieces(Registry[Declared]):
@@ -69,16 +77,25 @@ class Pieces(Registry[Declared]):
 
     def __call__(
         self, name: str, model: type[P]
-    ) -> Callable[[Callable[[Context, P], Awaitable[T]]], Callable[[Context, P], Awaitable[T]]]:
+    ) -> Callable[[Callable[[C, P], Awaitable[T]]], Callable[[C, P], Awaitable[T]]]:
         """A decorator that makes a function known under a name."""
 
-        def keep(
-            function: Callable[[Context, P], Awaitable[T]],
-        ) -> Callable[[Context, P], Awaitable[T]]:
+        def keep(function: Callable[[C, P], Awaitable[T]]) -> Callable[[C, P], Awaitable[T]]:
             self.add(name, Declared(model, function))
             return function
 
         return keep
+
+    def problem(self, name: str, given: Mapping[str, Any]) -> str:
+        """Returns the fault of a piece as a task has it; empty where it can be run."""
+        known = self.get(name)
+        if known is None:
+            return f"no {self.kind} {name!r} here"
+        try:
+            known.model.model_validate(given)
+        except ValidationError as error:
+            return f"{self.kind} {name}: {explain(error)}"
+        return ""
 
     async def run(self, context: Context, name: str, given: Mapping[str, Any]) -> Any:
         """Run the piece of a name with the parameters from a task file, and return its result.

@@ -1,38 +1,24 @@
-"""What a setup step or a getter works with: the task, the machine, and where files are kept."""
+"""What a setup step or a scoring works with: the task, the machine, and what the caller gives."""
 
 from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from hisa.actions import parse, to_space
-from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
-from hisa.plugins.benchmarks.tasks.cache import FileCache
-from hisa.protocols import CommandResult, Environment, Task
-from hisa.screen.geometry import Size
+from hisa.config import TaskSettings
+from hisa.errors import EnvironmentFailed, UsageError
+from hisa.protocols import Environment, Task
 from hisa.screen.observation import Window
-from hisa.tasks.known_apps import fix_for
-from hisa.tasks.limits import ANSWER, MAX_HOST_FILE
+from hisa.tasks.limits import MAX_HOST_FILE
 
-__all__ = ["OTHER_NAMES", "Context", "Phase", "StartedProgram", "file_name", "host_file", "quoted"]
+__all__ = ["Context", "Phase", "StartedProgram", "host_file", "quoted"]
 
 Phase = Literal["prepare", "score"]
 """In "prepare" a step that fails is a failure of the machine; afterwards the agent may be why."""
-
-OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
-    "google-chrome": ("google-chrome-stable", "chromium", "chromium-browser"),
-    "chromium": ("google-chrome", "google-chrome-stable", "chromium-browser"),
-    "chromium-browser": ("chromium", "google-chrome", "google-chrome-stable"),
-    "python": ("python3",),
-    "gedit": ("gnome-text-editor", "mousepad"),
-    "nautilus": ("thunar", "pcmanfm"),
-    "gnome-terminal": ("xfce4-terminal", "xterm"),
-}
-"""Programs that do the same under another name, best first."""
 
 
 def host_file(folder: str, name: str) -> Path:
@@ -62,17 +48,6 @@ def host_file(folder: str, name: str) -> Path:
     return path
 
 
-def file_name(name: str) -> str:
-    """``name``, if it is one plain file name.
-
-    Raises:
-        UsageError: it has folders in it, or is none at all.
-    """
-    if not name or name in (".", "..") or len(name) > 200 or any(c in name for c in "/\\\0"):
-        raise UsageError(f"{name[:200]!r} is not a plain file name")
-    return name
-
-
 @dataclass(frozen=True)
 class StartedProgram:
     """A program that was started."""
@@ -96,20 +71,17 @@ class Context:
     task: Task
     environment: Environment
     scratch: Path
-    cache: FileCache
     phase: Phase = "prepare"
-    password: str = "password"
-    """Of the desktop's user, where a task's command asks for it."""
+    settings: TaskSettings = field(default_factory=TaskSettings)
+    """What the user allows and gives."""
+    parts: Mapping[str, Any] = field(default_factory=dict)
+    """What the caller gives the task's format in place of its own, by the format's names."""
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
     """Waits for some seconds."""
-    proxy: str = ""
-    """Address of the proxy that Chrome of the machine is started with; empty: none."""
     instruction: str = ""
     """The instruction as a setup step found it; empty: the task's own."""
     started: list[StartedProgram] = field(default_factory=list)
     """Programs that setup steps started."""
-    _programs: dict[str, str] = field(default_factory=dict)
-    _screen: Size | None = None
 
     def host_file(self, name: str) -> Path:
         """A file that came with the task."""
@@ -117,16 +89,6 @@ class Context:
             return host_file(self.task.folder, name)
         except UsageError as error:
             raise UsageError(f"task {self.task.id!r}: {error}") from error
-
-    def place(self, name: str) -> Path:
-        """Returns the path of the scratch file of that name."""
-        return self.scratch / file_name(name)
-
-    async def screen(self) -> Size:
-        """The machine's screen, in pixels."""
-        if self._screen is None:
-            self._screen = (await self.environment.observe()).screen
-        return self._screen
 
     async def windows(self) -> tuple[Window, ...]:
         """The windows there are now.
@@ -141,98 +103,6 @@ class Context:
                 fix="install wmctrl and x11-utils (xprop) in the guest",
             )
         return seen.windows
-
-    async def filled(self, text: str) -> str:
-        """The text with ``{CLIENT_PASSWORD}``, ``{SCREEN_WIDTH}`` and the like replaced."""
-        text = text.replace("{CLIENT_PASSWORD}", self.password)
-        if "{SCREEN_" not in text:
-            return text
-        screen = await self.screen()
-        for name, value in (("WIDTH", screen.width), ("HEIGHT", screen.height)):
-            text = text.replace(f"{{SCREEN_{name}}}", str(value))
-            text = text.replace(f"{{SCREEN_{name}_HALF}}", str(value // 2))
-        return text
-
-    async def program(self, name: str) -> str:
-        """The program, or the one that does the same here; empty where there is neither."""
-        if name not in self._programs:
-            self._programs[name] = ""
-            for candidate in (name, *OTHER_NAMES.get(name, ())):
-                asked = f"command -v {shlex.quote(candidate)}"
-                if (await self.environment.execute(asked)).exit_code == 0:
-                    self._programs[name] = candidate
-                    break
-        return self._programs[name]
-
-    async def line(self, command: str | Sequence[str], *, shell: bool = False) -> str:
-        """The bash line that does what ``command`` means in a task file.
-
-        A string without ``shell`` is split into words; a list with ``shell`` gives its first word
-        to sh, as `subprocess` does.
-
-        Raises:
-            UsageError: an empty command or an unclosed quote.
-            EnvironmentFailed: the program is not on the machine.
-        """
-        if isinstance(command, str):
-            command = await self.filled(command)
-            if shell:
-                return command
-            try:
-                words = shlex.split(command)
-            except ValueError as error:
-                raise UsageError(
-                    f"{command[:200]!r} cannot be split into words: {error}"
-                ) from error
-        else:
-            words = [await self.filled(word) for word in command]
-            if shell:
-                return shlex.join(["/bin/sh", "-c", *words])
-        if not words:
-            raise UsageError("an empty command")
-        return " ".join(quoted(word) for word in [await self._found(words[0]), *words[1:]])
-
-    async def _found(self, name: str) -> str:
-        found = await self.program(name)
-        if not found:
-            raise EnvironmentFailed(
-                f"{self.environment.name} has no program {name!r}", fix=fix_for(name)
-            )
-        return found
-
-    async def run(
-        self, command: str | Sequence[str], *, shell: bool = False, timeout: float = 120.0
-    ) -> CommandResult:
-        """Run a command of a task file and wait for it.
-
-        Python that only presses keys and moves the pointer is done by the environment itself, so
-        that it needs no PyAutoGUI in the machine and happens once.
-
-        Raises:
-            UsageError: not a command.
-            EnvironmentFailed: the program is missing, it does not end, or the machine is gone.
-        """
-        if await self._acted(command):
-            return CommandResult(0, "")
-        line = await self.line(command, shell=shell)
-        result = await self.environment.execute(line, timeout=timeout, limit=ANSWER + 1)
-        if result.timed_out:
-            raise EnvironmentFailed(f"{line[:200]!r} did not end within {timeout:g} s")
-        return result
-
-    async def _acted(self, command: str | Sequence[str]) -> bool:
-        match command:
-            case ["python" | "python3", "-c", str(source)] if "pyautogui" in source:
-                pass
-            case _:
-                return False
-        try:
-            actions = parse(await self.filled(source))
-        except ActionRefused:
-            return False
-        screen = await self.screen()
-        await self.environment.act(to_space(actions, "screen", screen=screen, image=screen))
-        return True
 
 
 def quoted(word: str) -> str:

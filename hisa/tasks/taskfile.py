@@ -1,4 +1,4 @@
-"""Reads task files: small YAML of our own, and the JSON of OSWorld and Spider2-V as it is."""
+"""Makes tasks of files and of texts."""
 
 from __future__ import annotations
 
@@ -9,22 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import ValidationError
 
 from hisa.errors import UsageError
-from hisa.plugins.benchmarks.tasks import benchmark
-from hisa.plugins.benchmarks.tasks.benchmark import explain
-from hisa.plugins.gym.gym_page import BROWSERGYM, gym_task
-from hisa.plugins.gym.miniwob.task import miniwob_task
 from hisa.protocols import Task
 from hisa.tasks.domains import guess_domain
-from hisa.tasks.hisa_format import Check, HisaTaskFile, SetupStep
+from hisa.tasks.find_format import task_named, task_of_file
 from hisa.text.safe_text import encodable
 
-__all__ = ["MINIWOB", "Check", "SetupStep", "is_data_file", "load_task", "task_from_text"]
+__all__ = ["MAX_FILE", "load_task", "read_tree", "task_from_text"]
 
-MINIWOB = "miniwob:"
-"""How the name of a page begins where a task file could stand."""
 MAX_FILE = 1_000_000
 """Bytes of a task file."""
 
@@ -52,13 +45,18 @@ def task_from_text(text: str, *, domain: str = "") -> Task:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    value = _tree(path)
+    value = read_tree(path)
     if not isinstance(value, dict):
         raise UsageError(f"{path}: a task file is a mapping with at least 'instruction'")
     return value
 
 
-def _tree(path: Path) -> Any:
+def read_tree(path: Path) -> Any:
+    """Read a file of JSON or YAML.
+
+    Raises:
+        UsageError: it cannot be read, is too large, or is neither.
+    """
     try:
         if path.stat().st_size > MAX_FILE:
             raise UsageError(f"{path}: larger than {MAX_FILE} bytes; not a task file")
@@ -72,66 +70,18 @@ def _tree(path: Path) -> Any:
         raise UsageError(f"{path}: not valid {kind}: {error}") from error
 
 
-def is_data_file(path: Path) -> bool:
-    """Whether a file among task files is data of theirs: an expected result, settings, a list.
-
-    A file that cannot be read is not, unless it lies in the folder of a task: ``ID/ID.json``.
-    """
-    own = path.parent / f"{path.parent.name}.json"
-    if own.name != path.name and path.suffix.lower() == ".json" and own.is_file():
-        return True
-    try:
-        tree = _tree(path)
-    except UsageError:
-        return path.suffix.lower() == ".json" and _too_large(path)
-    if not isinstance(tree, dict):
-        return True
-    steps = tree.get("config")
-    stepped = isinstance(steps, list) and any(isinstance(s, dict) and "type" in s for s in steps)
-    return not (tree.keys() & {"instruction", "evaluator"} or stepped)
-
-
-def _too_large(path: Path) -> bool:
-    try:
-        return path.stat().st_size > MAX_FILE
-    except OSError:
-        return False
-
-
 def load_task(place: Path | str, *, seed: int = 0) -> Task:
-    """The task of a file, whose keys decide whose it is, or of a page.
+    """The task of a file, whose keys decide whose it is, or of a name such as ``miniwob:NAME``.
 
     Args:
-        place: a file; where it is a text, also ``miniwob:NAME`` or ``browsergym:NAME``.
-        seed: of what a page draws; files have no use for it.
+        place: a file; where it is a text, also ``FORMAT:NAME`` with a format that is announced.
+        seed: of what a named task draws; files have no use for it.
 
     Raises:
-        UsageError: what is wrong with which key, or no such page.
+        UsageError: what is wrong with which key, or no such task.
+        PluginFailed: the package that has the format fails.
     """
-    if isinstance(place, str) and place.startswith(MINIWOB):
-        return miniwob_task(place.removeprefix(MINIWOB), seed=seed)
-    if isinstance(place, str) and place.startswith(BROWSERGYM):
-        return gym_task(place, seed=seed)
+    if isinstance(place, str) and (task := task_named(place, seed=seed)) is not None:
+        return task
     path = Path(place)
-    tree = _read(path)
-    return benchmark.from_json(path, tree) if benchmark.looks_like(tree) else _own(path, tree)
-
-
-def _own(path: Path, tree: dict[str, Any]) -> Task:
-    try:
-        file = HisaTaskFile.model_validate(tree)
-    except ValidationError as error:
-        raise UsageError(
-            f"{path}: {explain(error)}", fix=f"the keys are {', '.join(HisaTaskFile.model_fields)}"
-        ) from error
-    return Task(
-        id=file.id or path.stem,
-        instruction=file.instruction.strip(),
-        domain=file.domain or guess_domain(file.instruction),
-        setup=tuple(tree.get("setup") or ()),
-        check={"all": [c.model_dump(exclude_defaults=True) for c in file.check]}
-        if file.check
-        else None,
-        folder=str(path.resolve().parent),
-        results=file.results,
-    )
+    return task_of_file(path, _read(path))

@@ -23,7 +23,7 @@ from hisa.errors import (
 )
 from hisa.events import Acted
 from hisa.machine.patience import patience
-from hisa.machine.plugins import blaming_package, points, source
+from hisa.machine.plugins import OpenedTools, blaming_package, points, source
 from hisa.models.tokens import estimate_tokens
 from hisa.protocols import Emit, Environment, GroundedCall, Outcome, Task, ToolCall
 from hisa.screen.observation import Observation
@@ -48,6 +48,8 @@ class BrokenPlugin:
 def load_tools(point: EntryPoint) -> tuple[Tool, ...]:
     """The tools that an entry point stands for: a toolkit's, or that of one function.
 
+    Those that are opened with a run are not there without one.
+
     Raises:
         PluginFailed: it cannot be loaded; names the package.
     """
@@ -55,6 +57,8 @@ def load_tools(point: EntryPoint) -> tuple[Tool, ...]:
         found = point.load()
         if isinstance(found, Toolkit):
             return found.tools(source(point))
+        if isinstance(found, OpenedTools):
+            return ()
         tool = Tool(found, source=source(point))
     tool.name = point.name
     return (tool,)

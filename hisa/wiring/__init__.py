@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
 
 from hisa.agent import Agent
 from hisa.conclusion import write_end
@@ -26,14 +25,13 @@ from hisa.grounder.pointing import written_as
 from hisa.grounder.reading import ElementsReader, SharedReader
 from hisa.models.at_step import ModelAtStep
 from hisa.models.budget import Budget
-from hisa.models.open_models import OFFLINE_NAME, has_computer_tool, open_models
+from hisa.models.open_models import has_computer_tool, open_models
 from hisa.models.profiles import Profile
 from hisa.models.spending import Ledger
 from hisa.patterns.memory import PatternMemory
 from hisa.patterns.open_memory import open_memory
 from hisa.planner.planner import GlobalPlanner, Programs
 from hisa.planner.prompt_budget import prompt_budget
-from hisa.plugins.gym.miniwob.task import is_page
 from hisa.protocols import (
     Detachable,
     Emit,
@@ -68,9 +66,6 @@ from hisa.wiring.memo import without_groundings
 from hisa.wiring.secret_parts import open_secrets
 from hisa.wiring.sequences import SequenceGrounder
 from hisa.wiring.tool_parts import open_registry, open_served_tools
-
-if TYPE_CHECKING:
-    import httpx
 
 __all__ = [
     "Listener",
@@ -281,7 +276,7 @@ async def _opened(
     async with AsyncExitStack() as stack:
         budget = _budget(settings, log)
         opened = await stack.enter_async_context(
-            open_models(settings, emit, budget, ledger, offline=_offline, own=run_context.models)
+            open_models(settings, emit, budget, ledger, own=run_context.models)
         )
         models = {
             role: secrets.model(ModelAtStep(model, lambda: log.step))
@@ -302,7 +297,7 @@ async def _opened(
             emit=emit,
             memory=_memory(settings, models["state"], emit, stack),
             closer=StepInspector(WrittenFiles(environment).since),
-            read=read_text if models["state"].name == OFFLINE_NAME else None,
+            read=read_text if "state" in opened.by_rules else None,
         )
         state.restore(run_context.events)
         _write_down(settings, environment, models, log)
@@ -328,7 +323,7 @@ async def _opened(
         programs = partial(installed_programs, environment, note_writer(emit))
         planner = _planner(
             settings, models["planner"], registry, emit, known, marks=marks, computer=computer,
-            programs=None if is_page(task) else programs,
+            programs=None if _fills_screen(task) else programs,
             confirm=_confirming(run_context.ask, emit),
         )  # fmt: skip
         if sampling:
@@ -383,12 +378,6 @@ def _budget(settings: Settings, log: RunLog) -> Budget:
     )
 
 
-def _offline() -> httpx.AsyncClient:
-    from hisa.plugins.offline.serve import http_client  # not every run needs its rules
-
-    return http_client()
-
-
 async def _environment(
     settings: Settings, run_context: RunContext, emit: Emit, stack: AsyncExitStack
 ) -> Environment:
@@ -438,13 +427,19 @@ def _confirming(ask: Ask | None, emit: Emit) -> Callable[[str], Awaitable[None]]
     return confirm
 
 
+def _fills_screen(task: Task) -> bool:
+    from hisa.tasks.find_format import format_of  # as heavy as the scorer
+
+    return format_of(task).fills_screen
+
+
 def _scorer(settings: Settings, environment: Environment, emit: Emit) -> Scorer:
-    from hisa.tasks.scorer import TaskScorer  # every metric and setup step hangs on it
+    from hisa.tasks.scorer import TaskScorer  # `import hisa.wiring` stays light
 
     scorer = TaskScorer(emit=emit, settings=settings.tasks)
     if not settings.run.fingerprint:
         return scorer
-    from hisa.plugins.benchmarks.tasks.fingerprint import FingerprintingScorer
+    from hisa.runs.fingerprint import FingerprintingScorer
 
     return FingerprintingScorer(scorer, environment=environment, emit=emit)
 

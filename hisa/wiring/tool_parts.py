@@ -7,7 +7,9 @@ from contextlib import asynccontextmanager
 from fnmatch import fnmatchcase
 
 from hisa.config import Settings
+from hisa.errors import ConfigError
 from hisa.events import Noted
+from hisa.machine import plugins
 from hisa.protocols import Emit
 from hisa.tools.base import BaseTool
 from hisa.tools.person import Inquire, Person
@@ -38,19 +40,29 @@ async def open_served_tools(settings: Settings, emit: Emit) -> AsyncIterator[Seq
 
     Raises:
         LibraryLacking: a library that this takes is not installed.
-        ConfigError: a server cannot be reached.
+        ConfigError: a server cannot be reached, or no package opens servers.
+        PluginFailed: the package that does fails.
     """
     servers = settings.tools.mcp
     if not servers:
         yield ()
         return
-    from hisa.plugins.mcp.client.open_tools import open_mcp_tools  # few runs have servers
+    point = plugins.find("tools", "mcp")
+    if point is None:
+        raise ConfigError(
+            f"tools.mcp names {', '.join(servers)}, and no installed package opens servers: none "
+            "announces 'mcp' in hisa.tools",
+            fix="leave tools.mcp out, or hisa doctor",
+        )
 
     def note(text: str) -> None:
         emit(Noted(where="mcp", text=text))
 
     reserved = {tool.name for tool in discover()[0]} | {"tool_help"}
-    async with open_mcp_tools(servers, note, reserved=reserved) as tools:
+    announced = plugins.load("tools", point)
+    with plugins.blaming_package("tools", point):
+        open_tools = announced.load()
+    async with open_tools(servers, note, reserved=reserved) as tools:
         yield tools
 
 

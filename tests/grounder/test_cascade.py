@@ -25,7 +25,6 @@ from hisa.models.budget import Budget
 from hisa.models.open_models import open_models
 from hisa.models.profiles import find
 from hisa.models.spending import Ledger
-from hisa.plugins.offline.serve import http_client
 from hisa.protocols import GroundedCall, ModelRequest
 from hisa.runs.read import load_run
 from hisa.runs.report import render_report
@@ -70,9 +69,7 @@ async def through(
     """The answer of the cascade that the settings open, with such a model behind it."""
     model = {"model": "gta1-7b", "base_url": server.url, "timeout": 0.5, "max_retries": 0}
     settings = Settings.model_validate({"models": {"grounder": model}})
-    opened = open_models(
-        settings, events.append, Budget(), Ledger(), offline=http_client, environ={}
-    )
+    opened = open_models(settings, events.append, Budget(), Ledger(), environ={})
     async with opened as models:
         profile = models.profiles["grounder"]
         grounder = build_grounder(settings, models, events.append, seer=profile, read=read)
@@ -184,9 +181,7 @@ async def test_the_planners_model_picks_where_elements_and_model_disagree(
             "planner": {"model": "clever-1", "base_url": words.url, **own},
         }
         settings = Settings.model_validate({"models": models})
-        opened = open_models(
-            settings, events.append, Budget(), Ledger(), offline=http_client, environ={}
-        )
+        opened = open_models(settings, events.append, Budget(), Ledger(), environ={})
         async with opened as by_role:
             seer, picker = (opened.profiles[role] for role in ("grounder", "planner"))
             grounder = build_grounder(

@@ -18,7 +18,6 @@ from hisa.models.budget import Budget
 from hisa.models.open_models import open_models
 from hisa.models.spending import Ledger
 from hisa.models.tokens import estimate_tokens
-from hisa.plugins.offline.serve import http_client
 from hisa.protocols import GroundedCall, ModelRequest
 from hisa.runs.read import load_run
 from hisa.runs.report import render_report
@@ -51,9 +50,7 @@ async def through(
     """The answer of the grounder that the settings open for a planner that does not point."""
     model = {"model": "clever-1", "base_url": server.url, "timeout": 0.5, "max_retries": 0}
     settings = Settings.model_validate({"models": {"planner": model}})
-    opened = open_models(
-        settings, events.append, Budget(), Ledger(), offline=http_client, environ={}
-    )
+    opened = open_models(settings, events.append, Budget(), Ledger(), environ={})
     async with opened as models:
         profile = models.profiles["grounder"]
         grounder = build_grounder(

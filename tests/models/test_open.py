@@ -10,9 +10,9 @@ from hisa.config import Settings
 from hisa.errors import BudgetExceeded, ConfigError, ModelUnavailable
 from hisa.events import Noted
 from hisa.models.budget import Budget
-from hisa.models.open_models import OFFLINE_NAME, Models, open_models
+from hisa.models.open_models import Models, open_models
 from hisa.models.spending import Ledger
-from hisa.plugins.offline.serve import http_client
+from hisa.plugins.offline.offline_model import OfflineModel
 from hisa.protocols import Model, ModelReply, Role, Usage
 from hisa.testing.model_server import FakeServer, Fault
 from hisa.testing.scripted import FunctionModel
@@ -37,7 +37,6 @@ def _open(
         events or Events(),
         budget or Budget(),
         ledger or Ledger(),
-        offline=http_client,
         environ={"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "key-of-the-house"},
         sleep=waits or Waits(),
     )
@@ -76,7 +75,7 @@ async def test_each_role_may_have_its_own_server_and_profile() -> None:
 async def test_the_offline_planner_brings_no_grounder_and_no_judge() -> None:
     async with _open(Settings()) as models:
         assert set(models) == {"planner", "state"}
-        assert models["planner"].name == OFFLINE_NAME
+        assert models["planner"].name == OfflineModel.title
         assert models.profiles["planner"].reads_elements
 
 
@@ -94,9 +93,7 @@ async def test_own_models_take_the_place_of_those_in_the_settings_and_are_counte
         grounder={"model": "gta1-7b", "base_url": "http://127.0.0.1:1/v1"},
     )
     own: dict[Role, Model] = {"planner": FunctionModel(lambda request: request.role)}
-    opened = open_models(
-        settings, events, Budget(), ledger, offline=http_client, own=own, environ={}
-    )
+    opened = open_models(settings, events, Budget(), ledger, own=own, environ={})
     async with opened as models:
         assert {role: model.name for role, model in models.items()} == {
             "planner": "function",
@@ -110,9 +107,7 @@ async def test_own_models_take_the_place_of_those_in_the_settings_and_are_counte
 
 async def test_an_own_model_is_kept_to_the_budget() -> None:
     own: dict[Role, Model] = {"planner": FunctionModel(lambda _: "never asked")}
-    async with open_models(
-        Settings(), Events(), Budget(tokens=1), Ledger(), offline=http_client, own=own
-    ) as models:
+    async with open_models(Settings(), Events(), Budget(tokens=1), Ledger(), own=own) as models:
         with pytest.raises(BudgetExceeded):
             await models["planner"].complete(ask())
 
@@ -203,7 +198,6 @@ def test_a_public_server_without_a_key() -> None:
             Events(),
             Budget(),
             Ledger(),
-            offline=http_client,
             environ={},
         )
 

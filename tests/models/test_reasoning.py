@@ -18,7 +18,6 @@ from hisa.models.reasoning import Reasoning, asked_reasoning, check_reasoning
 from hisa.models.request_body import encode, not_sent
 from hisa.models.responses_body import encode_responses
 from hisa.models.spending import Ledger
-from hisa.plugins.offline.serve import http_client
 from hisa.runs.terminal_view import step_text
 from hisa.testing import FakeEnvironment, FakeServer, Received, tool_call
 from tests.models.support import Events, ask, picture
@@ -212,7 +211,7 @@ def test_a_run_is_refused_before_anything_is_opened() -> None:
     with pytest.raises(ConfigError, match=r"models\.planner\.effort = 'low': 'gpt-4\.1'"):
         require_models(wrong, {})
     with pytest.raises(ConfigError, match="neither"):
-        open_models(wrong, Events(), Budget(), Ledger(), offline=http_client, environ={})
+        open_models(wrong, Events(), Budget(), Ledger(), environ={})
 
 
 def test_the_responses_api_takes_no_number_of_thinking_tokens() -> None:

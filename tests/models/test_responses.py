@@ -195,9 +195,7 @@ async def test_a_model_with_the_tool_has_retries_limits_and_ledger_like_any_othe
     ) as server:
         planner = {"model": "computer-use-preview", "base_url": server.url}
         chosen = load(environ={}, overrides={"models": {"planner": planner}})
-        opened = open_models(
-            chosen, events, Budget(), ledger, offline=httpx.AsyncClient, environ={}, sleep=Waits()
-        )
+        opened = open_models(chosen, events, Budget(), ledger, environ={}, sleep=Waits())
         async with opened as models:
             request = ask(image=picture(), tools=(TOOL,))
             assert "computer_call" in (await models["planner"].complete(request)).text
@@ -221,7 +219,7 @@ async def test_a_seed_is_said_not_to_be_sent() -> None:
     events = Events()
     opened = open_models(
         load(environ={}, overrides=tree), events, Budget(), Ledger(),
-        offline=httpx.AsyncClient, environ={},
+        environ={},
     )  # fmt: skip
     async with opened as models:
         assert not models.profiles["planner"].seed

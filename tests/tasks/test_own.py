@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from hisa.errors import UsageError
-from hisa.plugins.benchmarks.tasks.problems import problems
 from hisa.protocols import Scoring
 from hisa.tasks import hisa_format
+from hisa.tasks.find_format import problems
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task
-from tests.plugins.benchmarks.tasks.host import Host
+from tests.tasks.host import Host
 
 CODE = """
 print("words before the answer")

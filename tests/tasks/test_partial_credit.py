@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hisa.errors import UsageError
-from hisa.plugins.benchmarks.tasks.problems import problems
 from hisa.protocols import Scoring, Task
+from hisa.tasks.find_format import problems
 from hisa.tasks.partial_credit import Graded, partial_score
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task
-from tests.plugins.benchmarks.tasks.host import Host
+from tests.tasks.host import Host
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 HOLDS, FAILS, BREAKS = "exit 0", "exit 1", "sleep 60"

@@ -1,1 +1,11 @@
 """Task files of OSWorld and Spider2-V, benches of many attempts, and the best of several runs."""
+
+from hisa.machine.plugins import Command
+
+__all__ = ["BENCH"]
+
+BENCH = Command(
+    "hisa.plugins.benchmarks.cli.bench:bench",
+    "Run suites of tasks with many workers, and report.",
+    after="run",
+)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from hisa.config import EnvironmentSettings
 from hisa.environments.kinds import EnvironmentKind, Note
@@ -32,12 +31,6 @@ def _open_desktop(
     ).with_file_limit(settings)
 
 
-def _attach_desktop(
-    handle: Mapping[str, Any], value: str, *, settings: EnvironmentSettings, image_limit: Size
-) -> Environment:
-    return DesktopEnvironment.attach(handle, image_limit=image_limit, profile=value)
-
-
 def _open_display(
     value: str, *, settings: EnvironmentSettings, image_limit: Size, note: Note
 ) -> Environment:
@@ -63,7 +56,7 @@ DESKTOP = EnvironmentKind(
     _open_desktop,
     spellings=("desktop", "desktop:PROFILE"),
     takes=frozenset({"share"}),
-    attach=_attach_desktop,
+    attach=DesktopEnvironment.attach,
     probes=_probes,
 )
 DISPLAY = EnvironmentKind(_open_display, spellings=("display=:N",))

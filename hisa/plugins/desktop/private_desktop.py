@@ -61,9 +61,9 @@ class DesktopEnvironment(GuestEnvironment):
     def attach(
         cls,
         handle: Mapping[str, Any],
+        profile: str = "",
         *,
         image_limit: Size = DEFAULT_IMAGE_LIMIT,
-        profile: str = "",
     ) -> DesktopEnvironment:
         """The desktop of a run that was cut off; entering it goes on where that run was.
 

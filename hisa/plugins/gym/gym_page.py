@@ -13,8 +13,8 @@ from urllib.parse import parse_qsl
 from pydantic import Field
 
 from hisa.errors import EnvironmentFailed, UsageError
+from hisa.plugins.gym.base import Staging
 from hisa.protocols import Environment, Task
-from hisa.tasks.base import Staging
 from hisa.tasks.pieces import GETTERS, SETUP, Parameters
 from hisa.tasks.task_context import Context
 
@@ -34,7 +34,11 @@ class Staged(Parameters):
 
 
 def gym_task(text: str, *, seed: int = 0) -> Task:
-    """The task that a text names; its instruction is replaced by its goal once it is staged.
+    """The task of a name; its instruction is replaced by its goal once it is staged.
+
+    Args:
+        text: the name, with ``browsergym:`` or without.
+        seed: of what it draws.
 
     Raises:
         UsageError: no name, or options that are none.

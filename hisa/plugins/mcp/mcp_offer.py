@@ -8,11 +8,11 @@ from pathlib import Path
 from mcp.server.mcpserver import MCPServer
 from mcp_types import ToolAnnotations
 
-from hisa import __version__
 from hisa.config import Settings
 from hisa.plugins.mcp.mcp_desktops import KeptDesktops
 from hisa.plugins.mcp.mcp_reading import Records
 from hisa.plugins.mcp.mcp_tasks import TaskRuns
+from hisa.version import __version__
 
 __all__ = ["Offer"]
 

@@ -68,10 +68,13 @@ def build_tools(ctx: click.Context, /, app: str, **how: Any) -> None:
     from hisa.cli.tools_chosen import initial_task
 
     settings = _settings(ctx.obj, how)
-    if settings.models.planner.model == "offline":
+    from hisa.models.announced import announced
+
+    brought = announced(settings.models.planner.model)
+    if brought is not None and brought.by_rules:
         raise UsageError(
-            "the offline model follows rules and writes no programs: building tools takes a "
-            "language model",
+            f"the {settings.models.planner.model} model follows rules and writes no "
+            "programs: building tools takes a language model",
             fix=f"hisa tools build {app} --examples … --task … --model NAME, "
             "with OPENAI_BASE_URL and OPENAI_API_KEY",
         )
@@ -187,7 +190,6 @@ async def _built(
     from hisa.models.budget import Budget
     from hisa.models.open_models import open_models
     from hisa.models.spending import Ledger
-    from hisa.plugins.offline.serve import http_client
     from hisa.plugins.toolkits.builder.tool_builder import ToolBuilder
     from hisa.tasks.scorer import TaskScorer
 
@@ -206,7 +208,7 @@ async def _built(
     budget = Budget(run.budget_usd, run.budget_tokens, seconds=run.budget_seconds)
     scorer = TaskScorer(settings=settings.tasks)
     async with (
-        open_models(settings, emit, budget, ledger, offline=http_client) as models,
+        open_models(settings, emit, budget, ledger) as models,
         open_environment(settings.environment) as environment,
     ):
         builder = ToolBuilder(

@@ -41,9 +41,7 @@ def _open(
     return form
 
 
-def _attach(
-    handle: Mapping[str, Any], value: str, *, settings: EnvironmentSettings, image_limit: Size
-) -> Environment:
+def _attach(handle: Mapping[str, Any], value: str, *, image_limit: Size) -> Environment:
     if handle["run"] not in _PARKED:
         raise EnvironmentFailed(f"parked form of {handle['run']} is gone")
     return _PARKED[handle["run"]]

@@ -19,11 +19,11 @@ import httpx
 import pytest
 
 from hisa.errors import EnvironmentFailed, UsageError
-from hisa.plugins.benchmarks.tasks.problems import problems
 from hisa.plugins.gym.miniwob import package as pages
 from hisa.plugins.gym.miniwob.outcome import STATE, outcome
 from hisa.plugins.gym.miniwob.stage import Stage
 from hisa.protocols import CommandResult
+from hisa.tasks.find_format import problems
 from hisa.tasks.taskfile import load_task
 from tests.plugins.benchmarks.tasks.machine import Machine
 from tests.plugins.benchmarks.tasks.pages import needs_pages

@@ -155,9 +155,7 @@ class Run:
         settings = Settings()
         task = Task("t", text)
         async with (
-            open_models(
-                settings, self.emit, Budget(), Ledger(), offline=http_client, environ={}
-            ) as models,
+            open_models(settings, self.emit, Budget(), Ledger(), environ={}) as models,
             self.environment,
         ):
             tools = ToolRegistry(emit=self.emit)

@@ -12,7 +12,6 @@ from hisa.models.open_models import Models, open_models
 from hisa.models.profiles import Profile
 from hisa.plugins.benchmarks.attempts.attempt_group import AttemptGroup
 from hisa.plugins.benchmarks.attempts.best_run import REQUEST_TOKENS, Choice, Judge, choose, settle
-from hisa.plugins.offline.serve import http_client
 from hisa.protocols import Model, Role
 
 __all__ = ["judge_attempts", "with_judge"]
@@ -45,9 +44,7 @@ async def judge_attempts(
             heard(event)
 
         budget = Budget(settings.run.budget_usd, settings.run.budget_tokens)
-        async with open_models(
-            with_judge(settings), emit, budget, group.ledger, offline=http_client, own=own
-        ) as models:
+        async with open_models(with_judge(settings), emit, budget, group.ledger, own=own) as models:
             name = models["judge"].name
             judge = _judge(settings, models, len(facts))
             choice = await choose(facts, _instruction(group), judge, seed=settings.run.seed)

@@ -16,10 +16,12 @@ from hisa.config import TaskSettings
 from hisa.errors import OperatorError, UsageError
 from hisa.machine.parts import install_command
 from hisa.plugins.benchmarks.bench.attempt_records import PlannedTask
-from hisa.plugins.benchmarks.tasks.problems import problems as lacking
+from hisa.plugins.benchmarks.tasks.data_files import is_data_file
 from hisa.plugins.gym.gym_page import BROWSERGYM
 from hisa.plugins.gym.miniwob import package as pages
-from hisa.tasks.taskfile import MINIWOB, is_data_file, load_task
+from hisa.plugins.gym.miniwob.task import MINIWOB
+from hisa.tasks.find_format import problems as lacking
+from hisa.tasks.taskfile import load_task
 
 __all__ = [
     "SUITES", "Suite", "left_out_line", "left_out_words", "list_command", "open_suite",

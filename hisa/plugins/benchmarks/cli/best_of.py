@@ -25,10 +25,11 @@ from hisa.cli.run_desktop import not_thrown_away
 from hisa.config import Settings
 from hisa.environments.share import parse_shares
 from hisa.errors import ConfigError, EnvironmentFailed, ModelUnavailable, StoreError, UsageError
+from hisa.models.announced import announced
 from hisa.models.open_models import require_models
 from hisa.models.profiles import find
 from hisa.models.spending import Ledger
-from hisa.plugins.benchmarks.attempts.attempt_group import AttemptGroup, check_number
+from hisa.plugins.benchmarks.attempts.attempt_group import AttemptGroup, check_number, find_group
 from hisa.plugins.benchmarks.attempts.best_run import Choice
 from hisa.plugins.benchmarks.attempts.run_judge import judge_attempts, with_judge
 from hisa.protocols import Task
@@ -37,7 +38,7 @@ from hisa.runs.read import Run
 from hisa.runs.wording import role_money
 from hisa.text.redact import redact
 
-__all__ = ["best_of", "go_on"]
+__all__ = ["best_of", "go_on", "resume_attempts"]
 
 
 def best_of(settings: Settings, task: Task, attempts: int, *, as_json: bool, report: bool) -> int:
@@ -79,6 +80,30 @@ def require_own_machines(settings: Settings) -> None:
                 "several attempts have to begin alike",
                 fix=f"--share {share.source} (read-only), and --fetch for what is made",
             )
+
+
+def resume_attempts(
+    name: str, settings: Settings, *, as_json: bool, limits: tuple[object, ...]
+) -> int:
+    """Go on with several attempts at a task; returns the exit code.
+
+    Args:
+        name: of the group of attempts, or its beginning.
+        settings: where runs are.
+        as_json: print the result as JSON, and no progress.
+        limits: new ones that are asked for, each None where it is not.
+
+    Raises:
+        UsageError: new limits, or no such group.
+    """
+    if any(limit is not None for limit in limits):
+        raise UsageError(
+            f"{name!r} are several attempts: they have the limits of their first one, or they "
+            "could not be compared",
+            fix=f"hisa runs resume {name}",
+        )
+    with AttemptGroup.reopen(find_group(name, settings.run.folder.expanduser())) as group:
+        return go_on(group, as_json=as_json)
 
 
 def go_on(group: AttemptGroup, *, as_json: bool) -> int:
@@ -132,7 +157,8 @@ class _Attempts:
     def _alike(self) -> bool:
         """Whether the planner could answer differently each time, and is not asked to."""
         planner = self.settings.models.planner
-        if planner.model == "offline" or planner.temperature:
+        brought = announced(planner.model)
+        if planner.temperature or (brought is not None and brought.by_rules):
             return False
         return find(planner.model, planner.profile).temperature
 

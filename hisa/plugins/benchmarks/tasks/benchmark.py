@@ -18,10 +18,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from hisa.errors import UsageError
 from hisa.protocols import Task
 from hisa.tasks.domains import guess_domain
+from hisa.tasks.pieces import explain
 
 __all__ = [
-    "OSWORLD", "PROXY", "SPIDER2V", "Evaluator", "Part", "RawStep", "evaluator_of", "explain",
-    "from_json", "looks_like",
+    "OSWORLD", "PROXY", "SPIDER2V", "Evaluator", "Part", "RawStep", "evaluator_of", "from_json",
+    "looks_like",
 ]  # fmt: skip
 
 OSWORLD, SPIDER2V = "osworld", "spider2v"
@@ -135,14 +136,6 @@ def _listed(value: object) -> bool:
 def looks_like(tree: Mapping[str, Any]) -> bool:
     """Whether a mapping is a task file of a benchmark and not one of our own."""
     return "evaluator" in tree or "config" in tree
-
-
-def explain(error: ValidationError) -> str:
-    """Returns the faulty keys and their errors, on one line; at most five."""
-    shown = [
-        f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in error.errors()
-    ]
-    return "; ".join(shown[:5]) + (f"; and {len(shown) - 5} more" if len(shown) > 5 else "")
 
 
 def from_json(path: Path, tree: Mapping[str, Any]) -> Task:

@@ -11,10 +11,10 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from hisa.environments.clean import bash
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
 from hisa.protocols import Environment, Task
-from hisa.tasks.clean import bash
 
 __all__ = ["absent_flags", "needed_flags", "require_flags"]
 

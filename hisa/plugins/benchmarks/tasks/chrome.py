@@ -6,13 +6,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from hisa.environments.clean import python
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
+from hisa.plugins.benchmarks.tasks.metric import Unreadable
+from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.protocols import FileRefused
-from hisa.tasks.clean import python
 from hisa.tasks.limits import MAX_PROFILE
-from hisa.tasks.metrics import Unreadable
-from hisa.tasks.task_context import Context
 
 __all__ = ["ChromeSilent", "ask", "profile_file", "tabs"]
 
@@ -49,7 +49,7 @@ class ChromeSilent(EnvironmentFailed):
 
 
 async def ask(
-    context: Context, path: str, *, method: str = "GET", seconds: float | None = None
+    context: StepContext, path: str, *, method: str = "GET", seconds: float | None = None
 ) -> str:
     """One request to the debugging port of the machine's Chrome.
 
@@ -78,7 +78,7 @@ async def ask(
     return result.output
 
 
-async def tabs(context: Context, *, seconds: float | None = None) -> list[Mapping[str, Any]]:
+async def tabs(context: StepContext, *, seconds: float | None = None) -> list[Mapping[str, Any]]:
     """The open pages, the one last in front first; each has id, title and url.
 
     Raises:
@@ -95,7 +95,7 @@ async def tabs(context: Context, *, seconds: float | None = None) -> list[Mappin
     return [tab for tab in found if isinstance(tab, dict) and tab.get("type") == "page"]
 
 
-async def profile_file(context: Context, name: str) -> bytes | None:
+async def profile_file(context: StepContext, name: str) -> bytes | None:
     """A file of Chrome's user folder, such as ``Default/Preferences``; None where there is none.
 
     Raises:

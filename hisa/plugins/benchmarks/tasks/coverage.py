@@ -11,13 +11,14 @@ from typing import Any, Literal
 from hisa.config import TaskSettings
 from hisa.errors import UsageError
 from hisa.machine.plugins import announced_names
+from hisa.plugins.benchmarks.tasks.data_files import is_data_file
 from hisa.plugins.benchmarks.tasks.getters import GETTERS
 from hisa.plugins.benchmarks.tasks.metrics import METRICS
 from hisa.plugins.benchmarks.tasks.osworld_metrics import find_osworld_metric, install_commands
-from hisa.plugins.benchmarks.tasks.problems import problems
 from hisa.plugins.benchmarks.tasks.setup import SETUP
 from hisa.protocols import Task
-from hisa.tasks.taskfile import is_data_file, load_task
+from hisa.tasks.find_format import problems
+from hisa.tasks.taskfile import load_task
 
 __all__ = [
     "CoverageRow", "Kind", "LoadedFile", "Piece", "Source", "counted", "coverage", "load_folder",

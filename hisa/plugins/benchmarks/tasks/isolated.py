@@ -18,8 +18,8 @@ from typing import Any
 
 from hisa.errors import CheckFailed
 from hisa.machine.patience import patience
+from hisa.plugins.benchmarks.tasks.metric import BadRules, NotScored, Unreadable
 from hisa.tasks.limits import OWN_LIMITS, Limits
-from hisa.tasks.metrics import BadRules, NotScored, Unreadable
 
 __all__ = [
     "Exceeded", "ProcessResult", "check_limits", "read_isolated", "run_isolated", "run_process",

@@ -45,7 +45,7 @@ def _words(error: BaseException) -> str:
 
 
 def _answer() -> dict[str, Any]:
-    from hisa.tasks.metrics import NotScored, Unreadable
+    from hisa.plugins.benchmarks.tasks.metric import NotScored, Unreadable
 
     function, arguments = pickle.load(sys.stdin.buffer)
     try:

@@ -18,6 +18,7 @@ from hisa.machine import plugins
 from hisa.machine.parts import brings, install_command
 from hisa.plugins.benchmarks.tasks.benchmark import OSWORLD, evaluator_of
 from hisa.plugins.benchmarks.tasks.isolated import Exceeded, run_isolated
+from hisa.plugins.benchmarks.tasks.metric import BadRules, Options, Score, Unreadable
 from hisa.plugins.benchmarks.tasks.metrics import METRICS, call, find_metric
 from hisa.plugins.benchmarks.tasks.osworld_metrics import (
     find_osworld_metric,
@@ -29,7 +30,6 @@ from hisa.plugins.benchmarks.tasks.osworld_metrics import (
 )
 from hisa.protocols import Task
 from hisa.tasks.limits import OWN_LIMITS, Limits
-from hisa.tasks.metrics import BadRules, Options, Score, Unreadable
 
 __all__ = ["Judge", "chosen", "judge", "judged_by"]
 

@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass
 from importlib.resources import files
 from typing import Any, Literal
 
+from hisa.environments.clean import python
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
-from hisa.tasks.clean import python
-from hisa.tasks.task_context import Context
+from hisa.plugins.benchmarks.tasks.step_context import StepContext
 
 __all__ = ["PageStep", "work_page"]
 
@@ -39,7 +39,7 @@ class PageStep:
     """The page may lack it."""
 
 
-async def work_page(context: Context, url: str, steps: Sequence[PageStep]) -> None:
+async def work_page(context: StepContext, url: str, steps: Sequence[PageStep]) -> None:
     """Find the page whose address begins so, or open it, and do the steps in turn.
 
     Raises:
@@ -51,7 +51,11 @@ async def work_page(context: Context, url: str, steps: Sequence[PageStep]) -> No
     opening = patience(_OPEN_SECONDS)
     wanted = json.dumps({"url": url, "seconds": opening, "steps": given})
     longest = opening + sum(step["seconds"] for step in given) + patience(_SLACK)
-    source = files("hisa.tasks").joinpath("page_driver.py").read_text(encoding="utf-8")
+    source = (
+        files("hisa.plugins.benchmarks.tasks")
+        .joinpath("page_driver.py")
+        .read_text(encoding="utf-8")
+    )
     result = await context.environment.execute(python(source, wanted), timeout=longest)
     try:
         answer = json.loads(result.output) if result.exit_code == 0 else None

@@ -7,26 +7,22 @@ never the agent's failure.
 from __future__ import annotations
 
 import json
-import posixpath
 import re
-import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hisa.errors import EnvironmentFailed, UsageError
-from hisa.machine.patience import patience
+from hisa.errors import UsageError
 from hisa.plugins.benchmarks.tasks.getters.chrome_state import PREFERENCES
+from hisa.plugins.benchmarks.tasks.opener import opener_of
+from hisa.plugins.benchmarks.tasks.step_context import OTHER_NAMES
 from hisa.protocols import Environment, Task
-from hisa.tasks.known_apps import APPS, SERVICES, SUDO, App, install, opener_of
-from hisa.tasks.task_context import OTHER_NAMES, host_file
+from hisa.tasks.known_apps import APPS, SUDO, App
+from hisa.tasks.machine_apps import apps_of_words, is_installed_by, split_words
+from hisa.tasks.machine_apps import require_apps as require
+from hisa.tasks.task_context import host_file
 
-__all__ = [
-    "absent", "asked_getters", "command_lines", "needed_apps", "needed_programs", "require_apps",
-]  # fmt: skip
+__all__ = ["asked_getters", "command_lines", "needed_apps", "needed_programs", "require_apps"]
 
-_SECONDS = 30.0  # chosen by hand
-_PARTS = {"--calc": "Calc", "--writer": "Writer", "--impress": "Impress"}
-_PREFIXES = frozenset(("sudo", "-S", "exec", "nohup", "env", "setsid", "-E"))
 _RUNS = frozenset(("launch", "execute", "command", "execute_with_verification"))
 _STARTS = _RUNS | {"google_chrome_browser", "chrome_open_tabs"}
 _ASKED: Mapping[str, frozenset[str]] = {
@@ -44,12 +40,9 @@ _ASKED: Mapping[str, frozenset[str]] = {
     ),
 }
 """Getters that look into an application, by its title."""
-_SUDO = re.compile(r"(?:^|[\s;&|('\"])sudo(?:\s|$)")
 _RUNS_SUDO = re.compile(r"(?:^|[;&|(`])\s*sudo\s")
 """As a command, not as a word that one looks for."""
 _EXECUTE: Mapping[str, Any] = {"type": "execute"}
-_TERMINAL_KEYS = re.compile(r"ctrl\W+alt\W+t\b")
-"""The keys that open a terminal, in a PyAutoGUI program."""
 _SCRIPTS = {"script_and_execute": "src", "vm_script_output": "src"}
 
 
@@ -59,7 +52,7 @@ def needed_apps(task: Task) -> tuple[App, ...]:
     What is done before scoring counts too. One that the task's own setup installs is left out.
     """
     texts = "\n".join([json.dumps(list(task.setup), default=str), *_scripts(task)])
-    found = {app.title: app for app in _named(task) if not _installed_by(app, texts)}
+    found = {app.title: app for app in _named(task) if not is_installed_by(app, texts)}
     return tuple(found.values())
 
 
@@ -71,17 +64,17 @@ def _named(task: Task) -> Iterator[App]:
             yield app
     for raw in _steps(task):
         for words in command_lines(raw):
-            yield from _of_words(words)
+            yield from apps_of_words(words)
     for getter in asked_getters(task.check):
         lines = _script(task, getter.get("type"), getter).splitlines()
         commands = [*command_lines({**_EXECUTE, "parameters": getter}), *map(str.split, lines)]
         for words in commands:
-            yield from (app for app in _of_words(words) if app.title != SUDO)
+            yield from (app for app in apps_of_words(words) if app.title != SUDO)
             if any(_RUNS_SUDO.search(text) for text in (" ".join(words), *words)):
                 yield next(app for app in APPS if app.title == SUDO)
     for script in _scripts(task):
         for line in script.splitlines():
-            yield from (app for app in _of_words(line.strip().split()) if app.title != SUDO)
+            yield from (app for app in apps_of_words(line.strip().split()) if app.title != SUDO)
 
 
 def _steps(task: Task) -> Iterator[Mapping[str, Any]]:
@@ -112,38 +105,17 @@ def command_lines(raw: Mapping[str, Any]) -> Iterator[list[str]]:
     """The command lines of a setup step, as words."""
     kind, given = raw.get("type"), raw.get("parameters")
     if isinstance(raw.get("launch"), str):
-        yield _split(raw["launch"])
+        yield split_words(raw["launch"])
     elif kind == "open" and isinstance(given, Mapping):
         yield opener_of(str(given.get("path"))).split()
     elif kind in ("google_chrome_browser", "chrome_open_tabs"):
         yield ["google-chrome"]
     elif kind in _STARTS and isinstance(given, Mapping):
-        command = given.get("command")
-        yield _split(command) if isinstance(command, str) else [str(w) for w in command or ()]
+        yield _words(given.get("command"))
 
 
-def _split(line: str) -> list[str]:
-    try:
-        return shlex.split(line)
-    except ValueError:
-        return line.split()
-
-
-def _of_words(words: list[str]) -> Iterator[App]:
-    """The application that a command line starts, and the right that it takes."""
-    if any(_SUDO.search(word) for word in words):
-        yield next(app for app in APPS if app.title == SUDO)
-    if any(_TERMINAL_KEYS.search(word) for word in words):
-        yield next(app for app in APPS if app.title == "a terminal")
-    while words and (words[0] in _PREFIXES or re.match(r"[A-Za-z_]\w*=", words[0])):
-        words = words[1:]
-    if not words:
-        return
-    name = posixpath.basename(words[0])
-    parts = [_PARTS[word] for word in words if word in _PARTS]
-    for app in APPS:
-        if name in app.commands and (not app.office or app.title in parts):
-            yield app
+def _words(command: Any) -> list[str]:
+    return split_words(command) if isinstance(command, str) else [str(w) for w in command or ()]
 
 
 def _scripts(task: Task) -> Iterator[str]:
@@ -163,11 +135,6 @@ def _script(task: Task, kind: object, given: object) -> str:
         return ""  # told by `hisa.plugins.benchmarks.tasks.problems`
 
 
-def _installed_by(app: App, texts: str) -> bool:
-    names = "|".join(re.escape(name) for name in {*app.commands, app.package.split(",")[0]})
-    return re.search(rf"\binstall\b[^\n;&|]*(?<![\w-])({names})(?![\w-])", texts) is not None
-
-
 def needed_programs(task: Task) -> tuple[str, ...]:
     """Programs that the setup runs by their names alone, besides those of `needed_apps`.
 
@@ -177,7 +144,7 @@ def needed_programs(task: Task) -> tuple[str, ...]:
     named = {name: App(name, name, (name, *OTHER_NAMES.get(name, ()))) for name in _run(task)}
     ours = {name for app in APPS for name in (app.commands[0], *_alike(app))}
     return tuple(
-        name for name, app in named.items() if name not in ours and not _installed_by(app, texts)
+        name for name, app in named.items() if name not in ours and not is_installed_by(app, texts)
     )
 
 
@@ -193,82 +160,15 @@ def _run(task: Task) -> Iterator[str]:
         given = raw.get("parameters")
         if raw.get("type") not in _RUNS or not isinstance(given, dict):
             continue
-        command = given.get("command")
-        words = _split(command) if isinstance(command, str) else [str(w) for w in command or ()]
+        words = _words(given.get("command"))
         if words and not given.get("shell") and re.fullmatch(r"[A-Za-z0-9_.+-]{1,80}", words[0]):
             yield words[0]
 
 
 async def require_apps(task: Task, environment: Environment) -> None:
-    """Look for the applications that a task needs, in one command.
+    """See that the machine has the applications that a task needs.
 
     Raises:
-        EnvironmentFailed: some are not there; each is named with the package that has it.
+        EnvironmentFailed: it lacks some; each is named with the package that has it.
     """
-    found = await absent(needed_apps(task), environment)
-    if found:
-        names = ", ".join(f"{app.title} (package {app.package})" for app in found)
-        raise EnvironmentFailed(
-            f"task {task.id!r} needs {names}, which {environment.name} does not have",
-            fix=install(*found),
-        )
-
-
-async def absent(apps: Sequence[App], environment: Environment) -> list[App]:
-    """Those of some applications that a machine does not have, by one command.
-
-    A machine without a shell of that kind lacks none: whatever starts them will tell.
-    """
-    if not apps:
-        return []
-    line = _SHELL + "".join(f"{_test(app)} || echo {n}\n" for n, app in enumerate(apps))
-    said = await environment.execute(line + "exit 0", timeout=patience(_SECONDS))
-    if said.exit_code != 0:
-        return []
-    return [apps[int(n)] for n in said.output.split() if n.isdigit() and int(n) < len(apps)]
-
-
-_SHELL = r"""
-here() {
-  local program line start to=
-  program=$(command -v "$1") || return 1
-  [ -f "$program" ] && read -r -n 2 start <"$program"
-  if [ "$start" = '#!' ]; then
-    while IFS= read -r line || [ -n "$line" ]; do
-      if [[ $line =~ ^[[:space:]]*exec[[:space:]]+(/[^[:space:]\$]+)([[:space:]]|$) ]]; then
-        to=${BASH_REMATCH[1]}
-        break
-      fi
-    done <"$program"
-  fi
-  [ -z "$to" ] || [ -e "$to" ]
-}
-office() {
-  local program=$(readlink -f "$(command -v libreoffice || command -v soffice)")
-  case $program in "") false;; */soffice*) test -e "${program%/*}/$1";; *) true;; esac
-}
-rights() {
-  [ "$EUID" = 0 ] && return
-  local line
-  while IFS= read -r line; do [[ $line =~ ^NoNewPrivs:.*1 ]] && return 1; done </proc/self/status
-  command -v sudo >/dev/null
-}
-there() { compgen -G "$1" >/dev/null; }
-"""
-"""A script that hands over to a program is there only if that is: it may be ours, for a program
-that is called otherwise. A package of LibreOffice's parts puts a file beside its program; a snap
-does not show its own.
-"""
-
-
-def _test(app: App) -> str:
-    if app.office:
-        return f"office {app.office}"
-    if app.title == SUDO:
-        return "rights"
-    if app.title == SERVICES:
-        return "test -d /run/systemd/system"
-    found = [f"here {name}" for name in app.commands]
-    found += [f"test -x /snap/bin/{app.commands[0]}"]
-    found += [f'there "{place}"' for place in app.places]
-    return "{ " + " || ".join(found) + "; }"
+    await require(task, environment, needed_apps(task))

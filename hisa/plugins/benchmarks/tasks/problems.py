@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
@@ -16,24 +15,19 @@ from hisa.plugins.benchmarks.tasks.benchmark import (
     Part,
     RawStep,
     evaluator_of,
-    explain,
 )
 from hisa.plugins.benchmarks.tasks.getters import GETTERS
 from hisa.plugins.benchmarks.tasks.getters.element_markup import beyond
 from hisa.plugins.benchmarks.tasks.judge import chosen
 from hisa.plugins.benchmarks.tasks.metrics import find_metric
 from hisa.plugins.benchmarks.tasks.setup import SETUP
+from hisa.plugins.benchmarks.tasks.step_context import file_name
 from hisa.protocols import Task
-from hisa.tasks.hisa_format import Check, SetupStep
-from hisa.tasks.partial_credit import require_all_weights
-from hisa.tasks.task_context import file_name, host_file
+from hisa.tasks.hisa_format import check_problems, host_file_problems, step_problems
+from hisa.tasks.pieces import explain
+from hisa.tasks.task_format import Problem, ProblemKind
 
-__all__ = ["Problem", "ProblemKind", "problems", "sorted_problems", "urls"]
-
-ProblemKind = Literal["piece", "library", "account", "file", "address"]
-"""piece: no such step, getter, metric or rule here, or one that is given wrongly; library: one that
-a metric needs; account: that of an outside service; file: one beside the task file; address: one
-that is not reached."""
+__all__ = ["benchmark_problems", "urls"]
 
 _HOST_FILES = {
     "copyfile_from_host_to_guest": "src", "script_and_execute": "src", "vm_script_output": "src",
@@ -50,15 +44,6 @@ _SERVICES = (
 """Words in the names of pieces that are about an account with somebody else."""
 
 
-@dataclass(frozen=True)
-class Problem:
-    """Something that a task lacks, or that is wrong in its file."""
-
-    kind: ProblemKind
-    text: str
-    fix: str = ""
-
-
 _NO_PROXY = Problem(
     "address",
     "the task wants a proxy for its pages, and the setting tasks.proxy is empty: it may be"
@@ -68,46 +53,21 @@ _NO_PROXY = Problem(
 """Pages that answer no address of a data centre; one behind such a wall would be scored 0."""
 
 
-def problems(task: Task, settings: TaskSettings | None = None) -> list[str]:
-    """Each piece that is missing or broken, in words; empty where the task can be run and scored.
-
-    Nothing is run and nothing is downloaded.
-
-    Args:
-        task: whose pieces.
-        settings: what the user allows and gives; None: the defaults.
-    """
-    found = sorted_problems(task, settings)
-    return [one.text + (f": {one.fix}" if one.kind == "library" else "") for one in found]
-
-
-def sorted_problems(task: Task, settings: TaskSettings | None = None) -> list[Problem]:
-    """The same as `problems`, each with its kind."""
-    found = list(_setup_problems(task))
+def benchmark_problems(task: Task, settings: TaskSettings | None) -> list[Problem]:
+    """Each piece that is missing or broken; nothing is run and nothing is downloaded."""
+    found: list[Problem] = []
+    for raw in task.setup:
+        found += _step(task, raw) if "type" in raw else step_problems(task, raw)
     if task.check is not None and "func" in task.check:
         try:
             found += _evaluator_problems(task, evaluator_of(task))
         except UsageError as error:
             found.append(Problem("piece", str(error)))
-    elif task.check is not None:
-        found += _own_check_problems(task)
+    else:
+        found += check_problems(task)
     if settings is not None and settings.proxy:
         found = [problem for problem in found if problem != _NO_PROXY]
-    return list(dict.fromkeys(found))
-
-
-def _setup_problems(task: Task) -> Iterator[Problem]:
-    for raw in task.setup:
-        if "type" in raw:
-            yield from _step(task, raw)
-            continue
-        try:
-            step = SetupStep.model_validate(raw)
-        except ValidationError as error:
-            yield _wrong(f"setup: {explain(error)}")
-            continue
-        if step.copy_file is not None:
-            yield from _host_file(task, "copy", step.copy_file.source)
+    return found
 
 
 def _step(task: Task, raw: Mapping[str, Any] | RawStep) -> Iterator[Problem]:
@@ -157,14 +117,7 @@ def _needed_file(task: Task, name: str, config: Mapping[str, Any]) -> Iterator[P
         given = [file.get("local_path") for file in listed if isinstance(file, Mapping)]
     for path in given if isinstance(given, list) else [given]:
         if isinstance(path, str) and not path.startswith(("http://", "https://")):
-            yield from _host_file(task, name, path)
-
-
-def _host_file(task: Task, what: str, path: str) -> Iterator[Problem]:
-    try:
-        host_file(task.folder, path)
-    except UsageError as error:
-        yield Problem("file", f"{what}: {error}")
+            yield from host_file_problems(task, name, path)
 
 
 def _evaluator_problems(task: Task, evaluator: Evaluator) -> Iterator[Problem]:
@@ -220,23 +173,6 @@ def _names(name: str, config: Mapping[str, Any]) -> Iterator[Problem]:
                 file_name(text)
         except UsageError as error:
             yield _wrong(f"getter {name}: {error}")
-
-
-def _own_check_problems(task: Task) -> Iterator[Problem]:
-    weights: list[float | None] = []
-    for raw in (task.check or {}).get("all", ()):
-        try:
-            check = Check.model_validate(raw)
-        except ValidationError as error:
-            yield _wrong(f"check: {explain(error)}")
-            continue
-        weights.append(check.weight)
-        if check.python is not None:
-            yield from _host_file(task, "check", check.python.rpartition(":")[0])
-    try:
-        require_all_weights(weights)
-    except ValueError as error:
-        yield _wrong(f"check: {error}")
 
 
 def urls(task: Task) -> list[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from hisa.tasks.metrics import as_package, parsed, reading
+from hisa.plugins.benchmarks.tasks.metric import as_package, parsed, reading
 
 __all__ = ["rows_of", "slide_media"]
 

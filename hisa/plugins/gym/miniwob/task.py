@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from hisa.plugins.gym.miniwob.package import page_path
+from hisa.plugins.gym.miniwob.show_page import SETUP_STEP
 from hisa.protocols import Task
 
-__all__ = ["is_page", "miniwob_task"]
+__all__ = ["MINIWOB", "miniwob_task"]
 
-_SETUP = "miniwob_page"
-_PAGES = (_SETUP, "browsergym_task")
-
-
-def is_page(task: Task) -> bool:
-    """Whether a task is a page that fills the screen, where no other program is of use."""
-    return any(step.get("type") in _PAGES for step in task.setup)
+MINIWOB = "miniwob:"
+"""How the name of a page begins where a task file could stand."""
 
 
 def miniwob_task(name: str, *, seed: int = 0) -> Task:
@@ -27,6 +23,6 @@ def miniwob_task(name: str, *, seed: int = 0) -> Task:
         id=name,
         instruction=f"What the MiniWoB++ page {name} asks for.",
         domain="browser",
-        setup=({"type": _SETUP, "parameters": {"task": name, "seed": seed}},),
+        setup=({"type": SETUP_STEP, "parameters": {"task": name, "seed": seed}},),
         check={"func": "miniwob_solved", "result": {"type": "miniwob_reward"}},
     )

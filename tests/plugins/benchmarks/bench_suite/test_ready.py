@@ -13,11 +13,12 @@ from hisa.config import Settings
 from hisa.plugins.benchmarks.bench.ready_tasks import machine_lacks
 from hisa.plugins.benchmarks.tasks.cache import FileCache
 from hisa.plugins.benchmarks.tasks.coverage import load_folder
+from hisa.plugins.benchmarks.tasks.data_files import is_data_file
 from hisa.plugins.benchmarks.tasks.needs import needed_apps
 from hisa.plugins.benchmarks.tasks.outside_places import opened_places
 from hisa.plugins.benchmarks.tasks.readiness import Lacking, lacks, look_at
 from hisa.protocols import CommandResult
-from hisa.tasks.taskfile import is_data_file, load_task
+from hisa.tasks.taskfile import load_task
 from hisa.testing.stock_guest import StockGuest
 from tests.cli.command import Command
 from tests.plugins.benchmarks.tasks.machine import Machine, offline

@@ -12,10 +12,11 @@ from hisa.errors import EnvironmentFailed
 from hisa.plugins.benchmarks.tasks.benchmark import RawStep
 from hisa.plugins.benchmarks.tasks.cache import FileCache
 from hisa.plugins.benchmarks.tasks.evaluator import run_step
+from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.protocols import CommandResult, Task
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Observation, Window
-from hisa.tasks.task_context import Context, Phase
+from hisa.tasks.task_context import Phase
 from hisa.testing.form import FakeEnvironment
 
 OK = CommandResult(0, "")
@@ -83,16 +84,16 @@ class Machine(FakeEnvironment):
 
 def context(
     folder: Path, machine: FakeEnvironment | None = None, phase: Phase = "prepare"
-) -> Context:
+) -> StepContext:
     """A context whose task, cache and scratch folder are below ``folder``."""
     places = [folder / name for name in ("task", "scratch", "cache")]
     for place in places:
         place.mkdir(exist_ok=True)
     task = Task(id="t", instruction="x", folder=str(places[0]))
     cache = FileCache(places[2], offline)
-    return Context(task, machine or Machine(), places[1], cache, phase, pause=at_once)
+    return StepContext(task, machine or Machine(), places[1], phase, pause=at_once, cache=cache)
 
 
-async def do(where: Context, kind: str, **parameters: Any) -> None:
+async def do(where: StepContext, kind: str, **parameters: Any) -> None:
     """Do one setup step of a benchmark."""
     await run_step(where, RawStep(type=kind, parameters=parameters))

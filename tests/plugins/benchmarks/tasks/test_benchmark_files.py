@@ -14,9 +14,10 @@ from hisa.plugins.benchmarks.tasks.coverage import coverage, load_folder
 from hisa.plugins.benchmarks.tasks.getters import GETTERS
 from hisa.plugins.benchmarks.tasks.metrics import METRICS
 from hisa.plugins.benchmarks.tasks.metrics.table import RULES
-from hisa.plugins.benchmarks.tasks.problems import problems, urls
+from hisa.plugins.benchmarks.tasks.problems import urls
 from hisa.plugins.benchmarks.tasks.setup import SETUP
 from hisa.protocols import Task
+from hisa.tasks.find_format import problems
 from hisa.tasks.taskfile import load_task
 
 ROOT = Path(__file__).parents[4]

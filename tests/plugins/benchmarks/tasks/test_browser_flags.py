@@ -16,8 +16,8 @@ from hisa.plugins.machines.profiles.recipe import recipe
 from hisa.plugins.machines.tree import find_tree
 from hisa.protocols import CommandResult, Task
 from hisa.tasks.scorer import TaskScorer
-from tests.plugins.benchmarks.tasks.host import Host
 from tests.plugins.benchmarks.tasks.machine import Machine, offline
+from tests.tasks.host import Host
 
 IS_BUILT = find_tree(recipe("osworld")) is not None
 BUILD = "hisa machine build osworld"

@@ -12,16 +12,16 @@ from hisa.config import TaskSettings, load
 from hisa.errors import ConfigError, EnvironmentFailed
 from hisa.plugins.benchmarks.bench.suites import read_suite
 from hisa.plugins.benchmarks.tasks.cache import FileCache
-from hisa.plugins.benchmarks.tasks.problems import problems
 from hisa.plugins.benchmarks.tasks.readiness import Lacking, lacks
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.machines.profiles.recipe import recipe
 from hisa.plugins.machines.tree import find_tree
 from hisa.protocols import Task
+from hisa.tasks.find_format import problems
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task
-from tests.plugins.benchmarks.tasks.host import Host
 from tests.plugins.benchmarks.tasks.test_verified_files import tree, write
+from tests.tasks.host import Host
 
 IS_BUILT = find_tree(recipe("osworld")) is not None
 BUILD = "hisa machine build osworld"

@@ -13,11 +13,11 @@ import pytest
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.plugins.benchmarks.tasks.getters import GETTERS
 from hisa.plugins.benchmarks.tasks.getters.chrome_state import PREFERENCES
+from hisa.plugins.benchmarks.tasks.metric import Unreadable
 from hisa.plugins.gym.miniwob.outcome import STATE
 from hisa.protocols import CommandResult
 from hisa.screen.geometry import Size
 from hisa.screen.observation import Observation
-from hisa.tasks.metrics import Unreadable
 from tests.plugins.benchmarks.tasks.machine import Machine, context
 
 NAMES = """rule vm_file cloud_file local_file cache_file vm_command_line

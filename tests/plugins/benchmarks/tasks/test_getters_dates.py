@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.benchmarks.tasks.getters import GETTERS
 from hisa.plugins.benchmarks.tasks.getters.relative_time import day_of, written
+from hisa.plugins.benchmarks.tasks.metric import Unreadable
 from hisa.protocols import CommandResult
-from hisa.tasks.metrics import Unreadable
 from tests.plugins.benchmarks.tasks.machine import Machine, context
 
 MONDAY = date(2026, 3, 2)

@@ -13,13 +13,13 @@ from lxml import etree
 
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.benchmarks.tasks.getters import GETTERS
-from hisa.plugins.benchmarks.tasks.problems import problems
+from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import CommandResult, Task
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
+from hisa.tasks.find_format import problems
 from hisa.tasks.scorer import TaskScorer
-from hisa.tasks.task_context import Context
 from hisa.tasks.taskfile import load_task
 from tests.plugins.benchmarks.tasks.machine import Machine, context
 
@@ -60,7 +60,7 @@ CASES: list[tuple[dict[str, Any], dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-async def got(where: Context, kind: str, **config: Any) -> Any:
+async def got(where: StepContext, kind: str, **config: Any) -> Any:
     known = GETTERS.get(kind)
     assert known is not None
     return await known.run(where, known.model.model_validate({"type": kind, **config}))

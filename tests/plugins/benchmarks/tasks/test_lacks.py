@@ -13,15 +13,17 @@ import pytest
 import hisa
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.benchmarks.tasks.cache import FileCache
-from hisa.plugins.benchmarks.tasks.needs import absent, needed_apps
+from hisa.plugins.benchmarks.tasks.needs import needed_apps
 from hisa.plugins.benchmarks.tasks.readiness import Lacking, lacks, look_at, together
+from hisa.plugins.machines.app_in_tree import is_in_tree
 from hisa.plugins.machines.profiles.applications import APPLICATIONS, Application
-from hisa.tasks.known_apps import APPS, SUDO, App, is_in_tree
+from hisa.tasks.known_apps import APPS, SUDO, App
+from hisa.tasks.machine_apps import absent
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task
 from hisa.testing import FunctionModel, tool_call
-from tests.plugins.benchmarks.tasks.host import Host
 from tests.plugins.benchmarks.tasks.machine import offline
+from tests.tasks.host import Host
 
 EMPTY = {"type": "rule", "rules": {"expected": "x"}}
 SAID = {"type": "vm_command_line", "command": ["echo", "y"]}

@@ -22,10 +22,10 @@ import pytest
 from hisa.errors import CheckFailed
 from hisa.plugins.benchmarks.tasks.isolated import Exceeded, read_isolated, run_isolated
 from hisa.plugins.benchmarks.tasks.judge import judge
+from hisa.plugins.benchmarks.tasks.metric import reading
 from hisa.plugins.benchmarks.tasks.metrics import BadRules, NotScored, Unreadable
 from hisa.plugins.benchmarks.tasks.readers import rows_of
 from hisa.tasks.limits import OWN_LIMITS
-from hisa.tasks.metrics import reading
 
 SHORT = replace(OWN_LIMITS, processor=1)
 

@@ -19,8 +19,8 @@ from hisa.errors import CheckFailed, UsageError
 from hisa.outcomes.endings import Scoring
 from hisa.plugins.benchmarks.bench.start_checks import Start, differences
 from hisa.plugins.benchmarks.tasks.cache import FileCache
-from hisa.plugins.benchmarks.tasks.fingerprint import take_fingerprint
 from hisa.plugins.benchmarks.tasks.isolated import Exceeded
+from hisa.plugins.benchmarks.tasks.metric import Score
 from hisa.plugins.benchmarks.tasks.metrics import BadRules, Unreadable
 from hisa.plugins.benchmarks.tasks.osworld_metrics import (
     PACKAGE,
@@ -36,11 +36,11 @@ from hisa.plugins.benchmarks.tasks.osworld_metrics.index import (
     has_bubblewrap,
 )
 from hisa.plugins.benchmarks.tasks.osworld_metrics.sandboxed import run_calls
-from hisa.plugins.benchmarks.tasks.problems import problems, sorted_problems
 from hisa.protocols import CommandResult, Task
+from hisa.runs.fingerprint import take_fingerprint
 from hisa.runs.manifest import TaskRecord
+from hisa.tasks.find_format import problems, sorted_problems
 from hisa.tasks.limits import OSWORLD_LIMITS
-from hisa.tasks.metrics import Score
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task
 from tests.plugins.benchmarks.tasks.machine import Machine, at_once, offline

@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 
 from hisa.config import TaskSettings
+from hisa.environments.reached_places import unreached
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.benchmarks.tasks.cache import FileCache
-from hisa.plugins.benchmarks.tasks.outside_places import require_places, unreached, web_needs
+from hisa.plugins.benchmarks.tasks.outside_places import require_places, web_needs
 from hisa.plugins.benchmarks.tasks.readiness import lacks, look_at
 from hisa.protocols import CommandResult, Environment, Task
 from hisa.tasks.scorer import TaskScorer
-from tests.plugins.benchmarks.tasks.host import Host
 from tests.plugins.benchmarks.tasks.machine import Machine, offline
+from tests.tasks.host import Host
 
 GONE = "https://nobody..invalid/page"
 """A name that cannot be: no resolver is asked for it."""

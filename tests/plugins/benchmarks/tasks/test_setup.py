@@ -15,9 +15,9 @@ import pytest
 from hisa.actions import Click, Hotkey
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.plugins.benchmarks.tasks.setup import SETUP
-from hisa.plugins.benchmarks.tasks.setup.windows import Named, await_window
 from hisa.plugins.gym.miniwob.outcome import PROGRAM, STATE
 from hisa.protocols import CommandResult
+from hisa.tasks.windows import Named, await_window
 from tests.plugins.benchmarks.tasks.machine import Machine, context, do
 from tests.plugins.benchmarks.tasks.pages import needs_pages
 

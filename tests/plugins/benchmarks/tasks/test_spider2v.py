@@ -12,8 +12,8 @@ from hisa.errors import EnvironmentFailed
 from hisa.plugins.benchmarks.tasks.benchmark import OSWORLD
 from hisa.plugins.benchmarks.tasks.coverage import coverage, load_folder
 from hisa.plugins.benchmarks.tasks.judge import chosen
-from hisa.plugins.benchmarks.tasks.problems import problems
 from hisa.protocols import Task
+from hisa.tasks.find_format import problems
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.task_context import host_file
 from hisa.tasks.taskfile import load_task

@@ -8,9 +8,9 @@ import pytest
 
 from benchmarks.spider2v_tasks.made import MAKERS, write_task
 from benchmarks.spider2v_tasks.trial import DOMAINS, tried
-from hisa.plugins.benchmarks.tasks.problems import problems
 from hisa.plugins.machines.profiles.recipe import recipe
 from hisa.plugins.machines.tree import find_tree
+from hisa.tasks.find_format import problems
 from hisa.tasks.taskfile import load_task
 
 BUILD = "hisa machine build spider2v"

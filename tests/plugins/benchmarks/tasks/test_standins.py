@@ -11,10 +11,10 @@ from benchmarks.standins.runs import outcome
 from benchmarks.standins.stand_in import StandIn
 from benchmarks.standins.tasks import STANDINS
 from hisa.plugins.benchmarks.tasks.needs import needed_apps
-from hisa.plugins.benchmarks.tasks.problems import sorted_problems
 from hisa.plugins.benchmarks.tasks.public import public_tasks
 from hisa.plugins.machines.profiles.recipe import recipe
 from hisa.plugins.machines.tree import find_tree
+from hisa.tasks.find_format import sorted_problems
 from hisa.tasks.taskfile import load_task
 
 BY_ID = {one.task["id"]: one for one in STANDINS}

@@ -13,14 +13,14 @@ from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
 from hisa.plugins.benchmarks.tasks.benchmark import from_json
 from hisa.plugins.benchmarks.tasks.cache import FileCache
 from hisa.plugins.benchmarks.tasks.needs import needed_apps, require_apps
-from hisa.plugins.benchmarks.tasks.setup import started
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import CommandResult, Task
+from hisa.tasks import started
 from hisa.tasks.scorer import TaskScorer
 from hisa.testing.scripted import ScriptedModel
 from tests.bench import Bench
-from tests.plugins.benchmarks.tasks.host import Host
 from tests.plugins.benchmarks.tasks.machine import Machine, at_once, offline
+from tests.tasks.host import Host
 
 
 async def prepare(folder: Path, *setup: Any, machine: Machine | None = None, **more: Any) -> Host:

@@ -13,12 +13,12 @@ from hisa.errors import EnvironmentFailed, UsageError
 from hisa.plugins.benchmarks.tasks.cache import FileCache
 from hisa.plugins.benchmarks.tasks.coverage import coverage, load_folder
 from hisa.plugins.benchmarks.tasks.needs import needed_apps, needed_programs
-from hisa.plugins.benchmarks.tasks.problems import problems, sorted_problems
 from hisa.plugins.benchmarks.tasks.readiness import lacks
+from hisa.tasks.find_format import problems, sorted_problems
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task
-from tests.plugins.benchmarks.tasks.host import Host
 from tests.plugins.benchmarks.tasks.machine import at_once, offline
+from tests.tasks.host import Host
 
 STEMS = ("a.txt", "b.txt")
 EXAMPLES = "evaluation_examples/examples/os"

@@ -13,10 +13,10 @@ import pytest
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.plugins.benchmarks.tasks.chrome import tabs
 from hisa.plugins.benchmarks.tasks.local_pages import PageStep, work_page
+from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import CommandResult, Task
 from hisa.tasks.scorer import TaskScorer
-from hisa.tasks.task_context import Context
 from tests.plugins.benchmarks.tasks.machine import Machine, context, do
 
 PAGE = """
@@ -42,7 +42,7 @@ PAGE = """
 URL = "http://localhost:8123"
 
 
-async def where(folder: Path, desktop: DesktopEnvironment) -> Context:
+async def where(folder: Path, desktop: DesktopEnvironment) -> StepContext:
     """A context of a machine that serves the page and shows another one in its browser."""
     await desktop.write_file("/home/user/index.html", PAGE.encode())
     await desktop.execute("(setsid python3 -m http.server 8123 -d ~ >/dev/null 2>&1 &)")

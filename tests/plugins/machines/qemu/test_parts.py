@@ -28,8 +28,8 @@ from hisa.plugins.machines.qemu.runtime import VmRuntime, find_machine, reap_mac
 from hisa.plugins.machines.qemu.template import Template, ready
 from hisa.plugins.machines.vm import vm
 from hisa.plugins.machines.vm_clone import VmEnvironment
+from hisa.runs.base import HasComponentVersions
 from hisa.screen.geometry import Size
-from hisa.tasks.base import HasComponentVersions
 
 
 @pytest.fixture(autouse=True)

@@ -21,8 +21,8 @@ from hisa.plugins.benchmarks.bench.grounding.targets import (
     Target,
     size_of,
 )
-from hisa.plugins.benchmarks.tasks.benchmark import explain
 from hisa.screen.geometry import BoundingBox
+from hisa.tasks.pieces import explain
 
 __all__ = ["list_files", "published_suite"]
 

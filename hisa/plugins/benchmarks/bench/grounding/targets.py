@@ -16,9 +16,9 @@ from PIL import Image
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hisa.errors import UsageError
-from hisa.plugins.benchmarks.tasks.benchmark import explain
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Element, Observation, Screenshot, Window
+from hisa.tasks.pieces import explain
 from hisa.text.window_titles import plain_title
 
 __all__ = ["KINDS", "GroundingSuite", "Region", "Screen", "Target", "own_suite", "size_of"]

@@ -18,7 +18,6 @@ from hisa.models.open_models import Models, open_models
 from hisa.models.spending import Ledger, Totals
 from hisa.plugins.benchmarks.bench.grounding.simulated import OF_ONE_MIND, SimulatedModel
 from hisa.plugins.benchmarks.bench.grounding.targets import Target
-from hisa.plugins.offline.serve import http_client
 from hisa.protocols import Grounder, Model, Role
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Observation, Screenshot
@@ -211,7 +210,7 @@ async def _with_models(
         return event
 
     budget = Budget(settings.run.budget_usd, settings.run.budget_tokens)
-    models: Models = open_models(settings, emit, budget, Ledger(), offline=http_client, own=own)
+    models: Models = open_models(settings, emit, budget, Ledger(), own=own)
     async with models:
         seer = models.profiles.get("grounder")
         picker = models.profiles["planner"] if picks else None

@@ -13,7 +13,7 @@ from hisa.plugins.benchmarks.tasks.getters import (  # noqa: F401 - each makes i
     product_address,
     relative_time,
 )
-from hisa.plugins.gym import gym_page  # noqa: F401 - makes its step and getter known
+from hisa.plugins.gym import gym_format  # noqa: F401 - makes its steps and getters known
 from hisa.tasks.pieces import GETTERS
 
 __all__ = ["GETTERS"]

@@ -9,9 +9,9 @@ from urllib.parse import parse_qs, urlsplit
 from pydantic import Field
 
 from hisa.plugins.benchmarks.tasks.chrome import ChromeSilent, tabs
+from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.screen.observation import Window
 from hisa.tasks.pieces import GETTERS, Parameters
-from hisa.tasks.task_context import Context
 
 __all__ = ["Address", "AddressPart", "AddressQuery"]
 
@@ -26,7 +26,7 @@ class Address(Parameters):
 
 
 @GETTERS("active_url_from_accessTree", Address)
-async def active_url(context: Context, params: Address) -> str | None:
+async def active_url(context: StepContext, params: Address) -> str | None:
     """The address of the tab in front; None where no browser shows one.
 
     A machine that is slow with its elements is asked through the browser's debugging port.
@@ -43,7 +43,7 @@ def _is_browser(window: Window) -> bool:
     return any(name in f"{window.app} {window.title}".lower() for name in _BROWSERS)
 
 
-async def _of_the_front_tab(context: Context) -> str:
+async def _of_the_front_tab(context: StepContext) -> str:
     try:
         found = await tabs(context, seconds=5.0)
     except ChromeSilent:
@@ -65,7 +65,7 @@ class AddressQuery(Address):
 
 
 @GETTERS("active_tab_url_parse", AddressQuery)
-async def active_query(context: Context, params: AddressQuery) -> dict[str, Any] | None:
+async def active_query(context: StepContext, params: AddressQuery) -> dict[str, Any] | None:
     """Values of the query, empty where the address has none of that name."""
     address = await active_url(context, params)
     if address is None:
@@ -87,7 +87,7 @@ class AddressPart(Address):
 
 
 @GETTERS("url_dashPart", AddressPart)
-async def address_part(context: Context, params: AddressPart) -> str | dict[str, str] | None:
+async def address_part(context: StepContext, params: AddressPart) -> str | dict[str, str] | None:
     """The part, alone or under a name; None where the address has no such part."""
     address = await active_url(context, params)
     parts = address.split("/") if address else []

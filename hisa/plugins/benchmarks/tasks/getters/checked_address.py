@@ -9,8 +9,8 @@ from pydantic import Field
 from hisa.plugins.benchmarks.tasks.getters.address_bar import Address, active_url
 from hisa.plugins.benchmarks.tasks.getters.machine_state import script_output
 from hisa.plugins.benchmarks.tasks.setup.put_files import GuestPath
+from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.tasks.pieces import GETTERS
-from hisa.tasks.task_context import Context
 
 __all__ = ["CheckedAddress"]
 
@@ -23,7 +23,7 @@ class CheckedAddress(Address):
 
 
 @GETTERS("validate_correct_url", CheckedAddress)
-async def validate_correct_url(context: Context, params: CheckedAddress) -> str | None:
+async def validate_correct_url(context: StepContext, params: CheckedAddress) -> str | None:
     """Returns for each part whether the address has it; None where no browser shows one."""
     parts = (await script_output(context, params.src, params.dest)).split(",")
     address = await active_url(context, params)

@@ -10,14 +10,14 @@ from typing import Any
 from hisa.plugins.benchmarks.tasks.chrome import ChromeSilent, profile_file, tabs
 from hisa.plugins.benchmarks.tasks.isolated import read_isolated
 from hisa.plugins.benchmarks.tasks.readers import rows_of
+from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.tasks.pieces import GETTERS, Declared, Parameters
-from hisa.tasks.task_context import Context
 
 __all__ = ["PREFERENCES", "Kept"]
 
 
 @GETTERS("open_tabs_info", Parameters)
-async def open_tabs_info(context: Context, params: Parameters) -> list[dict[str, str]] | None:
+async def open_tabs_info(context: StepContext, params: Parameters) -> list[dict[str, str]] | None:
     """Title and address of every open tab; None where the agent closed the browser."""
     try:
         found = await tabs(context, seconds=5.0)
@@ -27,7 +27,7 @@ async def open_tabs_info(context: Context, params: Parameters) -> list[dict[str,
 
 
 @GETTERS("active_tab_info", Parameters)
-async def active_tab_info(context: Context, params: Parameters) -> dict[str, str] | None:
+async def active_tab_info(context: StepContext, params: Parameters) -> dict[str, str] | None:
     """Title and address of the tab last in front."""
     found = await open_tabs_info(context, params)
     return found[0] if found else None
@@ -127,7 +127,7 @@ _UNWRITTEN = frozenset(
 def _reader(name: str) -> Declared:
     file, look = PREFERENCES[name]
 
-    async def read(context: Context, params: Parameters) -> Any:
+    async def read(context: StepContext, params: Parameters) -> Any:
         data = await profile_file(context, file)
         if data is None:
             return look({}) if name in _UNWRITTEN else None
@@ -149,7 +149,7 @@ class Kept(Parameters):
     dest: str
 
 
-async def _rows(context: Context, file: str, params: Kept, query: str) -> list[Any] | None:
+async def _rows(context: StepContext, file: str, params: Kept, query: str) -> list[Any] | None:
     data = await profile_file(context, file)
     if data is None:
         return None
@@ -160,13 +160,13 @@ async def _rows(context: Context, file: str, params: Kept, query: str) -> list[A
 
 
 @GETTERS("cookie_data", Kept)
-async def cookies(context: Context, params: Kept) -> list[Any] | None:
+async def cookies(context: StepContext, params: Kept) -> list[Any] | None:
     """Every cookie with all its columns; None where there is no readable file."""
     return await _rows(context, "Default/Cookies", params, "SELECT * FROM cookies")
 
 
 @GETTERS("history", Kept)
-async def history(context: Context, params: Kept) -> list[Any] | None:
+async def history(context: StepContext, params: Kept) -> list[Any] | None:
     """Address, title and time of the last visit; None where there is no readable file."""
     query = "SELECT url, title, last_visit_time FROM urls"
     return await _rows(context, "Default/History", params, query)

@@ -6,9 +6,9 @@ import re
 from xml.etree import ElementTree
 
 from hisa.errors import EnvironmentFailed
+from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.screen.observation import Element
 from hisa.tasks.pieces import GETTERS, Parameters
-from hisa.tasks.task_context import Context
 
 __all__ = ["beyond", "to_markup"]
 
@@ -21,7 +21,7 @@ _NOT_IN_A_TAG = re.compile(r"[^a-z0-9-]+")
 
 
 @GETTERS("accessibility_tree", Parameters)
-async def accessibility_tree(context: Context, params: Parameters) -> str:
+async def accessibility_tree(context: StepContext, params: Parameters) -> str:
     """The elements as XML: a frame, its programs, their windows, and what each window shows.
 
     Below a window the elements stand side by side, in the order of the screen.

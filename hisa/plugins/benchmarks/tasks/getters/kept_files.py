@@ -13,13 +13,13 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, model_validator
 
 from hisa.plugins.benchmarks.tasks.isolated import read_isolated
+from hisa.plugins.benchmarks.tasks.metric import Unreadable
 from hisa.plugins.benchmarks.tasks.readers import slide_media
 from hisa.plugins.benchmarks.tasks.setup.put_files import GuestPath
+from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.protocols import FileRefused
 from hisa.tasks.limits import MAX_RESULT
-from hisa.tasks.metrics import Unreadable
 from hisa.tasks.pieces import GETTERS, Parameters
-from hisa.tasks.task_context import Context
 
 __all__ = ["CloudFile", "InSlide", "LocalFile", "Rule", "VmFile", "vm_file"]
 
@@ -69,7 +69,7 @@ class VmFile(_Files):
 
 
 async def _kept(
-    context: Context, params: _Files, read: Callable[[str], Awaitable[bytes | None]]
+    context: StepContext, params: _Files, read: Callable[[str], Awaitable[bytes | None]]
 ) -> Path | list[Path | None] | None:
     names = [context.place(name).name for name in params.names()]
     contents = [await read(path) for path in params.path]
@@ -97,7 +97,7 @@ def _kept_in(folder: Path, names: Sequence[str], contents: Sequence[bytes | None
 
 
 @GETTERS("vm_file", VmFile)
-async def vm_file(context: Context, params: VmFile) -> Path | list[Path | None] | None:
+async def vm_file(context: StepContext, params: VmFile) -> Path | list[Path | None] | None:
     """Files of the machine; None for one that is not there."""
 
     async def read(path: str) -> bytes | None:
@@ -116,7 +116,7 @@ class CloudFile(_Files):
 
 
 @GETTERS("cloud_file", CloudFile)
-async def cloud_file(context: Context, params: CloudFile) -> Path | list[Path | None] | None:
+async def cloud_file(context: StepContext, params: CloudFile) -> Path | list[Path | None] | None:
     """Files of the internet, from the cache where they are in it."""
     return await _kept(context, params, context.cache.get)
 
@@ -126,7 +126,7 @@ class LocalFile(_Files):
 
 
 @GETTERS("local_file", LocalFile)
-async def local_file(context: Context, params: LocalFile) -> Path | list[Path | None] | None:
+async def local_file(context: StepContext, params: LocalFile) -> Path | list[Path | None] | None:
     """Files that came with the task."""
 
     async def read(path: str) -> bytes | None:
@@ -140,7 +140,7 @@ class _Cached(Parameters):
 
 
 @GETTERS("cache_file", _Cached)
-async def cache_file(context: Context, params: _Cached) -> Path | None:
+async def cache_file(context: StepContext, params: _Cached) -> Path | None:
     """A file that an earlier getter or step of this scoring kept."""
     place = context.place(params.path)
     return place if place.is_file() else None
@@ -153,7 +153,7 @@ class Rule(Parameters):
 
 
 @GETTERS("rule", Rule)
-async def rule(context: Context, params: Rule) -> Any:
+async def rule(context: StepContext, params: Rule) -> Any:
     """The rules as they stand."""
     return params.rules
 
@@ -167,18 +167,18 @@ class InSlide(Parameters):
 
 
 @GETTERS("background_image_in_slide", InSlide)
-async def background_image(context: Context, params: InSlide) -> Path | None:
+async def background_image(context: StepContext, params: InSlide) -> Path | None:
     """The picture behind a slide; None where there is none."""
     return await _media(context, params, "image")
 
 
 @GETTERS("audio_in_slide", InSlide)
-async def audio(context: Context, params: InSlide) -> Path | None:
+async def audio(context: StepContext, params: InSlide) -> Path | None:
     """The first sound of a slide; None where there is none."""
     return await _media(context, params, "audio")
 
 
-async def _media(context: Context, params: InSlide, kind: str) -> Path | None:
+async def _media(context: StepContext, params: InSlide, kind: str) -> Path | None:
     deck = await vm_file(context, VmFile(path=(params.ppt_file_path,)))
     if not isinstance(deck, Path):
         return None

@@ -11,16 +11,15 @@ from urllib.parse import unquote
 from pydantic import Field
 
 from hisa.actions import Hotkey, Press, Write
+from hisa.environments.clean import bash, clean, python
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.benchmarks.tasks.getters.kept_files import VmFile, vm_file
+from hisa.plugins.benchmarks.tasks.metric import Unreadable
 from hisa.plugins.benchmarks.tasks.setup.put_files import Copy, GuestPath, put_and_run
-from hisa.plugins.gym.miniwob.outcome import outcome
+from hisa.plugins.benchmarks.tasks.step_context import StepContext, file_name
 from hisa.protocols import CommandResult, FileRefused
-from hisa.tasks.clean import bash, clean, python
 from hisa.tasks.limits import ANSWER, too_much
-from hisa.tasks.metrics import Unreadable
 from hisa.tasks.pieces import GETTERS, Parameters
-from hisa.tasks.task_context import Context, file_name
 
 __all__ = [
     "Command", "DbtProfiles", "Folder", "GimpFile", "KeptAs", "VsCodeCommand", "WindowSize",
@@ -35,7 +34,7 @@ class Command(Parameters):
     shell: bool = False
 
 
-async def _result(context: Context, params: Command) -> CommandResult | None:
+async def _result(context: StepContext, params: Command) -> CommandResult | None:
     """The result; None where the program is missing, which the agent may have had to install."""
     words = params.command if isinstance(params.command, str) else list(params.command)
     first = "" if params.shell or not words else _first(words)
@@ -60,26 +59,26 @@ def _first(words: str | list[str]) -> str:
 
 
 @GETTERS("vm_command_line", Command)
-async def vm_command_line(context: Context, params: Command) -> str | None:
+async def vm_command_line(context: StepContext, params: Command) -> str | None:
     """Returns a command's output; None where there is no such program."""
     result = await _result(context, params)
     return None if result is None else _seen(result.output)
 
 
 @GETTERS("vm_command_error", Command)
-async def vm_command_error(context: Context, params: Command) -> str | None:
+async def vm_command_error(context: StepContext, params: Command) -> str | None:
     """Returns a command's error output; None where there is no such program."""
     result = await _result(context, params)
     return None if result is None else _seen(result.error)
 
 
 @GETTERS("vm_script_output", Copy)
-async def vm_script_output(context: Context, params: Copy) -> str:
+async def vm_script_output(context: StepContext, params: Copy) -> str:
     """Run a script of the task on the machine and return its output."""
     return await script_output(context, params.src, params.dest)
 
 
-async def script_output(context: Context, source: str, dest: str) -> str:
+async def script_output(context: StepContext, source: str, dest: str) -> str:
     """Run a script of the task on the machine and return its output.
 
     Raises:
@@ -93,7 +92,7 @@ async def script_output(context: Context, source: str, dest: str) -> str:
 
 
 @GETTERS("vm_screen_size", Parameters)
-async def vm_screen_size(context: Context, params: Parameters) -> dict[str, int]:
+async def vm_screen_size(context: StepContext, params: Parameters) -> dict[str, int]:
     """Width and height of the screen, in pixels."""
     screen = await context.screen()
     return {"width": screen.width, "height": screen.height}
@@ -106,7 +105,7 @@ class WindowSize(Parameters):
 
 
 @GETTERS("vm_window_size", WindowSize)
-async def vm_window_size(context: Context, params: WindowSize) -> dict[str, int] | None:
+async def vm_window_size(context: StepContext, params: WindowSize) -> dict[str, int] | None:
     """Width and height of a window, in pixels; None where there is no such window."""
     for window in await context.windows():
         size = window.size or window.box
@@ -122,7 +121,7 @@ class Folder(Parameters):
 
 
 @GETTERS("list_directory", Folder)
-async def list_directory(context: Context, params: Folder) -> dict[str, Any] | None:
+async def list_directory(context: StepContext, params: Folder) -> dict[str, Any] | None:
     """The folder as a tree of {type, name, children}; None where there is none."""
     line = await context.line(["find", params.path, "-printf", "%y\\t%P\\0"])
     result = await context.environment.execute(bash(line), limit=ANSWER + 1)
@@ -165,7 +164,7 @@ with urllib.request.urlopen(request, timeout=10) as answer:
 _WALLPAPER = "gsettings get org.gnome.desktop.background picture-uri"
 
 
-async def _one_file(context: Context, path: str, dest: str) -> Path | None:
+async def _one_file(context: StepContext, path: str, dest: str) -> Path | None:
     found = await vm_file(context, VmFile(path=(path,), dest=(dest,)))
     return found if isinstance(found, Path) else None
 
@@ -178,7 +177,7 @@ class GimpFile(Parameters):
 
 
 @GETTERS("gimp_config_file", GimpFile)
-async def gimp_config_file(context: Context, params: GimpFile) -> Path | None:
+async def gimp_config_file(context: StepContext, params: GimpFile) -> Path | None:
     """A file of GIMP's settings, of the newest version that has it."""
     for version in ("3.0", "2.10"):
         path = f"~/.config/GIMP/{version}/{file_name(params.file_name)}"
@@ -195,7 +194,7 @@ class DbtProfiles(Parameters):
 
 
 @GETTERS("dbt_profiles", DbtProfiles)
-async def dbt_profiles(context: Context, params: DbtProfiles) -> Path | None:
+async def dbt_profiles(context: StepContext, params: DbtProfiles) -> Path | None:
     """The first file profiles.yml that there is."""
     for folder in params.dirs:
         if folder.startswith("$"):
@@ -213,13 +212,13 @@ class KeptAs(Parameters):
 
 
 @GETTERS("vlc_config", KeptAs)
-async def vlc_config(context: Context, params: KeptAs) -> Path | None:
+async def vlc_config(context: StepContext, params: KeptAs) -> Path | None:
     """VLC's settings."""
     return await _one_file(context, "~/.config/vlc/vlcrc", params.dest)
 
 
 @GETTERS("vlc_playing_info", KeptAs)
-async def vlc_playing_info(context: Context, params: KeptAs) -> Path | None:
+async def vlc_playing_info(context: StepContext, params: KeptAs) -> Path | None:
     """Saves VLC's playback status in a file; None where its web interface does not answer."""
     place = context.place(params.dest)
     answer = await context.environment.execute(python(_VLC), limit=1_000_000)
@@ -238,7 +237,7 @@ class VsCodeCommand(Parameters):
 
 
 @GETTERS("vscode_config", VsCodeCommand)
-async def vscode_config(context: Context, params: VsCodeCommand) -> Path | None:
+async def vscode_config(context: StepContext, params: VsCodeCommand) -> Path | None:
     """The file that a command of the palette writes; VS Code must be in front."""
     keys = (Hotkey(("ctrl", "shift", "p")), Write(params.vscode_extension_command), Press("enter"))
     for key in keys:
@@ -248,7 +247,7 @@ async def vscode_config(context: Context, params: VsCodeCommand) -> Path | None:
 
 
 @GETTERS("shortcuts_on_desktop", Parameters)
-async def shortcuts(context: Context, params: Parameters) -> dict[str, str]:
+async def shortcuts(context: StepContext, params: Parameters) -> dict[str, str]:
     """Launchers on the desktop: file name to content."""
     listed = await context.environment.execute(bash("ls -1 ~/Desktop"))
     names = [name for name in listed.output.splitlines() if name.endswith(".desktop")]
@@ -263,14 +262,14 @@ async def shortcuts(context: Context, params: Parameters) -> dict[str, str]:
 
 
 @GETTERS("default_video_player", Parameters)
-async def default_video_player(context: Context, params: Parameters) -> str:
+async def default_video_player(context: StepContext, params: Parameters) -> str:
     """The launcher that opens most kinds of video; "unknown" where none does."""
     named = (await context.environment.execute(bash(_VIDEO))).output.split()
     return Counter(named).most_common(1)[0][0] if named else "unknown"
 
 
 @GETTERS("vm_wallpaper", KeptAs)
-async def wallpaper(context: Context, params: KeptAs) -> Path | None:
+async def wallpaper(context: StepContext, params: KeptAs) -> Path | None:
     """The picture behind the windows; None where there is none."""
     answer = (await context.environment.execute(clean(_WALLPAPER.split()))).output
     named = re.fullmatch(r"'file://(/.+)'", answer.strip())
@@ -278,7 +277,7 @@ async def wallpaper(context: Context, params: KeptAs) -> Path | None:
 
 
 @GETTERS("vm_terminal_output", Parameters)
-async def terminal_output(context: Context, params: Parameters) -> str | None:
+async def terminal_output(context: StepContext, params: Parameters) -> str | None:
     """Returns the text of the last terminal window; None where there is none."""
     seen = await context.environment.observe(elements=True)
     shown = [element.text for element in seen.elements or () if element.role == "terminal"]
@@ -289,11 +288,3 @@ async def terminal_output(context: Context, params: Parameters) -> str | None:
             fix="hisa doctor",
         )
     return shown[-1].rstrip() if shown else None
-
-
-@GETTERS("miniwob_reward", Parameters)
-async def miniwob_reward(context: Context, params: Parameters) -> dict[str, Any]:
-    """The page's reward and why, once the screen has come to rest."""
-    await context.environment.observe(settle=1.0)
-    reward, reason = await outcome(context.environment)
-    return {"reward": reward, "reason": reason}

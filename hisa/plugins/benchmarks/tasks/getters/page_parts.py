@@ -10,14 +10,14 @@ from urllib.parse import unquote
 
 from pydantic import Field
 
+from hisa.environments.clean import python
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
 from hisa.plugins.benchmarks.tasks.chrome import ChromeSilent, tabs
 from hisa.plugins.benchmarks.tasks.getters.address_bar import Address, active_url
-from hisa.tasks.clean import python
+from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.tasks.limits import ANSWER
 from hisa.tasks.pieces import GETTERS
-from hisa.tasks.task_context import Context
 
 __all__ = ["PageParts"]
 
@@ -62,7 +62,7 @@ class PageParts(Address):
 
 
 @GETTERS("active_tab_html_parse", PageParts)
-async def active_tab_parts(context: Context, params: PageParts) -> dict[str, Any] | None:
+async def active_tab_parts(context: StepContext, params: PageParts) -> dict[str, Any] | None:
     """Parts of the page under the names that the metric wants; empty where no tab is the shown one.
 
     None where no browser shows an address.
@@ -140,7 +140,7 @@ def _by_class_and_address(params: PageParts, texts: _Texts, address: str) -> dic
     return found
 
 
-async def _tab(context: Context, shown: str, prefix: str) -> Mapping[str, Any] | None:
+async def _tab(context: StepContext, shown: str, prefix: str) -> Mapping[str, Any] | None:
     """The tab that the bar shows; the bar leaves out what every address begins with."""
     bar = _plain(shown.removeprefix(prefix))
     return next((tab for tab in await tabs(context) if _plain(str(tab.get("url"))) == bar), None)
@@ -218,11 +218,15 @@ A class or path that has no meaning finds nothing, as in the benchmark.
 
 
 async def _read(
-    context: Context, tab: str, wanted: Mapping[str, Sequence[str]]
+    context: StepContext, tab: str, wanted: Mapping[str, Sequence[str]]
 ) -> Mapping[str, Mapping[str, Sequence[str]]]:
     seconds = patience(_LOAD_SECONDS)
     given = {"tab": tab, "seconds": seconds, "source": _SOURCE % json.dumps(wanted)}
-    driver = files("hisa.tasks").joinpath("page_driver.py").read_text(encoding="utf-8")
+    driver = (
+        files("hisa.plugins.benchmarks.tasks")
+        .joinpath("page_driver.py")
+        .read_text(encoding="utf-8")
+    )
     # As a module of another name, the driver defines its functions and does nothing.
     source = f'__name__ = "page_driver"\n{driver}\n{_TAIL}'
     result = await context.environment.execute(

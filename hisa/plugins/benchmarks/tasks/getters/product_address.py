@@ -7,8 +7,8 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from hisa.plugins.benchmarks.tasks.getters.address_bar import Address, active_url
+from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.tasks.pieces import GETTERS
-from hisa.tasks.task_context import Context
 
 __all__ = ["ProductAddress"]
 
@@ -23,7 +23,7 @@ class ProductAddress(Address):
 
 
 @GETTERS("url_path_parse", ProductAddress)
-async def product_address(context: Context, params: ProductAddress) -> dict[str, Any] | None:
+async def product_address(context: StepContext, params: ProductAddress) -> dict[str, Any] | None:
     """Returns what the address of the tab in front filters by; None for what it does not say."""
     address = await active_url(context, params)
     if address is None:

@@ -10,11 +10,11 @@ from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, Field, model_validator
 
+from hisa.environments.clean import bash
 from hisa.errors import EnvironmentFailed
-from hisa.tasks.clean import bash
-from hisa.tasks.metrics import Unreadable
+from hisa.plugins.benchmarks.tasks.metric import Unreadable
+from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.tasks.pieces import GETTERS, Parameters
-from hisa.tasks.task_context import Context
 
 __all__ = ["DiffRange", "RelativeRule", "day_of", "written"]
 
@@ -172,7 +172,7 @@ class RelativeRule(Parameters):
 
 
 @GETTERS("rule_relativeTime", RelativeRule)
-async def rule_relative_time(context: Context, params: RelativeRule) -> dict[str, Any]:
+async def rule_relative_time(context: StepContext, params: RelativeRule) -> dict[str, Any]:
     """The rule with its dates filled in, as the machine's own clock and zone have them.
 
     The agent sees that clock and no other, and a page computes "tomorrow" from it.
@@ -193,7 +193,7 @@ async def rule_relative_time(context: Context, params: RelativeRule) -> dict[str
     return {**params.rules, "expected": filled}
 
 
-async def _today(context: Context, zone: str | None) -> date:
+async def _today(context: StepContext, zone: str | None) -> date:
     said = await context.environment.execute(bash("date '+%s %Y-%m-%d'"))
     try:
         seconds, _, day = said.output.strip().partition(" ")
@@ -213,7 +213,7 @@ class DiffRange(Parameters):
 
 
 @GETTERS("time_diff_range", DiffRange)
-async def time_diff_range(context: Context, params: DiffRange) -> str | int | float:
+async def time_diff_range(context: StepContext, params: DiffRange) -> str | int | float:
     """The minutes as the task file has them."""
     if params.minutes is None:
         raise Unreadable("time_diff_range: the task file names no diff_range_in_minutes")

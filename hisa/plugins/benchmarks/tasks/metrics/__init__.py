@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from hisa.plugins.benchmarks.tasks.metric import (
+    METRICS,
+    BadRules,
+    NotScored,
+    Options,
+    Score,
+    Unreadable,
+    find_metric,
+)
 from hisa.plugins.benchmarks.tasks.metrics import (  # noqa: F401 - each makes its metrics known
     data,
     databases,
@@ -14,15 +23,6 @@ from hisa.plugins.benchmarks.tasks.metrics import (  # noqa: F401 - each makes i
     table,
     tabs,
     texts,
-)
-from hisa.tasks.metrics import (
-    METRICS,
-    BadRules,
-    NotScored,
-    Options,
-    Score,
-    Unreadable,
-    find_metric,
 )
 
 __all__ = ["METRICS", "BadRules", "NotScored", "Unreadable", "call", "find_metric"]

@@ -10,8 +10,7 @@ from typing import Any
 
 import yaml
 
-from hisa.plugins.benchmarks.tasks.metrics.value_rules import matches
-from hisa.tasks.metrics import (
+from hisa.plugins.benchmarks.tasks.metric import (
     Options,
     Score,
     Unreadable,
@@ -24,6 +23,7 @@ from hisa.tasks.metrics import (
     shown,
     verdict,
 )
+from hisa.plugins.benchmarks.tasks.metrics.value_rules import matches
 
 __all__: list[str] = []
 

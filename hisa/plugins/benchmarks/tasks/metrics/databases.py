@@ -10,7 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hisa.tasks.metrics import BadRules, Options, Score, Unreadable, as_path, expecting, metric
+from hisa.plugins.benchmarks.tasks.metric import (
+    BadRules,
+    Options,
+    Score,
+    Unreadable,
+    as_path,
+    expecting,
+    metric,
+)
 
 __all__: list[str] = []
 

@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from hisa.tasks.metrics import (
+from hisa.plugins.benchmarks.tasks.metric import (
     Options,
     Score,
     Unreadable,

@@ -6,7 +6,7 @@ from typing import Any
 
 from PIL import Image, ImageChops, UnidentifiedImageError
 
-from hisa.tasks.metrics import (
+from hisa.plugins.benchmarks.tasks.metric import (
     BadRules,
     Options,
     Score,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hisa.tasks.metrics import (
+from hisa.plugins.benchmarks.tasks.metric import (
     BadRules,
     Options,
     Score,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hisa.tasks.metrics import Options, Score, as_package, metric, verdict
+from hisa.plugins.benchmarks.tasks.metric import Options, Score, as_package, metric, verdict
 
 __all__: list[str] = []
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hisa.tasks.metrics import BadRules, parsed
+from hisa.plugins.benchmarks.tasks.metric import BadRules, parsed
 
 __all__ = ["STYLES", "charts", "dimensions", "filters", "pivots", "sparklines", "style", "styles"]
 

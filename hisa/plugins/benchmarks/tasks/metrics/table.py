@@ -10,10 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from hisa.plugins.benchmarks.tasks.metrics import sheet_parts
-from hisa.plugins.benchmarks.tasks.metrics.value_rules import known_method, matches
-from hisa.plugins.benchmarks.tasks.metrics.workbook import Book, rounded
-from hisa.tasks.metrics import (
+from hisa.plugins.benchmarks.tasks.metric import (
     BadRules,
     Options,
     Score,
@@ -24,6 +21,9 @@ from hisa.tasks.metrics import (
     reading,
     rules_of,
 )
+from hisa.plugins.benchmarks.tasks.metrics import sheet_parts
+from hisa.plugins.benchmarks.tasks.metrics.value_rules import known_method, matches
+from hisa.plugins.benchmarks.tasks.metrics.workbook import Book, rounded
 
 __all__ = ["RULES"]
 

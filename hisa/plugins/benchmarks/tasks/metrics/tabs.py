@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from hisa.plugins.benchmarks.tasks.addresses import same_address, same_addresses
-from hisa.plugins.benchmarks.tasks.metrics.value_rules import search
-from hisa.tasks.metrics import (
+from hisa.plugins.benchmarks.tasks.metric import (
     BadRules,
     Options,
     Score,
@@ -19,6 +18,7 @@ from hisa.tasks.metrics import (
     same,
     verdict,
 )
+from hisa.plugins.benchmarks.tasks.metrics.value_rules import search
 
 __all__: list[str] = []
 

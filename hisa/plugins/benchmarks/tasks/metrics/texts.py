@@ -6,8 +6,7 @@ import difflib
 import re
 from typing import Any
 
-from hisa.plugins.benchmarks.tasks.metrics.value_rules import search
-from hisa.tasks.metrics import (
+from hisa.plugins.benchmarks.tasks.metric import (
     BadRules,
     Options,
     Score,
@@ -19,6 +18,7 @@ from hisa.tasks.metrics import (
     shown,
     verdict,
 )
+from hisa.plugins.benchmarks.tasks.metrics.value_rules import search
 
 __all__: list[str] = []
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hisa.tasks.metrics import BadRules
+from hisa.plugins.benchmarks.tasks.metric import BadRules
 
 __all__ = ["known_method", "matches", "search"]
 

@@ -13,8 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from hisa.plugins.benchmarks.tasks.metric import Unreadable, as_package
 from hisa.tasks.limits import MAX_CELLS
-from hisa.tasks.metrics import Unreadable, as_package
 
 __all__ = ["Book", "Cells"]
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from hisa.errors import CheckFailed
 from hisa.plugins.benchmarks.tasks.isolated import check_limits, run_process
+from hisa.plugins.benchmarks.tasks.metric import BadRules, Options, Score, Unreadable
 from hisa.plugins.benchmarks.tasks.osworld_metrics.index import (
     Installed,
     find_osworld_metric,
@@ -25,7 +26,6 @@ from hisa.plugins.benchmarks.tasks.osworld_metrics.index import (
     python,
 )
 from hisa.tasks.limits import OSWORLD_LIMITS, Limits
-from hisa.tasks.metrics import BadRules, Options, Score, Unreadable
 
 __all__ = ["Call", "run", "run_calls"]
 

@@ -6,13 +6,12 @@ from hisa.plugins.benchmarks.tasks.setup import (  # noqa: F401 - each makes its
     by_proxy,
     chrome_steps,
     put_files,
-    show_page,
     start_programs,
     verified_commands,
     web_services,
-    windows,
+    window_steps,
 )
-from hisa.plugins.gym import gym_page  # noqa: F401 - makes its step and getter known
+from hisa.plugins.gym import gym_format  # noqa: F401 - makes its steps and getters known
 from hisa.tasks.pieces import SETUP
 
 __all__ = ["SETUP"]

@@ -10,13 +10,13 @@ import shlex
 from urllib.parse import urlsplit
 
 from hisa.config import TaskSettings
+from hisa.environments.clean import python
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
 from hisa.plugins.benchmarks.tasks.benchmark import PROXY
+from hisa.plugins.benchmarks.tasks.step_context import OTHER_NAMES, StepContext
 from hisa.protocols import Task
-from hisa.tasks.clean import python
 from hisa.tasks.pieces import SETUP, Parameters
-from hisa.tasks.task_context import OTHER_NAMES, Context
 
 __all__ = ["by_proxy", "named_proxy"]
 
@@ -37,7 +37,7 @@ def named_proxy(task: Task, settings: TaskSettings) -> str:
     return settings.proxy if wants and settings.proxy != NO_PROXY else ""
 
 
-def by_proxy(context: Context, line: str) -> str:
+def by_proxy(context: StepContext, line: str) -> str:
     """A bash line, with the proxy where there is one and the line starts Chrome."""
     name = posixpath.basename((line.split() or [""])[0])
     if not context.proxy or name not in _CHROME:
@@ -46,7 +46,7 @@ def by_proxy(context: Context, line: str) -> str:
 
 
 @SETUP(PROXY, Parameters)
-async def proxy(context: Context, params: Parameters) -> None:
+async def proxy(context: StepContext, params: Parameters) -> None:
     """See that the machine reaches the proxy, where one is named.
 
     Raises:

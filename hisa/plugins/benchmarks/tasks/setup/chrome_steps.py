@@ -15,10 +15,10 @@ from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
 from hisa.plugins.benchmarks.tasks.addresses import same_address
 from hisa.plugins.benchmarks.tasks.chrome import ask, tabs
-from hisa.plugins.benchmarks.tasks.setup.started import start
+from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.protocols import FileRefused
 from hisa.tasks.pieces import SETUP, Parameters
-from hisa.tasks.task_context import Context
+from hisa.tasks.started import start
 
 __all__ = ["Browser", "CloseTabs", "History", "OpenTabs"]
 
@@ -37,7 +37,7 @@ class Browser(Parameters):
 
 
 @SETUP("google_chrome_browser", Browser)
-async def google_chrome_browser(context: Context, params: Browser) -> None:
+async def google_chrome_browser(context: StepContext, params: Browser) -> None:
     """Start Chrome with its debugging port, and open pages in it."""
     inside, outside = params.debugging_port, params.listening_port
     line = await context.line(["google-chrome", f"--remote-debugging-port={inside}"])
@@ -57,7 +57,7 @@ class OpenTabs(Parameters):
 
 
 @SETUP("chrome_open_tabs", OpenTabs)
-async def chrome_open_tabs(context: Context, params: OpenTabs) -> None:
+async def chrome_open_tabs(context: StepContext, params: OpenTabs) -> None:
     """Open each page in a tab of its own; the empty first tab goes away."""
     blank = [tab for tab in await tabs(context) if str(tab.get("url")).startswith(_BLANK)]
     for url in params.urls_to_open:
@@ -73,7 +73,7 @@ class CloseTabs(Parameters):
 
 
 @SETUP("chrome_close_tabs", CloseTabs)
-async def chrome_close_tabs(context: Context, params: CloseTabs) -> None:
+async def chrome_close_tabs(context: StepContext, params: CloseTabs) -> None:
     """Close every tab that shows one of the pages."""
     for tab in await tabs(context):
         if any(same_address(url, str(tab.get("url"))) for url in params.urls_to_close):
@@ -100,7 +100,7 @@ _FIRST_START = (
 
 
 @SETUP("update_browse_history", History)
-async def update_browse_history(context: Context, params: History) -> None:
+async def update_browse_history(context: StepContext, params: History) -> None:
     """Add visits to the history file; the browser must not run. One that never ran is started once.
 
     Raises:
@@ -120,7 +120,7 @@ async def update_browse_history(context: Context, params: History) -> None:
     )
 
 
-async def _history_file(context: Context) -> tuple[str, bytes] | None:
+async def _history_file(context: StepContext) -> tuple[str, bytes] | None:
     """Path and content of the browser's history."""
     for folder in ("google-chrome", "chromium"):
         path = f"~/.config/{folder}/Default/History"
@@ -131,7 +131,7 @@ async def _history_file(context: Context) -> tuple[str, bytes] | None:
     return None
 
 
-def _with_visits(context: Context, data: bytes, params: History) -> bytes:
+def _with_visits(context: StepContext, data: bytes, params: History) -> bytes:
     path = context.scratch / "browse-history"
     path.write_bytes(data)
     try:

@@ -6,9 +6,9 @@ import posixpath
 import shlex
 from collections.abc import Sequence
 
+from hisa.environments.clean import bash
 from hisa.machine.patience import Deadline
-from hisa.tasks.clean import bash
-from hisa.tasks.task_context import Context
+from hisa.plugins.benchmarks.tasks.step_context import StepContext
 
 __all__ = ["end_programs", "ends_programs"]
 
@@ -26,7 +26,7 @@ def ends_programs(command: str | Sequence[str], *, shell: bool = False) -> bool:
     return not (shell and not isinstance(command, str)) and bool(_words(command))
 
 
-async def end_programs(context: Context, command: str | Sequence[str]) -> int:
+async def end_programs(context: StepContext, command: str | Sequence[str]) -> int:
     """Run a command that ends programs, and wait for the browser, if that is meant, to be gone.
 
     Chromium goes by Chrome's name in task files, and is not ended by it. A browser that is started

@@ -10,14 +10,16 @@ from pydantic import Field
 
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
+from hisa.plugins.benchmarks.tasks.setup.awaited_windows import await_windows
 from hisa.plugins.benchmarks.tasks.setup.scripts import run_traced
-from hisa.plugins.benchmarks.tasks.setup.started import await_windows
+from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.protocols import CommandResult
 from hisa.tasks.limits import ANSWER
 from hisa.tasks.pieces import SETUP, Parameters
-from hisa.tasks.task_context import Context, quoted
+from hisa.tasks.place_file import place
+from hisa.tasks.task_context import quoted
 
-__all__ = ["Copy", "Download", "GuestPath", "Script", "Uploads", "place", "put", "put_and_run"]
+__all__ = ["Copy", "Download", "GuestPath", "Script", "Uploads", "put", "put_and_run"]
 
 GuestPath = Annotated[str, Field(min_length=1, max_length=4096, pattern=r"^[^\x00]+$")]
 """A path on the machine; the machine is thrown away, so any will do."""
@@ -36,7 +38,7 @@ class Download(Parameters):
 
 
 @SETUP("download", Download)
-async def download(context: Context, params: Download) -> None:
+async def download(context: StepContext, params: Download) -> None:
     """Put files from the internet (or the cache) on the machine."""
     for file in params.files:
         await place(context, file.path, await context.cache.get(file.url))
@@ -50,7 +52,7 @@ class Copy(Parameters):
 
 
 @SETUP("copyfile_from_host_to_guest", Copy)
-async def copy_to_guest(context: Context, params: Copy) -> None:
+async def copy_to_guest(context: StepContext, params: Copy) -> None:
     """Put a file that came with the task on the machine."""
     await put(context, params.src, params.dest)
 
@@ -67,44 +69,24 @@ class Uploads(Parameters):
 
 
 @SETUP("upload_file", Uploads)
-async def upload_files(context: Context, params: Uploads) -> None:
+async def upload_files(context: StepContext, params: Uploads) -> None:
     """Put several files that came with the task on the machine."""
     for file in params.files:
         await put(context, file.local_path, file.path)
 
 
-async def put(context: Context, source: str, dest: str) -> None:
+async def put(context: StepContext, source: str, dest: str) -> None:
     """Put a file on the machine: one of the task's own, or one from an address."""
     await place(context, dest, await _content(context, source))
 
 
-async def _content(context: Context, source: str) -> bytes:
+async def _content(context: StepContext, source: str) -> bytes:
     if source.startswith(("http://", "https://")):
         return await context.cache.get(source)
     return await asyncio.to_thread(context.host_file(source).read_bytes)
 
 
-async def place(context: Context, path: str, data: bytes) -> None:
-    """Put a file on the machine, and see that it is there and whole.
-
-    Raises:
-        EnvironmentFailed: it is not.
-    """
-    environment = context.environment
-    await environment.write_file(path, data)
-    said = await environment.execute(f"stat -Lc %s -- {quoted(path)}")
-    if said.exit_code == 0 and said.output.strip().isdigit():
-        there = int(said.output)
-    else:  # no such program there, or no such file
-        try:
-            there = len(await environment.read_file(path))
-        except OSError as error:
-            raise EnvironmentFailed(f"{path}: was written and is not there: {error}") from error
-    if there != len(data):
-        raise EnvironmentFailed(f"{path}: {len(data)} bytes were written and {there} are there")
-
-
-async def put_and_run(context: Context, source: str, dest: str) -> CommandResult:
+async def put_and_run(context: StepContext, source: str, dest: str) -> CommandResult:
     """Put a script on the machine and run it with bash.
 
     Raises:
@@ -128,7 +110,7 @@ class Script(Parameters):
 
 
 @SETUP("script_and_execute", Script)
-async def script_and_execute(context: Context, params: Script) -> None:
+async def script_and_execute(context: StepContext, params: Script) -> None:
     """Put a script on the machine, run it with bash, and wait for the windows that it opens."""
     data = await _content(context, params.src)
     await place(context, params.dest, data)

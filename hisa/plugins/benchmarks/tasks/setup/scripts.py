@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
+from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.protocols import COMMAND_LIMIT
 from hisa.tasks.known_apps import fix_said
-from hisa.tasks.task_context import Context
 
 __all__ = ["run_traced"]
 
@@ -58,7 +58,7 @@ class _Told:
 
 
 async def run_traced(
-    context: Context, words: Sequence[str], *, name: str, text: str, path: str = ""
+    context: StepContext, words: Sequence[str], *, name: str, text: str, path: str = ""
 ) -> None:
     """Run bash on a script or a line, and expect that nothing in it failed unnoticed.
 

@@ -11,15 +11,18 @@ from pydantic import BeforeValidator, Field
 
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import Deadline
+from hisa.plugins.benchmarks.tasks.opener import opener_of
+from hisa.plugins.benchmarks.tasks.setup.awaited_windows import expect_window
 from hisa.plugins.benchmarks.tasks.setup.by_proxy import by_proxy
 from hisa.plugins.benchmarks.tasks.setup.end_programs import end_programs, ends_programs
 from hisa.plugins.benchmarks.tasks.setup.put_files import GuestPath
-from hisa.plugins.benchmarks.tasks.setup.started import expect_window, start
-from hisa.plugins.benchmarks.tasks.setup.windows import Named, await_window
+from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.protocols import CommandResult
-from hisa.tasks.known_apps import fix_for, missing_program, opener_of
+from hisa.tasks.known_apps import fix_for, missing_program
 from hisa.tasks.pieces import SETUP, Parameters
-from hisa.tasks.task_context import Context, quoted
+from hisa.tasks.started import start
+from hisa.tasks.task_context import quoted
+from hisa.tasks.windows import Named, await_window
 
 __all__ = ["Execute", "Launch", "Open", "Sleep"]
 
@@ -36,7 +39,7 @@ class Launch(Parameters):
 
 
 @SETUP("launch", Launch)
-async def launch(context: Context, params: Launch) -> None:
+async def launch(context: StepContext, params: Launch) -> None:
     """Start a program; one that ends others is waited for."""
     if ends_programs(params.command, shell=params.shell):
         await end_programs(context, params.command)
@@ -70,7 +73,7 @@ class Execute(Parameters):
 
 
 @SETUP("execute", Execute)
-async def execute(context: Context, params: Execute) -> None:
+async def execute(context: StepContext, params: Execute) -> None:
     """Run a command.
 
     Its exit status decides nothing, unless ``until`` says so, or it is to start an application
@@ -101,7 +104,7 @@ async def execute(context: Context, params: Execute) -> None:
         await expect_window(context, text, result)
 
 
-def _expect_started(context: Context, params: Execute, result: CommandResult) -> None:
+def _expect_started(context: StepContext, params: Execute, result: CommandResult) -> None:
     """126 and 127 mean that the machine lacks the program: before a run never the agent's fault."""
     judged = context.phase == "prepare" or not params.shell
     missing = judged and result.exit_code in (126, 127)
@@ -123,7 +126,7 @@ class Open(Parameters):
 
 
 @SETUP("open", Open)
-async def open_file(context: Context, params: Open) -> None:
+async def open_file(context: StepContext, params: Open) -> None:
     """Open a file and wait until a window shows its name."""
     path = quoted(params.path)
     there = await context.environment.execute(f"test -e {path}")
@@ -134,7 +137,7 @@ async def open_file(context: Context, params: Open) -> None:
     await await_window(context, Named(window_name=stem or params.path), _OPEN_SECONDS)
 
 
-async def _opener(context: Context, path: str) -> str:
+async def _opener(context: StepContext, path: str) -> str:
     name, _, options = opener_of(path).partition(" ")
     if name and (found := await context.program(name)):
         return f"{found} {options}".strip()
@@ -153,6 +156,6 @@ class Sleep(Parameters):
 
 
 @SETUP("sleep", Sleep)
-async def sleep(context: Context, params: Sleep) -> None:
+async def sleep(context: StepContext, params: Sleep) -> None:
     """Wait."""
     await context.pause(params.seconds)

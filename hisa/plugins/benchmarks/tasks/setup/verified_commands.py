@@ -9,9 +9,9 @@ from pydantic import BeforeValidator, Field
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import Deadline
 from hisa.plugins.benchmarks.tasks.setup.start_programs import Execute, execute
-from hisa.plugins.benchmarks.tasks.setup.windows import plain_title
+from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.tasks.pieces import SETUP, Parameters
-from hisa.tasks.task_context import Context
+from hisa.tasks.windows import plain_title
 
 __all__ = ["VerifiedCommand"]
 
@@ -34,7 +34,7 @@ class VerifiedCommand(Parameters):
 
 
 @SETUP("execute_with_verification", VerifiedCommand)
-async def execute_verified(context: Context, params: VerifiedCommand) -> None:
+async def execute_verified(context: StepContext, params: VerifiedCommand) -> None:
     """Run a command, and wait until the window and the state that it is run for are there.
 
     Raises:
@@ -49,7 +49,7 @@ async def execute_verified(context: Context, params: VerifiedCommand) -> None:
         await context.pause(params.check_interval)
 
 
-async def _lacking(context: Context, wanted: _Verification) -> str:
+async def _lacking(context: StepContext, wanted: _Verification) -> str:
     """The first condition that does not hold, in words; empty where all do."""
     if wanted.window_exists is not None:
         titles = [plain_title(window.title) for window in await context.windows()]

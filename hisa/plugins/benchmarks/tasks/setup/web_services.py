@@ -13,8 +13,8 @@ from pydantic import Field
 
 from hisa.plugins.benchmarks.tasks.chrome import ask, tabs
 from hisa.plugins.benchmarks.tasks.local_pages import PageStep, work_page
+from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.tasks.pieces import SETUP, Parameters
-from hisa.tasks.task_context import Context
 
 __all__ = ["Airflow", "Dagster", "Superset"]
 
@@ -49,9 +49,9 @@ class Dagster(Parameters):
 
 
 @SETUP("dagster_webui_init", Dagster)
-async def dagster_webui_init(context: Context, params: Dagster) -> None:
+async def dagster_webui_init(context: StepContext, params: Dagster) -> None:
     """Show Dagster's page, close what lies over it, and do what else the task asks for."""
-    doing: Mapping[str, Callable[[Context, _Action], Sequence[PageStep]]] = {
+    doing: Mapping[str, Callable[[StepContext, _Action], Sequence[PageStep]]] = {
         "execute_js": _script,
         "close_popups": _close_popups,
         "materialize_assets": _materialize,
@@ -60,19 +60,19 @@ async def dagster_webui_init(context: Context, params: Dagster) -> None:
     await work_page(context, params.url, steps)
 
 
-def _script(context: Context, action: _Action) -> Sequence[PageStep]:
+def _script(context: StepContext, action: _Action) -> Sequence[PageStep]:
     source = context.host_file(action.script_path).read_text("utf-8").strip()
     return [PageStep("run", value=source)]
 
 
-def _close_popups(context: Context, action: _Action) -> Sequence[PageStep]:
+def _close_popups(context: StepContext, action: _Action) -> Sequence[PageStep]:
     return [
         PageStep("click", "button", text=text, seconds=_POPUP_SECONDS, optional=True)
         for text in ("Skip", "Dismiss")
     ]
 
 
-def _materialize(context: Context, action: _Action) -> Sequence[PageStep]:
+def _materialize(context: StepContext, action: _Action) -> Sequence[PageStep]:
     """Select all assets, materialize them, and wait until none is left to be."""
     seconds = action.timeout / 1000
     return [
@@ -111,7 +111,7 @@ class Airflow(Parameters):
 
 
 @SETUP("astro_webui_init", Airflow)
-async def astro_webui_init(context: Context, params: Airflow) -> None:
+async def astro_webui_init(context: StepContext, params: Airflow) -> None:
     """Show Airflow's page, and sign in where the task asks for it."""
     steps = [PageStep("see", "input#username", seconds=_POPUP_SECONDS, optional=True)]
     for each in params.actions:
@@ -122,7 +122,7 @@ async def astro_webui_init(context: Context, params: Airflow) -> None:
 
 
 @SETUP("astro_refresh_page", Parameters)
-async def astro_refresh_page(context: Context, params: Parameters) -> None:
+async def astro_refresh_page(context: StepContext, params: Parameters) -> None:
     """Load the page that was there first again."""
     for first in (await tabs(context))[-1:]:
         await work_page(context, str(first.get("url")), [PageStep("run", value=_RELOAD)])
@@ -139,7 +139,7 @@ class Superset(Parameters):
 
 
 @SETUP("superset_webui_init", Superset)
-async def superset_webui_init(context: Context, params: Superset) -> None:
+async def superset_webui_init(context: StepContext, params: Superset) -> None:
     """Show Superset's page, and sign in as its first user."""
     await work_page(context, params.url, _sign_in("admin", "admin", 'a[href="/superset/welcome/"]'))
 

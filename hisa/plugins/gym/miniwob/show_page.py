@@ -1,22 +1,30 @@
-"""The step that begins an episode of MiniWoB++."""
+"""The step that begins an episode of MiniWoB++, and the getter that has its reward."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import Deadline
-from hisa.plugins.benchmarks.tasks.setup.started import start
-from hisa.plugins.gym.miniwob.outcome import PROGRAM, STATE, command, episode_state, last_output
+from hisa.plugins.gym.miniwob.outcome import (
+    PROGRAM,
+    STATE,
+    command,
+    episode_state,
+    last_output,
+    outcome,
+)
 from hisa.plugins.gym.miniwob.package import application, page_path
-from hisa.tasks.pieces import SETUP, Parameters
+from hisa.tasks.pieces import GETTERS, SETUP, Parameters
+from hisa.tasks.started import start
 from hisa.tasks.task_context import Context
 
-__all__ = ["Episode"]
+__all__ = ["SETUP_STEP", "Episode"]
 
+SETUP_STEP = "miniwob_page"
 _SECONDS = 300.0
 """Longest wait for browser and page; an emulated machine needs most of it."""
 
@@ -28,7 +36,7 @@ class Episode(Parameters):
     seed: Annotated[int, Field(ge=0, lt=2**53)] = 0
 
 
-@SETUP("miniwob_page", Episode)
+@SETUP(SETUP_STEP, Episode)
 async def miniwob_page(context: Context, params: Episode) -> None:
     """Show a page, begin its episode, and take the task's instruction from it."""
     page = page_path(params.task)
@@ -51,3 +59,11 @@ async def _instruction(context: Context) -> str:
         await context.pause(0.2)
     said = await last_output(context.environment)
     raise EnvironmentFailed(f"the page did not come up within {deadline.waited:.0f} s: {said}")
+
+
+@GETTERS("miniwob_reward", Parameters)
+async def miniwob_reward(context: Context, params: Parameters) -> dict[str, Any]:
+    """The page's reward and why, once the screen has come to rest."""
+    await context.environment.observe(settle=1.0)
+    reward, reason = await outcome(context.environment)
+    return {"reward": reward, "reason": reason}

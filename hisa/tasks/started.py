@@ -7,7 +7,6 @@ import posixpath
 import re
 import secrets
 import shlex
-from collections.abc import Iterator
 
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
@@ -15,10 +14,13 @@ from hisa.protocols import CommandResult, Environment
 from hisa.tasks.known_apps import APPS, fix_said
 from hisa.tasks.task_context import Context, StartedProgram
 
-__all__ = ["await_windows", "check_running", "expect_window", "forget", "start"]
+__all__ = [
+    "LOOKS", "POLL_SECONDS", "check_running", "forget", "shown_windows", "start",
+    "window_looks", "window_names",
+]  # fmt: skip
 
-_POLL_SECONDS = 0.2  # chosen by hand
-_LOOKS = 8
+POLL_SECONDS = 0.2  # chosen by hand
+LOOKS = 8
 """A program that is still there after as many looks has loaded its libraries and found its display;
 each look takes the longer, the slower the machine is."""
 _WINDOW_SECONDS = 30.0
@@ -30,9 +32,6 @@ _ENDS_OTHERS = re.compile(r"(pkill|killall)\s")
 _WITHOUT_WINDOW = frozenset(
     ("--headless", "--version", "--install-extension", "--list-extensions", "-I", "--convert-to")
 )
-_PARTS = re.compile(r"[\n;&|]+")
-_BEFORE = re.compile(r"\s*(?:(?:sudo|exec|nohup|env|setsid|[A-Za-z_]\w*=\S*)\s+)*")
-"""What stands before the name of a program."""
 _WRAP = (
     'mkdir -m 700 "$0" && { bash -c "$1" </dev/null '
     '> >(head -c 20000 >"$0/said"; exec cat >/dev/null) 2>&1; echo $? >"$0/exit"; }'
@@ -69,14 +68,14 @@ async def start(
 
 
 async def _expect_started(context: Context, begun: StartedProgram) -> None:
-    for _ in range(_LOOKS):
+    for _ in range(LOOKS):
         code = await _exit_of(context.environment, begun)
         if code is not None:
             await _expect_handed_over(context, begun, code)
             return
         if await _windows(context) - begun.windows:
             return
-        await context.pause(_POLL_SECONDS)
+        await context.pause(POLL_SECONDS)
 
 
 async def _expect_handed_over(context: Context, begun: StartedProgram, code: int) -> None:
@@ -85,20 +84,25 @@ async def _expect_handed_over(context: Context, begun: StartedProgram, code: int
         return
     if code != 0:
         raise await _dead(context.environment, begun, f"ended at once with {code}")
-    names = _window_names(begun.line)
+    names = window_names(begun.line)
     if not names and not begun.must_stay:
         return
-    for _ in range(round(patience(_WINDOW_SECONDS) / _POLL_SECONDS) if names else _LOOKS):
+    for _ in range(window_looks() if names else LOOKS):
         windows = (await context.environment.observe()).windows
         known = {(window.id, window.title) for window in windows}
         shown = " ".join(f"{window.app} {window.title}" for window in windows).lower()
         if known - begun.windows or any(name in shown for name in names):
             return
-        await context.pause(_POLL_SECONDS)
+        await context.pause(POLL_SECONDS)
     raise await _dead(context.environment, begun, "ended at once with 0 and opened no window")
 
 
-def _window_names(line: str) -> tuple[str, ...]:
+def window_looks() -> int:
+    """Returns the number of looks for a window before it counts as not coming."""
+    return round(patience(_WINDOW_SECONDS) / POLL_SECONDS)
+
+
+def window_names(line: str) -> tuple[str, ...]:
     """Words of the window of a line that starts an application; none where it shows no window."""
     try:
         words = shlex.split(line)
@@ -118,60 +122,7 @@ def _plain(name: str) -> str:
     return name.replace("google-", "").replace("-stable", "").replace("-browser", "")
 
 
-async def expect_window(context: Context, text: str, result: CommandResult) -> None:
-    """See that a command that failed has opened the window of the application that it starts.
-
-    Args:
-        context: the task and its machine.
-        text: lines of bash; one that starts no application with a window may end as it will.
-        result: of these lines, which have ended.
-
-    Raises:
-        EnvironmentFailed: it ended with another status than 0, and there is no such window.
-    """
-    names = {name for one in _opened_by(text) for name in one}
-    if result.exit_code == 0 or not names:
-        return
-    for _ in range(_LOOKS):
-        shown = await _shown(context)
-        if any(name in shown for name in names):
-            return
-        await context.pause(_POLL_SECONDS)
-    words = (result.error or result.output).strip()[-300:]
-    raise EnvironmentFailed(
-        f"{text[:200]!r} ended with {result.exit_code} and opened no window{': ' if words else ''}"
-        f"{words}",
-        fix=fix_said(words),
-    )
-
-
-async def await_windows(context: Context, text: str) -> None:
-    """Wait until each application that a script starts shows a window, 30 s at most.
-
-    Published scripts end as soon as they have handed over; a run that begins then does not see what
-    it is about. One whose window does not come may have been started for something else.
-
-    Args:
-        context: the task and its machine.
-        text: of the script; only what it starts by lines of its own is waited for.
-    """
-    lines = [line for line in text.splitlines() if line[:1].isalpha()]
-    awaited = set(_opened_by("\n".join(lines)))
-    for _ in range(round(patience(_WINDOW_SECONDS) / _POLL_SECONDS) if awaited else 0):
-        shown = await _shown(context)
-        if all(any(name in shown for name in names) for names in awaited):
-            return
-        await context.pause(_POLL_SECONDS)
-
-
-def _opened_by(text: str) -> Iterator[tuple[str, ...]]:
-    """For each application that lines of bash start, words of its window."""
-    for part in _PARTS.split(text):
-        if names := _window_names(_BEFORE.sub("", part, count=1)):
-            yield names
-
-
-async def _shown(context: Context) -> str:
+async def shown_windows(context: Context) -> str:
     """Applications and titles of all windows, in small letters."""
     windows = (await context.environment.observe()).windows
     return " ".join(f"{window.app} {window.title}" for window in windows).lower()

@@ -21,10 +21,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hisa.errors import CheckFailed
 from hisa.machine import plugins
 from hisa.tasks.limits import MAX_UNPACKED
 from hisa.tasks.pieces import Registry
+from hisa.tasks.task_format import NotScored, Unreadable
 
 __all__ = [
     "METRICS", "BadRules", "Function", "Metric", "NotScored", "Options", "Score", "Unreadable",
@@ -47,14 +47,6 @@ _MACHINES = frozenset(
      errno.EACCES, errno.EPERM, errno.EROFS, errno.EFBIG)
 )  # fmt: skip
 """Error numbers of `OSError` that are about the machine that scores, not about the file."""
-
-
-class Unreadable(Exception):
-    """What the agent left cannot be read, which is a wrong result."""
-
-
-class NotScored(CheckFailed):
-    """The check could not be carried out, through no fault of what the agent left."""
 
 
 class BadRules(NotScored):

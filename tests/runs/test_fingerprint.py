@@ -16,10 +16,10 @@ import pytest
 from hisa.config import Settings, load
 from hisa.environments.confirm import Answer, Question
 from hisa.events import Event, Fingerprinted, Observed, StartFile
-from hisa.plugins.benchmarks.tasks import inventory
-from hisa.plugins.benchmarks.tasks.fingerprint import named_paths, take_fingerprint
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import CommandResult, Task
+from hisa.runs import inventory
+from hisa.runs.fingerprint import named_paths, take_fingerprint
 from hisa.runs.log import RunLog
 from hisa.runs.read import Run, load_run
 from hisa.runs.terminal_view import run_json, summary

@@ -1,21 +1,11 @@
-"""What tasks ask of an environment beyond its protocol."""
+"""What tasks of BrowserGym ask of an environment beyond its protocol."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
-__all__ = ["HasComponentVersions", "Staging"]
-
-
-@runtime_checkable
-class HasComponentVersions(Protocol):
-    """An environment that knows what its machine was made of, such as an image."""
-
-    @property
-    def component_versions(self) -> Mapping[str, str]:
-        """Version or hash by name."""
-        ...
+__all__ = ["Staging"]
 
 
 @runtime_checkable

@@ -1,13 +1,11 @@
-"""Steps that bring windows to the front and close them.
+"""Windows that a task names: found by what the environment shows.
 
-Windows are found by what the environment shows and named to wmctrl by number: programs of newer
-versions put another dash into the same title.
+Programs of newer versions put another dash into the same title.
 """
 
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -16,10 +14,10 @@ from pydantic import Field
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import Deadline
 from hisa.screen.observation import Window
-from hisa.tasks.pieces import SETUP, Parameters
+from hisa.tasks.pieces import Parameters
 from hisa.tasks.task_context import Context
 
-__all__ = ["Named", "await_window", "plain_title"]
+__all__ = ["Named", "await_window", "find_window", "plain_title"]
 
 _SECONDS = 20.0  # chosen by hand
 _DEBIAN = "-default"
@@ -44,7 +42,8 @@ def plain_title(title: str) -> str:
     return re.sub(r"\s[\u2010-\u2015]\s", " - ", title)
 
 
-def _found(windows: Sequence[Window], params: Named) -> Window | None:
+def find_window(windows: Sequence[Window], params: Named) -> Window | None:
+    """The window that is meant; None where it is not there."""
     name = plain_title(params.window_name)
     found = _named(windows, params, name)
     if found is None and "Google Chrome" in name:
@@ -75,7 +74,7 @@ async def await_window(context: Context, params: Named, seconds: float = _SECOND
     deadline = Deadline(seconds)
     while True:
         windows = await context.windows()
-        found = _found(windows, params)
+        found = find_window(windows, params)
         if found is not None:
             return found
         if deadline.passed:
@@ -85,37 +84,3 @@ async def await_window(context: Context, params: Named, seconds: float = _SECOND
                 f"there are: {titles}"
             )
         await context.pause(0.3)
-
-
-async def _chosen(context: Context, params: Named) -> Window | None:
-    """While scoring a window may be gone because the agent closed it: that is no failure."""
-    if context.phase == "score":
-        return _found(await context.windows(), params)
-    return await await_window(context, params)
-
-
-async def _manage(context: Context, window: Window, with_wmctrl: str, with_xdotool: str) -> None:
-    number = shlex.quote(window.id)
-    line = f"wmctrl -i {with_wmctrl} {number} || xdotool {with_xdotool} {number}"
-    result = await context.environment.execute(line, timeout=30.0)
-    if result.exit_code in (126, 127):
-        raise EnvironmentFailed(
-            f"{context.environment.name}: windows cannot be managed: {result.error.strip()[:300]}",
-            fix="install wmctrl in the machine",
-        )
-
-
-@SETUP("activate_window", Named)
-async def activate_window(context: Context, params: Named) -> None:
-    """Bring a window to the front."""
-    window = await _chosen(context, params)
-    if window is not None:
-        await _manage(context, window, "-a", "windowactivate --sync")
-
-
-@SETUP("close_window", Named)
-async def close_window(context: Context, params: Named) -> None:
-    """Ask a window to close."""
-    window = await _chosen(context, params)
-    if window is not None:
-        await _manage(context, window, "-c", "windowclose")

@@ -15,14 +15,14 @@ from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError
 
-from hisa import __version__
 from hisa.errors import EnvironmentFailed
 from hisa.events import Fingerprinted, StartFile
 from hisa.machine.patience import patience
-from hisa.plugins.benchmarks.tasks import inventory
-from hisa.plugins.benchmarks.tasks.judge import judged_by
 from hisa.protocols import Emit, Environment, ExitStatus, Scorer, Scoring, Task
-from hisa.tasks.base import HasComponentVersions
+from hisa.runs import inventory
+from hisa.runs.base import HasComponentVersions
+from hisa.tasks.find_format import format_of
+from hisa.version import __version__
 
 __all__ = ["FingerprintingScorer", "named_paths", "take_fingerprint"]
 
@@ -33,7 +33,7 @@ _PATH_KEYS = ("path", "dest")
 
 
 class _Answer(BaseModel):
-    """What `hisa.plugins.benchmarks.tasks.inventory` prints; a machine may print anything."""
+    """What `hisa.runs.inventory` prints; a machine may print anything."""
 
     files: tuple[StartFile, ...] = Field(max_length=inventory.MAX_FILES + _MAX_NAMED)
     more: bool
@@ -69,7 +69,7 @@ async def take_fingerprint(task: Task, environment: Environment) -> Fingerprinte
     """The fingerprint of a machine that a task was set up on."""
     started = time.monotonic()
     versions = {"hisa": __version__}
-    if judge := await asyncio.to_thread(judged_by, task):
+    if judge := await asyncio.to_thread(format_of(task).judged_by, task):
         versions["judge"] = judge
     if isinstance(environment, HasComponentVersions):
         versions |= environment.component_versions

@@ -1,0 +1,143 @@
+"""Groups of commands that installed packages add to, by the entry points ``hisa.commands``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hisa.errors import HisaError, PluginFailed, UsageError
+from hisa.machine import plugins
+from hisa.machine.plugins import Command
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+__all__ = ["OpenGroup", "announced"]
+
+
+class OpenGroup(click.Group):
+    """Knows its commands by name and help; imports one when it is called.
+
+    Args:
+        own: HiSA's commands that are imported when they are called, in the order of the list;
+            without them the list is sorted.
+        prefix: of the names of announced commands that belong here, such as ``tools.``.
+    """
+
+    def __init__(
+        self, *args: Any, own: Mapping[str, Command] | None = None, prefix: str = "", **named: Any
+    ) -> None:
+        super().__init__(*args, **named)
+        self._own = own or {}
+        self._prefix = prefix
+
+    def _announced(self) -> dict[str, EntryPoint]:
+        found: dict[str, EntryPoint] = {}
+        for point in plugins.points("commands"):
+            name = point.name.removeprefix(self._prefix)
+            ours = name in self._own or name in self.commands
+            if point.name == self._prefix + name and "." not in name and not ours:
+                found.setdefault(name, point)
+        return found
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, in the order of the list."""
+        announced = self._announced()
+        if not self._own:
+            return sorted({*self.commands, *announced})
+        names = list(self._own)
+        waiting = {name: _after(point) for name, point in announced.items()}
+        while ready := [name for name, after in waiting.items() if after in names]:
+            for name in ready:
+                names.insert(names.index(waiting.pop(name)) + 1, name)
+        return [*names, *waiting]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Returns the command of a name, imported now.
+
+        Raises:
+            PluginFailed: it cannot be imported; names the package.
+        """
+        if cmd_name in self._own:
+            command: click.Command = self._own[cmd_name].load()
+            return command
+        if cmd_name in self.commands:
+            return self.commands[cmd_name]
+        point = self._announced().get(cmd_name)
+        return None if point is None else _imported(point)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands; one whose package fails is marked, and breaks no list."""
+        names, announced = self.list_commands(ctx), self._announced()
+        limit = formatter.width - 6 - max(map(len, names))
+        rows = []
+        for name in names:
+            if name in self._own:
+                rows.append((name, self._own[name].help))
+            elif name in self.commands:
+                rows.append((name, self.commands[name].get_short_help_str(limit)))
+            else:
+                rows.append((name, self._help(announced[name], limit)))
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def _help(self, point: EntryPoint, limit: int) -> str:
+        try:
+            found = _record(point)
+        except HisaError as error:
+            return f"FAILED TO LOAD: {error}"
+        if isinstance(found, Command):
+            if self._own:
+                return found.help
+            found = click.Command(None, help=found.help)
+        return found.get_short_help_str(limit)
+
+
+def announced(name: str, wish: str) -> Callable[..., Any]:
+    """Returns the function that a package announces for a part of a command, such as an option.
+
+    Args:
+        name: of the entry point, such as ``run.attempts``.
+        wish: what asks for it, for the error.
+
+    Raises:
+        PluginFailed: it cannot be imported; names the package.
+        UsageError: no package announces it.
+    """
+    point = plugins.find("commands", name)
+    if point is None:
+        raise UsageError(
+            f"{wish}: no installed package announces {name!r} in hisa.commands", fix="hisa doctor"
+        )
+    function: Callable[..., Any] = plugins.load("commands", point)
+    return function
+
+
+def _record(point: EntryPoint) -> Command | click.Command:
+    """Returns that which is announced: as a rule a record, which imports nothing."""
+    found = plugins.load("commands", point)
+    if not isinstance(found, Command | click.Command):
+        raise PluginFailed(
+            f"{plugins.describe_point('commands', point)}: {type(found).__name__}: wanted is a "
+            "click.Command or a hisa.machine.plugins.Command"
+        )
+    return found
+
+
+def _after(point: EntryPoint) -> str:
+    try:
+        found = _record(point)
+    except HisaError:
+        return ""
+    return found.after if isinstance(found, Command) else ""
+
+
+def _imported(point: EntryPoint) -> click.Command:
+    found = _record(point)
+    if isinstance(found, click.Command):
+        return found
+    with plugins.blaming_package("commands", point):
+        command: click.Command = found.load()
+    return command

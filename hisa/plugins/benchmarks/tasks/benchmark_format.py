@@ -1,0 +1,116 @@
+"""Tasks of OSWorld and Spider2-V, as HiSA's own entry point of the group ``hisa.tasks``.
+
+The modules with their steps, getters and metrics are heavy, and loaded when a task needs them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from hisa.config import TaskSettings
+from hisa.errors import UsageError
+from hisa.plugins.benchmarks.tasks.benchmark import RawStep, from_json, looks_like
+from hisa.plugins.gym.gym_format import BROWSERGYM_TASKS, MINIWOB_TASKS
+from hisa.protocols import ExitStatus, Task
+from hisa.tasks.hisa_format import HisaFormat
+from hisa.tasks.pieces import explain
+from hisa.tasks.task_format import Grade, Problem
+
+if TYPE_CHECKING:
+    from hisa.tasks.task_context import Context
+
+__all__ = ["BENCHMARK", "BenchmarkFormat"]
+
+
+class BenchmarkFormat(HisaFormat):
+    """JSON files of benchmarks. Steps and checks without a type or metric are those of HiSA."""
+
+    def reads(self, tree: Mapping[str, Any]) -> bool:
+        """See `TaskFormat`."""
+        return looks_like(tree)
+
+    def read(self, path: Path, tree: Mapping[str, Any]) -> Task:
+        """See `TaskFormat`."""
+        return from_json(path, tree)
+
+    def takes(self, task: Task) -> bool:
+        """See `TaskFormat`; pages of the gym are its own."""
+        return not (
+            super().takes(task) or MINIWOB_TASKS.takes(task) or BROWSERGYM_TASKS.takes(task)
+        )
+
+    def problems(self, task: Task, settings: TaskSettings | None) -> list[Problem]:
+        """See `TaskFormat`."""
+        from hisa.plugins.benchmarks.tasks.problems import benchmark_problems
+
+        return benchmark_problems(task, settings)
+
+    def open(self, context: Context) -> Context:
+        """See `TaskFormat`."""
+        from hisa.plugins.benchmarks.tasks.setup.by_proxy import named_proxy
+        from hisa.plugins.benchmarks.tasks.step_context import StepContext
+
+        return StepContext.of(context, proxy=named_proxy(context.task, context.settings))
+
+    async def gather(self, context: Context) -> None:
+        """See `TaskFormat`; downloads what the task needs, expected files included."""
+        from hisa.plugins.benchmarks.tasks.download import require_public_address
+        from hisa.plugins.benchmarks.tasks.expected_files import expected_problems
+        from hisa.plugins.benchmarks.tasks.problems import urls
+        from hisa.plugins.benchmarks.tasks.step_context import StepContext
+
+        assert isinstance(context, StepContext)
+        task, cache = context.task, context.cache
+        for url in urls(task):
+            if not cache.holds(url):
+                require_public_address(url, cache.allowed)
+        await self.require(context)
+        for url in urls(task):
+            await cache.fetch(url)
+        if wrong := await asyncio.to_thread(expected_problems, task, cache):
+            raise UsageError(f"task {task.id!r} cannot be scored here: {'; '.join(wrong)}")
+
+    async def require(self, context: Context) -> None:
+        """See `TaskFormat`: applications, flags of the browser, pages."""
+        from hisa.plugins.benchmarks.tasks.browser_flags import require_flags
+        from hisa.plugins.benchmarks.tasks.needs import require_apps
+        from hisa.plugins.benchmarks.tasks.outside_places import require_places
+
+        await require_apps(context.task, context.environment)
+        await require_flags(context.task, context.environment)
+        await require_places(context.task, context.environment, context.settings)
+
+    async def set_up(self, context: Context, step: Mapping[str, Any]) -> None:
+        """See `TaskFormat`."""
+        from hisa.plugins.benchmarks.tasks.evaluator import run_step
+
+        if "type" not in step:
+            await super().set_up(context, step)
+            return
+        try:
+            read = RawStep.model_validate(step)
+        except ValidationError as error:
+            raise UsageError(f"task {context.task.id!r}: {explain(error)}") from error
+        await run_step(context, read)
+
+    async def score(self, context: Context, status: ExitStatus) -> Grade:
+        """See `TaskFormat`."""
+        from hisa.plugins.benchmarks.tasks.evaluator import evaluate
+
+        if "func" not in (context.task.check or {}):
+            return await super().score(context, status)
+        return Grade(*await evaluate(context, status))
+
+    def judged_by(self, task: Task) -> str:
+        """See `TaskFormat`."""
+        from hisa.plugins.benchmarks.tasks.judge import judged_by
+
+        return judged_by(task)
+
+
+BENCHMARK = BenchmarkFormat()

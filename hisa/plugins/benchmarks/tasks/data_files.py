@@ -1,0 +1,36 @@
+"""Tells data among task files from the task files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hisa.errors import UsageError
+from hisa.tasks.taskfile import MAX_FILE, read_tree
+
+__all__ = ["is_data_file"]
+
+
+def is_data_file(path: Path) -> bool:
+    """Whether a file among task files is data of theirs: an expected result, settings, a list.
+
+    A file that cannot be read is not, unless it lies in the folder of a task: ``ID/ID.json``.
+    """
+    own = path.parent / f"{path.parent.name}.json"
+    if own.name != path.name and path.suffix.lower() == ".json" and own.is_file():
+        return True
+    try:
+        tree = read_tree(path)
+    except UsageError:
+        return path.suffix.lower() == ".json" and _too_large(path)
+    if not isinstance(tree, dict):
+        return True
+    steps = tree.get("config")
+    stepped = isinstance(steps, list) and any(isinstance(s, dict) and "type" in s for s in steps)
+    return not (tree.keys() & {"instruction", "evaluator"} or stepped)
+
+
+def _too_large(path: Path) -> bool:
+    try:
+        return path.stat().st_size > MAX_FILE
+    except OSError:
+        return False

@@ -1,0 +1,89 @@
+"""Pages of MiniWoB++ and tasks of BrowserGym, as entry points of the group ``hisa.tasks``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from hisa.config import TaskSettings
+from hisa.plugins.gym import gym_page
+from hisa.plugins.gym.miniwob import show_page
+from hisa.plugins.gym.miniwob.task import miniwob_task
+from hisa.protocols import ExitStatus, Task
+from hisa.tasks.pieces import GETTERS, SETUP
+from hisa.tasks.task_format import Grade, NotScored, Problem, TaskFormat
+
+if TYPE_CHECKING:
+    from hisa.tasks.task_context import Context
+
+__all__ = ["BROWSERGYM_TASKS", "MINIWOB_TASKS", "PageFormat"]
+
+
+class PageFormat(TaskFormat):
+    """Tasks of one setup step, which shows a page, and one getter, which has its reward.
+
+    Args:
+        step: the type of the setup step.
+        func: what the check calls the score.
+        make: makes the task of a name, drawn by ``seed``.
+        score: of a reward.
+    """
+
+    fills_screen = True
+
+    def __init__(
+        self,
+        *,
+        step: str,
+        func: str,
+        make: Callable[..., Task],
+        score: Callable[[float], float],
+    ) -> None:
+        self._step = step
+        self._func = func
+        self._make = make
+        self._score = score
+
+    def named(self, name: str, *, seed: int = 0) -> Task:
+        """See `TaskFormat`."""
+        return self._make(name, seed=seed)
+
+    def takes(self, task: Task) -> bool:
+        """See `TaskFormat`."""
+        asked = (task.check or {}).get("func")
+        return [step.get("type") for step in task.setup] == [self._step] and asked == self._func
+
+    def problems(self, task: Task, settings: TaskSettings | None) -> list[Problem]:
+        """See `TaskFormat`."""
+        found = [SETUP.problem(self._step, step.get("parameters", {})) for step in task.setup]
+        return [Problem("piece", text) for text in found if text]
+
+    async def set_up(self, context: Context, step: Mapping[str, Any]) -> None:
+        """See `TaskFormat`."""
+        await SETUP.run(context, self._step, step.get("parameters", {}))
+
+    async def score(self, context: Context, status: ExitStatus) -> Grade:
+        """See `TaskFormat`."""
+        if status == "infeasible":
+            return Grade(0.0, "given up as infeasible")
+        getter = (context.task.check or {})["result"]
+        found = await GETTERS.run(context, str(getter["type"]), getter)
+        reward = float(found["reward"])
+        if math.isnan(reward):
+            raise NotScored(f"{self._func} gave no number: {found['reason']}")
+        return Grade(self._score(reward), f"{self._func}: {found['reason']}")
+
+    def judged_by(self, task: Task) -> str:
+        """See `TaskFormat`."""
+        return "ours"
+
+
+MINIWOB_TASKS = PageFormat(
+    step=show_page.SETUP_STEP, func="miniwob_solved", make=miniwob_task,
+    score=lambda reward: float(reward > 0),  # as published results count it
+)  # fmt: skip
+BROWSERGYM_TASKS = PageFormat(
+    step=gym_page.SETUP_STEP, func="browsergym_rewarded", make=gym_page.gym_task,
+    score=lambda reward: min(1.0, max(0.0, reward)),
+)  # fmt: skip

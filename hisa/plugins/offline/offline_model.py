@@ -1,0 +1,41 @@
+"""The offline model as it is announced: a model of the OpenAI protocol that needs no server."""
+
+from __future__ import annotations
+
+from hisa.config import ModelSettings
+from hisa.models.client import OpenAIModel
+from hisa.models.endpoint import Endpoint
+from hisa.models.profile import Price, Profile
+from hisa.models.profiles import find
+
+__all__ = ["OfflineModel"]
+
+
+class OfflineModel(OpenAIModel):
+    """``--model offline``, and the model where none is named.
+
+    Args:
+        settings: of its role; an address and a key have no effect.
+    """
+
+    by_rules = True
+    title = "offline (rules, no LLM)"
+    profile = Profile(
+        name="offline",
+        match=("offline",),
+        image_tokens=0,
+        price=Price(input=0, output=0),
+        reads_elements=True,
+    )
+
+    def __init__(self, settings: ModelSettings) -> None:
+        from hisa.plugins.offline.serve import http_client  # not every run needs its rules
+
+        client = http_client()
+        super().__init__(
+            settings,
+            Endpoint(str(client.base_url).rstrip("/")),
+            profile=find(settings.model, settings.profile),
+            name=self.title,
+            http_client=client,
+        )

@@ -1,0 +1,147 @@
+"""Whose a task is: HiSA's own format, or one that a package announces in the group ``hisa.tasks``.
+
+A text names a format, ``NAME:…``; a file's keys decide; a task says it itself. Where an old task
+does not, its data decide, among the formats that there were then: HiSA's own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+from hisa.config import TaskSettings
+from hisa.errors import PluginFailed, UsageError
+from hisa.machine import plugins
+from hisa.protocols import Task
+from hisa.tasks.hisa_format import OWN
+from hisa.tasks.task_format import Problem, TaskFormat
+
+__all__ = [
+    "format_of", "is_named", "problems", "refuse_unknown", "sorted_problems", "task_named",
+    "task_of_file",
+]  # fmt: skip
+
+_NAME = re.compile(r"([a-z][a-z0-9_]*):(?!//)(.*)", re.DOTALL)
+
+
+def format_of(task: Task) -> TaskFormat:
+    """The format that a task belongs to.
+
+    Raises:
+        UsageError: no package here has it.
+        PluginFailed: the package that has it fails.
+    """
+    if task.format:
+        point = plugins.find("tasks", task.format)
+        if point is None:
+            raise _unknown(f"task {task.id!r} is of the format", task.format)
+        return _loaded(point)
+    if not OWN.takes(task):
+        for point in plugins.points("tasks"):
+            if plugins.is_ours(point) and (known := _loaded(point)).takes(task):
+                return known
+    return OWN
+
+
+def is_named(text: str) -> bool:
+    """Whether one word names a task as ``NAME:…`` does, by a format that is announced."""
+    name = _name_in(text)
+    return bool(name) and plugins.find("tasks", name) is not None
+
+
+def refuse_unknown(text: str) -> None:
+    """Refuse a word that names a task as ``NAME:…`` does, where no package here has the format.
+
+    Raises:
+        UsageError: it does.
+    """
+    if (name := _name_in(text)) and plugins.find("tasks", name) is None:
+        raise _unknown(f"{text[:200]!r}: no task format", name)
+
+
+def _name_in(text: str) -> str:
+    found = _NAME.fullmatch(text) if len(text.split()) == 1 else None
+    return found[1] if found and found[2] else ""
+
+
+def _unknown(what: str, name: str) -> UsageError:
+    known = ", ".join(plugins.announced_names("tasks")) or "none"
+    return UsageError(
+        f"{what} {name!r}, which no installed package announces; known formats are {known}",
+        fix="pip install the package that announces it in the group hisa.tasks",
+    )
+
+
+def task_named(text: str, *, seed: int = 0) -> Task | None:
+    """Returns the task that a text names as ``NAME:…``; None where no format of it is announced.
+
+    Args:
+        text: a name.
+        seed: of what the task draws.
+
+    Raises:
+        UsageError: the format has no such task.
+        PluginFailed: the package that has the format fails.
+    """
+    found = _NAME.fullmatch(text)
+    point = plugins.find("tasks", found[1]) if found else None
+    if found is None or point is None:
+        return None
+    made_by = _loaded(point)
+    with plugins.blaming_package("tasks", point):
+        return replace(made_by.named(found[2], seed=seed), format=point.name)
+
+
+def task_of_file(path: Path, tree: Mapping[str, Any]) -> Task:
+    """The task of a file, whose keys decide whose it is.
+
+    Raises:
+        UsageError: what is wrong with which key.
+        PluginFailed: the package that has its format fails.
+    """
+    failed: list[PluginFailed] = []
+    for point in () if OWN.reads(tree) else plugins.points("tasks"):
+        try:
+            known = _loaded(point)
+            with plugins.blaming_package("tasks", point):
+                if known.reads(tree):
+                    return replace(known.read(path, tree), format=point.name)
+        except PluginFailed as error:
+            failed.append(error)
+    try:
+        return OWN.read(path, tree)
+    except UsageError as error:
+        others = "".join(f"; and it could not be read by {why}" for why in failed)
+        raise UsageError(f"{error}{others}", fix=error.fix) from error
+
+
+def _loaded(point: EntryPoint) -> TaskFormat:
+    found = plugins.load("tasks", point)
+    if not isinstance(found, TaskFormat):
+        raise PluginFailed(
+            f"{plugins.describe_point('tasks', point)}: {point.value} is {found!r:.200}, which is"
+            " no TaskFormat of hisa.tasks.task_format"
+        )
+    return found
+
+
+def problems(task: Task, settings: TaskSettings | None = None) -> list[str]:
+    """Each thing that is missing or broken, in words; empty where a task can be run and scored.
+
+    Nothing is run and nothing is downloaded.
+
+    Args:
+        task: of any format.
+        settings: what the user allows and gives; None: the defaults.
+    """
+    found = sorted_problems(task, settings)
+    return [one.text + (f": {one.fix}" if one.kind == "library" else "") for one in found]
+
+
+def sorted_problems(task: Task, settings: TaskSettings | None = None) -> list[Problem]:
+    """The same as `problems`, each with its kind."""
+    return list(dict.fromkeys(format_of(task).problems(task, settings)))

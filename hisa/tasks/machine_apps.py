@@ -1,0 +1,133 @@
+"""Which applications a command line starts, and whether the machine has them."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+
+from hisa.errors import EnvironmentFailed
+from hisa.machine.patience import patience
+from hisa.protocols import Environment, Task
+from hisa.tasks.known_apps import APPS, SERVICES, SUDO, App, install
+
+__all__ = ["absent", "apps_of_words", "is_installed_by", "require_apps", "split_words"]
+
+_SECONDS = 30.0  # chosen by hand
+_PARTS = {"--calc": "Calc", "--writer": "Writer", "--impress": "Impress"}
+_PREFIXES = frozenset(("sudo", "-S", "exec", "nohup", "env", "setsid", "-E"))
+_SUDO = re.compile(r"(?:^|[\s;&|('\"])sudo(?:\s|$)")
+_TERMINAL_KEYS = re.compile(r"ctrl\W+alt\W+t\b")
+"""The keys that open a terminal, in a PyAutoGUI program."""
+
+
+def split_words(line: str) -> list[str]:
+    """The words of a command line, as far as it can be split."""
+    try:
+        return shlex.split(line)
+    except ValueError:
+        return line.split()
+
+
+def apps_of_words(words: Sequence[str]) -> Iterator[App]:
+    """The application that a command line starts, and the right that it takes."""
+    if any(_SUDO.search(word) for word in words):
+        yield next(app for app in APPS if app.title == SUDO)
+    if any(_TERMINAL_KEYS.search(word) for word in words):
+        yield next(app for app in APPS if app.title == "a terminal")
+    while words and (words[0] in _PREFIXES or re.match(r"[A-Za-z_]\w*=", words[0])):
+        words = words[1:]
+    if not words:
+        return
+    name = posixpath.basename(words[0])
+    parts = [_PARTS[word] for word in words if word in _PARTS]
+    for app in APPS:
+        if name in app.commands and (not app.office or app.title in parts):
+            yield app
+
+
+def is_installed_by(app: App, texts: str) -> bool:
+    """Whether a line of a setup installs an application."""
+    names = "|".join(re.escape(name) for name in {*app.commands, app.package.split(",")[0]})
+    return re.search(rf"\binstall\b[^\n;&|]*(?<![\w-])({names})(?![\w-])", texts) is not None
+
+
+async def require_apps(task: Task, environment: Environment, apps: Sequence[App]) -> None:
+    """Look for the applications that a task needs, in one command.
+
+    Args:
+        task: named in the error.
+        environment: the machine.
+        apps: what the task needs.
+
+    Raises:
+        EnvironmentFailed: some are not there; each is named with the package that has it.
+    """
+    found = await absent(apps, environment)
+    if found:
+        names = ", ".join(f"{app.title} (package {app.package})" for app in found)
+        raise EnvironmentFailed(
+            f"task {task.id!r} needs {names}, which {environment.name} does not have",
+            fix=install(*found),
+        )
+
+
+async def absent(apps: Sequence[App], environment: Environment) -> list[App]:
+    """Those of some applications that a machine does not have, by one command.
+
+    A machine without a shell of that kind lacks none: whatever starts them will tell.
+    """
+    if not apps:
+        return []
+    line = _SHELL + "".join(f"{_test(app)} || echo {n}\n" for n, app in enumerate(apps))
+    said = await environment.execute(line + "exit 0", timeout=patience(_SECONDS))
+    if said.exit_code != 0:
+        return []
+    return [apps[int(n)] for n in said.output.split() if n.isdigit() and int(n) < len(apps)]
+
+
+_SHELL = r"""
+here() {
+  local program line start to=
+  program=$(command -v "$1") || return 1
+  [ -f "$program" ] && read -r -n 2 start <"$program"
+  if [ "$start" = '#!' ]; then
+    while IFS= read -r line || [ -n "$line" ]; do
+      if [[ $line =~ ^[[:space:]]*exec[[:space:]]+(/[^[:space:]\$]+)([[:space:]]|$) ]]; then
+        to=${BASH_REMATCH[1]}
+        break
+      fi
+    done <"$program"
+  fi
+  [ -z "$to" ] || [ -e "$to" ]
+}
+office() {
+  local program=$(readlink -f "$(command -v libreoffice || command -v soffice)")
+  case $program in "") false;; */soffice*) test -e "${program%/*}/$1";; *) true;; esac
+}
+rights() {
+  [ "$EUID" = 0 ] && return
+  local line
+  while IFS= read -r line; do [[ $line =~ ^NoNewPrivs:.*1 ]] && return 1; done </proc/self/status
+  command -v sudo >/dev/null
+}
+there() { compgen -G "$1" >/dev/null; }
+"""
+"""A script that hands over to a program is there only if that is: it may be ours, for a program
+that is called otherwise. A package of LibreOffice's parts puts a file beside its program; a snap
+does not show its own.
+"""
+
+
+def _test(app: App) -> str:
+    if app.office:
+        return f"office {app.office}"
+    if app.title == SUDO:
+        return "rights"
+    if app.title == SERVICES:
+        return "test -d /run/systemd/system"
+    found = [f"here {name}" for name in app.commands]
+    found += [f"test -x /snap/bin/{app.commands[0]}"]
+    found += [f'there "{place}"' for place in app.places]
+    return "{ " + " || ".join(found) + "; }"
