@@ -22,8 +22,8 @@ from typing import Any
 from benchmarks.machine import machine
 from hisa.errors import HisaError
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
-from hisa.plugins.desktop.tree import find_tree
 from hisa.plugins.machines.profiles.recipe import PROFILES, recipe
+from hisa.plugins.machines.tree import find_tree
 
 GOAL_SECONDS = 1.0
 SHARED = 3

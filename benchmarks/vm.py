@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import machine
+from hisa.environments.screen import screen_of
 from hisa.errors import HisaError
-from hisa.plugins.desktop.screen import screen_of
 from hisa.plugins.machines.qemu.build import Image
 from hisa.plugins.machines.qemu.machine import Machine
 from hisa.plugins.machines.qemu.runtime import template

@@ -37,6 +37,7 @@ __all__ = [
     "Advice",
     "CommandResult",
     "Concluding",
+    "Detachable",
     "Embedder",
     "Emit",
     "Environment",
@@ -364,6 +365,22 @@ class Concluding(Protocol):
         Raises:
             EnvironmentFailed: the machine does not answer.
         """
+        ...
+
+
+@runtime_checkable
+class Detachable(Protocol):
+    """An environment that can stay up when this process ends, so that a run can go on in it."""
+
+    def belongs_to(self, run: str) -> Mapping[str, Any]:
+        """Write down whose it is, now and after each fresh start.
+
+        Returns the handle, JSON data by which `EnvironmentKind.attach` finds it again.
+        """
+        ...
+
+    async def detach(self) -> None:
+        """Let go of it and leave it up."""
         ...
 
 

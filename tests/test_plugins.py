@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 from PIL import Image
 
 from hisa.api import run
@@ -32,6 +33,7 @@ from hisa.errors import (
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import GTA1Format, open_format
 from hisa.grounder.scene import Scene
+from hisa.machine import plugins
 from hisa.machine.plugins import ENTRY_POINT_GROUPS, announced_names, default_name
 from hisa.models.announced import Announced, announced
 from hisa.models.budget import Budget
@@ -44,7 +46,7 @@ from hisa.plugins.benchmarks.tasks.metrics import METRICS, find_metric
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.gym.gym_format import MINIWOB_TASKS
 from hisa.plugins.offline.offline_model import OfflineModel
-from hisa.protocols import Task
+from hisa.protocols import Detachable, Task
 from hisa.runs import RunLog, load_run, resume_point
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Screenshot, Window
@@ -218,6 +220,63 @@ async def test_acts_are_not_repeated_in_an_environment_where_they_stayed(tmp_pat
     assert how == "reattached"
     assert isinstance(environment, FakeEnvironment)
     assert environment.acted == []
+
+
+async def test_a_kind_says_what_it_takes_and_gets_the_notes(tmp_path: Path) -> None:
+    notes: list[str] = []
+    chosen = EnvironmentSettings(kind="parked_form=kiosk", share=(str(tmp_path),))
+    opened = open_environment(chosen, note=notes.append)
+    assert notes == ["parked form kiosk"]
+    assert opened.shared == (str(tmp_path),)  # type: ignore[attr-defined]
+    with pytest.raises(UsageError, match="'form' cannot share a folder"):
+        open_environment(EnvironmentSettings(kind="form", share=(str(tmp_path),)))
+    with pytest.raises(UsageError, match="'parked_form' cannot be forked"):
+        open_environment(EnvironmentSettings(kind="parked_form", fork=True))
+
+
+async def test_a_run_goes_on_in_what_a_packages_kind_left_up(tmp_path: Path) -> None:
+    click = tool_call("gui_action", "pyautogui.click(X_COORD, Y_COORD)", "Save")
+    tree = {
+        "patterns": {"enabled": False},
+        "run": {"folder": tmp_path, "confirm": "never"},
+        "state": {"steps": "raw"},
+        "environment": {"kind": "parked_form"},
+    }
+    settings = Settings.model_validate(tree)
+    parked = open_environment(settings.environment)
+    model = ScriptedModel([click, ModelUnavailable("gone")])
+    async with parked:
+        result = await run("Save.", settings=settings, model=model, environment=parked)
+    point = resume_point(load_run(result.folder))
+    assert point.desktop == {"run": result.folder.name}
+    with RunLog.reopen(result.folder) as log:
+        environment, how, why = await reattach_or_replay(settings, log, point, lambda _: None)
+        assert (how, why) == ("replayed", f"1 acts, because parked form of {log.id} is gone")
+        assert isinstance(parked, Detachable)
+        await parked.detach()
+        environment, how, _ = await reattach_or_replay(settings, log, point, lambda _: None)
+    assert how == "reattached"
+    assert environment is parked
+
+
+def test_where_no_kind_is_announced_the_core_has_remote_guests(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    every = plugins.points
+    monkeypatch.setattr(
+        plugins,
+        "points",
+        lambda group: tuple(p for p in every(group) if not p.value.startswith("hisa.plugins.")),
+    )
+    with pytest.raises(UsageError, match=r"minimal': allowed are guest=http://HOST:PORT, .*form"):
+        open_environment(EnvironmentSettings(kind="desktop:minimal"))
+    opened = open_environment(EnvironmentSettings(kind="guest=http://127.0.0.1:1"))
+    assert opened.name == "http://127.0.0.1:1"
+    found = CliRunner().invoke(doctor, ["--json"], obj=Settings())
+    lines = {(one["area"], one["name"]): one for one in json.loads(found.stdout)}
+    assert not lines["machine", "environment"]["ok"]
+    assert "'desktop': allowed are" in lines["machine", "environment"]["detail"]
+    assert ("machine", "private desktops") not in lines
 
 
 # ---------------------------------------------------------------- metrics
@@ -466,6 +525,13 @@ def test_the_doctor_names_what_is_there_and_what_fails(tmp_path: Path, outside: 
     assert found["commands", "kept"]["ok"]
     assert "No module named" in found["commands", "absent_command"]["detail"]
     assert ("commands", "machine") not in found, "of HiSA's own parts, those that fail"
+    assert ("environments", "desktop") in found, "a package took this name, and cannot be imported"
+    assert not found["environments", "desktop"]["ok"]
+    assert found["machine", "parked_form"]["detail"] == "the park is closed"
+    assert found["machine", "parked_form"]["fix"] == "open the park"
+    assert {"private desktops", "systems of profiles", "isolation"} <= {
+        name for area, name in found if area == "machine"
+    }
     broken = found["metrics", "broken_metric"]
     assert not broken["ok"]
     assert not broken["needed"]

@@ -23,10 +23,10 @@ from benchmarks.machine import machine
 from benchmarks.machine_apps.hand import Failed, Hand
 from benchmarks.machine_apps.trials import TRIALS, Step, Trial
 from benchmarks.vm import memory
+from hisa.environments.screen import screen_of
 from hisa.errors import HisaError, UsageError
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.desktop.runtime.state import Handle, usage
-from hisa.plugins.desktop.screen import screen_of
 from hisa.plugins.machines.profiles.applications import Application, applications
 from hisa.plugins.machines.profiles.recipe import recipe
 from hisa.plugins.machines.qemu.runtime import template

@@ -30,10 +30,10 @@ from hisa.errors import HisaError
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.desktop.runtime.state import Handle
 from hisa.plugins.desktop.runtime.watchdog import children, first_inside
-from hisa.plugins.desktop.tree import built_tree
 from hisa.plugins.machines.profiles.applications import Application, applications
 from hisa.plugins.machines.profiles.recipe import recipe
 from hisa.plugins.machines.profiles.store import folder as cache_folder
+from hisa.plugins.machines.tree import built_tree
 from hisa.protocols import ModelRequest
 from hisa.testing import FunctionModel, tool_call
 

@@ -11,7 +11,7 @@ import click
 
 from hisa.cli.findings import Finding, grounder, libraries, models, parts, places, store
 from hisa.cli.out import json_option, print_json, say
-from hisa.errors import PluginFailed
+from hisa.errors import PluginFailed, UsageError
 from hisa.machine.plugins import ENTRY_POINT_GROUPS, Later, blaming_package, is_ours, load, source
 from hisa.machine.plugins import points as entry_points
 
@@ -50,47 +50,19 @@ def _added() -> Iterator[Finding]:
                     yield Finding(group, point.name, True, False, f"of package {source(point)}")
 
 
-def _machine() -> Iterator[Finding]:
-    from hisa.plugins.desktop.runtime import list_desktops
-    from hisa.plugins.desktop.runtime.probe import probe
+def _machine(settings: Settings) -> Iterator[Finding]:
+    from hisa.environments.kinds import find_kind, probe_kinds
 
     version = ".".join(str(part) for part in sys.version_info[:3])
     yield Finding("machine", "python", sys.version_info >= (3, 11), True, version)
-    left = len(list_desktops())
-    what = f"{left} running; list them with hisa desktop ls"
-    yield Finding("machine", "private desktops", True, True, what if left else "none running")
-    yield _profiles()
-    yield _virtual_machines()
-    for found in probe():
+    try:
+        find_kind(settings.environment)
+    except UsageError as error:
+        yield Finding("machine", "environment", False, True, str(error), error.fix)
+    except PluginFailed as error:
+        yield Finding("machine", "environment", False, True, str(error))
+    for found in probe_kinds():
         yield Finding("machine", found.name, found.ok, found.needed, found.detail, found.fix)
-
-
-def _profiles() -> Finding:
-    from hisa.plugins.desktop.tree import find_tree
-    from hisa.plugins.machines.profiles.recipe import PROFILES, recipe
-
-    built = [name for name in PROFILES if find_tree(recipe(name))]
-    detail = f"{', '.join(built)} built" if built else "none is built; hisa machine ls lists them"
-    return Finding("machine", "systems of profiles", True, False, detail)
-
-
-def _virtual_machines() -> Finding:
-    from hisa.machine.parts import install_command
-    from hisa.plugins.machines.profiles.recipe import PROFILES, recipe
-    from hisa.plugins.machines.qemu.accel import accel
-    from hisa.plugins.machines.qemu.build import find_image, missing_programs
-    from hisa.plugins.machines.qemu.runtime import list_machines
-
-    area = ("machine", "virtual machines")
-    if lacking := ", ".join(missing_programs()):
-        return Finding(*area, False, False, f"not installed: {lacking}", install_command("vm"))
-    built = {name: image for name in PROFILES if (image := find_image(recipe(name)))}
-    if not built:
-        return Finding(*area, False, False, "no profile is built", "hisa vm build minimal")
-    image = next(iter(built.values()))
-    how = {"kvm": "by KVM", "tcg": "emulated, without KVM"}[accel(image.kernel, image.initrd)]
-    detail = f"{', '.join(built)} built; {how}; {len(list_machines())} running"
-    return Finding(*area, True, False, detail)
 
 
 def _guests(settings: Settings) -> Iterator[Finding]:
@@ -130,7 +102,7 @@ def doctor(settings: Settings, env: str | None, points: bool, as_json: bool) -> 
         settings = settings.model_copy(update={"environment": where})
     packages = [libraries(), *parts(settings), *store(settings)]
     findings = [
-        *_machine(), *packages, *models(settings), places(settings), *_plugins(), *_added(),
+        *_machine(settings), *packages, *models(settings), places(settings), *_plugins(), *_added(),
         *_guests(settings),
         *([grounder(settings)] if points else []),
     ]  # fmt: skip

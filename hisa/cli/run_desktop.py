@@ -9,10 +9,10 @@ from typing import Literal
 
 from hisa.agent import Result
 from hisa.config import Settings
-from hisa.environments.open_environment import open_environment
+from hisa.environments.kinds import find_kind
+from hisa.environments.open_environment import attach_environment, open_environment
 from hisa.errors import EnvironmentFailed, UsageError
-from hisa.plugins.desktop.private_desktop import DesktopEnvironment
-from hisa.protocols import Environment
+from hisa.protocols import Detachable, Environment
 from hisa.runs.log import RunLog
 from hisa.runs.resume import ResumePoint, replay
 from hisa.tasks.scorer import TaskScorer
@@ -73,12 +73,14 @@ class RunDesktop:
             with suppress(EnvironmentFailed):  # nobody asked for it, so nobody is told
                 self._environment = await self._opening
         environment = self._environment
+        if environment is None:
+            return
         # A run without a step goes on at its beginning, on a desktop of its own.
         begun = result is not None and result.steps > 0 and result.status in _LEFT_UP
         goes_on = self._stays and begun
-        if isinstance(environment, DesktopEnvironment) and goes_on:
+        if goes_on and isinstance(environment, Detachable):
             await environment.detach()
-        elif environment is not None:
+        else:
             await environment.__aexit__(None, None, None)
 
 
@@ -87,8 +89,8 @@ async def open_desktop(settings: Settings, log: RunLog, listener: Listener) -> E
     note = note_writer(emitter(log, [listener]))
     environment = open_environment(settings.environment, image_limit(settings), note)
     await environment.__aenter__()
-    if isinstance(environment, DesktopEnvironment):
-        log.amend(desktop=environment.handle)
+    if isinstance(environment, Detachable):
+        log.amend(desktop=environment.belongs_to(log.id))
     return environment
 
 
@@ -128,14 +130,11 @@ async def reattach_or_replay(
     kind = settings.environment.kind
     if not settings.environment.throw_away:
         return await open_desktop(settings, log, listener), "reattached", kind
-    is_desktop = settings.environment.family == "desktop"
-    profile = settings.environment.value if is_desktop else ""
-    why = "the log names no desktop" if is_desktop else "each run has a fresh machine"
-    if point.desktop:
+    stays = find_kind(settings.environment)[1].attach is not None
+    why = "the log names no desktop" if stays else "each run has a fresh machine"
+    if point.desktop and stays:
         try:
-            found = DesktopEnvironment.attach(
-                point.desktop, image_limit=image_limit(settings), profile=profile
-            )
+            found = attach_environment(settings.environment, point.desktop, image_limit(settings))
             await found.__aenter__()
         except EnvironmentFailed as error:
             why = str(error)

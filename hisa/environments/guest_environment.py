@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Self
 
 from hisa.actions import Action
+from hisa.config import EnvironmentSettings
 from hisa.environments.transport import GuestClient, Transport, connect
 from hisa.errors import EnvironmentFailed, LimitPassed
 from hisa.machine.patience import patience
@@ -47,6 +48,11 @@ class GuestEnvironment(ABC):
         self._open: Transport | None = None
         self._touched = False
         self._asked_at = 0.0
+
+    def with_file_limit(self, settings: EnvironmentSettings) -> Self:
+        """Take `file_limit` from the settings; returns itself."""
+        self.file_limit = settings.limits.file_mb << 20
+        return self
 
     @property
     def name(self) -> str:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
 
-from hisa.config import RemoteSettings
+from hisa.config import EnvironmentSettings, RemoteSettings
 from hisa.environments.guest_environment import GuestEnvironment
+from hisa.environments.kinds import EnvironmentKind, Note
+from hisa.environments.provider.address import Address, read_addresses
+from hisa.environments.provider.command import check_command, run_provider_command
+from hisa.environments.provider.lease import Lease
+from hisa.environments.provider.ready import require_listening, wait_until_drawn
 from hisa.environments.transport import GuestClient, OSWorldTransport, connect
 from hisa.errors import EnvironmentFailed, OperatorError
-from hisa.plugins.desktop.runtime.probe import Probe
-from hisa.plugins.machines.provider.address import Address, read_addresses
-from hisa.plugins.machines.provider.command import check_command, run_provider_command
-from hisa.plugins.machines.provider.lease import Lease
-from hisa.plugins.machines.provider.ready import require_listening, wait_until_drawn
+from hisa.machine.probes import Probe
+from hisa.protocols import Environment
 from hisa.screen.geometry import Size
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 
-__all__ = ["RemoteEnvironment"]
+__all__ = ["GUEST", "RemoteEnvironment"]
 
 
 class RemoteEnvironment(GuestEnvironment):
@@ -28,7 +29,7 @@ class RemoteEnvironment(GuestEnvironment):
     `reset` reverts it where anything was done since. Without one it is left as it is.
 
     Args:
-        addresses: see `hisa.plugins.machines.provider.address.read_addresses`.
+        addresses: see `hisa.environments.provider.address.read_addresses`.
         provider: what can be done to the machine.
         image_limit: the largest picture that models see.
         token: bearer token; None: the variable HISA_GUEST_TOKEN.
@@ -48,7 +49,7 @@ class RemoteEnvironment(GuestEnvironment):
         image_limit: Size = DEFAULT_IMAGE_LIMIT,
         token: str | None = None,
         stock: bool = False,
-        note: Callable[[str], None] = lambda _: None,
+        note: Note = lambda _: None,
     ) -> None:
         super().__init__(image_limit)
         self.addresses = read_addresses(addresses)
@@ -147,3 +148,13 @@ class RemoteEnvironment(GuestEnvironment):
                 what, template, address, seconds=self._provider.command_seconds
             )
         return bool(template)
+
+
+def _open(
+    value: str, *, settings: EnvironmentSettings, image_limit: Size, note: Note
+) -> Environment:
+    environment = RemoteEnvironment(value, settings.remote, image_limit=image_limit, note=note)
+    return environment.with_file_limit(settings)
+
+
+GUEST = EnvironmentKind(_open, spellings=("guest=http://HOST:PORT",))

@@ -8,23 +8,25 @@ In a test, behind a guest that can also misbehave::
 
 from __future__ import annotations
 
+import asyncio
 import http.client
-import json
 import shutil
 import socket
 import tempfile
+import threading
 import time
-import uuid
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from shlex import join, quote
-from typing import Any
+from typing import Any, TypeVar
 
 import hisa.testing.stock
+from hisa.config import EnvironmentSettings
+from hisa.environments.open_environment import open_environment
+from hisa.environments.share import Share
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
-from hisa.plugins.desktop.runtime import DesktopRuntime
-from hisa.plugins.desktop.share import Share
+from hisa.protocols import Environment
 from hisa.screen.geometry import Size
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 from hisa.testing.stock.stock_messages import Answers, Reply, Request
@@ -32,6 +34,7 @@ from hisa.testing.stock.stock_messages import Answers, Reply, Request
 __all__ = ["StockMachine"]
 
 _START_SECONDS, _POLL_SECONDS = 30.0, 0.05  # chosen by hand
+_T = TypeVar("_T")
 _ANSWER_SECONDS = 300.0
 """Longer than any command of a stock guest may take."""
 
@@ -58,10 +61,13 @@ class StockMachine(Answers):
         self._options = ["--seconds", f"{seconds:g}", "--without", ",".join(without)]
         self._environment = [f"{name}={value}" for name, value in environment]
         self._folder = Path()
-        self._runtime: DesktopRuntime | None = None
+        self._desktop: Environment | None = None
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
     def __enter__(self) -> StockMachine:
         """Start the desktop, and the server in it."""
+        self._thread.start()
         self._folder = Path(tempfile.mkdtemp(prefix="hisa-stock-"))
         shutil.copytree(Path(hisa.testing.stock.__path__[0]), self._folder / "stock")
         try:
@@ -73,19 +79,21 @@ class StockMachine(Answers):
 
     def __exit__(self, *exc: object) -> None:
         """End the desktop; nothing of it is left."""
-        if self._runtime is not None:
-            self._runtime.stop()
-            self._runtime = None
+        self._end_desktop()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def restore(self) -> None:
         """Start afresh."""
-        if self._runtime is not None:
-            self._runtime.stop()
+        self._end_desktop()
         (self._folder / "socket").unlink(missing_ok=True)
         share = Share(str(self._folder), writable=True)
-        self._runtime = DesktopRuntime(self._size, shares=[share])
-        self._runtime.start()
+        settings = EnvironmentSettings(
+            width=self._size.width, height=self._size.height, share=(f"{self._folder}:rw",)
+        )
+        self._desktop = self._run(open_environment(settings).__aenter__())
         inside = quote(share.place)
         words = ["env", *self._environment, "python3", "-m", "stock.stock_server"]
         line = join([*words, f"{share.place}/socket", *self._options])
@@ -98,17 +106,20 @@ class StockMachine(Answers):
         Raises:
             EnvironmentFailed: it failed.
         """
-        if self._runtime is None:
+        if self._desktop is None:
             raise EnvironmentFailed("the stock machine is not running", fix="start it first")
-        handle = self._runtime.handle
-        token = Path(handle.token_file).read_text("ascii")
-        asked = {"id": uuid.uuid4().hex, "command": line, "timeout": 60.0, "limit": 1 << 20}
-        head = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-        reply = _exchange(handle.socket, "POST", "/hisa/execute", json.dumps(asked).encode(), head)
-        done: dict[str, Any] = json.loads(reply.body)
-        if reply.status != 200 or done["exit_code"] != 0:
+        done = self._run(self._desktop.execute(line, timeout=60.0, limit=1 << 20))
+        if done.exit_code != 0:
             raise EnvironmentFailed(f"{line[:200]}: {done}", fix="hisa doctor")
-        return str(done["output"])
+        return done.output
+
+    def _run(self, work: Coroutine[Any, Any, _T]) -> _T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def _end_desktop(self) -> None:
+        desktop, self._desktop = self._desktop, None
+        if desktop is not None:
+            self._run(desktop.__aexit__(None, None, None))
 
     def answer(self, asked: Request) -> Reply:
         """Pass it on to the server inside."""

@@ -33,6 +33,7 @@ from hisa.patterns.open_memory import open_memory
 from hisa.planner.planner import GlobalPlanner, Programs
 from hisa.planner.prompt_budget import prompt_budget
 from hisa.protocols import (
+    Detachable,
     Emit,
     Environment,
     Model,
@@ -353,13 +354,8 @@ async def _opened(
 
 def _mark_as_ours(environment: Environment, log: RunLog) -> None:
     """Let a desktop of this machine and the run know each other, for `hisa runs resume`."""
-    from hisa.plugins.desktop.private_desktop import (
-        DesktopEnvironment,  # every transport hangs on it
-    )
-
-    if isinstance(environment, DesktopEnvironment):
-        environment.belongs_to(log.id)
-        log.amend(desktop=environment.handle)
+    if isinstance(environment, Detachable):
+        log.amend(desktop=environment.belongs_to(log.id))
 
 
 def _write_down(

@@ -9,10 +9,10 @@ from typing import Any
 from hisa.environments.transport.base import reason
 from hisa.environments.transport.osworld_xml import Tree, parse_tree
 from hisa.machine.loopback import HttpResponse
-from hisa.plugins.desktop.guest.titles import plain_title
 from hisa.protocols import CommandResult
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Screenshot, Window
+from hisa.text.window_titles import plain_title
 
 __all__ = ["command_result", "cursor", "elements", "file_bytes", "picture", "uploaded", "windows"]
 

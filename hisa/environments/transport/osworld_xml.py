@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import NamedTuple
 from xml.etree import ElementTree
 
-from hisa.plugins.desktop.guest.titles import plain_title
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element
 from hisa.text.prompt_text import OBJECT_CHARACTER
+from hisa.text.window_titles import plain_title
 
 __all__ = ["Tree", "parse_tree"]
 

@@ -23,11 +23,11 @@ from hisa.environments.transport.base import (
 )
 from hisa.errors import ActionRefused, ScreenChanged
 from hisa.machine.loopback import HttpResponse
-from hisa.plugins.desktop.guest.titles import plain_title
 from hisa.protocols import COMMAND_LIMIT, CommandResult, FileRefused, Held, Lying
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Element, Screenshot, UnderPointer, Window
 from hisa.text.prompt_text import OBJECT_CHARACTER
+from hisa.text.window_titles import plain_title
 
 __all__ = ["HisaTransport"]
 

@@ -41,7 +41,6 @@ def list_command(as_json: bool) -> None:
 
 
 def _row(handle: Handle) -> dict[str, Any]:
-
     known = owner(handle)
     used = usage(handle)
     return {

@@ -9,11 +9,14 @@ from typing import Any
 
 from hisa.config import LimitSettings
 from hisa.environments.guest_environment import GuestEnvironment
+from hisa.environments.kinds import load_kind
+from hisa.environments.screen import screen_of
+from hisa.environments.share import Share
 from hisa.environments.transport import GuestClient
+from hisa.errors import UsageError
+from hisa.machine import plugins
 from hisa.plugins.desktop.runtime import DesktopRuntime
 from hisa.plugins.desktop.runtime.state import own
-from hisa.plugins.desktop.screen import screen_of
-from hisa.plugins.desktop.share import Share
 from hisa.screen.geometry import Size
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 
@@ -58,9 +61,9 @@ class DesktopEnvironment(GuestEnvironment):
     def attach(
         cls,
         handle: Mapping[str, Any],
+        profile: str = "",
         *,
         image_limit: Size = DEFAULT_IMAGE_LIMIT,
-        profile: str = "",
     ) -> DesktopEnvironment:
         """The desktop of a run that was cut off; entering it goes on where that run was.
 
@@ -105,14 +108,18 @@ class DesktopEnvironment(GuestEnvironment):
         return self._runtime
 
     def _system(self) -> Path:
-        from hisa.plugins.desktop.tree import built_tree
+        """The root of the profile's built system, which the kind ``vm`` has, or UsageError."""
+        point = plugins.find("environments", "vm")
+        system = load_kind(point).system if point is not None else None
+        if system is None:
+            raise UsageError(f"{self.name}: profiles are not installed", fix="--env desktop")
+        return system(self._profile)
 
-        return built_tree(self._profile).root
-
-    def belongs_to(self, run: str) -> None:
+    def belongs_to(self, run: str) -> Mapping[str, Any]:
         """Write down that this process uses it for that run, now and after each fresh start."""
         self._run = run
         own(self._started().handle, run)
+        return self.handle
 
     def _ended(self) -> tuple[str, float | None]:
         return ("", None) if self._runtime is None else self._runtime.ended

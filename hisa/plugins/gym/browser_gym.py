@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hisa.actions import Action
+from hisa.config import EnvironmentSettings
 from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
 from hisa.machine.parts import install_command
 from hisa.machine.patience import Deadline
@@ -32,7 +33,7 @@ from hisa.protocols import CommandResult, ExitStatus
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT, Observation
 
-__all__ = ["BrowserGymEnvironment"]
+__all__ = ["BrowserGymEnvironment", "open_browser_gym"]
 
 _T = TypeVar("_T")
 _BROWSERS = ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser")
@@ -215,6 +216,13 @@ class BrowserGymEnvironment:
             if before.shape == seen["screenshot"].shape and (before == seen["screenshot"]).all():
                 break
         return seen
+
+
+def open_browser_gym(
+    value: str, *, settings: EnvironmentSettings, image_limit: Size
+) -> BrowserGymEnvironment:
+    """The kind of environments ``browsergym``."""
+    return BrowserGymEnvironment(image_limit=image_limit)
 
 
 @functools.cache

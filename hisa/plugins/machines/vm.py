@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from hisa.cli.console import attach_console
 from hisa.cli.out import examples, json_option, print_json
 from hisa.config import Settings
-from hisa.plugins.desktop.screen import screen_of
+from hisa.environments.screen import screen_of
+from hisa.plugins.machines.console import attach_console
 from hisa.plugins.machines.profiles import store
 from hisa.plugins.machines.profiles.recipe import recipe
 from hisa.plugins.machines.qemu import build as building

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from hisa.environments.guest_environment import GuestEnvironment
+from hisa.environments.screen import screen_of
 from hisa.environments.transport import GuestClient
-from hisa.plugins.desktop.screen import screen_of
 from hisa.plugins.machines.qemu.runtime import VmRuntime
 from hisa.protocols import Environment
 from hisa.screen.geometry import Size

@@ -6,8 +6,8 @@ import pytest
 
 from hisa.actions import Hotkey, Press
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
-from hisa.plugins.desktop.tree import find_tree
 from hisa.plugins.machines.profiles.recipe import recipe
+from hisa.plugins.machines.tree import find_tree
 from hisa.screen.observation import Observation
 
 

@@ -13,8 +13,8 @@ from hisa.plugins.desktop.guest.hidden_parts import seen_through
 from hisa.plugins.desktop.guest.node import BoundingBox, Node
 from hisa.plugins.desktop.guest.x_screen import TopWindow
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
-from hisa.plugins.desktop.tree import find_tree
 from hisa.plugins.machines.profiles.recipe import recipe
+from hisa.plugins.machines.tree import find_tree
 from hisa.screen.observation import Element, Observation
 
 BUILD = "hisa machine build osworld"

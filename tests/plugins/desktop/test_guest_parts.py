@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +27,7 @@ from hisa.plugins.desktop.guest.titles import plain_title
 from hisa.plugins.desktop.guest.undrawn import Undrawn
 from hisa.plugins.desktop.guest.walk import ROOT, top_windows, walk
 from hisa.plugins.desktop.guest.x_screen import Frame, TopWindow
+from hisa.text import window_titles
 
 
 def test_every_key_that_a_model_may_name_is_typed() -> None:
@@ -239,6 +241,10 @@ def test_what_came_and_is_blank_is_new_once() -> None:
 )
 def test_titles_are_as_they_read(told: str, read: str) -> None:
     assert plain_title(told) == read
+
+
+def test_the_guests_way_of_reading_titles_is_hisas() -> None:
+    assert inspect.getsource(plain_title) == inspect.getsource(window_titles.plain_title)
 
 
 class ToldBus:

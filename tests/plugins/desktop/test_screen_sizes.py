@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from hisa.environments.screen import screen_of
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
-from hisa.plugins.desktop.screen import screen_of
-from hisa.plugins.desktop.tree import find_tree
 from hisa.plugins.machines.profiles.recipe import recipe
+from hisa.plugins.machines.tree import find_tree
 from hisa.screen.geometry import Size
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from hisa.config import EnvironmentSettings
 from hisa.environments.open_environment import open_environment
+from hisa.environments.share import Share, parse_shares
 from hisa.errors import UsageError
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.desktop.runtime import DesktopRuntime, namespaces
-from hisa.plugins.desktop.share import Share, parse_shares
 from hisa.screen.geometry import Size
 from tests.cli.command import Command
 

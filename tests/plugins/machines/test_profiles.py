@@ -16,26 +16,26 @@ from pathlib import Path
 
 import pytest
 
-from hisa import environments
 from hisa.config import EnvironmentSettings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import EnvironmentFailed, UsageError
+from hisa.plugins.desktop import guest
 from hisa.plugins.desktop.guest import skeleton
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.desktop.runtime import DesktopRuntime, boot, bubblewrap, namespaces
-from hisa.plugins.desktop.tree import (
-    build_tree,
-    built_tree,
-    find_tree,
-    packed,
-    tree_folder,
-)
 from hisa.plugins.machines.app_in_tree import is_in_tree
 from hisa.plugins.machines.profiles import store
 from hisa.plugins.machines.profiles.applications import APPLICATIONS, applications
 from hisa.plugins.machines.profiles.recipe import PROFILES, Recipe, recipe
 from hisa.plugins.machines.profiles.wheels import fetch_wheels
 from hisa.plugins.machines.qemu.build import image_folder
+from hisa.plugins.machines.tree import (
+    build_tree,
+    built_tree,
+    find_tree,
+    packed,
+    tree_folder,
+)
 from hisa.screen.geometry import Size
 from hisa.tasks.known_apps import APPS
 from tests.cli.command import Command
@@ -156,7 +156,7 @@ class TestBuild:
 def test_without_the_builder_its_package_and_the_command_are_named(
     own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hisa.plugins.desktop.tree.on_path", lambda name: False)
+    monkeypatch.setattr("hisa.plugins.machines.tree.on_path", lambda name: False)
     with pytest.raises(EnvironmentFailed, match="package mmdebstrap") as caught:
         build_tree(recipe("minimal"), lambda line: None)
     assert caught.value.fix == "hisa install vm"
@@ -386,7 +386,7 @@ def test_the_network_of_chromium_shares_its_process_where_the_processor_is_emula
         tells = tmp_path / "systemd-detect-virt"
         tells.write_text(f"#!/bin/sh\necho {processor}\n[ {processor} != none ]\n")
         tells.chmod(0o755)
-    read = Path(environments.__file__).parent / "guest" / "chromium.sh"
+    read = Path(guest.__file__).with_name("chromium.sh")
     line = ["/bin/sh", "-ec", f'. "{read}"; echo "$CHROMIUM_FLAGS"']
     done = subprocess.run(line, env={"PATH": str(tmp_path)}, capture_output=True, text=True)
     assert done.stderr == ""

@@ -15,11 +15,11 @@ import pytest
 
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
-from hisa.plugins.desktop.tree import find_tree
 from hisa.plugins.machines.profiles import store
 from hisa.plugins.machines.profiles.code_server import fetch_code_server
 from hisa.plugins.machines.profiles.image.osworld.code import place, visual_studio_code
 from hisa.plugins.machines.profiles.recipe import recipe
+from hisa.plugins.machines.tree import find_tree
 
 WANTED = recipe("osworld").code_server
 

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from hisa.actions import parse, to_space
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
-from hisa.plugins.desktop.tree import find_tree
 from hisa.plugins.machines.profiles.recipe import recipe
+from hisa.plugins.machines.tree import find_tree
 from hisa.plugins.toolkits.code_editor import CODE
 from hisa.plugins.toolkits.guest import code_jsonc
 from hisa.plugins.toolkits.guest.files_common import Refused

@@ -23,6 +23,7 @@ from hisa.cli.episode import (
 from hisa.cli.progress import Progress
 from hisa.cli.run_desktop import not_thrown_away
 from hisa.config import Settings
+from hisa.environments.share import parse_shares
 from hisa.errors import ConfigError, EnvironmentFailed, ModelUnavailable, StoreError, UsageError
 from hisa.models.announced import announced
 from hisa.models.open_models import require_models
@@ -31,7 +32,6 @@ from hisa.models.spending import Ledger
 from hisa.plugins.benchmarks.attempts.attempt_group import AttemptGroup, check_number, find_group
 from hisa.plugins.benchmarks.attempts.best_run import Choice
 from hisa.plugins.benchmarks.attempts.run_judge import judge_attempts, with_judge
-from hisa.plugins.desktop.share import parse_shares
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import Run

@@ -13,6 +13,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from hisa.environments.share import Share
 from hisa.plugins.desktop.guest.sandbox import SET_OF_PROC
 from hisa.plugins.desktop.runtime.boot import (
     COVERED,
@@ -21,7 +22,6 @@ from hisa.plugins.desktop.runtime.boot import (
     HIDDEN_OF_PROC,
     SYSTEM_FOLDERS,
 )
-from hisa.plugins.desktop.share import Share
 
 __all__ = ["command"]
 

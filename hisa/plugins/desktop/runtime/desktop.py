@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from hisa.config import LimitSettings
+from hisa.environments.share import Share
 from hisa.errors import EnvironmentFailed
 from hisa.machine.parts import install_command
 from hisa.machine.patience import patience
@@ -27,7 +28,6 @@ from hisa.plugins.desktop.runtime import bubblewrap, namespaces, owned_files, st
 from hisa.plugins.desktop.runtime.boot import GUEST_FOLDER, SYSTEM_FOLDERS, identity
 from hisa.plugins.desktop.runtime.probe import missing_requirements
 from hisa.plugins.desktop.runtime.state import Handle
-from hisa.plugins.desktop.share import Share
 from hisa.screen.geometry import Size
 
 __all__ = ["DesktopRuntime", "await_ready", "end_process", "guest_code"]
@@ -48,8 +48,6 @@ _START_SECONDS = 60.0  # chosen by hand
 _FIX = f"{install_command('system')}, then `hisa doctor`"
 _END_SECONDS = 5.0
 """A killed namespace is gone in milliseconds; longer, and its watchdog is stuck."""
-
-
 _UIDS = range(1_900_000_000, 2_100_000_000)
 """Numbers of users that no distribution gives out: above those of containers (systemd)."""
 _FEW_UIDS = range(58_000, 60_000)
@@ -209,10 +207,6 @@ class DesktopRuntime:
             state.end(self._handle)
             self._handle = None
         self._kill_process()
-
-    def log(self, lines: int = 20) -> str:
-        """The last lines of its log."""
-        return _tail(self.handle.folder / "log", lines)
 
     @property
     def ended(self) -> tuple[str, float | None]:

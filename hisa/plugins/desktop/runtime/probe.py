@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hisa.machine.parts import as_root, install_command
+from hisa.machine.probes import Probe
 from hisa.plugins.desktop.runtime import namespaces
 
-__all__ = ["Probe", "Refusal", "is_snap", "missing_requirements", "probe", "why_refused"]
+__all__ = ["Refusal", "is_snap", "missing_requirements", "probe", "why_refused"]
 
 _FIX = install_command("system")
 _SYSTEM_PYTHON = "/usr/bin/python3"
@@ -36,8 +37,6 @@ _ISOLATION = {
     "user": "a user namespace, over a throw-away overlay",
     "bubblewrap": "bubblewrap: the system is read-only, home and /tmp are thrown away",
 }
-
-
 _SNAP_FREE_BROWSER = (
     "sudo add-apt-repository ppa:xtradeb/apps && sudo apt-get install chromium chromium-driver; "
     "or the .deb package of Google Chrome"
@@ -47,8 +46,6 @@ _STUB_BYTES = 65_536
 """A stub is a short script; the programs themselves are megabytes."""
 _PROFILE = "bwrap-userns-restrict"
 _EXTRA = f"/usr/share/apparmor/extra-profiles/{_PROFILE}"
-
-
 _CONTAINER = (
     "docker run --security-opt seccomp=unconfined --security-opt systempaths=unconfined …, "
     "podman run --security-opt unmask=ALL …"
@@ -56,19 +53,11 @@ _CONTAINER = (
 """The options that let an ordinary user of a container make namespaces."""
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """One thing that was looked for; ``needed`` where no private desktop starts without it."""
-
-    name: str
-    ok: bool
-    detail: str
-    fix: str = ""
-    needed: bool = True
-
-
 def probe() -> list[Probe]:
-    """Everything that a private desktop needs or its tasks like to have. Blocks for a moment."""
+    """Everything that a private desktop needs or its tasks like to have. Blocks for a moment.
+
+    Without those ``needed`` no private desktop starts.
+    """
     return [*_programs(), _accessibility(), _modules(), _isolation(), _overlay()]
 
 

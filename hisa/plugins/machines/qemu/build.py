@@ -9,16 +9,16 @@ from typing import Any
 
 from hisa.errors import EnvironmentFailed
 from hisa.machine.parts import install_command
-from hisa.plugins.desktop.tree import (
+from hisa.plugins.machines.profiles import store
+from hisa.plugins.machines.profiles.process import Progress, run
+from hisa.plugins.machines.profiles.recipe import DISK_SCRIPT, Recipe
+from hisa.plugins.machines.tree import (
     Tree,
     as_root_of_namespace,
     build_tree,
     find_tree,
     on_path,
 )
-from hisa.plugins.machines.profiles import store
-from hisa.plugins.machines.profiles.process import Progress, run
-from hisa.plugins.machines.profiles.recipe import DISK_SCRIPT, Recipe
 
 __all__ = ["Image", "build", "find_image", "image_folder", "missing_programs"]
 

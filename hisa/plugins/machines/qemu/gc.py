@@ -9,13 +9,13 @@ from typing import Any
 
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.plugins.desktop.runtime.state import list_desktops
-from hisa.plugins.desktop.tree import tree_folder
 from hisa.plugins.machines.profiles import store
 from hisa.plugins.machines.profiles.recipe import PROFILES, recipe
 from hisa.plugins.machines.qemu.build import find_image
 from hisa.plugins.machines.qemu.machine import Shape, qemu_version
 from hisa.plugins.machines.qemu.runtime import list_machines, reap_machines
 from hisa.plugins.machines.qemu.template import guest_version
+from hisa.plugins.machines.tree import tree_folder
 
 __all__ = ["collect", "drop_snapshot", "taken"]
 

@@ -18,11 +18,11 @@ from typing import Any
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
 from hisa.plugins.desktop.runtime.desktop import guest_code
-from hisa.plugins.desktop.tree import packed
 from hisa.plugins.machines.profiles import store
 from hisa.plugins.machines.qemu.accel import Accel, accel
 from hisa.plugins.machines.qemu.build import Image
 from hisa.plugins.machines.qemu.machine import Machine, Shape, qemu_version, run_tool
+from hisa.plugins.machines.tree import packed
 from hisa.screen.geometry import Size
 
 __all__ = ["Template", "create_overlay", "freeze", "guest_version", "ready"]

@@ -32,7 +32,7 @@ __all__ = [
 
 _NAMES = ("chromium", "chromium-browser", "chrome", "google-chrome", "brave", "msedge")
 OWN_PORT = 1336
-"""That which ``environments/guest/chromium.sh`` gives."""
+"""That which ``desktop/guest/chromium.sh`` gives."""
 _PORTS = (1337, 9222, OWN_PORT)
 """Asked where no browser's command line names one: those of OSWorld's machines, and ours."""
 _SCRIPT = Path(__file__).with_name("browser_page.js")

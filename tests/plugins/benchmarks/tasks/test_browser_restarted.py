@@ -14,8 +14,8 @@ from hisa.plugins.benchmarks.tasks.getters import GETTERS
 from hisa.plugins.benchmarks.tasks.local_pages import PageStep, work_page
 from hisa.plugins.benchmarks.tasks.setup.end_programs import ends_programs
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
-from hisa.plugins.desktop.tree import find_tree
 from hisa.plugins.machines.profiles.recipe import recipe
+from hisa.plugins.machines.tree import find_tree
 from hisa.protocols import CommandResult, Task
 from hisa.tasks.scorer import TaskScorer
 from tests.plugins.benchmarks.tasks.machine import Machine, context, do

@@ -14,8 +14,8 @@ from hisa.plugins.benchmarks.bench.suites import read_suite
 from hisa.plugins.benchmarks.tasks.cache import FileCache
 from hisa.plugins.benchmarks.tasks.readiness import Lacking, lacks
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
-from hisa.plugins.desktop.tree import find_tree
 from hisa.plugins.machines.profiles.recipe import recipe
+from hisa.plugins.machines.tree import find_tree
 from hisa.protocols import Task
 from hisa.tasks.find_format import problems
 from hisa.tasks.scorer import TaskScorer

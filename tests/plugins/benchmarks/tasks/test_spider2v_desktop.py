@@ -8,8 +8,8 @@ import pytest
 
 from benchmarks.spider2v_tasks.made import MAKERS, write_task
 from benchmarks.spider2v_tasks.trial import DOMAINS, tried
-from hisa.plugins.desktop.tree import find_tree
 from hisa.plugins.machines.profiles.recipe import recipe
+from hisa.plugins.machines.tree import find_tree
 from hisa.tasks.find_format import problems
 from hisa.tasks.taskfile import load_task
 

@@ -12,8 +12,8 @@ from benchmarks.standins.stand_in import StandIn
 from benchmarks.standins.tasks import STANDINS
 from hisa.plugins.benchmarks.tasks.needs import needed_apps
 from hisa.plugins.benchmarks.tasks.public import public_tasks
-from hisa.plugins.desktop.tree import find_tree
 from hisa.plugins.machines.profiles.recipe import recipe
+from hisa.plugins.machines.tree import find_tree
 from hisa.tasks.find_format import sorted_problems
 from hisa.tasks.taskfile import load_task
 

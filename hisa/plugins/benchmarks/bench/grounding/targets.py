@@ -16,10 +16,10 @@ from PIL import Image
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hisa.errors import UsageError
-from hisa.plugins.desktop.guest.titles import plain_title
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Element, Observation, Screenshot, Window
 from hisa.tasks.pieces import explain
+from hisa.text.window_titles import plain_title
 
 __all__ = ["KINDS", "GroundingSuite", "Region", "Screen", "Target", "own_suite", "size_of"]
 

@@ -1,0 +1,62 @@
+"""The kinds of environments ``desktop`` and ``display``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hisa.config import EnvironmentSettings
+from hisa.environments.kinds import EnvironmentKind, Note
+from hisa.environments.screen import screen_of
+from hisa.environments.share import parse_shares
+from hisa.machine.probes import Probe
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
+from hisa.plugins.desktop.runtime import list_desktops
+from hisa.plugins.desktop.runtime.probe import probe
+from hisa.protocols import Environment
+from hisa.screen.geometry import Size
+
+__all__ = ["DESKTOP", "DISPLAY"]
+
+
+def _open_desktop(
+    value: str, *, settings: EnvironmentSettings, image_limit: Size, note: Note
+) -> Environment:
+    return DesktopEnvironment(
+        screen_of(value, settings.width, settings.height),
+        image_limit=image_limit,
+        idle=settings.idle,
+        limits=settings.limits,
+        shares=parse_shares(settings.share),
+        profile=value,
+    ).with_file_limit(settings)
+
+
+def _open_display(
+    value: str, *, settings: EnvironmentSettings, image_limit: Size, note: Note
+) -> Environment:
+    from hisa.plugins.desktop.display import DisplayEnvironment
+
+    return DisplayEnvironment(
+        value,
+        image_limit=image_limit,
+        folder=settings.display.folder,
+        limits=settings.limits,
+        note=note,
+    ).with_file_limit(settings)
+
+
+def _probes() -> Iterator[Probe]:
+    left = len(list_desktops())
+    found = f"{left} running; list them with hisa desktop ls" if left else "none running"
+    yield Probe("private desktops", True, found)
+    yield from probe()
+
+
+DESKTOP = EnvironmentKind(
+    _open_desktop,
+    spellings=("desktop", "desktop:PROFILE"),
+    takes=frozenset({"share"}),
+    attach=DesktopEnvironment.attach,
+    probes=_probes,
+)
+DISPLAY = EnvironmentKind(_open_display, spellings=("display=:N",))
