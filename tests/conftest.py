@@ -52,18 +52,18 @@ def _clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
 
 @pytest.fixture(scope="session")
 def outside_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The outside package, really installed, into a folder of its own."""
+    """The outside packages, one for each door, really installed into a folder of their own."""
     target = tmp_path_factory.mktemp("site")
-    package = Path(__file__).parent / "outside_package"
+    packages = sorted((Path(__file__).parent / "outside_packages").iterdir())
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
-    command += ["--no-build-isolation", "--target", str(target), str(package)]
+    command += ["--no-build-isolation", "--target", str(target), *map(str, packages)]
     subprocess.run(command, check=True, capture_output=True)
     return target
 
 
 @pytest.fixture
 def outside(outside_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the outside package, where this process finds it."""
+    """The folder of the outside packages, where this process finds it."""
     monkeypatch.syspath_prepend(str(outside_folder))
     return outside_folder
 

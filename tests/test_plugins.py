@@ -60,7 +60,7 @@ from tests.grounder.scenes import call, scene
 from tests.models.support import Events, ask
 
 ROOT = Path(__file__).parent.parent
-PACKAGE = ROOT / "tests" / "outside_package" / "hisa_example_tools"
+PACKAGES = ROOT / "tests" / "outside_packages"
 
 pytestmark = pytest.mark.usefixtures("outside")
 
@@ -98,7 +98,7 @@ def test_the_examples_of_the_page_are_those_that_are_tested() -> None:
     page = (ROOT / "docs" / "adding.md").read_text("utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
     assert len(blocks) == 7
-    modules = [path.read_text("utf-8") for path in PACKAGE.glob("*.py")]
+    modules = [path.read_text("utf-8") for path in PACKAGES.glob("*/*/__init__.py")]
     assert [block for block in blocks if block not in modules] == []
 
 
@@ -108,7 +108,7 @@ def test_nothing_is_imported_before_it_is_asked_for(outside: Path) -> None:
         "from hisa.config import Settings; "
         "from hisa.machine.plugins import announced_names; require_models(Settings()); "
         "print(announced_names('models')); "
-        "print(any(name.startswith('hisa_example_tools') for name in sys.modules))"
+        "print(any(name.startswith('hisa_example') for name in sys.modules))"
     )
     ran = subprocess.run(
         [sys.executable, "-c", code],
@@ -133,7 +133,9 @@ def test_a_grounder_format_is_found_and_reads_answers() -> None:
 
 
 def test_a_grounder_format_that_fails_is_named() -> None:
-    with pytest.raises(PluginFailed, match=r"'broken_format' of package 'hisa-example-tools'.*nee"):
+    with pytest.raises(
+        PluginFailed, match=r"'broken_format' of package 'hisa-example-broken'.*nee"
+    ):
         open_format("broken_format")
     with pytest.raises(ConfigError, match=r"no such format; known are .*percent"):
         open_format("nothing")
@@ -160,10 +162,10 @@ def test_a_list_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     with monkeypatch.context() as path:
         path.setattr(sys, "path", sys.path[:])
-        announce("hisa_example_tools.broken:LIST")
+        announce("hisa_example_broken.broken:LIST")
         with pytest.raises(PluginFailed, match=r"list 'more' of package 'hisa-more-lists'.*needs"):
             _ = Scene(scene()).things
-    announce("hisa_example_tools.grounders:PercentFormat")
+    announce("hisa_example_grounders:PercentFormat")
     with pytest.raises(PluginFailed, match=r"'hisa-more-lists'.*neither a .*ThingList nor a .*Ran"):
         _ = Scene(scene()).things
 
@@ -180,7 +182,7 @@ async def test_an_environment_is_found_and_gets_what_stands_behind_its_name() ->
 
 def test_an_environment_that_fails_is_named() -> None:
     with pytest.raises(
-        PluginFailed, match=r"environment 'broken_machine' of package 'hisa-example-tools'.*needs"
+        PluginFailed, match=r"environment 'broken_machine' of package 'hisa-example-broken'.*needs"
     ):
         open_environment(EnvironmentSettings(kind="broken_machine"))
     with pytest.raises(UsageError, match=r"allowed are desktop, .*, form"):
@@ -295,7 +297,9 @@ async def test_a_metric_that_fails_gives_no_score_and_is_named(tmp_path: Path) -
     left, wanted = tmp_path / "left.txt", tmp_path / "wanted.txt"
     left.write_text("flour", "utf-8")
     wanted.write_text("", "utf-8")
-    with pytest.raises(CheckFailed, match=r"'shared_words' of package 'hisa-example-tools'.*no wo"):
+    with pytest.raises(
+        CheckFailed, match=r"'shared_words' of package 'hisa-example-metrics'.*no w"
+    ):
         await judge("shared_words", left, wanted, {})
 
 
@@ -306,7 +310,7 @@ def test_a_task_with_a_metric_that_cannot_be_loaded_is_refused_before_it_runs() 
 
     assert list(problems(task("shared_words"))) == []
     (problem,) = problems(task("broken_metric"))
-    assert "metric 'broken_metric' of package 'hisa-example-tools'" in problem
+    assert "metric 'broken_metric' of package 'hisa-example-broken'" in problem
     assert "needs a library" in problem
 
 
@@ -355,7 +359,7 @@ def test_a_file_that_nobody_reads_names_the_format_that_could_not_be_asked(tmp_p
 
 def test_a_task_format_that_fails_is_named() -> None:
     with pytest.raises(
-        PluginFailed, match=r"task 'broken_riddle' of package 'hisa-example-tools'.*needs a lib"
+        PluginFailed, match=r"task 'broken_riddle' of package 'hisa-example-broken'.*needs a lib"
     ):
         named_task("broken_riddle:france")
     with pytest.raises(UsageError, match=r"no riddle about 'atlantis'"):
@@ -398,7 +402,7 @@ async def test_a_model_is_found_and_has_ledger_and_log_around_it() -> None:
 
 
 def test_a_model_that_fails_is_named() -> None:
-    with pytest.raises(PluginFailed, match=r"'broken_model' of package 'hisa-example-tools'.*ne"):
+    with pytest.raises(PluginFailed, match=r"'broken_model' of package 'hisa-example-broken'.*ne"):
         models_of(planner("broken_model"))
 
 
@@ -446,16 +450,17 @@ def test_a_command_that_fails_is_named_and_breaks_no_list(tmp_path: Path, outsid
     listed = hisa(tmp_path, outside, "--help")
     page = " ".join(listed.stdout.split()).replace("- ", "-")  # lines end at hyphens too
     assert listed.returncode == 0
-    assert "FAILED TO LOAD: command 'broken_command' of package 'hisa-example-tools'" in page
-    assert "command 'no_command' of package 'hisa-example-tools': function: wanted is a" in page
+    assert "FAILED TO LOAD: command 'broken_command' of package 'hisa-example-broken'" in page
+    assert "command 'no_command' of package 'hisa-example-broken': function: wanted is a" in page
     for name, reason in {
         "broken_command": "ImportError: this plug-in needs a library",
-        "absent_command": "ModuleNotFoundError: No module named 'hisa_example_tools.absent'",
+        "absent_command": "ModuleNotFoundError: No module named 'hisa_example_commands.absent'",
         "no_command": "function: wanted is a click.Command",
     }.items():
         ran = hisa(tmp_path, outside, name)
         first, *rest = ran.stderr.splitlines()
-        assert first.startswith(f"hisa: command {name!r} of package 'hisa-example-tools': {reason}")
+        package = "hisa-example-commands" if name == "absent_command" else "hisa-example-broken"
+        assert first.startswith(f"hisa: command {name!r} of package {package!r}: {reason}")
         assert (ran.returncode, rest) == (3, ["  try: hisa doctor"])
 
 
@@ -514,14 +519,14 @@ def test_a_run_in_an_outside_environment_with_an_outside_model(
     assert told["models"]["planner"] == "modest"
     wrong = hisa(tmp_path, outside, "run", "Go.", "--env", "broken_machine")
     assert wrong.returncode != 0
-    assert "environment 'broken_machine' of package 'hisa-example-tools'" in wrong.stderr
+    assert "environment 'broken_machine' of package 'hisa-example-broken'" in wrong.stderr
 
 
 def test_the_doctor_names_what_is_there_and_what_fails(tmp_path: Path, outside: Path) -> None:
     ran = hisa(tmp_path, outside, "doctor", "--json")
     found = {(one["area"], one["name"]): one for one in json.loads(ran.stdout)}
     assert found["environments", "form"]["ok"]
-    assert found["models", "modest"]["detail"] == "of package hisa-example-tools"
+    assert found["models", "modest"]["detail"] == "of package hisa-example-models"
     assert found["commands", "kept"]["ok"]
     assert "No module named" in found["commands", "absent_command"]["detail"]
     assert ("commands", "machine") not in found, "of HiSA's own parts, those that fail"

@@ -1,8 +1,0 @@
-"""Commands of an outside package that are imported when they are called."""
-
-from __future__ import annotations
-
-from hisa.machine.plugins import Command
-
-KEPT = Command("hisa_example_tools.commands:count_runs", "Print how many are kept.", after="runs")
-ABSENT = Command("hisa_example_tools.absent:count_runs", "Print nothing: it is not there.")

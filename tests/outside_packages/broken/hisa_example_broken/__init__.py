@@ -1,0 +1,1 @@
+"""Parts that fail, and parts under names of HiSA's own."""
