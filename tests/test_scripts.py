@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).parent.parent
 SWITCH = "proc/sys/kernel/apparmor_restrict_unprivileged_userns"
 EXTRA = "usr/share/apparmor/extra-profiles/bwrap-userns-restrict"

@@ -129,6 +129,7 @@ def test_thirty_kinds_are_planted_in_ten_places() -> None:
     assert len(secrets) == (len(KINDS) - 1) * len(PLACES) + 1, "all but one are different"
 
 
+@pytest.mark.process
 def test_no_byte_of_a_run_folder_holds_a_secret(ran: tuple[Path, str]) -> None:
     folder, _ = ran
     run = load_run(folder)

@@ -17,6 +17,8 @@ from hisa.plugins.benchmarks.bench.jobs import JobDone, RunEnded, RunMade, StepD
 from hisa.runs.read import load_run
 from tests.plugins.benchmarks.bench_suite.forms import job
 
+pytestmark = pytest.mark.process
+
 RAY = pytest.param(
     "ray",
     marks=[

@@ -27,6 +27,8 @@ from hisa.plugins.benchmarks.tasks.readers import rows_of
 from hisa.tasks.limits import OWN_LIMITS
 from hisa.tasks.metrics import reading
 
+pytestmark = pytest.mark.process
+
 SHORT = replace(OWN_LIMITS, processor=1)
 
 

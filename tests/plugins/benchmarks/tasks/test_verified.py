@@ -22,6 +22,8 @@ from tests.bench import Bench
 from tests.plugins.benchmarks.tasks.host import Host
 from tests.plugins.benchmarks.tasks.machine import Machine, at_once, offline
 
+pytestmark = pytest.mark.process
+
 
 async def prepare(folder: Path, *setup: Any, machine: Machine | None = None, **more: Any) -> Host:
     host = machine or Host(folder / "home")
