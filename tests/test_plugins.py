@@ -46,7 +46,7 @@ from tests.models.support import Events, ask
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "tests" / "outside_package" / "hisa_example_tools"
 
-pytestmark = pytest.mark.usefixtures("outside")
+pytestmark = [pytest.mark.usefixtures("outside"), pytest.mark.process]
 
 
 def planner(name: str) -> Settings:
@@ -84,7 +84,6 @@ def test_the_examples_of_the_page_are_those_that_are_tested() -> None:
     assert [block for block in blocks if block not in modules] == []
 
 
-@pytest.mark.process
 def test_nothing_is_imported_before_it_is_asked_for(outside: Path) -> None:
     code = (
         "import sys; from hisa.models.open_models import require_models; "
@@ -179,7 +178,6 @@ async def test_acts_are_not_repeated_in_an_environment_where_they_stayed(tmp_pat
 # ---------------------------------------------------------------- metrics
 
 
-@pytest.mark.process
 async def test_a_metric_is_found_and_asked_in_a_process_of_its_own(tmp_path: Path) -> None:
     left, wanted = tmp_path / "left.txt", tmp_path / "wanted.txt"
     left.write_text("Flour and MILK", "utf-8")
@@ -189,7 +187,6 @@ async def test_a_metric_is_found_and_asked_in_a_process_of_its_own(tmp_path: Pat
     assert (score, why) == (0.0, "lacks ['flour', 'milk']")
 
 
-@pytest.mark.process
 async def test_a_metric_that_fails_gives_no_score_and_is_named(tmp_path: Path) -> None:
     left, wanted = tmp_path / "left.txt", tmp_path / "wanted.txt"
     left.write_text("flour", "utf-8")
@@ -238,7 +235,6 @@ async def test_no_package_takes_the_name_of_a_part_of_hisa() -> None:
         assert models["planner"].name == OFFLINE_NAME
 
 
-@pytest.mark.process
 def test_a_run_in_an_outside_environment_with_an_outside_model(
     tmp_path: Path, outside: Path
 ) -> None:
@@ -253,7 +249,6 @@ def test_a_run_in_an_outside_environment_with_an_outside_model(
     assert "environment 'broken_machine' of package 'hisa-example-tools'" in wrong.stderr
 
 
-@pytest.mark.process
 def test_the_doctor_names_what_is_there_and_what_fails(tmp_path: Path, outside: Path) -> None:
     ran = hisa(tmp_path, outside, "doctor", "--json")
     found = {(one["area"], one["name"]): one for one in json.loads(ran.stdout)}

@@ -17,6 +17,8 @@ from hisa.runs.export import export_jsonl, export_osworld
 from hisa.runs.read import list_runs, load_run
 from tests.cli.hostile import PLACES, Hostile
 
+pytestmark = pytest.mark.process
+
 ALPHABET = string.ascii_letters + string.digits
 
 
@@ -129,7 +131,6 @@ def test_thirty_kinds_are_planted_in_ten_places() -> None:
     assert len(secrets) == (len(KINDS) - 1) * len(PLACES) + 1, "all but one are different"
 
 
-@pytest.mark.process
 def test_no_byte_of_a_run_folder_holds_a_secret(ran: tuple[Path, str]) -> None:
     folder, _ = ran
     run = load_run(folder)
