@@ -3,9 +3,19 @@ PYTHON ?= python3
 VENV   := .venv
 WORKERS ?= 2
 BIN    := $(VENV)/bin
+PYTEST  = $(BIN)/python -m pytest $(TESTS) -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+PLUGINS = $(notdir $(patsubst %/__init__.py,%,$(wildcard tests/plugins/*/__init__.py)))
+
+ifeq ($(P),core)
+TESTS := tests --ignore tests/plugins
+else ifneq ($(filter $(P),$(PLUGINS)),)
+TESTS := tests/plugins/$(P)
+else ifdef P
+$(error P=$(P) is no plugin; P= takes one of: core $(PLUGINS))
+endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-again test-vm check format bench red-team docs coverage house constraints release fuzz mutation system clean
+.PHONY: help demo test fast durations test-again test-vm check format bench red-team docs coverage house constraints release fuzz mutation system clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -13,8 +23,14 @@ help:  ## list the targets
 demo: $(VENV)/.core  ## install what is needed and run two related tasks on a real desktop
 	@HISA=$(BIN)/hisa bash scripts/demo.sh
 
-test: $(VENV)/.dev  ## install what is needed and run the whole test suite, files apart in two workers
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+test: $(VENV)/.dev  ## install what is needed and run every test in two workers; P=toolkits, P=core: of a part
+	$(PYTEST) -o junit_family=xunit1 --junitxml build/tests.xml
+
+fast: $(VENV)/.dev  ## run the tests that start no desktop, browser, machine or other process; takes P= too
+	$(PYTEST) -m "not desktop and not browser and not vm and not process"
+
+durations: $(VENV)/.dev  ## write down how long files of tests took last, by which the next run is ordered
+	$(BIN)/python scripts/durations.py build/tests.xml tests/durations.txt
 
 test-again: $(VENV)/.dev  ## run once more the tests that failed last, where they were at most three
 	@$(BIN)/python scripts/test_again.py

@@ -1,4 +1,4 @@
-"""No network beyond loopback, no settings from outside, for every test."""
+"""No network beyond loopback, no settings from outside, for every test; long files first."""
 
 from __future__ import annotations
 
@@ -21,6 +21,68 @@ if os.environ.get("CI"):
 
 _KEPT = ("HISA_FUZZ_CASES", "HISA_OSWORLD_PYTHON", "HISA_RED_TEAM")
 _connect = socket.socket.connect
+_UNLISTED_SECONDS = 5.0
+"""Taken for a file that the table does not know: a new one may be long and must not come last."""
+_QUICK = {"tesseract"}
+"""Read pictures in a moment, once for each picture: which test starts them hangs on the order."""
+_started: list[str] = []
+"""Processes that the current test started."""
+
+
+def longest_first(items: list[pytest.Item], table: str) -> list[pytest.Item]:
+    """The tests in their order within files, the files that take longest before the others."""
+    rows = (line.split() for line in table.splitlines() if line and not line.startswith("#"))
+    seconds = {file: float(number) for number, file in rows}
+
+    def takes(item: pytest.Item) -> float:
+        return -seconds.get(item.nodeid.partition("::")[0], _UNLISTED_SECONDS)
+
+    by_file: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        by_file.setdefault(item.nodeid.partition("::")[0], []).append(item)
+    return [
+        item for file in sorted(by_file.values(), key=lambda own: takes(own[0])) for item in file
+    ]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Two workers end at about the same time where no long file is left for the end.
+
+    The outside package is installed for the first test that asks for it: each may be the first.
+    """
+    for item in items:
+        if "outside_folder" in getattr(item, "fixturenames", ()):
+            item.add_marker("process")
+    table = Path(__file__).parent / "durations.txt"
+    items[:] = longest_first(items, table.read_text("utf-8"))
+
+
+def _note_process(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "subprocess.Popen" and Path(os.fsdecode(arguments[0])).name not in _QUICK:
+        _started.append(" ".join(map(str, arguments[1])))
+    elif event in ("os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system"):
+        _started.append(event)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """A run without the tests that start processes finds those that are not marked so."""
+    if "not process" in config.option.markexpr:
+        sys.addaudithook(_note_process)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """What was started before is another test's."""
+    _started.clear()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """Fails a test that started a process in a run of those that start none."""
+    if _started:
+        command = _started[0]
+        pytest.fail(f"mark it with @pytest.mark.process: it started {command}", pytrace=False)
 
 
 def _loopback_only(self: socket.socket, address: Any) -> None:

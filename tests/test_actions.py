@@ -134,6 +134,7 @@ def test_the_corpus_is_large_enough_and_without_repeats() -> None:
     assert len(set(HOSTILE)) == len(HOSTILE)
 
 
+@pytest.mark.process
 def test_nothing_of_a_hostile_source_is_executed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

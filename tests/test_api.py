@@ -226,6 +226,7 @@ asyncio.run(inside()) if "inside" in sys.argv else go()
 """
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("where", ["outside", "inside"])
 def test_ctrl_c_ends_the_run_and_keeps_it(where: str, tmp_path: Path) -> None:
     ran = subprocess.run(
@@ -252,6 +253,7 @@ async def test_the_logger_tells_steps_and_the_end(
     assert lines[-1] == "succeeded: The name is entered."
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("told", ["", "import logging; logging.basicConfig(level='INFO')\n"])
 def test_the_first_steps_run_and_are_quiet_unless_logging_is_wanted(
     told: str, tmp_path: Path

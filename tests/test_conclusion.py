@@ -146,6 +146,7 @@ async def test_a_won_run_keeps_its_score_when_learning_fails(
     assert memory.credited == [True], "one lesson that fails does not cost the other"
 
 
+@pytest.mark.process
 async def test_who_judged_is_written_down_and_told(tmp_path: Path) -> None:
     words = {"type": "rule", "rules": "yes"}
     check = {

@@ -10,6 +10,8 @@ import pytest
 
 from benchmarks.machine import compiled_once
 
+pytestmark = pytest.mark.process
+
 HEAVY = (
     "FlagEmbedding", "httpx", "isal", "jinja2", "lxml", "numpy", "openai", "openpyxl",
     "qdrant_client", "qdrant_edge", "rich", "safetensors", "tokenizers", "torch", "yaml",

@@ -48,6 +48,7 @@ def test_an_unknown_name_is_an_attribute_error(package: ModuleType) -> None:
         getattr(package, "MagicModel")  # noqa: B009 - a checker refuses the plain form
 
 
+@pytest.mark.process
 def test_a_model_alone_loads_no_server_and_no_picture() -> None:
     code = "import sys; from hisa.testing import ScriptedModel; print(*sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -62,7 +62,7 @@ from tests.models.support import Events, ask
 ROOT = Path(__file__).parent.parent
 PACKAGES = ROOT / "tests" / "outside_packages"
 
-pytestmark = pytest.mark.usefixtures("outside")
+pytestmark = [pytest.mark.usefixtures("outside"), pytest.mark.process]
 
 
 def planner(name: str) -> Settings:

@@ -39,6 +39,7 @@ def sources() -> Iterator[Path]:
     yield from sorted((ROOT / "hisa").rglob("*.py"))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("statement", ["import hisa", "import hisa.cli", "import hisa.agent"])
 def test_importing_is_silent_and_light(statement: str) -> None:
     code = f"{statement}; import sys, json; print(json.dumps(sorted(sys.modules)))"
@@ -48,6 +49,7 @@ def test_importing_is_silent_and_light(statement: str) -> None:
     assert not loaded & HEAVY
 
 
+@pytest.mark.process
 def test_help_loads_nothing_that_takes_time() -> None:
     command = [sys.executable, "-X", "importtime", "-m", "hisa", "--help"]
     ran = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -204,6 +206,7 @@ def test_every_capability_is_documented_and_asked_for() -> None:
     assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == asked
 
 
+@pytest.mark.process
 def test_names_of_files_and_docstrings_keep_the_house_rules() -> None:
     ran = subprocess.run(
         [sys.executable, ROOT / "scripts" / "house.py", ROOT / "hisa"],
@@ -242,6 +245,7 @@ def test_the_container_gets_what_the_wheel_is_made_of_and_the_options_that_are_t
         assert f"--security-opt {option}" in told
 
 
+@pytest.mark.process
 def test_prompts_and_sops_travel_in_the_wheel(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
     command += ["--no-build-isolation", "--wheel-dir", str(tmp_path), str(ROOT)]
@@ -274,6 +278,7 @@ def test_a_commit_is_checked_by_the_tools_of_make_check() -> None:
     ]
 
 
+@pytest.mark.process
 def test_the_makefile_explains_itself() -> None:
     ran = subprocess.run(["make", "-C", str(ROOT)], capture_output=True, text=True, check=True)
     for target in ("demo", "test", "check", "help"):

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).parent.parent
 SWITCH = "proc/sys/kernel/apparmor_restrict_unprivileged_userns"
 EXTRA = "usr/share/apparmor/extra-profiles/bwrap-userns-restrict"
@@ -159,10 +161,28 @@ def test_any_other_failure_of_the_package_manager_is_said_at_once(tmp_path: Path
     assert len(system.called("apt-get")) == 1
 
 
+SEEN = "import pathlib\nSEEN = pathlib.Path('seen').exists()\npathlib.Path('seen').touch()\n"
+PASSES_LATER = "def test_a(): assert SEEN"
+
+
+def failed_then_again(folder: Path, tests: str) -> subprocess.CompletedProcess[str]:
+    """``test_again.py`` after a run of these tests, of which some failed."""
+    (folder / "test_it.py").write_text(SEEN + tests)
+    (folder / "pytest.ini").write_text("[pytest]\n")
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, *words], cwd=folder, capture_output=True, text=True, check=False
+        )
+
+    assert run("-m", "pytest").returncode == 1
+    return run(str(ROOT / "scripts" / "test_again.py"))
+
+
 @pytest.mark.parametrize(
     ("tests", "code", "said"),
     [
-        ("def test_a(): assert SEEN", 0, "Failed once, passed the second time."),
+        (PASSES_LATER, 0, "Failed once, passed the second time."),
         ("def test_a(): assert 0", 1, "Failed twice: broken."),
         ("import pytest\n@pytest.mark.parametrize('n', range(4))\ndef test_a(n): assert 0", 1,
          "4 tests failed; only 1 to 3 are run again"),
@@ -171,15 +191,46 @@ def test_any_other_failure_of_the_package_manager_is_said_at_once(tmp_path: Path
 def test_few_failures_are_run_again_and_named(
     tmp_path: Path, tests: str, code: int, said: str
 ) -> None:
-    seen = "import pathlib\nSEEN = pathlib.Path('seen').exists()\npathlib.Path('seen').touch()\n"
-    (tmp_path / "test_it.py").write_text(seen + tests)
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, *words], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
-
-    assert run("-m", "pytest").returncode == 1
-    again = run(str(ROOT / "scripts" / "test_again.py"))
+    again = failed_then_again(tmp_path, tests)
     assert (again.returncode, said in again.stdout) == (code, True), again.stdout
+    first = again.stdout.strip().splitlines()[:2]
+    assert first[0].startswith("Failed (")
+    assert first[1].strip().startswith("test_it.py::test_a")
+
+
+def listed(folder: Path, text: str) -> None:
+    (folder / "tests").mkdir()
+    (folder / "tests" / "flaky.txt").write_text(text)
+
+
+@pytest.mark.parametrize("others", ["", "\ndef test_b(): assert SEEN"])
+def test_a_listed_test_is_not_run_again_and_its_failure_counts(tmp_path: Path, others: str) -> None:
+    listed(tmp_path, "# head\n\n2026-11-02 test_it.py::test_a -- loses a race -- at times\n")
+    again = failed_then_again(tmp_path, PASSES_LATER + others)
+    assert again.returncode == 1
+    assert "test_it.py::test_a since 2026-11-02: loses a race -- at times" in again.stdout
+    _, _, second = again.stdout.partition("run again:\n")
+    assert ("test_it.py::test_b" in second, "test_it.py::test_a" in second) == (bool(others), False)
+    assert ("1 passed" in second) == bool(others)
+
+
+def test_every_variant_of_a_listed_test_is_listed(tmp_path: Path) -> None:
+    listed(tmp_path, "2026-11-02 test_it.py::test_a -- a race\n")
+    marked = "import pytest\n@pytest.mark.parametrize('n', ['x y'])\ndef test_a(n): assert SEEN"
+    again = failed_then_again(tmp_path, marked)
+    assert again.returncode == 1
+    assert "lists test_it.py::test_a[x y] since 2026-11-02: a race" in again.stdout
+
+
+def test_a_line_that_is_no_entry_is_named(tmp_path: Path) -> None:
+    listed(tmp_path, "test_it.py::test_a fails at times\n")
+    again = failed_then_again(tmp_path, PASSES_LATER)
+    assert again.returncode == 1
+    assert "'test_it.py::test_a fails at times' is not: YYYY-MM-DD FILE::TEST" in again.stderr
+
+
+def test_each_listed_test_is_there() -> None:
+    for line in (ROOT / "tests" / "flaky.txt").read_text("utf-8").splitlines():
+        if line.strip() and not line.startswith("#"):
+            file, *_, name = line.split()[1].split("::")
+            assert f"def {name}(" in (ROOT / file).read_text("utf-8"), line

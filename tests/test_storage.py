@@ -35,6 +35,7 @@ def test_a_replaced_file_takes_the_permissions_that_are_asked_for(tmp_path: Path
     assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"new", 0o600)
 
 
+@pytest.mark.process
 def test_a_lock_names_its_process_and_ends_with_it(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     assert (is_locked(path), Lock.holder(path)) == (False, "unknown")

@@ -15,6 +15,7 @@ def names(*allow: str) -> set[str]:
     return {tool.name for tool in allowed_tools(settings)}
 
 
+@pytest.mark.process
 @pytest.mark.usefixtures("outside")
 def test_the_settings_say_which_tools_there_are() -> None:
     assert names() == BUILT_IN

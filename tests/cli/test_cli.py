@@ -14,6 +14,8 @@ from hisa.config import load
 from hisa.errors import UsageError
 from tests.cli.command import Command
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def hisa(tmp_path: Path) -> Command:

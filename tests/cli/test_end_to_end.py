@@ -27,6 +27,8 @@ pytestmark = pytest.mark.desktop
 
 GOOD = json.dumps({"thought": "ok", "tool": "gui_action", "input": "pyautogui.press('down')"})
 DONE = json.dumps({"thought": "ok", "tool": "termination", "input": "done"})
+STILL = ("--set", "environment.settle=0.2")
+"""No window is open that keys could change."""
 
 
 def latest(command: Command) -> Run:
@@ -107,7 +109,9 @@ def test_a_server_that_never_terminates_ends_at_the_limit_with_bounded_requests(
 ) -> None:
     with FakeServer(then=endless) as server:
         hisa = Command(tmp_path, url=server.url)
-        result = hisa.json("run", "Press keys.", "--model", "anything", "--max-steps", "50", code=1)
+        result = hisa.json(
+            "run", "Press keys.", "--model", "anything", "--max-steps", "50", *STILL, code=1
+        )
         planner = [request for request in server.requests if request.role == "planner"]
     assert (result["status"], result["steps"]) == ("max_steps", 50)
     assert [request.step for request in planner] == list(range(1, 51))
@@ -139,7 +143,7 @@ def test_a_run_survives_every_fault_of_a_server(tmp_path: Path) -> None:
     with FakeServer(lines, then=endless) as server:
         hisa = Command(tmp_path, url=server.url)
         patience = "--set=models.planner.timeout=2"
-        result = hisa.json("run", "Press keys.", "--model", "anything", patience)
+        result = hisa.json("run", "Press keys.", "--model", "anything", patience, *STILL)
         assert server.left == 0
     assert result["status"] == "succeeded"
     events = latest(hisa).events
@@ -177,7 +181,9 @@ def test_a_killed_run_is_readable_and_goes_on(tmp_path: Path, desktop: str) -> N
     pause = _Pausing(7)
     with FakeServer(then=pause) as server:
         hisa = Command(tmp_path, url=server.url)
-        process = hisa.start("run", "Press keys.", "--model", "anything", "--max-steps", "9")
+        process = hisa.start(
+            "run", "Press keys.", "--model", "anything", "--max-steps", "9", *STILL
+        )
         pause.wait()
         process.kill()
         process.communicate()
@@ -209,7 +215,9 @@ def test_ctrl_c_stops_a_run_and_resume_goes_on(tmp_path: Path) -> None:
     pause = _Pausing(2)
     with FakeServer(then=pause) as server:
         hisa = Command(tmp_path, url=server.url)
-        process = hisa.start("run", "Press keys.", "--model", "anything", "--max-steps", "4")
+        process = hisa.start(
+            "run", "Press keys.", "--model", "anything", "--max-steps", "4", *STILL
+        )
         pause.wait()
         process.send_signal(signal.SIGINT)
         output, errors = process.communicate(timeout=60)

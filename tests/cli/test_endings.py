@@ -35,6 +35,8 @@ from tests.plugins.benchmarks.bench_suite.forms import settings, write_task
 from tests.plugins.benchmarks.bench_suite.test_guests import hisa, run_form
 from tests.test_conclusion import ADA
 
+pytestmark = pytest.mark.process
+
 SETTLE = ("--set", "environment.settle=0.5")
 
 

@@ -14,6 +14,8 @@ from hisa.runs.read import list_runs, load_run
 from hisa.text.safe_text import safe_text
 from tests.cli.hostile import Hostile, guest, server
 
+pytestmark = pytest.mark.process
+
 EVIL = "\x1b]0;owned\x07\x1b[2J\x1b[8m\x9b31m\u202eevil\u2066\u200b[bold]b[/bold]\x08\x7f"
 OUR_OWN = re.compile(r"\x1b\[[0-9;]*m")
 """What `rich` and `click` send for colours; nothing else is ours."""

@@ -22,6 +22,7 @@ def hisa(tmp_path: Path) -> Command:
     return Command(tmp_path)
 
 
+@pytest.mark.process
 def test_old_runs_are_listed_shown_and_reported(hisa: Command) -> None:
     listed = {row["id"]: row["status"] for row in hisa.json("runs", "ls")}
     assert listed == {DONE: "succeeded", OUT_OF_STEPS: "max_steps", KILLED: "unfinished"}

@@ -21,6 +21,8 @@ from hisa.testing.stock_guest import StockGuest
 from tests.cli.command import endless
 from tests.plugins.benchmarks.bench_suite.test_guests import hisa
 
+pytestmark = pytest.mark.process
+
 END = tool_call("termination", "done")
 NOWHERE = tool_call("gui_action", "pyautogui.click(900, 600)", thought="A click on the desktop.")
 COMMAND = tool_call("bash_execution", "report", thought="I read the report.")

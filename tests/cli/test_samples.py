@@ -160,6 +160,7 @@ def served(received: Received) -> str:
     return DONE if received.role == "planner" else "Succeeded. It did."
 
 
+@pytest.mark.process
 def test_the_option_samples_at_a_temperature_of_its_own(tmp_path: Path) -> None:
     with StockGuest() as guest, FakeServer(then=served) as server:
         cli = command(tmp_path)

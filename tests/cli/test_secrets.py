@@ -17,6 +17,8 @@ from hisa.runs.export import export_jsonl, export_osworld
 from hisa.runs.read import list_runs, load_run
 from tests.cli.hostile import PLACES, Hostile
 
+pytestmark = pytest.mark.process
+
 ALPHABET = string.ascii_letters + string.digits
 
 

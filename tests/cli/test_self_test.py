@@ -159,6 +159,7 @@ def doctor(server: FakeServer) -> tuple[int, str]:
     return ran.return_value, line + after
 
 
+@pytest.mark.process
 def test_doctor_says_what_the_grounder_answers_and_what_to_set() -> None:
     _, targets = drawn_screen(Size(1280, 720))
     middles = [target.middle for target in targets]

@@ -24,7 +24,7 @@ from hisa.testing.stock.stock_messages import Reply
 from hisa.testing.stock_guest import GuestFault, StockGuest
 from tests.environments.stock import REVERT
 
-pytestmark = pytest.mark.usefixtures("own_cache")
+pytestmark = [pytest.mark.usefixtures("own_cache"), pytest.mark.process]
 GUEST = "http://10.0.0.2:5000"
 
 

@@ -186,6 +186,7 @@ async def test_partial_elements_are_asked_for_again_with_more_patience() -> None
             assert server.asked.count("/hisa/observe") == 3
 
 
+@pytest.mark.process
 async def test_lost_answer_of_a_stock_act_is_not_asked_for_again() -> None:
     with scripted({"/execute": [(0, "", b"")]}) as server:
         guest = GuestClient("guest", url=server.url)

@@ -95,6 +95,7 @@ def test_unknown_kind_is_told_what_is_allowed(kind: str) -> None:
     assert caught.value.fix.startswith("--env")
 
 
+@pytest.mark.process
 def test_probe_names_a_fix_for_whatever_is_missing() -> None:
     found = probe()
     assert {"X server", "isolation", "guest's python"} <= {one.name for one in found}

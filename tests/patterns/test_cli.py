@@ -270,6 +270,7 @@ def test_help_of_every_command_shows_how(settings: Settings) -> None:
         assert "Usage:" in run(settings, name, "--help").stdout
 
 
+@pytest.mark.process
 def test_importing_the_command_loads_nothing_heavy() -> None:
     script = (
         "import sys, hisa.cli.patterns\n"

@@ -57,6 +57,7 @@ def start(script: str, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.process
 def test_two_processes_write_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
     both = [start(WRITER, str(tmp_path), name, "25") for name in "ab"]
     for process in both:
@@ -81,6 +82,7 @@ def test_threads_write_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
     assert len(store.list()) == 30
 
 
+@pytest.mark.process
 def test_a_store_that_stays_in_use_is_named_with_a_way_out(tmp_path: Path) -> None:
     holder = start(HOLDER, str(tmp_path))
     assert holder.stdout
@@ -92,6 +94,7 @@ def test_a_store_that_stays_in_use_is_named_with_a_way_out(tmp_path: Path) -> No
     assert EdgeStore(tmp_path, WORDS).list() == []
 
 
+@pytest.mark.process
 def test_kill_9_while_writing_loses_at_most_the_write_in_flight(tmp_path: Path) -> None:
     writer = start(WRITER, str(tmp_path), "p", "100000")
     assert writer.stdout
@@ -107,6 +110,7 @@ def test_kill_9_while_writing_loses_at_most_the_write_in_flight(tmp_path: Path) 
     assert store.get("after") is not None
 
 
+@pytest.mark.process
 def test_a_rebuild_cut_off_before_the_swap_leaves_the_old_content(tmp_path: Path) -> None:
     EdgeStore(tmp_path, WORDS).put(pattern("a1"), at(0))
     script = WRITER.replace("for number in range(int(count)):", "def items():").replace(
@@ -309,6 +313,7 @@ for number in range(count):
 """
 
 
+@pytest.mark.process
 def test_two_busy_writers_do_not_starve_a_third(tmp_path: Path) -> None:
     busy = [start(TAKER, str(tmp_path), "40", "0.05", name) for name in "ab"]
     order = tmp_path / "order"
@@ -324,6 +329,7 @@ def test_two_busy_writers_do_not_starve_a_third(tmp_path: Path) -> None:
     assert max(wait.count("a") + wait.count("b") for wait in waits) <= 4, taken
 
 
+@pytest.mark.process
 def test_a_ticket_of_a_dead_process_holds_nobody_up(tmp_path: Path) -> None:
     holder = start(HOLDER, str(tmp_path))
     assert holder.stdout

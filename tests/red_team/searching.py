@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import html
 import io
+import os
 import subprocess
 from pathlib import Path
 
@@ -70,6 +71,7 @@ def _read(picture: Image.Image) -> str:
     return subprocess.run(
         ["tesseract", "stdin", "stdout", "--psm", "11"],
         input=held.getvalue(),
+        env={**os.environ, "OMP_THREAD_LIMIT": "1"},  # more threads cost time on such pictures
         capture_output=True,
         check=True,
     ).stdout.decode("utf-8", "replace")

@@ -181,6 +181,7 @@ async def test_person_is_asked_with_the_name_alone(tmp_path: Path) -> None:
     await nobody_knows(found)
 
 
+@pytest.mark.process
 async def test_server_is_given_the_name_alone(tmp_path: Path) -> None:
     bad = {"command": [sys.executable, str(HOSTILE), "tools"], "reads": ["*"]}
     settings = {"tools": {"mcp": {"bad": bad}}, **secret()}

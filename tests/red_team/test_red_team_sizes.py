@@ -149,6 +149,7 @@ async def test_endless_answer_is_given_up_while_it_comes(
     assert caught.value.kind in ("too_long", *(("malformed",) if kind == "br" else ()))
 
 
+@pytest.mark.process
 def test_long_answer_is_never_corrected(tmp_path: Path) -> None:
     task = write_task(tmp_path / "tasks", "Ada")
     with StockGuest() as guest, FakeServer(then=lambda _: "x" * (9 << 20)) as server:

@@ -207,6 +207,7 @@ async def test_variables_with_keys_that_a_plug_in_prints_are_not_kept(
 PLANTED = ("description", "result", "failure", "structured")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("kind", PLANTED)
 async def test_order_of_a_server_is_obeyed_and_refused(kind: str, tmp_path: Path) -> None:
     machine = PlantedMachine()
@@ -220,6 +221,7 @@ async def test_order_of_a_server_is_obeyed_and_refused(kind: str, tmp_path: Path
     assert found.run.status == "succeeded"
 
 
+@pytest.mark.process
 async def test_order_in_a_servers_argument_is_obeyed_and_refused(tmp_path: Path) -> None:
     machine = PlantedMachine()
     found = await obey(
@@ -231,6 +233,7 @@ async def test_order_in_a_servers_argument_is_obeyed_and_refused(tmp_path: Path)
     assert found.run.status == "succeeded"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", ["delete_everything", "send_mail", "pay_bill"])
 async def test_server_that_says_that_its_tools_only_read_is_not_believed(
     name: str, tmp_path: Path
@@ -243,6 +246,7 @@ async def test_server_that_says_that_its_tools_only_read_is_not_believed(
     assert not any(act.ok and act.tool.startswith("bad_") for act in found.acts)
 
 
+@pytest.mark.process
 async def test_server_cannot_take_a_built_ins_name(tmp_path: Path) -> None:
     machine = PlantedMachine()
     found = await obey(
@@ -258,6 +262,7 @@ HOSTILE = Path(__file__).parent.parent / "tools" / "mcp_servers" / "hostile.py"
 FAILING = ("big", "crash", "garbage", "hang", "flood", "sampling")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", FAILING)
 async def test_server_that_misbehaves_fails_alone(name: str, tmp_path: Path) -> None:
     command = [sys.executable, str(HOSTILE), "tools"]

@@ -90,6 +90,7 @@ def test_every_command_helps_with_examples_on_lines_of_their_own(root: Path) -> 
         assert any(line.strip().startswith(f"hisa runs {name}") for line in lines)
 
 
+@pytest.mark.process
 def test_importing_the_command_loads_nothing_heavy() -> None:
     script = "import sys, hisa.cli.runs; print(*sys.modules)"
     done = subprocess.run(

@@ -56,6 +56,7 @@ def by_name(found: Mapping[str, Any], home: Path) -> dict[str, tuple[int, str]]:
     }
 
 
+@pytest.mark.process
 def test_the_home_folder_and_what_the_set_up_names_are_looked_at(tmp_path: Path) -> None:
     home = tmp_path / "home"
     for name in ("a.txt", "Documents/b.txt", ".cache/noise", ".config/named", "Documents/.hidden"):
@@ -72,6 +73,7 @@ def test_the_home_folder_and_what_the_set_up_names_are_looked_at(tmp_path: Path)
     assert found["more"] is False
 
 
+@pytest.mark.process
 def test_its_work_is_bounded_and_in_a_fixed_order(tmp_path: Path) -> None:
     for number in range(inventory.MAX_FILES + 5):
         (tmp_path / f"f{number:04}").write_text("x")

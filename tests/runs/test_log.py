@@ -114,6 +114,7 @@ async def test_a_picture_is_written_once_under_its_hash(tmp_path: Path) -> None:
     assert Screenshot.from_png(path.read_bytes()).sha256 == shot.sha256
 
 
+@pytest.mark.process
 def test_everything_emitted_survives_kill_9_and_the_run_goes_on(tmp_path: Path) -> None:
     child = start(WRITER, tmp_path)
     assert child.stdout is not None
@@ -197,6 +198,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     assert "run.folder" in caught.value.fix
 
 
+@pytest.mark.process
 def test_a_full_disk_is_an_error_and_leaves_whole_lines(tmp_path: Path) -> None:
     script = """
 import resource, signal, sys

@@ -15,6 +15,8 @@ from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task
 from tests.tasks.host import Host
 
+pytestmark = pytest.mark.process
+
 CODE = """
 print("words before the answer")
 def good(): return True

@@ -74,6 +74,7 @@ def test_it_is_a_share_and_whole_exactly_where_every_check_holds(
 # ---------------------------------------------------------------- in a task file
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("checks", "score", "partial"),
     [
@@ -92,6 +93,7 @@ async def test_the_score_says_whether_and_the_partial_score_how_much(
     assert found.partial == pytest.approx(partial)
 
 
+@pytest.mark.process
 async def test_a_check_that_could_not_be_carried_out_leaves_neither(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,6 +107,7 @@ async def test_a_task_without_a_check_has_no_partial_score(tmp_path: Path) -> No
     assert (found.state, found.partial) == ("no_check", None)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("wanted", "score"), [("yes", 1.0), ("no", 0.0)])
 async def test_the_partial_score_of_a_benchmarks_task_is_its_score(
     tmp_path: Path, wanted: str, score: float
@@ -125,6 +128,7 @@ ORDER = ("memory: 32 GB", "disk: 1 TB", "keyboard: Portuguese")
 WRONG = (*FORM[:3], "urgency: high")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("name", "left", "partial"),
     [

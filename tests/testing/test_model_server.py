@@ -111,6 +111,7 @@ def _process(*arguments: str) -> Iterator[str]:
             assert process.wait(timeout=20) == 0
 
 
+@pytest.mark.process
 def test_as_a_process(tmp_path: Path) -> None:
     script, log = tmp_path / "s.jsonl", tmp_path / "log.jsonl"
     script.write_text(

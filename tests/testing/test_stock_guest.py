@@ -17,7 +17,7 @@ from hisa.protocols import Environment
 from hisa.testing.stock_guest import GuestFault, GuestFaultKind, StockGuest
 from tests.environments.conformance import at, only
 
-pytestmark = pytest.mark.usefixtures("own_cache")
+pytestmark = [pytest.mark.usefixtures("own_cache"), pytest.mark.process]
 
 SILENT: tuple[GuestFaultKind, ...] = ("hang", "drip")
 LOUD: tuple[GuestFaultKind, ...] = (

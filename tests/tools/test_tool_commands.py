@@ -111,6 +111,7 @@ def test_from_nothing_to_a_plugin_that_a_run_uses_in_five_commands(tmp_path: Pat
     assert "word_count" in offered[0].text, "with its arguments, or by name, as there is room"
 
 
+@pytest.mark.process
 def test_the_package_that_is_written_passes_its_own_test(tmp_path: Path) -> None:
     folder = write_plugin("word-count", tmp_path)
     done = subprocess.run(
@@ -241,6 +242,7 @@ async def test_an_example_whose_application_is_not_open_is_not_run() -> None:
     assert "lacks fork" in done[2].examples[0].said
 
 
+@pytest.mark.process
 def test_check_reads_a_folder_and_its_exit_status_tells(tmp_path: Path) -> None:
     hisa = Command(tmp_path)
     folder = write_plugin("word-count", tmp_path)
@@ -263,6 +265,7 @@ def test_check_reads_a_folder_and_its_exit_status_tells(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- run
 
 
+@pytest.mark.process
 def test_a_tool_that_needs_no_machine_runs_without_one(tmp_path: Path) -> None:
     hisa = Command(tmp_path)
     assert hisa.run("tools", "run", "wait", "0") == ""
@@ -273,6 +276,7 @@ def test_a_tool_that_needs_no_machine_runs_without_one(tmp_path: Path) -> None:
     assert "there are wait" in hisa.refused("tools", "run", "wai")
 
 
+@pytest.mark.process
 def test_a_tools_help_is_its_own_description(tmp_path: Path) -> None:
     hisa = Command(tmp_path)
     said = hisa.run("tools", "run", "bash_execution", "--help")
@@ -346,6 +350,7 @@ def test_a_list_of_three_hundred_tools_is_read_at_a_glance() -> None:
     assert len(list(_lines(tools, whole=True))) == 7 + 300
 
 
+@pytest.mark.process
 def test_ls_takes_a_pattern_and_a_toolkit(tmp_path: Path) -> None:
     from hisa.cli import cli
 

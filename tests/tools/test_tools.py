@@ -149,6 +149,7 @@ def test_the_examples_in_the_documentation_are_accepted_by_the_parser() -> None:
         assert parse(example)
 
 
+@pytest.mark.process
 async def test_an_outside_package_adds_tools(outside: Path) -> None:
     found, bad = discover()
     names = {tool.name: tool for tool in found}
@@ -166,6 +167,7 @@ async def test_an_outside_package_adds_tools(outside: Path) -> None:
     assert outcome.output == "3 words"
 
 
+@pytest.mark.process
 def test_the_command_line_lists_outside_tools_and_names_broken_ones(outside: Path) -> None:
     environ = {**os.environ, "PYTHONPATH": str(outside)}
     listed = subprocess.run(

@@ -102,6 +102,7 @@ async def test_judging_keeps_the_limit_of_tokens(tmp_path: Path) -> None:
     assert "the judge could not be asked" in choice.why
 
 
+@pytest.mark.process
 def test_one_process_holds_it(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path\n"

@@ -21,6 +21,8 @@ from tests.plugins.benchmarks.attempt_logs import judgement
 from tests.plugins.benchmarks.bench_suite.forms import write_task
 from tests.plugins.benchmarks.bench_suite.test_guests import hisa
 
+pytestmark = pytest.mark.process
+
 SETTLE = ("--set", "environment.settle=0.5")
 PLANTED = "PLANTEDcheck"
 """What the check wants, and no planner types: it is in the score's words too."""

@@ -17,9 +17,12 @@ import pytest
 from hisa.plugins.desktop.guest.bus import Bus, BusGone, Limit
 from hisa.plugins.desktop.guest.dbus import Call, Connection, DBusError, arguments, unpack
 
-pytestmark = pytest.mark.skipif(
-    not shutil.which("dbus-daemon"), reason="needs dbus-daemon: scripts/install-system.sh"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        not shutil.which("dbus-daemon"), reason="needs dbus-daemon: scripts/install-system.sh"
+    ),
+    pytest.mark.process,
+]
 BUS = "org.freedesktop.DBus"
 PATH = "/org/freedesktop/DBus"
 PROPERTIES = f"{BUS}.Properties"

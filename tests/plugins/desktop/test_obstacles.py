@@ -17,6 +17,8 @@ import pytest
 
 from hisa.plugins.desktop.runtime.probe import is_snap, why_refused
 
+pytestmark = pytest.mark.process
+
 DENIED = "#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n"
 STUB = """#!/bin/sh
 if ! [ -x /snap/bin/chromium ]; then

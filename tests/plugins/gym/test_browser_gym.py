@@ -159,6 +159,7 @@ class Page(FakeEnvironment):
         return self.given, ""
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("reward", "score"), [(1.0, 1.0), (0.25, 0.25), (0.0, 0.0), (-1.0, 0.0)])
 async def test_the_goal_is_the_instruction_and_the_reward_the_score(
     reward: float, score: float

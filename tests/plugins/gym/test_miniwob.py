@@ -191,6 +191,7 @@ async def test_what_broke_is_no_score(state: dict[str, Any], reason: str) -> Non
         await scored(**state)
 
 
+@pytest.mark.process
 def test_the_stage_needs_nothing_but_python() -> None:
     program = Path(pages.__file__).with_name("stage.py")
     command = [sys.executable, "-I", "-S", str(program), "--help"]

@@ -99,6 +99,7 @@ printf 'Package: mousepad\\nStatus: install ok installed\\nVersion: 9.9\\n\\n' \
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="run as root: without, a tar is made and unpacked")
 class TestBuild:
+    @pytest.mark.process
     def test_says_what_it_downloads_and_what_is_in_it(
         self, own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -120,6 +121,7 @@ class TestBuild:
         store.write_manifest(image_folder(recipe("minimal")), made)
         assert "its disk 2000 MB, made in 42 s" in Command(tmp_path).run("machine", "ls")
 
+    @pytest.mark.process
     def test_a_killed_build_leaves_nothing_that_looks_finished(
         self, own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -138,6 +140,7 @@ class TestBuild:
         tree = build_tree(recipe("minimal"), lambda line: None)
         assert [path for path in tree.folder.parent.iterdir() if path.is_dir()] == [tree.folder]
 
+    @pytest.mark.process
     async def test_a_second_build_waits_for_the_folder_of_packages(
         self, own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -162,6 +165,7 @@ def test_without_the_builder_its_package_and_the_command_are_named(
     assert caught.value.fix == "hisa install vm"
 
 
+@pytest.mark.process
 def test_python_packages_that_are_not_to_be_had_leave_nothing(
     own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,6 +195,7 @@ class TestAddress:
             await environment.__aenter__()
         assert fix in caught.value.fix
 
+    @pytest.mark.process
     def test_command_line_names_the_known_profiles(self, tmp_path: Path) -> None:
         process = Command(tmp_path).start("machine", "build", "nosuch")
         _, errors = process.communicate()
@@ -375,6 +380,7 @@ async def test_a_fresh_start_forgets_what_was_written_over_the_tree() -> None:
     assert store.read_manifest(tree) is not None
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("processor", "own"), [("qemu", False), ("kvm", True), ("none", True), ("", True)]
 )

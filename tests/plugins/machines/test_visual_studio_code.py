@@ -34,6 +34,7 @@ class TestFetch:
         assert "://" not in (WANTED / "node.txt").read_text(), "a registry is the user's to name"
         assert not any("resolved" in each for each in locked.values())
 
+    @pytest.mark.process
     def test_what_is_not_to_be_had_leaves_nothing(
         self, own_cache: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -128,6 +129,7 @@ class TestCommandLine:
         for listener in listening:
             listener.close()
 
+    @pytest.mark.process
     def test_a_program_of_windows_that_is_gone_comes_up_no_more(self, tmp_path: Path) -> None:
         given = visual_studio_code.parsed(["--user-data-dir", str(tmp_path)])
         assert not visual_studio_code.comes_up(given)

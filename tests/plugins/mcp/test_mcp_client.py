@@ -23,6 +23,8 @@ from hisa.protocols import GroundedCall, Task, ToolCall
 from hisa.testing.form import FakeEnvironment
 from hisa.tools.registry import ToolRegistry
 
+pytestmark = pytest.mark.process
+
 HOSTILE = Path(__file__).parent / "mcp_servers" / "hostile.py"
 TIME = (sys.executable, "-m", "mcp_server_time", "--local-timezone", "Europe/Berlin")
 

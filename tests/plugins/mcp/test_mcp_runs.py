@@ -17,6 +17,8 @@ from hisa.runs.read import Run
 from hisa.testing import FakeEnvironment, FunctionModel, ScriptedModel, tool_call
 from tests.plugins.mcp.mcp_servers.hostile import KEY
 
+pytestmark = pytest.mark.process
+
 HOSTILE = Path(__file__).parent / "mcp_servers" / "hostile.py"
 DONE = tool_call("termination", "done")
 

@@ -21,6 +21,8 @@ from hisa.events import Acted, RunFinished
 from hisa.runs.read import load_run
 from tests.cli.command import ROOT, Command
 
+pytestmark = pytest.mark.process
+
 TASK = """instruction: Open the text editor. Type "hello". Save the file as "hi.txt".
 check: [{file: ~/hi.txt, contains: hello}]
 """

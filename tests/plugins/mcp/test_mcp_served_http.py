@@ -54,6 +54,7 @@ async def connected(url: str, token: str) -> AsyncIterator[Client]:
         yield Client(session)
 
 
+@pytest.mark.process
 async def test_nobody_connects_without_the_token_that_was_printed(tmp_path: Path) -> None:
     with served(Command(tmp_path)) as (server, url):
         async with httpx2.AsyncClient() as http:
@@ -65,6 +66,7 @@ async def test_nobody_connects_without_the_token_that_was_printed(tmp_path: Path
             assert await used.call("list_runs") == []
 
 
+@pytest.mark.process
 def test_its_address_is_told_once_it_listens(tmp_path: Path) -> None:
     for _ in range(3):
         with served(Command(tmp_path), "--token-env", "MCP_TOKEN") as (_, url):

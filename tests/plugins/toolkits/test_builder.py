@@ -451,6 +451,7 @@ def test_build_accept_install_and_run_from_the_command_line(tmp_path: Path) -> N
     assert [tool["needs"]["apps"] for tool in listed["tools"]] == [["mousepad"]]
 
 
+@pytest.mark.process
 def test_the_offline_model_writes_no_tools(tmp_path: Path) -> None:
     hisa = Command(tmp_path)
     said = hisa.refused(*written(tmp_path))
@@ -459,6 +460,7 @@ def test_the_offline_model_writes_no_tools(tmp_path: Path) -> None:
     assert not (tmp_path / "review").exists()
 
 
+@pytest.mark.process
 def test_wrong_arguments_are_refused_before_anything_starts(tmp_path: Path) -> None:
     hisa = Command(tmp_path, url="http://127.0.0.1:9/v1")
     good = (*written(tmp_path), "--model", "served")

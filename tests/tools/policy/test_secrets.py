@@ -221,6 +221,7 @@ _PLACES = {
 }
 
 
+@pytest.mark.process
 @settings(max_examples=60, deadline=None)
 @given(value=_TEXTS, place=st.sampled_from(sorted(_PLACES)))
 def test_value_reaches_bash_as_it_is_wherever_its_name_stands(value: str, place: str) -> None:
@@ -290,6 +291,7 @@ def test_words_get_the_value_and_json_stays_json() -> None:
             fill_words(refused, {"a": HOSTILE})
 
 
+@pytest.mark.process
 async def test_command_gets_the_value_and_its_output_has_the_name(tmp_path: Path) -> None:
     events: list[Event] = []
     inner = Bash(tmp_path)
@@ -324,6 +326,7 @@ async def test_command_without_permission_is_not_run(
     assert inner.asked == []
 
 
+@pytest.mark.process
 async def test_output_cut_within_a_value_tells_nothing_of_it(tmp_path: Path) -> None:
     (tmp_path / "file").write_text(f"x {VALUE}", "utf-8")
     for limit in range(6, 18):

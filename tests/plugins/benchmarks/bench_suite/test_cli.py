@@ -18,6 +18,8 @@ from hisa.runs.read import list_runs, read_manifest
 from tests.cli.command import ROOT, Command
 from tests.plugins.benchmarks.bench_suite.forms import PARTS, write_task
 
+pytestmark = pytest.mark.process
+
 FIXED = ("--environment", PARTS, "--set", "patterns.enabled=false")
 
 

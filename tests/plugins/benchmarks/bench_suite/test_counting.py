@@ -12,6 +12,8 @@ from hisa.plugins.benchmarks.bench.ledger import AttemptLedger
 from tests.cli.command import Command
 from tests.plugins.benchmarks.bench_suite.sample import fill, plan
 
+pytestmark = pytest.mark.process
+
 
 def bench(folder: Path, *, broken: bool = True) -> Path:
     """Seven tasks done, and one whose machine broke in each try."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,6 +17,8 @@ from hisa.plugins.benchmarks.bench.jobs import JobDone, RunEnded, RunMade, StepD
 from hisa.runs.read import load_run
 from tests.plugins.benchmarks.bench_suite.forms import job
 
+pytestmark = pytest.mark.process
+
 RAY = pytest.param(
     "ray",
     marks=[
@@ -27,10 +29,21 @@ RAY = pytest.param(
 )
 
 
+@pytest.fixture(scope="module")
+def ray() -> Iterator[None]:
+    """Ray, started once: the executors of the tests find it there."""
+    from hisa.plugins.benchmarks.bench.executors.ray import RayExecutor
+
+    started = RayExecutor()
+    yield
+    asyncio.run(started.close())
+
+
 @pytest.fixture(params=["local", RAY])
 async def executor(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Executor]:
     made: Executor
     if request.param == "ray":
+        request.getfixturevalue("ray")
         from hisa.plugins.benchmarks.bench.executors.ray import RayExecutor
 
         made = RayExecutor()

@@ -226,6 +226,7 @@ async def test_an_unknown_way_is_refused(way: str) -> None:
             pass
 
 
+@pytest.mark.process
 def test_nothing_is_measured_as_reading_where_nothing_can_read(
     folder: Path, tmp_path: Path
 ) -> None:
@@ -310,6 +311,7 @@ async def test_the_page_shows_every_miss_and_runs_nothing(folder: Path) -> None:
     )
 
 
+@pytest.mark.process
 @needs_tesseract
 def test_the_command_prints_the_sums_and_writes_both_files(folder: Path, tmp_path: Path) -> None:
     hisa = Command(tmp_path)
@@ -324,6 +326,7 @@ def test_the_command_prints_the_sums_and_writes_both_files(folder: Path, tmp_pat
     assert page.read_text().count('<figure class="miss">') == 3
 
 
+@pytest.mark.process
 def test_the_command_asks_only_for_what_is_wanted(folder: Path, tmp_path: Path) -> None:
     hisa, way = Command(tmp_path), ("--grounder", "simulated:1")
     held = hisa.run("bench", "grounding", str(folder), "--split", "held", *way)
@@ -338,6 +341,7 @@ def test_the_command_asks_only_for_what_is_wanted(folder: Path, tmp_path: Path) 
     assert "no grounding suite" in hisa.refused("bench", "grounding", str(tmp_path))
 
 
+@pytest.mark.process
 def test_a_model_that_breaks_does_not_take_the_answers_with_it(
     folder: Path, tmp_path: Path
 ) -> None:

@@ -16,6 +16,8 @@ from tests.cli.command import ROOT, Command
 from tests.environments.stock import REVERT
 from tests.plugins.benchmarks.bench_suite.forms import write_task
 
+pytestmark = pytest.mark.process
+
 FIXED = ("--set", "patterns.enabled=false", "--set", "environment.settle=0.5")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from hisa.protocols import CommandResult
@@ -58,6 +59,7 @@ def older(folder: Path) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in kept), "utf-8")
 
 
+@pytest.mark.process
 def test_every_kind_of_end_is_told_apart_in_all_that_a_bench_says(tmp_path: Path) -> None:
     command, out = hisa(tmp_path), tmp_path / "bench"
     tasks = suite(tmp_path / "tasks")

@@ -304,6 +304,7 @@ def test_what_was_given_up_can_be_tried_again(book: AttemptLedger) -> None:
     assert book.slot_state(SLOT).result is not None
 
 
+@pytest.mark.process
 def test_a_full_disk_leaves_whole_records(tmp_path: Path) -> None:
     script = """
 import resource, signal, sys

@@ -49,6 +49,7 @@ def _parent(pid: int) -> int:
     return int(text.partition("PPid:")[2].split()[0])
 
 
+@pytest.mark.process
 def test_a_dead_node_loses_only_its_attempts_in_flight(tmp_path: Path, cluster: Any) -> None:
     nodes = [cluster.add_node(num_cpus=2) for _ in range(2)]
     for number in range(10):

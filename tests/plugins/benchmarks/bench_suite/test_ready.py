@@ -90,6 +90,7 @@ def test_a_real_desktop_is_looked_at_once_and_only_ready_tasks_are_run(tmp_path:
     assert any("program no-such-program" in why for why in plan["problems"].values())
 
 
+@pytest.mark.process
 def test_a_suite_without_a_ready_task_is_refused_with_the_reason(tmp_path: Path) -> None:
     write(tmp_path, "os", "far", step("download", files=[{"url": URL, "path": "/tmp/x"}]))
     hisa = Command(tmp_path)
@@ -140,6 +141,7 @@ def test_what_a_published_script_starts_is_needed(
     assert {app.title for app in needed_apps(load_task(path))} == wanted
 
 
+@pytest.mark.process
 async def test_of_several_guests_each_is_looked_at(tmp_path: Path) -> None:
     task = load_task(write(tmp_path, "os", "one", step("launch", command=["vlc"])))
     with StockGuest() as one, StockGuest() as other:

@@ -23,6 +23,8 @@ from hisa.plugins.benchmarks.bench.summary import summarise
 from hisa.runs.read import list_runs, read_manifest
 from tests.plugins.benchmarks.bench_suite.forms import PARTS, ledger
 
+pytestmark = pytest.mark.process
+
 
 def bench(book: AttemptLedger, workers: int, told: list[Progress] | None = None) -> Bench:
     heard = (lambda _: None) if told is None else told.append

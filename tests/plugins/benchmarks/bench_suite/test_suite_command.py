@@ -15,6 +15,8 @@ import pytest
 from hisa.plugins.benchmarks.bench.suites import open_suite
 from tests.cli.command import ROOT, Command
 
+pytestmark = pytest.mark.process
+
 
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name

@@ -170,6 +170,7 @@ def test_a_task_that_is_left_out_says_why(tmp_path: Path) -> None:
         open_suite(f"osworld:{tmp_path}")
 
 
+@pytest.mark.process
 def test_what_is_left_out_takes_one_line_of_the_terminal(tmp_path: Path) -> None:
     tasks_folder = tmp_path / "suite"
     for number in range(40):

@@ -135,6 +135,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[float, dict[str
     return list(zip(map(ours, calls), theirs_say, strict=True))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("number", range(len(BOTH_HAVE)), ids=lambda n: f"{n}-{BOTH_HAVE[n].name}")
 def test_both_say_the_same(both: list[tuple[float, dict[str, Any]]], number: int) -> None:
     case = BOTH_HAVE[number]

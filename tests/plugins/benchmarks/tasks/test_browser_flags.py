@@ -38,6 +38,7 @@ def browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hisa.plugins.benchmarks.tasks.browser_flags.BROWSERS", places)
 
 
+@pytest.mark.process
 @pytest.mark.usefixtures("browser")
 async def test_an_experiment_that_is_gone_is_named_before_anything_is_done(tmp_path: Path) -> None:
     machine, given = Host(tmp_path / "home"), wanting("smooth-scrolling@1", "old-refresh-2023")
@@ -51,6 +52,7 @@ async def test_an_experiment_that_is_gone_is_named_before_anything_is_done(tmp_p
     ]
 
 
+@pytest.mark.process
 async def test_a_browser_that_is_not_found_lacks_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

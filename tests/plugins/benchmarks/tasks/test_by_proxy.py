@@ -88,6 +88,7 @@ def test_an_address_that_is_none_is_refused_and_no_password_told(address: str) -
     assert "0penSesame" not in str(caught.value)
 
 
+@pytest.mark.process
 async def test_a_machine_that_does_not_reach_the_proxy_is_no_start(tmp_path: Path) -> None:
     task = load_task(write(tmp_path, tree(proxy=True)))
     with socket.create_server(("127.0.0.1", 0)) as listening:

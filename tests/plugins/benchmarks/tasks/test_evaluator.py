@@ -43,6 +43,7 @@ async def score(
     return found.value, found.detail
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("conj", "texts", "wanted", "ran"),
     [
@@ -65,12 +66,14 @@ async def test_several_metrics(
     assert len(machine.lines) == ran
 
 
+@pytest.mark.process
 async def test_and_is_the_rule_where_none_is_given(tmp_path: Path) -> None:
     check = several("and", "abcd", "abce")
     del check["conj"]
     assert (await score(tmp_path, check))[0] == pytest.approx(0.875)
 
 
+@pytest.mark.process
 async def test_options_go_to_their_metric(tmp_path: Path) -> None:
     result = {"type": "vm_command_line", "command": "say", "shell": True}
     wanted = {"type": "rule", "rules": "ABCD"}
@@ -83,6 +86,7 @@ async def test_options_go_to_their_metric(tmp_path: Path) -> None:
     assert (await score(tmp_path, {**both, "options": options, "conj": "or"}))[0] == 1.0
 
 
+@pytest.mark.process
 async def test_a_missing_result_is_0(tmp_path: Path) -> None:
     gone = {"type": "vm_file", "path": "/home/user/a.txt", "dest": "a.txt"}
     check = {"func": "compare_config", "result": gone, "expected": part("x")[2]}
@@ -95,6 +99,7 @@ async def test_a_missing_result_is_0(tmp_path: Path) -> None:
     assert (await score(tmp_path, {**first, "conj": "and"}))[0] == 0.0
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("func", "status", "wanted"),
     [
@@ -113,6 +118,7 @@ async def test_infeasible_tasks(
     assert (await score(tmp_path, check, status))[0] == wanted
 
 
+@pytest.mark.process
 async def test_postconfig_comes_first(tmp_path: Path) -> None:
     before = {"type": "execute", "parameters": {"command": "save", "shell": True}}
     machine = Machine(ANSWERS)
@@ -134,6 +140,7 @@ class Watched(Machine):
         return await super().observe(elements=elements, settle=settle)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("steps", [0, 1])
 async def test_what_is_still_being_saved_is_waited_for_before_it_is_read(
     tmp_path: Path, steps: int
@@ -145,6 +152,7 @@ async def test_what_is_still_being_saved_is_waited_for_before_it_is_read(
     assert machine.lines == ["save", "settle 20"] * steps + ["say"]
 
 
+@pytest.mark.process
 async def test_a_rule_without_meaning_is_no_score(tmp_path: Path) -> None:
     check = several("and", "abcd")
     check["expected"][0]["rules"] = {}
@@ -308,6 +316,7 @@ class Settling(Machine):
         return await super().observe(elements=elements, settle=settle)
 
 
+@pytest.mark.process
 async def test_the_screen_comes_to_rest_between_the_last_steps_and_the_score(
     tmp_path: Path,
 ) -> None:

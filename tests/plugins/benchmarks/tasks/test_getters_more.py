@@ -81,6 +81,7 @@ def table(folder: Path, *statements: str) -> bytes:
     return path.read_bytes()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("kind", "file", "make", "row"),
     [
@@ -134,6 +135,7 @@ def picture() -> bytes:
     return file.getvalue()
 
 
+@pytest.mark.process
 async def test_what_slides_hold(tmp_path: Path) -> None:
     machine = Machine()
     asked = {"ppt_file_path": "/deck.pptx", "slide_index": "0", "dest": "kept"}

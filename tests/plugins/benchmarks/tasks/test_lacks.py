@@ -92,6 +92,7 @@ def planner(did: list[str]) -> FunctionModel:
     return FunctionModel(answer)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("application", APPLICATIONS, ids=lambda one: one.title)
 async def test_an_application_that_is_gone_is_named_and_its_task_never_scored(
     tmp_path: Path, application: Application
@@ -143,6 +144,7 @@ def test_what_only_the_scoring_needs_counts_too(
     assert [app.title for app in found] == ([title] if title else [])
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("said", "lost"), [("y", True), ("y", False), ("x", True)])
 async def test_an_application_that_goes_during_the_run_leaves_no_score_but_a_full_one(
     tmp_path: Path, said: str, lost: bool
@@ -161,6 +163,7 @@ async def test_an_application_that_goes_during_the_run_leaves_no_score_but_a_ful
         assert (await scorer.score(task, machine, "succeeded")).value == float(said == "x")
 
 
+@pytest.mark.process
 async def test_a_script_that_hands_over_to_nothing_is_no_application(tmp_path: Path) -> None:
     app = next(app for app in APPS if app.title == "Chromium")
     folder = tmp_path / "tree" / "usr" / "local" / "bin"

@@ -27,6 +27,8 @@ from hisa.plugins.benchmarks.tasks.metrics import BadRules, NotScored, Unreadabl
 from hisa.plugins.benchmarks.tasks.readers import rows_of
 from hisa.tasks.limits import OWN_LIMITS
 
+pytestmark = pytest.mark.process
+
 SHORT = replace(OWN_LIMITS, processor=1)
 
 

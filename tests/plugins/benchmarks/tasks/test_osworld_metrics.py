@@ -45,6 +45,8 @@ from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task
 from tests.plugins.benchmarks.tasks.machine import Machine, at_once, offline
 
+pytestmark = pytest.mark.process
+
 
 def run(name: str, result: Any, expected: Any, options: dict[str, Any]) -> Score:
     return asyncio.run(call(name, result, expected, options))

@@ -47,6 +47,7 @@ def named(given: Task, settings: TaskSettings | None = None) -> list[str]:
     return [need.words for need in web_needs(given, settings)]
 
 
+@pytest.mark.process
 async def test_a_page_that_the_machine_does_not_reach_is_no_start_and_says_so(
     tmp_path: Path,
 ) -> None:
@@ -68,6 +69,7 @@ async def test_a_page_that_the_machine_does_not_reach_is_no_start_and_says_so(
     ]
 
 
+@pytest.mark.process
 async def test_a_way_that_goes_during_the_run_leaves_no_score(tmp_path: Path) -> None:
     result = {"type": "vm_command_line", "command": ["echo", "y"]}
     check = {"func": "exact_match", "result": result, "expected": rule(expected="x")}
@@ -78,6 +80,7 @@ async def test_a_way_that_goes_during_the_run_leaves_no_score(tmp_path: Path) ->
         await scorer.score(given, Host(tmp_path / "home"), "succeeded")
 
 
+@pytest.mark.process
 async def test_a_server_is_reached_whatever_it_answers_and_a_name_of_the_machine_is_its_own(
     tmp_path: Path,
 ) -> None:

@@ -47,6 +47,7 @@ def test_there_are_twenty() -> None:
     assert len(FILES) == 20
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
 async def test_the_expected_workbook_scores_1_and_the_input_0(path: Path) -> None:
     _, _, given, expected = parts(path)
@@ -72,6 +73,7 @@ def result_of(path: Path) -> str:
     return f"vm_file {parts(path)[1]['result']['path']}"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
 async def test_setup_copies_and_opens_and_postconfig_saves(path: Path) -> None:
     task, check, given, _ = parts(path)

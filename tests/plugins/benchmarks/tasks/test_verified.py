@@ -22,6 +22,8 @@ from tests.bench import Bench
 from tests.plugins.benchmarks.tasks.machine import Machine, at_once, offline
 from tests.tasks.host import Host
 
+pytestmark = pytest.mark.process
+
 
 async def prepare(folder: Path, *setup: Any, machine: Machine | None = None, **more: Any) -> Host:
     host = machine or Host(folder / "home")

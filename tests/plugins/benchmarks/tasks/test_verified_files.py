@@ -78,6 +78,7 @@ def scorer(folder: Path) -> TaskScorer:
     return TaskScorer(cache=FileCache(folder / "cache", offline), pause=at_once)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("conj", "written", "score"),
     [("and", "", 0.0), ("and", "a", 0.0), ("and", "ab", 1.0), ("or", "", 0.0), ("or", "b", 1.0)],
@@ -96,6 +97,7 @@ async def test_several_results_are_set_up_and_scored(
     assert (scoring.state, scoring.value) == ("scored", score), scoring.detail
 
 
+@pytest.mark.process
 async def test_a_command_whose_effect_does_not_come_is_no_start(tmp_path: Path) -> None:
     quick = {"max_wait_time": 0, "check_interval": 0.1}
     for verification, said in (

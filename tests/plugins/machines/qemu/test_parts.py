@@ -45,6 +45,7 @@ class TestStore:
             (draft / "no folder" / "half").write_bytes(b"x")
         assert list((cache / "images").iterdir()) == []
 
+    @pytest.mark.process
     def test_a_killed_process_leaves_only_what_is_swept(self, cache: Path) -> None:
         code = (
             "import os; from hisa.plugins.machines.profiles import store\n"
@@ -79,6 +80,7 @@ class TestStore:
 
 
 class TestBuild:
+    @pytest.mark.process
     def test_missing_program_is_named_and_nothing_is_left(
         self, cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
@@ -89,6 +91,7 @@ class TestBuild:
         assert find_image(recipe("minimal")) is None
         assert _folders(cache / "images") == _folders(cache / "trees") == []
 
+    @pytest.mark.process
     def test_killed_in_the_middle_it_leaves_only_what_is_swept(
         self, cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
@@ -113,6 +116,7 @@ class TestBuild:
             build(recipe("minimal"), lambda line: None)
         assert _folders(cache / "trees") == []
 
+    @pytest.mark.process
     def test_what_stood_on_an_image_that_was_removed_goes(
         self, cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
@@ -146,6 +150,7 @@ def _is_at_home_in(folder: Path) -> bool:
     return False
 
 
+@pytest.mark.process
 def test_the_kernel_is_told_what_an_emulated_clock_needs_and_never_to_hang(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -173,6 +178,7 @@ def _lay_program(folder: Path, name: str, body: str) -> None:
 
 
 class TestBoot:
+    @pytest.mark.process
     def test_machine_that_does_not_come_up_is_booted_once_more(
         self, cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
@@ -191,6 +197,7 @@ class TestBoot:
 
 
 class TestProcess:
+    @pytest.mark.process
     def test_program_and_its_children_end_with_their_owner(self, tmp_path: Path) -> None:
         code = (
             "import sys, time; from pathlib import Path\n"
@@ -211,6 +218,7 @@ class TestProcess:
             while process_start(int(pid)) is not None:
                 time.sleep(0.01)
 
+    @pytest.mark.process
     def test_ended_program_leaves_no_watcher(self, tmp_path: Path) -> None:
         with (tmp_path / "log").open("wb") as log:
             process = start(["true"], log, tmp_path, stays=False, signal="KILL")

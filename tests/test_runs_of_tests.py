@@ -1,0 +1,114 @@
+"""How the tests themselves are run: in which order, and which of them start processes."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import longest_first
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_files_that_take_longest_come_first_and_stay_whole(request: pytest.FixtureRequest) -> None:
+    items = request.session.items
+    names = [item.nodeid for item in items]
+    here = request.node.nodeid.partition("::")[0]
+    others = {name.partition("::")[0] for name in names} - {here}
+    last = longest_first(items, f"# seconds\n0.1 {here}\n")
+    assert [item.nodeid for item in last] == [
+        *(name for name in names if name.partition("::")[0] in others),
+        *(name for name in names if name.startswith(here)),
+    ]
+    first = longest_first(items, f"99 {here}\n4 a_file_that_is_gone.py\n")
+    assert [item.nodeid for item in first] == [
+        *(name for name in names if name.startswith(here)),
+        *(name for name in names if name.partition("::")[0] in others),
+    ]
+
+
+def in_a_run(folder: Path, body: str, chosen: str) -> str:
+    """What pytest prints of tests with this body under the hooks of ``conftest.py``."""
+    head = "import os, subprocess, sys\nimport pytest\n"
+    (folder / "test_it.py").write_text(head + body)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "tests.conftest",
+        "-p",
+        "no:cacheprovider",
+    ]
+    return subprocess.run(
+        [*command, "-c", "pyproject.toml", "-m", chosen, str(folder / "test_it.py")],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    ).stdout  # fmt: skip
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("body", "chosen", "says"),
+    [
+        ("def test_a(): subprocess.run([sys.executable, '-c', ''])", "not process",
+         "1 passed, 1 error"),
+        ("def test_a(): os.system('true')", "not process", "1 passed, 1 error"),
+        ("@pytest.mark.process\ndef test_a(): os.system('true')", "not process", "1 deselected"),
+        ("def test_a(): os.system('true')", "not desktop", "1 passed"),
+        ("def test_a(): pass", "not process", "1 passed"),
+    ],
+)  # fmt: skip
+def test_a_process_that_no_mark_announces_fails_a_run_without_processes(
+    tmp_path: Path, body: str, chosen: str, says: str
+) -> None:
+    printed = in_a_run(tmp_path, body, chosen)
+    assert re.search(rf"^{says} in", printed, re.MULTILINE), printed
+    assert ("mark it with @pytest.mark.process" in printed) == ("error" in says)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("part", "tests"),
+    [("toolkits", "pytest tests/plugins/toolkits -n"), ("", "pytest  -n"),
+     ("core", "pytest tests --ignore tests/plugins -n")],
+)  # fmt: skip
+@pytest.mark.parametrize("target", ["test", "fast"])
+def test_make_runs_the_part_that_is_named(target: str, part: str, tests: str) -> None:
+    planned = subprocess.run(
+        ["make", "-n", target, f"P={part}"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert tests in planned.stdout.splitlines()[-1]
+
+
+@pytest.mark.process
+def test_a_part_that_is_none_is_refused_with_those_there_are() -> None:
+    refused = subprocess.run(
+        ["make", "-n", "test", "P=calc"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert refused.returncode == 2
+    assert "P=calc is no plugin; P= takes one of: core " in refused.stderr
+    for path in (ROOT / "tests" / "plugins").glob("*/__init__.py"):
+        assert f" {path.parent.name}" in refused.stderr
+
+
+@pytest.mark.process
+def test_a_report_brings_the_table_up_to_date(tmp_path: Path) -> None:
+    def write(*arguments: str) -> str:
+        script = [sys.executable, str(ROOT / "scripts" / "durations.py"), *arguments]
+        done = subprocess.run(script, cwd=tmp_path, capture_output=True, text=True, check=False)
+        return done.stdout + done.stderr
+
+    assert "none.xml is not there; run: make test" in write("none.xml", "table.txt")
+    for name in ("a", "b", "c"):
+        (tmp_path / f"{name}.py").touch()
+    (tmp_path / "table.txt").write_text("# head\n9.0 a.py\n3.0 b.py\n1.0 gone.py\n")
+    cases = "".join(f'<testcase file="{name}.py" time="2.26"/>' for name in "bbc")
+    (tmp_path / "it.xml").write_text(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
+    assert write("it.xml", "table.txt") == "table.txt: 3 files, 7 s in the last run\n"
+    lines = (tmp_path / "table.txt").read_text().splitlines()
+    assert [line for line in lines if line[0] != "#"] == ["9.0 a.py", "4.5 b.py", "2.3 c.py"]
