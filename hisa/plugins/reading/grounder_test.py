@@ -17,7 +17,6 @@ from PIL import Image, ImageDraw
 from hisa.cli.findings import Finding
 from hisa.config import ModelSettings, Settings
 from hisa.errors import NotFound, OperatorError, UsageError
-from hisa.grounder.answer_syntax import SYNTAXES
 from hisa.grounder.base import GroundingFormat
 from hisa.grounder.formats import QWEN_MIN_PIXELS, open_format, smart_resize
 from hisa.models.announced import announced
@@ -25,6 +24,7 @@ from hisa.models.budget import Budget
 from hisa.models.open_models import open_models
 from hisa.models.profiles import find
 from hisa.models.spending import Ledger
+from hisa.plugins.reading.family_formats import SYNTAXES
 from hisa.protocols import Model, ModelRequest
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Screenshot
