@@ -467,9 +467,14 @@ def test_a_command_that_fails_is_named_and_breaks_no_list(tmp_path: Path, outsid
 def test_a_part_of_hisa_that_is_not_there_is_named_too(tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules['hisa.plugins.benchmarks.cli.best_of'] = None; "
+        "sys.modules['hisa.plugins.reading.grounder_test'] = None; "
         "sys.modules['hisa.plugins.benchmarks.cli.bench'] = None; from hisa.cli import main; main()"
     )
-    for words, name in ((["bench"], "bench"), (["run", "Go.", "--attempts", "2"], "run.attempts")):
+    for words, name in (
+        (["bench"], "bench"),
+        (["run", "Go.", "--attempts", "2"], "run.attempts"),
+        (["doctor", "--grounder"], "doctor.grounder"),
+    ):
         ran = subprocess.run(
             [sys.executable, "-c", code, *words],
             cwd=tmp_path, capture_output=True, text=True, check=False,

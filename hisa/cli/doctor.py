@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hisa.cli.findings import Finding, grounder, libraries, models, parts, places, store
+from hisa.cli.findings import Finding, libraries, models, parts, places, store
+from hisa.cli.open_group import announced
 from hisa.cli.out import json_option, print_json, say
 from hisa.errors import PluginFailed, UsageError
 from hisa.machine.plugins import ENTRY_POINT_GROUPS, Later, blaming_package, is_ours, load, source
@@ -104,7 +105,7 @@ def doctor(settings: Settings, env: str | None, points: bool, as_json: bool) -> 
     findings = [
         *_machine(settings), *packages, *models(settings), places(settings), *_plugins(), *_added(),
         *_guests(settings),
-        *([grounder(settings)] if points else []),
+        *([announced("doctor.grounder", "--grounder")(settings)] if points else []),
     ]  # fmt: skip
     broken = [f for f in findings if f.needed and not f.ok]
     if as_json:

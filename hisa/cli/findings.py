@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from hisa.config import ModelSettings, Settings
 
-__all__ = ["Finding", "grounder", "libraries", "models", "parts", "places", "store"]
+__all__ = ["Finding", "libraries", "models", "parts", "places", "store"]
 
 _ANSWER_SECONDS = 5.0
 """A server on the way answers its list of models in milliseconds; a person waits for this."""
@@ -117,58 +117,6 @@ def places(settings: Settings) -> Finding:
     if not able:
         return Finding("models", "places", False, True, f"{detail}, which sees nothing", fix)
     return Finding("models", "places", True, True, detail)
-
-
-def grounder(settings: Settings) -> Finding:
-    """Ask the grounder's model for eight places that are known; see `hisa.cli.grounder_test`."""
-    import asyncio
-
-    from hisa.errors import OperatorError
-
-    area = ("models", "grounder's points")
-    if _pointing_model(settings) is None:
-        fix = "--set models.grounder.model=NAME --set models.grounder.base_url=http://HOST:PORT/v1"
-        return Finding(*area, False, True, "no models.grounder is set", fix)
-    try:
-        return asyncio.run(_self_test(settings, area))
-    except OperatorError as error:
-        return Finding(*area, False, True, str(error), error.fix)
-
-
-def _pointing_model(settings: Settings) -> ModelSettings | None:
-    """The grounder's model, else the planner's where that was trained to point."""
-    from hisa.models.profiles import find
-
-    planner = settings.models.planner
-    trained = find(planner.model, planner.profile).grounding
-    return settings.models.grounder or (planner if trained else None)
-
-
-async def _self_test(settings: Settings, area: tuple[str, str]) -> Finding:
-    from hisa.cli.grounder_test import run_self_test
-    from hisa.errors import UsageError
-    from hisa.grounder.formats import open_format
-    from hisa.models.announced import announced
-    from hisa.models.budget import Budget
-    from hisa.models.open_models import open_models
-    from hisa.models.spending import Ledger
-    from hisa.screen.geometry import Size
-
-    pointing = _pointing_model(settings)
-    brought = announced(pointing.model) if pointing else None
-    if brought is not None and brought.by_rules:
-        raise UsageError(
-            "a model that follows rules points at nothing", fix="--set models.grounder.model=NAME"
-        )
-    alone = settings.models.model_copy(update={"planner": pointing, "state": None, "judge": None})
-    only = settings.model_copy(update={"models": alone})
-    async with open_models(only, lambda _: None, Budget(), Ledger()) as models:
-        profile = models.profiles["grounder"]
-        size = Size(settings.run.image_width, settings.run.image_height)
-        form = open_format(settings.grounder.format, profile.coordinates, profile.grounding)
-        found = await run_self_test(models["grounder"], form, size)
-    fix = f"--set grounder.format={found.format}" if found.format else found.fix
-    return Finding(*area, found.ok, True, found.words(form.name), fix)
 
 
 def _model(role: str, chosen: ModelSettings) -> Finding:

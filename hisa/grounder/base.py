@@ -1,4 +1,4 @@
-"""Protocols of a grounder's parts: formats of models that point, lists of things, rankers."""
+"""Protocols of a grounder's parts: formats that models answer in, and what is in ``hisa.lists``."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from hisa.grounder.pick import Choice
 from hisa.grounder.scene import Scene
 from hisa.grounder.thing import Thing
 from hisa.protocols import Message
-from hisa.screen.geometry import Point, Size
+from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Observation, Screenshot
+from hisa.screen.ocr import Line
 
-__all__ = ["GroundingFormat", "Ranker", "ThingList"]
+__all__ = ["GroundingFormat", "Ranker", "TextReader", "ThingList"]
 
 
 class GroundingFormat(Protocol):
@@ -86,4 +87,22 @@ class Ranker(Protocol):
 
         The sum is below 1; the rest is that none is meant.
         """
+        ...
+
+
+@runtime_checkable
+class TextReader(Protocol):
+    """Reads text off pictures; a package announces it in ``hisa.lists``.
+
+    A package's goes before HiSA's own. Whoever reads calls `hisa.screen.ocr`, which asks it.
+    """
+
+    def available(self) -> bool:
+        """Whether all that it needs is installed; nothing is read to know it."""
+        ...
+
+    def read_text(
+        self, screenshot: Screenshot, box: BoundingBox | None, *, least: float
+    ) -> tuple[Line, ...]:
+        """See `hisa.screen.ocr.read_text`; called from several threads."""
         ...

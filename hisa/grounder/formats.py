@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 
 from hisa.errors import ConfigError, NotFound
-from hisa.grounder.answer_syntax import ACTION, CODE, JSON, PAIR, AnswerSyntax
 from hisa.grounder.base import GroundingFormat
 from hisa.machine import plugins
 from hisa.protocols import ImagePart, Message, TextPart
@@ -15,7 +17,8 @@ from hisa.screen.observation import Screenshot
 from hisa.text.prompts import render
 
 __all__ = [
-    "FORMATS", "GTA1Format", "PixelFormat", "RelativeFormat", "open_format", "smart_resize",
+    "FORMATS", "NUMBER", "PAIR", "AnswerSyntax", "GTA1Format", "PixelFormat", "RelativeFormat",
+    "open_format", "read_pair", "smart_resize",
 ]  # fmt: skip
 
 PATCH = 28
@@ -25,8 +28,35 @@ QWEN_MAX_PIXELS = 12_845_056
 """What Qwen2.5-VL's own processor allows; servers may be set up for less."""
 GTA1_MAX_PIXELS = 8_847_360
 """Area of 4096x2160, GTA1's own limit."""
-UI_TARS_MIN_PIXELS = 78_400
 MAX_ASPECT = 200
+NUMBER = r"([0-9]{1,5}(?:\.[0-9]{1,20})?)"
+"""A number of a point, as a group of a pattern."""
+
+
+@dataclass(frozen=True)
+class AnswerSyntax:
+    """One way to write a point.
+
+    ``form`` is how the prompt asks for it, ``max_tokens`` the longest answer worth having, ``what``
+    names it in errors, and ``read`` gives x and y as they are written, or None for whatever is not
+    exactly one point. Nothing of an answer is executed.
+    """
+
+    form: str
+    max_tokens: int
+    what: str
+    read: Callable[[str], tuple[float, float] | None]
+
+
+def read_pair(pattern: re.Pattern[str], text: str) -> tuple[float, float] | None:
+    """The first two groups as numbers where a text is a match and nothing else."""
+    found = pattern.fullmatch(text.strip())
+    return (float(found[1]), float(found[2])) if found else None
+
+
+_PAIR = re.compile(rf"\(\s*{NUMBER}\s*,\s*{NUMBER}\s*\)")
+PAIR = AnswerSyntax("(x,y)", 32, "one pair (x,y)", partial(read_pair, _PAIR))
+"""GTA1, Gelato, Qwen3-VL and most others."""
 
 
 def smart_resize(size: Size, *, min_pixels: int, max_pixels: int) -> Size:
@@ -180,16 +210,11 @@ def _written(syntax: AnswerSyntax, text: str) -> tuple[float, float]:
 
 FORMATS: dict[str, Callable[[], GroundingFormat]] = {
     "gta1": GTA1Format,
-    "holo": lambda: PixelFormat("holo", JSON),
-    "opencua": lambda: PixelFormat("opencua", CODE),
-    "opencua-relative": lambda: RelativeFormat("opencua-relative", 1, CODE),
     "pixels": lambda: PixelFormat("pixels"),
     "thousand": lambda: RelativeFormat("thousand", 1000),
-    "ui-tars": lambda: RelativeFormat("ui-tars", 1000, ACTION),
-    "ui-tars-1.5": lambda: PixelFormat("ui-tars-1.5", ACTION, min_pixels=UI_TARS_MIN_PIXELS),
     "unit": lambda: RelativeFormat("unit", 1),
 }
-"""Every format by the name used in settings."""
+"""Those whose answer is a pair, by the name used in settings; others are announced."""
 _BY_COORDINATES = {"pixels": "gta1", "thousand": "thousand", "unit": "unit"}
 
 

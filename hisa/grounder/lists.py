@@ -14,22 +14,22 @@ __all__ = ["announced", "with_lists"]
 
 
 def announced() -> list[tuple[EntryPoint, Any]]:
-    """The lists and rankers that packages announce, HiSA's own first.
+    """The lists, rankers and readers of text that packages announce, HiSA's own first.
 
-    Each is a `hisa.grounder.base.ThingList`, a `hisa.grounder.base.Ranker`, or both.
+    Each is a `ThingList`, a `Ranker` or a `TextReader` of `hisa.grounder.base`, or several of them.
 
     Raises:
-        PluginFailed: it cannot be imported, or is neither; names the package.
+        PluginFailed: it cannot be imported, or is none of them; names the package.
     """
     by_name: dict[str, EntryPoint] = {}
     for point in plugins.points("lists"):
         by_name.setdefault(point.name, point)
     found = [(point, plugins.load("lists", point)) for point in by_name.values()]
     for point, part in found:
-        if not hasattr(part, "listed") and not hasattr(part, "chances"):
+        if not any(hasattr(part, name) for name in ("listed", "chances", "read_text")):
             raise PluginFailed(
-                f"{plugins.describe_point('lists', point)}: {part!r} is neither a "
-                "hisa.grounder.base.ThingList nor a hisa.grounder.base.Ranker"
+                f"{plugins.describe_point('lists', point)}: {part!r} is neither a ThingList nor a "
+                "Ranker nor a TextReader of hisa.grounder.base"
             )
     return found
 

@@ -60,7 +60,8 @@ def open_secrets(settings: Settings, log: RunLog, emit: Emit) -> SecretParts:
     if store.secrets:
         if not available():
             raise ConfigError(
-                "secrets are hidden in pictures by reading these, and tesseract is not installed",
+                "secrets are hidden in pictures by reading these, and nothing here can: tesseract "
+                "is not installed, or no package that asks it",
                 fix=as_root("apt-get install tesseract-ocr"),
             )
         log.hide(store.scrubber.shown)

@@ -14,6 +14,7 @@ from hisa.protocols import ImagePart, TextPart
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Screenshot
 
+NAMES = sorted({*FORMATS, "holo", "opencua", "opencua-relative", "ui-tars", "ui-tars-1.5"})
 QWEN_MAX, SMALL_MAX, GTA1_MAX, MIN = 12_845_056, 1_003_520, 8_847_360, 3_136
 
 
@@ -161,7 +162,7 @@ def test_junk_is_never_a_point(text: str) -> None:
 
 
 def test_formats_open_by_name() -> None:
-    for name in FORMATS:
+    for name in NAMES:
         assert open_format(name).name == name
     with pytest.raises(ConfigError, match="known are auto, gta1, holo, opencua"):
         open_format("nosuch")
@@ -252,7 +253,7 @@ def test_a_place_on_the_screen_comes_back_through_every_format(
     assert abs(point.y * height / shown.height - y) <= 0.5
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
     "text",
     [
@@ -283,7 +284,7 @@ def test_nothing_but_one_point_is_read_by_any_format(name: str, text: str) -> No
         open_format(name).parse(text, Size(1288, 728))
 
 
-@given(st.sampled_from(sorted(FORMATS)), st.text(max_size=60))
+@given(st.sampled_from(NAMES), st.text(max_size=60))
 def test_junk_is_no_point_outside_the_picture(name: str, text: str) -> None:
     try:
         point = open_format(name).parse(text, Size(1288, 728))
@@ -293,7 +294,7 @@ def test_junk_is_no_point_outside_the_picture(name: str, text: str) -> None:
     assert 0 <= point.y < 728
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", NAMES)
 def test_the_prompt_asks_for_what_the_format_reads(name: str) -> None:
     form = open_format(name)
     shown, (system, _) = form.prepare(Screenshot(Image.new("RGB", (300, 200))), "the OK button")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hisa.errors import NotFound, PluginFailed
-from hisa.grounder.base import Ranker, ThingList
+from hisa.grounder.base import Ranker, TextReader, ThingList
 from hisa.grounder.choice import ChoiceGrounder
 from hisa.grounder.description import read_description
 from hisa.grounder.elements import ElementsGrounder
@@ -18,6 +18,7 @@ from hisa.grounder.ranking import chances, choose_thing
 from hisa.grounder.rating import rated
 from hisa.grounder.scene import Scene
 from hisa.machine import plugins
+from hisa.screen import ocr
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Observation, Screenshot
 from hisa.screen.ocr import Line, Word
@@ -132,6 +133,40 @@ def test_a_packages_ranker_goes_before_hisas_own(
         chances(QUERIES, Scene(FORM))
 
 
+def test_a_packages_reader_of_text_goes_before_hisas_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metadata = tmp_path / "hisa_licences-1.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: hisa-licences\n")
+    (metadata / "entry_points.txt").write_text(
+        "[hisa.lists]\nlicences = hisa_licences:READER\ntext = hisa_licences:absent\n"
+    )
+    (tmp_path / "hisa_licences.py").write_text(
+        "from hisa.screen.geometry import BoundingBox\n"
+        "from hisa.screen.ocr import Line, Word\n"
+        "class Reader:\n"
+        "    needs = True\n"
+        "    def available(self):\n"
+        "        return 1 / self.needs > 0\n"
+        "    def read_text(self, screenshot, box, *, least):\n"
+        "        at = box or BoundingBox(400, 300, 460, 320)\n"
+        "        return (Line((Word(f'Licence {least}', at, 1 / self.needs),)),)\n"
+        "READER = Reader()\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert ocr.available()
+    part = BoundingBox(9, 9, 60, 30)
+    (line,) = ocr.read_text(FORM.screenshot, part, least=0.0)
+    assert (line.text, line.box) == ("Licence 0.0", part)
+    assert ocr.read_text(FORM.screenshot)[0].text == "Licence 0.3"
+    (_, reader) = [part for _, part in announced() if isinstance(part, TextReader)]
+    monkeypatch.setattr(reader, "needs", 0)
+    assert not ocr.available()
+    with pytest.raises(ocr.OcrUnavailable, match="'licences' of package 'hisa-licences': ZeroDiv"):
+        ocr.read_text(FORM.screenshot)
+
+
 # ---------------------------------------------------------------- without any
 
 
@@ -142,6 +177,26 @@ async def test_without_packages_things_are_found_by_the_scores_set_by_hand() -> 
     assert await found("the button right of Apply", min_score=0.64) == Point(180, 215)
     assert await found("the Volume slider") == Point(140, 150), "no handle is looked for"
     assert await found("'Licence'", FORM, reads("Licence", (400, 300))) == Point(430, 310)
+
+
+@pytest.mark.usefixtures("alone")
+async def test_without_packages_nothing_is_read_and_the_reason_says_so() -> None:
+    assert not ocr.available()
+    with pytest.raises(ocr.OcrUnavailable, match=r"announces a reader of text in hisa\.lists"):
+        ocr.read_text(FORM.screenshot)
+    grounder = ElementsGrounder(emit=lambda _: None)
+    with pytest.raises(NotFound, match=r"cannot be read .no installed package announces a reader"):
+        await grounder.resolve(call("'Licence'"), FORM)
+    assert (await grounder.resolve(call("the Apply button"), FORM)).places[0].score == 1.0
+
+
+def test_a_reader_that_cannot_be_imported_is_as_none_and_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "hisa.plugins.reading.tesseract", None)
+    assert not ocr.available()
+    with pytest.raises(ocr.OcrUnavailable, match="'text' of package 'hisa-agent': ModuleNotFound"):
+        ocr.read_text(FORM.screenshot)
 
 
 @pytest.mark.usefixtures("alone")

@@ -1,23 +1,22 @@
-"""How families of grounding models write one point, and the strict reading of each.
+"""Formats of families of grounding models that do not answer with a mere pair of numbers.
 
-Facts: the model cards of GTA1, UI-TARS 1.0 and 1.5, OpenCUA, Qwen3-VL, Gelato and Holo1.5. Whatever
-is not exactly one point is none; nothing of an answer is executed.
+Facts: the model cards of UI-TARS 1.0 and 1.5, OpenCUA and Holo1.5. Each enters by its name in the
+group ``hisa.grounders``.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 
-__all__ = ["ACTION", "CODE", "JSON", "PAIR", "SYNTAXES", "AnswerSyntax"]
+from hisa.grounder.formats import NUMBER, PAIR, AnswerSyntax, PixelFormat, RelativeFormat, read_pair
 
-_NUMBER = r"([0-9]{1,5}(?:\.[0-9]{1,20})?)"
-_PAIR = re.compile(rf"\(\s*{_NUMBER}\s*,\s*{_NUMBER}\s*\)")
+__all__ = ["HOLO", "OPENCUA", "OPENCUA_RELATIVE", "SYNTAXES", "UI_TARS", "UI_TARS_1_5"]
+
 _BOX = (
-    rf"(?:<\|box_start\|>)?\(\s*{_NUMBER}\s*,\s*{_NUMBER}\s*\)(?:<\|box_end\|>)?",
-    rf"<point>\s*{_NUMBER}\s+{_NUMBER}\s*</point>",
+    rf"(?:<\|box_start\|>)?\(\s*{NUMBER}\s*,\s*{NUMBER}\s*\)(?:<\|box_end\|>)?",
+    rf"<point>\s*{NUMBER}\s+{NUMBER}\s*</point>",
 )
 _VERBS = r"(?:click|left_single|left_double|right_single|hover)"
 _ACTIONS = [
@@ -31,38 +30,18 @@ _FAR = 100_000
 """Pixels or parts; no screen is as wide."""
 _CALLS = r"(?:pyautogui|computer)\.(?:click|doubleClick|rightClick|moveTo|triple_click)"
 _CODE = re.compile(
-    rf"(?:```(?:python)?\s*)?{_CALLS}\(\s*(?:x\s*=\s*)?{_NUMBER}\s*,\s*(?:y\s*=\s*)?{_NUMBER}\s*\)"
+    rf"(?:```(?:python)?\s*)?{_CALLS}\(\s*(?:x\s*=\s*)?{NUMBER}\s*,\s*(?:y\s*=\s*)?{NUMBER}\s*\)"
     r"(?:\s*```)?"
 )
 _SECTIONS = re.compile(r"\A(?:## (?:Observation|Thought|Action):?\n[^`]*)+(?=```)")
 
 
-@dataclass(frozen=True)
-class AnswerSyntax:
-    """One way to write a point.
-
-    ``form`` is how the prompt asks for it, ``max_tokens`` the longest answer worth having, ``what``
-    names it in errors, and ``read`` gives x and y as they are written, or None.
-    """
-
-    form: str
-    max_tokens: int
-    what: str
-    read: Callable[[str], tuple[float, float] | None]
-
-
-def _one_of(*patterns: re.Pattern[str]) -> Callable[[str], tuple[float, float] | None]:
-    def read(text: str) -> tuple[float, float] | None:
-        for pattern in patterns:
-            if found := pattern.fullmatch(text.strip()):
-                return float(found[1]), float(found[2])
-        return None
-
-    return read
+def _read_action(text: str) -> tuple[float, float] | None:
+    return next(filter(None, (read_pair(pattern, text) for pattern in _ACTIONS)), None)
 
 
 def _read_code(text: str) -> tuple[float, float] | None:
-    return _one_of(_CODE)(_SECTIONS.sub("", text.strip()))
+    return read_pair(_CODE, _SECTIONS.sub("", text.strip()))
 
 
 def _read_json(text: str) -> tuple[float, float] | None:
@@ -84,10 +63,8 @@ def _number(value: object) -> float | None:
     return float(value) if 0 <= value < _FAR else None
 
 
-PAIR = AnswerSyntax("(x,y)", 32, "one pair (x,y)", _one_of(_PAIR))
-"""GTA1, Gelato, Qwen3-VL and most others."""
 ACTION = AnswerSyntax(
-    "Action: click(start_box='(x,y)')", 200, "one click(start_box='(x,y)')", _one_of(*_ACTIONS)
+    "Action: click(start_box='(x,y)')", 200, "one click(start_box='(x,y)')", _read_action
 )
 """UI-TARS; a thought may stand before the action."""
 CODE = AnswerSyntax(
@@ -99,3 +76,9 @@ JSON = AnswerSyntax(
 )
 """Holo1.5."""
 SYNTAXES = {"pair": PAIR, "action": ACTION, "code": CODE, "json": JSON}
+
+HOLO = partial(PixelFormat, "holo", JSON)
+OPENCUA = partial(PixelFormat, "opencua", CODE)
+OPENCUA_RELATIVE = partial(RelativeFormat, "opencua-relative", 1, CODE)
+UI_TARS = partial(RelativeFormat, "ui-tars", 1000, ACTION)
+UI_TARS_1_5 = partial(PixelFormat, "ui-tars-1.5", ACTION, min_pixels=78_400)

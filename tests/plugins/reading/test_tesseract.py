@@ -8,11 +8,12 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from hisa.plugins.offline.role_answers import Turn, answer
+from hisa.plugins.reading import tesseract
 from hisa.screen import ocr
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Screenshot
 
-SAVE_AS = Path(__file__).parent / "grounder" / "data" / "save_as.png"
+SAVE_AS = Path(__file__).parents[2] / "grounder" / "data" / "save_as.png"
 needs_tesseract = pytest.mark.skipif(
     not ocr.available(), reason="needs the tesseract program: sudo apt-get install tesseract-ocr"
 )
@@ -87,11 +88,11 @@ def test_a_broken_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
 def test_a_reader_that_fails_ends_neither_a_step_nor_its_run(
     script: str, limit: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program = tmp_path / ocr.PROGRAM
+    program = tmp_path / tesseract.PROGRAM
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    monkeypatch.setattr(ocr, "TIME_LIMIT", limit)
+    monkeypatch.setattr(tesseract, "TIME_LIMIT", limit)
     pictures = tuple(drawn({(40, 40): f"{script} {n}"}).png for n in range(2))
     said = answer(
         (
@@ -117,18 +118,18 @@ def test_reads_the_languages_that_are_installed(
     installed: str, read: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = tmp_path / "said"
-    program = tmp_path / ocr.PROGRAM
+    program = tmp_path / tesseract.PROGRAM
     program.write_text(
         f'#!/bin/sh\nif [ "$1" = --list-langs ]; then\nprintf "List:\\n"\n'
         f'for name in {installed}; do echo "$name"; done\nelse echo "$@" > {said}\nfi\n'
     )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    ocr.languages.cache_clear()
+    tesseract.languages.cache_clear()
     try:
         assert ocr.read_text(drawn({(9, 9): f"read with {installed}"})) == ()
     finally:
-        ocr.languages.cache_clear()
+        tesseract.languages.cache_clear()
     assert f"-l {read} " in said.read_text()
 
 

@@ -2,6 +2,7 @@
 
 A model that answers well in another convention than its format expects clicks wrong at every step
 without a single error. Here its answers are compared with what they should be in each convention.
+``hisa doctor --grounder`` asks for it, by the entry point ``doctor.grounder`` of ``hisa.commands``.
 """
 
 from __future__ import annotations
@@ -13,15 +14,22 @@ from dataclasses import dataclass
 
 from PIL import Image, ImageDraw
 
-from hisa.errors import NotFound
-from hisa.grounder.answer_syntax import SYNTAXES
+from hisa.cli.findings import Finding
+from hisa.config import ModelSettings, Settings
+from hisa.errors import NotFound, OperatorError, UsageError
 from hisa.grounder.base import GroundingFormat
-from hisa.grounder.formats import QWEN_MIN_PIXELS, smart_resize
+from hisa.grounder.formats import QWEN_MIN_PIXELS, open_format, smart_resize
+from hisa.models.announced import announced
+from hisa.models.budget import Budget
+from hisa.models.open_models import open_models
+from hisa.models.profiles import find
+from hisa.models.spending import Ledger
+from hisa.plugins.reading.family_formats import SYNTAXES
 from hisa.protocols import Model, ModelRequest
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Screenshot
 
-__all__ = ["SelfTest", "Target", "drawn_screen", "run_self_test"]
+__all__ = ["SelfTest", "Target", "drawn_screen", "grounder", "run_self_test"]
 
 NEAR = 16.0
 """Pixels of median error up to which answers fit a convention: half a button's height."""
@@ -90,6 +98,43 @@ class _Convention:
     point: Callable[[float, float], tuple[float, float]]
     formats: dict[str, str]
     fix: str = ""
+
+
+def grounder(settings: Settings) -> Finding:
+    """Ask the grounder's model for eight places that are known."""
+    area = ("models", "grounder's points")
+    pointing = _pointing_model(settings)
+    if pointing is None:
+        fix = "--set models.grounder.model=NAME --set models.grounder.base_url=http://HOST:PORT/v1"
+        return Finding(*area, False, True, "no models.grounder is set", fix)
+    try:
+        return asyncio.run(_self_test(settings, pointing, area))
+    except OperatorError as error:
+        return Finding(*area, False, True, str(error), error.fix)
+
+
+def _pointing_model(settings: Settings) -> ModelSettings | None:
+    """The grounder's model, else the planner's where that was trained to point."""
+    planner = settings.models.planner
+    trained = find(planner.model, planner.profile).grounding
+    return settings.models.grounder or (planner if trained else None)
+
+
+async def _self_test(settings: Settings, pointing: ModelSettings, area: tuple[str, str]) -> Finding:
+    brought = announced(pointing.model)
+    if brought is not None and brought.by_rules:
+        raise UsageError(
+            "a model that follows rules points at nothing", fix="--set models.grounder.model=NAME"
+        )
+    alone = settings.models.model_copy(update={"planner": pointing, "state": None, "judge": None})
+    only = settings.model_copy(update={"models": alone})
+    async with open_models(only, lambda _: None, Budget(), Ledger()) as models:
+        profile = models.profiles["grounder"]
+        size = Size(settings.run.image_width, settings.run.image_height)
+        form = open_format(settings.grounder.format, profile.coordinates, profile.grounding)
+        found = await run_self_test(models["grounder"], form, size)
+    fix = f"--set grounder.format={found.format}" if found.format else found.fix
+    return Finding(*area, found.ok, True, found.words(form.name), fix)
 
 
 def drawn_screen(size: Size) -> tuple[Screenshot, tuple[Target, ...]]:

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from hisa.cli import cli
-from hisa.cli.grounder_test import SelfTest, drawn_screen, run_self_test
 from hisa.grounder.formats import open_format, smart_resize
+from hisa.plugins.reading.grounder_test import SelfTest, drawn_screen, run_self_test
 from hisa.protocols import ModelRequest, TextPart
 from hisa.screen.geometry import Point, Size
 from hisa.testing.model_server import FakeServer
