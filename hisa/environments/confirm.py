@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hisa.actions import Action, to_source
+from hisa.environments.wrapped import WrappedEnvironment
 from hisa.errors import ActionRefused
 from hisa.events import Confirmed
 from hisa.protocols import (
     ActsWhereUnchanged,
     CommandResult,
-    Concluding,
     Emit,
     Environment,
-    ExitStatus,
     Held,
     Lying,
     TellsWhatLies,
@@ -77,7 +76,7 @@ async def ask_person(ask: Ask, question: Question, *, emit: Emit) -> Answer:
     return answer
 
 
-class ConfirmedEnvironment:
+class ConfirmedEnvironment(WrappedEnvironment):
     """Another environment in which every act, command and written file is asked for first.
 
     Where the person stops the run, `asyncio.CancelledError` is raised, as when it is interrupted.
@@ -89,37 +88,14 @@ class ConfirmedEnvironment:
     """
 
     def __init__(self, inner: Environment, *, ask: Ask, emit: Emit) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._ask = ask
         self._emit = emit
         self._always: set[ActionKind] = set()
 
-    @property
-    def name(self) -> str:
-        """The inner one's."""
-        return self._inner.name
-
-    @property
-    def capabilities(self) -> frozenset[str]:
-        """The inner one's."""
-        return self._inner.capabilities
-
     def unasked(self) -> Environment:
         """The inner one, for what a person allowed already."""
         return self._inner
-
-    async def __aenter__(self) -> ConfirmedEnvironment:
-        """Start."""
-        await self._inner.__aenter__()
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        """Stop."""
-        await self._inner.__aexit__(*exc)
-
-    async def reset(self) -> None:
-        """Not asked for: it is how a run begins."""
-        await self._inner.reset()
 
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
         """Not asked for: looking changes nothing."""
@@ -129,11 +105,6 @@ class ConfirmedEnvironment:
         """Not asked for: looking changes nothing."""
         assert isinstance(self._inner, TellsWhatLies), "announced by its capabilities"
         return await self._inner.lies_at(points)
-
-    async def conclude(self, status: ExitStatus, message: str) -> None:
-        """Not asked for: it is how a run ends."""
-        if isinstance(self._inner, Concluding):
-            await self._inner.conclude(status, message)
 
     async def act(self, actions: Sequence[Action], /) -> None:
         """Ask, then act.

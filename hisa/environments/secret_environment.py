@@ -20,15 +20,14 @@ from hisa.environments.secret_pictures import PictureMask
 from hisa.environments.secret_places import check_command, check_file, check_typing
 from hisa.environments.secret_shell import ShellLine, Use, fill_words, shell_line
 from hisa.environments.secret_store import Secret, SecretStore
+from hisa.environments.wrapped import WrappedEnvironment
 from hisa.errors import ActionRefused, EnvironmentFailed, ScreenChanged
 from hisa.events import Noted
 from hisa.protocols import (
     ActsWhereUnchanged,
     CommandResult,
-    Concluding,
     Emit,
     Environment,
-    ExitStatus,
     FileRefused,
     Forkable,
     Held,
@@ -55,7 +54,7 @@ class _Typed:
     interval: float
 
 
-class SecretEnvironment:
+class SecretEnvironment(WrappedEnvironment):
     """Another environment, before which nobody sees the values of secrets.
 
     Args:
@@ -69,7 +68,7 @@ class SecretEnvironment:
     def __init__(
         self, inner: Environment, store: SecretStore, *, emit: Emit, live: bool = False
     ) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._store = store
         self._scrub = store.scrubber
         self._emit = emit
@@ -77,38 +76,10 @@ class SecretEnvironment:
         self._mask = PictureMask(store.scrubber, unread=self._note)
 
     @property
-    def name(self) -> str:
-        """The inner one's."""
-        return self._inner.name
-
-    @property
-    def capabilities(self) -> frozenset[str]:
-        """The inner one's."""
-        return self._inner.capabilities
-
-    @property
     def component_versions(self) -> Mapping[str, str]:
         """The inner one's; none where it tells none."""
         told: Mapping[str, str] = getattr(self._inner, "component_versions", {})
         return told
-
-    async def __aenter__(self) -> SecretEnvironment:
-        """Start."""
-        await self._inner.__aenter__()
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        """Stop."""
-        await self._inner.__aexit__(*exc)
-
-    async def reset(self) -> None:
-        """Bring the machine to its initial state."""
-        await self._inner.reset()
-
-    async def conclude(self, status: ExitStatus, message: str) -> None:
-        """Pass the end on."""
-        if isinstance(self._inner, Concluding):
-            await self._inner.conclude(status, message)
 
     @asynccontextmanager
     async def forked(self, count: int, /) -> AsyncIterator[Sequence[Environment]]:

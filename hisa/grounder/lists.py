@@ -23,7 +23,8 @@ def announced() -> list[tuple[EntryPoint, Any]]:
     """
     by_name: dict[str, EntryPoint] = {}
     for point in plugins.points("lists"):
-        by_name.setdefault(point.name, point)
+        if not plugins.is_left_out(point):
+            by_name.setdefault(point.name, point)
     found = [(point, plugins.load("lists", point)) for point in by_name.values()]
     for point, part in found:
         if not any(hasattr(part, name) for name in ("listed", "chances", "read_text")):

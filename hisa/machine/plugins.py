@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from hisa.errors import OperatorError, PluginFailed
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ENTRY_POINT_GROUPS", "Command", "EntryPointGroup", "Later", "OpenedTools", "announced_names",
-    "blaming_package", "default_name", "describe_point", "find", "is_ours", "load", "make",
-    "points", "source",
+    "blaming_package", "default_name", "describe_point", "find", "is_left_out", "is_ours",
+    "load", "make", "points", "source",
 ]  # fmt: skip
 
 EntryPointGroup = Literal[
@@ -88,6 +89,15 @@ def _points(group: EntryPointGroup, path: tuple[str, ...]) -> tuple[EntryPoint, 
 def is_ours(point: EntryPoint) -> bool:
     """Whether it is a part of HiSA itself."""
     return point.value.startswith("hisa.")
+
+
+def is_left_out(point: EntryPoint) -> bool:
+    """Whether it is of a plugin of HiSA's own that this installation does without."""
+    package = ".".join(point.module.split(".")[:3])
+    try:
+        return package.startswith("hisa.plugins.") and find_spec(package) is None
+    except ModuleNotFoundError:  # not even the folder of plugins is there
+        return True
 
 
 def source(point: EntryPoint) -> str:

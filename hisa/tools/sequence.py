@@ -15,18 +15,17 @@ from hisa.protocols import (
     GroundedCall,
     MadeCall,
     Outcome,
-    Task,
     Toolbox,
-    ToolCall,
 )
 from hisa.screen.observation import Observation, Screenshot
 from hisa.text.prompt_text import by_number
 from hisa.tools.base import Guard
+from hisa.tools.catalogue import Catalogue
 
 __all__ = ["SequenceToolbox", "combined"]
 
 
-class SequenceToolbox:
+class SequenceToolbox(Catalogue):
     """A toolbox that also makes sequences (OS-Catalyst, section 3.1).
 
     Every call is held to the look that it was decided on. Before each later call of a sequence
@@ -49,27 +48,11 @@ class SequenceToolbox:
         emit: Emit,
         settle: float = 3.0,
     ) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._guard = guard
         self._save = save
         self._emit = emit
         self._settle = settle
-
-    def describe(self) -> str:
-        """The tools that are always there."""
-        return self._inner.describe()
-
-    def names(self) -> tuple[str, ...]:
-        """Names of the tools that are always there, sorted."""
-        return self._inner.names()
-
-    def offer(self, task: Task, observation: Observation, /) -> str:
-        """The further tools for this step."""
-        return self._inner.offer(task, observation)
-
-    def check(self, call: ToolCall, /) -> None:
-        """Refuse a call whose name or input is wrong, without acting."""
-        self._inner.check(call)
 
     async def execute(
         self, call: GroundedCall, observation: Observation, environment: Environment

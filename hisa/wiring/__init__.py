@@ -438,7 +438,7 @@ def _scorer(settings: Settings, environment: Environment, emit: Emit) -> Scorer:
     scorer = TaskScorer(emit=emit, settings=settings.tasks)
     if not settings.run.fingerprint:
         return scorer
-    from hisa.runs.fingerprint import FingerprintingScorer
+    from hisa.wiring.fingerprint import FingerprintingScorer
 
     return FingerprintingScorer(scorer, environment=environment, emit=emit)
 

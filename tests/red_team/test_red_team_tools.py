@@ -258,7 +258,7 @@ async def test_server_cannot_take_a_built_ins_name(tmp_path: Path) -> None:
     assert found.run.status == "succeeded"
 
 
-HOSTILE = Path(__file__).parent.parent / "tools" / "mcp_servers" / "hostile.py"
+HOSTILE = Path(__file__).parent.parent / "plugins" / "mcp" / "mcp_servers" / "hostile.py"
 FAILING = ("big", "crash", "garbage", "hang", "flood", "sampling")
 
 

@@ -18,13 +18,12 @@ from hisa.environments.confirm import Answer, Question
 from hisa.events import Event, Fingerprinted, Observed, StartFile
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import CommandResult, Task
-from hisa.runs import inventory
-from hisa.runs.fingerprint import named_paths, take_fingerprint
 from hisa.runs.log import RunLog
 from hisa.runs.read import Run, load_run
 from hisa.runs.terminal_view import run_json, summary
 from hisa.testing.form import FakeEnvironment
-from hisa.wiring import RunContext, open_agent
+from hisa.wiring import RunContext, inventory, open_agent
+from hisa.wiring.fingerprint import named_paths, take_fingerprint
 from tests.plugins.benchmarks.tasks.machine import Machine
 
 TASK = Task("t", 'Click the "Save" button.', setup=({"write": {"path": "~/a.txt", "text": "hi"}},))

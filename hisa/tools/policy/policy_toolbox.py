@@ -15,9 +15,10 @@ from typing import Literal
 from hisa.actions import Move, Scroll, Sleep
 from hisa.errors import ActionRefused, ToolFailed
 from hisa.events import Acted, Decided
-from hisa.protocols import Emit, Environment, GroundedCall, Outcome, Task, Toolbox, ToolCall
+from hisa.protocols import Emit, Environment, GroundedCall, Outcome, Toolbox
 from hisa.screen.observation import Observation
 from hisa.tools.base import AsksItself, BaseTool, ToolContext
+from hisa.tools.catalogue import Catalogue
 from hisa.tools.policy.call_facts import facts_of, is_never_asked
 from hisa.tools.policy.deciding import Policy, Reason, Ruling
 from hisa.tools.policy.named_facts import CallFacts
@@ -49,7 +50,7 @@ class _Word:
     refusal: str = ""
 
 
-class PolicyToolbox:
+class PolicyToolbox(Catalogue):
     """A toolbox whose calls are decided first; see `hisa.protocols.Toolbox`.
 
     Args:
@@ -75,7 +76,7 @@ class PolicyToolbox:
         trial: bool = False,
         clock: Callable[[], datetime] = datetime.now,
     ) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._policy = policy
         self._find = find
         self._emit = emit
@@ -83,22 +84,6 @@ class PolicyToolbox:
         self._inspect = inspect
         self._trial = trial
         self._clock = clock
-
-    def describe(self) -> str:
-        """The tools that are always there."""
-        return self._inner.describe()
-
-    def names(self) -> tuple[str, ...]:
-        """Names of the tools that are always there, sorted."""
-        return self._inner.names()
-
-    def offer(self, task: Task, observation: Observation, /) -> str:
-        """The further tools for this step."""
-        return self._inner.offer(task, observation)
-
-    def check(self, call: ToolCall, /) -> None:
-        """Refuse a call whose name or input is wrong, without acting."""
-        self._inner.check(call)
 
     async def execute(
         self, call: GroundedCall, observation: Observation, environment: Environment

@@ -37,12 +37,12 @@ from hisa.plugins.benchmarks.tasks.osworld_metrics.index import (
 )
 from hisa.plugins.benchmarks.tasks.osworld_metrics.sandboxed import run_calls
 from hisa.protocols import CommandResult, Task
-from hisa.runs.fingerprint import take_fingerprint
 from hisa.runs.manifest import TaskRecord
 from hisa.tasks.find_format import problems, sorted_problems
 from hisa.tasks.limits import OSWORLD_LIMITS
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task
+from hisa.wiring.fingerprint import take_fingerprint
 from tests.plugins.benchmarks.tasks.machine import Machine, at_once, offline
 
 pytestmark = pytest.mark.process

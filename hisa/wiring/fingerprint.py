@@ -19,10 +19,10 @@ from hisa.errors import EnvironmentFailed
 from hisa.events import Fingerprinted, StartFile
 from hisa.machine.patience import patience
 from hisa.protocols import Emit, Environment, ExitStatus, Scorer, Scoring, Task
-from hisa.runs import inventory
 from hisa.runs.base import HasComponentVersions
 from hisa.tasks.find_format import format_of
 from hisa.version import __version__
+from hisa.wiring import inventory
 
 __all__ = ["FingerprintingScorer", "named_paths", "take_fingerprint"]
 
@@ -33,7 +33,7 @@ _PATH_KEYS = ("path", "dest")
 
 
 class _Answer(BaseModel):
-    """What `hisa.runs.inventory` prints; a machine may print anything."""
+    """What `hisa.wiring.inventory` prints; a machine may print anything."""
 
     files: tuple[StartFile, ...] = Field(max_length=inventory.MAX_FILES + _MAX_NAMED)
     more: bool
