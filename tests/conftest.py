@@ -23,8 +23,8 @@ _KEPT = ("HISA_FUZZ_CASES", "HISA_OSWORLD_PYTHON", "HISA_RED_TEAM")
 _connect = socket.socket.connect
 _UNLISTED_SECONDS = 5.0
 """Taken for a file that the table does not know: a new one may be long and must not come last."""
-_QUICK = {"tesseract"}
-"""Read pictures in a moment, once for each picture: which test starts them hangs on the order."""
+_QUICK = {"tesseract", "uname"}
+"""Done in a moment, once for each picture or process: which test starts them hangs on the order."""
 _started: list[str] = []
 """Processes that the current test started."""
 
