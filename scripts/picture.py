@@ -59,7 +59,7 @@ PLUGINS = (
         Part("gym", "BrowserGym, MiniWoB++,\ndesktops for Gymnasium"),
     ),
     (
-        Part("reading", "shapes read off pixels, and\na ranker that has learned"),
+        Part("reading", "shapes and text on pictures,\na ranker that has learned"),
         Part("offline", "a model made of rules:\nno key, no GPU"),
         Part("toolkits", "tools of applications:\nCalc, Chromium, files, …"),
         Part("mcp", "tools of MCP servers, and\nHiSA as one"),
@@ -94,14 +94,14 @@ ROOMS = (
     ),
     (
         Part("actions", "a closed set"),
-        Part("screen", "what is seen"),
+        Part("screen", "what is seen", 1.35),
         Part("machine", "the host"),
         Part("text", "made safe"),
         Part("outcomes", "verdicts, ends"),
         Part("errors.py", "and what helps"),
     ),
 )
-ARROWS = {("machines", "desktop"), ("benchmarks", "desktop"), ("benchmarks", "gym")}
+ARROWS = {("machines", "desktop"), ("benchmarks", "gym")}
 """Plugins that may import another, which lies beside them; drawn where one does."""
 
 STYLE = """
@@ -198,9 +198,9 @@ def arrow(points: Sequence[tuple[float, float]], kind: str, tip: str) -> str:
 def chips(x: float, y: float, doors: Sequence[str]) -> Iterator[str]:
     """Yields the doors of a part, side by side."""
     for door in doors:
-        width = len(door) * LETTER + 12
+        width = len(door) * LETTER + 8
         yield box(x, y, width, 19, "door")
-        yield text(x + 6, y + 13.5, door, "chip")
+        yield text(x + 4, y + 13.5, door, "chip")
         x += width + 5
 
 
@@ -235,7 +235,7 @@ def draw_part(
     for number, words in enumerate(part.does.splitlines()):
         yield text(place.x + 11, place.y + 45 + number * 18, words)
     beside = place.height < 70
-    room = sum(len(door) * LETTER + 17 for door in doors)
+    room = sum(len(door) * LETTER + 13 for door in doors)
     x = place.x + place.width - room - 50 if beside else place.x + 10
     yield from chips(x, place.y + 10 if beside else place.y + place.height - 27, doors)
 
