@@ -319,7 +319,7 @@ def draw_legend(y: float, step_lines: int) -> Iterator[str]:
     yield f'<circle cx="{LEFT + 342}" cy="{y + 8}" r="9" class="dot"/>'
     yield text(LEFT + 358, y + 13, "the way of a step")
     yield from chips(LEFT + 500, y - 2, ["tools"])
-    yield text(LEFT + 556, y + 13, "a door: the entry-point group hisa.tools")
+    yield text(LEFT + 556, y + 13, "a door: hisa.tools; rooms open it, plugins enter")
     yield arrow(((LEFT + 840, y + 8), (LEFT + 872, y + 8)), "import", "tip")
     yield text(LEFT + 884, y + 13, "number of imports")
 

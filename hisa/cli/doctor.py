@@ -118,8 +118,8 @@ def doctor(settings: Settings, env: str | None, points: bool, as_json: bool) -> 
 
 
 def _print(findings: Sequence[Finding]) -> None:
-    area = ""
-    for finding in findings:
+    areas, area = [finding.area for finding in findings], ""
+    for finding in sorted(findings, key=lambda finding: areas.index(finding.area)):
         if finding.area != area:
             area = finding.area
             click.secho(area, bold=True)

@@ -72,7 +72,7 @@ def read_task(text: str, *, domain: str, seed: int) -> Task:
 @click.command()
 @click.argument("task")
 @click.option(
-    "--env", metavar="KIND", help="desktop (default), desktop:NAME, display=:N, vm:NAME, guest=URL."
+    "--env", metavar="KIND", help="desktop[:NAME] (default), display=:N, vm:NAME, guest=URL, …"
 )
 @click.option("--model", metavar="NAME", help="The planner's and state manager's model.")
 @click.option("--profile", metavar="NAME", help="What the model takes; by default by its name.")
