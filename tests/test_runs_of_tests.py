@@ -80,7 +80,11 @@ def test_a_process_that_no_mark_announces_fails_a_run_without_processes(
 @pytest.mark.parametrize("target", ["test", "fast"])
 def test_make_runs_the_part_that_is_named(target: str, part: str, tests: str) -> None:
     planned = subprocess.run(
-        ["make", "-n", target, f"P={part}"], cwd=ROOT, capture_output=True, text=True, check=True
+        ["make", "--no-print-directory", "-n", target, f"P={part}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert tests in planned.stdout.splitlines()[-1]
 
