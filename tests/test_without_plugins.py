@@ -14,6 +14,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 BLOCKER = Path(__file__).parent / "without_plugins"
 
+LONGEST = "tests/test_agent.py::test_every_planner_request_is_bounded_for_500_steps"
+
 pytestmark = pytest.mark.process
 
 TASK = """
@@ -56,7 +58,7 @@ def test_the_suite_of_the_core_passes() -> None:
     unmarked = "not desktop and not browser and not process and not vm"
     ran = alone(
         ROOT, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "core_suite", "-m", unmarked,
-        "tests",
+        "--hypothesis-profile=few", "--deselect", LONGEST, "tests",
     )  # fmt: skip
     assert ran.returncode == 0, ran.stdout[-4000:]
     passed = re.search(r"(\d+) passed", ran.stdout)

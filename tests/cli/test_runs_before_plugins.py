@@ -71,6 +71,7 @@ def attempts(bench: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
+@pytest.mark.process
 def test_runs_are_listed_shown_and_reported(folder: Path) -> None:
     hisa = Command(folder)
     listed = {row["id"]: row["status"] for row in hisa.json("runs", "ls")}
@@ -139,6 +140,7 @@ def test_a_run_with_sequences_and_samples_is_resumed(folder: Path) -> None:
     assert (after.folder / file.place).read_text("utf-8") == "Ada\n"
 
 
+@pytest.mark.process
 def test_a_bench_is_reported_resumed_and_reported_again(folder: Path) -> None:
     hisa = bench_command(folder)
     bench, before = folder / "bench", attempts(folder / "bench")
@@ -178,6 +180,7 @@ def test_a_bench_is_reported_resumed_and_reported_again(folder: Path) -> None:
     ]
 
 
+@pytest.mark.process
 def test_a_bench_of_a_public_suite_is_resumed_and_scored_as_before(folder: Path) -> None:
     hisa, bench = bench_command(folder), folder / "public_bench"
     before = attempts(bench)

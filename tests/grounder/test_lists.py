@@ -222,6 +222,7 @@ async def test_without_packages_a_model_picks_by_chances_from_the_scores_set_by_
     assert picked.places[0].point == Point(80, 95)
 
 
+@pytest.mark.process
 def test_without_hisas_packages_nothing_of_them_is_imported() -> None:
     code = (
         "import sys\n"

@@ -74,6 +74,7 @@ def loaded(code: str) -> list[str]:
     return ran.stdout.split()
 
 
+@pytest.mark.process
 def test_a_task_of_ones_own_loads_no_plugin() -> None:
     code = (
         "from hisa.tasks.named import named_task\n"
@@ -84,6 +85,7 @@ def test_a_task_of_ones_own_loads_no_plugin() -> None:
     assert loaded(code) == []
 
 
+@pytest.mark.process
 def test_a_page_needs_nothing_of_the_benchmarks() -> None:
     code = (
         "from hisa.tasks.named import named_task\n"
@@ -95,6 +97,7 @@ def test_a_page_needs_nothing_of_the_benchmarks() -> None:
     assert [name for name in found if "benchmarks" in name] == []
 
 
+@pytest.mark.process
 def test_a_benchmarks_file_is_read_without_its_metrics() -> None:
     tree = '{"id": "t", "instruction": "x", "evaluator": {"func": "exact_match"}}'
     code = (
