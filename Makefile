@@ -1,7 +1,7 @@
 # One command each; `make` alone lists them.
 PYTHON ?= python3
 VENV   := .venv
-WORKERS ?= 2
+WORKERS ?= 3
 BIN    := $(VENV)/bin
 PYTEST  = $(BIN)/python -m pytest $(TESTS) -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 PLUGINS = $(notdir $(patsubst %/__init__.py,%,$(wildcard tests/plugins/*/__init__.py)))
@@ -23,7 +23,7 @@ help:  ## list the targets
 demo: $(VENV)/.core  ## install what is needed and run two related tasks on a real desktop
 	@HISA=$(BIN)/hisa bash scripts/demo.sh
 
-test: $(VENV)/.dev  ## install what is needed and run every test in two workers; P=toolkits, P=core: of a part
+test: $(VENV)/.dev  ## install what is needed and run every test in three workers; P=toolkits, P=core: of a part
 	$(PYTEST) -o junit_family=xunit1 --junitxml build/tests.xml
 
 fast: $(VENV)/.dev  ## run the tests that start no desktop, browser, machine or other process; takes P= too
