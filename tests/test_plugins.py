@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import click
@@ -15,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
+from hisa import plugins as hisa_plugins
 from hisa.api import run
 from hisa.cli import cli
 from hisa.cli.doctor import doctor
@@ -34,7 +36,7 @@ from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import GTA1Format, open_format
 from hisa.grounder.scene import Scene
 from hisa.machine import plugins
-from hisa.machine.plugins import ENTRY_POINT_GROUPS, announced_names, default_name
+from hisa.machine.plugins import ENTRY_POINT_GROUPS, announced_names, default_name, is_left_out
 from hisa.models.announced import Announced, announced
 from hisa.models.budget import Budget
 from hisa.models.open_models import Models, open_models, require_models
@@ -546,3 +548,13 @@ def test_the_doctor_names_what_is_there_and_what_fails(tmp_path: Path, outside: 
     assert not broken["ok"]
     assert not broken["needed"]
     assert "needs a library" in broken["detail"]
+
+
+def test_a_plugin_of_ours_may_be_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "emptied" / "__pycache__").mkdir(parents=True)
+    monkeypatch.setattr(hisa_plugins, "__path__", [*hisa_plugins.__path__, str(tmp_path)])
+    left_out = {
+        name: is_left_out(EntryPoint("x", f"{name}.part:PART", "hisa.lists"))
+        for name in ("hisa.plugins.reading", "hisa.plugins.gone", "hisa.plugins.emptied", "other")
+    }
+    assert list(left_out.values()) == [False, True, True, False]

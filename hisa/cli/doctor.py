@@ -62,8 +62,8 @@ def _machine(settings: Settings) -> Iterator[Finding]:
         yield Finding("machine", "environment", False, True, str(error), error.fix)
     except PluginFailed as error:
         yield Finding("machine", "environment", False, True, str(error))
-    for found in probe_kinds():
-        yield Finding("machine", found.name, found.ok, found.needed, found.detail, found.fix)
+    for probe in probe_kinds():
+        yield Finding("machine", probe.name, probe.ok, probe.needed, probe.detail, probe.fix)
 
 
 def _guests(settings: Settings) -> Iterator[Finding]:

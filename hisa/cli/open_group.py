@@ -34,13 +34,13 @@ class OpenGroup(click.Group):
         self._prefix = prefix
 
     def _announced(self) -> dict[str, EntryPoint]:
-        found: dict[str, EntryPoint] = {}
+        by_name: dict[str, EntryPoint] = {}
         for point in plugins.points("commands"):
             name = point.name.removeprefix(self._prefix)
             ours = name in self._own or name in self.commands
             if point.name == self._prefix + name and "." not in name and not ours:
-                found.setdefault(name, point)
-        return found
+                by_name.setdefault(name, point)
+        return by_name
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, in the order of the list."""
@@ -85,14 +85,14 @@ class OpenGroup(click.Group):
 
     def _help(self, point: EntryPoint, limit: int) -> str:
         try:
-            found = _record(point)
+            record = _record(point)
         except HisaError as error:
             return f"FAILED TO LOAD: {error}"
-        if isinstance(found, Command):
+        if isinstance(record, Command):
             if self._own:
-                return found.help
-            found = click.Command(None, help=found.help)
-        return found.get_short_help_str(limit)
+                return record.help
+            record = click.Command(None, help=record.help)
+        return record.get_short_help_str(limit)
 
 
 def announced(name: str, wish: str) -> Callable[..., Any]:
@@ -117,27 +117,27 @@ def announced(name: str, wish: str) -> Callable[..., Any]:
 
 def _record(point: EntryPoint) -> Command | click.Command:
     """Returns that which is announced: as a rule a record, which imports nothing."""
-    found = plugins.load("commands", point)
-    if not isinstance(found, Command | click.Command):
+    record = plugins.load("commands", point)
+    if not isinstance(record, Command | click.Command):
         raise PluginFailed(
-            f"{plugins.describe_point('commands', point)}: {type(found).__name__}: wanted is a "
+            f"{plugins.describe_point('commands', point)}: {type(record).__name__}: wanted is a "
             "click.Command or a hisa.machine.plugins.Command"
         )
-    return found
+    return record
 
 
 def _after(point: EntryPoint) -> str:
     try:
-        found = _record(point)
+        record = _record(point)
     except HisaError:
         return ""
-    return found.after if isinstance(found, Command) else ""
+    return record.after if isinstance(record, Command) else ""
 
 
 def _imported(point: EntryPoint) -> click.Command:
-    found = _record(point)
-    if isinstance(found, click.Command):
-        return found
+    record = _record(point)
+    if isinstance(record, click.Command):
+        return record
     with plugins.blaming_package("commands", point):
-        command: click.Command = found.load()
+        command: click.Command = record.load()
     return command

@@ -25,14 +25,14 @@ def announced() -> list[tuple[EntryPoint, Any]]:
     for point in plugins.points("lists"):
         if not plugins.is_left_out(point):
             by_name.setdefault(point.name, point)
-    found = [(point, plugins.load("lists", point)) for point in by_name.values()]
-    for point, part in found:
+    parts = [(point, plugins.load("lists", point)) for point in by_name.values()]
+    for point, part in parts:
         if not any(hasattr(part, name) for name in ("listed", "chances", "read_text")):
             raise PluginFailed(
                 f"{plugins.describe_point('lists', point)}: {part!r} is neither a ThingList nor a "
                 "Ranker nor a TextReader of hisa.grounder.base"
             )
-    return found
+    return parts
 
 
 def with_lists(

@@ -95,7 +95,7 @@ def is_left_out(point: EntryPoint) -> bool:
     """Whether it is of a plugin of HiSA's own that this installation does without."""
     package = ".".join(point.module.split(".")[:3])
     try:
-        return package.startswith("hisa.plugins.") and find_spec(package) is None
+        return package.startswith("hisa.plugins.") and not getattr(find_spec(package), "origin", 0)
     except ModuleNotFoundError:  # not even the folder of plugins is there
         return True
 

@@ -81,7 +81,7 @@ class TaskFormat:
         Raises:
             UsageError: what is wrong with which key.
         """
-        raise NotImplementedError
+        raise UsageError(f"{path}: tasks of this format are no files")
 
     def takes(self, task: Task) -> bool:
         """Whether a task that does not say of which format it is belongs to this one."""
@@ -118,7 +118,7 @@ class TaskFormat:
             UsageError: the step is at fault.
             EnvironmentFailed: the machine cannot do it.
         """
-        raise NotImplementedError
+        raise UsageError("tasks of this format have no setup steps")
 
     async def score(self, context: Context, status: ExitStatus) -> Grade:
         """Score what the agent left; the task has a check.
