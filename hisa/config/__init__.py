@@ -86,7 +86,9 @@ class ModelSettings(Section):
     api_key_env: str = "OPENAI_API_KEY"
     """Name of the variable that holds the key; the key itself is never a setting."""
     timeout: float = Field(120.0, gt=0)
-    """Seconds for one try of one call."""
+    """Seconds of silence after which a try is given up."""
+    total_seconds: float = Field(1800.0, gt=0)
+    """Seconds for one try of one call, however steadily its answer comes."""
     max_retries: int = Field(5, ge=0)
     max_tokens: int = Field(4096, ge=1)
     """HiSA, section 4.3."""
@@ -106,6 +108,13 @@ class ModelSettings(Section):
     one of a loop; empty: ``effort``."""
     raised_thinking_tokens: int | None = Field(None, ge=0)
     """Likewise; None: ``thinking_tokens``."""
+    constrain: bool | None = None
+    """Whether the server holds the planner's answers to a schema of the tools of the step; None: as
+    the profile says. Off where answers are to be sampled freely, as training wants them."""
+    context: int | None = Field(None, ge=512)
+    """Tokens in and out together, for a model that a package runs here; None: the package's own
+    choice, as for ``threads``."""
+    threads: int | None = Field(None, ge=1)
 
 
 class ModelsSettings(Section):
@@ -170,6 +179,9 @@ class PlannerSettings(Section):
     """chat: it answers in JSON, over chat completions; computer: it has the computer tool of the
     Responses API; auto: computer where its profile names that tool, else chat."""
 
+    prompt: Literal["auto", "long", "short"] = "auto"
+    """short: a small model is shown what bears on this screen and task, and little else; auto: as
+    the profile says."""
     sees: Literal["picture", "elements", "both"] = "picture"
     """picture: the screenshot; elements: a numbered list of what is on the screen in its place, of
     at most 800 tokens; both. A place may then be given as a number of the list."""

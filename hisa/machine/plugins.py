@@ -116,8 +116,13 @@ def announced_names(group: EntryPointGroup) -> tuple[str, ...]:
 
 
 def find(group: EntryPointGroup, name: str) -> EntryPoint | None:
-    """Returns the entry point of a name, not loaded; None where there is none."""
-    return next((point for point in points(group) if point.name == name), None)
+    """Returns the entry point of a name, not loaded; None where there is none.
+
+    An entry point named with a colon at its end has all names that begin so.
+    """
+    known = {point.name: point for point in reversed(points(group))}
+    start, colon, _ = name.partition(":")
+    return known.get(name) or known.get(start + colon)
 
 
 def default_name(group: EntryPointGroup) -> str:

@@ -17,7 +17,11 @@ PictureChanges = Callable[[Observation, Observation], Awaitable[tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Announced:
-    """Attributes of a factory in ``hisa.models``, all of which it may leave out."""
+    """Attributes of a factory in ``hisa.models``, all of which it may leave out.
+
+    One that is announced as ``NAME:`` has all models whose names begin so; it may bring
+    ``profile_of(name)`` in place of ``profile``.
+    """
 
     profile: Profile | None = None
     """Of what the model takes and costs; None: found by its name, as that of any model."""
@@ -33,13 +37,15 @@ def announced(name: str) -> Announced | None:
     """Returns the attributes of the model of a name; None where no package announces it.
 
     Raises:
-        PluginFailed: it cannot be imported; names the package.
+        PluginFailed: it cannot be imported, or fails; names the package.
     """
     point = plugins.find("models", name)
     if point is None:
         return None
     factory = plugins.load("models", point)
-    profile = getattr(factory, "profile", None)
+    with plugins.blaming_package("models", point):
+        profile_of = getattr(factory, "profile_of", None)
+        profile = profile_of(name) if callable(profile_of) else getattr(factory, "profile", None)
     return Announced(
         profile if isinstance(profile, Profile) else None,
         by_rules=getattr(factory, "by_rules", False) is True,

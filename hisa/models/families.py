@@ -60,6 +60,13 @@ _GEMINI = Profile(
     coordinates="thousand",
 )
 _OPEN = Profile(name="open", free_at_home=True)
+_SMALL = tuple(
+    f"*[-_:]{size}{end}"
+    for size in ("135m", "270m", "360m", "500m", "0.5b", "0.6b", "1b", "1.1b", "1.5b", "1.7b", "2b",
+                 "3b", "4b")
+    for end in ("", "[-_:.]*")
+)  # fmt: skip
+"""How the names of models with up to four billion weights end, or go on."""
 
 
 def _like(family: Profile, name: str, *match: str, **more: object) -> Profile:
@@ -147,12 +154,13 @@ BUILT_IN: tuple[Profile, ...] = (
           coordinates="thousand"),
     _like(_OPEN, "qwen2.5-vl", "qwen2.5-vl*", "qwen2_5_vl*", structured="json_schema",
           coordinates="pixels"),
-    _like(_OPEN, "qwen3", "qwen3-[0-9]*", "qwen3.[0-9]*", structured="json_schema",
-          thinking_as="enable_thinking"),
-    _like(_OPEN, "qwen", "qwen*", structured="json_schema"),
     _like(_OPEN, "internvl", "internvl*", coordinates="thousand"),
     _like(_OPEN, "glm-v", "glm-4.5v*", "glm-4.1v*", "glm-4.6v*", coordinates="thousand"),
     _like(_OPEN, "kimi-vl", "kimi-vl*", coordinates="unit"),
+    _like(_OPEN, "small", *_SMALL, structured="json_schema", prompt="short", constrains=True),
+    _like(_OPEN, "qwen3", "qwen3-[0-9]*", "qwen3.[0-9]*", structured="json_schema",
+          thinking_as="enable_thinking"),
+    _like(_OPEN, "qwen", "qwen*", structured="json_schema"),
     _like(_OPEN, "llama-4", "llama-4*", "llama4*"),
     _like(_OPEN, "gemma-3", "gemma-3*", "gemma3*"),
     _like(_OPEN, "deepseek", "deepseek*"),

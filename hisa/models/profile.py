@@ -60,6 +60,11 @@ class Profile(BaseModel):
     """Fewest thinking tokens that it takes, besides 0."""
     structured: Literal["json_schema", "json_object", "none"] = "none"
     """How an answer that must be JSON is asked for, besides the prompt."""
+    prompt: Literal["long", "short"] = "long"
+    """The form of the planner's prompt: short for small models."""
+    constrains: bool = False
+    """Whether the planner's answers are held to a schema of the step's tools where ``structured``
+    is ``json_schema``."""
     image_detail: Literal["", "low", "high", "auto"] = ""
     """Detail of pictures; empty: not sent."""
     image_tokens: int = Field(1200, ge=0)

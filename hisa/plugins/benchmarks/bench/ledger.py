@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import ValidationError
 
+from hisa.config import Settings
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.machine.storage import AppendOnlyFile, Lock, replace_file
 from hisa.outcomes.endings import says_nothing
@@ -286,7 +288,7 @@ def _settled(folder: Path, plan: Plan) -> Plan:
     """The plan of the folder: the one that was begun, with the repeats and reference of now."""
     path = folder / PLAN
     if path.exists():
-        begun = read_plan(folder)
+        begun = _filled(read_plan(folder))
         differs = [
             name
             for name in ("suite", "variants", "tasks")
@@ -301,6 +303,17 @@ def _settled(folder: Path, plan: Plan) -> Plan:
         now = {"repeat": max(begun.repeat, plan.repeat)}
         plan = begun.model_copy(update={**now, "reference": plan.reference or begun.reference})
     replace_file(path, plan.model_dump_json(indent=1).encode(), mode=0o644)
+    return plan
+
+
+def _filled(plan: Plan) -> Plan:
+    """The plan with the defaults of settings that came to be after it was written."""
+    with suppress(ValidationError):
+        variants = {
+            name: Settings.model_validate(tree).model_dump(mode="json")
+            for name, tree in plan.variants.items()
+        }
+        return plan.model_copy(update={"variants": variants})
     return plan
 
 
