@@ -54,7 +54,7 @@ class Agent:
         planner, grounder, state, tools: the parts; see `hisa.protocols`.
         environment: a started one.
         scorer: prepares and scores tasks.
-        log: gets every event and picture.
+        log: gets every event and picture; its ``step`` is the number of steps done before.
         max_steps: limit of steps (HiSA, section 4.3: 50).
         elements: ask the environment for accessibility elements in each look that something is
             decided or judged on: an act is held to what lay at its place.
@@ -93,8 +93,6 @@ class Agent:
         on_result: Callable[[Result], object] = lambda _: None,
     ) -> Result:
         """Run a task to its end and score it, tell the result, then learn from the run.
-
-        The log's ``step`` is the number of steps done before, where a run goes on.
 
         Args:
             task: what to do.
@@ -150,6 +148,8 @@ class Agent:
             observation, outcome = await self.step(self._task, observation)
             if ending := _ending(outcome):
                 return ending
+            if reason := await self.scorer.over(self._task, self.environment):
+                return _Ending("ended", reason)
         return _Ending("max_steps", f"{self.max_steps} steps without termination")
 
     async def step(self, task: Task, before: Observation) -> tuple[Observation, Outcome]:

@@ -548,6 +548,14 @@ class Scorer(Protocol):
         """
         ...
 
+    async def over(self, task: Task, environment: Environment) -> str:
+        """Returns why nothing that is done counts any more; empty while the task goes on.
+
+        Raises:
+            EnvironmentFailed: the machine does not answer.
+        """
+        ...
+
     async def score(self, task: Task, environment: Environment, status: ExitStatus) -> Scoring:
         """Score what was left behind. A check that cannot be carried out is "score_failed".
 

@@ -244,13 +244,17 @@ async def test_a_run_that_gave_up_teaches_too(tmp_path: Path) -> None:
 class Judge:
     """A scorer with a prepared answer; it keeps who asked."""
 
-    def __init__(self, answer: Scoring | Exception) -> None:
+    def __init__(self, answer: Scoring | Exception, *, over: str = "") -> None:
         self.answer = answer
+        self.ends = over
         self.asked: list[ExitStatus] = []
         self.words = ""
 
     async def prepare(self, task: Task, environment: Environment) -> Task:
         return replace(task, instruction=f"{task.instruction} Found by the setup.")
+
+    async def over(self, task: Task, environment: Environment) -> str:
+        return self.ends
 
     async def score(self, task: Task, environment: Environment, status: ExitStatus) -> Scoring:
         self.asked.append(status)
@@ -264,6 +268,16 @@ async def judged(folder: Path, answer: Scoring | Exception, **more: Any) -> tupl
     bench = Bench(folder, ScriptedModel([done()]), **more)
     bench.agent.scorer = Judge(answer)
     return await bench.run()
+
+
+async def test_a_task_that_is_over_by_itself_ends_the_run_and_is_scored(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, ScriptedModel([click("the button"), done()]))
+    judge = Judge(Scoring("scored", 0.0, "wrong button"), over="the page's episode is over")
+    bench.agent.scorer = judge
+    result, run = await bench.run()
+    assert (result.status, result.score, result.steps) == ("ended", 0.0, 1)
+    assert (judge.asked, run.manifest.exit_status) == (["ended"], "ended")
+    assert exit_code(result) == 1
 
 
 async def test_the_words_that_the_setup_found_are_those_of_every_part(tmp_path: Path) -> None:

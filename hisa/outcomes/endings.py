@@ -39,6 +39,7 @@ __all__ = [
 ExitStatus = Literal[
     "succeeded",
     "infeasible",
+    "ended",
     "max_steps",
     "budget",
     "stopped",
@@ -47,6 +48,9 @@ ExitStatus = Literal[
     "agent_broke_machine",
 ]
 """How a run ended; a run always ends with exactly one of these.
+
+"ended": the task is over by itself, as a page's episode is that took an answer; its score says
+whether that was right.
 
 A machine that the agent's own act ended, as is proved by what its watchdog saw, is
 "agent_broke_machine": a result like any other, with score 0. Every other broken machine, and one of

@@ -172,6 +172,10 @@ class ResultsScorer:
         await self._results.mark()
         return prepared
 
+    async def over(self, task: Task, environment: Environment) -> str:
+        """See `hisa.protocols.Scorer.over`."""
+        return await self._inner.over(task, environment)
+
     async def score(self, task: Task, environment: Environment, status: ExitStatus) -> Scoring:
         """See `hisa.protocols.Scorer.score`."""
         return await self._inner.score(task, environment, status)

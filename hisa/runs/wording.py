@@ -45,6 +45,7 @@ STYLES = {"good": "green", "calm": "default", "warn": "yellow", "bad": "red", "l
 _TONES = {
     "succeeded": "good",
     "infeasible": "calm",
+    "ended": "calm",
     "max_steps": "warn",
     "budget": "warn",
     "stopped": "warn",

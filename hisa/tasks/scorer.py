@@ -82,6 +82,10 @@ class TaskScorer:
         self._emit(Instructed(instruction=context.instruction))
         return replace(task, instruction=context.instruction)
 
+    async def over(self, task: Task, environment: Environment) -> str:
+        """See `hisa.protocols.Scorer`."""
+        return await format_of(task).over(task, environment)
+
     async def score(self, task: Task, environment: Environment, status: ExitStatus) -> Scoring:
         """See `hisa.protocols.Scorer`."""
         if task.check is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from hisa.config import TaskSettings
 from hisa.errors import CheckFailed, UsageError
-from hisa.protocols import ExitStatus, Task
+from hisa.protocols import Environment, ExitStatus, Task
 
 if TYPE_CHECKING:
     from hisa.tasks.task_context import Context
@@ -119,6 +119,14 @@ class TaskFormat:
             EnvironmentFailed: the machine cannot do it.
         """
         raise UsageError("tasks of this format have no setup steps")
+
+    async def over(self, task: Task, environment: Environment) -> str:
+        """Returns why a task is over by itself, asked after each step; empty while it goes on.
+
+        Raises:
+            EnvironmentFailed: the machine does not answer.
+        """
+        return ""
 
     async def score(self, context: Context, status: ExitStatus) -> Grade:
         """Score what the agent left; the task has a check.

@@ -60,6 +60,10 @@ class FingerprintingScorer:
         self._emit(await take_fingerprint(prepared, self._environment))
         return prepared
 
+    async def over(self, task: Task, environment: Environment) -> str:
+        """See `Scorer`."""
+        return await self._inner.over(task, environment)
+
     async def score(self, task: Task, environment: Environment, status: ExitStatus) -> Scoring:
         """See `Scorer`."""
         return await self._inner.score(task, environment, status)

@@ -12,6 +12,11 @@ __all__ = ["Staging"]
 class Staging(Protocol):
     """An environment that sets a task up and rewards it by itself."""
 
+    @property
+    def over(self) -> str:
+        """Why the episode is over; empty where it is not."""
+        ...
+
     async def stage(self, task: str, options: Mapping[str, Any], seed: int) -> str:
         """Open a task and return its goal.
 

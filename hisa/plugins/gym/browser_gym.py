@@ -71,6 +71,11 @@ class BrowserGymEnvironment:
         """Elements; no commands, and nothing stays."""
         return frozenset({"elements", "throw_away"})
 
+    @property
+    def over(self) -> str:
+        """Why the episode is over; empty where it is not."""
+        return self._over
+
     async def __aenter__(self) -> BrowserGymEnvironment:
         """Take the thread that the browser is driven from; BrowserGym wants one alone.
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hisa.config import TaskSettings
 from hisa.plugins.gym import gym_page
 from hisa.plugins.gym.miniwob import show_page
+from hisa.plugins.gym.miniwob.outcome import over
 from hisa.plugins.gym.miniwob.task import miniwob_task
-from hisa.protocols import ExitStatus, Task
+from hisa.protocols import Environment, ExitStatus, Task
 from hisa.tasks.pieces import GETTERS, SETUP
 from hisa.tasks.task_format import Grade, NotScored, Problem, TaskFormat
 
@@ -28,6 +29,7 @@ class PageFormat(TaskFormat):
         func: what the check calls the score.
         make: makes the task of a name, drawn by ``seed``.
         score: of a reward.
+        over: tells why the episode is over; empty while it goes on.
     """
 
     fills_screen = True
@@ -39,11 +41,13 @@ class PageFormat(TaskFormat):
         func: str,
         make: Callable[..., Task],
         score: Callable[[float], float],
+        over: Callable[[Environment], Awaitable[str]],
     ) -> None:
         self._step = step
         self._func = func
         self._make = make
         self._score = score
+        self._over = over
 
     def named(self, name: str, *, seed: int = 0) -> Task:
         """See `TaskFormat`."""
@@ -62,6 +66,10 @@ class PageFormat(TaskFormat):
     async def set_up(self, context: Context, step: Mapping[str, Any]) -> None:
         """See `TaskFormat`."""
         await SETUP.run(context, self._step, step.get("parameters", {}))
+
+    async def over(self, task: Task, environment: Environment) -> str:
+        """See `TaskFormat`."""
+        return await self._over(environment)
 
     async def score(self, context: Context, status: ExitStatus) -> Grade:
         """See `TaskFormat`."""
@@ -82,8 +90,10 @@ class PageFormat(TaskFormat):
 MINIWOB_TASKS = PageFormat(
     step=show_page.SETUP_STEP, func="miniwob_solved", make=miniwob_task,
     score=lambda reward: float(reward > 0),  # as published results count it
+    over=over,
 )  # fmt: skip
 BROWSERGYM_TASKS = PageFormat(
     step=gym_page.SETUP_STEP, func="browsergym_rewarded", make=gym_page.gym_task,
     score=lambda reward: min(1.0, max(0.0, reward)),
+    over=gym_page.over,
 )  # fmt: skip

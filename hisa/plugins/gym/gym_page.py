@@ -18,7 +18,7 @@ from hisa.protocols import Environment, Task
 from hisa.tasks.pieces import GETTERS, SETUP, Parameters
 from hisa.tasks.task_context import Context
 
-__all__ = ["BROWSERGYM", "SETUP_STEP", "gym_task"]
+__all__ = ["BROWSERGYM", "SETUP_STEP", "gym_task", "over"]
 
 BROWSERGYM = "browsergym:"
 SETUP_STEP = "browsergym_task"
@@ -78,6 +78,11 @@ async def browsergym_task(context: Context, params: Staged) -> None:
             fix="browsergym:openended?start_url=URL&goal=WORDS",
         )
     context.instruction = goal
+
+
+async def over(environment: Environment) -> str:
+    """Returns why a task of BrowserGym is over; empty while it goes on."""
+    return _staging(environment).over
 
 
 @GETTERS("browsergym_reward", Parameters)

@@ -40,8 +40,8 @@ class RunOutcome:
     run: str
     """Its name, for read_run."""
     status: str
-    """succeeded and infeasible are the agent's word; max_steps, budget, stopped, model_error,
-    environment_error, agent_broke_machine."""
+    """succeeded and infeasible are the agent's word; ended: the task was over by itself;
+    max_steps, budget, stopped, model_error, environment_error, agent_broke_machine."""
     success: bool
     """Whether it is a success, as far as that is known: by the score where there is one."""
     score: float | None

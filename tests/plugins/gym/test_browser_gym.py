@@ -149,6 +149,7 @@ class Page(FakeEnvironment):
     def __init__(self, goal: str, reward: float) -> None:
         super().__init__()
         self.goal, self.given = goal, reward
+        self.over = ""
         self.staged: tuple[Any, ...] = ()
 
     async def stage(self, task: str, options: Mapping[str, Any], seed: int) -> str:
@@ -167,6 +168,9 @@ async def test_the_goal_is_the_instruction_and_the_reward_the_score(
     page, scorer = Page("Send it.", reward), TaskScorer()
     task = await scorer.prepare(gym_task("browsergym:openended?goal=x", seed=3), page)
     assert (task.instruction, page.staged) == ("Send it.", ("openended", {"goal": "x"}, 3))
+    assert not await scorer.over(task, page)
+    page.over = "the episode ended"
+    assert await scorer.over(task, page) == "the episode ended"
     scoring = await scorer.score(task, page, "succeeded")
     assert (scoring.state, scoring.value) == ("scored", score)
 

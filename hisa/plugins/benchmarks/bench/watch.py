@@ -79,7 +79,7 @@ class Watch:
             safe_line(f"{progress.slot}{again}{score}, {progress.steps} steps"), style="default"
         )
         checked = progress.score_state != "score_failed"
-        if progress.end not in ("succeeded", "infeasible", "max_steps") or not checked:
+        if progress.end not in ("succeeded", "infeasible", "ended", "max_steps") or not checked:
             last = (progress.message.strip().splitlines() or [""])[-1]
             text.append(f": {safe_line(last, 200)}", style="dim")
         return text

@@ -14,6 +14,7 @@ from hisa.protocols import Environment, FileRefused
 
 __all__ = [
     "LOG", "PROGRAM", "STATE", "EpisodeState", "command", "episode_state", "last_output", "outcome",
+    "over",
 ]  # fmt: skip
 
 PROGRAM = "/tmp/hisa-miniwob.pyz"
@@ -90,6 +91,17 @@ async def outcome(environment: Environment) -> tuple[float, str]:
             return 0.0, "the page gave no reward: the episode is not over"
         await asyncio.sleep(_POLL_SECONDS)
     return told
+
+
+async def over(environment: Environment) -> str:
+    """Returns why the episode is over; its page takes nothing more then. Empty while it goes on.
+
+    Raises:
+        EnvironmentFailed: the machine does not answer.
+    """
+    found = await episode_state(environment)
+    ended = found is not None and (found.reward is not None or found.left)
+    return "the page's episode is over" if ended else ""
 
 
 async def _told(environment: Environment) -> tuple[float, str] | None:
