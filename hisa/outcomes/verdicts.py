@@ -7,10 +7,11 @@ from typing import Literal
 
 __all__ = ["DIALOG_APPEARED", "VERDICT_WORDS", "StepVerdict", "split_verdict", "verdict_words"]
 
-StepVerdict = Literal["succeeded", "no_change", "unexpected", "failed"]
+StepVerdict = Literal["succeeded", "changed", "no_change", "unexpected", "failed"]
 """What was seen of a step.
 
 * ``succeeded``: the effect that was intended was seen, or reported by the tool.
+* ``changed``: the screen changed, and nobody judged whether as intended: its facts are told.
 * ``no_change``: no pixel changed, no file of the user was seen to be written, nor the field with
   the focus to change.
 * ``unexpected``: something else than intended was seen: a message, a window that is gone.
@@ -19,6 +20,7 @@ StepVerdict = Literal["succeeded", "no_change", "unexpected", "failed"]
 
 VERDICT_WORDS: Mapping[StepVerdict, str] = {
     "succeeded": "Succeeded.",
+    "changed": "Changed.",
     "no_change": "No visible change.",
     "unexpected": "Unexpected.",
     "failed": "Failed.",
@@ -31,7 +33,7 @@ DIALOG_APPEARED = "that came up"
 
 
 def verdict_words(verdict: StepVerdict) -> str:
-    """``succeeded``, ``no visible change``, ``unexpected`` or ``failed``."""
+    """``succeeded``, ``changed``, ``no visible change``, ``unexpected`` or ``failed``."""
     return VERDICT_WORDS[verdict].removesuffix(".").lower()
 
 

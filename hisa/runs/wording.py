@@ -59,6 +59,7 @@ _TONES = {
 }
 _VERDICT_TONES: dict[StepVerdict, str] = {
     "succeeded": "good",
+    "changed": "calm",
     "no_change": "warn",
     "unexpected": "bad",
     "failed": "bad",

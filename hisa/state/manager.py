@@ -19,6 +19,7 @@ from hisa.events import (
     RuleEntered,
 )
 from hisa.models.announced import PictureChanges
+from hisa.models.profile import Profile
 from hisa.models.tokens import estimate_tokens
 from hisa.outcomes.verdicts import StepVerdict
 from hisa.protocols import (
@@ -324,6 +325,7 @@ def build_state(
     memory: Memory | None = None,
     closer: StepInspector | None = None,
     picture_changes: PictureChanges | None = None,
+    profile: Profile | None = None,
 ) -> HierarchicalState:
     """The state manager with both model-written levels, or what the settings put in their place.
 
@@ -334,6 +336,7 @@ def build_state(
         memory: level 3; None: off.
         closer: looks for the files that a step wrote; None: nobody does.
         picture_changes: reads what changed where no element tells of it; None: nobody does.
+        profile: the model's; a small one is not asked about single steps. None: a capable one.
     """
     abstractor: Abstractor = RawLog(closer=closer)
     if settings.steps == "abstracted":
@@ -344,6 +347,8 @@ def build_state(
             pair=pair,
             closer=closer,
             picture_changes=picture_changes,
+            by_facts=profile is not None and profile.prompt == "short",
+            pictures=profile is None or profile.sees_pictures,
         )
     return HierarchicalState(
         abstractor,

@@ -90,6 +90,8 @@ class StepAbstractor:
         closer: looks for the files that were written.
         picture_changes: reads what changed where no element tells of it; None: the model sees
             the pictures.
+        by_facts: ask no model: what elements and tools tell of a step is its line.
+        pictures: whether the model takes pictures.
     """
 
     def __init__(
@@ -100,8 +102,11 @@ class StepAbstractor:
         pair: Pair = roi_pair,
         closer: StepInspector | None = None,
         picture_changes: PictureChanges | None = None,
+        by_facts: bool = False,
+        pictures: bool = True,
     ) -> None:
         self._model = model
+        self._by_facts, self._pictures = by_facts, pictures
         self._picture_changes = picture_changes
         self._hidden: Sequence[Element] = ()
         self._tokens = tokens
@@ -119,16 +124,15 @@ class StepAbstractor:
         pair = self._pair(*looks)
         roi = pair.box if pair else None
         inspect = partial(self._closer.take, call, looks, outcome, changed=pair is not None)
-        asked = outcome.ends is None and (pair is not None or _unexplained(outcome))
-        changes: tuple[str, ...] = ()
-        if asked:
-            changes = await self._changes(looks, pair, call)
+        telling = outcome.ends is None and (pair is not None or _unexplained(outcome))
+        changes = await self._changes(looks, pair, call) if telling else ()
+        if asked := telling and not self._by_facts:
             request = self._request(step, call, outcome, pair, changes=changes)
             answering = answer_within(self._model, request, self._asked_tokens(outcome))
             inspected, said = await _both(inspect(), answering)
         else:
             inspected, said = await inspect(), ""
-        seen = judge(call, inspected, outcome, pair, said=said, changes=changes)
+        seen = judge(call, inspected, outcome, pair, said=said, changes=changes, asked=asked)
         result = _result(seen, outcome, self._seen_tokens)
         line = history_line(step, call, result, limit=self._tokens)
         return AbstractedStep(line, result, roi, asked, seen.verdict)
@@ -140,13 +144,13 @@ class StepAbstractor:
         found = effects(looks, outcome, self._pair)
         pair = self._pair(*looks)
         whole = merged(call, outcome.made)
-        changes: tuple[str, ...] = ()
         last = found[-1]
         inspect = self._closer.take(
             last.made.call, last.looks, last.made.outcome, changed=last.pair is not None
         )
-        if asked := any(effect.pair for effect in found):
-            changes = await self._changes(looks, pair, whole)
+        telling = any(effect.pair for effect in found)
+        changes = await self._changes(looks, pair, whole) if telling else ()
+        if asked := telling and not self._by_facts:
             request = self._request(
                 step, whole, outcome, pair, changes=changes, each=_each_lines(found)
             )
@@ -154,7 +158,9 @@ class StepAbstractor:
             inspected, said = await _both(inspect, answering)
         else:
             inspected, said = await inspect, ""
-        seen = judge_sequence(call, found, inspected, outcome, pair, said=said, changes=changes)
+        seen = judge_sequence(
+            call, found, inspected, outcome, pair, said=said, changes=changes, asked=asked
+        )
         size = 1 + _PER_ACTION * (len(found) - 1)
         result = _result(seen, outcome, round(size * self._seen_tokens))
         limit = round(size * self._tokens)
@@ -202,15 +208,18 @@ class StepAbstractor:
     ) -> ModelRequest:
         limit = self._asked_tokens(outcome)
         actions = max(1, len(each))
-        system = render("step_abstraction", limit=limit, words=words_of(limit), actions=actions)
+        system = render(
+            "step_abstraction", limit=limit, words=words_of(limit), actions=actions,
+            pictures=self._pictures,
+        )  # fmt: skip
         told = {
             "action": _action_lines(call),
-            "outcome": [*_outcome_lines(outcome, pair), *each],
+            "outcome": [*_outcome_lines(outcome, pair, shown=self._pictures), *each],
             "changes": changes,
         }
         text = sections({tag: "\n".join(lines) for tag, lines in told.items()})
         parts: list[Part] = [TextPart(text)]
-        if pair is not None:
+        if pair is not None and self._pictures:
             parts += [ImagePart(pair.before), ImagePart(pair.after)]
         return ModelRequest(
             role="state",
@@ -288,6 +297,7 @@ def judge(
     *,
     said: str = "",
     changes: Sequence[str] = (),
+    asked: bool = True,
 ) -> Judged:
     """The verdict on a step: facts come before what a model says, and silence is no success.
 
@@ -298,6 +308,7 @@ def judge(
         pair: what changed; None for nothing.
         said: a model's answer; empty where none was asked.
         changes: what changed, in words.
+        asked: whether a model was asked.
     """
     word, body = _reading(said)
     if outcome.ends is not None:
@@ -317,8 +328,8 @@ def judge(
     if word == "no_change" and (files or _told(outcome)):
         word = "succeeded"
     if word is None:
-        word = "succeeded" if _told(outcome) else "unexpected"
-        body = _unjudged(body, outcome)
+        word = _unjudged(outcome, asked=asked)
+        body = f"Not judged: {body}" if word == "unexpected" else body
     return Judged(word, "", " ".join(part for part in (files, body) if part))
 
 
@@ -331,6 +342,7 @@ def judge_sequence(
     *,
     said: str = "",
     changes: Sequence[str] = (),
+    asked: bool = True,
 ) -> Judged:
     """The verdict on a sequence: it succeeded only if all was made and each action had an effect.
 
@@ -342,10 +354,12 @@ def judge_sequence(
         pair: what changed from before the first to after the last; None for nothing.
         said: a model's answer; empty where none was asked.
         changes: what changed, in words.
+        asked: whether a model was asked.
     """
     word, body = _reading(said)
     body = body or _own_words(pair, changes)
-    ending = judge(found[-1].made.call, last, found[-1].made.outcome, found[-1].pair, said=said)
+    newest = found[-1]
+    ending = judge(newest.made.call, last, newest.made.outcome, newest.pair, said=said, asked=asked)
     trouble = surprises(found, last) or last.error_value
     silent = quiet(found, ending.verdict)
     told = stopped(call, outcome)
@@ -359,8 +373,8 @@ def judge_sequence(
     elif silent:
         verdict = "unexpected"
     else:
-        verdict = word or ("succeeded" if _told(outcome) else "unexpected")
-        body = body if word else _unjudged(body, outcome)
+        verdict = word or _unjudged(outcome, asked=asked)
+        body = body if word or verdict != "unexpected" else f"Not judged: {body}"
     return Judged(verdict, trouble, " ".join(filter(None, (told, silent, files, body))))
 
 
@@ -390,8 +404,11 @@ def _told(outcome: Outcome) -> bool:
     return outcome.exit_code is not None or bool(outcome.output.strip())
 
 
-def _unjudged(body: str, outcome: Outcome) -> str:
-    return body if _told(outcome) else f"Not judged: {body}"
+def _unjudged(outcome: Outcome, *, asked: bool) -> StepVerdict:
+    """The verdict on a change where no model gave one, though it may have been asked."""
+    if _told(outcome):
+        return "succeeded"
+    return "unexpected" if asked else "changed"
 
 
 def _result(seen: Judged, outcome: Outcome, tokens: int) -> str:
@@ -463,7 +480,7 @@ def _action_lines(call: GroundedCall) -> list[str]:
     return [f"{name}: {text}" for name, text in fields.items() if text]
 
 
-def _outcome_lines(outcome: Outcome, pair: RoiPair | None) -> list[str]:
+def _outcome_lines(outcome: Outcome, pair: RoiPair | None, *, shown: bool) -> list[str]:
     lines = ["ok" if outcome.ok else "failed"]
     if outcome.exit_code is not None:
         lines.append(f"exit: {outcome.exit_code}")
@@ -475,6 +492,7 @@ def _outcome_lines(outcome: Outcome, pair: RoiPair | None) -> list[str]:
         lines.append("screen: unchanged")
     else:
         lines.append(f"changed: {_corners(pair.box)}")
-        shown = " and below it ".join(_corners(part) for part in pair.shown)
-        lines.append(f"the pictures show: {shown}")
+        if shown:
+            parts = " and below it ".join(_corners(part) for part in pair.shown)
+            lines.append(f"the pictures show: {parts}")
     return lines

@@ -297,6 +297,7 @@ async def _opened(
             memory=_memory(settings, models["state"], emit, stack),
             closer=StepInspector(WrittenFiles(environment).since),
             picture_changes=opened.picture_changes.get("state"),
+            profile=opened.profiles.get("state"),
         )
         state.restore(run_context.events)
         _write_down(settings, environment, models, log)

@@ -77,7 +77,7 @@ async def test_what_a_model_is_asked_about_a_step(
     (asked,) = model.requests
     facts = "exit 3; output: a b; error: not allowed." if outcome.exit_code else ""
     limit = 160 * 3 // 5 - estimate_tokens(facts)
-    system = render("step_abstraction", limit=limit, words=limit * 3 // 5, actions=1)
+    system = render("step_abstraction", limit=limit, words=limit * 3 // 5, actions=1, pictures=True)
     pair = roi_pair(before, after)
     pictures = (ImagePart(pair.before), ImagePart(pair.after)) if pair else ()
     assert asked.messages[0] == Message("system", (TextPart(system),))

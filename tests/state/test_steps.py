@@ -115,6 +115,40 @@ async def test_a_reply_that_says_nothing_never_loses_the_step(said: str) -> None
     assert step.result == "Unexpected. Not judged: New on the screen: menu “File”."
 
 
+async def test_a_small_model_is_not_asked_and_the_facts_are_the_line() -> None:
+    elements = (element("menu", "File", BoundingBox(40, 20, 240, 200, "screen")),)
+    nobody = ScriptedModel([])
+    for after, result in (
+        (look(MENU, elements=elements), "Changed. New on the screen: menu “File”."),
+        (look(MENU), "Changed. The screen changed in (20, 10) to (120, 100)."),
+        (look(), "No visible change."),
+    ):
+        step = StepAbstractor(nobody, 180, by_facts=True)
+        before = look(elements=() if after.elements is not None else None)
+        done = await step.abstract(1, click(), (before, after), Outcome(ok=True))
+        assert (done.result, done.asked_model) == (result, False)
+    refused = Outcome(ok=False, error="unknown key 'foo'")
+    done = await step.abstract(1, click(), (look(), look(MENU)), refused)
+    assert done.verdict == "failed"
+    listed = tool("bash_execution", "ls", thought="Look.")
+    printed = Outcome(ok=True, output="a.txt", exit_code=0)
+    done = await step.abstract(1, listed, (look(), look(MENU)), printed)
+    assert done.verdict == "succeeded", "the command said what it did"
+
+
+async def test_a_model_without_eyes_is_told_what_changed_and_gets_no_picture() -> None:
+    model = ScriptedModel(["Succeeded. The menu is open."])
+    elements = (element("menu", "File", BoundingBox(40, 20, 240, 200, "screen")),)
+    step = StepAbstractor(model, 180, pictures=False)
+    looks = (look(elements=()), look(MENU, elements=elements))
+    done = await step.abstract(1, click(), looks, Outcome(ok=True))
+    (request,) = model.requests
+    assert (request.images, done.verdict) == (0, "succeeded")
+    assert section(request, "changes") == ['+ menu "File"']
+    assert "No picture" in request.text
+    assert "Two pictures" not in request.text
+
+
 async def test_a_failed_tool_never_succeeds() -> None:
     outcome = Outcome(ok=False, error="unknown key 'foo'")
     step = await abstracted(ScriptedModel(["Succeeded. A menu opened."]), look(MENU), outcome)
