@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
 from PIL import Image
 
-from hisa.config import ModelSettings
-from hisa.events import Event, ModelCalled, ModelFailed
+from hisa.config import ModelSettings, Settings
+from hisa.events import Event, ModelCalled, ModelFailed, Noted
+from hisa.models.at_step import ModelAtStep
 from hisa.models.budget import Budget
 from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import Endpoint
+from hisa.models.open_models import open_models
 from hisa.models.profiles import Profile, find
 from hisa.models.retry import RetryingModel
+from hisa.models.secret_free import SecretFreeModel
 from hisa.models.spending import Ledger
 from hisa.protocols import ImagePart, Message, Model, ModelRequest, Role, TextPart
 from hisa.screen.observation import Screenshot
+from hisa.text.redact.named_secrets import Scrubber
 
 SCHEMA: Mapping[str, Any] = {"type": "object", "properties": {"tool": {"type": "string"}}}
 
@@ -104,3 +109,27 @@ def spent(**fields: Any) -> ModelCalled:
 def unlimited() -> tuple[Budget, Ledger]:
     """No limits, nothing spent."""
     return Budget(), Ledger()
+
+
+@asynccontextmanager
+async def models_of_a_run(
+    settings: Settings, url: str, events: Events, *, budget: Budget, secrets: Mapping[str, str]
+) -> AsyncIterator[Mapping[Role, Model]]:
+    """The models as `hisa.wiring` gives them to the parts of a run that stands at step 7."""
+
+    def note(text: str) -> None:
+        events(Noted(where="secrets", text=text))
+
+    opened = open_models(
+        settings,
+        events,
+        budget,
+        Ledger(),
+        environ={"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "key-of-the-house"},
+        sleep=Waits(),
+    )
+    async with opened as models:
+        yield {
+            role: SecretFreeModel(ModelAtStep(model, lambda: 7), Scrubber(secrets), note=note)
+            for role, model in models.items()
+        }
