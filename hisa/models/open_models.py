@@ -1,33 +1,27 @@
-"""The models of a run, by role, each behind ledger, budget and retries.
-
-A call passes ``RetryingModel(BudgetedModel(MeteredModel(AuditedModel(OpenAIModel))))``: every try
-is checked against the budget and written down before it leaves, and every answer is in the ledger,
-useless ones included.
-"""
+"""The models of a run, by role: each a `RoleModel` around a client."""
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import AsyncExitStack
+from dataclasses import replace
 
 from hisa.config import ModelSettings, Settings
 from hisa.errors import ConfigError
 from hisa.events import Event, Noted
 from hisa.machine import plugins
 from hisa.models.announced import Announced, PictureChanges, announced
-from hisa.models.audit import AuditedModel
-from hisa.models.budget import Budget, BudgetedModel, without_price
+from hisa.models.budget import Budget, without_price
 from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import resolve
 from hisa.models.profiles import Price, Profile, find
-from hisa.models.reasoning import asked_reasoning, check_reasoning
+from hisa.models.reasoning import check_reasoning
 from hisa.models.request_body import not_sent
 from hisa.models.responses_client import ResponsesModel
-from hisa.models.retry import RetryingModel
-from hisa.models.spending import Ledger, MeteredModel
-from hisa.protocols import Emit, Model, ModelRequest, Role
+from hisa.models.role_model import CallContext, RoleModel
+from hisa.models.spending import Ledger
+from hisa.protocols import Emit, Model, Role
 from hisa.text.redact import redact
 
 __all__ = ["Models", "has_computer_tool", "open_models", "require_models"]
@@ -152,7 +146,7 @@ def open_models(
     *,
     own: Mapping[Role, Model] | None = None,
     environ: Mapping[str, str] | None = None,
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    context: CallContext | None = None,
 ) -> Models:
     """The models that the settings ask for, ready to be called.
 
@@ -168,23 +162,25 @@ def open_models(
         own: models that take the place of the settings' ones; ``state`` follows ``planner`` here
             too. They are not closed.
         environ: variables with address and keys; None: the process's own.
-        sleep: waits between tries.
+        context: step, secrets, progress and waits of the run; the rest of it is set here.
 
     Raises:
         ConfigError: an unknown profile, a bad address, or a setting that a model does not take.
         ModelUnavailable: a public server and no key.
         PluginFailed: the package that has the model fails.
     """
-    opener = _Opener(
-        emit, budget, ledger, environ=os.environ if environ is None else environ, sleep=sleep
-    )
+    context = replace(context or CallContext(), emit=emit, budget=budget, ledger=ledger)
+    opener = _Opener(context, os.environ if environ is None else environ)
     models = Models()
     own = dict(own or {})
     if "planner" in own:
         own.setdefault("state", own["planner"])
     for role, model in own.items():
         profile = find(model.name)
-        models[role], models.profiles[role] = opener.stack(model, ModelSettings(), profile), profile
+        models[role], models.profiles[role] = (
+            opener.around(model, ModelSettings(), profile),
+            profile,
+        )
         if changes := getattr(model, "picture_changes", None):
             models.picture_changes[role] = changes
     _open_chosen(settings, models, opener)
@@ -211,7 +207,7 @@ def _open_chosen(settings: Settings, models: Models, opener: _Opener) -> None:
             models.own(client)
             if _has_profile(announced(wanted.model)):
                 opener.tell_not_sent(section, wanted, profile)
-            stacks[wanted] = (opener.stack(client, wanted, profile), profile)
+            stacks[wanted] = (opener.around(client, wanted, profile), profile)
         models[role], models.profiles[role] = stacks[wanted]
         brought = announced(wanted.model)
         if brought is not None and brought.picture_changes is not None:
@@ -230,37 +226,17 @@ def _at_home(profile: Profile, settings: ModelSettings, environ: Mapping[str, st
 
 
 class _Opener:
-    """Puts the wrappers of one run around a client."""
+    """Puts a `RoleModel` around a client."""
 
-    def __init__(
-        self,
-        emit: Emit,
-        budget: Budget,
-        ledger: Ledger,
-        *,
-        environ: Mapping[str, str],
-        sleep: Callable[[float], Awaitable[None]],
-    ) -> None:
+    def __init__(self, context: CallContext, environ: Mapping[str, str]) -> None:
         self.environ = environ
-        self._emit = emit
-        self._budget = budget
-        self._ledger = ledger
-        self._sleep = sleep
+        self._emit = context.emit
+        self._budget = context.budget
+        self._ledger = context.ledger
+        self._context = replace(context, emit=self._record, hide=self._hide)
 
-    def stack(self, client: Model, settings: ModelSettings, profile: Profile) -> Model:
-        def effort(request: ModelRequest) -> str:
-            return str(asked_reasoning(request, settings, profile))
-
-        audited = AuditedModel(client, emit=self._record, effort=effort)
-        metered = MeteredModel(audited, profile, emit=self._record, effort=effort)
-        checked = BudgetedModel(metered, self._budget, ledger=self._ledger, profile=profile)
-        return RetryingModel(
-            checked,
-            emit=self._record,
-            max_retries=settings.max_retries,
-            sleep=self._wait,
-            hide=self._hide,
-        )
+    def around(self, client: Model, settings: ModelSettings, profile: Profile) -> Model:
+        return RoleModel(client, self._context, profile=profile, settings=settings)
 
     def tell_not_sent(self, section: Role, settings: ModelSettings, profile: Profile) -> None:
         """Say which settings of a role have no effect."""
@@ -277,10 +253,6 @@ class _Opener:
     def _record(self, event: Event) -> None:
         self._ledger.add(event)
         self._emit(event)
-
-    async def _wait(self, seconds: float) -> None:
-        self._budget.check_wait(seconds)
-        await self._sleep(seconds)
 
     def _hide(self, text: str) -> str:
         return redact(text, self.environ)

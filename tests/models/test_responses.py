@@ -22,6 +22,7 @@ from hisa.models.profiles import find
 from hisa.models.responses_body import ACKNOWLEDGED, encode_responses, read_responses
 from hisa.models.responses_client import ResponsesModel
 from hisa.models.retry import FailureKind, TryFailed
+from hisa.models.role_model import CallContext
 from hisa.models.spending import Ledger
 from hisa.models.tokens import estimate_input
 from hisa.protocols import ImagePart, Message, ModelReply, ModelRequest, TextPart, Usage
@@ -195,7 +196,8 @@ async def test_a_model_with_the_tool_has_retries_limits_and_ledger_like_any_othe
     ) as server:
         planner = {"model": "computer-use-preview", "base_url": server.url}
         chosen = load(environ={}, overrides={"models": {"planner": planner}})
-        opened = open_models(chosen, events, Budget(), ledger, environ={}, sleep=Waits())
+        context = CallContext(sleep=Waits())
+        opened = open_models(chosen, events, Budget(), ledger, environ={}, context=context)
         async with opened as models:
             request = ask(image=picture(), tools=(TOOL,))
             assert "computer_call" in (await models["planner"].complete(request)).text
