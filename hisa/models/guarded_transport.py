@@ -89,11 +89,18 @@ def _guarded(answer: httpx.Response) -> httpx.Response:
 
 
 class _Body(httpx.AsyncByteStream):
+    """An answer's body, closed once it is too long: who reads it may not close it then."""
+
     def __init__(self, answer: httpx.Response, most: int) -> None:
         self._answer, self._most = answer, most
 
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return bounded_pieces(self._answer, self._most)
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for piece in bounded_pieces(self._answer, self._most):
+                yield piece
+        except BaseException:
+            await self._answer.aclose()
+            raise
 
     async def aclose(self) -> None:
         await self._answer.aclose()
