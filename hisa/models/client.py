@@ -209,7 +209,6 @@ class OpenAIModel:
         from openai import APIConnectionError, APIStatusError
 
         from hisa.machine.bounded_http import ResponseTooLong
-        from hisa.models.guarded_transport import SentElsewhere
 
         if isinstance(error, APIConnectionError) and isinstance(error.__cause__, Exception):
             error = error.__cause__
@@ -219,10 +218,6 @@ class OpenAIModel:
                 return self._late(stream, too_long=too_long)
             case APIStatusError():
                 return self._by_status(error.response)
-            case SentElsewhere():
-                base = error.base.removesuffix(f"/{self.path}")
-                fix = f"if that is the one you mean: --set models.{self._section}.base_url={base}"
-                return TryFailed(f"{where} {error}", "refused", fix=fix if base else self._look())
             case ResponseTooLong():
                 return TryFailed(f"{where}: {error}", "too_long", fix=fix)
             case httpx.DecodingError():
@@ -243,7 +238,11 @@ class OpenAIModel:
         return TryFailed(message, "timeout", fix=fix, began=stream.began)
 
     def _by_status(self, response: Any) -> TryFailed:
+        from hisa.models.guarded_transport import REDIRECTS
+
         status = response.status_code
+        if status in REDIRECTS:
+            return self._sent_on(response.headers.get("location", ""))
         kind = _kind(status)
         said = _error_body(response)
         # A spent account answers 429 as well, but waiting does not fill it.
@@ -255,6 +254,17 @@ class OpenAIModel:
             status=status,
             retry_after=retry_after(response.headers.get("retry-after"), self._wall()),
             fix=self._fix(status),
+        )
+
+    def _sent_on(self, location: str) -> TryFailed:
+        import httpx
+
+        there = httpx.URL(self._endpoint.url).join(location).copy_with(query=None)
+        base = redact(str(there).removesuffix(f"/{self.path}"))
+        return TryFailed(
+            f"{self._where()} sends on to {base}, which gets neither the key nor the request",
+            "refused",
+            fix=f"if that is the one you mean: --set models.{self._section}.base_url={base}",
         )
 
     def _fix(self, status: int) -> str:

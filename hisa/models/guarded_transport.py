@@ -8,33 +8,20 @@ import httpx
 
 from hisa.machine.bounded_http import bounded_pieces
 from hisa.models.response_body import MOST_BYTES
-from hisa.text.redact import redact
 
-__all__ = ["GuardedTransport", "SentElsewhere"]
+__all__ = ["REDIRECTS", "GuardedTransport"]
 
-_REDIRECTS = 5  # chosen by hand
+REDIRECTS = (301, 302, 307, 308)
+_MOST_REDIRECTS = 5  # chosen by hand
 _PER_TOKEN = 8
 """A stream takes some 300 bytes for a token, so it may be so many times longer than a body."""
-
-
-class SentElsewhere(httpx.TransportError):
-    """A redirect that is not followed: to another server, or one after the other.
-
-    Args:
-        message: what the server did.
-        base: the other server's address without its query; empty where it is the same.
-    """
-
-    def __init__(self, message: str, base: str = "") -> None:
-        super().__init__(message)
-        self.base = base
 
 
 class GuardedTransport(httpx.AsyncBaseTransport):
     """Passes requests on to a client of ours with our headers alone.
 
-    A redirect is followed where it stays with the server; another one would get the key and what
-    is on the screen. A body is unpacked and counted as it comes.
+    A redirect is followed where it stays with the server, and else is the response: another server
+    would get the key and what is on the screen. A body is unpacked and counted as it comes.
 
     Args:
         client: sends; closed with this.
@@ -46,39 +33,26 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         self._headers = headers
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """The response whose redirects were followed; its body comes from its stream.
-
-        Raises:
-            SentElsewhere: a redirect that is not followed.
-            httpx.TransportError: as httpx's transports.
-        """
+        """The response, whose body is read from its stream; errors are those of the client."""
         headers = {name: request.headers[name] for name in ("X-Component", "X-Step")}
         headers |= self._headers
         body, url = await request.aread(), request.url
-        for _ in range(_REDIRECTS):
+        for followed in range(_MOST_REDIRECTS + 1):
             onwards = self._client.build_request(
                 "POST", url, headers=headers, content=body, extensions=request.extensions
             )
             answer = await self._client.send(onwards, stream=True, follow_redirects=False)
-            if answer.status_code not in (301, 302, 307, 308):
-                return _guarded(answer)
+            there = url.join(answer.headers.get("location", ""))
+            stays = (url.scheme, url.host, url.port) == (there.scheme, there.host, there.port)
+            if answer.status_code not in REDIRECTS or not stays or followed == _MOST_REDIRECTS:
+                break
             await answer.aclose()
-            url = _next(url, answer.headers.get("location", ""))
-        raise SentElsewhere("redirects over and over")
+            url = there
+        return _guarded(answer)
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.aclose()
-
-
-def _next(url: httpx.URL, location: str) -> httpx.URL:
-    there = url.join(location)
-    if (url.scheme, url.host, url.port) == (there.scheme, there.host, there.port):
-        return there
-    base = redact(str(there.copy_with(query=None)))
-    raise SentElsewhere(
-        f"sends on to another server, {base}, which gets neither the key nor the request", base
-    )
 
 
 def _guarded(answer: httpx.Response) -> httpx.Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
@@ -169,8 +169,16 @@ def open_models(
         ModelUnavailable: a public server and no key.
         PluginFailed: the package that has the model fails.
     """
-    context = replace(context or CallContext(), emit=emit, budget=budget, ledger=ledger)
-    opener = _Opener(context, os.environ if environ is None else environ)
+    variables = os.environ if environ is None else environ
+
+    def record(event: Event) -> None:
+        ledger.add(event)
+        emit(event)
+
+    context = replace(
+        context or CallContext(), emit=record, budget=budget, ledger=ledger,
+        hide=lambda text: redact(text, variables),
+    )  # fmt: skip
     models = Models()
     own = dict(own or {})
     if "planner" in own:
@@ -178,16 +186,18 @@ def open_models(
     for role, model in own.items():
         profile = find(model.name)
         models[role], models.profiles[role] = (
-            opener.around(model, ModelSettings(), profile),
+            RoleModel(model, context, profile=profile),
             profile,
         )
         if changes := getattr(model, "picture_changes", None):
             models.picture_changes[role] = changes
-    _open_chosen(settings, models, opener)
+    _open_chosen(settings, models, context, variables)
     return models
 
 
-def _open_chosen(settings: Settings, models: Models, opener: _Opener) -> None:
+def _open_chosen(
+    settings: Settings, models: Models, context: CallContext, environ: Mapping[str, str]
+) -> None:
     """Add the models that the settings name, for the roles that have none yet."""
     stacks: dict[ModelSettings, tuple[Model, Profile]] = {}
     for role, wanted in _chosen(settings, models.keys()).items():
@@ -196,25 +206,20 @@ def _open_chosen(settings: Settings, models: Models, opener: _Opener) -> None:
         if wanted not in stacks:
             section = _section(settings, role)
             profile, responses = _fitting(settings, role, wanted)
-            profile = _at_home(profile, wanted, opener.environ)
-            client = _client(
-                wanted,
-                profile,
-                section=section,
-                environ=opener.environ,
-                responses=responses,
-            )
+            profile = _at_home(profile, wanted, environ)
+            client = _client(wanted, profile, section=section, environ=environ, responses=responses)
             models.own(client)
             if _has_profile(announced(wanted.model)):
-                opener.tell_not_sent(section, wanted, profile)
-            stacks[wanted] = (opener.around(client, wanted, profile), profile)
+                _tell_not_sent(context.emit, section, wanted, profile)
+            made = RoleModel(client, context, profile=profile, settings=wanted)
+            stacks[wanted] = (made, profile)
         models[role], models.profiles[role] = stacks[wanted]
         brought = announced(wanted.model)
         if brought is not None and brought.picture_changes is not None:
             models.picture_changes[role] = brought.picture_changes
-    opener.tell_prices(
-        wanted.model for wanted, (_, profile) in stacks.items() if profile.price is None
-    )
+    unpriced = {wanted.model: 0 for wanted, (_, profile) in stacks.items() if not profile.price}
+    if unpriced and context.budget.usd is not None:
+        context.emit(Noted(where="budget", text=without_price(context.budget.usd, unpriced)))
 
 
 def _at_home(profile: Profile, settings: ModelSettings, environ: Mapping[str, str]) -> Profile:
@@ -225,34 +230,8 @@ def _at_home(profile: Profile, settings: ModelSettings, environ: Mapping[str, st
     return profile.model_copy(update={"price": Price(input=0, output=0)}) if local else profile
 
 
-class _Opener:
-    """Puts a `RoleModel` around a client."""
-
-    def __init__(self, context: CallContext, environ: Mapping[str, str]) -> None:
-        self.environ = environ
-        self._emit = context.emit
-        self._budget = context.budget
-        self._ledger = context.ledger
-        self._context = replace(context, emit=self._record, hide=self._hide)
-
-    def around(self, client: Model, settings: ModelSettings, profile: Profile) -> Model:
-        return RoleModel(client, self._context, profile=profile, settings=settings)
-
-    def tell_not_sent(self, section: Role, settings: ModelSettings, profile: Profile) -> None:
-        """Say which settings of a role have no effect."""
-        for name in not_sent(profile, settings):
-            text = f"models.{section}.{name} is not sent: {settings.model} does not take it"
-            self._emit(Noted(where="settings", text=f"{text} (profile {profile.name})"))
-
-    def tell_prices(self, models: Iterable[str]) -> None:
-        """Say how a limit in dollars is kept where prices are not known."""
-        names = list(dict.fromkeys(models))
-        if names and self._budget.usd is not None:
-            self._emit(Noted(where="budget", text=without_price(self._budget.usd, names)))
-
-    def _record(self, event: Event) -> None:
-        self._ledger.add(event)
-        self._emit(event)
-
-    def _hide(self, text: str) -> str:
-        return redact(text, self.environ)
+def _tell_not_sent(emit: Emit, section: Role, settings: ModelSettings, profile: Profile) -> None:
+    """Say which settings of a role have no effect."""
+    for name in not_sent(profile, settings):
+        text = f"models.{section}.{name} is not sent: {settings.model} does not take it"
+        emit(Noted(where="settings", text=f"{text} (profile {profile.name})"))

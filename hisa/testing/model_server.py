@@ -237,20 +237,17 @@ class Handler(BaseHTTPRequestHandler):
         events = _chunks(good, received)
         self._events(events[: len(events) // 2], whole=kind == "stream_end")
         self.close_connection = True
-        again = {"stream_drip": b"data: %s\n\n" % events[1], "stream_comments": b": working\n\n"}
+        stopping = self.server.stopping
         with suppress(OSError):
-            match kind:
-                case "stream_drip" | "stream_comments":
-                    while not self.server.stopping.wait(_DRIP_SECONDS):
-                        self._chunk(again[kind])
-                        self.wfile.flush()
-                case "stream_silence":
-                    self.server.stopping.wait()
-                case "stream_line":
-                    for _ in range(_LINE_PIECES):
-                        self._chunk(b"x" * (1 << 20))
-                case _:
-                    pass
+            if kind == "stream_silence":
+                stopping.wait()
+            while kind in ("stream_drip", "stream_comments") and not stopping.wait(_DRIP_SECONDS):
+                self._chunk(
+                    b": working\n\n" if kind == "stream_comments" else b"data: %s\n\n" % events[1]
+                )
+                self.wfile.flush()
+            for _ in range(_LINE_PIECES if kind == "stream_line" else 0):
+                self._chunk(b"x" * (1 << 20))
 
     def _fault(self, fault: Fault, received: Received) -> None:
         good = self.completion(fault.text, received)

@@ -222,3 +222,35 @@ async def test_a_spent_account_is_not_asked_again() -> None:
         await asked.complete(ask())
     await asked.aclose()
     assert caught.value.kind == "refused"
+
+
+@pytest.mark.parametrize(
+    ("url", "account"),
+    [("http://127.0.0.1:9/v1", ""), ("https://models.example/v1", "org-1")],
+)
+async def test_headers_that_leave_are_ours_alone(
+    url: str, account: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "project-1")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Own: told")
+    inside = _Inside()
+    http = httpx.AsyncClient(transport=inside)
+    asked = OpenAIModel(
+        ModelSettings(model="m"), Endpoint(url, "key-1"), profile=find("m"), http_client=http
+    )
+    await asked.complete(ask())
+    await asked.aclose()
+    headers = dict(inside.requests[0].headers)
+    assert headers["authorization"] == "Bearer key-1"
+    assert headers["accept-encoding"] == "identity"
+    assert headers.get("openai-organization", "") == account
+    assert headers.get("openai-project", "") == account.replace("org", "project")
+    assert not [name for name in headers if name.startswith(("x-stainless", "x-own"))]
+    assert str(inside.requests[0].url) == f"{url}/chat/completions"
+
+
+async def test_half_a_character_in_a_name_is_replaced() -> None:
+    with FakeServer(["done"]) as server:
+        await _once(server, ask(), model="half \ud83d")
+    assert server.requests[0].body["model"] == "half ?"
