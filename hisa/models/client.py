@@ -176,7 +176,7 @@ class OpenAIModel:
             await response.aclose()
         if not stream.ended:
             raise TryFailed(
-                f"{self._where()} ended its answer before its end ({stream})", "connection",
+                f"{self._where()} ended its answer without an end mark", "connection",
                 fix=self._look(),
             )  # fmt: skip
         return stream.answer()
@@ -233,7 +233,8 @@ class OpenAIModel:
         message = f"no answer from {where} within {limit:g} s"
         if stream.began:
             end = "was not done with it" if too_long else "then said nothing more"
-            message = f"{where} had begun to answer ({stream}) and {end} within {limit:g} s"
+            so_far = str(stream) or "no token yet"
+            message = f"{where} had begun to answer ({so_far}) and {end} within {limit:g} s"
         fix = f"--set models.{self._section}.{name}={2 * limit:g}"
         return TryFailed(message, "timeout", fix=fix, began=stream.began)
 
