@@ -90,6 +90,23 @@ async def test_the_request_that_is_sent() -> None:
     assert reply.usage.tokens_in > 0
 
 
+async def test_nothing_more_is_asked_for_than_the_body_says() -> None:
+    bodies: list[dict[str, Any]] = []
+
+    def answer(asked: httpx.Request) -> httpx.Response:
+        bodies.append(json.loads(asked.content))
+        return httpx.Response(200, json={"output": [], "model": "m"})
+
+    settings = ModelSettings(model="computer-use-preview")
+    http = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    asked = ResponsesModel(
+        settings, Endpoint("http://h/v1"), profile=find(settings.model), http_client=http
+    )
+    await asked.complete(ask())
+    await asked.aclose()
+    assert bodies == [body(ask())]
+
+
 async def test_a_request_without_tools_is_answered_in_words() -> None:
     with ResponsesServer(["Succeeded. It opened.", '{"tool": "x"}']) as server:
         assert (await once(server, ask(role="state"))).text == "Succeeded. It opened."
