@@ -27,11 +27,10 @@ from hisa.agent import Agent
 from hisa.config import ModelSettings, StateSettings
 from hisa.events import StepFinished
 from hisa.grounder.elements import ElementsGrounder
-from hisa.models.audit import AuditedModel
 from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import find
-from hisa.models.spending import MeteredModel
+from hisa.models.role_model import CallContext, RoleModel
 from hisa.planner.planner import GlobalPlanner
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
@@ -114,7 +113,7 @@ async def measure(folder: Path) -> tuple[list[float], list[StepFinished]]:
     )
     with RunLog.create(folder, task) as log:
         emit = log.emit
-        model = MeteredModel(AuditedModel(server, emit=emit), profile, emit=emit)
+        model = RoleModel(server, CallContext(emit), profile=profile)
         tools = ToolRegistry(emit=emit)
         environment = _Slides()
         agent = Agent(

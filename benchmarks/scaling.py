@@ -23,7 +23,7 @@ from benchmarks.machine import machine
 from benchmarks.scaling_points import Finder, Judging, World, point_of
 from hisa.events import Chosen, Event
 from hisa.models.profiles import Profile
-from hisa.models.spending import MeteredModel
+from hisa.models.role_model import CallContext, RoleModel
 from hisa.planner.judging import Judge
 from hisa.planner.planner import GlobalPlanner
 from hisa.planner.sampling import Sampler
@@ -106,7 +106,8 @@ async def decide(world: World, way: str, number: int, seed: int, totals: Totals)
     point = point_of(world, number, seed)
     scripted = Judging(world, point, f"{seed} {number}")
     events: list[Event] = []
-    model = MeteredModel(FunctionModel(scripted.answer), Profile(name="m"), emit=events.append)
+    asked = FunctionModel(scripted.answer)
+    model = RoleModel(asked, CallContext(events.append), profile=Profile(name="m"))
     tools = (gui_action, bash_execution, wait, termination, infeasible)
     registry = ToolRegistry([Tool(tool) for tool in tools], emit=events.append)
     inner = GlobalPlanner(model, registry, emit=events.append)

@@ -37,7 +37,8 @@ from hisa.actions import Action
 from hisa.agent import Agent
 from hisa.config import StateSettings
 from hisa.grounder.elements import ElementsGrounder
-from hisa.models.at_step import ModelAtStep
+from hisa.models.profile import Profile
+from hisa.models.role_model import CallContext, RoleModel
 from hisa.models.tokens import estimate_tokens
 from hisa.planner.planner import GlobalPlanner
 from hisa.protocols import CommandResult, ImagePart, Model, ModelRequest, Task, TextPart
@@ -163,7 +164,8 @@ async def run(steps: int, count: Count, folder: Path) -> _Costs:
 async def drive(model: Model, steps: int, folder: Path) -> None:
     """Take so many steps of the real loop with a model that answers as `answer` does."""
     with RunLog.create(folder, TASK) as log:
-        asked = ModelAtStep(model, lambda: log.step)
+        context = CallContext(step=lambda: log.step)
+        asked = RoleModel(model, context, profile=Profile(name="scripted"))
         tools = ToolRegistry(emit=log.emit)
         environment = _Slides()
         agent = Agent(

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -132,11 +132,15 @@ class Message:
     parts: tuple[Part, ...]
 
 
+Progress = Callable[[str, str], object]
+"""Takes a role and how far its model's answer is, such as "140 tokens", some times a second."""
+
+
 @dataclass(frozen=True)
 class ModelRequest:
     """One call. ``schema`` is a JSON schema where the answer must be a JSON object.
 
-    `hisa.models.at_step.ModelAtStep` fills in ``step``, from the run's log.
+    `hisa.models.role_model.RoleModel` fills in ``step``, from the run's log, and ``progress``.
     """
 
     role: Role
@@ -152,6 +156,8 @@ class ModelRequest:
     tools: tuple[Mapping[str, Any], ...] = ()
     """Tools of the Responses API, as they are sent. The reply's text is then a JSON list of the
     items that the model answered, and so is an assistant's turn."""
+    progress: Progress | None = field(default=None, compare=False, repr=False)
+    """Called while the answer is written, where a client can tell."""
 
     @property
     def images(self) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from hisa.agent import Agent, Result
@@ -11,9 +13,8 @@ from hisa.config import StateSettings
 from hisa.events import Event
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.reading import ElementsReader
-from hisa.models.at_step import ModelAtStep
 from hisa.planner.planner import GlobalPlanner
-from hisa.protocols import Environment, Model, ModelRequest, Task
+from hisa.protocols import Environment, Model, ModelReply, ModelRequest, Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import Run, load_run
 from hisa.state.base import Memory
@@ -64,6 +65,16 @@ def state_words(request: ModelRequest) -> str:
             return "[]"
 
 
+class AtStep:
+    """A scripted model whose requests name the step they belong to, with nothing else around it."""
+
+    def __init__(self, inner: Model, step: Callable[[], int]) -> None:
+        self.name, self._inner, self._step = inner.name, inner, step
+
+    async def complete(self, request: ModelRequest, /) -> ModelReply:
+        return await self._inner.complete(replace(request, step=self._step()))
+
+
 class Bench:
     """An agent on a form in memory, its log in a folder."""
 
@@ -88,7 +99,7 @@ class Bench:
         emit = self.log.emit
         tools = ToolRegistry([Tool(function) for function in BUILT_IN], emit=emit)
         self.state = build_state(
-            ModelAtStep(self.state_model, lambda: self.log.step),
+            AtStep(self.state_model, lambda: self.log.step),
             settings or StateSettings(),
             emit=emit,
             memory=memory,
@@ -98,7 +109,7 @@ class Bench:
         toolbox = SequenceToolbox(tools, guard=guard, save=self.log.save, emit=emit)
         self.agent = Agent(
             planner=GlobalPlanner(
-                ModelAtStep(planner, lambda: self.log.step), tools, emit=emit, sequence=sequence
+                AtStep(planner, lambda: self.log.step), tools, emit=emit, sequence=sequence
             ),
             grounder=SequenceGrounder(ElementsGrounder(emit=emit), reader),
             state=self.state,

@@ -207,6 +207,7 @@ def run_task(
             ask=person(),
             inquire=inquirer(),
             listeners=[progress],
+            progress=progress.answering if alone else None,
         )
         with unless_refused(log):
             asyncio.run(

@@ -38,6 +38,10 @@ from hisa.text.safe_text import safe_line
 __all__ = ["Progress"]
 
 _WIDTH = 400  # chosen by hand
+_PASSING_SECONDS = 0.25
+"""Between two passing lines; chosen by hand."""
+_OVER = "\r\x1b[K"
+"""Writes over the present line."""
 
 
 def _flat(value: Any) -> str:
@@ -59,9 +63,14 @@ class Progress:
         self._ledger = Ledger()
         self._colours = COLOR_SYSTEMS.get(console.color_system or "")
         self._styles: dict[str, Style] = {}
+        self._passing = 0.0
+        """When the passing line was written; 0: none stands there."""
 
     def __call__(self, event: Event) -> None:
         """Show one event."""
+        if self._passing:
+            self._passing = 0.0
+            self._console.file.write(_OVER)
         match event:
             case Guidance():
                 self._guidance(event)
@@ -75,6 +84,20 @@ class Progress:
                 self._line("so far", self.summary(), "dim")
             case _:
                 self._rare(event)
+
+    def answering(self, role: str, text: str) -> None:
+        """Show how far an answer is, on a line that goes with the next event.
+
+        Nothing is shown where output is no terminal.
+        """
+        console, now = self._console, time.monotonic()
+        plain = console.quiet or not console.is_terminal or console.is_dumb_terminal
+        if plain or now - self._passing < _PASSING_SECONDS:
+            return
+        self._passing = now
+        line = f"  {role:<9}" + safe_line(f"… {text}", max(2, console.width - 12))
+        console.file.write(_OVER + self._painted(line, "dim"))
+        console.file.flush()
 
     @property
     def spent(self) -> Totals:

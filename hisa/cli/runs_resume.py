@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hisa.cli.episode import RunOutput
+    from hisa.cli.progress import Progress
     from hisa.config import Settings
     from hisa.protocols import Environment
     from hisa.runs.read import Run
     from hisa.runs.resume import ResumePoint
-    from hisa.wiring import Listener
 
 __all__ = ["resume"]
 
@@ -107,7 +107,7 @@ def _settings(
     return settings.model_copy(update={"run": settings.run.model_copy(update=changes)})
 
 
-def _go_on(settings: Settings, output: RunOutput, point: ResumePoint, listener: Listener) -> None:
+def _go_on(settings: Settings, output: RunOutput, point: ResumePoint, progress: Progress) -> None:
     import asyncio
 
     from hisa.cli.ask import inquirer, person
@@ -118,13 +118,13 @@ def _go_on(settings: Settings, output: RunOutput, point: ResumePoint, listener: 
     from hisa.wiring import RunContext
 
     async def find() -> Environment:
-        environment, how, detail = await reattach_or_replay(settings, output.log, point, listener)
+        environment, how, detail = await reattach_or_replay(settings, output.log, point, progress)
         event = output.log.emit(RunResumed(desktop=how, detail=detail))
-        listener(event)
+        progress(event)
         hidden = sum(holds_redacted(dict(earlier)) for earlier in point.events)
         if hidden:
             told = f"{hidden} earlier texts held secrets; the agent reads {REDACTED} in their place"
-            listener(output.log.emit(Noted(where="log", text=told)))
+            progress(output.log.emit(Noted(where="log", text=told)))
         return environment
 
     desktop = RunDesktop(find)
@@ -132,7 +132,8 @@ def _go_on(settings: Settings, output: RunOutput, point: ResumePoint, listener: 
         environment=desktop.environment,
         ask=person(),
         inquire=inquirer(),
-        listeners=[listener],
+        listeners=[progress],
+        progress=progress.answering,
         events=point.events,
         calls=point.calls,
         decisions=point.decisions,

@@ -3,63 +3,54 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import AsyncIterator
 
 import httpx
 
-__all__ = ["BoundedBody", "ResponseTooLong", "read_bounded"]
+__all__ = ["ResponseTooLong", "bounded_pieces", "read_bounded"]
 
 
 class ResponseTooLong(httpx.RemoteProtocolError):
     """A response is longer than its reader takes; the rest of it was not read."""
 
 
-class BoundedBody:
-    """A body that is gathered piece by piece.
+async def bounded_pieces(response: httpx.Response, most: int) -> AsyncIterator[bytes]:
+    """Yields the body of a response that is being streamed, unpacked, piece by piece.
 
     Args:
-        most: bytes of the longest that is taken, as they are once unpacked.
-        encoding: how it is packed, as its head says; empty: not at all.
+        response: its body has not been read, unless it was made in this process.
+        most: bytes of the longest body that is taken, as they are once unpacked.
 
     Raises:
-        httpx.DecodingError: it is packed in a way that cannot be unpacked piece by piece.
+        ResponseTooLong: it is longer.
+        httpx.DecodingError: it cannot be unpacked, or is packed in a way that cannot be unpacked
+            piece by piece.
     """
-
-    def __init__(self, most: int, encoding: str = "") -> None:
-        if encoding not in ("", "identity", "gzip", "deflate"):
-            raise httpx.DecodingError(f"an answer packed as {encoding!r}, which nobody asked for")
-        self._most = most
-        packed = encoding in ("gzip", "deflate")
-        # 32: gzip and zlib are told apart by their first bytes.
-        self._unpacker = zlib.decompressobj(32 + zlib.MAX_WBITS) if packed else None
-        self._body = bytearray()
-
-    def add(self, piece: bytes | bytearray, /) -> None:
-        """Take the next piece.
-
-        Raises:
-            ResponseTooLong: the body is longer than its limit.
-            httpx.DecodingError: it cannot be unpacked.
-        """
-        if self._unpacker is not None:
+    if response.is_stream_consumed:  # made in this process, and unpacked
+        yield response.content
+        return
+    encoding = response.headers.get("content-encoding", "")
+    if encoding not in ("", "identity", "gzip", "deflate"):
+        raise httpx.DecodingError(f"an answer packed as {encoding!r}, which nobody asked for")
+    # 32: gzip and zlib are told apart by their first bytes.
+    packed = encoding in ("gzip", "deflate")
+    unpacker = zlib.decompressobj(32 + zlib.MAX_WBITS) if packed else None
+    size = 0
+    async for piece in response.aiter_raw():
+        if unpacker is not None:
             try:
-                piece = self._unpacker.decompress(piece, self._most + 1 - len(self._body))
+                piece = unpacker.decompress(piece, most + 1 - size)
             except zlib.error as error:
                 raise httpx.DecodingError(str(error)) from error
-        self._body += piece
-        if len(self._body) > self._most:
-            raise ResponseTooLong(f"an answer of more than {self._most} bytes")
-
-    @property
-    def content(self) -> bytes:
-        """All of it so far."""
-        return bytes(self._body)
+        size += len(piece)
+        if size > most:
+            raise ResponseTooLong(f"an answer of more than {most} bytes")
+        yield piece
 
 
 async def read_bounded(response: httpx.Response, most: int) -> bytes:
-    """The body of a response that is being streamed; see `BoundedBody`."""
-    if response.is_stream_consumed:  # made in this process, and unpacked
-        return response.content
-    body = BoundedBody(most, response.headers.get("content-encoding", ""))
-    async for piece in response.aiter_raw():
-        body.add(piece)
-    return body.content
+    """The body of a response that is being streamed; see `bounded_pieces`."""
+    body = bytearray()
+    async for piece in bounded_pieces(response, most):
+        body += piece
+    return bytes(body)

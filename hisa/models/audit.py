@@ -5,44 +5,33 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable
 
 from hisa.events import LoggedMessage, ModelAsked
-from hisa.protocols import Emit, ImagePart, Message, Model, ModelReply, ModelRequest, TextPart
+from hisa.protocols import ImagePart, Message, ModelRequest, TextPart
 
-__all__ = ["AuditedModel"]
+__all__ = ["Audit"]
 
 
-class AuditedModel:
-    """Emits a `ModelAsked` before each request leaves.
+class Audit:
+    """Turns requests into events; a turn that was in an earlier one is named by its hash only."""
 
-    A turn that was written down before (the system prompt, above all) is named by its hash only.
-
-    Args:
-        inner: any model.
-        emit: takes the events.
-        effort: tells how hard a request asks the model to think.
-    """
-
-    def __init__(
-        self, inner: Model, *, emit: Emit, effort: Callable[[ModelRequest], str] = lambda _: ""
-    ) -> None:
-        self.name, self._inner = inner.name, inner
-        self._emit = emit
-        self._effort = effort
+    def __init__(self) -> None:
         self._known: set[str] = set()
 
-    async def complete(self, request: ModelRequest, /) -> ModelReply:
-        """The inner model's reply."""
-        said = [await self._said(message) for message in request.messages]
-        if request.tools:
-            said.append(self._logged("tools", json.dumps(request.tools, default=dict), ()))
-        effort = self._effort(request)
-        asked = ModelAsked(role=request.role, model=self.name, messages=tuple(said), effort=effort)
-        self._emit(asked)
-        return await self._inner.complete(request)
+    async def asked(self, request: ModelRequest, model: str, effort: str) -> ModelAsked:
+        """Returns the event for a request that is about to leave.
 
-    async def _said(self, message: Message) -> LoggedMessage:
+        Args:
+            request: what is asked.
+            model: the name that is logged.
+            effort: how hard it asks the model to think.
+        """
+        messages = [await self._message(message) for message in request.messages]
+        if request.tools:
+            messages.append(self._logged("tools", json.dumps(request.tools, default=dict), ()))
+        return ModelAsked(role=request.role, model=model, messages=tuple(messages), effort=effort)
+
+    async def _message(self, message: Message) -> LoggedMessage:
         text = "\n".join(part.text for part in message.parts if isinstance(part, TextPart))
         pictures = [part.image for part in message.parts if isinstance(part, ImagePart)]
         if all(image.is_quick for image in pictures):  # as the log's own are: no thread for that

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from hisa.errors import BudgetExceeded
 from hisa.models.families import REFERENCE
-from hisa.models.profiles import Price, Profile
+from hisa.models.profile import Price
 from hisa.models.spending import Ledger, Totals
-from hisa.models.tokens import estimate_input
-from hisa.protocols import Model, ModelReply, ModelRequest
 
-__all__ = ["Budget", "BudgetedModel", "without_price"]
+__all__ = ["REFERENCE_PRICE", "Budget", "without_price"]
 
-_REFERENCE = REFERENCE.price or Price(input=0, output=0)
+REFERENCE_PRICE = REFERENCE.price or Price(input=0, output=0)
+"""What a token of unknown price is counted at."""
 
 
 def without_price(usd: float, models: Iterable[str]) -> str:
     """Returns a line that says how a limit in dollars applies to models without a known price."""
+    price = REFERENCE_PRICE
     return (
         f"the price of {', '.join(models)} is not known: the limit of ${usd:g} is kept as one of "
-        f"tokens, counted at ${_REFERENCE.input:g} in and ${_REFERENCE.output:g} out per million "
-        f"({REFERENCE.name}, the dearest model with a known price, {_REFERENCE.date}); "
+        f"tokens, counted at ${price.input:g} in and ${price.output:g} out per million "
+        f"({REFERENCE.name}, the dearest model with a known price, {price.date}); "
         "models.ROLE.profile=local says that a server costs nothing, a file of profiles its price"
     )
 
@@ -116,7 +115,7 @@ class Budget:
         limit = self.usd
         if limit is None:
             return
-        assumed = _REFERENCE.usd(total.unpriced_in, total.unpriced_out)
+        assumed = REFERENCE_PRICE.usd(total.unpriced_in, total.unpriced_out)
         spent = total.usd + assumed
         if spent >= limit or spent + self._reserved_usd + estimate > limit:
             counted = f" and ${assumed:.4f} counted for {total.unpriced} calls of unknown price"
@@ -137,39 +136,3 @@ class Budget:
                 f"the next request is estimated at {estimate} before its answer",
                 fix=f"allow more with --set run.budget_tokens={2 * limit}",
             )
-
-
-class BudgetedModel:
-    """Asks the inner model only where the budget allows, and no longer than its deadline.
-
-    Args:
-        inner: any model.
-        budget: the limits.
-        ledger: what was spent.
-        profile: price and picture tokens for the estimate.
-    """
-
-    def __init__(self, inner: Model, budget: Budget, *, ledger: Ledger, profile: Profile) -> None:
-        self.name, self._inner = inner.name, inner
-        self._budget = budget
-        self._ledger = ledger
-        self._profile = profile
-
-    async def complete(self, request: ModelRequest, /) -> ModelReply:
-        """The inner model's reply.
-
-        Raises:
-            BudgetExceeded: a limit is reached; nothing was sent, or the deadline passed while
-                the answer was awaited.
-        """
-        tokens = estimate_input(request, image_tokens=self._profile.image_tokens)
-        usd = (self._profile.price or _REFERENCE).usd(tokens, 0)
-        with self._budget.admitted(self._ledger, usd=usd, tokens=tokens):
-            deadline = asyncio.timeout(self._budget.seconds_left)
-            try:
-                async with deadline:
-                    return await self._inner.complete(request)
-            except TimeoutError:
-                if deadline.expired():
-                    raise self._budget.out_of_time() from None
-                raise

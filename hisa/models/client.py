@@ -1,4 +1,4 @@
-"""One try of one call over the OpenAI chat protocol; wrappers add retries, budget and ledger."""
+"""One try of one call, by the `openai` package; `RoleModel` adds retries, budget and ledger."""
 
 from __future__ import annotations
 
@@ -7,22 +7,14 @@ import json
 import os
 import time
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
-
-from pydantic_core import PydanticSerializationError, to_json
 
 from hisa.config import ModelSettings
 from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import BUILT_IN, Profile
 from hisa.models.request_body import encode
-from hisa.models.response_body import (
-    MOST_BYTES,
-    ChatResponse,
-    MalformedResponse,
-    read_response,
-)
+from hisa.models.response_body import ChatResponse, ChatStream, MalformedResponse, read_response
 from hisa.models.retry import FailureKind, TryFailed, retry_after
 from hisa.models.tokens import estimate_input, estimate_tokens
 from hisa.protocols import ModelReply, ModelRequest, Role, Usage
@@ -30,22 +22,23 @@ from hisa.text.redact import redact
 
 if TYPE_CHECKING:
     import httpx
-
-    from hisa.machine.loopback import Address, HttpResponse, LoopbackTransport
+    from openai import AsyncOpenAI
 
 __all__ = ["OpenAIModel"]
 
-_REDIRECTS = 5  # chosen by hand
+_END_SECONDS = 0.5
+"""For a server to end a stream after its end mark, so that its connection can be used again."""
 
 
 class OpenAIModel:
     """A model behind any server that speaks the OpenAI chat protocol.
 
-    Every request carries ``X-Component`` (the role) and ``X-Step``. A server that reports no
-    usage gets an estimate (see `hisa.models.tokens`).
+    Every request carries ``X-Component`` (the role) and ``X-Step``. An answer is streamed where the
+    profile says so and the server does not refuse it. A server that reports no usage gets an
+    estimate (see `hisa.models.tokens`).
 
     Args:
-        settings: model name, time limit of a try, longest response.
+        settings: model name, time limits of a try, longest response.
         endpoint: address and key.
         profile: what the model takes.
         name: as printed; empty: the model's name.
@@ -75,11 +68,9 @@ class OpenAIModel:
         self._settings = settings
         self._endpoint = endpoint
         self._wall = wall
-        self._url = f"{endpoint.url}/{self.path}"
-        self._addresses: dict[str, Address] = {}
-        self._loopback = None if http_client else _open_nearby(endpoint)
-        self._client = http_client or _open_client(endpoint, self._loopback)
-        self._headers = _headers(endpoint)
+        self._client = http_client or _open_client(endpoint)
+        self._openai: AsyncOpenAI | None = None
+        self._streams = profile.streams
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -92,15 +83,19 @@ class OpenAIModel:
             TryFailed: with its kind; the text of an empty response is empty and no failure here.
         """
         if all(image.is_quick for image in request.pictures):
-            body = self._body(request)
+            body = self._encoded(request)
         else:
-            body = await asyncio.to_thread(self._body, request)
-        raw = await self._send(body, request)
+            body = await asyncio.to_thread(self._encoded, request)
+        if self._openai is None:
+            self._openai = await asyncio.to_thread(self._open)  # the import takes half a second
         try:
-            answer = self._read(raw, request)
-        except MalformedResponse as error:
-            kind = _kind(error.status) if error.status else "malformed"
-            raise TryFailed(str(error), kind, status=error.status, fix=self._look()) from None
+            answer = await self._once(body, request)
+        except TryFailed as failure:
+            refused = failure.kind == "refused" and "stream" in str(failure).lower()
+            if not (self._streams and refused):
+                raise
+            self._streams = False
+            answer = await self._once(body, request)
         return self._reply(request, answer)
 
     def _encoded(self, request: ModelRequest) -> dict[str, Any]:
@@ -109,98 +104,146 @@ class OpenAIModel:
     def _read(self, raw: bytes, request: ModelRequest) -> ChatResponse:
         return read_response(raw)
 
-    def _body(self, request: ModelRequest) -> bytes:
-        body = self._encoded(request)
-        with suppress(PydanticSerializationError):
-            return to_json(body)  # a picture is long, and this reads it once
-        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(
-            "utf-8", "replace"
+    def _stream_fields(self) -> dict[str, Any]:
+        fields: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
+        return fields | ({"return_progress": True} if self.profile.progress else {})
+
+    def _open(self) -> AsyncOpenAI:
+        """The package's client, which never retries by itself: retries are visible events."""
+        import httpx
+        from openai import AsyncOpenAI
+
+        from hisa.models.guarded_transport import GuardedTransport
+
+        transport = GuardedTransport(self._client, _headers(self._endpoint))
+        # It takes clients of httpx and of its successor, and names the latter alone.
+        http: Any = httpx.AsyncClient(transport=transport, trust_env=False)
+        return AsyncOpenAI(
+            api_key=self._endpoint.api_key,
+            base_url=self._endpoint.url,
+            timeout=self._settings.timeout,
+            max_retries=0,
+            http_client=http,
         )
 
-    async def _send(self, body: bytes, request: ModelRequest) -> bytes:
+    async def _once(self, body: dict[str, Any], request: ModelRequest) -> ChatResponse:
+        """One exchange, limited in its silence, its whole time and its size."""
         import httpx
+        from openai import OpenAIError
+
+        loop, limit = asyncio.get_running_loop(), self._settings.timeout
+        stream = ChatStream()
+        whole = asyncio.timeout(self._settings.total_seconds)
+        silence = asyncio.timeout(limit)
+
+        def heard() -> None:
+            stream.began = True
+            silence.reschedule(loop.time() + (_END_SECONDS if stream.done else limit))
+            if request.progress is not None and str(stream):
+                request.progress(request.role, str(stream))
+
+        try:
+            async with whole, silence:
+                return await self._exchange(body, request, stream, heard)
+        except (TimeoutError, httpx.HTTPError, httpx.InvalidURL, OpenAIError) as error:
+            if stream.done:
+                return stream.answer()
+            raise self._failure(error, stream, too_long=whole.expired()) from error
+        except MalformedResponse as error:
+            kind = _kind(error.status) if error.status else "malformed"
+            raise TryFailed(str(error), kind, status=error.status, fix=self._look()) from None
+
+    async def _exchange(
+        self,
+        body: dict[str, Any],
+        request: ModelRequest,
+        stream: ChatStream,
+        heard: Callable[[], None],
+    ) -> ChatResponse:
+        """Send a request and read its answer; ``heard`` is called with every sign of work."""
+        from hisa.models.event_stream import event_data
+
+        more = self._stream_fields() if self._streams else {}
+        response = await self._posted(body | more, request)
+        try:
+            if not response.headers.get("content-type", "").startswith("text/event-stream"):
+                return self._read(await _whole(response, heard), request)
+            async for data in event_data(response.aiter_bytes()):
+                if not stream.done:
+                    stream.add(data)
+                    heard()
+        finally:
+            await response.aclose()
+        if not stream.ended:
+            raise TryFailed(
+                f"{self._where()} ended its answer without an end mark", "connection",
+                fix=self._look(),
+            )  # fmt: skip
+        return stream.answer()
+
+    async def _posted(self, body: dict[str, Any], request: ModelRequest) -> httpx.Response:
+        """The response, whose body is still to be read.
+
+        It is not parsed by the package, whose types know less than servers say.
+        """
+        import httpx
+        from openai import AsyncStream
+
+        assert self._openai is not None
+        headers = {"X-Component": request.role, "X-Step": str(request.step)}
+        post = partial(
+            self._openai.post, f"/{self.path}", cast_to=httpx.Response,
+            options={"headers": headers}, stream=True, stream_cls=AsyncStream[Any],
+        )  # fmt: skip
+        try:
+            response: Any = await post(body=body)
+        except UnicodeEncodeError:  # half a character, which no text can hold
+            text = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+            response = await post(body=json.loads(text))
+        assert isinstance(response, httpx.Response)
+        return response
+
+    def _failure(self, error: Exception, stream: ChatStream, *, too_long: bool) -> TryFailed:
+        """The failure that an error of the exchange is."""
+        import httpx
+        from openai import APIConnectionError, APIStatusError
 
         from hisa.machine.bounded_http import ResponseTooLong
 
-        limit = self._settings.timeout
-        headers = {"X-Component": request.role, "X-Step": str(request.step)}
-        try:
-            # The library's own limit is on each read: a server that drips would never reach it.
-            async with asyncio.timeout(limit):
-                answer = await self._posted(body, self._headers | headers)
-        except (TimeoutError, httpx.TimeoutException):
-            raise TryFailed(
-                f"no answer from {self._where()} within {limit:g} s",
-                "timeout",
-                fix=f"--set models.{self._section}.timeout={2 * limit:g}",
-            ) from None
-        except ResponseTooLong as error:
-            raise TryFailed(f"{self._where()}: {error}", "too_long", fix=self._look()) from None
-        except httpx.DecodingError as error:
-            raise TryFailed(f"{self._where()}: {error}", "malformed", fix=self._look()) from None
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise TryFailed(
-                f"the connection to {self._where()} failed: {error}", "connection", fix=self._look()
-            ) from error
-        if not 200 <= answer.status_code < 300:
-            raise self._by_status(answer)
-        return bytes(answer.content)
+        if isinstance(error, APIConnectionError) and isinstance(error.__cause__, Exception):
+            error = error.__cause__
+        where, fix = self._where(), self._look()
+        match error:
+            case TimeoutError() | httpx.TimeoutException():
+                return self._late(stream, too_long=too_long)
+            case APIStatusError():
+                return self._by_status(error.response)
+            case ResponseTooLong():
+                return TryFailed(f"{where}: {error}", "too_long", fix=fix)
+            case httpx.DecodingError():
+                return TryFailed(f"{where}: {error}", "malformed", fix=fix)
+            case _:
+                message = f"the connection to {where} failed: {error}"
+                return TryFailed(message, "connection", fix=fix)
 
-    async def _posted(self, body: bytes, headers: dict[str, str]) -> HttpResponse:
-        """The response; a redirect is followed where it stays with this server."""
-        url = self._url
-        for _ in range(_REDIRECTS):
-            answer = await self._once(url, body, headers | {"Accept-Encoding": "identity"})
-            if answer.status_code not in (301, 302, 307, 308):
-                return answer
-            url = self._next(url, answer.headers.get("location", ""))
-        raise TryFailed(f"{self._where()} redirects over and over", "refused", fix=self._look())
+    def _late(self, stream: ChatStream, *, too_long: bool) -> TryFailed:
+        settings, where = self._settings, self._where()
+        name = "total_seconds" if too_long else "timeout"
+        limit = settings.total_seconds if too_long else settings.timeout
+        message = f"no answer from {where} within {limit:g} s"
+        if stream.began:
+            end = "was not done with it" if too_long else "then said nothing more"
+            so_far = str(stream) or "no token yet"
+            message = f"{where} had begun to answer ({so_far}) and {end} within {limit:g} s"
+        fix = f"--set models.{self._section}.{name}={2 * limit:g}"
+        return TryFailed(message, "timeout", fix=fix, began=stream.began)
 
-    async def _once(self, url: str, body: bytes, headers: dict[str, str]) -> HttpResponse:
-        """One exchange, the body limited as it comes; a local server without httpx's client."""
-        from hisa.machine.bounded_http import BoundedBody, read_bounded
-        from hisa.machine.loopback import Address, HttpResponse
+    def _by_status(self, response: Any) -> TryFailed:
+        from hisa.models.guarded_transport import REDIRECTS
 
-        if self._loopback is not None:
-            self._addresses[url] = address = self._addresses.get(url) or Address(url)
-            fields = [(name.encode(), value.encode("ascii")) for name, value in headers.items()]
-            answer = await self._loopback.exchange(
-                "POST", address, headers=fields, body=body, connect=self._settings.timeout,
-                most=MOST_BYTES,
-            )  # fmt: skip
-            encoding = answer.headers.get("content-encoding", "")
-            if not encoding:
-                return answer
-            unpacked = BoundedBody(MOST_BYTES, encoding)
-            unpacked.add(answer.content)
-            return replace(answer, content=unpacked.content)
-        async with self._client.stream(
-            "POST", url, content=body, headers=headers, timeout=self._settings.timeout
-        ) as response:
-            content = await read_bounded(response, MOST_BYTES)
-            return HttpResponse(response.status_code, dict(response.headers), content)
-
-    def _next(self, url: str, location: str) -> str:
-        """Returns where a redirect leads.
-
-        Raises:
-            TryFailed: to another server, which would get the key and what is on the screen.
-        """
-        import httpx
-
-        here, there = httpx.URL(url), httpx.URL(url).join(location)
-        if (here.scheme, here.host, here.port) == (there.scheme, there.host, there.port):
-            return str(there)
-        base = redact(str(there.copy_with(query=None)).removesuffix(f"/{self.path}"))
-        raise TryFailed(
-            f"{self._where()} sends on to another server, {base}, which gets neither the key "
-            "nor the request",
-            "refused",
-            fix=f"if that is the one you mean: --set models.{self._section}.base_url={base}",
-        )
-
-    def _by_status(self, response: HttpResponse) -> TryFailed:
         status = response.status_code
+        if status in REDIRECTS:
+            return self._sent_on(response.headers.get("location", ""))
         kind = _kind(status)
         said = _error_body(response)
         # A spent account answers 429 as well, but waiting does not fill it.
@@ -212,6 +255,17 @@ class OpenAIModel:
             status=status,
             retry_after=retry_after(response.headers.get("retry-after"), self._wall()),
             fix=self._fix(status),
+        )
+
+    def _sent_on(self, location: str) -> TryFailed:
+        import httpx
+
+        there = httpx.URL(self._endpoint.url).join(location).copy_with(query=None)
+        base = redact(str(there).removesuffix(f"/{self.path}"))
+        return TryFailed(
+            f"{self._where()} sends on to {base}, which gets neither the key nor the request",
+            "refused",
+            fix=f"if that is the one you mean: --set models.{self._section}.base_url={base}",
         )
 
     def _fix(self, status: int) -> str:
@@ -254,7 +308,7 @@ def _kind(status: int) -> FailureKind:
     return "server" if status >= 500 else "refused"
 
 
-def _error_body(response: HttpResponse) -> Any:
+def _error_body(response: Any) -> Any:
     """Returns the server's error object, else its whole JSON; None where it is not JSON."""
     try:
         body = json.loads(response.content)
@@ -274,23 +328,33 @@ _ACCOUNT = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PR
 
 def _headers(endpoint: Endpoint) -> dict[str, str]:
     """The key, and for a public server the account that the environment names."""
-    headers = {"Authorization": f"Bearer {endpoint.api_key}", "Content-Type": "application/json"}
+    headers = {
+        "Authorization": f"Bearer {endpoint.api_key}",
+        "Content-Type": "application/json",
+        "Accept-Encoding": "identity",
+    }
     if not endpoint.local:
         headers |= {name: os.environ[key] for name, key in _ACCOUNT.items() if os.environ.get(key)}
     return headers
 
 
-def _open_client(endpoint: Endpoint, loopback: LoopbackTransport | None) -> httpx.AsyncClient:
-    """A client that never retries by itself: retries are visible events."""
+def _open_client(endpoint: Endpoint) -> httpx.AsyncClient:
+    """Plain HTTP to a local server goes its own way, without the proxies of the environment."""
     import httpx
 
-    # A proxy of the environment is for the outside, never for a local server.
-    return httpx.AsyncClient(transport=loopback, trust_env=not endpoint.local)
-
-
-def _open_nearby(endpoint: Endpoint) -> LoopbackTransport | None:
-    """Plain HTTP to a local server; a name and password in its address are httpx's to send."""
     from hisa.machine.loopback import LoopbackTransport
 
-    plain = endpoint.url.startswith("http://") and "@" not in endpoint.url
-    return LoopbackTransport() if endpoint.local and plain else None
+    # A name and password in an address are httpx's to send.
+    plain = endpoint.local and endpoint.url.startswith("http://") and "@" not in endpoint.url
+    transport = LoopbackTransport() if plain else None
+    return httpx.AsyncClient(transport=transport, trust_env=not endpoint.local)
+
+
+async def _whole(response: httpx.Response, heard: Callable[[], None]) -> bytes:
+    """The body of an answer that is not streamed; blanks are no sign of work."""
+    body = bytearray()
+    async for piece in response.aiter_bytes():
+        body += piece
+        if piece.strip():
+            heard()
+    return bytes(body)

@@ -74,6 +74,11 @@ def _like(family: Profile, name: str, *match: str, **more: object) -> Profile:
     return Profile.model_validate({**family.model_dump(), "name": name, "match": match, **more})
 
 
+def _server(name: str, **more: Any) -> Profile:
+    """A server that holds any model to a schema, and whose models are one's own."""
+    return Profile(name=name, server=True, structured="json_schema", free_at_home=True, **more)
+
+
 def _named(name: str) -> tuple[str, ...]:
     """A name and its dated snapshots, but not the longer names of other models."""
     return name, f"{name}-20*"
@@ -165,6 +170,10 @@ BUILT_IN: tuple[Profile, ...] = (
     _like(_OPEN, "gemma-3", "gemma-3*", "gemma3*"),
     _like(_OPEN, "deepseek", "deepseek*"),
     _like(_OPEN, "mistral", "mistral*", "pixtral*", "magistral*", "ministral*"),
+    _server("ollama"),
+    _server("lm-studio"),
+    _server("vllm"),
+    _server("llama.cpp", progress=True),
     Profile(name="local", price=Price(input=0, output=0)),
     Profile(name="default"),
 )  # fmt: skip

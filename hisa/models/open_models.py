@@ -1,33 +1,27 @@
-"""The models of a run, by role, each behind ledger, budget and retries.
-
-A call passes ``RetryingModel(BudgetedModel(MeteredModel(AuditedModel(OpenAIModel))))``: every try
-is checked against the budget and written down before it leaves, and every answer is in the ledger,
-useless ones included.
-"""
+"""The models of a run, by role: each a `RoleModel` around a client."""
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import AsyncExitStack
+from dataclasses import replace
 
 from hisa.config import ModelSettings, Settings
 from hisa.errors import ConfigError
 from hisa.events import Event, Noted
 from hisa.machine import plugins
 from hisa.models.announced import Announced, PictureChanges, announced
-from hisa.models.audit import AuditedModel
-from hisa.models.budget import Budget, BudgetedModel, without_price
+from hisa.models.budget import Budget, without_price
 from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import resolve
 from hisa.models.profiles import Price, Profile, find
-from hisa.models.reasoning import asked_reasoning, check_reasoning
+from hisa.models.reasoning import check_reasoning
 from hisa.models.request_body import not_sent
 from hisa.models.responses_client import ResponsesModel
-from hisa.models.retry import RetryingModel
-from hisa.models.spending import Ledger, MeteredModel
-from hisa.protocols import Emit, Model, ModelRequest, Role
+from hisa.models.role_model import CallContext, RoleModel
+from hisa.models.spending import Ledger
+from hisa.protocols import Emit, Model, Role
 from hisa.text.redact import redact
 
 __all__ = ["Models", "has_computer_tool", "open_models", "require_models"]
@@ -152,7 +146,7 @@ def open_models(
     *,
     own: Mapping[Role, Model] | None = None,
     environ: Mapping[str, str] | None = None,
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    context: CallContext | None = None,
 ) -> Models:
     """The models that the settings ask for, ready to be called.
 
@@ -168,30 +162,42 @@ def open_models(
         own: models that take the place of the settings' ones; ``state`` follows ``planner`` here
             too. They are not closed.
         environ: variables with address and keys; None: the process's own.
-        sleep: waits between tries.
+        context: step, secrets, progress and waits of the run; the rest of it is set here.
 
     Raises:
         ConfigError: an unknown profile, a bad address, or a setting that a model does not take.
         ModelUnavailable: a public server and no key.
         PluginFailed: the package that has the model fails.
     """
-    opener = _Opener(
-        emit, budget, ledger, environ=os.environ if environ is None else environ, sleep=sleep
-    )
+    variables = os.environ if environ is None else environ
+
+    def record(event: Event) -> None:
+        ledger.add(event)
+        emit(event)
+
+    context = replace(
+        context or CallContext(), emit=record, budget=budget, ledger=ledger,
+        hide=lambda text: redact(text, variables),
+    )  # fmt: skip
     models = Models()
     own = dict(own or {})
     if "planner" in own:
         own.setdefault("state", own["planner"])
     for role, model in own.items():
         profile = find(model.name)
-        models[role], models.profiles[role] = opener.stack(model, ModelSettings(), profile), profile
+        models[role], models.profiles[role] = (
+            RoleModel(model, context, profile=profile),
+            profile,
+        )
         if changes := getattr(model, "picture_changes", None):
             models.picture_changes[role] = changes
-    _open_chosen(settings, models, opener)
+    _open_chosen(settings, models, context, variables)
     return models
 
 
-def _open_chosen(settings: Settings, models: Models, opener: _Opener) -> None:
+def _open_chosen(
+    settings: Settings, models: Models, context: CallContext, environ: Mapping[str, str]
+) -> None:
     """Add the models that the settings name, for the roles that have none yet."""
     stacks: dict[ModelSettings, tuple[Model, Profile]] = {}
     for role, wanted in _chosen(settings, models.keys()).items():
@@ -200,25 +206,20 @@ def _open_chosen(settings: Settings, models: Models, opener: _Opener) -> None:
         if wanted not in stacks:
             section = _section(settings, role)
             profile, responses = _fitting(settings, role, wanted)
-            profile = _at_home(profile, wanted, opener.environ)
-            client = _client(
-                wanted,
-                profile,
-                section=section,
-                environ=opener.environ,
-                responses=responses,
-            )
+            profile = _at_home(profile, wanted, environ)
+            client = _client(wanted, profile, section=section, environ=environ, responses=responses)
             models.own(client)
             if _has_profile(announced(wanted.model)):
-                opener.tell_not_sent(section, wanted, profile)
-            stacks[wanted] = (opener.stack(client, wanted, profile), profile)
+                _tell_not_sent(context.emit, section, wanted, profile)
+            made = RoleModel(client, context, profile=profile, settings=wanted)
+            stacks[wanted] = (made, profile)
         models[role], models.profiles[role] = stacks[wanted]
         brought = announced(wanted.model)
         if brought is not None and brought.picture_changes is not None:
             models.picture_changes[role] = brought.picture_changes
-    opener.tell_prices(
-        wanted.model for wanted, (_, profile) in stacks.items() if profile.price is None
-    )
+    unpriced = {wanted.model: 0 for wanted, (_, profile) in stacks.items() if not profile.price}
+    if unpriced and context.budget.usd is not None:
+        context.emit(Noted(where="budget", text=without_price(context.budget.usd, unpriced)))
 
 
 def _at_home(profile: Profile, settings: ModelSettings, environ: Mapping[str, str]) -> Profile:
@@ -229,58 +230,8 @@ def _at_home(profile: Profile, settings: ModelSettings, environ: Mapping[str, st
     return profile.model_copy(update={"price": Price(input=0, output=0)}) if local else profile
 
 
-class _Opener:
-    """Puts the wrappers of one run around a client."""
-
-    def __init__(
-        self,
-        emit: Emit,
-        budget: Budget,
-        ledger: Ledger,
-        *,
-        environ: Mapping[str, str],
-        sleep: Callable[[float], Awaitable[None]],
-    ) -> None:
-        self.environ = environ
-        self._emit = emit
-        self._budget = budget
-        self._ledger = ledger
-        self._sleep = sleep
-
-    def stack(self, client: Model, settings: ModelSettings, profile: Profile) -> Model:
-        def effort(request: ModelRequest) -> str:
-            return str(asked_reasoning(request, settings, profile))
-
-        audited = AuditedModel(client, emit=self._record, effort=effort)
-        metered = MeteredModel(audited, profile, emit=self._record, effort=effort)
-        checked = BudgetedModel(metered, self._budget, ledger=self._ledger, profile=profile)
-        return RetryingModel(
-            checked,
-            emit=self._record,
-            max_retries=settings.max_retries,
-            sleep=self._wait,
-            hide=self._hide,
-        )
-
-    def tell_not_sent(self, section: Role, settings: ModelSettings, profile: Profile) -> None:
-        """Say which settings of a role have no effect."""
-        for name in not_sent(profile, settings):
-            text = f"models.{section}.{name} is not sent: {settings.model} does not take it"
-            self._emit(Noted(where="settings", text=f"{text} (profile {profile.name})"))
-
-    def tell_prices(self, models: Iterable[str]) -> None:
-        """Say how a limit in dollars is kept where prices are not known."""
-        names = list(dict.fromkeys(models))
-        if names and self._budget.usd is not None:
-            self._emit(Noted(where="budget", text=without_price(self._budget.usd, names)))
-
-    def _record(self, event: Event) -> None:
-        self._ledger.add(event)
-        self._emit(event)
-
-    async def _wait(self, seconds: float) -> None:
-        self._budget.check_wait(seconds)
-        await self._sleep(seconds)
-
-    def _hide(self, text: str) -> str:
-        return redact(text, self.environ)
+def _tell_not_sent(emit: Emit, section: Role, settings: ModelSettings, profile: Profile) -> None:
+    """Say which settings of a role have no effect."""
+    for name in not_sent(profile, settings):
+        text = f"models.{section}.{name} is not sent: {settings.model} does not take it"
+        emit(Noted(where="settings", text=f"{text} (profile {profile.name})"))

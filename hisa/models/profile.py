@@ -58,6 +58,13 @@ class Profile(BaseModel):
     ``thinking_token_budget``. Empty: it takes none."""
     thinking_least: int = Field(0, ge=0)
     """Fewest thinking tokens that it takes, besides 0."""
+    server: bool = False
+    """Whether it tells of a server: what it says then goes before what the model's name tells, and
+    the rest of that stays."""
+    streams: bool = True
+    """Whether answers are streamed; where a server refuses, its answers come whole."""
+    progress: bool = False
+    """Whether the server tells how far it has read a prompt, asked by ``return_progress``."""
     structured: Literal["json_schema", "json_object", "none"] = "none"
     """How an answer that must be JSON is asked for, besides the prompt."""
     prompt: Literal["long", "short"] = "long"

@@ -46,7 +46,8 @@ def find(model: str, explicit: str = "", *, extra: Sequence[Profile] = ()) -> Pr
 
     Args:
         model: the model's name as the server knows it.
-        explicit: a profile's name, or a ``.toml`` file of profiles; empty: chosen by ``model``.
+        explicit: a profile's name, or a ``.toml`` file of profiles; empty: chosen by ``model``. One
+            of a server goes before what is chosen so.
         extra: profiles that are looked at before the built-in ones, and before that which the
             model's package brings.
 
@@ -61,7 +62,11 @@ def find(model: str, explicit: str = "", *, extra: Sequence[Profile] = ()) -> Pr
         return find(model, extra=(*own, *extra))
     known = (*extra, *BUILT_IN)
     if explicit:
-        return _by_name(explicit, known)
+        named = _by_name(explicit, known)
+        if not named.server:
+            return named
+        told = {field: getattr(named, field) for field in named.model_fields_set}
+        return find(model, extra=extra).model_copy(update=told)
     chosen = next((profile for profile in extra if _matches(profile, model)), None)
     brought = None if chosen else announced(model)
     chosen = chosen or (brought.profile if brought else None)

@@ -12,6 +12,7 @@ from hisa.text.safe_text import encodable
 __all__ = [
     "MOST_BYTES",
     "ChatResponse",
+    "ChatStream",
     "MalformedResponse",
     "count",
     "parse_body",
@@ -121,6 +122,74 @@ def server_error(value: object) -> MalformedResponse:
     return MalformedResponse(
         f"an error in place of an answer: {detail.get('message')!s:.300}", status
     )
+
+
+class ChatStream:
+    """A chat completion that comes in chunks.
+
+    ``began`` is set by whoever hears of it; ``ended`` once the model's end of it was told, ``done``
+    once the server's. As text: how far it is.
+    """
+
+    def __init__(self) -> None:
+        self.began = self.ended = self.done = False
+        self._texts: list[str] = []
+        self._size = self._tokens = 0
+        self._reading = ""
+        self._finish = self._model = ""
+        self._usage: Usage | None = None
+
+    def __str__(self) -> str:
+        """A piece counts as a token, since servers send each by itself."""
+        return f"{self._tokens:,} tokens" if self._tokens else self._reading
+
+    def add(self, data: bytes) -> None:
+        """Take the data of the next event; empty for none.
+
+        Raises:
+            MalformedResponse: not a chunk, or an error object.
+            ResponseTooLong: the text is longer than an answer may be.
+        """
+        if not data or data.strip() == b"[DONE]":
+            self.done = self.ended = self.done or bool(data)
+            return
+        chunk = parse_body(data)
+        choices = chunk.get("choices")
+        if not choices and chunk.get("error"):
+            raise server_error(chunk["error"])
+        first = choices[0] if isinstance(choices, list) and choices else {}
+        delta = first.get("delta") if isinstance(first, dict) else None
+        if first and not isinstance(delta, dict):
+            raise MalformedResponse(f"a choice without a delta in {_start(data)}")
+        self._gather(delta or {})
+        self._finish = _text(first.get("finish_reason")) or self._finish
+        self.ended = self.ended or bool(self._finish)
+        self._model = _text(chunk.get("model")) or self._model
+        self._usage = _usage(chunk.get("usage")) or self._usage
+        self._reading = _reading(chunk.get("prompt_progress")) or self._reading
+
+    def _gather(self, delta: dict[str, Any]) -> None:
+        text = _content(delta)
+        thought = delta.get("reasoning_content") or delta.get("reasoning")
+        self._tokens += bool(text or thought)
+        self._texts.append(text)
+        self._size += len(text.encode())
+        if self._size > MOST_BYTES:
+            from hisa.machine.bounded_http import ResponseTooLong  # its library is heavy
+
+            raise ResponseTooLong(f"an answer of more than {MOST_BYTES} bytes")
+
+    def answer(self) -> ChatResponse:
+        """All of it so far."""
+        return ChatResponse("".join(self._texts), self._finish, self._model, self._usage)
+
+
+def _reading(progress: object) -> str:
+    """How much of the prompt llama.cpp's server has read."""
+    if not isinstance(progress, dict):
+        return ""
+    done, of = count(progress.get("processed")), count(progress.get("total"))
+    return "" if done is None or of is None else f"reads {done:,} of {of:,} tokens"
 
 
 def read_response(body: bytes, /) -> ChatResponse:

@@ -24,5 +24,8 @@ class ResponsesModel(OpenAIModel):
     def _encoded(self, request: ModelRequest) -> dict[str, Any]:
         return encode_responses(request, self.profile, self._settings)
 
+    def _stream_fields(self) -> dict[str, Any]:
+        return {}  # its events are another protocol's
+
     def _read(self, raw: bytes, request: ModelRequest) -> ChatResponse:
         return read_responses(raw, as_items=bool(request.tools))

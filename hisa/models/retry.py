@@ -1,20 +1,24 @@
-"""Failed tries: their kinds, and the wrapper that tries again."""
+"""Failed tries: their kinds, which of them are worth another one, and after how long."""
 
 from __future__ import annotations
 
-import asyncio
 import math
-import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 
 from hisa.errors import ModelUnavailable
-from hisa.events import ModelFailed
 from hisa.events.run_events import FailureKind
-from hisa.protocols import Emit, Model, ModelReply, ModelRequest
-from hisa.text.redact import redact
+from hisa.protocols import ModelReply, ModelRequest
 
-__all__ = ["FailureKind", "RetryingModel", "TryFailed", "retry_after"]
+__all__ = [
+    "FailureKind",
+    "TryFailed",
+    "is_answer",
+    "nothing_said",
+    "retry_after",
+    "unavailable",
+    "wait_before",
+]
 
 _FINAL = ("refused", "too_long")
 """Failures that another try would only repeat."""
@@ -38,6 +42,8 @@ class TryFailed(ModelUnavailable):
         status: the HTTP status where there is one.
         retry_after: seconds the server asked to wait.
         fix: the command that helps.
+        began: whether an answer was on its way; such a try is repeated once, since the server
+            works and would begin anew.
     """
 
     def __init__(
@@ -48,11 +54,13 @@ class TryFailed(ModelUnavailable):
         status: int | None = None,
         retry_after: float | None = None,
         fix: str = "",
+        began: bool = False,
     ) -> None:
         super().__init__(message, fix=fix)
         self.kind = kind
         self.status = status
         self.retry_after = retry_after
+        self.began = began
 
 
 def retry_after(header: str | None, now: float) -> float | None:
@@ -72,7 +80,13 @@ def retry_after(header: str | None, now: float) -> float | None:
     return min(max(seconds, 0.0), _RETRY_AFTER_CAP) if math.isfinite(seconds) else None
 
 
-def _nothing_said(reply: ModelReply) -> TryFailed:
+def is_answer(reply: ModelReply, request: ModelRequest) -> bool:
+    """Whether a reply holds text, or is empty where the request says that it may be."""
+    return bool(reply.text.strip()) or (request.may_be_empty and reply.finish not in _CUT)
+
+
+def nothing_said(reply: ModelReply) -> TryFailed:
+    """The failure that an empty reply is."""
     if reply.finish == "length":
         return TryFailed(
             "the answer reached its token limit before any text came",
@@ -82,87 +96,39 @@ def _nothing_said(reply: ModelReply) -> TryFailed:
     return TryFailed(f"an empty answer (finish {reply.finish!r})", "empty")
 
 
-class RetryingModel:
-    """Tries a failed or empty call again, after an exponential wait with full jitter.
+def wait_before(
+    failure: TryFailed, tries: int, max_retries: int, uniform: Callable[[float, float], float]
+) -> float | None:
+    """Returns the seconds before the next try; None where there is none.
 
-    The wait before try n is drawn from 0 to min(30, 0.5 * 2**n) seconds, and is never shorter
-    than the server's ``Retry-After`` (at most 60 s). Each failure is an event.
+    Drawn from 0 to min(30, 0.5 * 2**tries), and never shorter than the server's ``Retry-After``.
 
     Args:
-        inner: raises `TryFailed`.
-        emit: takes a `ModelFailed` for each failure.
+        failure: the newest.
+        tries: so far.
         max_retries: tries after the first.
-        sleep: waits; may raise to end the call.
         uniform: draws between two numbers.
-        hide: removes secrets from what the server said.
     """
+    if failure.kind in _FINAL or tries > max_retries:
+        return None
+    # The exponent is bounded so that a large max_retries cannot overflow a float.
+    jitter = uniform(0.0, min(_CAP, _BASE * 2.0 ** min(tries, 16)))
+    return max(jitter, failure.retry_after or 0.0)
 
-    def __init__(
-        self,
-        inner: Model,
-        *,
-        emit: Emit,
-        max_retries: int,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        uniform: Callable[[float, float], float] = random.uniform,
-        hide: Callable[[str], str] = redact,
-    ) -> None:
-        self._inner = inner
-        self._emit = emit
-        self._max_retries = max_retries
-        self._sleep = sleep
-        self._uniform = uniform
-        self._hide = hide
 
-    @property
-    def name(self) -> str:
-        """The inner model's name."""
-        return self._inner.name
+def unavailable(
+    model: str, role: str, failure: TryFailed, message: str, tries: int
+) -> ModelUnavailable:
+    """The error for a call that is given up.
 
-    async def complete(self, request: ModelRequest, /) -> ModelReply:
-        """The first reply that holds text; an empty one too, where the request says it may be.
-
-        Raises:
-            ModelUnavailable: refused, or no answer after all tries.
-        """
-        tries = 0
-        while True:
-            try:
-                reply = await self._inner.complete(request)
-                if reply.text.strip() or (request.may_be_empty and reply.finish not in _CUT):
-                    return reply
-                failure = _nothing_said(reply)
-            except TryFailed as error:
-                failure = error
-            tries += 1
-            wait = self._wait(failure, tries)
-            self._report(request, failure, wait)
-            if wait is None:
-                raise self._final(request, failure, tries) from failure
-            await self._sleep(wait)
-
-    def _wait(self, failure: TryFailed, tries: int) -> float | None:
-        if failure.kind in _FINAL or tries > self._max_retries:
-            return None
-        # The exponent is bounded so that a large max_retries cannot overflow a float.
-        jitter = self._uniform(0.0, min(_CAP, _BASE * 2.0 ** min(tries, 16)))
-        return max(jitter, failure.retry_after or 0.0)
-
-    def _report(self, request: ModelRequest, failure: TryFailed, wait: float | None) -> None:
-        self._emit(
-            ModelFailed(
-                role=request.role,
-                model=self.name,
-                kind=failure.kind,
-                status=failure.status,
-                message=self._hide(str(failure)),
-                retry_in=wait,
-            )
-        )
-
-    def _final(self, request: ModelRequest, failure: TryFailed, tries: int) -> ModelUnavailable:
-        said = self._hide(str(failure))
-        after = "" if failure.kind in _FINAL else f" after {tries} tries; the last one"
-        return ModelUnavailable(
-            f"model {self.name!r} ({request.role}): no answer{after}: {said}", fix=failure.fix
-        )
+    Args:
+        model: its name.
+        role: who asked.
+        failure: the last one.
+        message: its text, without secrets.
+        tries: made in all.
+    """
+    after = "" if failure.kind in _FINAL else f" after {tries} tries; the last one"
+    return ModelUnavailable(
+        f"model {model!r} ({role}): no answer{after}: {message}", fix=failure.fix
+    )

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
 from hisa.events import Event, ModelCalled
-from hisa.models.profiles import Price, Profile
-from hisa.protocols import Emit, Model, ModelReply, ModelRequest, Usage
 
-__all__ = ["Ledger", "MeteredModel", "Totals"]
+__all__ = ["Ledger", "Totals"]
 
 
 @dataclass(slots=True)
@@ -105,61 +102,3 @@ class Ledger:
         """``{"total": {…}, "roles": {role: {…}}}``, as in run.json."""
         roles = {role: totals.as_dict() for role, totals in sorted(self.roles.items())}
         return {"total": self.total.as_dict(), "roles": roles}
-
-
-def _cost(price: Price | None, usage: Usage) -> float | None:
-    if price is None:
-        return None
-    return price.usd(usage.tokens_in, usage.tokens_out, usage.cached_in)
-
-
-class MeteredModel:
-    """Emits a `ModelCalled` for every reply of the inner model, empty ones included.
-
-    Args:
-        inner: any model.
-        profile: gives the price.
-        emit: takes the events.
-        clock: seconds.
-        effort: tells how hard a request asks the model to think.
-    """
-
-    def __init__(
-        self,
-        inner: Model,
-        profile: Profile,
-        *,
-        emit: Emit,
-        clock: Callable[[], float] = time.monotonic,
-        effort: Callable[[ModelRequest], str] = lambda _: "",
-    ) -> None:
-        self.name, self._inner = inner.name, inner
-        self._effort = effort
-        self._profile = profile
-        self._emit = emit
-        self._clock = clock
-
-    async def complete(self, request: ModelRequest, /) -> ModelReply:
-        """The inner model's reply."""
-        started = self._clock()
-        reply = await self._inner.complete(request)
-        self._emit(self._event(request, reply, self._clock() - started))
-        return reply
-
-    def _event(self, request: ModelRequest, reply: ModelReply, seconds: float) -> ModelCalled:
-        usage, price = reply.usage, self._profile.price
-        return ModelCalled(
-            role=request.role,
-            model=self.name,
-            tokens_in=usage.tokens_in,
-            tokens_out=usage.tokens_out,
-            images=request.images,
-            text_chars=len(request.text),
-            usd=_cost(price, usage),
-            seconds=seconds,
-            finish=reply.finish,
-            reply=reply.text,
-            cached_in=usage.cached_in,
-            reasoning_out=usage.reasoning_out,
-            effort=self._effort(request),
-        )

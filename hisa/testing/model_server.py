@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import signal
 import sys
 import threading
@@ -49,9 +50,17 @@ FaultKind = Literal[
     "no_usage",  # a good answer without token counts
     "length",  # cut at the token limit before any text
     "error_body",  # status 200 and an error object
+    "stream_drip",  # a piece of text every 20 ms, for ever
+    "stream_comments",  # half of a good stream, then a comment every 20 ms, for ever
+    "stream_silence",  # half of a good stream, then nothing
+    "stream_end",  # half of a good stream, ended as a whole one but for its end mark
+    "stream_cut",  # half of a good stream, then the connection ends
+    "stream_line",  # a line of more than any answer, without end
 ]
 
 _DRIP_SECONDS = 0.02  # chosen by hand
+_LINE_PIECES = 96
+"""Megabytes of a line without end: more than any reader takes."""
 
 
 @dataclass(frozen=True)
@@ -199,7 +208,46 @@ class Handler(BaseHTTPRequestHandler):
         if isinstance(reply, Fault):
             self._fault(reply, received)
         else:
-            self._json(200, self.completion(reply, received))
+            self._good(self.completion(reply, received), received)
+
+    def _good(self, body: dict[str, Any], received: Received) -> None:
+        """A good answer, streamed where that was asked for."""
+        if received.body.get("stream") and "choices" in body:
+            self._events(_chunks(body, received))
+        else:
+            self._json(200, body)
+
+    def _events(self, events: list[bytes], *, whole: bool = True) -> None:
+        """Server-sent events, flushed together."""
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for event in events:
+            self._chunk(b"data: %s\n\n" % event)
+        if whole:
+            self._chunk(b"")
+        self.wfile.flush()
+
+    def _chunk(self, data: bytes) -> None:
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+
+    def _half(self, good: dict[str, Any], received: Received, kind: FaultKind) -> None:
+        """Half of a good stream, and what comes of it."""
+        events = _chunks(good, received)
+        self._events(events[: len(events) // 2], whole=kind == "stream_end")
+        self.close_connection = True
+        stopping = self.server.stopping
+        with suppress(OSError):
+            if kind == "stream_silence":
+                stopping.wait()
+            while kind in ("stream_drip", "stream_comments") and not stopping.wait(_DRIP_SECONDS):
+                self._chunk(
+                    b": working\n\n" if kind == "stream_comments" else b"data: %s\n\n" % events[1]
+                )
+                self.wfile.flush()
+            for _ in range(_LINE_PIECES if kind == "stream_line" else 0):
+                self._chunk(b"x" * (1 << 20))
 
     def _fault(self, fault: Fault, received: Received) -> None:
         good = self.completion(fault.text, received)
@@ -223,15 +271,20 @@ class Handler(BaseHTTPRequestHandler):
             case "wrong_type":
                 self._bytes(200, json.dumps(good).encode(), kind="text/plain")
             case "empty":
-                self._json(200, self.completion("", received))
+                self._good(self.completion("", received), received)
             case "no_choices":
-                self._json(200, good | {"choices": [], "output": []})
+                self._good(good | {"choices": [], "output": []}, received)
             case "no_usage":
-                self._json(200, {key: good[key] for key in good if key != "usage"})
+                self._good({key: good[key] for key in good if key != "usage"}, received)
             case "length":
-                self._json(200, self.completion(ModelReply("", finish="length"), received))
+                self._good(self.completion(ModelReply("", finish="length"), received), received)
             case "error_body":
                 self._json(200, {"error": {"message": fault.text, "code": fault.status}})
+            case (
+                "stream_drip" | "stream_comments" | "stream_silence" | "stream_end" | "stream_cut"
+                | "stream_line"
+            ):  # fmt: skip
+                self._half(good, received, fault.kind)
             case _:
                 assert_never(fault.kind)
 
@@ -295,6 +348,24 @@ def _completion(reply: str | ModelReply, received: Received) -> dict[str, Any]:
             "total_tokens": tokens_in + tokens_out,
         },
     }
+
+
+def _chunks(body: dict[str, Any], received: Received) -> list[bytes]:
+    """A completion as the data of the events that stream it, a word in each."""
+    usage = body.get("usage")
+    options = received.body.get("stream_options") or {}
+    head = {key: body[key] for key in ("id", "created", "model")}
+    head["object"] = "chat.completion.chunk"
+    chunks: list[dict[str, Any]] = []
+    for choice in body["choices"]:
+        words = re.findall(r"\s*\S+\s*$|\s*\S+|\s+", choice["message"]["content"])
+        deltas = [{"role": "assistant", "content": ""}, *({"content": word} for word in words), {}]
+        chunks += ({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+                   for delta in deltas)  # fmt: skip
+        chunks[-1]["choices"][0]["finish_reason"] = choice["finish_reason"] or None
+    if usage is not None and options.get("include_usage"):
+        chunks.append({"choices": [], "usage": usage})
+    return [*(json.dumps(head | chunk).encode() for chunk in chunks), b"[DONE]"]
 
 
 class FakeServer:

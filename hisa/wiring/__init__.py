@@ -23,10 +23,10 @@ from hisa.events import Decided, Event, ModelCalled, Noted, RunFinished, RunStar
 from hisa.grounder.marks import MarkGrounder, Marks
 from hisa.grounder.pointing import written_as
 from hisa.grounder.reading import ElementsReader, SharedReader
-from hisa.models.at_step import ModelAtStep
 from hisa.models.budget import Budget
 from hisa.models.open_models import has_computer_tool, open_models
 from hisa.models.profiles import Profile
+from hisa.models.role_model import CallContext
 from hisa.models.spending import Ledger
 from hisa.patterns.memory import PatternMemory
 from hisa.patterns.open_memory import open_memory
@@ -39,6 +39,7 @@ from hisa.protocols import (
     Model,
     Outcome,
     Planner,
+    Progress,
     Role,
     Scorer,
     Task,
@@ -94,6 +95,8 @@ class RunContext:
     inquire: Inquire | None = None
     """Asks a person what the agent wants to know; None: there is nobody to ask."""
     listeners: Sequence[Listener] = ()
+    progress: Progress | None = None
+    """Told how far a model's answer is; nothing of it is logged."""
     events: Sequence[Event] = ()
     """Events of complete steps so far, where a run goes on; the state is rebuilt from them."""
     calls: Sequence[ModelCalled] = ()
@@ -274,13 +277,12 @@ async def _opened(
     secrets = open_secrets(settings, log, emit)
     async with AsyncExitStack() as stack:
         budget = _budget(settings, log)
-        opened = await stack.enter_async_context(
-            open_models(settings, emit, budget, ledger, own=run_context.models)
+        context = CallContext(
+            step=lambda: log.step, secrets=secrets.scrubber, progress=run_context.progress
         )
-        models = {
-            role: secrets.model(ModelAtStep(model, lambda: log.step))
-            for role, model in opened.items()
-        }
+        models = await stack.enter_async_context(
+            open_models(settings, emit, budget, ledger, own=run_context.models, context=context)
+        )
         served = await stack.enter_async_context(open_served_tools(settings, emit))
         environment = await _environment(settings, run_context, emit, stack)
         _mark_as_ours(environment, log)
@@ -296,8 +298,8 @@ async def _opened(
             emit=emit,
             memory=_memory(settings, models["state"], emit, stack),
             closer=StepInspector(WrittenFiles(environment).since),
-            picture_changes=opened.picture_changes.get("state"),
-            profile=opened.profiles.get("state"),
+            picture_changes=models.picture_changes.get("state"),
+            profile=models.profiles.get("state"),
         )
         state.restore(run_context.events)
         _write_down(settings, environment, models, log)
@@ -308,11 +310,11 @@ async def _opened(
             more=served,
         )  # fmt: skip
         policy = await open_policy(settings, environment, run_context.decisions)
-        known = opened.profiles["planner"]
+        known = models.profiles["planner"]
         computer = _has_computer(settings, known)
         finding = without_groundings(emit) if sampling else emit
         grounder = open_grounder(
-            settings, models, reader, finding, seer=opened.profiles.get("grounder", known),
+            settings, models, reader, finding, seer=models.profiles.get("grounder", known),
             planner=known, computer=computer,
         )  # fmt: skip
         marks = _marks(settings, environment, known, computer=computer)

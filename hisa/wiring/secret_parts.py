@@ -5,18 +5,17 @@ from __future__ import annotations
 from hisa.config import Settings
 from hisa.environments.secret_store import SecretStore, load_secrets
 from hisa.errors import ConfigError
-from hisa.events import Noted
 from hisa.machine.parts import as_root
-from hisa.models.secret_free import SecretFreeModel
-from hisa.protocols import Emit, Environment, Model
+from hisa.protocols import Emit, Environment
 from hisa.runs.log import RunLog
 from hisa.screen.ocr import available
+from hisa.text.redact.named_secrets import Scrubber
 
 __all__ = ["SecretParts", "open_secrets"]
 
 
 class SecretParts:
-    """Wraps machine and models; without secrets it gives them back as they are.
+    """Wraps the machine; without secrets it gives it back as it is.
 
     Args:
         store: the secrets.
@@ -40,14 +39,10 @@ class SecretParts:
 
         return SecretEnvironment(environment, self._store, emit=self._emit, live=live)
 
-    def model(self, model: Model) -> Model:
-        """The model, to which no value goes and from which none comes."""
-        if not self._store.secrets:
-            return model
-        return SecretFreeModel(model, self._store.scrubber, note=self._note)
-
-    def _note(self, text: str) -> None:
-        self._emit(Noted(where="secrets", text=text))
+    @property
+    def scrubber(self) -> Scrubber | None:
+        """Keeps values from models; None where there are no secrets."""
+        return self._store.scrubber if self._store.secrets else None
 
 
 def open_secrets(settings: Settings, log: RunLog, emit: Emit) -> SecretParts:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from hisa.cli.progress import Progress
-from hisa.events import LoopDetected, ModelCalled, Planned
+from hisa.events import LoopDetected, ModelCalled, Noted, Planned
 
 TERMINALS: list[dict[str, Any]] = [
     {},
@@ -37,6 +37,26 @@ def test_progress_is_written_as_rich_prints_it(terminal: dict[str, Any]) -> None
     loop = Text("  loop     ", style="dim")
     rich.print(loop.append(f"{('click ' * 20).strip()} , 3 times", style="yellow"))
     assert shown.getvalue() == expected.getvalue()
+
+
+def test_how_far_an_answer_is_stands_on_a_line_that_goes() -> None:
+    shown = io.StringIO()
+    progress = Progress(Console(file=shown, force_terminal=True, color_system=None, width=30), 50)
+    progress.answering("planner", "reads 1,200 of 1,700 tokens \x1b[31m")
+    assert shown.getvalue() == "\r\x1b[K  planner  … reads 1,200 of …"
+    progress.answering("planner", "140 tokens")  # too soon
+    progress(Noted(where="log", text="done"))
+    assert shown.getvalue().partition("of …")[2] == "\r\x1b[K  log      done\n"
+    progress(Noted(where="log", text="again"))
+    assert shown.getvalue().endswith("done\n  log      again\n")
+
+
+@pytest.mark.parametrize("terminal", [{}, {"force_terminal": True, "quiet": True}])
+def test_how_far_an_answer_is_is_not_told_elsewhere(terminal: dict[str, Any]) -> None:
+    shown = io.StringIO()
+    progress = Progress(Console(file=shown, **terminal), 50)
+    progress.answering("planner", "140 tokens")
+    assert shown.getvalue() == ""
 
 
 def test_cached_tokens_are_told_where_there_are_any() -> None:

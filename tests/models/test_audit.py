@@ -5,10 +5,11 @@ from __future__ import annotations
 from PIL import Image
 
 from hisa.events import Event, ModelAsked
-from hisa.models.audit import AuditedModel
+from hisa.models.role_model import CallContext
 from hisa.protocols import ImagePart, Message, ModelRequest, TextPart
 from hisa.screen.observation import Screenshot
 from hisa.testing.scripted import FunctionModel
+from tests.models.support import role_model
 
 
 async def test_requests_are_logged_first_and_repeated_turns_only_once() -> None:
@@ -19,7 +20,7 @@ async def test_requests_are_logged_first_and_repeated_turns_only_once() -> None:
         return "ok"
 
     picture = Screenshot(Image.new("RGB", (4, 4), "red"))
-    model = AuditedModel(FunctionModel(answer, name="m"), emit=events.append)
+    model = role_model(FunctionModel(answer, name="m"), CallContext(events.append))
     for number in (1, 2):
         await model.complete(
             ModelRequest(

@@ -5,9 +5,10 @@ import asyncio
 import pytest
 
 from hisa.errors import BudgetExceeded
-from hisa.models.budget import Budget, BudgetedModel
+from hisa.models.budget import Budget
 from hisa.models.families import BUILT_IN, REFERENCE
 from hisa.models.profiles import Profile, find
+from hisa.models.role_model import CallContext, RoleModel
 from hisa.models.spending import Ledger
 from hisa.models.tokens import estimate_input
 from hisa.protocols import ModelReply, ModelRequest
@@ -22,11 +23,11 @@ def _model(
     budget: Budget,
     *calls: object,
     profile: Profile = _PRICED,
-) -> BudgetedModel:
+) -> RoleModel:
     ledger = Ledger()
     for usd in calls:
         ledger.add(spent(usd=usd))
-    return BudgetedModel(inner, budget, ledger=ledger, profile=profile)
+    return RoleModel(inner, CallContext(budget=budget, ledger=ledger), profile=profile)
 
 
 async def test_within_the_limits() -> None:
@@ -156,7 +157,8 @@ async def test_dollars_without_a_price_are_a_limit_of_tokens() -> None:
     """Counted at what the dearest known model costs: rather too early than too late."""
     assert REFERENCE.price
     ledger, inner = Ledger(), ScriptedModel(["fits", "never asked for"])
-    model = BudgetedModel(inner, Budget(1.0), ledger=ledger, profile=find("anything"))
+    context = CallContext(budget=Budget(1.0), ledger=ledger)
+    model = RoleModel(inner, context, profile=find("anything"))
     await model.complete(ask())
     tokens = int(0.99e6 / REFERENCE.price.input)
     ledger.add(spent(tokens_in=tokens, tokens_out=0, usd=None))

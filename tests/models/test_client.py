@@ -18,6 +18,8 @@ from hisa.protocols import ModelReply, ModelRequest, Usage
 from hisa.testing.model_server import FakeServer, Fault, FaultKind, Received
 from tests.models.support import SCHEMA, ask, client, picture
 
+STREAM = {"stream", "stream_options"}
+
 
 async def _once(server: FakeServer, request: ModelRequest, *, model: str = "m") -> ModelReply:
     asked = client(server.url, model=model)
@@ -49,7 +51,9 @@ async def test_the_request_that_is_sent() -> None:
     assert sent.path == "/v1/chat/completions"
     assert (sent.headers["x-component"], sent.headers["x-step"]) == ("planner", "12")
     assert sent.headers["authorization"] == "Bearer secret-key-1"
-    assert set(sent.body) == {"model", "messages", "max_completion_tokens", "response_format"}
+    assert set(sent.body) - STREAM == {
+        "model", "messages", "max_completion_tokens", "response_format",
+    }  # fmt: skip
     assert sent.body["model"] == "gpt-5"
     assert sent.body["response_format"]["json_schema"]["schema"] == dict(SCHEMA)
     assert sent.text == "# Global planner\nYou act.\nfind it"
@@ -61,7 +65,7 @@ async def test_an_unknown_model_is_sent_plain_parameters() -> None:
     with FakeServer(["done"]) as server:
         await _once(server, ask(schema=SCHEMA, max_tokens=64))
     (sent,) = server.requests
-    assert sent.body.keys() == {"model", "messages", "max_tokens", "temperature"}
+    assert sent.body.keys() - STREAM == {"model", "messages", "max_tokens", "temperature"}
     assert sent.body["max_tokens"] == 64
 
 
@@ -218,3 +222,35 @@ async def test_a_spent_account_is_not_asked_again() -> None:
         await asked.complete(ask())
     await asked.aclose()
     assert caught.value.kind == "refused"
+
+
+@pytest.mark.parametrize(
+    ("url", "account"),
+    [("http://127.0.0.1:9/v1", ""), ("https://models.example/v1", "org-1")],
+)
+async def test_headers_that_leave_are_ours_alone(
+    url: str, account: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "project-1")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Own: told")
+    inside = _Inside()
+    http = httpx.AsyncClient(transport=inside)
+    asked = OpenAIModel(
+        ModelSettings(model="m"), Endpoint(url, "key-1"), profile=find("m"), http_client=http
+    )
+    await asked.complete(ask())
+    await asked.aclose()
+    headers = dict(inside.requests[0].headers)
+    assert headers["authorization"] == "Bearer key-1"
+    assert headers["accept-encoding"] == "identity"
+    assert headers.get("openai-organization", "") == account
+    assert headers.get("openai-project", "") == account.replace("org", "project")
+    assert not [name for name in headers if name.startswith(("x-stainless", "x-own"))]
+    assert str(inside.requests[0].url) == f"{url}/chat/completions"
+
+
+async def test_half_a_character_in_a_name_is_replaced() -> None:
+    with FakeServer(["done"]) as server:
+        await _once(server, ask(), model="half \ud83d")
+    assert server.requests[0].body["model"] == "half ?"

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import pytest
 
+from hisa.errors import ModelUnavailable
 from hisa.events import Event, ModelFailed, event_adapter
 from hisa.models.profiles import find
-from hisa.models.spending import Ledger, MeteredModel
+from hisa.models.role_model import CallContext, RoleModel
+from hisa.models.spending import Ledger
 from hisa.protocols import ModelReply, ModelRequest, Usage
 from hisa.testing.scripted import FunctionModel, ScriptedModel
-from tests.models.support import Clock, Events, ask, picture, spent
+from tests.models.support import Clock, Events, ask, picture, role_model, spent
 
 
 def test_sums_by_role_and_over_all() -> None:
@@ -56,7 +58,8 @@ async def test_every_reply_is_an_event() -> None:
         clock.now += 1.5
         return ModelReply("yes", Usage(1_000_000, 100_000, 0, 60_000), finish="stop")
 
-    model = MeteredModel(FunctionModel(answer, name="big"), find("gpt-5"), emit=events, clock=clock)
+    context = CallContext(events, clock=clock)
+    model = RoleModel(FunctionModel(answer, name="big"), context, profile=find("gpt-5"))
     request = ask("hello", role="state", image=picture())
     await model.complete(request)
     (call,) = events.calls
@@ -71,5 +74,6 @@ async def test_every_reply_is_an_event() -> None:
 async def test_an_empty_answer_costs_as_well() -> None:
     events = Events()
     inner = ScriptedModel([ModelReply("", Usage(10, 4096), finish="length")])
-    await MeteredModel(inner, find("anything"), emit=events).complete(ask())
+    with pytest.raises(ModelUnavailable):
+        await role_model(inner, CallContext(events), max_retries=0).complete(ask())
     assert (events.calls[0].tokens_out, events.calls[0].usd) == (4096, None)

@@ -11,6 +11,7 @@ from hisa.errors import BudgetExceeded, ConfigError, ModelUnavailable
 from hisa.events import Noted
 from hisa.models.budget import Budget
 from hisa.models.open_models import Models, open_models
+from hisa.models.role_model import CallContext
 from hisa.models.spending import Ledger
 from hisa.plugins.offline.offline_model import OfflineModel
 from hisa.protocols import Model, ModelReply, Role, Usage
@@ -38,7 +39,7 @@ def _open(
         budget or Budget(),
         ledger or Ledger(),
         environ={"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "key-of-the-house"},
-        sleep=waits or Waits(),
+        context=CallContext(sleep=waits or Waits()),
     )
 
 

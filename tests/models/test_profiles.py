@@ -109,6 +109,19 @@ def test_an_unknown_profile_names_those_known() -> None:
         find("gpt-5", "gtp-5")
 
 
+@pytest.mark.parametrize("server", ["ollama", "lm-studio", "vllm", "llama.cpp"])
+def test_profile_of_a_server_keeps_what_the_models_name_tells(server: str) -> None:
+    small, unknown = find("qwen2.5-coder:1.5b", server), find("mine", server)
+    assert (small.prompt, small.constrains, small.structured) == ("short", True, "json_schema")
+    assert (unknown.prompt, unknown.structured) == ("long", "json_schema")
+    assert find("deepseek-v3", server).structured == "json_schema"
+    assert {small.name, unknown.name} == {server}
+    assert small.free_at_home
+    assert unknown.free_at_home
+    assert small.progress == (server == "llama.cpp")
+    assert find(server).name == "default"
+
+
 def _file(folder: Path, text: str) -> Path:
     path = folder / "profiles.toml"
     path.write_text(text, encoding="utf-8")

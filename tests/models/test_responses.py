@@ -22,6 +22,7 @@ from hisa.models.profiles import find
 from hisa.models.responses_body import ACKNOWLEDGED, encode_responses, read_responses
 from hisa.models.responses_client import ResponsesModel
 from hisa.models.retry import FailureKind, TryFailed
+from hisa.models.role_model import CallContext
 from hisa.models.spending import Ledger
 from hisa.models.tokens import estimate_input
 from hisa.protocols import ImagePart, Message, ModelReply, ModelRequest, TextPart, Usage
@@ -87,6 +88,23 @@ async def test_the_request_that_is_sent() -> None:
     assert thinking["summary"][0]["text"] == "There."
     assert call["action"] == CLICK
     assert reply.usage.tokens_in > 0
+
+
+async def test_nothing_more_is_asked_for_than_the_body_says() -> None:
+    bodies: list[dict[str, Any]] = []
+
+    def answer(asked: httpx.Request) -> httpx.Response:
+        bodies.append(json.loads(asked.content))
+        return httpx.Response(200, json={"output": [], "model": "m"})
+
+    settings = ModelSettings(model="computer-use-preview")
+    http = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    asked = ResponsesModel(
+        settings, Endpoint("http://h/v1"), profile=find(settings.model), http_client=http
+    )
+    await asked.complete(ask())
+    await asked.aclose()
+    assert bodies == [body(ask())]
 
 
 async def test_a_request_without_tools_is_answered_in_words() -> None:
@@ -195,7 +213,8 @@ async def test_a_model_with_the_tool_has_retries_limits_and_ledger_like_any_othe
     ) as server:
         planner = {"model": "computer-use-preview", "base_url": server.url}
         chosen = load(environ={}, overrides={"models": {"planner": planner}})
-        opened = open_models(chosen, events, Budget(), ledger, environ={}, sleep=Waits())
+        context = CallContext(sleep=Waits())
+        opened = open_models(chosen, events, Budget(), ledger, environ={}, context=context)
         async with opened as models:
             request = ask(image=picture(), tools=(TOOL,))
             assert "computer_call" in (await models["planner"].complete(request)).text

@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hisa.errors import BudgetExceeded, ModelUnavailable
-from hisa.models.retry import RetryingModel, TryFailed, retry_after
+from hisa.models.retry import TryFailed, retry_after
+from hisa.models.role_model import CallContext
 from hisa.protocols import ModelReply
 from hisa.testing.model_server import FakeServer, Fault
 from hisa.testing.scripted import ScriptedModel
-from tests.models.support import Events, Waits, ask, client, retrying
+from tests.models.support import Events, Waits, ask, client, retrying, role_model
 
 _FAULTS = [
     Fault("status", status=429, retry_after="9"),
@@ -67,12 +68,10 @@ async def test_jitter_is_full() -> None:
         return low
 
     waits = Waits()
-    model = RetryingModel(
+    model = role_model(
         ScriptedModel([TryFailed("a", "server"), TryFailed("b", "server"), "ok"]),
-        emit=Events(),
+        CallContext(sleep=waits, uniform=draw),
         max_retries=5,
-        sleep=waits,
-        uniform=draw,
     )
     await model.complete(ask())
     assert drawn == [(0.0, 1.0), (0.0, 2.0)]
@@ -126,7 +125,7 @@ async def test_blank_text_is_an_empty_answer_but_a_cut_off_text_is_a_reply() -> 
 )
 async def test_an_empty_answer_is_one_where_the_request_says_so(finish: str, tries: int) -> None:
     model = ScriptedModel([ModelReply("", finish=finish), "text"])
-    asked = RetryingModel(model, emit=Events(), max_retries=3, sleep=Waits())
+    asked = role_model(model, CallContext(sleep=Waits()), max_retries=3)
     reply = await asked.complete(ask(may_be_empty=True))
     assert len(model.requests) == tries
     assert reply.text == ("" if tries == 1 else "text")
@@ -134,11 +133,8 @@ async def test_an_empty_answer_is_one_where_the_request_says_so(finish: str, tri
 
 async def test_secrets_stay_out_of_events_and_errors() -> None:
     events = Events()
-    model = RetryingModel(
-        ScriptedModel([TryFailed("key sk-abcdefghijklmnop0123 is bad", "refused")]),
-        emit=events,
-        max_retries=5,
-    )
+    inner = ScriptedModel([TryFailed("key sk-abcdefghijklmnop0123 is bad", "refused")])
+    model = role_model(inner, CallContext(events), max_retries=5)
     with pytest.raises(ModelUnavailable) as caught:
         await model.complete(ask())
     shown = str(caught.value) + events.failures[0].message
@@ -151,7 +147,7 @@ async def test_a_wait_that_is_not_allowed_ends_the_call() -> None:
         raise BudgetExceeded(f"{seconds} s are too long")
 
     inner = ScriptedModel([TryFailed("down", "server"), "never asked for"])
-    model = RetryingModel(inner, emit=Events(), max_retries=5, sleep=refuse)
+    model = role_model(inner, CallContext(sleep=refuse), max_retries=5)
     with pytest.raises(BudgetExceeded):
         await model.complete(ask())
     assert len(inner.requests) == 1

@@ -17,7 +17,6 @@ from hisa.events import (
     RunResumed,
     event_adapter,
 )
-from hisa.models.at_step import ModelAtStep
 from hisa.models.tokens import estimate_tokens
 from hisa.protocols import (
     Advice,
@@ -36,6 +35,7 @@ from hisa.screen.observation import Observation
 from hisa.state.base import AbstractedStep
 from hisa.state.manager import HierarchicalState, build_state
 from hisa.testing.scripted import FunctionModel, ScriptedModel
+from tests.bench import AtStep
 from tests.state.scene import TASK, click, events_of, look, tool
 
 SETTINGS = StateSettings()
@@ -74,7 +74,7 @@ class Driver:
         self.events: list[Event] = []
         self.number = 0
         self.model = FunctionModel(answer)
-        model = ModelAtStep(self.model, lambda: self.number)
+        model = AtStep(self.model, lambda: self.number)
         self.state = build_state(model, SETTINGS, emit=self.emit, memory=memory)
 
     def emit(self, event: Event, /) -> None:

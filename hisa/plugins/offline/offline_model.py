@@ -25,6 +25,7 @@ class OfflineModel(OpenAIModel):
     profile = Profile(
         name="offline",
         match=("offline",),
+        streams=False,
         image_tokens=0,
         price=Price(input=0, output=0),
         reads_elements=True,

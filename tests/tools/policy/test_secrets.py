@@ -30,7 +30,8 @@ from hisa.environments.secret_shell import fill_words, shell_line
 from hisa.environments.secret_store import Secret, SecretStore, load_secrets
 from hisa.errors import ActionRefused, ConfigError, EnvironmentFailed, ScreenChanged
 from hisa.events import Event, Noted
-from hisa.models.secret_free import SecretFreeModel
+from hisa.models.profile import Profile
+from hisa.models.role_model import CallContext, RoleModel
 from hisa.protocols import CommandResult, FileRefused, Held, Message, ModelRequest, TextPart
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Element, Observation, Screenshot, UnderPointer, Window
@@ -185,13 +186,15 @@ def test_log_puts_the_name_where_a_value_would_stand() -> None:
 
 
 async def test_model_neither_reads_nor_says_a_value() -> None:
-    notes: list[str] = []
+    events: list[Event] = []
     inner = ScriptedModel([f'{{"input": "pyautogui.write({VALUE!r})"}}', "plain"])
-    model = SecretFreeModel(inner, Scrubber({"mail": VALUE}), note=notes.append)
+    context = CallContext(events.append, secrets=Scrubber({"mail": VALUE}))
+    model = RoleModel(inner, context, profile=Profile(name="any"))
     asked = ModelRequest("planner", (Message("user", (TextPart(f"it says {VALUE}"),)),))
     reply = await model.complete(asked)
     assert inner.requests[0].text == "it says {{secret:mail}}"
     assert reply.text == '{"input": "pyautogui.write(\'{{secret:mail}}\')"}'
+    notes = [event.text for event in events if isinstance(event, Noted)]
     assert len(notes) == 2
     assert VALUE not in "".join(notes)
     plain = ModelRequest("state", (Message("user", (TextPart("hello"),)),))

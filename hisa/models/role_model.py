@@ -1,0 +1,185 @@
+"""A model as the parts of a run ask it: what happens between a request and its reply, in order."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+
+from hisa.config import ModelSettings
+from hisa.events import ModelCalled, ModelFailed, Noted
+from hisa.models.audit import Audit
+from hisa.models.budget import REFERENCE_PRICE, Budget
+from hisa.models.profiles import Profile
+from hisa.models.reasoning import asked_reasoning
+from hisa.models.retry import TryFailed, is_answer, nothing_said, unavailable, wait_before
+from hisa.models.spending import Ledger
+from hisa.models.tokens import estimate_input
+from hisa.protocols import Emit, Message, Model, ModelReply, ModelRequest, Progress, TextPart
+from hisa.text.redact import redact
+from hisa.text.redact.named_secrets import Scrubber
+
+__all__ = ["CallContext", "RoleModel"]
+
+
+@dataclass(frozen=True)
+class CallContext:
+    """What the calls of a run share; the defaults are for a model outside a run."""
+
+    emit: Emit = lambda _: None
+    """Takes `ModelAsked`, `ModelCalled`, `ModelFailed`, and a `Noted` for each secret taken out."""
+    budget: Budget = field(default_factory=Budget)
+    """Checked before every try and every wait."""
+    ledger: Ledger = field(default_factory=Ledger)
+    """What was spent so far; whoever gives ``emit`` feeds it."""
+    step: Callable[[], int] | None = None
+    """Returns the number of the present step; None: the request says it itself."""
+    secrets: Scrubber | None = None
+    """Knows the values that no model reads or passes on."""
+    progress: Progress | None = None
+    """Told of answers that are being written; nothing of it is logged."""
+    hide: Callable[[str], str] = redact
+    """Removes keys from the messages of servers."""
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    """Waits before another try; may raise to end the call."""
+    uniform: Callable[[float, float], float] = random.uniform
+    clock: Callable[[], float] = time.monotonic
+
+
+class RoleModel:
+    """A client behind everything that is the same for all models.
+
+    A request gets its step and loses its secrets. Each try is then checked against the budget,
+    written down before it leaves, and its answer metered, useless ones included; a failed or empty
+    one is tried again after a wait, and is an event.
+
+    Args:
+        client: makes one try; raises `TryFailed`.
+        context: the run's.
+        settings: the role's: how often it is tried, how hard it thinks.
+        profile: the model's: price, picture tokens, effort.
+    """
+
+    def __init__(
+        self,
+        client: Model,
+        context: CallContext,
+        *,
+        profile: Profile,
+        settings: ModelSettings | None = None,
+    ) -> None:
+        self.name, self._client, self._context = client.name, client, context
+        self._profile = profile
+        self._settings = settings or ModelSettings()
+        self._audit = Audit()
+
+    async def complete(self, request: ModelRequest, /) -> ModelReply:
+        """The first reply that holds text; an empty one too, where the request says it may be.
+
+        Raises:
+            ModelUnavailable: refused, or no answer after all tries.
+            BudgetExceeded: a limit is reached; nothing was sent, or the deadline passed while the
+                answer was awaited.
+        """
+        request = self._without_secrets(request)
+        if self._context.step is not None:
+            request = replace(request, step=self._context.step())
+        if self._context.progress is not None:
+            request = replace(request, progress=self._context.progress)
+        reply = await self._answer(request)
+        text = self._scrubbed(reply.text, f"a reply of the {request.role} model")
+        return reply if text == reply.text else replace(reply, text=text)
+
+    def _without_secrets(self, request: ModelRequest) -> ModelRequest:
+        if self._context.secrets is None:
+            return request
+        scrub = self._context.secrets.text
+        messages = tuple(_mapped(message, scrub) for message in request.messages)
+        if messages == request.messages:
+            return request
+        self._note(f"a request to the {request.role} model")
+        return replace(request, messages=messages)
+
+    def _scrubbed(self, text: str, where: str) -> str:
+        secrets = self._context.secrets
+        scrubbed = text if secrets is None else secrets.text(text)
+        if scrubbed != text:
+            self._note(where)
+        return scrubbed
+
+    def _note(self, where: str) -> None:
+        """A value came there by a way that should not be."""
+        self._context.emit(Noted(where="secrets", text=f"a value was taken out of {where}"))
+
+    async def _answer(self, request: ModelRequest) -> ModelReply:
+        """Try until there is an answer, or no further try may help."""
+        context, tries, cut_short = self._context, 0, 0
+        while True:
+            try:
+                reply = await self._within_budget(request)
+                if is_answer(reply, request):
+                    return reply
+                failure = nothing_said(reply)
+            except TryFailed as error:
+                failure = error
+            tries += 1
+            cut_short += failure.began
+            most = self._settings.max_retries if cut_short < 2 else 0
+            wait = wait_before(failure, tries, most, context.uniform)
+            message = context.hide(str(failure))
+            context.emit(
+                ModelFailed(
+                    role=request.role, model=self.name, kind=failure.kind, status=failure.status,
+                    message=message, retry_in=wait,
+                )
+            )  # fmt: skip
+            if wait is None:
+                raise unavailable(self.name, request.role, failure, message, tries) from failure
+            context.budget.check_wait(wait)
+            await context.sleep(wait)
+
+    async def _within_budget(self, request: ModelRequest) -> ModelReply:
+        """One try that fits, awaited no longer than the deadline."""
+        budget, profile = self._context.budget, self._profile
+        tokens = estimate_input(request, image_tokens=profile.image_tokens)
+        usd = (profile.price or REFERENCE_PRICE).usd(tokens, 0)
+        with budget.admitted(self._context.ledger, usd=usd, tokens=tokens):
+            deadline = asyncio.timeout(budget.seconds_left)
+            try:
+                async with deadline:
+                    return await self._metered(request)
+            except TimeoutError:
+                if deadline.expired():
+                    raise budget.out_of_time() from None
+                raise
+
+    async def _metered(self, request: ModelRequest) -> ModelReply:
+        """One try, written down before it leaves and once it is answered."""
+        emit, clock, price = self._context.emit, self._context.clock, self._profile.price
+        effort = str(asked_reasoning(request, self._settings, self._profile))
+        started = clock()
+        emit(await self._audit.asked(request, self.name, effort))
+        reply = await self._client.complete(request)
+        usage = reply.usage
+        usd = None
+        if price is not None:
+            usd = price.usd(usage.tokens_in, usage.tokens_out, usage.cached_in)
+        emit(
+            ModelCalled(
+                role=request.role, model=self.name, tokens_in=usage.tokens_in,
+                tokens_out=usage.tokens_out, images=request.images, text_chars=len(request.text),
+                usd=usd, seconds=clock() - started, finish=reply.finish, reply=reply.text,
+                cached_in=usage.cached_in, reasoning_out=usage.reasoning_out, effort=effort,
+            )
+        )  # fmt: skip
+        return reply
+
+
+def _mapped(message: Message, change: Callable[[str], str]) -> Message:
+    parts = tuple(
+        TextPart(change(part.text)) if isinstance(part, TextPart) else part
+        for part in message.parts
+    )
+    return message if parts == message.parts else replace(message, parts=parts)

@@ -1,0 +1,192 @@
+"""Answers that come while they are written: gathered, limited in silence, time and size."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tracemalloc
+from collections.abc import AsyncIterator
+
+import pytest
+
+from hisa.config import ModelSettings
+from hisa.errors import ModelUnavailable
+from hisa.machine.bounded_http import ResponseTooLong
+from hisa.models.client import OpenAIModel
+from hisa.models.endpoint import Endpoint
+from hisa.models.event_stream import event_data
+from hisa.models.profile import Profile
+from hisa.models.profiles import find
+from hisa.models.response_body import ChatStream, MalformedResponse
+from hisa.models.retry import FailureKind, TryFailed
+from hisa.models.role_model import CallContext
+from hisa.protocols import ModelReply, Usage
+from hisa.testing.model_server import FakeServer, Fault, FaultKind, Received
+from tests.models.support import Events, Waits, ask, client, role_model
+
+LONG = " ".join(f"word{number}" for number in range(40))
+
+
+def patient(url: str, *, timeout: float, total: float = 60.0) -> OpenAIModel:
+    """A model whose two limits are set apart."""
+    settings = ModelSettings(model="m", timeout=timeout, total_seconds=total)
+    return OpenAIModel(settings, Endpoint(url), profile=find("m"))
+
+
+async def _failure(kind: FaultKind, *, timeout: float = 30.0, total: float = 60.0) -> TryFailed:
+    with FakeServer([Fault(kind, text=LONG)]) as server:
+        asked = patient(server.url, timeout=timeout, total=total)
+        try:
+            with pytest.raises(TryFailed) as caught:
+                async with asyncio.timeout(60):
+                    await asked.complete(ask())
+        finally:
+            await asked.aclose()
+    return caught.value
+
+
+async def test_streamed_answer_is_the_whole_one() -> None:
+    said = ModelReply(
+        f"{LONG}\n  é \u2028 end ", Usage(70, 30, 20, 5), finish="length", model="m-2"
+    )
+    whole = Profile(name="whole", streams=False)
+    with FakeServer([said, said]) as server:
+        for profile in (find("m"), whole):
+            asked = client(server.url, profile=profile)
+            assert await asked.complete(ask()) == said
+            await asked.aclose()
+    streamed, plain = (request.body for request in server.requests)
+    assert streamed.pop("stream") is True
+    assert streamed.pop("stream_options") == {"include_usage": True}
+    assert streamed == plain
+
+
+async def test_server_that_refuses_to_stream_is_asked_once_more_and_never_again() -> None:
+    def refuse(request: Received) -> str | Fault:
+        if request.body.get("stream"):
+            return Fault("status", status=400, text="verify your account to stream this model")
+        return "whole"
+
+    with FakeServer(then=refuse) as server:
+        asked = client(server.url)
+        for _ in range(2):
+            assert (await asked.complete(ask())).text == "whole"
+        await asked.aclose()
+    assert [request.body.get("stream", False) for request in server.requests] == [
+        True,
+        False,
+        False,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [("stream_end", "connection"), ("stream_cut", "connection"), ("stream_line", "too_long")],
+)
+async def test_half_an_answer_is_none(kind: FaultKind, expected: FailureKind) -> None:
+    tracemalloc.start()
+    try:
+        failure = await _failure(kind)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert failure.kind == expected
+    assert peak < 60 << 20
+
+
+async def test_silence_within_an_answer_is_told_from_none_at_all() -> None:
+    failure = await _failure("stream_silence", timeout=0.3)
+    assert (failure.kind, failure.began) == ("timeout", True)
+    assert "had begun to answer (" in str(failure)
+    assert "then said nothing more within 0.3 s" in str(failure)
+    assert failure.fix == "--set models.planner.timeout=0.6"
+    assert not (await _failure("hang", timeout=0.2)).began
+
+
+@pytest.mark.parametrize("kind", ["stream_drip", "stream_comments"])
+async def test_server_that_works_on_is_limited_in_its_whole_time(kind: FaultKind) -> None:
+    failure = await _failure(kind, timeout=30.0, total=0.5)
+    assert (failure.kind, failure.began) == ("timeout", True)
+    assert "was not done with it within 0.5 s" in str(failure)
+    assert failure.fix == "--set models.planner.total_seconds=1"
+
+
+async def test_answer_that_had_begun_is_asked_for_once_more_only() -> None:
+    events = Events()
+    with FakeServer([Fault("status"), *[Fault("stream_silence", text=LONG)] * 4]) as server:
+        asked = patient(server.url, timeout=0.3)
+        model = role_model(asked, CallContext(events, sleep=Waits()), max_retries=5)
+        with pytest.raises(ModelUnavailable, match=r"after 3 tries.*had begun to answer"):
+            await model.complete(ask())
+        await asked.aclose()
+    assert [failure.kind for failure in events.failures] == ["server", "timeout", "timeout"]
+    assert events.failures[-1].retry_in is None
+
+
+async def test_progress_is_told_and_not_logged() -> None:
+    events, told = Events(), list[tuple[str, str]]()
+    with FakeServer([LONG]) as server:
+        asked = client(server.url)
+        context = CallContext(events, progress=lambda role, text: told.append((role, text)))
+        await role_model(asked, context).complete(ask(role="state"))
+        await asked.aclose()
+    assert told[0] == ("state", "1 tokens")
+    assert told[-1] == ("state", "40 tokens")
+    assert [event.type for event in events.all] == ["model_asked", "model_called"]
+
+
+async def _pieces(*pieces: bytes) -> AsyncIterator[bytes]:
+    for piece in pieces:
+        yield piece
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 1000])
+async def test_events_are_split_at_line_breaks_alone(size: int) -> None:
+    body = (
+        ': hello\r\n\r\ndata: {"a": "\u2028\x85"}\r\n\r\n'
+        "event: x\nid: 3\ndata:one\ndata: two\n\ndata: [DONE]\n"
+    ).encode()
+    pieces = [body[start : start + size] for start in range(0, len(body), size)]
+    data = [one async for one in event_data(_pieces(*pieces))]
+    assert data == [b"", '{"a": "\u2028\x85"}'.encode(), b"one\ntwo", b"[DONE]"]
+
+
+async def test_an_event_in_endless_lines_is_given_up() -> None:
+    with pytest.raises(ResponseTooLong):
+        async for _ in event_data(_pieces(*[b"data: " + b"x" * (1 << 20) + b"\n"] * 9)):
+            pass
+    short = [b"data: " + b"x" * (1 << 20) + b"\n\n"] * 9
+    assert len([one async for one in event_data(_pieces(*short))]) == 9
+
+
+def _chunk(**delta: object) -> bytes:
+    return json.dumps({"choices": [{"delta": delta, "finish_reason": None}]}).encode()
+
+
+def test_how_far_the_prompt_was_read_is_told() -> None:
+    stream = ChatStream()
+    assert str(stream) == ""
+    progress = {"total": 1700, "cache": 3, "processed": 1200, "time_ms": 1}
+    stream.add(json.dumps({"choices": [], "prompt_progress": progress}).encode())
+    assert str(stream) == "reads 1,200 of 1,700 tokens"
+    stream.add(json.dumps({"choices": [], "prompt_progress": {"total": "many"}}).encode())
+    stream.add(_chunk(reasoning_content="hm"))
+    stream.add(_chunk(content="word"))
+    assert (str(stream), stream.answer().text, stream.ended) == ("2 tokens", "word", False)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"{", b"[]", b'{"choices": [3]}', b'{"choices": [{"delta": 3}]}', b'{"error": {"code": 500}}'],
+)
+def test_event_that_is_no_chunk_is_malformed(data: bytes) -> None:
+    with pytest.raises(MalformedResponse):
+        ChatStream().add(data)
+
+
+def test_text_of_many_events_is_no_longer_than_an_answer() -> None:
+    stream, chunk = ChatStream(), _chunk(content="x" * (1 << 20))
+    for _ in range(8):
+        stream.add(chunk)
+    with pytest.raises(ResponseTooLong):
+        stream.add(chunk)
