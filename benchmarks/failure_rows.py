@@ -2,9 +2,9 @@
 
     python -m benchmarks.failure_rows FOLDER…
 
-A folder is a run's, or holds runs at any depth. Told are, for each run, the most steps in a row that
-failed alike, the steps that were held back, and those that would be by today's rules (of a run that
-was made before them): in a run that passed its check there should be none.
+A folder is a run's, or holds runs at any depth. For each run it prints the most steps in a row
+that failed alike, the steps that were held back and, of a run without any, those that would be by
+today's rules: in a run that passed its check there should be none.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class _Failure:
 def failure_row(events: Iterable[Event]) -> int:
     """The most steps in a row that failed alike.
 
-    They are alike if the same ran, or was held back, on a screen that nothing changed meanwhile, for
-    the same reason; a step that was held back has that of the step before.
+    They are alike if the same ran, or was held back, for the same reason on a screen that nothing
+    changed meanwhile; a step that was held back has the reason of the step before.
     """
     longest = count = 0
     before: _Failure | None = None

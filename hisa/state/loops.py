@@ -40,7 +40,7 @@ class Attempt:
 
     @property
     def deed(self) -> _Deed:
-        """What it did, as far as loops are made of it."""
+        """Its action and effect, as loops are found by."""
         return step_key(self.keys, result=self.seen.result), self.seen.roi
 
 
@@ -116,7 +116,7 @@ def acts_of(key: str) -> tuple[Action, ...]:
     """Returns the acts on the screen that a key stands for; none for other tools."""
     tool, ran, *_ = json.loads(key)
     with suppress(ActionRefused):
-        return parse(ran) if tool == "gui_action" else ()
+        return parse(ran) if tool == "gui_action" and isinstance(ran, str) else ()
     return ()
 
 

@@ -16,13 +16,11 @@ from hisa.events import (
     HeldBack,
     LoopDetected,
     Planned,
-    PlannedCall,
     Refined,
     RuleEntered,
 )
 from hisa.models.announced import PictureChanges
 from hisa.models.tokens import estimate_tokens
-from hisa.outcomes.verdicts import StepVerdict
 from hisa.protocols import (
     Advice,
     Emit,
@@ -102,7 +100,7 @@ class HierarchicalState:
     def view(self, look: Observation | None = None) -> StateView:
         """Returns the planner's context for the next step; see `hisa.protocols.StateManager`."""
         self._take_rules(look)
-        loop = self._loop()
+        loop, newest_verdict = self._loop(), self._kept[-1].seen.verdict if self._kept else None
         *older, newest = [kept.seen.line for kept in self._kept[self._shown_from() :]] or [""]
         self._shown, self._moved = look, _differ(self._judged, look)
         return StateView(
@@ -111,7 +109,7 @@ class HierarchicalState:
             steps=tuple(filter(None, (*older, f"{newest}{self._meanwhile}{self._since(look)}"))),
             notice=_REFUSED if self.withdrawn() else loop.notice if loop else "",
             output=self._newest_output(),
-            troubled=loop is not None or self._newest_verdict() in ("failed", "unexpected"),
+            troubled=loop is not None or newest_verdict in ("failed", "unexpected"),
         )
 
     async def abstract(
@@ -147,15 +145,13 @@ class HierarchicalState:
         return done.line
 
     def require_new(self, call: GroundedCall, tools: Iterable[str] = ()) -> None:
-        """Refuse a call that was tried on this very screen: it failed, or had no effect twice.
+        """Refuse a call that failed, or had no effect twice, on the screen as it is.
 
-        Args:
-            call: with its places found, or not yet looked for.
-            tools: other tools, to be named.
+        ``call`` has its places found, or not yet looked for; ``tools`` are named as others.
 
         Raises:
             ActionRefused: what it came to, and what there is instead.
-            InvalidReply: the same where it was refused in the step before, in other words.
+            InvalidReply: the same of one that the step before was refused, in other words.
         """
         inputs = tuple(each.input for each in call.sequence)
         keys = tuple(map(action_key, call.call.sequence, inputs))
@@ -282,9 +278,6 @@ class HierarchicalState:
         told = _changed(self._judged, look)
         return f" After that was written, the screen changed: go by the screenshot. {told}".rstrip()
 
-    def _newest_verdict(self) -> StepVerdict | None:
-        return self._kept[-1].seen.verdict if self._kept else None
-
     def _newest_output(self) -> str:
         """Returns the newest step's output; empty where the step's line has all of it."""
         if not self._kept:
@@ -331,10 +324,7 @@ _CHANGE_TOKENS = 50
 _LOOP_WINDOW = 50
 """Number of steps in which loops are looked for."""
 
-_REFUSED = (
-    "What the last step called has failed before on this screen and is refused for now: do "
-    "something else."
-)
+_REFUSED = "What the last step called was in vain and is refused for now: do something else."
 
 _OUTPUT_CHARS = 2000
 """Characters of the newest output that the planner reads: a page of text."""
@@ -402,15 +392,14 @@ def _corners(box: BoundingBox | None) -> tuple[int, int, int, int] | None:
 def _deed(
     event: Abstracted, planned: Planned | None, acted: Sequence[Acted], held: HeldBack | None
 ) -> Attempt:
-    """What an abstracted step tried, from the events of that step."""
+    """The attempt that an abstracted step was, from its events."""
     call = ToolCall(thought="", tool=acted[0].tool if acted else "", input="")
     if planned is not None:
-        first, *following = map(_call, planned.sequence)
+        first, *following = (ToolCall(thought="", **dict(each)) for each in planned.sequence)
         call = replace(first, thought=planned.thought, following=tuple(following))
     ran = held.inputs if held else [each.input for each in acted] or [call.input]
     last = acted[-1] if acted else Outcome(ok=True)
-    output = _printed_by(acted)
-    return _attempt(call, ran, event, last, output=output, held=held is not None)
+    return _attempt(call, ran, event, last, output=_printed_by(acted), held=held is not None)
 
 
 def _attempt(
@@ -422,21 +411,10 @@ def _attempt(
     output: str,
     held: bool,
 ) -> Attempt:
-    """What a step tried; ``last`` is what the last of its calls came to."""
+    """The attempt that a step was; ``last`` is the result of the last call that ran."""
     keys = tuple(map(action_key, call.sequence, ran))
-    said = one_line(f"{last.error} {last.output}"[:_READ]) or "no reason was given"
-    reason = "" if last.ok else said
+    reason = "" if last.ok else one_line(f"{last.error} {last.output}"[:_READ]) or "no reason"
     return Attempt(call, keys, seen, reason, output, last.exit_code is not None, held)
-
-
-def _call(planned: PlannedCall) -> ToolCall:
-    return ToolCall(
-        thought="",
-        tool=planned.tool,
-        input=planned.input,
-        description=planned.description,
-        description_2=planned.description_2,
-    )
 
 
 def _printed_by(acted: Sequence[Acted]) -> str:

@@ -32,7 +32,7 @@ def find_tries(attempts: Sequence[Attempt], keys: Sequence[str]) -> dict[int, At
     A command may print something else the second time, and what a change of the screen prevented
     may succeed: both have to fail twice for the same reason.
     """
-    same = [(n, a) for n, a in _unchanged(attempts, keys) if _begins(keys, a) and not a.held]
+    same = [*_tried(attempts, tuple(keys))]
     failed = [(number, attempt) for number, attempt in same if attempt.reason]
     if failed:
         newest = failed[0][1]
@@ -56,16 +56,18 @@ def refusal(tries: Mapping[int, Attempt], others: Sequence[str]) -> str:
     )
 
 
-def _unchanged(attempts: Sequence[Attempt], keys: Sequence[str]) -> Iterator[tuple[int, Attempt]]:
-    """The attempts on what is still the present screen and their steps, the newest first."""
+def _tried(attempts: Sequence[Attempt], keys: tuple[str, ...]) -> Iterator[tuple[int, Attempt]]:
+    """The attempts at these calls, or at the first of them, on the present screen; newest first."""
     acts = [act for key in keys for act in acts_of(key)]
     placeless = bool(acts) and not points(acts) and not slots(acts)
     for number, attempt in reversed([*enumerate(attempts, 1)]):
+        same = attempt.keys == keys[: len(attempt.keys)]
         # Without a place it acts where pointer or focus is, and another act may have moved these.
         moves = (placeless and not attempt.reason) or attempt.command
-        if _may_help(attempt) or (moves and not _begins(keys, attempt)):
+        if _may_help(attempt) or (moves and not same):
             return
-        yield number, attempt
+        if same and not attempt.held:
+            yield number, attempt
         if attempt.seen.moved:
             return
 
@@ -79,26 +81,21 @@ def _may_help(attempt: Attempt) -> bool:
     return waited or unseen or seen or attempt.seen.roi is not None
 
 
-def _begins(keys: Sequence[str], attempt: Attempt) -> bool:
-    """Whether calls begin with all that an attempt came to."""
-    return attempt.keys == tuple(keys[: len(attempt.keys)])
-
-
 def withdrawn(attempts: Sequence[Attempt]) -> ToolCall | None:
     """The call that must not be the next one too: it was held back, or failed twice alike."""
     last = attempts[-1] if attempts else None
-    tries = find_tries(attempts, last.keys) if last and last.reason else {}
-    return last.call if last and tries and (last.held or len(tries) > 1) else None
+    if last is None or not last.reason or last.call.tool == "none":  # a reply without a call
+        return None
+    tries = find_tries(attempts, last.keys)
+    return last.call if tries and (last.held or len(tries) > 1) else None
 
 
 def things_on(look: Observation | None, call: GroundedCall) -> str:
     """Names a few controls of a look that a call does not act on; empty where none is known."""
-    if look is None:
-        return ""
-    targets = [look.convert(at, "screen") for at in points(call.actions)]
+    targets = [look.convert(at, "screen") for at in points(call.actions)] if look else []
     names = dict.fromkeys(
         called(element)
-        for element in look.elements or ()
+        for element in (look.elements if look else ()) or ()
         if element.role in CONTROLS and element.name and is_usable(element)
         and not any(element.box.contains(at) for at in targets)
     )  # fmt: skip

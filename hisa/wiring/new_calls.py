@@ -11,12 +11,9 @@ __all__ = ["NewCallGrounder"]
 
 
 class NewCallGrounder:
-    """Asks the state before a call's places are looked for, and before they are handed out.
+    """Asks the state, which knows what was tried, before places are looked for and once found.
 
-    Args:
-        inner: finds places.
-        state: knows what was tried.
-        tools: are named where something else is to be done.
+    Everything that a planner decides passes here, with its look, before anything is asked or done.
     """
 
     def __init__(self, inner: Grounder, state: HierarchicalState, tools: ToolRegistry) -> None:
