@@ -76,7 +76,9 @@ def _may_help(attempt: Attempt) -> bool:
     """Whether another try may end otherwise since: something was seen, done or waited for."""
     tools = {each.tool for each in attempt.call.sequence}
     unseen = tools != {"gui_action"} and not attempt.reason  # what a tool did need not show
-    waited = "wait" in tools or (attempt.command and bool(_SLEEPS.search(attempt.keys[-1])))
+    acts = [act for key in attempt.keys for act in acts_of(key)]
+    slept = attempt.command and bool(_SLEEPS.search(attempt.keys[-1]))
+    waited = slept or "wait" in tools or bool(acts and all(isinstance(a, Sleep) for a in acts))
     seen = attempt.seen.verdict not in ("failed", "no_change") or attempt.seen.refocused
     return waited or unseen or seen or attempt.seen.roi is not None
 

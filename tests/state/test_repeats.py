@@ -223,6 +223,7 @@ LEGITIMATE: dict[str, list[Does]] = {
     "undo several times": [act("pyautogui.hotkey('ctrl', 'z')", changes=True)] * 5,
     "undo what does not show": [act("pyautogui.hotkey('ctrl', 'z')")] * 4,
     "retry after a wait": [click("Save"), wait_for(), click("Save"), wait_for(), click("Save")],
+    "retry after a pause": [click("Save"), act("pyautogui.sleep(3)"), click("Save")],
     "click again after waits": [click("OK"), wait_for(), click("OK"), wait_for(), click("OK")],
     "poll with a command and waits": [bash("test -f done", exit_code=1), wait_for()] * 4,
     "poll with a command that sleeps": [bash("sleep 5; test -f done", exit_code=1)] * 5,
