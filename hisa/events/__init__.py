@@ -53,6 +53,7 @@ from hisa.events.step_events import (
     GroundingFailed,
     GroundingTried,
     GroundingVerdict,
+    HeldBack,
     Judged,
     LoopDetected,
     Observed,
@@ -84,6 +85,7 @@ __all__ = [
     "GroundingTried",
     "GroundingVerdict",
     "Guidance",
+    "HeldBack",
     "Induced",
     "Instructed",
     "Judged",
@@ -139,6 +141,7 @@ Event = Annotated[
     | Decided
     | Confirmed
     | PersonAsked
+    | HeldBack
     | Acted
     | SequenceStopped
     | Abstracted

@@ -24,6 +24,7 @@ __all__ = [
     "GroundingFailed",
     "GroundingTried",
     "GroundingVerdict",
+    "HeldBack",
     "Judged",
     "LoopDetected",
     "Observed",
@@ -271,6 +272,16 @@ class GroundingTried(EventBase):
     seconds: float = 0.0
 
 
+class HeldBack(EventBase):
+    """A call was not made again; the `Acted` after it says so."""
+
+    type: Literal["held_back"] = "held_back"
+    inputs: tuple[Any, ...]
+    """What would have run, of a sequence each; with places as far as they were looked for."""
+    steps: tuple[int, ...]
+    """Those that had tried it."""
+
+
 class Acted(EventBase):
     """A tool ran."""
 
@@ -312,6 +323,10 @@ class Abstracted(EventBase):
     asked_model: bool = False
     verdict: StepVerdict | None = None
     """What was seen of the step; None where an old log's result does not begin with one."""
+    moved: bool = False
+    """Whether the screen had changed since the step before was judged."""
+    refocused: bool = False
+    """Whether another element had the focus after it."""
 
     @model_validator(mode="before")
     @classmethod

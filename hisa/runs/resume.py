@@ -14,6 +14,7 @@ from hisa.events import (
     Confirmed,
     Decided,
     Event,
+    HeldBack,
     ModelCalled,
     RunFinished,
     RunResumed,
@@ -148,8 +149,8 @@ def _acts(events: tuple[Event, ...], records: tuple[StepRecord, ...]) -> tuple[R
     acts: list[tuple[Acted, StepRecord]] = []
     refused = False
     for event in events:
-        if isinstance(event, Decided | Confirmed):
-            refused = not event.allowed
+        if isinstance(event, Decided | Confirmed | HeldBack):
+            refused = isinstance(event, HeldBack) or not event.allowed
         elif isinstance(event, Acted) and id(event) in by_event:
             acts += [] if refused else [(event, by_event[id(event)])]
             refused = False

@@ -4,29 +4,44 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
+from hisa.actions import Action, parse, points, slots
+from hisa.errors import ActionRefused
+from hisa.events import Abstracted
 from hisa.protocols import ToolCall
-from hisa.screen.geometry import BoundingBox
 from hisa.text.prompt_text import excerpt
 
-__all__ = ["ActionRecord", "Loop", "action_key", "find_loop"]
+__all__ = ["Attempt", "Loop", "action_key", "acts_of", "find_loop", "step_key"]
 
+_Deed = tuple[str, tuple[int, ...] | None]
+"""The key of a step, and what it changed: None where the screen stayed as it was."""
 _TIMES = 3
 """How often the same action must run before it is a loop."""
 
 
-@dataclass(frozen=True, slots=True)
-class ActionRecord:
-    """A step for loop detection: ``key`` identifies the action, ``roi`` what it changed."""
+@dataclass(frozen=True)
+class Attempt:
+    """A step: the planner's ``call``, the ``keys`` of what ran, and what was ``seen`` of it.
 
-    key: str
-    roi: BoundingBox | None
+    ``reason`` is why the last of what ran failed (empty: it did not), ``output`` what its tools
+    printed, ``command`` whether it had an exit status, ``held`` whether it was not done at all.
+    """
+
+    call: ToolCall
+    keys: tuple[str, ...]
+    seen: Abstracted
+    reason: str = ""
+    output: str = ""
+    command: bool = False
+    held: bool = False
 
     @property
-    def still(self) -> bool:
-        """Whether the screen stayed as it was, but for pointer and caret."""
-        return self.roi is None
+    def deed(self) -> _Deed:
+        """Its action and effect, as loops are found by."""
+        return step_key(self.keys, result=self.seen.result), self.seen.roi
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,26 +53,27 @@ class Loop:
     notice: str
 
 
-def find_loop(records: Sequence[ActionRecord]) -> Loop | None:
-    """The loop that the last record is part of, or None. Depends on nothing but ``records``."""
-    return _repeated(records) or _alternating(records)
+def find_loop(attempts: Sequence[Attempt]) -> Loop | None:
+    """The loop that the last attempt is part of, or None. Depends on nothing but ``attempts``."""
+    deeds = [attempt.deed for attempt in attempts]
+    return _repeated(deeds) or _alternating(deeds)
 
 
-def _repeated(records: Sequence[ActionRecord]) -> Loop | None:
+def _repeated(deeds: Sequence[_Deed]) -> Loop | None:
     """One action repeated; what its first try changed does not count.
 
     The first try may have done what the others cannot do again.
     """
     count = 0
-    for record in reversed(records):
-        if record.key != records[-1].key:
+    for key, roi in reversed(deeds):
+        if key != deeds[-1][0]:
             break
         count += 1
-        if not record.still:
+        if roi is not None:
             break
     if count < _TIMES:
         return None
-    action = _readable(records[-1].key)
+    action = _readable(deeds[-1][0])
     notice = (
         f"You are in a loop: the last {count} steps were the same action ({action}) and the "
         "screen stayed the same. Running it again will not help. Do something different: "
@@ -66,14 +82,14 @@ def _repeated(records: Sequence[ActionRecord]) -> Loop | None:
     return Loop(action, count, notice)
 
 
-def _alternating(records: Sequence[ActionRecord]) -> Loop | None:
+def _alternating(deeds: Sequence[_Deed]) -> Loop | None:
     """A, B, A, B, each changing the same part of the screen as before."""
-    if len(records) < 4:
+    if len(deeds) < 4:
         return None
-    first, second, third, fourth = records[-4:]
-    if first != third or second != fourth or first.key == second.key:
+    first, second, third, fourth = deeds[-4:]
+    if first != third or second != fourth or first[0] == second[0]:
         return None
-    one, other = _readable(first.key), _readable(second.key)
+    one, other = _readable(first[0]), _readable(second[0])
     notice = (
         f"You are in a loop: the last 4 steps were two actions by turns ({one}; {other}) that "
         "change the same part of the screen to and fro. Do something different."
@@ -81,40 +97,43 @@ def _alternating(records: Sequence[ActionRecord]) -> Loop | None:
     return Loop(f"{one}; {other}", 2, notice)
 
 
-def action_key(call: ToolCall, ran: str | Mapping[str, object], *, result: str) -> str:
+def action_key(call: ToolCall, ran: str | Mapping[str, object]) -> str:
     """Returns the key that identifies an action; equal for a live step and for its events.
 
     Args:
-        call: the planner's call. Its descriptions count only where they were not resolved, since
+        call: the planner's call. Its descriptions count only for places that were not found, since
             they may be worded differently for the same place.
         ran: the input that ran: with coordinates where places were found.
-        result: the step's result; it counts for tools that do not act on the screen, because a
-            command that prints something new is no loop.
     """
-    unresolved = ran == call.input
-    parts = [
-        call.tool,
-        ran if isinstance(ran, str) else dict(ran),
-        [call.description, call.description_2] if unresolved else [],
-        "" if call.tool in ("gui_action", "wait") else result,
-    ]
+    parts: list[Any] = [call.tool, ran if isinstance(ran, str) else dict(ran), []]
+    acts = acts_of(json.dumps(parts, default=str)) if ran == call.input else ()
+    if points(acts) or slots(acts):
+        parts[2] = [call.description, call.description_2]
     return json.dumps(parts, sort_keys=True, default=str)
 
 
-def step_key(call: ToolCall, ran: Sequence[str | Mapping[str, object]], *, result: str) -> str:
+def acts_of(key: str) -> tuple[Action, ...]:
+    """Returns the acts on the screen that a key stands for; none for other tools."""
+    tool, ran, *_ = json.loads(key)
+    with suppress(ActionRefused):
+        return parse(ran) if tool == "gui_action" and isinstance(ran, str) else ()
+    return ()
+
+
+def step_key(keys: Sequence[str], *, result: str) -> str:
     """Returns the key of a whole step: of its action or, for a sequence, of all that were made.
 
     Args:
-        call: the planner's call, with those that follow it.
-        ran: the inputs that ran, in order; where nothing did, that of the first call.
-        result: as for `action_key`.
+        keys: by `action_key`, in order.
+        result: the step's result; it counts for tools that do not act on the screen, because a
+            command that prints something new is no loop.
     """
-    keys = [
-        action_key(one, text, result=result) for one, text in zip(call.sequence, ran, strict=False)
-    ]
-    if not call.following:
-        return keys[0]
-    return json.dumps(["sequence", "; ".join(map(_readable, keys)), keys])
+    parts = [json.loads(key) for key in keys]
+    if any(part[0] not in ("gui_action", "wait") for part in parts):
+        parts[-1].append(result)
+    if len(parts) == 1:
+        return json.dumps(parts[0])
+    return json.dumps(["sequence", "; ".join(map(_readable, keys)), parts])
 
 
 def _readable(key: str) -> str:

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
 from hisa.config import StateSettings
+from hisa.errors import ActionRefused, InvalidReply
 from hisa.events import (
     Abstracted,
     Acted,
     Event,
     Guidance,
+    HeldBack,
     LoopDetected,
     Planned,
-    PlannedCall,
     Refined,
     RuleEntered,
 )
 from hisa.models.announced import PictureChanges
 from hisa.models.profile import Profile
 from hisa.models.tokens import estimate_tokens
-from hisa.outcomes.verdicts import StepVerdict
 from hisa.protocols import (
     Advice,
     Emit,
@@ -39,8 +39,10 @@ from hisa.screen.observation import Observation
 from hisa.state.base import Abstractor, Memory, Refiner
 from hisa.state.changes import describe_changes
 from hisa.state.context import ContextRefiner
+from hisa.state.facts import smallest_focused
 from hisa.state.inspection import StepInspector
-from hisa.state.loops import ActionRecord, Loop, find_loop, step_key
+from hisa.state.loops import Attempt, Loop, action_key, find_loop
+from hisa.state.repeats import find_tries, refusal, things_on, withdrawn
 from hisa.state.roi import roi_pair, whole_pair
 from hisa.state.sentences import change_sentences
 from hisa.state.step_abstraction import RawLog, StepAbstractor
@@ -48,17 +50,6 @@ from hisa.state.token_limits import cut_at_sentence, whole_lines
 from hisa.text.prompt_text import by_number, clean, ends, field_text, one_line, speaks_of
 
 __all__ = ["HierarchicalState", "build_state"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    """A completed step: its line, the action record for loop detection, and its tool's output."""
-
-    line: str
-    record: ActionRecord
-    output: str = ""
-    thought: str = ""
-    verdict: StepVerdict | None = None
 
 
 class HierarchicalState:
@@ -91,12 +82,14 @@ class HierarchicalState:
         self._advice = ""
         self._advised: tuple[str, ...] = ()
         self._waiting: dict[str, tuple[str, ...]] = {}
-        self._kept: list[_Kept] = []
+        self._kept: list[Attempt] = []
         self._refined = ""
         self._refined_to = 0
         self._judged: Observation | None = None
         self._shown: Observation | None = None
         self._meanwhile = ""
+        self._moved = False
+        self._held: tuple[str | Mapping[str, object], ...] = ()
 
     async def recall(self, task: Task) -> Advice:
         """Level 3 before the first step; see `hisa.protocols.StateManager`."""
@@ -108,16 +101,16 @@ class HierarchicalState:
     def view(self, look: Observation | None = None) -> StateView:
         """Returns the planner's context for the next step; see `hisa.protocols.StateManager`."""
         self._take_rules(look)
-        loop = self._loop()
-        *older, newest = [kept.line for kept in self._kept[self._shown_from() :]] or [""]
-        self._shown = look
+        loop, newest_verdict = self._loop(), self._kept[-1].seen.verdict if self._kept else None
+        *older, newest = [kept.seen.line for kept in self._kept[self._shown_from() :]] or [""]
+        self._shown, self._moved = look, _differ(self._judged, look)
         return StateView(
             advice=self._advice,
             refined=self._refined,
             steps=tuple(filter(None, (*older, f"{newest}{self._meanwhile}{self._since(look)}"))),
-            notice=loop.notice if loop else "",
+            notice=_REFUSED if self.withdrawn() else loop.notice if loop else "",
             output=self._newest_output(),
-            troubled=loop is not None or self._newest_verdict() in ("failed", "unexpected"),
+            troubled=loop is not None or newest_verdict in ("failed", "unexpected"),
         )
 
     async def abstract(
@@ -125,31 +118,57 @@ class HierarchicalState:
     ) -> str:
         """Level 1; see `hisa.protocols.StateManager`."""
         number = len(self._kept) + 1  # of the line: steps that were cut off have none
+        moved = self._moved if before is self._shown else _differ(self._judged, before)
         self._judged = after
         self._meanwhile = self._while_planned(before)
         told = _untold(call, outcome)
         made = tuple(replace(m, call=_untold(m.call, m.outcome)) for m in outcome.made)
         looks = before, after
         done = await self._abstractor.abstract(number, told, looks, replace(outcome, made=made))
-        ran = [made.call.input for made in outcome.made] or [call.input]
-        key = step_key(call.call, ran, result=done.result)
-        printed = _printed(outcome.output, outcome.error)
-        thought = call.call.thought
-        record = ActionRecord(key, done.roi)
-        self._kept.append(_Kept(done.line, record, printed, thought, done.verdict))
-        self._emit(
-            Abstracted(
-                line=done.line,
-                result=done.result,
-                roi=_corners(done.roi),
-                asked_model=done.asked_model,
-                verdict=done.verdict,
-            )
+        seen = Abstracted(
+            line=done.line,
+            result=done.result,
+            roi=_corners(done.roi),
+            asked_model=done.asked_model,
+            verdict=done.verdict,
+            moved=moved,
+            refocused=_refocused(before, after),
         )
+        ran = self._held or [made.call.input for made in outcome.made] or [call.input]
+        last = outcome.made[-1].outcome if outcome.made else outcome
+        held, self._held = bool(self._held), ()
+        printed = _printed(outcome.output, outcome.error)
+        self._kept.append(_attempt(call.call, ran, seen, last, output=printed, held=held))
+        self._emit(seen)
         loop = self._loop()
         if loop is not None:
             self._emit(LoopDetected(action=loop.action, times=loop.times))
         return done.line
+
+    def require_new(self, call: GroundedCall, tools: Iterable[str] = ()) -> None:
+        """Refuse a call that failed, or had no effect twice, on the screen as it is.
+
+        ``call`` has its places found, or not yet looked for; ``tools`` are named as others.
+
+        Raises:
+            ActionRefused: what it came to, and what there is instead.
+            InvalidReply: the same of one that the step before was refused, in other words.
+        """
+        inputs = tuple(each.input for each in call.sequence)
+        keys = tuple(map(action_key, call.call.sequence, inputs))
+        tries = {} if self._moved else find_tries(self._kept, keys)
+        if not tries:
+            return
+        message = refusal(tries, (things_on(self._shown, call), f"tools: {', '.join(tools)}"))
+        if self.withdrawn() is not None and self._kept[-1].keys == keys:
+            raise InvalidReply(message)
+        self._held = inputs
+        self._emit(HeldBack(inputs=inputs, steps=tuple(tries)))
+        raise ActionRefused(message)
+
+    def withdrawn(self) -> ToolCall | None:
+        """Returns the call that must not come in this step; see `hisa.state.repeats`."""
+        return None if self._moved else withdrawn(self._kept)
 
     async def refine_if_due(self, task: Task) -> None:
         """Level 2 after every N steps; asked too early, or with a window, it does nothing."""
@@ -157,7 +176,7 @@ class HierarchicalState:
         if not due or self._settings.refine == "window":
             return
         last = len(self._kept)
-        lines = tuple(kept.line for kept in self._kept[self._refined_to :])
+        lines = tuple(kept.seen.line for kept in self._kept[self._refined_to :])
         self._refined = await self._refiner.refine(
             task, self._refined, lines=lines, first=1, last=last
         )
@@ -168,13 +187,13 @@ class HierarchicalState:
         """Level 3 from all lines of the run; nothing without a memory or a step."""
         if self._memory is None or not self._kept:
             return ()
-        lines = tuple(kept.line for kept in self._kept)
+        lines = tuple(kept.seen.line for kept in self._kept)
         return await self._memory.induct(task, run_id, lines=lines)
 
     async def credit(self, *, won: bool | None) -> None:
         """Counts for the patterns of the advice; see `hisa.protocols.StateManager`."""
         if self._memory is not None:
-            steps = [StepSummary(kept.thought, kept.line) for kept in self._kept]
+            steps = [StepSummary(kept.call.thought, kept.seen.line) for kept in self._kept]
             await self._memory.credit(self._advised, steps=steps, won=won)
 
     def restore(self, events: Iterable[Event]) -> None:
@@ -186,6 +205,7 @@ class HierarchicalState:
         self._advice, self._kept = "", []
         refined: list[Refined] = []
         planned: Planned | None = None
+        held: HeldBack | None = None
         acted: list[Acted] = []
         for event in events:
             match event:
@@ -196,17 +216,15 @@ class HierarchicalState:
                 case RuleEntered():
                     self._enter(event.rule)
                 case Planned():
-                    planned, acted = event, []
+                    planned, held, acted = event, None, []
+                case HeldBack():
+                    held = event
                 case Acted():
                     acted.append(event)
                 case Abstracted():
-                    output = _printed_by(acted)
-                    thought = planned.thought if planned else ""
-                    record = _deed(event, planned, acted)
-                    kept = _Kept(event.line, record, output, thought, event.verdict)
-                    planned, acted = None, []
                     at = event.step - 1 if event.step else len(self._kept)
-                    self._kept[at:] = [kept]
+                    self._kept[at:] = [_deed(event, planned, acted, held)]
+                    planned, held, acted = None, None, []
                     refined = [earlier for earlier in refined if earlier.last <= at]
                 case Refined():
                     refined.append(event)
@@ -256,24 +274,20 @@ class HierarchicalState:
 
     def _since(self, look: Observation | None) -> str:
         """Says what changed since the newest step was judged; empty where nothing did."""
-        was = self._judged
-        if look is None or was is None or look is was or whole_pair(was, look) is None:
+        if not self._moved:
             return ""
         told = _changed(self._judged, look)
         return f" After that was written, the screen changed: go by the screenshot. {told}".rstrip()
-
-    def _newest_verdict(self) -> StepVerdict | None:
-        return self._kept[-1].verdict if self._kept else None
 
     def _newest_output(self) -> str:
         """Returns the newest step's output; empty where the step's line has all of it."""
         if not self._kept:
             return ""
         newest = self._kept[-1]
-        return "" if one_line(newest.output) in newest.line else newest.output
+        return "" if one_line(newest.output) in newest.seen.line else newest.output
 
     def _loop(self) -> Loop | None:
-        return find_loop([kept.record for kept in self._kept[-_LOOP_WINDOW:]])
+        return find_loop(self._kept[-_LOOP_WINDOW:])
 
 
 def _words_of(look: Observation) -> str:
@@ -281,6 +295,19 @@ def _words_of(look: Observation) -> str:
     told = [f"{window.title} {window.app}" for window in look.windows]
     told += [f"{e.role} {e.name} {e.label} {e.text}" for e in look.elements or ()]
     return "\n".join(told).casefold()
+
+
+def _differ(one: Observation | None, other: Observation | None) -> bool:
+    """Whether two looks are seen to differ; a look that is not there is not known to."""
+    if one is None or other is None or one is other:
+        return False
+    return whole_pair(one, other) is not None
+
+
+def _refocused(before: Observation, after: Observation) -> bool:
+    """Whether another element has the focus, as far as the elements are known."""
+    old, new = (smallest_focused(look.all_elements or ()) for look in (before, after))
+    return old is not None and new is not None and (old.role, old.box) != (new.role, new.box)
 
 
 def _changed(one: Observation | None, other: Observation | None) -> str:
@@ -297,6 +324,8 @@ _CHANGE_TOKENS = 50
 
 _LOOP_WINDOW = 50
 """Number of steps in which loops are looked for."""
+
+_REFUSED = "What the last step called was in vain and is refused for now: do something else."
 
 _OUTPUT_CHARS = 2000
 """Characters of the newest output that the planner reads: a page of text."""
@@ -365,25 +394,32 @@ def _corners(box: BoundingBox | None) -> tuple[int, int, int, int] | None:
     return round(box.left), round(box.top), round(box.right), round(box.bottom)
 
 
-def _deed(event: Abstracted, planned: Planned | None, acted: Sequence[Acted]) -> ActionRecord:
-    """The action record of an abstracted step, from the events of that step."""
+def _deed(
+    event: Abstracted, planned: Planned | None, acted: Sequence[Acted], held: HeldBack | None
+) -> Attempt:
+    """The attempt that an abstracted step was, from its events."""
     call = ToolCall(thought="", tool=acted[0].tool if acted else "", input="")
     if planned is not None:
-        first, *following = map(_call, planned.sequence)
+        first, *following = (ToolCall(thought="", **dict(each)) for each in planned.sequence)
         call = replace(first, thought=planned.thought, following=tuple(following))
-    ran: list[str | Mapping[str, object]] = [each.input for each in acted] or [call.input]
-    roi = BoundingBox(*event.roi) if event.roi else None
-    return ActionRecord(step_key(call, ran, result=event.result), roi)
+    ran = held.inputs if held else [each.input for each in acted] or [call.input]
+    last = acted[-1] if acted else Outcome(ok=True)
+    return _attempt(call, ran, event, last, output=_printed_by(acted), held=held is not None)
 
 
-def _call(planned: PlannedCall) -> ToolCall:
-    return ToolCall(
-        thought="",
-        tool=planned.tool,
-        input=planned.input,
-        description=planned.description,
-        description_2=planned.description_2,
-    )
+def _attempt(
+    call: ToolCall,
+    ran: Iterable[str | Mapping[str, object]],
+    seen: Abstracted,
+    last: Outcome | Acted,
+    *,
+    output: str,
+    held: bool,
+) -> Attempt:
+    """The attempt that a step was; ``last`` is the result of the last call that ran."""
+    keys = tuple(map(action_key, call.sequence, ran))
+    reason = "" if last.ok else one_line(f"{last.error} {last.output}"[:_READ]) or "no reason"
+    return Attempt(call, keys, seen, reason, output, last.exit_code is not None, held)
 
 
 def _printed_by(acted: Sequence[Acted]) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint
 from typing import Any
 
+from hisa.actions import slots
 from hisa.config import OFFERED_TOKENS
 from hisa.errors import (
     ActionRefused,
@@ -98,6 +99,8 @@ class ToolRegistry:
         emit: gets an `Acted` for each execution.
         capabilities: of the run's environment; a tool that needs others is not there.
         person: who can be asked; the capability "person" stands for them.
+        withdrawn: tells the call that must not come now. Its tool is not offered either, but for
+            one that is always there: many other calls go through that.
     """
 
     def __init__(
@@ -107,6 +110,7 @@ class ToolRegistry:
         emit: Emit,
         capabilities: Iterable[str] = ("elements", "execute"),
         person: Person | None = None,
+        withdrawn: Callable[[], ToolCall | None] = lambda: None,
     ) -> None:
         listed = list(discover()[0] if tools is None else tools)
         able = frozenset(capabilities) | ({"person"} if person else set())
@@ -120,13 +124,25 @@ class ToolRegistry:
             for tool in listed
             if tool.name not in self._tools
         }
-        self._offered = [tool for tool in self._tools.values() if not tool.always]
-        if self._offered:
+        self._further = [tool for tool in self._tools.values() if not tool.always]
+        self._withdrawn = withdrawn
+        if self._further:
             help_ = Tool(self._help_function(), source="hisa")
             self._tools.setdefault(help_.name, help_)
         self._emit = emit
         described = estimate_tokens(self.describe()) + 1
         self._room = min(OFFERED_TOKENS, TOOLS_ESTIMATE - described)
+
+    @property
+    def _offered(self) -> list[BaseTool]:
+        """The tools that are not always there, without one that is withdrawn."""
+        gone = self._withdrawn()
+        return [tool for tool in self._further if gone is None or tool.name != gone.tool]
+
+    def others(self, name: str) -> list[str]:
+        """Names of a few tools besides one: those that are always there, then offered ones."""
+        names = [*self.names(), *(tool.name for tool in self._offered[:_NEAREST])]
+        return [each for each in names if each != name]
 
     def describe(self) -> str:
         """The tools that are always there, as the planner's prompt shows them."""
@@ -166,6 +182,12 @@ class ToolRegistry:
         tool = self._tools.get(call.tool)
         if tool is None:
             raise InvalidReply(self._unknown(call.tool))
+        gone = self._withdrawn()
+        if gone and gone.tool == call.tool and (not tool.always or _is_same(call, gone)):
+            raise InvalidReply(
+                f"{call.tool} is refused for this step: what it was called with last was in vain, "
+                f"and the screen has not changed; others: {', '.join(self.others(call.tool))}"
+            )
         tool.arguments(call.input)
 
     def _unknown(self, name: str) -> str:
@@ -225,6 +247,13 @@ class ToolRegistry:
             return Outcome(ok=False, error=kept(str(error)))
         except Exception as error:  # noqa: BLE001 - a plug-in may raise anything; the model hears it
             return Outcome(ok=False, error=kept(f"{type(error).__name__}: {error}"))
+
+
+def _is_same(call: ToolCall, gone: ToolCall) -> bool:
+    """Whether calls say the same; what needs no place to be found needs no description."""
+    inputs = [[each.input for each in one.sequence] for one in (call, gone)]
+    words = [(one.description, one.description_2) for one in (call, gone)]
+    return inputs[0] == inputs[1] and (words[0] == words[1] or not slots(call.actions))
 
 
 async def _within_limits(tool: BaseTool, context: ToolContext) -> Outcome:

@@ -63,6 +63,7 @@ from hisa.wiring.decision_parts import (
 )
 from hisa.wiring.grounding_parts import build_grounder, grounder_kind, open_grounder
 from hisa.wiring.memo import without_groundings
+from hisa.wiring.new_calls import NewCallGrounder
 from hisa.wiring.secret_parts import open_secrets
 from hisa.wiring.sequences import SequenceGrounder
 from hisa.wiring.tool_parts import open_registry, open_served_tools
@@ -307,7 +308,7 @@ async def _opened(
             emit(_started(task, log))
         registry = open_registry(
             settings, emit, capabilities=environment.capabilities, inquire=run_context.inquire,
-            more=served,
+            more=served, withdrawn=state.withdrawn,
         )  # fmt: skip
         policy = await open_policy(settings, environment, run_context.decisions)
         known = models.profiles["planner"]
@@ -335,7 +336,7 @@ async def _opened(
             )  # fmt: skip
         yield Agent(
             planner=planner,
-            grounder=grounder,
+            grounder=NewCallGrounder(grounder, state, registry),
             state=state,
             tools=open_toolbox(
                 settings,

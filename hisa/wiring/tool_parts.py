@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from fnmatch import fnmatchcase
 
@@ -10,7 +10,7 @@ from hisa.config import Settings
 from hisa.errors import ConfigError
 from hisa.events import Noted
 from hisa.machine import plugins
-from hisa.protocols import Emit
+from hisa.protocols import Emit, ToolCall
 from hisa.tools.base import BaseTool
 from hisa.tools.person import Inquire, Person
 from hisa.tools.registry import ToolRegistry, discover
@@ -73,6 +73,7 @@ def open_registry(
     capabilities: Iterable[str],
     inquire: Inquire | None = None,
     more: Iterable[BaseTool] = (),
+    withdrawn: Callable[[], ToolCall | None] = lambda: None,
 ) -> ToolRegistry:
     """The tools of one run.
 
@@ -82,10 +83,12 @@ def open_registry(
         capabilities: of the run's environment.
         inquire: asks a person; None: nobody can be asked.
         more: tools of this run alone.
+        withdrawn: tells the call that is not offered for this step.
     """
     return ToolRegistry(
         allowed_tools(settings, more),
         emit=emit,
         capabilities=capabilities,
         person=Person(inquire, emit=emit) if inquire else None,
+        withdrawn=withdrawn,
     )

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from hisa.screen.geometry import BoundingBox
-from hisa.state.loops import ActionRecord, action_key, find_loop
+from hisa.events import Abstracted
+from hisa.state.loops import Attempt, action_key, find_loop, step_key
 from tests.state.scene import click, tool
 
-MOVED = BoundingBox(100, 100, 140, 130)
+MOVED = (100, 100, 140, 130)
 
 
-def record(name: str, roi: BoundingBox | None = None) -> ActionRecord:
-    return ActionRecord(action_key(tool("gui_action", name).call, name, result=""), roi)
+def record(source: str, roi: tuple[int, int, int, int] | None = None) -> Attempt:
+    call = tool("gui_action", source).call
+    seen = Abstracted(line="", result="", roi=roi, verdict="succeeded")
+    return Attempt(call, (action_key(call, source),), seen)
 
 
-def times(*records: ActionRecord) -> int:
+def times(*records: Attempt) -> int:
     loop = find_loop(records)
     return loop.times if loop else 0
 
@@ -59,16 +61,13 @@ def test_keys_tell_actions_apart() -> None:
     lost_other = tool(
         "gui_action", "pyautogui.click(X_COORD, Y_COORD)", description="the Edit menu"
     )
-    keys = {
-        action_key(call.call, call.input, result="Failed. Not found.")
-        for call in (one, other, lost, lost_other)
-    }
+    keys = {action_key(call.call, call.input) for call in (one, other, lost, lost_other)}
     assert len(keys) == 4
 
 
 def test_a_command_that_prints_something_new_is_no_loop() -> None:
     call = tool("bash_execution", "date").call
-    keys = {action_key(call, "date", result=result) for result in ("1", "2", "2")}
+    keys = {step_key([action_key(call, "date")], result=result) for result in ("1", "2", "2")}
     assert len(keys) == 2
 
 
@@ -77,10 +76,10 @@ def test_a_place_that_was_found_may_be_described_in_other_words() -> None:
         tool("gui_action", "pyautogui.click(X_COORD, Y_COORD)", description=text).call
         for text in ("the File menu", "File, in the menu bar")
     ]
-    keys = {action_key(call, "pyautogui.click(1, 2)", result="") for call in calls}
+    keys = {action_key(call, "pyautogui.click(1, 2)") for call in calls}
     assert len(keys) == 1
 
 
 def test_thoughts_do_not_tell_actions_apart() -> None:
-    keys = {action_key(click(thought=thought).call, "x", result="") for thought in "ab"}
+    keys = {action_key(click(thought=thought).call, "x") for thought in "ab"}
     assert len(keys) == 1

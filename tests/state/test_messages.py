@@ -185,7 +185,7 @@ def test_what_does_not_fit_is_counted(tokens: int, told: str) -> None:
 
 
 def test_what_is_told_of_a_loop() -> None:
-    moved = BoundingBox(1, 2, 3, 4)
+    moved = (1, 2, 3, 4)
     again = find_loop([record("pyautogui.press('a')")] * 4)
     assert again is not None
     action = "gui_action pyautogui.press('a')"
@@ -209,7 +209,7 @@ def test_what_is_told_of_a_loop() -> None:
 def test_an_action_of_a_loop_is_named_in_120_characters() -> None:
     value = {"town": "Zürich", "why": "x" * 200}
     call = tool("weather", value).call
-    loop = find_loop([replace(record(""), key=action_key(call, value, result=""))] * 3)
+    loop = find_loop([replace(record(""), keys=(action_key(call, value),))] * 3)
     assert loop is not None
     shown = 'weather {"town": "Zürich", "why": "' + "x" * 200 + '"}'
     assert loop.action == excerpt(shown, 120)

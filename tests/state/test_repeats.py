@@ -1,0 +1,406 @@
+"""What was tried on this very screen is not done again, and nothing else is stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from hisa.actions import fill, parse, slots, to_source
+from hisa.config import StateSettings
+from hisa.errors import ActionRefused, InvalidReply, NotFound
+from hisa.events import Acted, Event, Planned, event_adapter
+from hisa.planner.planner import planned_calls
+from hisa.protocols import GroundedCall, MadeCall, Outcome, Place, ToolCall
+from hisa.screen.geometry import BoundingBox, Point
+from hisa.screen.observation import Observation
+from hisa.state.manager import build_state
+from hisa.testing.scripted import FunctionModel
+from hisa.tools.base import Tool
+from hisa.tools.builtin import bash_execution, gui_action, infeasible, termination, wait
+from hisa.tools.registry import ToolRegistry
+from hisa.wiring.new_calls import NewCallGrounder
+from hisa.wiring.sequences import SequenceGrounder
+from tests.state.scene import element, look
+
+PLACES = {
+    "OK": (20, 20), "the OK button, at the left": (20, 20), "Cancel": (60, 20), "Next": (100, 20),
+    "plus": (140, 20), "minus": (140, 30), "Name": (20, 60), "City": (20, 90), "list": (60, 120),
+}  # fmt: skip
+CONTROLS = tuple(
+    element("push button", name, BoundingBox(2 * x - 8, 2 * y - 8, 2 * x + 8, 2 * y + 8, "screen"))
+    for name, (x, y) in PLACES.items()
+    if "," not in name
+)
+
+
+def press_link(target: str) -> str:
+    """Press a link of a page."""
+    return target
+
+
+def read_page(part: str = "", lines: int = 9) -> str:
+    """Read a page."""
+    return part * lines
+
+
+@dataclass(frozen=True)
+class Does:
+    """A call, and what comes of it where it is made."""
+
+    call: ToolCall
+    changes: bool = False
+    late: bool = False
+    """The screen changes once the step was judged."""
+    error: str = ""
+    output: str = ""
+    exit_code: int | None = None
+    refused: bool = False
+    focus: str = ""
+    """What has the focus after it, without a sign of it on the screen."""
+
+    @property
+    def outcome(self) -> Outcome:
+        failed = bool(self.error or self.exit_code)
+        return Outcome(
+            ok=not failed, output=self.output, error=self.error, exit_code=self.exit_code,
+            refused=self.refused,
+        )  # fmt: skip
+
+
+def act(source: str, description: str = "", **came: Any) -> Does:
+    call = ToolCall("Go on.", "gui_action", source, description, actions=parse(source))
+    return replace(Does(call), **came)
+
+
+def click(description: str, then: str = "", **came: Any) -> Does:
+    return act(f"pyautogui.click(X_COORD, Y_COORD){then}", description, **came)
+
+
+def tool(name: str, value: str | dict[str, object], description: str = "", **came: Any) -> Does:
+    return replace(Does(ToolCall("Go on.", name, value, description)), **came)
+
+
+def bash(command: str, output: str = "", exit_code: int = 0) -> Does:
+    return tool("bash_execution", command, output=output, exit_code=exit_code)
+
+
+def wait_for(seconds: str = "2", **came: Any) -> Does:
+    return tool("wait", seconds, **came)
+
+
+def unusable() -> Does:
+    return tool("none", "", error="no usable reply: no JSON object in it")
+
+
+def together(*steps: Does) -> Does:
+    first, *rest = steps
+    following = tuple(each.call for each in rest)
+    return replace(steps[-1], call=replace(first.call, following=following))
+
+
+class Finder:
+    """Finds what has a place."""
+
+    async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
+        if not slots(call.actions):
+            return GroundedCall(call, call.input, call.actions)
+        if call.description not in PLACES:
+            raise NotFound(f"not found: {call.description!r}; closest: push button “OK”")
+        at = Point(*PLACES[call.description])
+        actions = fill(call.actions, {1: at})
+        place = Place(call.description, at)
+        return GroundedCall(call, to_source(actions), actions, (place,))
+
+
+class Run:
+    """Steps as the loop makes them: plan, check, ground, act, abstract; with their events."""
+
+    def __init__(self, events: Sequence[Event] = ()) -> None:
+        self.events: list[Event] = [*events]
+        self.number = sum(isinstance(event, Planned | Acted) for event in events)
+        self.screen, self.focus = 0, "Name"
+        model = FunctionModel(lambda _: "Succeeded. It went on.")
+        self.state = build_state(model, StateSettings(refine="window"), emit=self.emit)
+        functions = (gui_action, bash_execution, wait, termination, infeasible)
+        self.tools = ToolRegistry(
+            [Tool(each) for each in functions]
+            + [Tool(each, source="page") for each in (press_link, read_page)],
+            emit=self.emit,
+            withdrawn=self.state.withdrawn,
+        )
+        self.grounder = NewCallGrounder(SequenceGrounder(Finder()), self.state, self.tools)
+        self.errors: list[str] = []
+        self.state.restore(events)
+
+    def emit(self, event: Event, /) -> None:
+        self.events.append(event.model_copy(update={"step": self.number}))
+
+    def look(self) -> Observation:
+        at = self.screen % 50
+        usual = frozenset({"enabled", "showing"})
+        elements = tuple(
+            replace(each, states=usual | ({"focused"} if each.name == self.focus else set()))
+            for each in CONTROLS
+        )
+        return look((at, 130, 60 + at, 160), elements=elements)
+
+    async def step(self, does: Does) -> str:
+        """Returns "." for what was done or looked for, "x" held back, "r" refused as a reply."""
+        self.number += 1
+        before, call = self.look(), does.call
+        self.state.view(before)
+        mark, made = ".", GroundedCall(call, call.input, call.actions)
+        try:
+            for each in call.sequence if call.tool != "none" else ():
+                self.tools.check(each)
+        except InvalidReply as error:
+            self.errors.append(str(error))
+            return await self._failed(unusable().call, before, f"no usable reply: {error}", "r")
+        if call.tool != "none":
+            self.emit(
+                Planned(
+                    thought=call.thought, tool=call.tool, input=call.input,
+                    description=call.description, following=planned_calls(call.following),
+                )
+            )  # fmt: skip
+        try:
+            if call.tool != "none":
+                made = await self.grounder.resolve(call, before)
+        except (ActionRefused, InvalidReply) as error:
+            mark = "x" if isinstance(error, ActionRefused) else "r"
+            return await self._failed(call, before, str(error), mark)
+        except NotFound as error:
+            return await self._failed(call, before, str(error), ".")
+        return await self._made(made, does, before)
+
+    async def _made(self, made: GroundedCall, does: Does, before: Observation) -> str:
+        outcome = does.outcome
+        for each in made.sequence:
+            last = each is made.sequence[-1]
+            ok = outcome.ok or not last
+            self.emit(
+                Acted(
+                    tool=each.call.tool, input=each.input, ok=ok,
+                    output=outcome.output if last else "", error=outcome.error if last else "",
+                    exit_code=outcome.exit_code if last else None,
+                )
+            )  # fmt: skip
+        if made.call.following:
+            parts = [
+                MadeCall(each, outcome if each is made.sequence[-1] else Outcome(ok=True), before)
+                for each in (replace(one, following=()) for one in made.sequence)
+            ]
+            parts[-1] = replace(parts[-1], outcome=outcome)
+            outcome = replace(outcome, made=tuple(parts))
+        self.screen += does.changes
+        self.focus = does.focus or self.focus
+        await self.state.abstract(made, before, self.look(), outcome)
+        self.screen += does.late
+        return "."
+
+    async def _failed(self, call: ToolCall, before: Observation, error: str, mark: str) -> str:
+        self.errors.append(error)
+        self.emit(Acted(tool=call.tool, input=call.input, ok=False, error=error))
+        made = GroundedCall(call, call.input, call.actions)
+        await self.state.abstract(made, before, self.look(), Outcome(ok=False, error=error))
+        return mark
+
+
+TYPES = "; pyautogui.write('Ada')"
+DENIED = "the policy refuses this: it deletes files. Nothing was done"
+LEGITIMATE: dict[str, list[Does]] = {
+    "next page": [click("Next", changes=True)] * 6,
+    "plus one on a spinner": [click("plus", changes=True)] * 8,
+    "scroll on": [act("pyautogui.scroll(-5)", changes=True)] * 6,
+    "scroll on, at a place": [act("pyautogui.scroll(-5, X_COORD, Y_COORD)", "list", changes=True)]
+    * 5,
+    "keys that move on": [act("pyautogui.press('down')", changes=True)] * 6,
+    "tab, where no focus shows": [act("pyautogui.press('tab')")] * 6,
+    "seek in a film": [act("pyautogui.press('right')")] * 5,
+    "undo several times": [act("pyautogui.hotkey('ctrl', 'z')", changes=True)] * 5,
+    "undo what does not show": [act("pyautogui.hotkey('ctrl', 'z')")] * 4,
+    "retry after a wait": [click("Save"), wait_for(), click("Save"), wait_for(), click("Save")],
+    "retry after a pause": [click("Save"), act("pyautogui.sleep(3)"), click("Save")],
+    "click again after waits": [click("OK"), wait_for(), click("OK"), wait_for(), click("OK")],
+    "poll with a command and waits": [bash("test -f done", exit_code=1), wait_for()] * 4,
+    "poll with a command that sleeps": [bash("sleep 5; test -f done", exit_code=1)] * 5,
+    "a command that prints something new": [bash("date", f"12:0{n}") for n in range(5)],
+    "a command that fails otherwise": [bash("make", f"step {n} broke", 2) for n in range(5)],
+    "a command tried a second time": [bash("curl localhost", "refused", 7)] * 2,
+    "the command after what it lacked": [
+        bash("cat a", "no a", 1), bash("cat a", "no a", 1), bash("touch a"), bash("cat a", "x"),
+    ],
+    "a click that reacts late": [click("Next", late=True)] * 5,
+    "a click tried twice": [click("OK"), click("OK")],
+    "typing the same in two fields": [
+        click("Name", TYPES, changes=True), click("City", TYPES, changes=True),
+    ],
+    "typing the same without an echo": [
+        act("pyautogui.write('x')"), act("pyautogui.press('tab')"), act("pyautogui.write('x')"),
+        act("pyautogui.press('tab')"), act("pyautogui.write('x')"),
+    ],
+    "toggling": [click("OK", changes=True)] * 5,
+    "other things that do nothing": [
+        click("OK"), click("Cancel"), click("OK"), click("Cancel"), click("Next"), click("plus"),
+    ],
+    "the same words on another screen": [
+        click("Save"), click("Next", changes=True), click("Save"), click("Next", changes=True),
+        click("Save"),
+    ],
+    "other words that are not found": [click("Save"), click("Save as"), click("Store")],
+    "a tool with another input": [
+        tool("press_link", "a.org", error="no link"), tool("press_link", "News", error="no link"),
+        tool("press_link", "Sport", error="no link"),
+    ],
+    "a tool once its field has the focus": [
+        tool("press_link", "Go", error="no focus"), click("City", focus="City"),
+        tool("press_link", "Go", output="pressed"),
+    ],
+    "a tool after another one worked": [
+        tool("press_link", "Go", error="no page"), tool("read_page", {}, output="the page"),
+        tool("press_link", "Go", error="no page"),
+    ],
+    "waits": [wait_for()] * 6,
+    "an act whose place moves": [
+        click("OK", error="nothing was done: the screen changed"), click("OK", changes=True),
+    ],
+    "a click after the pointer moved": [
+        act("pyautogui.moveTo(9, 9)"), act("pyautogui.click()"), act("pyautogui.moveTo(90, 9)"),
+        act("pyautogui.click()"), act("pyautogui.moveTo(99, 90)"), act("pyautogui.click()"),
+    ],
+    "a field, then the same field with a text": [
+        click("Name"), click("Name"), click("Name", TYPES, changes=True),
+    ],
+    "a sequence that moves on": [together(click("Name"), click("Next", changes=True))] * 4,
+    "a sequence that begins like one that failed": [
+        together(click("Name"), tool("press_link", "Go", error="no link")),
+        together(click("Name"), click("OK", changes=True)),
+    ],
+}  # fmt: skip
+MISTAKES: dict[str, tuple[list[Does], str]] = {
+    "what was not found": ([click("Save")] * 4, ".xrx"),
+    "what was not found, after a click in vain": (
+        [click("Save"), click("OK"), click("Save"), click("Save")],
+        "..xr",
+    ),
+    "what was not found, after an unusable reply": (
+        [click("Save"), unusable(), click("Save"), click("Save")],
+        "..xr",
+    ),
+    "a tool that fails": ([tool("press_link", "a.org", error="no link")] * 4, ".xrx"),
+    "a tool that fails, its description growing": (
+        [tool("press_link", "a.org", "and then " * n, error="no link") for n in range(4)],
+        ".xrx",
+    ),
+    "a tool that fails, an argument's order apart": (
+        [
+            tool("read_page", {"part": "a", "lines": 1}, error="no page"),
+            tool("read_page", {"lines": 1, "part": "a"}, error="no page"),
+        ],
+        ".x",
+    ),
+    "a tool that fails, by turns with another": (
+        [
+            tool("press_link", "a", error="no link"), tool("read_page", {}, error="no page"),
+            tool("press_link", "a", error="no link"), tool("read_page", {}, error="no page"),
+        ],
+        "..xx",
+    ),
+    "a command that fails alike": ([bash("cat a", "no a", 1)] * 4, "..rx"),
+    "a command that fails alike, after a click in vain": (
+        [bash("cat a", "no a", 1), click("OK"), bash("cat a", "no a", 1), bash("cat a", "no a", 1)],
+        "...r",
+    ),
+    "what the policy refuses": (
+        [tool("bash_execution", "rm -r ~", error=DENIED, refused=True)] * 3,
+        ".xr",
+    ),
+    "a click that the policy refuses": ([click("OK", error=DENIED, refused=True)] * 3, ".xr"),
+    "a key that there is not": (
+        [act("pyautogui.press('f24')", error="unknown key 'f24'")] * 3,
+        ".xr",
+    ),
+    "a click off the screen": (
+        [act("pyautogui.click(9000, 5)", error="(9000, 5) is off the screen")] * 3,
+        ".xr",
+    ),
+    "a place that keeps changing": (
+        [click("OK", error="nothing was done: the screen changed")] * 4,
+        "..rx",
+    ),
+    "a click without effect": ([click("OK")] * 5, "..xrx"),
+    "a click without effect, in other words": (
+        [click("OK"), click("the OK button, at the left"), click("OK")],
+        "..x",
+    ),
+    "a click refused twice, in other words": (
+        [click("OK"), click("OK"), click("OK"), click("the OK button, at the left")],
+        "..xr",
+    ),
+    "a double click without effect": (
+        [act("pyautogui.doubleClick(X_COORD, Y_COORD)", "OK")] * 3,
+        "..x",
+    ),
+    "typing that goes nowhere": ([click("Name", TYPES)] * 3, "..x"),
+    "typing without a field": ([act("pyautogui.write('Ada')")] * 3, "..x"),
+    "scrolling at the end": ([act("pyautogui.scroll(-5)")] * 3, "..x"),
+    "dragging in vain": ([act("pyautogui.moveTo(9, 9); pyautogui.dragTo(90, 90)")] * 3, "..x"),
+    "two clicks without effect by turns": (
+        [click("OK"), click("Cancel"), click("OK"), click("Cancel"), click("OK"), click("Cancel")],
+        "....xx",
+    ),
+    "a coordinate without effect": ([act("pyautogui.click(9, 9)")] * 3, "..x"),
+    "after the screen changed": (
+        [click("OK", changes=True), click("OK"), click("OK"), click("OK")],
+        "...x",
+    ),
+    "a sequence that fails at its end": (
+        [together(click("Name"), tool("press_link", "a", error="no link"))] * 3,
+        ".xr",
+    ),
+    "a sequence without effect": ([together(click("Name"), click("OK"))] * 3, "..x"),
+    "a sequence that begins with what failed": (
+        [click("Save"), together(click("Save"), click("OK"))],
+        ".x",
+    ),
+}  # fmt: skip
+
+
+async def played(steps: Sequence[Does]) -> tuple[str, Run]:
+    run = Run()
+    return "".join([await run.step(does) for does in steps]), run
+
+
+@pytest.mark.parametrize("name", LEGITIMATE)
+async def test_a_legitimate_repeat_is_made(name: str) -> None:
+    marks, run = await played(LEGITIMATE[name])
+    assert marks == "." * len(LEGITIMATE[name]), run.errors
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+async def test_a_mistake_is_made_once_and_an_act_in_vain_twice(name: str) -> None:
+    steps, marks = MISTAKES[name]
+    done, run = await played(steps)
+    assert done == marks, run.errors
+
+
+@pytest.mark.parametrize("name", [*MISTAKES, *LEGITIMATE])
+async def test_a_run_that_goes_on_decides_as_if_never_cut(name: str) -> None:
+    steps, marks = MISTAKES.get(name) or (LEGITIMATE[name], "." * len(LEGITIMATE[name]))
+    whole = Run()
+    ends = [0]
+    for does in steps:
+        await whole.step(does)
+        ends.append(len(whole.events))
+    for cut in range(1, len(steps)):
+        if steps[cut - 1].late:
+            continue  # what changes while nobody looks is not in the log
+        lines = [event_adapter.dump_json(event) for event in whole.events[: ends[cut]]]
+        again = Run([event_adapter.validate_json(line) for line in lines])
+        again.screen, again.focus = sum(d.changes + d.late for d in steps[:cut]), "Name"
+        for each in steps[:cut]:
+            again.focus = each.focus or again.focus
+        assert "".join([await again.step(does) for does in steps[cut:]]) == marks[cut:], cut
