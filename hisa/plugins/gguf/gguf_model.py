@@ -168,8 +168,8 @@ def _without_pictures(request: ModelRequest, name: str) -> ModelRequest:
         return request
     if request.role in ("planner", "grounder"):
         raise ConfigError(
-            f"{name}: sees no pictures: there is no mmproj file beside it, and models.{request.role} "
-            "gets pictures",
+            f"{name}: sees no pictures, for there is no mmproj file beside it, and the "
+            f"{request.role} gets some",
             fix="--set planner.sees=elements" if request.role == "planner"
             else "--set grounder.kind=elements",
         )  # fmt: skip

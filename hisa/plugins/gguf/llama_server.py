@@ -74,8 +74,9 @@ class LlamaServer:
 
     @property
     def turn(self) -> asyncio.Lock:
-        """Held while a request is answered: the model does one at a time, and a request that waits
-        for it here is not yet within its time limits.
+        """Held while a request is answered: the model does one at a time.
+
+        A request that waits for it here is not yet within its time limits.
         """
         return self._turns.setdefault(asyncio.get_running_loop(), asyncio.Lock())
 
@@ -112,8 +113,9 @@ class LlamaServer:
             process.wait()
 
     def _keep(self, ready: Future[Endpoint]) -> None:
-        """Start the child and wait for its end, in a thread that lives as long as the child: the
-        kernel ends the child with the thread that started it.
+        """Start the child and wait for its end, in a thread of its own.
+
+        The kernel ends the child with the thread that started it.
         """
         key = secrets.token_urlsafe(32)
         try:
@@ -201,8 +203,8 @@ class LlamaServer:
             return ModelUnavailable(f"{name}: {safe_line(error, 300)}", fix="hisa install gguf")
         if not error and code is not None and code < 0:
             return ModelUnavailable(
-                f"{name}: llama.cpp was ended by signal {-code} while it loaded the model, as it is "
-                f"where memory is short: {reason or 'it said nothing'}",
+                f"{name}: llama.cpp was ended by signal {-code} while it loaded the model, as "
+                f"happens if memory is short: {reason or 'it said nothing'}",
                 fix=self._smaller(),
             )
         words = reason or safe_line(error, 300) or f"it ended with {code}"

@@ -10,7 +10,10 @@ from hisa.errors import ConfigError
 from hisa.plugins.gguf.gguf_header import read_header
 from hisa.plugins.gguf.weights_table import TABLE
 
-__all__ = ["HUB", "PREFIX", "ModelFiles", "find_files", "place_of", "weights_folder"]
+__all__ = [
+    "HUB", "PREFIX", "ModelFiles", "fetched_names", "find_files", "hub_parts", "place_of",
+    "weights_folder",
+]  # fmt: skip
 
 PREFIX = "gguf:"
 """Names of models begin with it."""
@@ -109,3 +112,12 @@ def _eyes_beside(weights: Path) -> Path | None:
         if projected == width:
             fitting.append(path)
     return fitting[0] if fitting else None
+
+
+def fetched_names() -> tuple[str, ...]:
+    """Names of the models in the folder of fetched ones, those of the table first."""
+    folder = weights_folder()
+    hub = sorted((folder / "hub").glob("*/*/**/*.gguf"))[:1000]
+    named = [name for name in TABLE if place_of(name).exists()]
+    others = (path.relative_to(folder / "hub") for path in hub if "mmproj" not in path.name)
+    return (*named, *(f"{HUB}{path}" for path in others if not path.parts[2].startswith(".")))

