@@ -102,10 +102,11 @@ class LlamaServer:
     def stop(self) -> None:
         """End the child, if there is one; may be called twice."""
         process = self._process
-        if process is None or process.poll() is not None:
+        if process is None:
             return
         assert process.stdin is not None
-        process.stdin.close()
+        with suppress(BrokenPipeError):
+            process.stdin.close()
         try:
             process.wait(_STOP_SECONDS)
         except subprocess.TimeoutExpired:
@@ -129,6 +130,7 @@ class LlamaServer:
             self.stop()
         else:
             process.wait()
+            self.stop()
 
     def _require_memory(self) -> None:
         """Refuse to load a model that has no room.
