@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
-
 from hisa.errors import EnvironmentFailed, LibraryLacking, UsageError
 from hisa.plugins.gguf.model_names import hub_parts, place_of, weights_folder
 from hisa.plugins.gguf.weights_fetch import locked_folder, require_room
@@ -43,7 +41,7 @@ def look_at_hub(name: str) -> HubFile:
         url = hub.hf_hub_url(f"{owner}/{repository}", file, endpoint=_endpoint())
         size = hub.get_hf_file_metadata(url, endpoint=_endpoint()).size
         card = hub.HfApi(endpoint=_endpoint()).model_info(f"{owner}/{repository}").card_data
-    except (httpx.HTTPError, OSError, ValueError) as error:
+    except Exception as error:  # that of whichever client the package has
         raise _failed(name, error) from error
     licence = str(card.get("license") or "") if card is not None else ""
     return HubFile(size or 0, safe_line(licence, 80) or "not named; look at the repository's page")
@@ -67,7 +65,7 @@ def fetch_hub(name: str, size: int) -> Path:
             _hub().hf_hub_download(
                 f"{owner}/{repository}", file, local_dir=folder, endpoint=_endpoint()
             )
-        except (httpx.HTTPError, OSError, ValueError) as error:
+        except Exception as error:  # as above
             raise _failed(name, error) from error
     if not target.exists():
         raise EnvironmentFailed(f"{name}: the hub's package left no file {target}")
