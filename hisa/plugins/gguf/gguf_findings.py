@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+
+import httpx
 
 from hisa.cli.findings import Finding
 from hisa.config import ModelSettings, Settings
 from hisa.errors import OperatorError
+from hisa.machine.patience import patience
+from hisa.models.endpoint import Endpoint
+from hisa.plugins.gguf import llama_server
+from hisa.plugins.gguf.gguf_model import require_llama, wanted_server
 from hisa.plugins.gguf.host_memory import free_bytes, gigabytes
-from hisa.plugins.gguf.model_names import PREFIX, fetched_names
+from hisa.plugins.gguf.model_names import PREFIX, fetched_names, find_files
 
-__all__ = ["models"]
+__all__ = ["Speed", "measure_speed", "models"]
+
+_SECONDS = 1.2
+"""For reading and for writing; the first small question makes up the third second."""
+_FIRST, _MOST = 24, 1024
+"""Words of the first prompt, by which the length of the second is chosen, and of the longest."""
+_LIMIT = 30.0
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Tokens a second: read from a prompt, and written."""
+
+    read: float
+    written: float
 
 
 def models(settings: Settings) -> Iterator[Finding]:
@@ -23,20 +44,12 @@ def models(settings: Settings) -> Iterator[Finding]:
     if not ours:
         names = ", ".join(fetched_names())
         detail = f"for --model {PREFIX}NAME: {names}" if names else "no model was fetched"
-        yield Finding(
-            "models", "on this machine", bool(names), False, detail, "hisa models fetch coder-1.5b"
-        )
+        fix = "hisa models fetch coder-1.5b"
+        yield Finding("models", "on this machine", bool(names), False, detail, fix)
 
 
 def _measured(settings: ModelSettings) -> Finding:
     """Start the model's server, measure it for about three seconds, and end it."""
-    import httpx
-
-    from hisa.plugins.gguf import llama_server
-    from hisa.plugins.gguf.gguf_model import require_llama, wanted_server
-    from hisa.plugins.gguf.model_names import find_files
-    from hisa.plugins.gguf.server_speed import measure_speed
-
     place = ("models", "on this machine")
     try:
         require_llama()
@@ -48,14 +61,38 @@ def _measured(settings: ModelSettings) -> Finding:
             llama_server.release(server, linger=0.0)
     except OperatorError as error:
         return Finding(*place, False, True, str(error), error.fix)
-    except (httpx.HTTPError, ValueError) as error:
-        return Finding(*place, False, True, f"{settings.model}: its speed is not known: {error}")
+    except (httpx.HTTPError, KeyError, TypeError, ValueError) as error:
+        return Finding(*place, False, True, f"{settings.model}: its speed is not known: {error!r}")
     free = free_bytes()
-    eyes = "sees pictures" if wanted.eyes else "sees no pictures"
     room = f" of the {gigabytes(free)} that are free" if free is not None else ""
     return Finding(
         *place, True, True,
         f"{settings.model}: about {gigabytes(wanted.bytes_needed)} of memory{room}, with "
         f"{wanted.context} tokens of context; reads {speed.read:.0f} tokens a second, writes "
-        f"{speed.written:.1f}; {eyes}",
+        f"{speed.written:.1f}; sees {'pictures' if wanted.eyes else 'no pictures'}",
     )  # fmt: skip
+
+
+def measure_speed(endpoint: Endpoint) -> Speed:
+    """Ask a server of llama.cpp twice, and take its own times.
+
+    Raises:
+        httpx.HTTPError: it does not answer.
+        KeyError, TypeError, ValueError: its answer tells no times.
+    """
+    first = _timed(endpoint, " a" * _FIRST, 1)
+    words = int(min(_MOST, max(2 * _FIRST, first.read * _SECONDS)))
+    return _timed(endpoint, " b" * words, 256)
+
+
+def _timed(endpoint: Endpoint, prompt: str, tokens: int) -> Speed:
+    body = {
+        "prompt": prompt, "n_predict": tokens, "t_max_predict_ms": 1000 * _SECONDS,
+        "ignore_eos": True, "cache_prompt": False, "temperature": 0,
+    }  # fmt: skip
+    answer = httpx.post(
+        f"{endpoint.url.removesuffix('/v1')}/completion", json=body, trust_env=False,
+        headers={"Authorization": f"Bearer {endpoint.api_key}"}, timeout=patience(_LIMIT),
+    ).raise_for_status()  # fmt: skip
+    timings = answer.json()["timings"]
+    return Speed(float(timings["prompt_per_second"]), float(timings["predicted_per_second"]))

@@ -37,12 +37,7 @@ Value = int | float | bool | str | None
 
 @dataclass(frozen=True)
 class GgufHeader:
-    """The keys before the vocabulary, by name.
-
-    Args:
-        values: numbers and texts; lists are left out.
-        size: bytes of the file.
-    """
+    """The keys before the vocabulary, lists left out, and the bytes of the file."""
 
     values: dict[str, Value]
     size: int
@@ -64,11 +59,6 @@ class GgufHeader:
         if label is None:
             return self.size / _BYTES_A_WEIGHT
         return int(label[1] or 1) * float(label[2]) * _UNITS[label[3].upper()]
-
-    @property
-    def trained_context(self) -> int:
-        """Tokens that the model was trained for; 0: not known."""
-        return self.number("context_length")
 
     def cache_bytes(self, context: int) -> int:
         """Returns the bytes of the attention cache for so many tokens; models may need less."""
@@ -96,7 +86,7 @@ def read_header(path: Path) -> GgufHeader:
             f"{path}: {error.strerror}",
             fix="hisa models ls shows the models that are here and that can be fetched",
         ) from error
-    except (struct.error, UnicodeDecodeError, ValueError) as error:
+    except (struct.error, ValueError) as error:
         raise ConfigError(
             f"{path}: not a GGUF file that can be used: {error}",
             fix="name a file in the format of llama.cpp, or fetch it again",
@@ -106,28 +96,22 @@ def read_header(path: Path) -> GgufHeader:
 @functools.lru_cache(maxsize=16)
 def _read(path: Path, changed: int, size: int) -> GgufHeader:
     with path.open("rb") as file:
-        magic = file.read(4)
-        if magic != _MAGIC:
+        if (magic := file.read(4)) != _MAGIC:
             raise ValueError(f"it begins with {magic!r}, not with {_MAGIC!r}")
-        (version,) = struct.unpack("<I", file.read(4))
+        version, _, keys = struct.unpack("<IQQ", file.read(20))
         if version not in (2, 3):
             raise ValueError(f"version {version} of the format, of which 2 and 3 are known")
-        _, keys = struct.unpack("<QQ", file.read(16))
-        return GgufHeader(dict(_values(file, min(keys, _MOST_KEYS))), size)
-
-
-def _values(file: BinaryIO, keys: int) -> list[tuple[str, Value]]:
-    found: list[tuple[str, Value]] = []
-    for _ in range(keys):
-        key = _text(file)
-        (kind,) = struct.unpack("<I", file.read(4))
-        if kind == _ARRAY and key.startswith("tokenizer."):
-            break  # the vocabulary: megabytes, and nothing behind it is needed
-        if kind == _ARRAY:
-            _pass_list(file)
-        else:
-            found.append((key, _value(file, kind)))
-    return found
+        values: dict[str, Value] = {}
+        for _ in range(min(keys, _MOST_KEYS)):
+            key = _text(file)
+            (kind,) = struct.unpack("<I", file.read(4))
+            if kind != _ARRAY:
+                values[key] = _value(file, kind)
+            elif key.startswith("tokenizer."):
+                break  # the vocabulary: megabytes, and nothing behind it is needed
+            else:
+                _pass_list(file)
+        return GgufHeader(values, size)
 
 
 def _value(file: BinaryIO, kind: int) -> Value:
@@ -135,8 +119,9 @@ def _value(file: BinaryIO, kind: int) -> Value:
         return _text(file)
     if kind not in _SCALARS:
         raise ValueError(f"a value of the unknown type {kind}")
-    size = struct.calcsize(_SCALARS[kind])
-    value: Value = struct.unpack(f"<{_SCALARS[kind]}", file.read(size))[0]
+    value: Value = struct.unpack(f"<{_SCALARS[kind]}", file.read(struct.calcsize(_SCALARS[kind])))[
+        0
+    ]
     return value
 
 
@@ -152,7 +137,6 @@ def _text(file: BinaryIO) -> str:
     (length,) = struct.unpack("<Q", file.read(8))
     if length > _MOST_BYTES:
         raise ValueError(f"a text of {length} bytes before the vocabulary")
-    content = file.read(length)
-    if len(content) < length:
+    if len(content := file.read(length)) < length:
         raise ValueError("it ends in its head")
     return content.decode("utf-8", "replace")

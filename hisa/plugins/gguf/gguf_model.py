@@ -28,6 +28,8 @@ _SMALL_WEIGHTS = 4.6e9
 _BUFFERS = 400_000_000
 """Bytes beside weights and cache, most of them the scores of 512 tokens of a prompt: 152,000 words
 of 4 bytes each for Qwen's vocabulary."""
+_BLIND = {"planner": "--set planner.sees=elements", "grounder": "--set grounder.kind=elements"}
+"""Roles that need to see, and how each does without."""
 _NOT_SEEN = TextPart("(A picture was here. You cannot see pictures.)")
 
 
@@ -46,20 +48,20 @@ def profile_of(model: str) -> Profile:
         structured="json_schema",
         prompt="short" if small else "long",
         constrains=small,
-        context=_context(header, None),
+        context=_context(header),
         sees_pictures=files.eyes is not None,
         thinking_as="enable_thinking" if header.architecture.startswith("qwen3") else "",
     )
 
 
-def _context(header: GgufHeader, asked: int | None) -> int:
-    return asked or min(_CONTEXT, header.trained_context or _CONTEXT)
+def _context(header: GgufHeader) -> int:
+    return min(_CONTEXT, header.number("context_length", _CONTEXT))
 
 
 def wanted_server(settings: ModelSettings, files: ModelFiles) -> Wanted:
     """The server that a role's settings ask for."""
     header = read_header(files.weights)
-    context = _context(header, settings.context)
+    context = settings.context or _context(header)
     eyes = files.eyes.stat().st_size if files.eyes else 0
     return Wanted(
         files.weights.resolve(), files.eyes, context, settings.threads, name=settings.model,
@@ -166,18 +168,15 @@ def _without_pictures(request: ModelRequest, name: str) -> ModelRequest:
     """
     if not request.pictures:
         return request
-    if request.role in ("planner", "grounder"):
+    if request.role in _BLIND:
         raise ConfigError(
             f"{name}: sees no pictures, for there is no mmproj file beside it, and the "
             f"{request.role} gets some",
             fix="--set planner.sees=elements" if request.role == "planner"
             else "--set grounder.kind=elements",
         )  # fmt: skip
-    messages = tuple(
-        Message(
-            message.role,
-            tuple(_NOT_SEEN if isinstance(p, ImagePart) else p for p in message.parts),
-        )
-        for message in request.messages
+    messages = (
+        Message(m.role, tuple(_NOT_SEEN if isinstance(p, ImagePart) else p for p in m.parts))
+        for m in request.messages
     )
-    return replace(request, messages=messages)
+    return replace(request, messages=tuple(messages))

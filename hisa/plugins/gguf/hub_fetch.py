@@ -3,48 +3,34 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hisa.errors import EnvironmentFailed, LibraryLacking, UsageError
+from hisa.errors import EnvironmentFailed, LibraryLacking, OperatorError, UsageError
 from hisa.plugins.gguf.model_names import hub_parts, place_of, weights_folder
 from hisa.plugins.gguf.weights_fetch import locked_folder, require_room
 from hisa.text.safe_text import safe_line
 
-__all__ = ["HubFile", "fetch_hub", "look_at_hub"]
+__all__ = ["fetch_hub", "look_at_hub"]
 
 
-@dataclass(frozen=True)
-class HubFile:
-    """What the hub says of a file: its bytes, and the licence that its repository names."""
-
-    size: int
-    licence: str
-
-
-def _endpoint() -> str:
-    return os.environ.get("HF_ENDPOINT", "").rstrip("/") or "https://huggingface.co"
-
-
-def look_at_hub(name: str) -> HubFile:
-    """Ask the hub for size and licence of ``hf:OWNER/REPO/FILE``.
+def look_at_hub(name: str) -> tuple[int, str]:
+    """Ask the hub for the bytes and the licence of ``hf:OWNER/REPO/FILE``.
 
     Raises:
         ConfigError: a name of the hub that is none.
-        EnvironmentFailed: the hub cannot be reached, or does not give the file.
-        LibraryLacking: the hub's package is not installed.
+        OperatorError: the hub cannot be reached, does not give the file, or lacks its package.
     """
     owner, repository, file = hub_parts(name)
-    hub = _hub()
+    hub, place, endpoint = _hub(), f"{owner}/{repository}", _endpoint()
     try:
-        url = hub.hf_hub_url(f"{owner}/{repository}", file, endpoint=_endpoint())
-        size = hub.get_hf_file_metadata(url, endpoint=_endpoint()).size
-        card = hub.HfApi(endpoint=_endpoint()).model_info(f"{owner}/{repository}").card_data
+        url = hub.hf_hub_url(place, file, endpoint=endpoint)
+        size = hub.get_hf_file_metadata(url, endpoint=endpoint).size
+        card = hub.HfApi(endpoint=endpoint).model_info(place).card_data
     except Exception as error:  # that of whichever client the package has
         raise _failed(name, error) from error
-    licence = str(card.get("license") or "") if card is not None else ""
-    return HubFile(size or 0, safe_line(licence, 80) or "not named; look at the repository's page")
+    licence = safe_line(str((card or {}).get("license") or ""), 80)
+    return size or 0, licence or "not named: look at the repository's page"
 
 
 def fetch_hub(name: str, size: int) -> Path:
@@ -53,11 +39,9 @@ def fetch_hub(name: str, size: int) -> Path:
     The hub's package compares size and SHA-256 with what the hub says, and shows the progress.
 
     Raises:
-        ConfigError, EnvironmentFailed, LibraryLacking: as `look_at_hub`; or the disk has no room.
-        UsageError: another process fetches from this repository now.
+        OperatorError: as `look_at_hub`; or the disk has no room, or another process fetches it.
     """
     owner, repository, file = hub_parts(name)
-    target = place_of(name)
     folder = weights_folder() / "hub" / owner / repository
     with locked_folder(folder):
         require_room(folder, size)
@@ -67,9 +51,11 @@ def fetch_hub(name: str, size: int) -> Path:
             )
         except Exception as error:  # as above
             raise _failed(name, error) from error
-    if not target.exists():
-        raise EnvironmentFailed(f"{name}: the hub's package left no file {target}")
-    return target
+    return place_of(name)
+
+
+def _endpoint() -> str:
+    return os.environ.get("HF_ENDPOINT", "").rstrip("/") or "https://huggingface.co"
 
 
 def _hub() -> Any:
@@ -83,10 +69,9 @@ def _hub() -> Any:
     return huggingface_hub
 
 
-def _failed(name: str, error: Exception) -> EnvironmentFailed | UsageError:
-    """The error for a person: no such file, no right to it, or no hub."""
+def _failed(name: str, error: Exception) -> OperatorError:
     kind, words = type(error).__name__, safe_line(str(error), 300)
-    if kind in ("EntryNotFoundError", "RemoteEntryNotFoundError", "RepositoryNotFoundError"):
+    if kind.endswith(("EntryNotFoundError", "RepositoryNotFoundError", "GatedRepoError")):
         return UsageError(
             f"{name}: {_endpoint()} has no such file, or not for everybody: {words}",
             fix="compare the name with the repository's page; for one that wants an account: "

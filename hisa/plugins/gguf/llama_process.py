@@ -16,8 +16,6 @@ import sys
 import threading
 from typing import Any
 
-__all__: list[str] = []
-
 _PR_SET_PDEATHSIG = 1  # of <sys/prctl.h>
 _WARNINGS = 1
 """llama.cpp's verbosity: errors and warnings."""
@@ -26,16 +24,8 @@ _CACHED_PROMPTS_MIB = 1024
 them in turn need not read them again: about 37,000 tokens of a model of 1.5 billion weights."""
 
 
-def _end_with_parent(parent: int) -> None:
-    """End when the parent does, also where another process holds the other end of the pipe."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(0)
-
-
-def _end_with_input() -> None:
-    while os.read(0, 4096):
+def _end_with_input(parent: int) -> None:
+    while os.getppid() == parent and os.read(0, 4096):
         pass
     os._exit(0)  # llama.cpp's threads would go on
 
@@ -65,8 +55,9 @@ def _main() -> None:
     messages = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     wanted = json.loads(sys.stdin.buffer.readline())
-    _end_with_parent(wanted["parent"])
-    threading.Thread(target=_end_with_input, daemon=True).start()
+    # Also where another process holds the other end of standard input.
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    threading.Thread(target=_end_with_input, args=(wanted["parent"],), daemon=True).start()
     try:
         import xllamacpp
 

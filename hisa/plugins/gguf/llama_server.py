@@ -41,23 +41,19 @@ _LINE, _LINES = 2000, 40
 
 @dataclass(frozen=True)
 class Wanted:
-    """A server is shared by those who want the same of it.
-
-    Args:
-        weights: the file of the model.
-        eyes: the file that lets it see; None: it does not.
-        context: tokens in and out together.
-        threads: of its computation; None: llama.cpp's choice.
-        name: of the model in its answers, that of its first user.
-        bytes_needed: memory that it takes, estimated.
-    """
+    """A server is shared by those who want the same of it."""
 
     weights: Path
     eyes: Path | None
+    """The file that lets the model see; None: it does not."""
     context: int
+    """Tokens in and out together."""
     threads: int | None
+    """None: llama.cpp's choice."""
     name: str = field(compare=False)
+    """Of the model in its answers: that which its first user calls it."""
     bytes_needed: int = field(compare=False)
+    """Memory that it takes, estimated."""
 
 
 class LlamaServer:
@@ -69,8 +65,7 @@ class LlamaServer:
         self._ready: Future[Endpoint] | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._output: deque[str] = deque(maxlen=_LINES)
-        self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]
-        self._turns = WeakKeyDictionary()
+        self._turns = WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]()
 
     @property
     def turn(self) -> asyncio.Lock:
@@ -101,8 +96,7 @@ class LlamaServer:
 
     def stop(self) -> None:
         """End the child, if there is one; may be called twice."""
-        process = self._process
-        if process is None:
+        if (process := self._process) is None:
             return
         assert process.stdin is not None
         with suppress(BrokenPipeError):
@@ -120,24 +114,16 @@ class LlamaServer:
         """
         key = secrets.token_urlsafe(32)
         try:
-            self._require_memory()
             process = self._started(key)
             ready.set_result(Endpoint(f"{self._address(process)}/v1", key))
-        except ModelUnavailable as error:
-            ready.set_exception(error)
-        except (OSError, ValueError) as error:
-            ready.set_exception(ModelUnavailable(f"{self.wanted.name}: cannot start: {error}"))
-            self.stop()
-        else:
             process.wait()
-            self.stop()
+        except (ModelUnavailable, OSError, ValueError) as error:
+            ours = isinstance(error, ModelUnavailable)
+            cause = error if ours else ModelUnavailable(f"{self.wanted.name}: no server: {error}")
+            ready.set_exception(cause)
+        self.stop()
 
-    def _require_memory(self) -> None:
-        """Refuse to load a model that has no room.
-
-        Raises:
-            ModelUnavailable: less memory is free than it takes.
-        """
+    def _started(self, key: str) -> subprocess.Popen[bytes]:
         wanted, free = self.wanted, free_bytes()
         if free is not None and wanted.bytes_needed > free:
             raise ModelUnavailable(
@@ -145,13 +131,6 @@ class LlamaServer:
                 f"{wanted.context} tokens of context, and {gigabytes(free)} are free",
                 fix=self._smaller(),
             )
-
-    def _smaller(self) -> str:
-        half = max(512, self.wanted.context // 2)
-        return f"--set models.planner.context={half}, or a smaller model"
-
-    def _started(self, key: str) -> subprocess.Popen[bytes]:
-        wanted = self.wanted
         self._process = process = subprocess.Popen(
             [sys.executable, "-m", "hisa.plugins.gguf.llama_process"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -187,33 +166,29 @@ class LlamaServer:
         limit = threading.Timer(seconds, process.kill)
         limit.daemon = True
         limit.start()
-        try:
-            with process.stdout:
-                message = json.loads(process.stdout.readline(1 << 16) or "{}")
-        finally:
-            limit.cancel()
+        with process.stdout:
+            message = json.loads(process.stdout.readline(1 << 16) or "{}")
+        limit.cancel()
         if "url" in message:
             return str(message["url"])
         self.stop()
         raise self._failure(str(message.get("error", "")), process.returncode)
 
-    def _failure(self, error: str, code: int | None) -> ModelUnavailable:
-        name = self.wanted.name
-        reasons = [line for line in self._output if " E " in line] or list(self._output)[-1:]
-        reason = safe_line(reasons[0].partition(" E ")[2] or reasons[0], 300) if reasons else ""
-        if "No module named" in error:
-            return ModelUnavailable(f"{name}: {safe_line(error, 300)}", fix="hisa install gguf")
-        if not error and code is not None and code < 0:
-            return ModelUnavailable(
-                f"{name}: llama.cpp was ended by signal {-code} while it loaded the model, as "
-                f"happens if memory is short: {reason or 'it said nothing'}",
-                fix=self._smaller(),
-            )
-        words = reason or safe_line(error, 300) or f"it ended with {code}"
+    def _failure(self, error: str, code: int) -> ModelUnavailable:
+        lines = [line for line in self._output if " E " in line] or [*self._output][-1:]
+        reason = lines[0].partition(" E ")[2] or lines[0] if lines else error
+        ended = f"ended by signal {-code}, as happens if memory is short" if code < 0 else ""
+        words = safe_line("; ".join(filter(None, (ended, reason))), 300) or f"it ended with {code}"
+        lacking = "No module named" in error
         return ModelUnavailable(
-            f"{name}: llama.cpp cannot load {self.wanted.weights}: {words}",
-            fix=f"{self._smaller()}; hisa models ls shows those that are known to work",
+            f"{self.wanted.name}: llama.cpp cannot load {self.wanted.weights}: "
+            f"{safe_line(error, 300) if lacking else words}",
+            fix="hisa install gguf" if lacking else self._smaller(),
         )
+
+    def _smaller(self) -> str:
+        half = max(512, self.wanted.context // 2)
+        return f"--set models.planner.context={half}, or a smaller model: hisa models ls"
 
 
 _lock = threading.RLock()
@@ -249,21 +224,15 @@ def _end_unused(server: LlamaServer) -> None:
             return
         _users.pop(server, None)
         _timers.pop(server, None)
-        if _servers.get(server.wanted) is server:
-            del _servers[server.wanted]
+        _servers.pop(server.wanted, None)
     server.stop()
 
 
+@atexit.register
 def _end_all() -> None:
     for server in list(_servers.values()):
         server.stop()
 
 
-def _forget() -> None:
-    """In a fork the servers belong to the process that started them."""
-    for registry in (_servers, _users, _timers):
-        registry.clear()
-
-
-atexit.register(_end_all)
-os.register_at_fork(after_in_child=_forget)
+# In a fork the servers belong to the process that started them.
+os.register_at_fork(after_in_child=_servers.clear)

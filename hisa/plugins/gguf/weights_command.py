@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
 from hisa.cli.out import examples, json_option, print_json, say
+from hisa.errors import UsageError
 from hisa.plugins.gguf.host_memory import gigabytes
 
 __all__ = ["models"]
@@ -61,52 +63,42 @@ def fetch(ctx: click.Context, name: str, alone: bool) -> int:
     NAME is one of "hisa models ls", or hf:OWNER/REPO/FILE.gguf for a file of the model hub. A
     fetch that was cut off goes on where it stopped.
     """
-    from hisa.plugins.gguf.model_names import HUB
+    from hisa.cli.install import install
+    from hisa.machine.parts import missing
 
-    file = _from_hub(name) if name.startswith(HUB) else _from_table(name)
-    say(f"{file}")
-    if not alone and (code := _install(ctx)):
-        return code
+    say(_fetched(name))
+    if missing("gguf") and not alone:
+        done = ctx.invoke(install, parts=("gguf",), only_print=False, alone=False, as_json=False)
+        if done:
+            return int(done)
     say(f'use it: hisa run "…" --model gguf:{name}')
     return 0
 
 
-def _from_table(name: str) -> object:
-    from hisa.errors import UsageError
-    from hisa.plugins.gguf.model_names import place_of
-    from hisa.plugins.gguf.weights_fetch import fetch_weights
+def _fetched(name: str) -> Path:
+    from hisa.plugins.gguf.model_names import HUB, place_of
     from hisa.plugins.gguf.weights_table import TABLE
 
+    place = place_of(name)
+    if name.startswith(HUB) and not place.exists():
+        from hisa.plugins.gguf.hub_fetch import fetch_hub, look_at_hub
+
+        size, licence = look_at_hub(name)
+        say(f"{name}: {gigabytes(size)}, licence {licence}", err=True)
+        return fetch_hub(name, size)
+    if name.startswith(HUB):
+        return place
     if name not in TABLE:
         raise UsageError(
             f"no model {name!r}; there are {', '.join(TABLE)}, and hf:OWNER/REPO/FILE.gguf",
             fix="hisa models ls",
         )
+    from hisa.plugins.gguf.weights_fetch import fetch_weights
+
     weights = TABLE[name]
     say(f"{weights.title}: {gigabytes(weights.size)}, licence {weights.licence}", err=True)
-
-    def progress(there: int, size: int) -> None:
-        say(f"  {there / 1e6:,.0f} of {size / 1e6:,.0f} MB", err=True)
-
-    return fetch_weights(weights, place_of(name).parent, progress)
+    return fetch_weights(weights, place.parent, _show_progress)
 
 
-def _from_hub(name: str) -> object:
-    from hisa.plugins.gguf.hub_fetch import fetch_hub, look_at_hub
-    from hisa.plugins.gguf.model_names import place_of
-
-    if place_of(name).exists():
-        return place_of(name)
-    seen = look_at_hub(name)
-    say(f"{name}: {gigabytes(seen.size)}, licence {seen.licence}", err=True)
-    return fetch_hub(name, seen.size)
-
-
-def _install(ctx: click.Context) -> int:
-    """Install the part ``gguf`` by its own command, if llama.cpp is missing."""
-    from hisa.cli.install import install
-    from hisa.machine.parts import missing
-
-    if not missing("gguf"):
-        return 0
-    return int(ctx.invoke(install, parts=("gguf",), only_print=False, alone=False, as_json=False))
+def _show_progress(there: int, size: int) -> None:
+    say(f"  {there / 1e6:,.0f} of {size / 1e6:,.0f} MB", err=True)

