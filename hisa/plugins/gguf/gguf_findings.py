@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import httpx
 
@@ -17,21 +16,13 @@ from hisa.plugins.gguf.gguf_model import require_llama, wanted_server
 from hisa.plugins.gguf.host_memory import free_bytes, gigabytes
 from hisa.plugins.gguf.model_names import PREFIX, fetched_names, find_files
 
-__all__ = ["Speed", "measure_speed", "models"]
+__all__ = ["measure_speed", "models"]
 
 _SECONDS = 1.2
 """For reading and for writing; the first small question makes up the third second."""
 _FIRST, _MOST = 24, 1024
 """Words of the first prompt, by which the length of the second is chosen, and of the longest."""
 _LIMIT = 30.0
-
-
-@dataclass(frozen=True)
-class Speed:
-    """Tokens a second: read from a prompt, and written."""
-
-    read: float
-    written: float
 
 
 def models(settings: Settings) -> Iterator[Finding]:
@@ -56,7 +47,7 @@ def _measured(settings: ModelSettings) -> Finding:
         wanted = wanted_server(settings, find_files(settings.model))
         server = llama_server.use(wanted)
         try:
-            speed = measure_speed(server.ready().result())
+            read, written = measure_speed(server.ready().result())
         finally:
             llama_server.release(server, linger=0.0)
     except OperatorError as error:
@@ -68,24 +59,24 @@ def _measured(settings: ModelSettings) -> Finding:
     return Finding(
         *place, True, True,
         f"{settings.model}: about {gigabytes(wanted.bytes_needed)} of memory{room}, with "
-        f"{wanted.context} tokens of context; reads {speed.read:.0f} tokens a second, writes "
-        f"{speed.written:.1f}; sees {'pictures' if wanted.eyes else 'no pictures'}",
+        f"{wanted.context} tokens of context; reads {read:.0f} tokens a second, writes "
+        f"{written:.1f}; sees {'pictures' if wanted.eyes else 'no pictures'}",
     )  # fmt: skip
 
 
-def measure_speed(endpoint: Endpoint) -> Speed:
-    """Ask a server of llama.cpp twice, and take its own times.
+def measure_speed(endpoint: Endpoint) -> tuple[float, float]:
+    """Ask a server of llama.cpp twice; returns the tokens a second that it reads, and writes.
 
     Raises:
         httpx.HTTPError: it does not answer.
         KeyError, TypeError, ValueError: its answer tells no times.
     """
-    first = _timed(endpoint, " a" * _FIRST, 1)
-    words = int(min(_MOST, max(2 * _FIRST, first.read * _SECONDS)))
+    read, _ = _timed(endpoint, " a" * _FIRST, 1)
+    words = int(min(_MOST, max(2 * _FIRST, read * _SECONDS)))
     return _timed(endpoint, " b" * words, 256)
 
 
-def _timed(endpoint: Endpoint, prompt: str, tokens: int) -> Speed:
+def _timed(endpoint: Endpoint, prompt: str, tokens: int) -> tuple[float, float]:
     body = {
         "prompt": prompt, "n_predict": tokens, "t_max_predict_ms": 1000 * _SECONDS,
         "ignore_eos": True, "cache_prompt": False, "temperature": 0,
@@ -95,4 +86,4 @@ def _timed(endpoint: Endpoint, prompt: str, tokens: int) -> Speed:
         headers={"Authorization": f"Bearer {endpoint.api_key}"}, timeout=patience(_LIMIT),
     ).raise_for_status()  # fmt: skip
     timings = answer.json()["timings"]
-    return Speed(float(timings["prompt_per_second"]), float(timings["predicted_per_second"]))
+    return float(timings["prompt_per_second"]), float(timings["predicted_per_second"])

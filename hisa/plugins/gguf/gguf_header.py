@@ -23,10 +23,8 @@ _SCALARS = {
 }  # fmt: skip
 """The types of numbers, as `struct` names them."""
 _STRING, _ARRAY = 8, 9
-_MOST_KEYS = 2000
-"""Models have 20 to 60 keys before and behind the vocabulary."""
-_MOST_BYTES = 1 << 16
-"""The longest text before the vocabulary is a licence; the rest of the file is not read."""
+_MOST_KEYS, _MOST_BYTES = 2000, 1 << 16
+"""Models have 20 to 60 keys; the longest text before the vocabulary is a licence."""
 _BYTES_A_WEIGHT = 0.65
 """Of files without a size label: those quantized to four bits, the most usual, have 0.56 to 0.7."""
 _LABEL = re.compile(r"(?:(\d+)x)?(\d+(?:\.\d+)?)([KMBT])", re.I)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 from dataclasses import replace
 
 from hisa.config import ModelSettings
 from hisa.errors import ConfigError, LibraryLacking
+from hisa.machine.parts import install_command, missing
 from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import Endpoint
 from hisa.models.profile import Price, Profile
@@ -75,14 +75,10 @@ def require_llama() -> None:
     Raises:
         LibraryLacking: the package ``xllamacpp`` is not installed.
     """
-    try:
-        lacking = importlib.util.find_spec("xllamacpp") is None
-    except ValueError:  # blocked from import in sys.modules
-        lacking = True
-    if lacking:
+    if lacking := missing("gguf"):
         raise LibraryLacking(
-            "gguf: models run by llama.cpp, whose package xllamacpp is not installed",
-            fix="hisa install gguf",
+            f"gguf: models run by llama.cpp, whose package {lacking[0]} is not installed",
+            fix=install_command("gguf"),
         )
 
 
@@ -135,22 +131,23 @@ class GgufModel:
 
     async def aclose(self) -> None:
         """Close the connections, and let the server end if nobody else uses it."""
-        if self._client is not None:
-            await self._client[1].aclose()
-            self._client = None
+        await self._close_client()
         if self._server is not None:
             llama_server.release(self._server)
             self._server = None
 
     async def _connected(self, endpoint: Endpoint) -> OpenAIModel:
         """The client of an address; a server that was started anew has another."""
-        if self._client is not None and self._client[0] != endpoint:
+        if self._client is None or self._client[0] != endpoint:
+            await self._close_client()
+            client = OpenAIModel(self._settings, endpoint, profile=self._profile)
+            self._client = endpoint, client
+        return self._client[1]
+
+    async def _close_client(self) -> None:
+        if self._client is not None:
             await self._client[1].aclose()
             self._client = None
-        if self._client is None:
-            settings, profile = self._settings, self._profile
-            self._client = endpoint, OpenAIModel(settings, endpoint, profile=profile)
-        return self._client[1]
 
     def _explained(self, error: TryFailed) -> TryFailed:
         if error.status == 400 and "context size" in str(error):
@@ -166,15 +163,12 @@ def _without_pictures(request: ModelRequest, name: str) -> ModelRequest:
     Raises:
         ConfigError: a planner would decide, or a grounder point, without seeing.
     """
-    if not request.pictures:
-        return request
-    if request.role in _BLIND:
+    if request.pictures and request.role in _BLIND:
         raise ConfigError(
             f"{name}: sees no pictures, for there is no mmproj file beside it, and the "
             f"{request.role} gets some",
-            fix="--set planner.sees=elements" if request.role == "planner"
-            else "--set grounder.kind=elements",
-        )  # fmt: skip
+            fix=_BLIND[request.role],
+        )
     messages = (
         Message(m.role, tuple(_NOT_SEEN if isinstance(p, ImagePart) else p for p in m.parts))
         for m in request.messages

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
-from hisa.errors import EnvironmentFailed, LibraryLacking, OperatorError, UsageError
+from hisa.errors import EnvironmentFailed, OperatorError, UsageError
 from hisa.plugins.gguf.model_names import hub_parts, place_of, weights_folder
 from hisa.plugins.gguf.weights_fetch import locked_folder, require_room
 from hisa.text.safe_text import safe_line
@@ -19,17 +18,19 @@ def look_at_hub(name: str) -> tuple[int, str]:
 
     Raises:
         ConfigError: a name of the hub that is none.
-        OperatorError: the hub cannot be reached, does not give the file, or lacks its package.
+        OperatorError: the hub cannot be reached, or does not give the file.
     """
+    import huggingface_hub as hub
+
     owner, repository, file = hub_parts(name)
-    hub, place, endpoint = _hub(), f"{owner}/{repository}", _endpoint()
+    place, endpoint = f"{owner}/{repository}", _endpoint()
     try:
         url = hub.hf_hub_url(place, file, endpoint=endpoint)
         size = hub.get_hf_file_metadata(url, endpoint=endpoint).size
         card = hub.HfApi(endpoint=endpoint).model_info(place).card_data
     except Exception as error:  # that of whichever client the package has
         raise _failed(name, error) from error
-    licence = safe_line(str((card or {}).get("license") or ""), 80)
+    licence = safe_line(str(card.get("license") or ""), 80) if card else ""
     return size or 0, licence or "not named: look at the repository's page"
 
 
@@ -41,14 +42,15 @@ def fetch_hub(name: str, size: int) -> Path:
     Raises:
         OperatorError: as `look_at_hub`; or the disk has no room, or another process fetches it.
     """
+    import huggingface_hub as hub
+
     owner, repository, file = hub_parts(name)
     folder = weights_folder() / "hub" / owner / repository
     with locked_folder(folder):
         require_room(folder, size)
         try:
-            _hub().hf_hub_download(
-                f"{owner}/{repository}", file, local_dir=folder, endpoint=_endpoint()
-            )
+            place, endpoint = f"{owner}/{repository}", _endpoint()
+            hub.hf_hub_download(place, file, local_dir=folder, endpoint=endpoint)
         except Exception as error:  # as above
             raise _failed(name, error) from error
     return place_of(name)
@@ -56,17 +58,6 @@ def fetch_hub(name: str, size: int) -> Path:
 
 def _endpoint() -> str:
     return os.environ.get("HF_ENDPOINT", "").rstrip("/") or "https://huggingface.co"
-
-
-def _hub() -> Any:
-    try:
-        import huggingface_hub
-    except ImportError as error:
-        raise LibraryLacking(
-            "hf: names need the package huggingface_hub, which is not installed",
-            fix="hisa install gguf",
-        ) from error
-    return huggingface_hub
 
 
 def _failed(name: str, error: Exception) -> OperatorError:
@@ -79,6 +70,5 @@ def _failed(name: str, error: Exception) -> OperatorError:
         )
     return EnvironmentFailed(
         f"{name}: {_endpoint()} cannot be used: {kind}: {words}",
-        fix="hisa models ls shows what comes from the package index; a file that you have is used "
-        "by its path: --model gguf:PATH",
+        fix="hisa models ls shows what the package index has; for a file here: --model gguf:PATH",
     )

@@ -34,9 +34,8 @@ LINGER_SECONDS = 60.0
 """A server waits so long for the next user: between two runs of a bench a desktop starts."""
 _LOAD_SECONDS, _BYTES_A_SECOND = 120.0, 20e6
 """A load that takes longer than this, and than reading the file from a slow disk, hangs."""
-_STOP_SECONDS = 5.0
-_LINE, _LINES = 2000, 40
-"""The end of llama.cpp's output that is kept for an error."""
+_STOP_SECONDS, _LINE, _LINES = 5.0, 2000, 40
+"""Until a child is killed; and the end of llama.cpp's output that is kept for an error."""
 
 
 @dataclass(frozen=True)
@@ -179,12 +178,8 @@ class LlamaServer:
         reason = lines[0].partition(" E ")[2] or lines[0] if lines else error
         ended = f"ended by signal {-code}, as happens if memory is short" if code < 0 else ""
         words = safe_line("; ".join(filter(None, (ended, reason))), 300) or f"it ended with {code}"
-        lacking = "No module named" in error
-        return ModelUnavailable(
-            f"{self.wanted.name}: llama.cpp cannot load {self.wanted.weights}: "
-            f"{safe_line(error, 300) if lacking else words}",
-            fix="hisa install gguf" if lacking else self._smaller(),
-        )
+        message = f"{self.wanted.name}: llama.cpp cannot load {self.wanted.weights}: {words}"
+        return ModelUnavailable(message, fix=self._smaller())
 
     def _smaller(self) -> str:
         half = max(512, self.wanted.context // 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,26 +11,16 @@ from hisa.errors import ConfigError
 from hisa.plugins.gguf.gguf_header import read_header
 from hisa.plugins.gguf.weights_table import TABLE
 
-__all__ = [
-    "HUB", "PREFIX", "ModelFiles", "fetched_names", "find_files", "hub_parts", "place_of",
-    "weights_folder",
-]  # fmt: skip
+__all__ = ["HUB", "PREFIX", "ModelFiles", "fetched_names", "find_files", "hub_parts", "place_of"]
 
-PREFIX = "gguf:"
-"""Names of models begin with it."""
-HUB = "hf:"
-"""Names of files of the model hub begin with it: ``hf:OWNER/REPO/FILE``."""
+PREFIX, HUB = "gguf:", "hf:"
+"""Names of models begin with the one, of files of the model hub with the other."""
 _EYES = ",mmproj="
 
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """The files of one model.
-
-    Args:
-        weights: the language model.
-        eyes: the ``mmproj`` file that lets it see pictures; None: it sees none.
-    """
+    """The files of one model; without ``eyes``, an ``mmproj`` file, it sees no pictures."""
 
     weights: Path
     eyes: Path | None = None
@@ -93,25 +84,20 @@ def find_files(model: str) -> ModelFiles:
             f"{weights}: the eyes of a model, not a language model",
             fix=f"name the model, and this file behind it: {PREFIX}MODEL.gguf{_EYES}{weights}",
         )
-    if named:
-        file = Path(eyes).expanduser()
-        read_header(file)
-        return ModelFiles(weights, file)
-    return ModelFiles(weights, _eyes_beside(weights))
+    if not named:
+        return ModelFiles(weights, _eyes_beside(weights))
+    read_header(file := Path(eyes).expanduser())
+    return ModelFiles(weights, file)
 
 
 def _eyes_beside(weights: Path) -> Path | None:
-    """The one file of eyes in the model's folder that is as wide as the model."""
+    """The first file of eyes in the model's folder that is as wide as the model."""
     width = read_header(weights).number("embedding_length")
-    fitting = []
     for path in sorted(weights.parent.glob("mmproj*.gguf"))[:20]:
-        try:
-            projected = read_header(path).values.get("clip.vision.projection_dim")
-        except ConfigError:
-            continue  # a broken neighbour is no reason to refuse the model
-        if projected == width:
-            fitting.append(path)
-    return fitting[0] if fitting else None
+        with suppress(ConfigError):  # a broken neighbour is no reason to refuse the model
+            if read_header(path).values.get("clip.vision.projection_dim") == width:
+                return path
+    return None
 
 
 def fetched_names() -> tuple[str, ...]:

@@ -67,38 +67,34 @@ def fetch(ctx: click.Context, name: str, alone: bool) -> int:
     from hisa.machine.parts import missing
 
     say(_fetched(name))
-    if missing("gguf") and not alone:
-        done = ctx.invoke(install, parts=("gguf",), only_print=False, alone=False, as_json=False)
-        if done:
-            return int(done)
+    options = {"parts": ("gguf",), "only_print": False, "alone": False, "as_json": False}
+    if missing("gguf") and not alone and (status := ctx.invoke(install, **options)):
+        return int(status)
     say(f'use it: hisa run "…" --model gguf:{name}')
     return 0
 
 
 def _fetched(name: str) -> Path:
+    from hisa.plugins.gguf.hub_fetch import fetch_hub, look_at_hub
     from hisa.plugins.gguf.model_names import HUB, place_of
+    from hisa.plugins.gguf.weights_fetch import fetch_weights
     from hisa.plugins.gguf.weights_table import TABLE
 
     place = place_of(name)
-    if name.startswith(HUB) and not place.exists():
-        from hisa.plugins.gguf.hub_fetch import fetch_hub, look_at_hub
-
-        size, licence = look_at_hub(name)
-        say(f"{name}: {gigabytes(size)}, licence {licence}", err=True)
-        return fetch_hub(name, size)
     if name.startswith(HUB):
-        return place
+        if place.exists():
+            return place
+        length, licence = look_at_hub(name)
+        say(f"{name}: {gigabytes(length)}, licence {licence}", err=True)
+        return fetch_hub(name, length)
     if name not in TABLE:
         raise UsageError(
             f"no model {name!r}; there are {', '.join(TABLE)}, and hf:OWNER/REPO/FILE.gguf",
             fix="hisa models ls",
         )
-    from hisa.plugins.gguf.weights_fetch import fetch_weights
-
     weights = TABLE[name]
     say(f"{weights.title}: {gigabytes(weights.size)}, licence {weights.licence}", err=True)
-    return fetch_weights(weights, place.parent, _show_progress)
-
-
-def _show_progress(there: int, size: int) -> None:
-    say(f"  {there / 1e6:,.0f} of {size / 1e6:,.0f} MB", err=True)
+    return fetch_weights(
+        weights, place.parent,
+        lambda there, size: say(f"  {there / 1e6:,.0f} of {size / 1e6:,.0f} MB", err=True),
+    )  # fmt: skip

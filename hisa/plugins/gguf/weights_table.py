@@ -30,10 +30,6 @@ class Weights:
         """Returns the bytes of a part; the first is number 1."""
         return min(self.part_size, self.size - (number - 1) * self.part_size)
 
-    def requirement(self, number: int) -> str:
-        """Returns the requirement that names the package of a part."""
-        return f"{self.package.format(number)}=={self.version}"
-
 
 _ROWS = tomllib.loads(Path(__file__).with_name("weights.toml").read_text("utf-8"))
 TABLE = {name: Weights(**{**row, "parts": tuple(row["parts"])}) for name, row in _ROWS.items()}
