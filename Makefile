@@ -15,7 +15,7 @@ $(error P=$(P) is no plugin; P= takes one of: core $(PLUGINS))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fast durations test-again test-vm check format bench red-team docs coverage house constraints release fuzz mutation system clean
+.PHONY: help demo test fast durations test-again test-vm test-llm check format bench red-team docs coverage house constraints release fuzz mutation system clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,7 +27,7 @@ test: $(VENV)/.dev  ## install what is needed and run every test in three worker
 	$(PYTEST) -o junit_family=xunit1 --junitxml build/tests.xml
 
 fast: $(VENV)/.dev  ## run the tests that start no desktop, browser, machine or other process; takes P= too
-	$(PYTEST) -m "not desktop and not browser and not vm and not process"
+	$(PYTEST) -m "not desktop and not browser and not vm and not process and not llm"
 
 durations: $(VENV)/.dev  ## write down how long files of tests took last, by which the next run is ordered
 	$(BIN)/python scripts/durations.py build/tests.xml tests/durations.txt
@@ -39,6 +39,10 @@ test-vm: $(VENV)/.dev  ## install QEMU, build a virtual machine and run the test
 	@sh scripts/install-vm.sh
 	$(BIN)/hisa vm build minimal
 	HISA_TEST_VM=1 $(BIN)/python -m pytest -m vm
+
+test-llm: $(VENV)/.dev  ## fetch a language model once and run the tests that ask it
+	$(BIN)/hisa models fetch coder-1.5b
+	$(BIN)/python -m pytest -m llm
 
 check: $(VENV)/.dev  ## format, lint, types and import layers, as in CI
 	$(BIN)/ruff format --check .

@@ -61,6 +61,7 @@ PLUGINS = (
     (
         Part("reading", "shapes and text on pictures,\na ranker that has learned"),
         Part("offline", "a model made of rules:\nno key, no GPU"),
+        Part("gguf", "a language model\nrun inside"),
         Part("toolkits", "tools of applications:\nCalc, Chromium, files, …"),
         Part("mcp", "tools of MCP servers, and\nHiSA as one"),
     ),

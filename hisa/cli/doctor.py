@@ -13,6 +13,7 @@ from hisa.cli.findings import Finding, libraries, models, parts, places, store
 from hisa.cli.open_group import announced
 from hisa.cli.out import json_option, print_json, say
 from hisa.errors import PluginFailed, UsageError
+from hisa.machine import plugins
 from hisa.machine.plugins import ENTRY_POINT_GROUPS, Later, blaming_package, is_ours, load, source
 from hisa.machine.plugins import points as entry_points
 
@@ -49,6 +50,13 @@ def _added() -> Iterator[Finding]:
             else:
                 if not is_ours(point):
                     yield Finding(group, point.name, True, False, f"of package {source(point)}")
+
+
+def _models_here(settings: Settings) -> Iterator[Finding]:
+    """Yields what a package that runs models on this machine says of them."""
+    point = plugins.find("commands", "doctor.models")
+    if point is not None and not plugins.is_left_out(point):
+        yield from load("commands", point)(settings)
 
 
 def _machine(settings: Settings) -> Iterator[Finding]:
@@ -103,8 +111,8 @@ def doctor(settings: Settings, env: str | None, points: bool, as_json: bool) -> 
         settings = settings.model_copy(update={"environment": where})
     packages = [libraries(), *parts(settings), *store(settings)]
     findings = [
-        *_machine(settings), *packages, *models(settings), places(settings), *_plugins(), *_added(),
-        *_guests(settings),
+        *_machine(settings), *packages, *models(settings), places(settings),
+        *_models_here(settings), *_plugins(), *_added(), *_guests(settings),
         *([announced("doctor.grounder", "--grounder")(settings)] if points else []),
     ]  # fmt: skip
     broken = [f for f in findings if f.needed and not f.ok]

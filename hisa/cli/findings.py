@@ -65,7 +65,7 @@ def parts(settings: Settings) -> Iterator[Finding]:
 
 def models(settings: Settings) -> Iterator[Finding]:
     """Yields a finding for each role with a model of its own, after asking the model's server."""
-    from hisa.errors import PluginFailed
+    from hisa.errors import OperatorError, PluginFailed
     from hisa.machine.plugins import find, source
     from hisa.models.announced import announced
 
@@ -79,8 +79,8 @@ def models(settings: Settings) -> Iterator[Finding]:
             continue
         try:
             brought = announced(chosen.model)
-        except PluginFailed as error:
-            fix = f"pip install --upgrade {source(point)}"
+        except (OperatorError, PluginFailed) as error:
+            fix = getattr(error, "fix", f"pip install --upgrade {source(point)}")
             yield Finding("models", role, False, True, str(error), fix)
             continue
         if brought is not None and brought.by_rules:
@@ -100,7 +100,7 @@ _WAYS = {
 
 def places(settings: Settings) -> Finding:
     """Say which grounder finds places with these settings; nobody is asked."""
-    from hisa.errors import PluginFailed
+    from hisa.errors import OperatorError, PluginFailed
     from hisa.models.announced import announced
     from hisa.models.profiles import find
     from hisa.wiring import grounder_kind
@@ -109,7 +109,7 @@ def places(settings: Settings) -> Finding:
     try:
         kind = grounder_kind(settings, find(chosen.model, chosen.profile))
         brought = announced(chosen.model)
-    except PluginFailed as error:
+    except (OperatorError, PluginFailed) as error:
         return Finding("models", "places", False, True, str(error))
     able = brought is None or not brought.by_rules or kind in ("elements", "planner")
     detail = f"{settings.grounder.kind}: {_WAYS[kind].format(model=chosen.model)}"

@@ -92,6 +92,9 @@ PARTS: Mapping[str, Part] = {
         modules=("gymnasium",),
         extra="gymnasium",
     ),
+    "gguf": Part(
+        "running a language model on this machine (llama.cpp)", modules=("xllamacpp",), extra="gguf"
+    ),
     "vm": Part("building and running virtual machines under QEMU", script="install-vm.sh"),
     "mcp": Part(
         "tools of MCP servers, and offering HiSA as one", modules=("mcp", "jsonschema"), extra="mcp"

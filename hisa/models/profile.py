@@ -76,6 +76,8 @@ class Profile(BaseModel):
     """Whether it takes pictures."""
     image_detail: Literal["", "low", "high", "auto"] = ""
     """Detail of pictures; empty: not sent."""
+    sees_pictures: bool = True
+    """Whether the model takes pictures; one that does not gets the screen in words."""
     image_tokens: int = Field(1200, ge=0)
     """Estimate for one 1280x720 picture."""
     context: int | None = Field(None, gt=0)

@@ -1,0 +1,176 @@
+"""``--model gguf:PATH`` as it is announced: a model that llama.cpp serves in a process of ours."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from hisa.config import ModelSettings
+from hisa.errors import ConfigError, LibraryLacking
+from hisa.machine.parts import install_command, missing
+from hisa.models.client import OpenAIModel
+from hisa.models.endpoint import Endpoint
+from hisa.models.profile import Price, Profile
+from hisa.models.profiles import find
+from hisa.models.retry import TryFailed
+from hisa.plugins.gguf import llama_server
+from hisa.plugins.gguf.gguf_header import GgufHeader, read_header
+from hisa.plugins.gguf.llama_server import LlamaServer, Wanted
+from hisa.plugins.gguf.model_names import ModelFiles, find_files
+from hisa.protocols import ImagePart, Message, ModelReply, ModelRequest, TextPart
+
+__all__ = ["GgufModel", "profile_of", "require_llama", "wanted_server"]
+
+_CONTEXT = 8192
+"""Tokens in and out by default: planner's prompts have up to 3,500, replies up to 4,096."""
+_SMALL_WEIGHTS = 4.6e9
+"""As the built-in profile "small" has it: models that are named 4B, whose labels round."""
+_BUFFERS = 400_000_000
+"""Bytes beside weights and cache, most of them the scores of 512 tokens of a prompt: 152,000 words
+of 4 bytes each for Qwen's vocabulary."""
+_BLIND = {"planner": "--set planner.sees=elements", "grounder": "--set grounder.kind=elements"}
+"""Roles that need to see, and how each does without."""
+_NOT_SEEN = TextPart("(A picture was here. You cannot see pictures.)")
+
+
+def profile_of(model: str) -> Profile:
+    """What the model of a name takes, by the head of its file.
+
+    Raises:
+        ConfigError: a file is missing, or no GGUF file.
+    """
+    files = find_files(model)
+    header = read_header(files.weights)
+    small = header.weights <= _SMALL_WEIGHTS
+    return Profile(
+        name="gguf-small" if small else "gguf",
+        price=Price(input=0, output=0),
+        structured="json_schema",
+        prompt="short" if small else "long",
+        constrains=small,
+        context=_context(header),
+        sees_pictures=files.eyes is not None,
+        thinking_as="enable_thinking" if header.architecture.startswith("qwen3") else "",
+    )
+
+
+def _context(header: GgufHeader) -> int:
+    return min(_CONTEXT, header.number("context_length", _CONTEXT))
+
+
+def wanted_server(settings: ModelSettings, files: ModelFiles) -> Wanted:
+    """The server that a role's settings ask for."""
+    header = read_header(files.weights)
+    context = settings.context or _context(header)
+    eyes = files.eyes.stat().st_size if files.eyes else 0
+    return Wanted(
+        files.weights.resolve(), files.eyes, context, settings.threads, name=settings.model,
+        bytes_needed=header.size + eyes + header.cache_bytes(context) + _BUFFERS,
+    )  # fmt: skip
+
+
+def require_llama() -> None:
+    """Refuse to go on without llama.cpp; nothing is imported.
+
+    Raises:
+        LibraryLacking: the package ``xllamacpp`` is not installed.
+    """
+    if lacking := missing("gguf"):
+        raise LibraryLacking(
+            f"gguf: models run by llama.cpp, whose package {lacking[0]} is not installed",
+            fix=install_command("gguf"),
+        )
+
+
+class GgufModel:
+    """A model behind a server of our own, which starts with the first request.
+
+    Roles and runs of this process that name the same files, context and threads share a server,
+    which answers one request at a time and keeps what it read of the prompts.
+
+    Args:
+        settings: of its role; an address and a key have no effect.
+
+    Raises:
+        ConfigError: a file is missing, or no GGUF file.
+        LibraryLacking: llama.cpp is not installed.
+    """
+
+    profile_of = staticmethod(profile_of)
+
+    def __init__(self, settings: ModelSettings) -> None:
+        require_llama()
+        self.name = settings.model
+        self._settings = settings
+        self._files = find_files(settings.model)
+        self._wanted = wanted_server(settings, self._files)
+        known = find(settings.model, settings.profile)
+        self._profile = known.model_copy(update={"context": self._wanted.context})
+        self._server: LlamaServer | None = None
+        self._client: tuple[Endpoint, OpenAIModel] | None = None
+
+    async def complete(self, request: ModelRequest, /) -> ModelReply:
+        """One try, after the server has started and done what it was asked before.
+
+        Raises:
+            ConfigError: the planner or the grounder would have to see, and the model does not.
+            ModelUnavailable: the server cannot be started, or `TryFailed`.
+        """
+        if not self._files.eyes:
+            request = _without_pictures(request, self.name)
+        if self._server is None:
+            self._server = llama_server.use(self._wanted)
+        async with self._server.turn:
+            # One role's stop must not end what others wait for.
+            ready = asyncio.wrap_future(self._server.ready())
+            client = await self._connected(await asyncio.shield(ready))
+            try:
+                return await client.complete(request)
+            except TryFailed as error:
+                raise self._explained(error) from None
+
+    async def aclose(self) -> None:
+        """Close the connections, and let the server end if nobody else uses it."""
+        await self._close_client()
+        if self._server is not None:
+            llama_server.release(self._server)
+            self._server = None
+
+    async def _connected(self, endpoint: Endpoint) -> OpenAIModel:
+        """The client of an address; a server that was started anew has another."""
+        if self._client is None or self._client[0] != endpoint:
+            await self._close_client()
+            client = OpenAIModel(self._settings, endpoint, profile=self._profile)
+            self._client = endpoint, client
+        return self._client[1]
+
+    async def _close_client(self) -> None:
+        if self._client is not None:
+            await self._client[1].aclose()
+            self._client = None
+
+    def _explained(self, error: TryFailed) -> TryFailed:
+        if error.status == 400 and "context size" in str(error):
+            error.fix = f"--set models.planner.context={2 * self._wanted.context}"
+        elif error.kind == "connection" and self._server is not None and self._server.pid is None:
+            error.fix = "a smaller model or context: the server ended, as where memory is short"
+        return error
+
+
+def _without_pictures(request: ModelRequest, name: str) -> ModelRequest:
+    """The request in words alone, where its role can do its job in words.
+
+    Raises:
+        ConfigError: a planner would decide, or a grounder point, without seeing.
+    """
+    if request.pictures and request.role in _BLIND:
+        raise ConfigError(
+            f"{name}: sees no pictures, for there is no mmproj file beside it, and the "
+            f"{request.role} gets some",
+            fix=_BLIND[request.role],
+        )
+    messages = (
+        Message(m.role, tuple(_NOT_SEEN if isinstance(p, ImagePart) else p for p in m.parts))
+        for m in request.messages
+    )
+    return replace(request, messages=tuple(messages))

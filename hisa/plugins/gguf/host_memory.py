@@ -1,0 +1,22 @@
+"""Memory that is free on this machine, and sizes in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = ["free_bytes", "gigabytes"]
+
+
+def free_bytes() -> int | None:
+    """Memory that a process can still take, caches of the kernel included; None: not known."""
+    try:
+        lines = Path("/proc/meminfo").read_text("ascii").splitlines()
+        (line,) = (line for line in lines if line.startswith("MemAvailable:"))
+        return int(line.split()[1]) * 1024
+    except (OSError, ValueError):
+        return None
+
+
+def gigabytes(size: float) -> str:
+    """Returns bytes as gigabytes of 10 to the power of 9, such as ``1.1 GB``."""
+    return f"{size / 1e9:.1f} GB"

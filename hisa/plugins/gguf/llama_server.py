@@ -1,0 +1,233 @@
+"""llama.cpp in a child process: started when first asked, shared, and ended after its last user.
+
+``use`` and ``release`` count users of equal servers in this process; ``LlamaServer.ready`` starts
+the child (`llama_process.py`) and starts it anew where it died. Three things end the child: the
+last user's release, the end of its standard input, and the death of the thread that started it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import json
+import os
+import secrets
+import subprocess
+import sys
+import threading
+from collections import deque
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from weakref import WeakKeyDictionary
+
+from hisa.errors import ModelUnavailable
+from hisa.machine.patience import patience
+from hisa.models.endpoint import Endpoint
+from hisa.plugins.gguf.host_memory import free_bytes, gigabytes
+from hisa.text.safe_text import safe_line
+
+__all__ = ["LINGER_SECONDS", "LlamaServer", "Wanted", "release", "use"]
+
+LINGER_SECONDS = 60.0
+"""A server waits so long for the next user: between two runs of a bench a desktop starts."""
+_LOAD_SECONDS, _BYTES_A_SECOND = 120.0, 20e6
+"""A load that takes longer than this, and than reading the file from a slow disk, hangs."""
+_STOP_SECONDS, _LINE, _LINES = 5.0, 2000, 40
+"""Until a child is killed; and the end of llama.cpp's output that is kept for an error."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A server is shared by those who want the same of it."""
+
+    weights: Path
+    eyes: Path | None
+    """The file that lets the model see; None: it does not."""
+    context: int
+    """Tokens in and out together."""
+    threads: int | None
+    """None: llama.cpp's choice."""
+    name: str = field(compare=False)
+    """Of the model in its answers: that which its first user calls it."""
+    bytes_needed: int = field(compare=False)
+    """Memory that it takes, estimated."""
+
+
+class LlamaServer:
+    """One server of one model, which may not run yet."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self.wanted = wanted
+        self._lock = threading.Lock()
+        self._ready: Future[Endpoint] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._output: deque[str] = deque(maxlen=_LINES)
+        self._turns = WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]()
+
+    @property
+    def turn(self) -> asyncio.Lock:
+        """Held while a request is answered: the model does one at a time.
+
+        A request that waits for it here is not yet within its time limits.
+        """
+        return self._turns.setdefault(asyncio.get_running_loop(), asyncio.Lock())
+
+    @property
+    def pid(self) -> int | None:
+        """The number of the child; None where it does not run."""
+        process = self._process
+        return process.pid if process is not None and process.poll() is None else None
+
+    def ready(self) -> Future[Endpoint]:
+        """The server's address and key, as soon as it has loaded the model.
+
+        The future raises `ModelUnavailable` if it cannot be started.
+        """
+        with self._lock:
+            loading = self._ready is not None and not self._ready.done()
+            if self._ready is None or not (loading or self.pid):
+                self._ready = Future()
+                keeper = threading.Thread(target=self._keep, args=(self._ready,), daemon=True)
+                keeper.start()
+            return self._ready
+
+    def stop(self) -> None:
+        """End the child, if there is one; may be called twice."""
+        if (process := self._process) is None:
+            return
+        assert process.stdin is not None
+        with suppress(BrokenPipeError):
+            process.stdin.close()
+        try:
+            process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def _keep(self, ready: Future[Endpoint]) -> None:
+        """Start the child and wait for its end, in a thread of its own.
+
+        The kernel ends the child with the thread that started it.
+        """
+        key = secrets.token_urlsafe(32)
+        try:
+            process = self._started(key)
+            ready.set_result(Endpoint(f"{self._address(process)}/v1", key))
+            process.wait()
+        except (ModelUnavailable, OSError, ValueError) as error:
+            ours = isinstance(error, ModelUnavailable)
+            cause = error if ours else ModelUnavailable(f"{self.wanted.name}: no server: {error}")
+            ready.set_exception(cause)
+        self.stop()
+
+    def _started(self, key: str) -> subprocess.Popen[bytes]:
+        wanted, free = self.wanted, free_bytes()
+        if free is not None and wanted.bytes_needed > free:
+            raise ModelUnavailable(
+                f"{wanted.name}: takes about {gigabytes(wanted.bytes_needed)} of memory with "
+                f"{wanted.context} tokens of context, and {gigabytes(free)} are free",
+                fix=self._smaller(),
+            )
+        self._process = process = subprocess.Popen(
+            [sys.executable, "-m", "hisa.plugins.gguf.llama_process"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            # Ctrl-C at the terminal is for the run, which may still have something to ask.
+            start_new_session=True,
+        )  # fmt: skip
+        order = {
+            "weights": str(wanted.weights), "eyes": str(wanted.eyes or ""), "name": wanted.name,
+            "context": wanted.context, "threads": wanted.threads, "key": key, "parent": os.getpid(),
+        }  # fmt: skip
+        self._output.clear()
+        threading.Thread(target=self._drain, args=(process,), daemon=True).start()
+        assert process.stdin is not None
+        with suppress(BrokenPipeError):  # it ended at once; its output says why
+            process.stdin.write(json.dumps(order).encode() + b"\n")
+            process.stdin.flush()
+        return process
+
+    def _drain(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stderr is not None
+        with process.stderr:
+            while line := process.stderr.readline(_LINE):
+                self._output.append(line.decode("utf-8", "replace"))
+
+    def _address(self, process: subprocess.Popen[bytes]) -> str:
+        """Returns the address that the child writes once it serves.
+
+        Raises:
+            ModelUnavailable: it says why not, ends, or takes too long.
+        """
+        assert process.stdout is not None
+        seconds = patience(_LOAD_SECONDS + self.wanted.weights.stat().st_size / _BYTES_A_SECOND)
+        limit = threading.Timer(seconds, process.kill)
+        limit.daemon = True
+        limit.start()
+        with process.stdout:
+            message = json.loads(process.stdout.readline(1 << 16) or "{}")
+        limit.cancel()
+        if "url" in message:
+            return str(message["url"])
+        self.stop()
+        raise self._failure(str(message.get("error", "")), process.returncode)
+
+    def _failure(self, error: str, code: int) -> ModelUnavailable:
+        lines = [line for line in self._output if " E " in line] or [*self._output][-1:]
+        reason = lines[0].partition(" E ")[2] or lines[0] if lines else error
+        ended = f"ended by signal {-code}, as happens if memory is short" if code < 0 else ""
+        words = safe_line("; ".join(filter(None, (ended, reason))), 300) or f"it ended with {code}"
+        message = f"{self.wanted.name}: llama.cpp cannot load {self.wanted.weights}: {words}"
+        return ModelUnavailable(message, fix=self._smaller())
+
+    def _smaller(self) -> str:
+        half = max(512, self.wanted.context // 2)
+        return f"--set models.planner.context={half}, or a smaller model: hisa models ls"
+
+
+_lock = threading.RLock()
+_servers: dict[Wanted, LlamaServer] = {}
+_users: dict[LlamaServer, int] = {}
+_timers: dict[LlamaServer, threading.Timer] = {}
+
+
+def use(wanted: Wanted) -> LlamaServer:
+    """The server of this process that does what is wanted; `release` it when done."""
+    with _lock:
+        server = _servers.setdefault(wanted, LlamaServer(wanted))
+        _users[server] = _users.get(server, 0) + 1
+        if timer := _timers.pop(server, None):
+            timer.cancel()
+        return server
+
+
+def release(server: LlamaServer, *, linger: float = LINGER_SECONDS) -> None:
+    """Take back one `use`; the server ends some seconds after its last one."""
+    with _lock:
+        _users[server] = max(0, _users.get(server, 0) - 1)
+        if _users[server]:
+            return
+        timer = _timers[server] = threading.Timer(linger, _end_unused, (server,))
+        timer.daemon = True
+        timer.start()
+
+
+def _end_unused(server: LlamaServer) -> None:
+    with _lock:
+        if _users.get(server):
+            return
+        _users.pop(server, None)
+        _timers.pop(server, None)
+        _servers.pop(server.wanted, None)
+    server.stop()
+
+
+@atexit.register
+def _end_all() -> None:
+    for server in list(_servers.values()):
+        server.stop()
+
+
+# In a fork the servers belong to the process that started them.
+os.register_at_fork(after_in_child=_servers.clear)

@@ -1,0 +1,109 @@
+"""From ``gguf:NAME`` to files: a path, the short name of a fetched model, or one of the hub."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from hisa.errors import ConfigError
+from hisa.plugins.gguf.gguf_header import read_header
+from hisa.plugins.gguf.weights_table import TABLE
+
+__all__ = ["HUB", "PREFIX", "ModelFiles", "fetched_names", "find_files", "hub_parts", "place_of"]
+
+PREFIX, HUB = "gguf:", "hf:"
+"""Names of models begin with the one, of files of the model hub with the other."""
+_EYES = ",mmproj="
+
+
+@dataclass(frozen=True)
+class ModelFiles:
+    """The files of one model; without ``eyes``, an ``mmproj`` file, it sees no pictures."""
+
+    weights: Path
+    eyes: Path | None = None
+
+
+def weights_folder() -> Path:
+    """Returns the folder of fetched models: ``hisa/models`` below ``XDG_DATA_HOME``."""
+    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(data) / "hisa" / "models"
+
+
+def place_of(name: str) -> Path:
+    """Returns the path that a name without ``gguf:`` stands for, whether or not it is there.
+
+    Raises:
+        ConfigError: a name of the hub that is none.
+    """
+    if name in TABLE:
+        return weights_folder() / name / TABLE[name].file
+    if name.startswith(HUB):
+        owner, repository, file = hub_parts(name)
+        return weights_folder() / "hub" / owner / repository / file
+    return Path(name).expanduser()
+
+
+def hub_parts(name: str) -> tuple[str, str, str]:
+    """Returns owner, repository and file of ``hf:OWNER/REPO/FILE``; the file may be in a folder.
+
+    Raises:
+        ConfigError: it is no such name.
+    """
+    parts = name.removeprefix(HUB).split("/", 2)
+    unsafe = any(part in ("", ".", "..") for part in "/".join(parts).split("/"))
+    if len(parts) < 3 or unsafe or not parts[2].endswith(".gguf"):
+        raise ConfigError(
+            f"{name!r}: want hf:OWNER/REPO/FILE, and a file that ends in .gguf",
+            fix="hisa models fetch hf:OWNER/REPO/FILE.gguf",
+        )
+    return parts[0], parts[1], parts[2]
+
+
+def find_files(model: str) -> ModelFiles:
+    """The files of ``gguf:NAME`` or ``gguf:NAME,mmproj=FILE``.
+
+    Without ``mmproj=`` a file ``mmproj*.gguf`` beside the model is taken, if it was made for it.
+
+    Raises:
+        ConfigError: a file is missing or no GGUF file; says how it is fetched.
+    """
+    name, named, eyes = model.removeprefix(PREFIX).partition(_EYES)
+    weights = place_of(name)
+    if not weights.exists() and (name in TABLE or name.startswith(HUB)):
+        raise ConfigError(f"{model}: not fetched yet", fix=f"hisa models fetch {name}")
+    if not weights.exists() and "/" not in name and not name.endswith(".gguf"):
+        raise ConfigError(
+            f"{model}: no such file, and no model of that name; known are {', '.join(TABLE)}",
+            fix="hisa models ls",
+        )
+    if read_header(weights).architecture == "clip":
+        raise ConfigError(
+            f"{weights}: the eyes of a model, not a language model",
+            fix=f"name the model, and this file behind it: {PREFIX}MODEL.gguf{_EYES}{weights}",
+        )
+    if not named:
+        return ModelFiles(weights, _eyes_beside(weights))
+    read_header(file := Path(eyes).expanduser())
+    return ModelFiles(weights, file)
+
+
+def _eyes_beside(weights: Path) -> Path | None:
+    """The first file of eyes in the model's folder that is as wide as the model."""
+    width = read_header(weights).number("embedding_length")
+    for path in sorted(weights.parent.glob("mmproj*.gguf"))[:20]:
+        with suppress(ConfigError):  # a broken neighbour is no reason to refuse the model
+            if read_header(path).values.get("clip.vision.projection_dim") == width:
+                return path
+    return None
+
+
+def fetched_names() -> tuple[str, ...]:
+    """Names of the models in the folder of fetched ones, those of the table first."""
+    folder = weights_folder()
+    hub = sorted((folder / "hub").glob("*/*/**/*.gguf"))[:1000]
+    named = [name for name in TABLE if place_of(name).exists()]
+    others = (path.relative_to(folder / "hub") for path in hub if "mmproj" not in path.name)
+    return (*named, *(f"{HUB}{path}" for path in others if not path.parts[2].startswith(".")))

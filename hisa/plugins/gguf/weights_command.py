@@ -1,0 +1,100 @@
+"""``hisa models``: language models that run on this machine, fetched and listed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hisa.cli.out import examples, json_option, print_json, say
+from hisa.errors import UsageError
+from hisa.plugins.gguf.host_memory import gigabytes
+
+__all__ = ["models"]
+
+
+@click.group(epilog=examples("hisa models ls", "hisa models fetch coder-1.5b"))
+def models() -> None:
+    """Fetch and list language models that run on this machine.
+
+    A model that is here is used by its name, any other GGUF file by its path:
+
+    \b
+    hisa run "…" --model gguf:coder-1.5b
+    hisa run "…" --model gguf:some/model.gguf
+    """
+
+
+@models.command("ls")
+@json_option
+def list_models(as_json: bool) -> None:
+    """List the models that can be fetched by name, and all that are here."""
+    from hisa.plugins.gguf.model_names import fetched_names, place_of
+    from hisa.plugins.gguf.weights_table import TABLE
+
+    here = fetched_names()
+    rows: list[dict[str, Any]] = [
+        {
+            "name": name, "here": name in here, "file": str(place_of(name)),
+            "size": place_of(name).stat().st_size if name in here else TABLE[name].size,
+            "what": f"{TABLE[name].title}; {TABLE[name].licence}" if name in TABLE else "",
+        }
+        for name in dict.fromkeys((*TABLE, *here))
+    ]  # fmt: skip
+    if as_json:
+        print_json(rows)
+        return
+    for row in rows:
+        mark = "ok  " if row["here"] else "--  "
+        say(f"  {mark}{row['name']:<12} {gigabytes(row['size']):>7}  {row['what']}".rstrip())
+    say('\nok: it is here, for --model gguf:NAME. --: "hisa models fetch NAME" fetches it.')
+
+
+@models.command(
+    epilog=examples("hisa models fetch coder-1.5b", "hisa models fetch hf:OWNER/REPO/FILE.gguf")
+)
+@click.argument("name", metavar="NAME")
+@click.option("--alone", is_flag=True, help="Do not install llama.cpp where it is missing.")
+@click.pass_context
+def fetch(ctx: click.Context, name: str, alone: bool) -> int:
+    """Fetch the weights of a model, and install llama.cpp, which runs it, where it is missing.
+
+    NAME is one of "hisa models ls", or hf:OWNER/REPO/FILE.gguf for a file of the model hub. A
+    fetch that was cut off goes on where it stopped.
+    """
+    from hisa.cli.install import install
+    from hisa.machine.parts import missing
+
+    say(_fetched(name))
+    options = {"parts": ("gguf",), "only_print": False, "alone": False, "as_json": False}
+    if missing("gguf") and not alone and (status := ctx.invoke(install, **options)):
+        return int(status)
+    say(f'use it: hisa run "…" --model gguf:{name}')
+    return 0
+
+
+def _fetched(name: str) -> Path:
+    from hisa.plugins.gguf.hub_fetch import fetch_hub, look_at_hub
+    from hisa.plugins.gguf.model_names import HUB, place_of
+    from hisa.plugins.gguf.weights_fetch import fetch_weights
+    from hisa.plugins.gguf.weights_table import TABLE
+
+    place = place_of(name)
+    if name.startswith(HUB):
+        if place.exists():
+            return place
+        length, licence = look_at_hub(name)
+        say(f"{name}: {gigabytes(length)}, licence {licence}", err=True)
+        return fetch_hub(name, length)
+    if name not in TABLE:
+        raise UsageError(
+            f"no model {name!r}; there are {', '.join(TABLE)}, and hf:OWNER/REPO/FILE.gguf",
+            fix="hisa models ls",
+        )
+    weights = TABLE[name]
+    say(f"{weights.title}: {gigabytes(weights.size)}, licence {weights.licence}", err=True)
+    return fetch_weights(
+        weights, place.parent,
+        lambda there, size: say(f"  {there / 1e6:,.0f} of {size / 1e6:,.0f} MB", err=True),
+    )  # fmt: skip
