@@ -78,7 +78,8 @@ def kinds() -> dict[str, str]:
 
     names = package.tasks()
     spec = find_spec("miniwob")
-    assert spec is not None and spec.submodule_search_locations
+    assert spec is not None
+    assert spec.submodule_search_locations
     html = Path(spec.submodule_search_locations[0], "html")
     return {
         name: kind(name, (html / package.page_path(name)).read_text("utf-8", "replace"))
