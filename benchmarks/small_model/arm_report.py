@@ -21,25 +21,24 @@ _DRAWS = 10_000
 _Key = tuple[str, int]
 
 
-def report(episodes: Sequence[Episode], picture_file: Path | None = None) -> str:
-    """Returns the tables as text, one set of pages after the other; draws the first set's picture.
+def report(episodes: Sequence[Episode], folder: Path) -> str:
+    """Returns the tables as text, one set of pages after the other; draws ``arms.svg``.
 
-    Sets of pages and states of the prompt cache are never mixed.
+    Sets of pages and states of the prompt cache are never mixed; the picture shows the reported
+    pages, where they were run.
     """
     if not episodes:
         return "no episode has ended"
     parts = [f"{machine()}; conditions: {episodes[0].conditions}"]
-    groups: dict[tuple[bool, bool], list[Episode]] = defaultdict(list)
+    groups: dict[tuple[str, bool], list[Episode]] = defaultdict(list)
     for episode in episodes:
-        groups[episode.reported, episode.cache].append(episode)
-    for (reported, cache), group in sorted(groups.items()):
+        groups[episode.pages, episode.cache].append(episode)
+    for (pages, cache), group in sorted(groups.items()):
         arms = _by_arm(group)
-        name = "reported" if reported else "working"
-        parts += [f"\n{name} pages, prompt cache {'on' if cache else 'off'}\n", *_rows(arms)]
+        parts += [f"\n{pages} pages, prompt cache {'on' if cache else 'off'}\n", *_rows(arms)]
         parts += ["", *_differences(arms), *_unequal_goals(group)]
-    if picture_file is not None:
-        first = max(groups)  # the reported pages, where they were run, with the cache on
-        picture_file.write_text(picture(_by_arm(groups[first])), "utf-8")
+    drawn = max(groups, key=lambda group: (group[0] == "reported", group[0] == "working", group[1]))
+    (folder / "arms.svg").write_text(picture(_by_arm(groups[drawn])), "utf-8")
     return "\n".join(parts)
 
 

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from benchmarks.small_model.pages import REPORTED
+from benchmarks.small_model.pages import REPORTED, WORKING
 from benchmarks.small_model.recording_proxy import ANSWER_TEXT, Asking, RecordingProxy, append_line
 
 __all__ = ["ARMS", "Arm", "Conditions", "Episode", "Slot", "play", "read", "schedule"]
@@ -61,6 +61,8 @@ class Conditions:
     seconds: float = 600.0
     context: int = 8192
     reply_tokens: int = 512
+    settings: list[str] = field(default_factory=list)
+    """Further settings of HiSA's arms, as for ``--set``."""
 
 
 @dataclass(frozen=True, order=True)
@@ -106,7 +108,8 @@ class Episode:
     longest_repeat: int = 0
     """Most identical actions in a row that failed or changed nothing."""
     reward: float = 0.0
-    reported: bool = False
+    pages: str = "working"
+    """working, reported or desktop: never mixed in a table."""
     conditions: dict[str, Any] = field(default_factory=dict)
     at: str = ""
 
@@ -114,6 +117,20 @@ class Episode:
     def slot(self) -> Slot:
         """The slot it filled."""
         return Slot(self.page, self.seed, self.arm, self.cache)
+
+
+def desktop_tasks() -> dict[str, dict[str, Any]]:
+    """Returns the tasks on a desktop by their names."""
+    import yaml
+
+    text = Path(__file__).with_name("desktop_tasks.yaml").read_text("utf-8")
+    found: dict[str, dict[str, Any]] = yaml.safe_load(text)
+    return found
+
+
+def set_of(page: str) -> str:
+    """Returns which set of pages a page is of; each task on a desktop counts as a page."""
+    return "reported" if page in REPORTED else "working" if page in WORKING else "desktop"
 
 
 def schedule(
@@ -176,6 +193,10 @@ def play(
         "base_url": proxy.url,
         "trace": str(trace.absolute()),
     }
+    if set_of(slot.page) == "desktop":
+        task = trace.with_suffix(".yaml")
+        task.write_text(json.dumps({"id": slot.page, **desktop_tasks()[slot.page]}), "utf-8")
+        plan |= {"task": str(task.absolute()), "environment": "desktop"}
     text_schema = ANSWER_TEXT if arm.schema and arm.python == "agentlab" else None
     proxy.begin(trace, Asking(conditions.model, conditions.reply_tokens, slot.cache, text_schema))
     begun = time.monotonic()
@@ -249,7 +270,7 @@ def record(slot: Slot, conditions: Conditions, trace: Path, seconds: float, erro
         goal=goal,
         longest_repeat=longest_repeat(steps),
         reward=reward,
-        reported=slot.page in REPORTED,
+        pages=set_of(slot.page),
         conditions=asdict(conditions),
         at=time.strftime("%Y-%m-%dT%H:%M:%S"),
     )

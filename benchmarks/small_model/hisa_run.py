@@ -2,7 +2,9 @@
 
     python -m benchmarks.small_model.hisa_run SPECIFICATION    (JSON; see `episodes.Plan`)
 
-Nothing is learned from it, so that episodes do not depend on each other; the rest is as it ships.
+It begins without patterns, so that episodes do not depend on each other, and without house rules,
+which are kept with them; ``patterns.enabled=true`` brings both, for each episode anew. The rest is
+as it ships.
 """
 
 from __future__ import annotations
@@ -30,30 +32,27 @@ _ENDS = {"succeeded": "said done", "infeasible": "gave up", "max_steps": "steps"
 
 
 def settings_of(plan: dict[str, Any]) -> Settings:
-    """The settings of an arm's episode."""
-    model = {
-        "model": plan["model"],
-        "base_url": plan["base_url"],
-        "constrain": plan["schema"],
-        "max_tokens": plan["reply_tokens"],
-        "timeout": 900.0,
-        "max_retries": 0,
+    """The settings of an arm's episode; those that the command line gives win."""
+    folder = str(Path(plan["trace"]).with_suffix(""))
+    chosen = {
+        "models.planner.model": plan["model"],
+        "models.planner.base_url": plan["base_url"],
+        "models.planner.constrain": str(plan["schema"]).lower(),
+        "models.planner.max_tokens": plan["reply_tokens"],
+        "models.planner.timeout": plan["seconds"],
+        "models.planner.max_retries": 0,
+        "planner.prompt": plan["prompt"],
+        "planner.sees": "elements",
+        "patterns.enabled": "false",
+        "patterns.path": f"{folder}/patterns",
+        "environment.kind": plan.get("environment", "browsergym"),
+        "run.max_steps": plan["steps"],
+        "run.seed": plan["seed"],
+        "run.budget_seconds": plan["seconds"],
+        "run.folder": folder,
     }
-    return load(
-        overrides={
-            "models": {"planner": model},
-            "planner": {"prompt": plan["prompt"], "sees": "elements"},
-            "patterns": {"enabled": False},
-            "environment": {"kind": plan.get("environment", "browsergym")},
-            "run": {
-                "max_steps": plan["steps"],
-                "seed": plan["seed"],
-                "budget_seconds": plan["seconds"],
-                "folder": str(Path(plan["trace"]).with_suffix("")),
-            },
-        },
-        environ={},
-    )
+    given = [f"{name}={value}" for name, value in chosen.items()] + plan["settings"]
+    return load(assignments=given, environ={})
 
 
 class Tracer:

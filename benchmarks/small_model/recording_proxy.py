@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import socket
 import threading
 import time
@@ -79,12 +78,12 @@ class _Reply:
 class RecordingProxy:
     """Serves on loopback while it is open; `begin` and `end` enclose an episode."""
 
-    def __init__(self, base_url: str) -> None:
+    def __init__(self, base_url: str, key: str = "x") -> None:
         self._server = urlsplit(base_url.rstrip("/"))
         self._asking: Asking | None = None
         self._trace = Path()
         self._open: set[http.client.HTTPConnection] = set()
-        self._key = os.environ.get("OPENAI_API_KEY", "x")
+        self._key = key
         proxy = self
 
         class Handler(BaseHTTPRequestHandler):

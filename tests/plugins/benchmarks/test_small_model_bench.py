@@ -22,9 +22,9 @@ import pytest
 from benchmarks.small_model import __main__ as command
 from benchmarks.small_model import episodes, pages
 from benchmarks.small_model.arm_report import bootstrap, report
-from benchmarks.small_model.cause_labels import causes, write_sheet
 from benchmarks.small_model.episodes import Conditions, Episode, Slot
 from benchmarks.small_model.history_loop import call_of
+from benchmarks.small_model.labelled_sheets import failures, label_tables, lines
 from benchmarks.small_model.recording_proxy import Asking, RecordingProxy, append_line
 from hisa.testing.model_server import FakeServer, Fault, Received
 
@@ -190,7 +190,7 @@ def test_a_run_goes_on_where_it_was_killed(tmp_path: Path) -> None:
 
 def test_reported_pages_are_not_run_by_the_way(tmp_path: Path) -> None:
     given = command._parser().parse_args(["run", pages.REPORTED[0], "--out", str(tmp_path)])
-    with pytest.raises(SystemExit, match="not among the 20 pages"):
+    with pytest.raises(SystemExit, match="not working pages"):
         command._pages(given)
 
 
@@ -198,7 +198,7 @@ def test_the_report_pairs_the_same_pages_and_tells_goals_that_differ(tmp_path: P
     found = [_episode("hisa-short", f"p{n}", success=True, tokens=50, goal="g") for n in range(8)]
     found += [_episode("history", f"p{n}", success=n < 4, goal="g") for n in range(7)]
     found.append(_episode("history", "p7", success=False, goal="another"))
-    text = report(found, tmp_path / "arms.svg")
+    text = report(found, tmp_path)
     assert "| hisa-short | 8 of 8: 100% (68% to 100%)" in text
     assert "| hisa-short − history | 8 | +50 points (+12 to +88), 2.00 | 0.50 (0.50 to 0.50) |" in (
         text
@@ -217,25 +217,46 @@ def test_a_bootstrap_draws_pages_and_not_seeds() -> None:
     assert bootstrap([[pair, pair], [same, same]], gap) == (0.0, 1.0)
 
 
-def test_who_labels_does_not_see_the_arm(tmp_path: Path) -> None:
+def _labelled(folder: Path, name: str, group: str, label: str) -> None:
+    key = json.loads((folder / f"{name}-key.json").read_text("utf-8"))
+    number = next(number for number, entry in key.items() if entry == group)
+    (folder / f"{name}.csv").write_text(f"number,label,by,note\n{number},{label},me,\n", "utf-8")
+
+
+def test_who_labels_failures_does_not_see_the_arm(tmp_path: Path) -> None:
     found = [_episode(arm, "p", success=False) for arm in ("hisa-short", "history")]
     for episode in found:
         trace = tmp_path / "traces" / f"{episode.slot.name}.jsonl"
         trace.parent.mkdir(exist_ok=True)
         append_line(trace, kind="request", shown="a page", reply="an answer")
         append_line(trace, kind="step", action="click", happened="nothing changed", failed=True)
-    write_sheet(found, tmp_path)
-    sheet = (tmp_path / "sheet.jsonl").read_text("utf-8")
+    failures(found, tmp_path)
+    sheet = (tmp_path / "failures.jsonl").read_text("utf-8")
     assert "an answer" in sheet
     assert not any(episode.arm in sheet for episode in found)
-    labels = tmp_path / "labels.csv"
-    key = json.loads((tmp_path / "key.json").read_text("utf-8"))
-    number = next(n for n, name in key.items() if "history" in name)
-    labels.write_text(f"number,cause,by,note\n{number},prompt,me,\n", "utf-8")
-    assert "| history | 1 | 0 | 1 | 0 | 0 | 0 | 0 | 100% |" in causes(found, tmp_path)
-    labels.write_text(f"number,cause,by,note\n{number},luck,me,\n", "utf-8")
+    _labelled(tmp_path, "failures", "history", "prompt")
+    assert "| history | 1 | 0 | 1 | 0 | 0 | 0 | 0 | 100% |" in label_tables(found, tmp_path)
+    assert "move it away" in failures(found, tmp_path)
+    _labelled(tmp_path, "failures", "history", "luck")
     with pytest.raises(SystemExit, match="'luck' is none of"):
-        causes(found, tmp_path)
+        label_tables(found, tmp_path)
+
+
+def test_what_a_model_wrote_is_labelled_with_its_evidence(tmp_path: Path) -> None:
+    episode = _episode("hisa-short", "p", success=True)
+    log = tmp_path / "traces" / episode.slot.name / "run" / "events.jsonl"
+    log.parent.mkdir(parents=True)
+    append_line(log, type="planned", tool="gui_action", input="click(1)", description="OK")
+    append_line(log, type="model_asked", messages=[{"role": "user", "text": "before, after"}])
+    append_line(log, type="abstracted", line="succeeded: it is saved", asked_model=True)
+    append_line(log, type="abstracted", line="by rule", asked_model=False)
+    lines([episode], tmp_path)
+    (entry,) = episodes.lines_of(tmp_path / "lines.jsonl")
+    assert entry["written"] == "succeeded: it is saved"
+    assert "before, after" in entry["shown"]
+    assert "OK" in entry["call"]
+    _labelled(tmp_path, "lines", "abstracted", "false")
+    assert "| abstracted | 1 of 1 | 1 (21% to 100%) | 0 |" in label_tables([episode], tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -266,4 +287,5 @@ def test_the_arms_are_what_the_documentation_says() -> None:
         for schema in ("", "+schema")
     }
     assert Conditions("m") == Conditions("m", 8, 600.0, 8192, 512)
+    assert len(episodes.desktop_tasks()) == 10
     assert Slot("p", 1, "x", False).name == "p-1-x-no_cache"
