@@ -30,10 +30,11 @@ _SILENCE = 900.0
 """Seconds without a byte from the server; an episode's own limit is below it."""
 ANSWER_TEXT = {
     "type": "string",
-    "pattern": "^<think>\\n[^<]{1,400}\\n</think>\\n\\n<action>\\n[a-z_]{4,20}\\([^<\\n]{0,200}\\)"
-    "\\n</action>$",
+    "pattern": '^<think>\\n[^<"\\\\]{1,400}\\n</think>\\n\\n<action>\\n'
+    '([a-z_]{4,20}\\([^<"\\\\\\n]{0,200}\\)\\n){1,3}</action>$',
 }
-"""GenericAgent's answer, which is text in tags, as a JSON schema."""
+"""GenericAgent's answer, which is text in tags, as a JSON schema. Quotes and backslashes are left
+out, since llama.cpp does not escape what a pattern makes and then refuses its own answer."""
 
 
 @dataclass(frozen=True)
@@ -134,14 +135,15 @@ class RecordingProxy:
             handler.send_error(503, "no episode is under way, or the request is too large")
             return
         given = json.loads(handler.rfile.read(size)) if size else None
-        body = None if given is None else json.dumps(_asked(given, asking)).encode()
+        if given is not None:
+            given = _asked(given, asking)
         connection = self._connection()
         self._open.add(connection)
         begun = time.monotonic()
         try:
             path = self._server.path + handler.path.removeprefix("/v1")
             headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self._key}"}
-            connection.request(handler.command, path, body, headers)
+            connection.request(handler.command, path, json.dumps(given) if given else None, headers)
             answer = connection.getresponse()
             reply, first = self._relay(answer, handler, asking if given else None)
         finally:
