@@ -86,6 +86,9 @@ def run(given: argparse.Namespace) -> int:
     done = {episode.slot for episode in known}
     left = [slot for slot in slots if slot not in done]
     pythons = {kind: str(given.pythons / kind / "bin" / "python") for kind in ("gym", "agentlab")}
+    if lacking := [python for python in pythons.values() if not Path(python).exists()]:
+        place = given.pythons
+        raise SystemExit(f"no {lacking[0]}: sh benchmarks/small_model/environments.sh {place}")
     given.out.mkdir(parents=True, exist_ok=True)
     end, broken = time.monotonic() + 3600 * given.hours, 0
     with ExitStack() as stack:

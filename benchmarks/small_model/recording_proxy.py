@@ -12,15 +12,14 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-__all__ = ["Asking", "RecordingProxy", "append_line"]
+__all__ = ["ANSWER_TEXT", "Asking", "RecordingProxy", "append_line"]
 
 _BODY_LIMIT = 8_000_000
 """Bytes of a request or reply; a context of 32,000 tokens has about 150,000."""
@@ -28,6 +27,8 @@ _SHOWN_LIMIT = 40_000
 """Characters of a request that are written down: more than a context of 8,192 tokens holds."""
 _SILENCE = 900.0
 """Seconds without a byte from the server; an episode's own limit is below it."""
+_END_SECONDS = 5.0
+"""For what has come of a reply to be written down."""
 ANSWER_TEXT = {
     "type": "string",
     "pattern": '^<think>\\n[^<"\\\\]{1,400}\\n</think>\\n\\n<action>\\n'
@@ -53,27 +54,6 @@ def append_line(path: Path, **fields: Any) -> None:
     line = json.dumps(fields, ensure_ascii=True, default=str) + "\n"
     with path.open("ab", buffering=0) as file:
         file.write(line.encode())
-
-
-@dataclass
-class _Reply:
-    """What is read off a reply, streamed or whole."""
-
-    text: str = ""
-    usage: dict[str, Any] = field(default_factory=dict)
-    timings: dict[str, Any] = field(default_factory=dict)
-    finish: str = ""
-
-    def take(self, part: Any) -> None:
-        if not isinstance(part, dict):
-            return
-        for name in ("usage", "timings"):
-            if isinstance(part.get(name), dict):
-                setattr(self, name, part[name])
-        for choice in part.get("choices") or ():
-            message = choice.get("delta") or choice.get("message") or {}
-            self.text += str(message.get("content") or "")
-            self.finish = str(choice.get("finish_reason") or self.finish)
 
 
 class RecordingProxy:
@@ -125,6 +105,9 @@ class RecordingProxy:
             with suppress(OSError):
                 if connection.sock is not None:
                     connection.sock.shutdown(socket.SHUT_RDWR)
+        limit = time.monotonic() + _END_SECONDS
+        while self._open and time.monotonic() < limit:  # what is in hand is still written down
+            time.sleep(0.01)
 
     # ------------------------------------------------------------------- one request
 
@@ -145,60 +128,38 @@ class RecordingProxy:
             headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self._key}"}
             connection.request(handler.command, path, json.dumps(given) if given else None, headers)
             answer = connection.getresponse()
-            reply, first = self._relay(answer, handler, asking if given else None)
+            raw, first = _relay(answer, handler, unwrap=asking.schema is not None)
+            if given is not None:
+                _note(trace, given, raw, answer.status, (begun, first, time.monotonic()))
         finally:
-            self._open.discard(connection)
             connection.close()
-        if given is not None:
-            _note(trace, given, reply, answer.status, time.monotonic() - begun, first - begun)
+            self._open.discard(connection)
 
     def _connection(self) -> http.client.HTTPConnection:
         secure = self._server.scheme == "https"
         kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
         return kind(self._server.hostname or "", self._server.port, timeout=_SILENCE)
 
-    def _relay(
-        self,
-        answer: http.client.HTTPResponse,
-        handler: BaseHTTPRequestHandler,
-        asking: Asking | None,
-    ) -> tuple[_Reply, float]:
-        """Hand the answer on, as it comes if it is a stream; returns when its first text came."""
-        reply, first, kind = _Reply(), 0.0, answer.getheader("Content-Type") or "application/json"
-        if "event-stream" not in kind:
-            raw = answer.read(_BODY_LIMIT)
-            first = time.monotonic()
-            with suppress(ValueError):
-                whole = json.loads(raw)
-                if asking and asking.schema and answer.status == 200:
-                    raw = json.dumps(_unwrapped(whole)).encode()
-                reply.take(whole)
-            if answer.status != 200:
-                reply.text = raw[:2000].decode("utf-8", "replace")
-            _head(handler, answer.status, kind)
-            handler.wfile.write(raw)
-            return reply, first
-        _head(handler, answer.status, kind)
-        for line in _lines(answer):
-            handler.wfile.write(line)
-            handler.wfile.flush()
-            with suppress(ValueError):
-                reply.take(json.loads(line.removeprefix(b"data: ")))
-            first = first or (time.monotonic() if reply.text else 0.0)
-        return reply, first or time.monotonic()
 
-
-def _lines(answer: http.client.HTTPResponse) -> Iterator[bytes]:
-    size = 0
-    while size < _BODY_LIMIT and (line := answer.readline(_BODY_LIMIT)):
-        size += len(line)
-        yield line
-
-
-def _head(handler: BaseHTTPRequestHandler, status: int, kind: str) -> None:
-    handler.send_response(status)
+def _relay(
+    answer: http.client.HTTPResponse, handler: BaseHTTPRequestHandler, *, unwrap: bool
+) -> tuple[bytes, float]:
+    """Hand the answer on, as it comes if it is a stream; returns it and when it began to come."""
+    kind = answer.getheader("Content-Type") or "application/json"
+    streamed = "event-stream" in kind
+    line = answer.readline(_BODY_LIMIT) if streamed else answer.read(_BODY_LIMIT)
+    first, raw = time.monotonic(), b""
+    if unwrap and answer.status == 200 and not streamed:
+        line = _unwrapped(line)
+    handler.send_response(answer.status)
     handler.send_header("Content-Type", kind)
     handler.end_headers()
+    while line and len(raw) < _BODY_LIMIT:
+        raw += line
+        handler.wfile.write(line)
+        handler.wfile.flush()
+        line = answer.readline(_BODY_LIMIT) if streamed else b""
+    return raw, first
 
 
 def _asked(given: dict[str, Any], asking: Asking) -> dict[str, Any]:
@@ -215,33 +176,45 @@ def _asked(given: dict[str, Any], asking: Asking) -> dict[str, Any]:
     return body
 
 
-def _unwrapped(whole: dict[str, Any]) -> dict[str, Any]:
+def _unwrapped(raw: bytes) -> bytes:
     """A reply whose text is a JSON string, as that text; a server may leave line breaks raw."""
+    whole = json.loads(raw)
     for choice in whole.get("choices") or ():
         text = str(choice["message"].get("content") or "")
         with suppress(ValueError):
             text = str(json.loads(text, strict=False))
         choice["message"]["content"] = text.removeprefix('"').removesuffix('"')
-    return whole
+    return json.dumps(whole).encode()
 
 
 def _note(
-    trace: Path, given: dict[str, Any], reply: _Reply, status: int, seconds: float, first: float
+    trace: Path, given: dict[str, Any], raw: bytes, status: int, times: tuple[float, float, float]
 ) -> None:
-    details = reply.usage.get("prompt_tokens_details") or {}
-    text = "\n\n".join(_words(message) for message in given.get("messages") or ())
+    """Write down a request and its answer, whole or a stream of parts."""
+    text = ""
+    usage: dict[str, Any] = {}
+    timings: dict[str, Any] = {}
+    for line in raw.split(b"\n") if raw.startswith(b"data:") else [raw]:
+        with suppress(ValueError):
+            part = json.loads(line.removeprefix(b"data:"))
+            usage, timings = part.get("usage") or usage, part.get("timings") or timings
+            for choice in part.get("choices") or ():
+                message = choice.get("delta") or choice.get("message") or {}
+                text += str(message.get("content") or "")
+    shown = "\n\n".join(_words(message) for message in given.get("messages") or ())
+    cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens")
+    begun, first, ended = times
     append_line(
         trace,
         kind="request",
-        shown=text[-_SHOWN_LIMIT:],
-        reply=reply.text[:_SHOWN_LIMIT],
+        shown=shown[-_SHOWN_LIMIT:],
+        reply=(text if status == 200 else raw.decode("utf-8", "replace"))[:_SHOWN_LIMIT],
         status=status,
-        finish=reply.finish,
-        prompt_tokens=int(reply.usage.get("prompt_tokens") or 0),
-        reply_tokens=int(reply.usage.get("completion_tokens") or 0),
-        cached_tokens=int(details.get("cached_tokens") or 0),
-        seconds=round(seconds, 3),
-        first_seconds=round(reply.timings.get("prompt_ms", 1000 * first) / 1000, 3),
+        prompt_tokens=int(usage.get("prompt_tokens") or 0),
+        reply_tokens=int(usage.get("completion_tokens") or 0),
+        cached_tokens=int(cached or 0),
+        seconds=round(ended - begun, 3),
+        first_seconds=round(timings.get("prompt_ms", 1000 * (first - begun)) / 1000, 3),
         schema=bool(given.get("response_format")),
     )
 

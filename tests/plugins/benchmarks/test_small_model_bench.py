@@ -14,6 +14,7 @@ import urllib.error
 import urllib.request
 from collections import Counter
 from collections.abc import Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,40 @@ def test_the_proxy_fixes_how_every_arm_asks_and_counts(tmp_path: Path) -> None:
     assert line["prompt_tokens"] > 0
 
 
+class _Streaming(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        usage = {"prompt_tokens": 7, "completion_tokens": 2}
+        for part in (
+            {"choices": [{"delta": {"content": "ye"}}]},
+            {"choices": [{"delta": {"content": "s"}}]},
+            {"choices": [], "usage": usage, "timings": {"prompt_ms": 1500}},
+        ):
+            self.wfile.write(f"data: {json.dumps(part)}\n\n".encode())
+        self.wfile.write(b"data: [DONE]\n\n")
+
+    def log_message(self, *args: Any) -> None:
+        pass
+
+
+def test_a_stream_is_handed_on_and_counted(tmp_path: Path) -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Streaming)
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    with RecordingProxy(f"http://127.0.0.1:{server.server_address[1]}/v1") as proxy:
+        proxy.begin(tmp_path / "trace.jsonl", Asking("m"))
+        body = json.dumps({"messages": [], "stream": True}).encode()
+        with urllib.request.urlopen(f"{proxy.url}/chat/completions", body) as answer:
+            assert answer.read().count(b"data: ") == 4
+    server.shutdown()
+    server.server_close()
+    (line,) = episodes.lines_of(tmp_path / "trace.jsonl")
+    counted = line["reply"], line["prompt_tokens"], line["reply_tokens"], line["first_seconds"]
+    assert counted == ("yes", 7, 2, 1.5)
+
+
 def test_a_text_answer_is_taken_out_of_the_schema_it_was_held_to(tmp_path: Path) -> None:
     held = "\"<action>\nclick('1')\n</action>\""
     with FakeServer([held]) as server, RecordingProxy(server.url) as proxy:
@@ -146,8 +181,8 @@ def test_a_request_under_way_ends_with_its_episode(tmp_path: Path) -> None:
 
 
 def _arguments(folder: Path, url: str) -> list[str]:
-    python = folder / "pythons" / "gym" / "bin" / "python"
-    if not python.exists():
+    for kind in ("gym", "agentlab"):
+        python = folder / "pythons" / kind / "bin" / "python"
         python.parent.mkdir(parents=True)
         python.symlink_to(sys.executable)
     chosen = ["run", "click-test", "click-link", "--arms", "hisa-one", "other", "--steps", "3"]
