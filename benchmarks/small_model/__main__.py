@@ -49,14 +49,14 @@ _BROKEN_LIMIT = 3
 
 
 @contextmanager
-def _llama(python: str, file: Path, model: str, context: int) -> Iterator[tuple[str, str]]:
+def _llama(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
     """Serve a GGUF file by HiSA's own server process; yields its address and key."""
     key = secrets.token_hex(16)
     order = {
-        "weights": str(file.absolute()), "eyes": "", "name": model, "context": context,
-        "threads": None, "key": key, "parent": os.getpid(),
+        "weights": str(given.gguf.absolute()), "eyes": "", "name": given.model,
+        "context": given.context, "threads": given.threads, "key": key, "parent": os.getpid(),
     }  # fmt: skip
-    command = [python, "-m", "hisa.plugins.gguf.llama_process"]
+    command = [given.server_python, "-m", "hisa.plugins.gguf.llama_process"]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdin is not None
     assert process.stdout is not None
@@ -65,7 +65,9 @@ def _llama(python: str, file: Path, model: str, context: int) -> Iterator[tuple[
         process.stdin.flush()
         answer = json.loads(process.stdout.readline() or "{}")
         if "url" not in answer:
-            raise SystemExit(f"llama.cpp does not serve {file}: {answer.get('error', 'it ended')}")
+            raise SystemExit(
+                f"llama.cpp does not serve {given.gguf}: {answer.get('error', 'it ended')}"
+            )
         yield f"{answer['url']}/v1", key
     finally:
         process.kill()
@@ -94,8 +96,7 @@ def run(given: argparse.Namespace) -> int:
     with ExitStack() as stack:
         url, key = given.base_url, os.environ.get("OPENAI_API_KEY", "x")
         if given.gguf:
-            serving = _llama(given.server_python, given.gguf, given.model, given.context)
-            url, key = stack.enter_context(serving)
+            url, key = stack.enter_context(_llama(given))
         proxy = stack.enter_context(RecordingProxy(url, key))
         while left and time.monotonic() < end and broken < _BROKEN_LIMIT:
             slot = left.pop(0)
@@ -153,6 +154,7 @@ def _parser() -> argparse.ArgumentParser:
     runs.add_argument("--base-url", default="http://127.0.0.1:8000/v1")
     runs.add_argument("--gguf", type=Path, help="serve this file by llama.cpp, and use it")
     runs.add_argument("--server-python", default=sys.executable, help="one that has xllamacpp")
+    runs.add_argument("--threads", type=int, help="of that server; else llama.cpp chooses")
     runs.add_argument("--set", action="append", default=[], help="a setting of HiSA's arms")
     runs.add_argument("--pythons", type=Path, default=Path("build/small_model"))
     for name in _READERS:

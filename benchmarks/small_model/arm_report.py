@@ -46,7 +46,7 @@ def _by_arm(episodes: Iterable[Episode]) -> dict[str, dict[_Key, Episode]]:
     arms: dict[str, dict[_Key, Episode]] = defaultdict(dict)
     for episode in episodes:
         arms[episode.arm][episode.page, episode.seed] = episode
-    return dict(sorted(arms.items()))
+    return dict(sorted(arms.items(), key=lambda item: (not _hisa(item[0]), item[0])))
 
 
 def _rows(arms: Mapping[str, Mapping[_Key, Episode]]) -> Iterator[str]:
@@ -74,27 +74,52 @@ def _rows(arms: Mapping[str, Mapping[_Key, Episode]]) -> Iterator[str]:
 
 
 def _differences(arms: Mapping[str, Mapping[_Key, Episode]]) -> Iterator[str]:
-    """Rows of pairs of arms, on the pages and seeds that both have."""
+    """Rows of arms that differ in one thing, and of HiSA's best against the best other one."""
     yield "| arms | pairs | success: difference (95%), ratio | tokens: ratio (95%) |"
     yield "|---|---|---|---|"
+    best = [
+        max(some, key=lambda arm: _worth(arms[arm].values()))
+        for some in ([a for a in arms if _hisa(a)], [a for a in arms if not _hisa(a)])
+        if some
+    ]
     for first, second in itertools.combinations(arms, 2):
-        keys = sorted(arms[first].keys() & arms[second].keys())
-        if not keys:
-            continue
-        pages: dict[str, list[tuple[Episode, Episode]]] = defaultdict(list)
-        for key in keys:
-            pages[key[0]].append((arms[first][key], arms[second][key]))
-        blocks = list(pages.values())
-        low, high = bootstrap(blocks, _difference)
-        wins = [sum(arms[arm][key].success for key in keys) for arm in (first, second)]
-        ratio = f"{wins[0] / wins[1]:.2f}" if wins[1] else "none: the second has 0"
-        few, many = bootstrap(blocks, _token_ratio)
-        pairs = [pair for block in blocks for pair in block]
-        yield (
-            f"| {first} − {second} | {len(keys)} | {100 * _difference(pairs):+.0f} points "
-            f"({100 * low:+.0f} to {100 * high:+.0f}), {ratio} "
-            f"| {_token_ratio(pairs):.2f} ({few:.2f} to {many:.2f}) |"
-        )
+        agents = first.removesuffix("+schema"), second.removesuffix("+schema")
+        if agents[0] == agents[1] or (first == agents[0]) == (second == agents[1]):
+            yield from _row(arms, first, second, "")
+    if len(best) == 2:
+        yield from _row(arms, best[0], best[1], ", each the best here")
+
+
+def _hisa(arm: str) -> bool:
+    return arm.startswith("hisa")
+
+
+def _worth(some: Iterable[Episode]) -> tuple[float, float]:
+    """What the best arm has most of: success, then thrift."""
+    found = list(some)
+    return _mean(e.success for e in found), -_mean(e.prompt_tokens + e.reply_tokens for e in found)
+
+
+def _row(
+    arms: Mapping[str, Mapping[_Key, Episode]], first: str, second: str, note: str
+) -> Iterator[str]:
+    """Two arms on the pages and seeds that both have."""
+    pages: dict[str, list[tuple[Episode, Episode]]] = defaultdict(list)
+    for key in sorted(arms[first].keys() & arms[second].keys()):
+        pages[key[0]].append((arms[first][key], arms[second][key]))
+    if not pages:
+        return
+    blocks = list(pages.values())
+    pairs = [pair for block in blocks for pair in block]
+    low, high = bootstrap(blocks, _difference)
+    few, many = bootstrap(blocks, _token_ratio)
+    wins = [sum(episode.success for episode in side) for side in zip(*pairs, strict=True)]
+    ratio = f"{wins[0] / wins[1]:.2f}" if wins[1] else "no ratio to 0"
+    yield (
+        f"| {first} − {second}{note} | {len(pairs)} | {100 * _difference(pairs):+.0f} points "
+        f"({100 * low:+.0f} to {100 * high:+.0f}), {ratio} "
+        f"| {_token_ratio(pairs):.2f} ({few:.2f} to {many:.2f}) |"
+    )
 
 
 _Pairs = Sequence[tuple[Episode, Episode]]
@@ -169,7 +194,7 @@ def picture(arms: Mapping[str, Mapping[_Key, Episode]]) -> str:
         wins = sum(episode.success for episode in some)
         low, high = (left + wide * end for end in wilson(wins, len(some)))
         tokens = _mean(e.prompt_tokens + e.reply_tokens for e in some)
-        middle, colour = y + 10, "#3366aa" if arm.startswith("hisa") else "#999999"
+        middle, colour = y + 10, "#3366aa" if _hisa(arm) else "#999999"
         lines += [
             f'<text x="{left - 8}" y="{y + 14}" text-anchor="end">{escape(arm)}</text>',
             f'<rect x="{left}" y="{y}" width="{wide * wins / len(some):.1f}" height="20" '

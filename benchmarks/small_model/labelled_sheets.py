@@ -28,9 +28,8 @@ otherwise; tool: a right decision was refused or done wrongly; grounding: a righ
 place; environment: page, browser or server. All but the first are ours."""
 TRUTH = ("true", "false", "cannot tell")
 _ALLOWED = {"failures": CAUSES, "lines": TRUTH}
-_SHOWN = 3000
-"""Characters of a prompt on a sheet, from its end, where every arm has the page and its last
-step."""
+_SHOWN = 12_000
+"""Characters of a prompt on a sheet, from its end: all of it but for long histories."""
 _WRITTEN = {
     "abstracted": "line", "refined": "text", "induced": "lesson", "judged": "explaining",
     "grounding_tried": "label",
