@@ -1,0 +1,1 @@
+"""Agents that drive MiniWoB++ with one small model on one server, side by side."""
