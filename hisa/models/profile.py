@@ -72,8 +72,6 @@ class Profile(BaseModel):
     constrains: bool = False
     """Whether the planner's answers are held to a schema of the step's tools where ``structured``
     is ``json_schema``."""
-    sees_pictures: bool = True
-    """Whether it takes pictures."""
     image_detail: Literal["", "low", "high", "auto"] = ""
     """Detail of pictures; empty: not sent."""
     sees_pictures: bool = True
