@@ -20,7 +20,7 @@ _QUIET = 2
 _KEYS = (Press, Hotkey, KeyDown, KeyUp, Sleep)
 """Keys may move something that does not show, such as a focus: pressed again they go on."""
 _SLEEPS = re.compile(r"\bsleep\b")
-_REASON = 300
+_REASON = 200
 """Characters of a reason that are told again; chosen by hand."""
 _THINGS = 6
 """Things of the screen that are named; chosen by hand."""

@@ -83,6 +83,8 @@ _NEAREST = 8
 """Names that an error for an unknown one lists beside the built-ins."""
 _FEW = 16
 """Names that such an error lists whole."""
+_OTHERS = 4
+"""Tools that are named beside the built-ins where another is not to be called; chosen by hand."""
 _FUNCTION_TOKENS = 1200
 """Most tokens of the functions that a step adds to those that are always there: some six."""
 _LEAST_FUNCTION = 100
@@ -139,10 +141,10 @@ class ToolRegistry:
         gone = self._withdrawn()
         return [tool for tool in self._further if gone is None or tool.name != gone.tool]
 
-    def others(self, name: str) -> list[str]:
-        """Names of a few tools besides one: those that are always there, then offered ones."""
-        names = [*self.names(), *(tool.name for tool in self._offered[:_NEAREST])]
-        return [each for each in names if each != name]
+    def others(self, name: str, look: Observation | None = None) -> list[str]:
+        """Names of a few tools besides one: those that are always there, then some for a look."""
+        more = [t.name for t in self._offered if look is None or t.traits.needs.in_front(look)]
+        return [each for each in (*self.names(), *more[:_OTHERS]) if each != name]
 
     def describe(self) -> str:
         """The tools that are always there, as the planner's prompt shows them."""

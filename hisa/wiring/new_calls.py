@@ -30,7 +30,7 @@ class NewCallGrounder:
         Raises:
             ActionRefused, InvalidReply: it was tried; see `HierarchicalState.require_new`.
         """
-        others = self._tools.others(call.tool)
+        others = self._tools.others(call.tool, observation)
         self._state.require_new(GroundedCall(call, call.input, call.actions), others)
         found = await self._inner.resolve(call, observation)
         self._state.require_new(found, others)
