@@ -26,15 +26,14 @@ _CONTEXT = 8192
 _SMALL_WEIGHTS = 4.6e9
 """As the built-in profile "small" has it: models that are named 4B, whose labels round."""
 _BUFFERS = 400_000_000
-"""Bytes beside weights and cache, most of them the scores of 512 tokens of a prompt: 152,000 words
-of 4 bytes each for Qwen's vocabulary."""
+"""Bytes beside weights and cache: most are the scores of 512 tokens, for Qwen 152,000 floats each."""
 _BLIND = {"planner": "--set planner.sees=elements", "grounder": "--set grounder.kind=elements"}
 """Roles that need to see, and how each does without."""
 _NOT_SEEN = TextPart("(A picture was here. You cannot see pictures.)")
 
 
 def profile_of(model: str) -> Profile:
-    """What the model of a name takes, by the head of its file.
+    """Returns the profile of a name, by the head of its file.
 
     Raises:
         ConfigError: a file is missing, or no GGUF file.
@@ -149,7 +148,7 @@ class GgufModel:
 
 
 def _without_pictures(request: ModelRequest, name: str) -> ModelRequest:
-    """The request in words alone, where its role can do its job in words.
+    """Returns the request in words alone, where its role can do its job so.
 
     Raises:
         ConfigError: a planner would decide, or a grounder point, without seeing.
