@@ -21,17 +21,15 @@ __all__ = ["measure_speed", "models"]
 _SECONDS = 1.2
 """For reading and for writing; the first small question makes up the third second."""
 _FIRST, _MOST = 24, 1024
-"""Words of the first prompt, by which the length of the second is chosen, and of the longest."""
-_LIMIT = 30.0
+"""Words of the first prompt, by which the second is chosen, and of the longest."""
 
 
 def models(settings: Settings) -> Iterator[Finding]:
     """Yields what each model of the settings takes, measured; or which models are here."""
-    sections = settings.models
-    chosen = (sections.planner, sections.state, sections.grounder, sections.judge)
-    ours = dict.fromkeys(one for one in chosen if one and one.model.startswith(PREFIX))
-    for one in ours:
-        yield _measured(one)
+    roles = settings.models
+    chosen = (roles.planner, roles.state, roles.grounder, roles.judge)
+    ours = dict.fromkeys(role for role in chosen if role and role.model.startswith(PREFIX))
+    yield from map(_measured, ours)
     if not ours:
         names = ", ".join(fetched_names())
         detail = f"for --model {PREFIX}NAME: {names}" if names else "no model was fetched"
@@ -83,7 +81,7 @@ def _timed(endpoint: Endpoint, prompt: str, tokens: int) -> tuple[float, float]:
     }  # fmt: skip
     answer = httpx.post(
         f"{endpoint.url.removesuffix('/v1')}/completion", json=body, trust_env=False,
-        headers={"Authorization": f"Bearer {endpoint.api_key}"}, timeout=patience(_LIMIT),
+        headers={"Authorization": f"Bearer {endpoint.api_key}"}, timeout=patience(30),
     ).raise_for_status()  # fmt: skip
     timings = answer.json()["timings"]
     return float(timings["prompt_per_second"]), float(timings["predicted_per_second"])

@@ -17,7 +17,6 @@ from hisa.errors import ConfigError
 
 __all__ = ["GgufHeader", "read_header"]
 
-_MAGIC = b"GGUF"
 _SCALARS = {
     0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d",
 }  # fmt: skip
@@ -29,7 +28,6 @@ _BYTES_A_WEIGHT = 0.65
 """Of files without a size label: those quantized to four bits, the most usual, have 0.56 to 0.7."""
 _LABEL = re.compile(r"(?:(\d+)x)?(\d+(?:\.\d+)?)([KMBT])", re.I)
 _UNITS = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
-
 Value = int | float | bool | str | None
 
 
@@ -76,14 +74,9 @@ def read_header(path: Path) -> GgufHeader:
     """
     try:
         status = path.stat()
-        if not path.is_file():
-            raise ConfigError(f"{path}: not a file", fix="name a file that ends in .gguf")
         return _read(path, status.st_mtime_ns, status.st_size)
     except OSError as error:
-        raise ConfigError(
-            f"{path}: {error.strerror}",
-            fix="hisa models ls shows the models that are here and that can be fetched",
-        ) from error
+        raise ConfigError(f"{path}: {error.strerror}", fix="hisa models ls") from error
     except (struct.error, ValueError) as error:
         raise ConfigError(
             f"{path}: not a GGUF file that can be used: {error}",
@@ -94,8 +87,8 @@ def read_header(path: Path) -> GgufHeader:
 @functools.lru_cache(maxsize=16)
 def _read(path: Path, changed: int, size: int) -> GgufHeader:
     with path.open("rb") as file:
-        if (magic := file.read(4)) != _MAGIC:
-            raise ValueError(f"it begins with {magic!r}, not with {_MAGIC!r}")
+        if (magic := file.read(4)) != b"GGUF":
+            raise ValueError(f"it begins with {magic!r}, not with b'GGUF'")
         version, _, keys = struct.unpack("<IQQ", file.read(20))
         if version not in (2, 3):
             raise ValueError(f"version {version} of the format, of which 2 and 3 are known")

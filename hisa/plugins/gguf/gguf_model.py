@@ -14,7 +14,7 @@ from hisa.models.profile import Price, Profile
 from hisa.models.profiles import find
 from hisa.models.retry import TryFailed
 from hisa.plugins.gguf import llama_server
-from hisa.plugins.gguf.gguf_header import GgufHeader, read_header
+from hisa.plugins.gguf.gguf_header import read_header
 from hisa.plugins.gguf.llama_server import LlamaServer, Wanted
 from hisa.plugins.gguf.model_names import ModelFiles, find_files
 from hisa.protocols import ImagePart, Message, ModelReply, ModelRequest, TextPart
@@ -26,15 +26,14 @@ _CONTEXT = 8192
 _SMALL_WEIGHTS = 4.6e9
 """As the built-in profile "small" has it: models that are named 4B, whose labels round."""
 _BUFFERS = 400_000_000
-"""Bytes beside weights and cache, most of them the scores of 512 tokens of a prompt: 152,000 words
-of 4 bytes each for Qwen's vocabulary."""
+"""Bytes beside weights and cache: most are the scores of 512 tokens, for Qwen 152,000 floats each."""
 _BLIND = {"planner": "--set planner.sees=elements", "grounder": "--set grounder.kind=elements"}
 """Roles that need to see, and how each does without."""
 _NOT_SEEN = TextPart("(A picture was here. You cannot see pictures.)")
 
 
 def profile_of(model: str) -> Profile:
-    """What the model of a name takes, by the head of its file.
+    """Returns the profile of a name, by the head of its file.
 
     Raises:
         ConfigError: a file is missing, or no GGUF file.
@@ -48,20 +47,16 @@ def profile_of(model: str) -> Profile:
         structured="json_schema",
         prompt="short" if small else "long",
         constrains=small,
-        context=_context(header),
+        context=min(_CONTEXT, header.number("context_length", _CONTEXT)),
         sees_pictures=files.eyes is not None,
         thinking_as="enable_thinking" if header.architecture.startswith("qwen3") else "",
     )
 
 
-def _context(header: GgufHeader) -> int:
-    return min(_CONTEXT, header.number("context_length", _CONTEXT))
-
-
 def wanted_server(settings: ModelSettings, files: ModelFiles) -> Wanted:
     """The server that a role's settings ask for."""
     header = read_header(files.weights)
-    context = settings.context or _context(header)
+    context = settings.context or min(_CONTEXT, header.number("context_length", _CONTEXT))
     eyes = files.eyes.stat().st_size if files.eyes else 0
     return Wanted(
         files.weights.resolve(), files.eyes, context, settings.threads, name=settings.model,
@@ -127,7 +122,9 @@ class GgufModel:
             try:
                 return await client.complete(request)
             except TryFailed as error:
-                raise self._explained(error) from None
+                if error.status == 400 and "context size" in str(error):
+                    error.fix = f"--set models.planner.context={2 * self._wanted.context}"
+                raise
 
     async def aclose(self) -> None:
         """Close the connections, and let the server end if nobody else uses it."""
@@ -149,16 +146,9 @@ class GgufModel:
             await self._client[1].aclose()
             self._client = None
 
-    def _explained(self, error: TryFailed) -> TryFailed:
-        if error.status == 400 and "context size" in str(error):
-            error.fix = f"--set models.planner.context={2 * self._wanted.context}"
-        elif error.kind == "connection" and self._server is not None and self._server.pid is None:
-            error.fix = "a smaller model or context: the server ended, as where memory is short"
-        return error
-
 
 def _without_pictures(request: ModelRequest, name: str) -> ModelRequest:
-    """The request in words alone, where its role can do its job in words.
+    """Returns the request in words alone, where its role can do its job so.
 
     Raises:
         ConfigError: a planner would decide, or a grounder point, without seeing.

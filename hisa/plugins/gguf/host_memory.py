@@ -10,9 +10,8 @@ __all__ = ["free_bytes", "gigabytes"]
 def free_bytes() -> int | None:
     """Memory that a process can still take, caches of the kernel included; None: not known."""
     try:
-        lines = Path("/proc/meminfo").read_text("ascii").splitlines()
-        (line,) = (line for line in lines if line.startswith("MemAvailable:"))
-        return int(line.split()[1]) * 1024
+        words = Path("/proc/meminfo").read_text("ascii").split()
+        return int(words[words.index("MemAvailable:") + 1]) * 1024
     except (OSError, ValueError):
         return None
 

