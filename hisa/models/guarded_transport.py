@@ -42,9 +42,15 @@ class GuardedTransport(httpx.AsyncBaseTransport):
                 "POST", url, headers=headers, content=body, extensions=request.extensions
             )
             answer = await self._client.send(onwards, stream=True, follow_redirects=False)
-            there = url.join(answer.headers.get("location", ""))
-            stays = (url.scheme, url.host, url.port) == (there.scheme, there.host, there.port)
-            if answer.status_code not in REDIRECTS or not stays or followed == _MOST_REDIRECTS:
+            if answer.status_code not in REDIRECTS or followed == _MOST_REDIRECTS:
+                break
+            try:
+                there = url.join(answer.headers.get("location", ""))
+                stays = (url.scheme, url.host, url.port) == (there.scheme, there.host, there.port)
+            except (httpx.InvalidURL, ValueError) as error:
+                await answer.aclose()
+                raise httpx.RemoteProtocolError(f"a redirect to no address: {error}") from error
+            if not stays:
                 break
             await answer.aclose()
             url = there
