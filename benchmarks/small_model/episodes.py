@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import statistics
 import subprocess
@@ -185,6 +186,7 @@ def play(
     trace = folder / "traces" / f"{slot.name}.jsonl"
     trace.parent.mkdir(parents=True, exist_ok=True)
     trace.unlink(missing_ok=True)
+    shutil.rmtree(trace.with_suffix(""), ignore_errors=True)  # HiSA's run that a kill cut off
     plan = asdict(conditions) | {
         "page": slot.page,
         "seed": slot.seed,

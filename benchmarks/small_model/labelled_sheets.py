@@ -31,10 +31,10 @@ _ALLOWED = {"failures": CAUSES, "lines": TRUTH}
 _SHOWN = 12_000
 """Characters of a prompt on a sheet, from its end: all of it but for long histories."""
 _WRITTEN = {
-    "abstracted": "line", "refined": "text", "induced": "lesson", "judged": "explaining",
-    "grounding_tried": "label",
+    "abstracted": ("line",), "refined": ("text",), "induced": ("lesson",),
+    "judged": ("index", "explaining"), "grounding_tried": ("description", "label", "verdict"),
 }  # fmt: skip
-"""Events that hold what a model wrote, with the field that has it."""
+"""Events that hold what a model wrote or picked, with the fields that say it."""
 
 
 def failures(episodes: Sequence[Episode], folder: Path) -> str:
@@ -78,7 +78,7 @@ def _written(log: Path, episode: Episode) -> Iterator[dict[str, Any]]:
             case kind if kind in _WRITTEN and _by_model(event):
                 yield {
                     "kind": kind, "task": episode.goal, "call": call, "acted": acted,
-                    "shown": shown, "written": event.get(_WRITTEN[kind], ""),
+                    "shown": shown, "written": {name: event.get(name) for name in _WRITTEN[kind]},
                 }  # fmt: skip
             case _:
                 pass
@@ -87,7 +87,7 @@ def _written(log: Path, episode: Episode) -> Iterator[dict[str, Any]]:
 def _by_model(event: Mapping[str, Any]) -> bool:
     if event["type"] == "abstracted":
         return bool(event.get("asked_model"))
-    return event["type"] != "grounding_tried" or event.get("by") == "choice"
+    return event["type"] != "grounding_tried" or event.get("verdict") in ("chosen", "none")
 
 
 def _write(name: str, folder: Path, entries: Iterable[tuple[dict[str, Any], str]]) -> str:

@@ -285,9 +285,10 @@ def test_what_a_model_wrote_is_labelled_with_its_evidence(tmp_path: Path) -> Non
     append_line(log, type="model_asked", messages=[{"role": "user", "text": "before, after"}])
     append_line(log, type="abstracted", line="succeeded: it is saved", asked_model=True)
     append_line(log, type="abstracted", line="by rule", asked_model=False)
+    append_line(log, type="grounding_tried", description="OK", verdict="sure", by="elements")
     lines([episode], tmp_path)
     (entry,) = episodes.lines_of(tmp_path / "lines.jsonl")
-    assert entry["written"] == "succeeded: it is saved"
+    assert entry["written"] == {"line": "succeeded: it is saved"}
     assert "before, after" in entry["shown"]
     assert "OK" in entry["call"]
     _labelled(tmp_path, "lines", "abstracted", "false")
