@@ -27,10 +27,10 @@ def announced() -> list[tuple[EntryPoint, Any]]:
             by_name.setdefault(point.name, point)
     parts = [(point, plugins.load("lists", point)) for point in by_name.values()]
     for point, part in parts:
-        if not any(hasattr(part, name) for name in ("listed", "chances", "read_text")):
+        if not any(hasattr(part, name) for name in ("listed", "chances", "read_text", "picks")):
             raise PluginFailed(
                 f"{plugins.describe_point('lists', point)}: {part!r} is neither a ThingList nor a "
-                "Ranker nor a TextReader of hisa.grounder.base"
+                "Ranker nor a TextReader of hisa.grounder.base, nor a SelfTest"
             )
     return parts
 

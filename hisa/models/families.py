@@ -157,7 +157,8 @@ BUILT_IN: tuple[Profile, ...] = (
     _like(_OPEN, "internvl", "internvl*", coordinates="thousand"),
     _like(_OPEN, "glm-v", "glm-4.5v*", "glm-4.1v*", "glm-4.6v*", coordinates="thousand"),
     _like(_OPEN, "kimi-vl", "kimi-vl*", coordinates="unit"),
-    _like(_OPEN, "small", *_SMALL, structured="json_schema", prompt="short", constrains=True),
+    _like(_OPEN, "small", *_SMALL, structured="json_schema", prompt="short", constrains=True,
+          picks=None),
     _like(_OPEN, "qwen3", "qwen3-[0-9]*", "qwen3.[0-9]*", structured="json_schema",
           thinking_as="enable_thinking"),
     _like(_OPEN, "qwen", "qwen*", structured="json_schema"),
@@ -165,7 +166,7 @@ BUILT_IN: tuple[Profile, ...] = (
     _like(_OPEN, "gemma-3", "gemma-3*", "gemma3*"),
     _like(_OPEN, "deepseek", "deepseek*"),
     _like(_OPEN, "mistral", "mistral*", "pixtral*", "magistral*", "ministral*"),
-    Profile(name="local", price=Price(input=0, output=0)),
+    Profile(name="local", price=Price(input=0, output=0), picks=None),
     Profile(name="default"),
 )  # fmt: skip
 """The first match wins. ``local`` is ``default`` for a server of one's own: it costs nothing."""
