@@ -136,7 +136,7 @@ async def test_a_model_that_picks_well_is_measured_once_for_all_runs() -> None:
     assert len(other.requests) == 31, "another server may have another model of that name"
 
 
-@pytest.mark.parametrize(("right", "refused"), [(14, 10), (20, 6), (0, 0)])
+@pytest.mark.parametrize(("right", "refused"), [(15, 10), (20, 6), (0, 0)])
 async def test_a_model_below_the_bar_is_not_asked_and_the_run_says_so_once(
     right: int, refused: int
 ) -> None:
@@ -158,15 +158,15 @@ async def test_a_model_below_the_bar_is_not_asked_and_the_run_says_so_once(
 async def test_a_hopeless_model_is_left_alone_early() -> None:
     with FakeServer(then=lambda received: "1") as server:
         await in_a_run(server, [])
-    assert len(server.requests) == 9, "after six wrong picks of things that are there"
+    assert len(server.requests) == 8, "after five wrong picks of things that are there"
 
 
 async def test_a_model_that_just_passes_moves_the_belief_less() -> None:
     """Two things as likely: what a strong model's pick decides, a middling one's does not."""
     events: list[Event] = []
-    with FakeServer(then=picking(15, 7)) as server:
+    with FakeServer(then=picking(16, 7)) as server:
         (result,) = await in_a_run(server, events)
-    assert figures(events) == [("trusted", 23 / 32)]
+    assert figures(events) == [("trusted", 0.75)]
     doubted = [e for e in events if isinstance(e, GroundingTried) and e.verdict == "doubted"]
     assert len(doubted) == int(isinstance(result, NotFound))
 
