@@ -25,9 +25,8 @@ __all__ = ["CAREFULLY", "TAKEN", "Belief"]
 TAKEN = 0.5
 """The chance from which a place is taken that models named: right rather than not."""
 CAREFULLY = 0.9
-"""The same of picks of a model that is right less often than a strong one: its mistakes are the
-elements' own more often than chance has it. Stand-ins of 0.8, half of whose wrong picks are the
-likeliest, are wrong with 3.0% so, with 5.2% else; the elements alone with 1.5%."""
+"""The same of picks of a weaker model, whose mistakes are often the elements' own. Stand-ins of
+0.8, half of whose wrong picks are the likeliest, click 3.0% wrong so, else 5.2%."""
 _OF_ONE_MIND = 0.3
 """The chance that a second look of the same model only repeats the first."""
 _ABSENT = 0.5

@@ -11,6 +11,7 @@ from typing import Any
 
 from hisa.errors import ModelUnavailable, NotFound
 from hisa.events import GroundingVerdict
+from hisa.grounder.base import PickTrust
 from hisa.grounder.belief import CAREFULLY, TAKEN, Belief
 from hisa.grounder.common import resolve, tried
 from hisa.grounder.elements import PARTIAL, ElementsGrounder, place_of
@@ -18,7 +19,7 @@ from hisa.grounder.marks import told
 from hisa.grounder.pick import BEHIND, Candidate
 from hisa.grounder.rating import Rated, Rating, rated_by
 from hisa.grounder.scene import READ, SHOWS_TEXT
-from hisa.grounder.trust import PICKS_RIGHT, PickTrust, Trust
+from hisa.grounder.trust import PICKS_RIGHT, Trust
 from hisa.models.correction import with_correction
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.protocols import (
@@ -99,8 +100,7 @@ class Picker:
 
         Raises:
             NotFound: it picks none, or what nobody else would; or there is nothing to pick from.
-            ModelUnavailable: from the model; or its picks are not trusted.
-            BudgetExceeded: from the model.
+            ModelUnavailable, BudgetExceeded: from the model; the first if it is not trusted too.
         """
         listed = await asyncio.to_thread(_listed, rating, also)
         if not listed:
@@ -273,7 +273,7 @@ def _is_control(rated: Rated) -> bool:
 
 
 def _things(listed: Sequence[Rated]) -> list[str]:
-    """What the model reads of each thing, in words."""
+    """Returns the words that the model reads of each thing."""
     return ["{} at ({}, {})".format(told(t.thing), *t.box.centre.rounded()) for t in listed]
 
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 from hisa.config import ModelSettings
 from hisa.errors import ModelUnavailable
-from hisa.events import Event
 from hisa.models.profile import Profile
-from hisa.protocols import Emit
 from hisa.screen.geometry import Size
 
-__all__ = ["PICKS_RIGHT", "POINTS_RIGHT", "Ask", "Key", "PickTrust", "SelfTest", "Trust", "key_of"]
+__all__ = ["PICKS_RIGHT", "POINTS_RIGHT", "Ask", "Key", "Trust", "key_of"]
 
 PICKS_RIGHT = 0.9
 """The chance that a strong model picks what is meant from a list."""
@@ -27,19 +24,6 @@ Key = tuple[str, str, str]
 """A model's name, the address of its server, and the name of its profile."""
 
 
-class PickTrust(Protocol):
-    """How far the picks of one model are trusted."""
-
-    async def chance(self, ask: Ask) -> float:
-        """Returns the chance that a pick is right, which may have to be found out by asking.
-
-        Raises:
-            ModelUnavailable: it is not worth asking, or could not be asked in this run.
-            BudgetExceeded: from the model.
-        """
-        ...
-
-
 @dataclass(frozen=True)
 class Trust:
     """The chance that a model is right, None where it is not worth asking; and how it is known."""
@@ -48,26 +32,10 @@ class Trust:
     words: str = ""
 
     async def chance(self, ask: Ask) -> float:
-        """See `PickTrust`."""
+        """See `hisa.grounder.base.PickTrust`."""
         if self.right is None:
             raise ModelUnavailable(f"the model is not asked: {self.words}")
         return self.right
-
-
-@runtime_checkable
-class SelfTest(Protocol):
-    """Measures models; a package announces it in ``hisa.lists``, and goes before HiSA's own.
-
-    What it finds out is told in the log, and taken from the ``events`` of a run that goes on.
-    """
-
-    def picks(self, key: Key, emit: Emit, events: Iterable[Event]) -> PickTrust:
-        """Returns the trust in a model that picks; it finds out what is not known when asked."""
-        ...
-
-    def points_right(self, key: Key, emit: Emit, events: Iterable[Event]) -> float | None:
-        """Returns the chance that a model points rightly; None where it is not worth asking."""
-        ...
 
 
 def key_of(model: str, wanted: ModelSettings, profile: Profile | None) -> Key:

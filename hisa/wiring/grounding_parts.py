@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from hisa.config import GrounderKind, ModelSettings, Settings
 from hisa.errors import ConfigError
 from hisa.events import Event, Noted
+from hisa.grounder.base import PickTrust, SelfTest
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import open_format
 from hisa.grounder.lists import announced
 from hisa.grounder.pointing import PointingGrounder
 from hisa.grounder.reading import ElementsReader, ReadingGrounder
-from hisa.grounder.trust import PICKS_RIGHT, POINTS_RIGHT, PickTrust, SelfTest, Trust, key_of
+from hisa.grounder.trust import PICKS_RIGHT, POINTS_RIGHT, Trust, key_of
 from hisa.grounder.vision import Seer, VisionGrounder
 from hisa.models.profiles import Profile
 from hisa.protocols import Emit, Grounder, Model, Role
@@ -93,7 +94,7 @@ def build_grounder(
 def _pick_trust(
     model: Model, wanted: ModelSettings, known: Profile | None, emit: Emit, events: Sequence[Event]
 ) -> PickTrust:
-    """What the profile of a model says of its picks, else what the self-test finds out."""
+    """The trust in a model's picks, as its profile says, else as the self-test finds out."""
     if known is None or known.picks is not None:
         return Trust(known.picks if known else PICKS_RIGHT)
     if test := _self_test():

@@ -144,7 +144,7 @@ def _alone(settings: Settings, model: ModelSettings) -> Settings:
 
 
 async def _picks_test(settings: Settings, picking: ModelSettings, area: tuple[str, str]) -> Finding:
-    """Have a model of which it is not known pick, and keep the result for runs."""
+    """Measure how well a model picks, unless its profile says so, and keep that for runs."""
     only = _alone(settings, picking)
     async with open_models(only, lambda _: None, Budget(), Ledger()) as models:
         model, profile = models["planner"], models.profiles["planner"]

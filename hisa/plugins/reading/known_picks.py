@@ -21,8 +21,9 @@ from pydantic import BaseModel, Field, ValidationError
 
 from hisa.errors import ModelUnavailable
 from hisa.events import Event, GroundingTried, GroundingVerdict, Noted
+from hisa.grounder.base import PickTrust
 from hisa.grounder.common import tried
-from hisa.grounder.trust import PICKS_RIGHT, POINTS_RIGHT, Ask, Key, PickTrust, Trust
+from hisa.grounder.trust import PICKS_RIGHT, POINTS_RIGHT, Ask, Key, Trust
 from hisa.machine.storage import PRIVATE_FOLDER, replace_file
 from hisa.protocols import Emit
 from hisa.screen.geometry import Size
@@ -76,7 +77,7 @@ class Counts(BaseModel):
         return (self.right + self.refused + 1) / (self.there + self.absent + 2)
 
     def picks(self) -> Trust:
-        """What they say of picks: never more than of a strong model, since lists are few."""
+        """The trust in picks that follows: at most that in a strong model, as lists are few."""
         words = (
             f"{self.right} of {self.there} known picks right, {self.refused} of {self.absent} "
             "refused where there is none"
@@ -86,13 +87,13 @@ class Counts(BaseModel):
         return Trust(None, f"{words}; wanted are {LEAST_RIGHT} of 20 and {LEAST_REFUSED} of 10")
 
     def points(self) -> Trust:
-        """What they say of points: a drawn screen is easier than any other."""
+        """The trust in points that follows: no more than usual, as a drawn screen is easy."""
         words = f"{self.right} of {self.there} known places hit"
         return Trust(min(POINTS_RIGHT, self.chance) if self.enough else None, words)
 
 
 class KnownPicks:
-    """See `hisa.grounder.trust.SelfTest`."""
+    """See `hisa.grounder.base.SelfTest`."""
 
     def picks(self, key: Key, emit: Emit, events: Iterable[Event]) -> PickTrust:
         """Returns the trust in a model that picks, which asks for the lists where it must."""
@@ -113,7 +114,7 @@ class MeasuredPicks:
     """The trust in the picks of one model, measured when it is first to pick.
 
     Args:
-        key: see `hisa.grounder.trust.SelfTest`.
+        key: see `hisa.grounder.base.SelfTest`.
         emit: gets a `hisa.events.GroundingTried` with what was found out, and notes for people.
         known: the trust that the run had so far.
     """
@@ -123,7 +124,7 @@ class MeasuredPicks:
         self._lock = asyncio.Lock()
 
     async def chance(self, ask: Ask) -> float:
-        """See `hisa.grounder.trust.PickTrust`."""
+        """See `hisa.grounder.base.PickTrust`."""
         async with self._lock:  # searches at one time share one test
             if self._known is None:
                 self._known = await self._measured(ask)
@@ -186,7 +187,7 @@ async def asked(lists: list[Known], ask: Ask) -> Counts:
 
 
 def recalled(what: What, key: Key) -> Counts | None:
-    """Returns what was measured earlier, if that is known and can be read."""
+    """Returns the counts of an earlier run, where there are any that can be read."""
     with suppress(OSError, ValidationError), _file(what, key).open("rb") as file:
         return Counts.model_validate_json(file.read(_MOST_BYTES))
     return None

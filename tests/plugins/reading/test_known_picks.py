@@ -158,7 +158,7 @@ async def test_a_model_below_the_bar_is_not_asked_and_the_run_says_so_once(
 async def test_a_hopeless_model_is_left_alone_early() -> None:
     with FakeServer(then=lambda received: "1") as server:
         await in_a_run(server, [])
-    assert len(server.requests) == 8, "after five wrong picks of things that are there"
+    assert len(server.requests) == 7, "after five wrong picks of things that are there"
 
 
 async def test_a_model_that_just_passes_moves_the_belief_less() -> None:
