@@ -90,9 +90,7 @@ def _guests(settings: Settings) -> Iterator[Finding]:
 
 @click.command()
 @click.option("--env", metavar="KIND", help="Also ask what answers at guest=http://HOST:PORT.")
-@click.option(
-    "--grounder", "points", is_flag=True, help="Also ask the grounder for eight known places."
-)
+@click.option("--grounder", "points", is_flag=True, help="Also ask the grounder for known places.")
 @json_option
 @click.pass_obj
 def doctor(settings: Settings, env: str | None, points: bool, as_json: bool) -> int:
@@ -113,7 +111,7 @@ def doctor(settings: Settings, env: str | None, points: bool, as_json: bool) -> 
     findings = [
         *_machine(settings), *packages, *models(settings), places(settings),
         *_models_here(settings), *_plugins(), *_added(), *_guests(settings),
-        *([announced("doctor.grounder", "--grounder")(settings)] if points else []),
+        *(announced("doctor.grounder", "--grounder")(settings) if points else []),
     ]  # fmt: skip
     broken = [f for f in findings if f.needed and not f.ok]
     if as_json:

@@ -236,6 +236,8 @@ GroundingVerdict = Literal[
     "offered",
     "chosen",
     "none",
+    "trusted",
+    "distrusted",
 ]
 
 
@@ -246,7 +248,8 @@ class GroundingTried(EventBase):
     model's point out, it is taken. doubted: they do not. repeated: nothing speaks against a point
     that was answered twice, it is taken. no_point: the answer is none. unavailable: the model
     cannot be asked; what the elements found by themselves is taken, if anything. offered: a model
-    gets a list to pick from; chosen, none: what it picked.
+    gets a list to pick from; chosen, none: what it picked. trusted: it was measured, and right by
+    ``score``; distrusted: too seldom, or it could not be measured, and it is not asked.
     """
 
     type: Literal["grounding_tried"] = "grounding_tried"

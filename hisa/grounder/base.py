@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol, runtime_checkable
 
+from hisa.events import Event
 from hisa.grounder.description import Query
 from hisa.grounder.pick import Choice
 from hisa.grounder.scene import Scene
 from hisa.grounder.thing import Thing
-from hisa.protocols import Message
+from hisa.grounder.trust import Ask, Key
+from hisa.protocols import Emit, Message
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Observation, Screenshot
 from hisa.screen.ocr import Line
 
-__all__ = ["GroundingFormat", "Ranker", "TextReader", "ThingList"]
+__all__ = ["GroundingFormat", "PickTrust", "Ranker", "SelfTest", "TextReader", "ThingList"]
 
 
 class GroundingFormat(Protocol):
@@ -105,4 +107,33 @@ class TextReader(Protocol):
         self, screenshot: Screenshot, box: BoundingBox | None, *, least: float
     ) -> tuple[Line, ...]:
         """See `hisa.screen.ocr.read_text`; called from several threads."""
+        ...
+
+
+class PickTrust(Protocol):
+    """How far the picks of one model are trusted."""
+
+    async def chance(self, ask: Ask) -> float:
+        """Returns the chance that a pick is right, which may have to be found out by asking.
+
+        Raises:
+            ModelUnavailable: it is not worth asking, or could not be asked in this run.
+            BudgetExceeded: from the model.
+        """
+        ...
+
+
+@runtime_checkable
+class SelfTest(Protocol):
+    """Measures models; a package announces it in ``hisa.lists``, and goes before HiSA's own.
+
+    What it finds out is told in the log, and taken from the ``events`` of a run that goes on.
+    """
+
+    def picks(self, key: Key, emit: Emit, events: Iterable[Event]) -> PickTrust:
+        """Returns the trust in a model that picks; it finds out what is not known when asked."""
+        ...
+
+    def points_right(self, key: Key, emit: Emit, events: Iterable[Event]) -> float | None:
+        """Returns the chance that a model points rightly; None where it is not worth asking."""
         ...

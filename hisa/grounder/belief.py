@@ -11,22 +11,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hisa.grounder.rating import Rated, Rating
+from hisa.grounder.trust import POINTS_RIGHT
 from hisa.screen.geometry import Point
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["TAKEN", "Belief"]
+__all__ = ["CAREFULLY", "TAKEN", "Belief"]
 
 # Chosen on the training screens of benchmarks/grounding, by chances learned from others of them,
 # with stand-ins for models that are right nine times of ten.
 TAKEN = 0.5
 """The chance from which a place is taken that models named: right rather than not."""
-_POINTS_RIGHT = 0.85
-"""The chance that a model points at what is meant, taken a little lower than good ones have it."""
-_PICKS_RIGHT = 0.9
-"""The same where it picks from a list."""
+CAREFULLY = 0.9
+"""The same of picks of a weaker model, whose mistakes are often the elements' own. Stand-ins of
+0.8, half of whose wrong picks are the likeliest, click 3.0% wrong so, else 5.2%."""
 _OF_ONE_MIND = 0.3
 """The chance that a second look of the same model only repeats the first."""
 _ABSENT = 0.5
@@ -46,11 +46,13 @@ class Belief:
 
     Args:
         rating: what the elements say.
+        points_right: the chance that the model which points does so rightly.
     """
 
-    def __init__(self, rating: Rating) -> None:
+    def __init__(self, rating: Rating, points_right: float = POINTS_RIGHT) -> None:
         import numpy as np
 
+        self._points_right = points_right
         self._rating = rating
         self._things = [thing for thing in rating.things if thing.chance > 0]
         self._weight = np.array([thing.chance for thing in self._things], dtype=float)
@@ -68,33 +70,33 @@ class Belief:
         before = self._points[-1][0] if self._points else None
         same = before is not None and self._rating.same(before, point)
         repeats = 0.0 if before is None else _OF_ONE_MIND
-        stray = (1.0 - _POINTS_RIGHT) / _OTHERS
+        stray = (1.0 - self._points_right) / _OTHERS
 
         def told(chance: float) -> float:
             return repeats * same + (1.0 - repeats) * chance
 
         self._weight *= [
-            told(_POINTS_RIGHT / count if at else stray)
+            told(self._points_right / count if at else stray)
             for at, count in zip(self._at(point), self._inside, strict=True)
         ]
         self._absent *= told(1.0 / _OTHERS)
         fresh = self._elsewhere * _AT_POINT * self._unlisted_at(point)
         self._elsewhere *= told(stray)
         if same:
-            known = [(at, weight * told(_POINTS_RIGHT)) for at, weight in self._points]
+            known = [(at, weight * told(self._points_right)) for at, weight in self._points]
             self._points = [*known[:-1], (point, known[-1][1])]
         else:
             known = [(at, weight * told(stray)) for at, weight in self._points]
-            self._points = [*known, (point, fresh * told(_POINTS_RIGHT))]
+            self._points = [*known, (point, fresh * told(self._points_right))]
 
-    def hear_pick(self, listed: list[Rated], picked: Rated | None) -> None:
+    def hear_pick(self, listed: list[Rated], picked: Rated | None, right: float) -> None:
         """A model picks one of a list, or none of them; a text on a button means the button."""
-        stray = (1.0 - _PICKS_RIGHT) / (len(listed) + 1)
-        unlisted = stray if picked else _PICKS_RIGHT
+        stray = (1.0 - right) / (len(listed) + 1)
+        unlisted = stray if picked else right
 
         def told(thing: Rated) -> float:
             if picked and thing.is_where(picked):
-                return _PICKS_RIGHT
+                return right
             return stray if any(thing.is_where(one) for one in listed) else unlisted
 
         new = (
@@ -102,7 +104,7 @@ class Belief:
         )
         self._weight *= [told(thing) for thing in self._things]
         self._points = [
-            (at, weight * (_PICKS_RIGHT if new and new.box.contains(at) else unlisted))
+            (at, weight * (right if new and new.box.contains(at) else unlisted))
             for at, weight in self._points
         ]
         self._absent *= unlisted

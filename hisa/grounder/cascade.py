@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, field
+from typing import Any
 
 from hisa.errors import ModelUnavailable, NotFound
-from hisa.events import GroundingTried, GroundingVerdict
+from hisa.events import GroundingVerdict
 from hisa.grounder.belief import TAKEN, Belief
 from hisa.grounder.choice import Picker
-from hisa.grounder.common import resolve, step_at
+from hisa.grounder.common import resolve, tried
 from hisa.grounder.elements import PARTIAL, ElementsGrounder
 from hisa.grounder.rating import Rating, rated_by
+from hisa.grounder.trust import POINTS_RIGHT
 from hisa.grounder.vision import Seer, Unreadable
 from hisa.protocols import Emit, GroundedCall, Place, ToolCall
 from hisa.screen.closer import Part, closer_part
@@ -84,6 +86,7 @@ class CascadeGrounder:
         min_score: below this the elements have no answer of their own.
         read: reads the text on a picture.
         picker: is asked where elements and model do not agree.
+        points_right: the chance that the model points at what is meant.
     """
 
     def __init__(
@@ -94,8 +97,10 @@ class CascadeGrounder:
         min_score: float = 0.86,
         read: ReadText = read_text,
         picker: Picker | None = None,
+        points_right: float = POINTS_RIGHT,
     ) -> None:
         self._seer = seer
+        self._points_right = points_right
         self._picker = picker
         self._emit = emit
         self._elements = ElementsGrounder(emit=lambda _: None, min_score=min_score, read=read)
@@ -119,7 +124,7 @@ class CascadeGrounder:
         self._emit(rating.event(description, sure=rating.is_sure, seconds=seconds))
         if place is not None and rating.is_sure:
             return place
-        belief = await asyncio.to_thread(Belief, rating)
+        belief = await asyncio.to_thread(Belief, rating, self._points_right)
         search = _Search(description, observation, rating, belief)
         try:
             first = await self._ask(search)
@@ -165,7 +170,7 @@ class CascadeGrounder:
         try:
             second = await self._ask(search, part, None if part else first.why)
         except ModelUnavailable as error:
-            self._tell(search.description, self._seer.name, "unavailable", detail=str(error))
+            self._tell(search.description, "unavailable", detail=str(error))
             raise self._refusal(search, f"; then {error}") from error
         taken = search.taken
         self._tell_answer(search.description, second, _verdict(search, taken, second))
@@ -204,7 +209,7 @@ class CascadeGrounder:
             ModelUnavailable: they have none, and the model cannot be asked.
             NotFound: they have none, and the picture is not for the model.
         """
-        self._tell(description, self._seer.name, "unavailable", detail=str(error))
+        self._tell(description, "unavailable", detail=str(error))
         if rating.place is not None:
             return rating.place
         if isinstance(error, ModelUnavailable):
@@ -234,38 +239,16 @@ class CascadeGrounder:
         closer: Part | None = None,
     ) -> None:
         self._tell(
-            description, self._seer.name, "no_point" if answer.place is None else verdict,
-            place=answer.place, score=answer.chance,
-            seconds=answer.seconds, detail=str(answer.why or ""),
-            part=answer.part, closer=closer,
+            description, "no_point" if answer.place is None else verdict, answer.place,
+            score=answer.chance, seconds=answer.seconds, detail=str(answer.why or ""),
+            part=answer.part.corners if answer.part else None,
+            closer=closer.corners if closer else None,
         )  # fmt: skip
 
     def _tell(
-        self,
-        description: str,
-        by: str,
-        verdict: GroundingVerdict,
-        *,
-        place: Place | None = None,
-        score: float | None = None,
-        seconds: float = 0.0,
-        detail: str = "",
-        part: Part | None = None,
-        closer: Part | None = None,
+        self, description: str, verdict: GroundingVerdict, place: Place | None = None, **more: Any
     ) -> None:
-        self._emit(
-            GroundingTried(
-                description=description,
-                by=by,
-                verdict=verdict,
-                score=score,
-                **step_at(place),
-                detail=detail,
-                part=part.corners if part else None,
-                closer=closer.corners if closer else None,
-                seconds=seconds,
-            )
-        )
+        self._emit(tried(description, self._seer.name, verdict, place, **more))
 
 
 def _holds(box: BoundingBox, point: Point | None) -> bool:

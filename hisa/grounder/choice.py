@@ -7,16 +7,19 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from hisa.errors import ModelUnavailable, NotFound
-from hisa.events import GroundingTried, GroundingVerdict
-from hisa.grounder.belief import TAKEN, Belief
-from hisa.grounder.common import resolve, step_at
+from hisa.events import GroundingVerdict
+from hisa.grounder.base import PickTrust
+from hisa.grounder.belief import CAREFULLY, TAKEN, Belief
+from hisa.grounder.common import resolve, tried
 from hisa.grounder.elements import PARTIAL, ElementsGrounder, place_of
 from hisa.grounder.marks import told
 from hisa.grounder.pick import BEHIND, Candidate
 from hisa.grounder.rating import Rated, Rating, rated_by
 from hisa.grounder.scene import READ, SHOWS_TEXT
+from hisa.grounder.trust import PICKS_RIGHT, Trust
 from hisa.models.correction import with_correction
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.protocols import (
@@ -29,6 +32,7 @@ from hisa.protocols import (
     TextPart,
     ToolCall,
 )
+from hisa.screen.geometry import Size
 from hisa.screen.observation import Observation
 from hisa.screen.ocr import ReadText, read_text
 from hisa.screen.roles import CONTAINERS
@@ -53,6 +57,7 @@ _READ_ALONE = SHOWS_TEXT | CONTAINERS | {READ}
 """Roles of what is only there to be read, or holds others."""
 LIST_TOKENS = 700
 """Most tokens of a list, by the upper estimate."""
+_STRONG = Trust(PICKS_RIGHT)
 _DESCRIPTION = 600
 """Characters of a description that are shown."""
 _ANSWER = re.compile(r"[\s{\"'`*]*(?:(?:element|number|index)\b[\s\"'`:#*]*)?(\d{1,3})[\s}\"'`.*]*")
@@ -67,11 +72,13 @@ class Picker:
     Args:
         model: picks.
         emit: gets `hisa.events.GroundingTried` for the list and for what becomes of it.
+        trust: how often it is right.
     """
 
-    def __init__(self, model: Model, *, emit: Emit) -> None:
+    def __init__(self, model: Model, *, emit: Emit, trust: PickTrust = _STRONG) -> None:
         self._model = model
         self._emit = emit
+        self._trust = trust
 
     async def pick(
         self,
@@ -93,26 +100,28 @@ class Picker:
 
         Raises:
             NotFound: it picks none, or what nobody else would; or there is nothing to pick from.
-            ModelUnavailable, BudgetExceeded: from the model.
+            ModelUnavailable, BudgetExceeded: from the model; the first if it is not trusted too.
         """
         listed = await asyncio.to_thread(_listed, rating, also)
         if not listed:
             raise NotFound("there is nothing to pick from")
+        right = await self._trust.chance(self.ask)
         offered = tuple((t.box.centre.x, t.box.centre.y) for t in listed)
         self._tell(description, "offered", offered=offered)
         started = time.monotonic()
         try:
-            number, why = await self._ask(description, observation, listed)
+            number, why = await self.ask(description, _things(listed), observation.image)
         except ModelUnavailable as error:
             self._tell(description, "unavailable", started, detail=str(error))
             raise
         meant = listed[number - 1] if number else None
-        belief.hear_pick(listed, meant)
+        belief.hear_pick(listed, meant, right)
         if meant is None:
             self._tell(description, "none", started, detail=why)
             said = f"{self._model.name} picks none of {len(listed)} likely things"
             raise NotFound(f"{said}: {why}" if why else said)
-        return self._believed(description, observation, belief, meant, started)
+        least = TAKEN if right >= PICKS_RIGHT else CAREFULLY
+        return self._believed(description, observation, belief, meant, started, least)
 
     def _believed(
         self,
@@ -121,8 +130,9 @@ class Picker:
         belief: Belief,
         meant: Rated,
         started: float,
+        least: float,
     ) -> Place:
-        """Returns the place of a pick.
+        """Returns the place of a pick that is right by the chance ``least``.
 
         Raises:
             NotFound: it is not likely enough.
@@ -130,7 +140,7 @@ class Picker:
         found = place_of(description, Candidate(meant.thing, meant.chance), observation)
         found = replace(found, score=None, source=self._model.name)
         chance = belief.of(meant)
-        taken = chance >= TAKEN
+        taken = chance >= least
         self._tell(
             description, "chosen" if taken else "doubted", started, place=found, score=chance
         )
@@ -142,13 +152,10 @@ class Picker:
             (f"{found.label} at ({x}, {y})",),
         )
 
-    async def _ask(
-        self, description: str, observation: Observation, listed: Sequence[Rated]
-    ) -> tuple[int, str]:
+    async def ask(self, description: str, things: Sequence[str], image: Size) -> tuple[int, str]:
         """Returns the number that is picked, 0 for none, and why where it is no number."""
-        image = observation.image
         system = render("element_choice", width=round(image.width), height=round(image.height))
-        text = f"Description: {excerpt(description, _DESCRIPTION)}\n{_body(listed)}"
+        text = f"Description: {excerpt(description, _DESCRIPTION)}\n{_body(things)}"
         request = ModelRequest(
             "grounder",
             (Message("system", (TextPart(system),)), Message("user", (TextPart(text),))),
@@ -157,35 +164,17 @@ class Picker:
         for _ in range(2):
             answer = (await self._model.complete(request)).text.strip()
             said = _ANSWER.fullmatch(answer)
-            if said and int(said[1]) <= len(listed):
+            if said and int(said[1]) <= len(things):
                 return int(said[1]), ""
-            demand = f"That is no number from 0 to {len(listed)}. Answer with the number alone."
+            demand = f"That is no number from 0 to {len(things)}. Answer with the number alone."
             request = with_correction(request, answer, demand, shown=200)
         return 0, f"the answer is no number of the list: {excerpt(answer, 80)!r}"
 
     def _tell(
-        self,
-        description: str,
-        verdict: GroundingVerdict,
-        started: float | None = None,
-        *,
-        place: Place | None = None,
-        score: float | None = None,
-        detail: str = "",
-        offered: tuple[tuple[float, float], ...] = (),
+        self, description: str, verdict: GroundingVerdict, started: float = 0.0, **more: Any
     ) -> None:
-        self._emit(
-            GroundingTried(
-                description=description,
-                by=self._model.name,
-                verdict=verdict,
-                score=score,
-                **step_at(place),
-                detail=detail,
-                offered=offered,
-                seconds=0.0 if started is None else time.monotonic() - started,
-            )
-        )
+        seconds = time.monotonic() - started if started else 0.0
+        self._emit(tried(description, self._model.name, verdict, seconds=seconds, **more))
 
 
 class ChoiceGrounder:
@@ -197,12 +186,19 @@ class ChoiceGrounder:
             `hisa.events.GroundingFailed`.
         min_score: below this the elements have no answer of their own.
         read: reads the text on a picture.
+        trust: how often the model is right; where its picks are not trusted, the elements decide.
     """
 
     def __init__(
-        self, model: Model, *, emit: Emit, min_score: float = 0.86, read: ReadText = read_text
+        self,
+        model: Model,
+        *,
+        emit: Emit,
+        min_score: float = 0.86,
+        read: ReadText = read_text,
+        trust: PickTrust = _STRONG,
     ) -> None:
-        self._picker = Picker(model, emit=emit)
+        self._picker = Picker(model, emit=emit, trust=trust)
         self._emit = emit
         self._elements = ElementsGrounder(emit=lambda _: None, min_score=min_score, read=read)
         self._read = read
@@ -244,7 +240,9 @@ def _listed(rating: Rating, also: Rated | None) -> list[Rated]:
         if thing.chance < _UNUSUAL and (thing.holds or thing.thing.front < _IN_FRONT):
             continue
         _keep(thing, kept)
-    size = longest(len(kept), lambda size: estimate_tokens(_body(kept[:size])) <= LIST_TOKENS)
+    size = longest(
+        len(kept), lambda size: estimate_tokens(_body(_things(kept[:size]))) <= LIST_TOKENS
+    )
     return sorted(kept[:size], key=lambda thing: (thing.box.centre.y // 8, thing.box.centre.x))
 
 
@@ -274,11 +272,13 @@ def _is_control(rated: Rated) -> bool:
     return rated.thing.is_made_control or rated.thing.role not in _READ_ALONE
 
 
-def _body(listed: Sequence[Rated]) -> str:
-    lines = []
-    for number, rated in enumerate(listed, 1):
-        x, y = rated.box.centre.rounded()
-        lines.append(f"{number} {told(rated.thing)} at ({x}, {y})")
+def _things(listed: Sequence[Rated]) -> list[str]:
+    """Returns the words that the model reads of each thing."""
+    return ["{} at ({}, {})".format(told(t.thing), *t.box.centre.rounded()) for t in listed]
+
+
+def _body(things: Sequence[str]) -> str:
+    lines = (f"{number} {words}" for number, words in enumerate(things, 1))
     return sections({"elements": "\n".join(lines)})
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from hisa.actions import fill, slots, to_source
 from hisa.errors import NotFound
-from hisa.events import Grounded, GroundingFailed, PlaceFound
+from hisa.events import Grounded, GroundingFailed, GroundingTried, GroundingVerdict, PlaceFound
 from hisa.protocols import Emit, GroundedCall, Place, ToolCall
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Observation
 
-__all__ = ["Locate", "place_found", "resolve", "step_at"]
+__all__ = ["Locate", "place_found", "resolve", "tried"]
 
 Locate = Callable[[str, Observation], Awaitable[Place]]
 """Finds one description; the point is in image space; raises `NotFound`."""
@@ -83,8 +83,10 @@ def place_found(place: Place) -> PlaceFound:
     )
 
 
-def step_at(place: Place | None) -> dict[str, Any]:
-    """The fields of `hisa.events.GroundingTried` that say where and what a place is."""
-    if place is None:
-        return {}
-    return {"x": place.point.x, "y": place.point.y, "label": place.label}
+def tried(
+    description: str, by: str, verdict: GroundingVerdict, place: Place | None = None, **more: Any
+) -> GroundingTried:
+    """Returns a step of a search: the place that it came to, and ``more`` of its fields."""
+    if place is not None:
+        more |= {"x": place.point.x, "y": place.point.y, "label": place.label}
+    return GroundingTried(description=description, by=by, verdict=verdict, **more)

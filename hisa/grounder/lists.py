@@ -16,7 +16,7 @@ __all__ = ["announced", "with_lists"]
 def announced() -> list[tuple[EntryPoint, Any]]:
     """The lists, rankers and readers of text that packages announce, HiSA's own first.
 
-    Each is a `ThingList`, a `Ranker` or a `TextReader` of `hisa.grounder.base`, or several of them.
+    Each is a `ThingList`, `Ranker`, `TextReader` or `SelfTest` of `hisa.grounder.base`, or several.
 
     Raises:
         PluginFailed: it cannot be imported, or is none of them; names the package.
@@ -27,10 +27,10 @@ def announced() -> list[tuple[EntryPoint, Any]]:
             by_name.setdefault(point.name, point)
     parts = [(point, plugins.load("lists", point)) for point in by_name.values()]
     for point, part in parts:
-        if not any(hasattr(part, name) for name in ("listed", "chances", "read_text")):
+        if not any(hasattr(part, name) for name in ("listed", "chances", "read_text", "picks")):
             raise PluginFailed(
                 f"{plugins.describe_point('lists', point)}: {part!r} is neither a ThingList nor a "
-                "Ranker nor a TextReader of hisa.grounder.base"
+                "Ranker nor a TextReader nor a SelfTest of hisa.grounder.base"
             )
     return parts
 

@@ -10,8 +10,8 @@ from functools import cached_property
 
 from hisa.actions import Click, Slot
 from hisa.errors import NotFound
-from hisa.events import GroundingTried
-from hisa.grounder.common import step_at
+from hisa.events import GroundingTried, GroundingVerdict
+from hisa.grounder.common import tried
 from hisa.grounder.description import Query, read_description
 from hisa.grounder.elements import called, names_a_part
 from hisa.grounder.pick import BEHIND, is_blocked
@@ -78,14 +78,10 @@ class Rating:
     def event(self, description: str, *, sure: bool, seconds: float) -> GroundingTried:
         """The step that the elements took, for the log."""
         place = self.place
-        return GroundingTried(
-            description=description,
-            by="elements",
-            verdict="sure" if sure else "unsure",
-            score=place.score if place else None,
-            **step_at(place),
-            detail=str(self.refusal or ""),
-            seconds=seconds,
+        score, detail = place.score if place else None, str(self.refusal or "")
+        verdict: GroundingVerdict = "sure" if sure else "unsure"
+        return tried(
+            description, "elements", verdict, place, score=score, detail=detail, seconds=seconds
         )
 
     @property

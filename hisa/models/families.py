@@ -76,7 +76,9 @@ def _like(family: Profile, name: str, *match: str, **more: object) -> Profile:
 
 def _server(name: str, **more: Any) -> Profile:
     """A server that holds any model to a schema, and whose models are one's own."""
-    return Profile(name=name, server=True, structured="json_schema", free_at_home=True, **more)
+    return Profile(
+        name=name, server=True, structured="json_schema", free_at_home=True, picks=None, **more
+    )
 
 
 def _named(name: str) -> tuple[str, ...]:
@@ -162,7 +164,8 @@ BUILT_IN: tuple[Profile, ...] = (
     _like(_OPEN, "internvl", "internvl*", coordinates="thousand"),
     _like(_OPEN, "glm-v", "glm-4.5v*", "glm-4.1v*", "glm-4.6v*", coordinates="thousand"),
     _like(_OPEN, "kimi-vl", "kimi-vl*", coordinates="unit"),
-    _like(_OPEN, "small", *_SMALL, structured="json_schema", prompt="short", constrains=True),
+    _like(_OPEN, "small", *_SMALL, structured="json_schema", prompt="short", constrains=True,
+          picks=None),
     _like(_OPEN, "qwen3", "qwen3-[0-9]*", "qwen3.[0-9]*", structured="json_schema",
           thinking_as="enable_thinking"),
     _like(_OPEN, "qwen", "qwen*", structured="json_schema"),
@@ -174,7 +177,7 @@ BUILT_IN: tuple[Profile, ...] = (
     _server("lm-studio"),
     _server("vllm"),
     _server("llama.cpp", progress=True),
-    Profile(name="local", price=Price(input=0, output=0)),
+    Profile(name="local", price=Price(input=0, output=0), picks=None),
     Profile(name="default"),
 )  # fmt: skip
 """The first match wins. ``local`` is ``default`` for a server of one's own: it costs nothing."""

@@ -223,11 +223,13 @@ def _open_chosen(
 
 
 def _at_home(profile: Profile, settings: ModelSettings, environ: Mapping[str, str]) -> Profile:
-    """Open weights on a local server cost nothing a token."""
-    if not profile.free_at_home or profile.price is not None or announced(settings.model):
+    """Open weights on a local server cost nothing a token; how an unknown one picks is measured."""
+    if announced(settings.model) or not resolve(settings, environ).local:
         return profile
-    local = resolve(settings, environ).local
-    return profile.model_copy(update={"price": Price(input=0, output=0)}) if local else profile
+    changes: dict[str, object] = {"picks": None} if profile.name == "default" else {}
+    if profile.free_at_home and profile.price is None:
+        changes["price"] = Price(input=0, output=0)
+    return profile.model_copy(update=changes)
 
 
 def _tell_not_sent(emit: Emit, section: Role, settings: ModelSettings, profile: Profile) -> None:

@@ -75,6 +75,8 @@ _TRIED = {
     "offered": "gets a list to pick from",
     "chosen": "picked from the list",
     "none": "none of the list",
+    "trusted": "measured, and asked",
+    "distrusted": "not asked",
 }
 _SCORE_STATES: dict[ScoreState, str] = {
     "scored": "scored",

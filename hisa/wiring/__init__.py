@@ -316,7 +316,7 @@ async def _opened(
         finding = without_groundings(emit) if sampling else emit
         grounder = open_grounder(
             settings, models, reader, finding, seer=models.profiles.get("grounder", known),
-            planner=known, computer=computer,
+            planner=known, computer=computer, events=run_context.events,
         )  # fmt: skip
         marks = _marks(settings, environment, known, computer=computer)
         if marks is not None:

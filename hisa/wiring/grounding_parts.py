@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from hisa.config import GrounderKind, Settings
+from hisa.config import GrounderKind, ModelSettings, Settings
 from hisa.errors import ConfigError
+from hisa.events import Event, Noted
+from hisa.grounder.base import PickTrust, SelfTest
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import open_format
+from hisa.grounder.lists import announced
 from hisa.grounder.pointing import PointingGrounder
 from hisa.grounder.reading import ElementsReader, ReadingGrounder
+from hisa.grounder.trust import PICKS_RIGHT, POINTS_RIGHT, Trust, key_of
 from hisa.grounder.vision import Seer, VisionGrounder
 from hisa.models.profiles import Profile
 from hisa.protocols import Emit, Grounder, Model, Role
@@ -26,6 +30,7 @@ def build_grounder(
     seer: Profile | None = None,
     picker: Profile | None = None,
     read: ReadText = read_text,
+    events: Sequence[Event] = (),
 ) -> Grounder:
     """The grounder that the settings ask for; it takes looks as they are given to it.
 
@@ -37,6 +42,7 @@ def build_grounder(
         seer: the profile of the model ``grounder``.
         picker: that of the model ``planner``, where it may have the cascade's last word.
         read: reads the text on a picture.
+        events: of the run so far, where it goes on.
 
     Raises:
         ConfigError: a model is wanted and there is none that can do it, or the format is unknown.
@@ -58,21 +64,47 @@ def build_grounder(
     least = settings.grounder.min_score
     if model is None or kind not in ("cascade", "choice", "vision"):
         return ElementsGrounder(emit=emit, min_score=least, read=read)
-    if kind == "choice":
-        from hisa.grounder.choice import ChoiceGrounder  # nor one that picks
+    from hisa.grounder.choice import ChoiceGrounder, Picker  # not every run has one that picks
 
-        return ChoiceGrounder(model, emit=emit, min_score=least, read=read)
+    wanted = settings.models.grounder or settings.models.planner
+    if kind == "choice":
+        picks = _pick_trust(model, wanted, seer, emit, events)
+        return ChoiceGrounder(model, emit=emit, min_score=least, read=read, trust=picks)
     known = (seer.coordinates, seer.grounding) if seer else ("", "")
     form = open_format(settings.grounder.format, *known)
     if kind == "vision":
         return VisionGrounder(model, form, emit=emit)
     from hisa.grounder.cascade import CascadeGrounder  # not every run has a model that points
-    from hisa.grounder.choice import Picker
 
-    last = None
+    last, test = None, _self_test()
+    trust: PickTrust = Trust(None)
     if picker is not None and not (picker.reads_elements or picker.grounding):
-        last = Picker(models["planner"], emit=emit)
-    return CascadeGrounder(Seer(model, form), emit=emit, min_score=least, read=read, picker=last)
+        trust = _pick_trust(models["planner"], settings.models.planner, picker, emit, events)
+        last = Picker(models["planner"], emit=emit, trust=trust)
+    key = key_of(model.name, wanted, seer)
+    right = test.points_right(key, emit, events) if test else POINTS_RIGHT
+    if right is None:
+        model = models.get("planner", model)
+        return ChoiceGrounder(model, emit=emit, min_score=least, read=read, trust=trust)
+    return CascadeGrounder(
+        Seer(model, form), emit=emit, min_score=least, read=read, picker=last, points_right=right
+    )
+
+
+def _pick_trust(
+    model: Model, wanted: ModelSettings, known: Profile | None, emit: Emit, events: Sequence[Event]
+) -> PickTrust:
+    """The trust in a model's picks, as its profile says, else as the self-test finds out."""
+    if known is None or known.picks is not None:
+        return Trust(known.picks if known else PICKS_RIGHT)
+    if test := _self_test():
+        return test.picks(key_of(model.name, wanted, known), emit, events)
+    emit(Noted(where="grounder", text=f"{model.name} is not asked to pick: nothing measures it"))
+    return Trust(None, "nothing measures how well it picks")
+
+
+def _self_test() -> SelfTest | None:
+    return next((part for _, part in reversed(announced()) if isinstance(part, SelfTest)), None)
 
 
 def grounder_kind(settings: Settings, seer: Profile | None) -> GrounderKind:
@@ -98,6 +130,7 @@ def open_grounder(
     seer: Profile | None,
     planner: Profile,
     computer: bool,
+    events: Sequence[Event] = (),
 ) -> Grounder:
     """The agent's grounder: with elements read when they are needed, or the planner's own points.
 
@@ -105,7 +138,7 @@ def open_grounder(
         ConfigError: as `build_grounder`.
     """
     picker = planner if settings.models.grounder is not None else None
-    finder = build_grounder(settings, models, emit, seer=seer, picker=picker)
+    finder = build_grounder(settings, models, emit, seer=seer, picker=picker, events=events)
     if settings.grounder.kind == "planner" or computer:
         checker = ElementsGrounder(emit=lambda _: None, min_score=settings.grounder.min_score)
         convention = "" if computer else planner.coordinates

@@ -10,6 +10,7 @@ from hisa.errors import NotFound
 from hisa.grounder.belief import TAKEN, Belief
 from hisa.grounder.rating import Rated, Rating
 from hisa.grounder.thing import Thing
+from hisa.grounder.trust import PICKS_RIGHT
 from hisa.screen.geometry import BoundingBox, Point
 
 from .scenes import element
@@ -63,7 +64,7 @@ def test_two_models_that_mean_one_thing_outdo_the_elements() -> None:
     told = rating(0.5, 0.01)
     belief = Belief(told)
     belief.hear_point(PLACES[1])
-    belief.hear_pick(list(told.things), told.things[1])
+    belief.hear_pick(list(told.things), told.things[1], PICKS_RIGHT)
     assert belief.of(told.things[1]) >= TAKEN
     assert belief.at(PLACES[1]) >= TAKEN
 
@@ -71,7 +72,7 @@ def test_two_models_that_mean_one_thing_outdo_the_elements() -> None:
 def test_a_pick_that_the_elements_find_absurd_is_not_believed() -> None:
     told = rating(0.7, 0.0001)
     belief = Belief(told)
-    belief.hear_pick(list(told.things), told.things[1])
+    belief.hear_pick(list(told.things), told.things[1], PICKS_RIGHT)
     assert belief.of(told.things[1]) < TAKEN
 
 
@@ -80,7 +81,7 @@ def test_what_only_a_point_made_known_can_be_picked() -> None:
     belief = Belief(told)
     belief.hear_point(PLACES[1])
     alone = belief.of(told.things[1])
-    belief.hear_pick(list(told.things), told.things[1])
+    belief.hear_pick(list(told.things), told.things[1], PICKS_RIGHT)
     assert belief.of(told.things[1]) > max(alone, TAKEN)
 
 
@@ -89,7 +90,7 @@ def test_a_pick_of_none_speaks_for_what_is_not_listed() -> None:
     belief = Belief(told)
     belief.hear_point(NOTHING)
     before = belief.at(NOTHING), belief.of(told.things[0])
-    belief.hear_pick(list(told.things), None)
+    belief.hear_pick(list(told.things), None, PICKS_RIGHT)
     assert belief.at(NOTHING) > before[0]
     assert belief.of(told.things[0]) < before[1]
 
@@ -112,7 +113,7 @@ def test_chances_stay_chances(chances: list[float], heard: list[int | tuple[int]
         else:
             (number,) = each
             picked = told.things[number] if number < len(told.things) else None
-            belief.hear_pick(list(told.things), picked)
+            belief.hear_pick(list(told.things), picked, PICKS_RIGHT)
     of = [belief.of(thing) for thing in told.things]
     assert all(0 <= chance <= 1 for chance in of)
     assert belief.best_point is None or 0 <= belief.at(belief.best_point) <= 1

@@ -178,7 +178,7 @@ async def test_the_planners_model_picks_where_elements_and_model_disagree(
         own = {"max_retries": 0, "timeout": 0.5}
         models = {
             "grounder": {"model": "gta1-7b", "base_url": eyes.url, **own},
-            "planner": {"model": "clever-1", "base_url": words.url, **own},
+            "planner": {"model": "qwen-72b", "base_url": words.url, **own},
         }
         settings = Settings.model_validate({"models": models})
         opened = open_models(settings, events.append, Budget(), Ledger(), environ={})
@@ -193,9 +193,9 @@ async def test_the_planners_model_picks_where_elements_and_model_disagree(
                     await asked
             else:
                 (place,) = (await asked).places
-                assert (place.point.rounded(), place.source) == (found, "clever-1")
+                assert (place.point.rounded(), place.source) == (found, "qwen-72b")
     again = [] if found else [("gta1-7b", "doubted")]
-    picked = [("clever-1", "offered"), ("clever-1", last)]
+    picked = [("qwen-72b", "offered"), ("qwen-72b", last)]
     assert steps(events)[1:] == [("gta1-7b", "doubted"), *picked, *again]
 
 

@@ -48,7 +48,7 @@ async def through(
     server: FakeServer, description: str, seen: Observation, events: list[Event]
 ) -> GroundedCall:
     """The answer of the grounder that the settings open for a planner that does not point."""
-    model = {"model": "clever-1", "base_url": server.url, "timeout": 0.5, "max_retries": 0}
+    model = {"model": "qwen-72b", "base_url": server.url, "timeout": 0.5, "max_retries": 0}
     settings = Settings.model_validate({"models": {"planner": model}})
     opened = open_models(settings, events.append, Budget(), Ledger(), environ={})
     async with opened as models:
@@ -94,10 +94,10 @@ async def test_the_thing_that_the_model_picks_is_taken(answer: str) -> None:
     events: list[Event] = []
     found, server = await grounded([answer], "the Save button", two(), events)
     (place,) = found.places
-    assert (place.point.rounded(), place.source, place.score) == ((640, 515), "clever-1", None)
+    assert (place.point.rounded(), place.source, place.score) == ((640, 515), "qwen-72b", None)
     assert place.label == 'push button "Save"'
-    unsure = [("elements", "unsure"), ("clever-1", "offered")]
-    assert steps(events) == [*unsure, ("clever-1", "chosen")]
+    unsure = [("elements", "unsure"), ("qwen-72b", "offered")]
+    assert steps(events) == [*unsure, ("qwen-72b", "chosen")]
     (_, told, _) = (e for e in events if isinstance(e, GroundingTried))
     assert list(told.offered) == [(640, 415), (640, 515)]
     assert isinstance(events[-1], Grounded)
@@ -113,7 +113,7 @@ async def test_none_of_them_is_a_refusal_that_names_what_there_is() -> None:
     assert "none of 2 likely things" in str(error)
     assert 'push button "Save" at (640, 415)' in error.candidates
     assert len(server.requests) == 1
-    assert steps(events)[2:] == [("clever-1", "none")]
+    assert steps(events)[2:] == [("qwen-72b", "none")]
 
 
 async def test_a_refusal_names_things_of_the_list_the_likeliest_first() -> None:
@@ -137,7 +137,7 @@ async def test_an_arrow_is_told_with_what_is_drawn_on_it_and_whose_it_is() -> No
 
 async def test_a_refusal_says_that_the_look_was_partial() -> None:
     error, _ = await refused(["0"], "the Save button", replace(two(), complete=False), [])
-    assert "clever-1 picks none of 2 likely things; not all elements" in str(error)
+    assert "qwen-72b picks none of 2 likely things; not all elements" in str(error)
 
 
 @pytest.mark.parametrize("answer", ["3", "-1", "1 or 2", "The lower one.", "9" * 500])
@@ -156,7 +156,7 @@ async def test_a_model_that_is_down_leaves_the_elements_alone() -> None:
     down = [Fault("status")] * 9
     error, _ = await refused(down, "the Save button", two(), events)
     assert "2 elements fit equally well" in str(error)
-    assert steps(events)[2:] == [("clever-1", "unavailable")]
+    assert steps(events)[2:] == [("qwen-72b", "unavailable")]
 
 
 async def test_nothing_on_the_screen_costs_no_call() -> None:

@@ -49,6 +49,7 @@ def profile_of(model: str) -> Profile:
         constrains=small,
         context=min(_CONTEXT, header.number("context_length", _CONTEXT)),
         sees_pictures=files.eyes is not None,
+        picks=None,
         thinking_as="enable_thinking" if header.architecture.startswith("qwen3") else "",
     )
 

@@ -15,16 +15,20 @@ from dataclasses import dataclass
 from PIL import Image, ImageDraw
 
 from hisa.cli.findings import Finding
+from hisa.cli.out import say
 from hisa.config import ModelSettings, Settings
 from hisa.errors import NotFound, OperatorError, UsageError
 from hisa.grounder.base import GroundingFormat
+from hisa.grounder.choice import Picker
 from hisa.grounder.formats import QWEN_MIN_PIXELS, open_format, smart_resize
+from hisa.grounder.trust import key_of
 from hisa.models.announced import announced
 from hisa.models.budget import Budget
 from hisa.models.open_models import open_models
 from hisa.models.profiles import find
 from hisa.models.spending import Ledger
 from hisa.plugins.reading.family_formats import SYNTAXES
+from hisa.plugins.reading.known_picks import Counts, asked, known_lists, remember
 from hisa.protocols import Model, ModelRequest
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Screenshot
@@ -100,17 +104,20 @@ class _Convention:
     fix: str = ""
 
 
-def grounder(settings: Settings) -> Finding:
-    """Ask the grounder's model for eight places that are known."""
-    area = ("models", "grounder's points")
-    pointing = _pointing_model(settings)
-    if pointing is None:
+def grounder(settings: Settings) -> Iterator[Finding]:
+    """Ask the model that points for eight places, and the one that picks for thirty things."""
+    pointing, picking = _pointing_model(settings), _picking_model(settings)
+    points, picks = ("models", "grounder's points"), ("models", "grounder's picks")
+    if pointing is None and picking is None:
         fix = "--set models.grounder.model=NAME --set models.grounder.base_url=http://HOST:PORT/v1"
-        return Finding(*area, False, True, "no models.grounder is set", fix)
-    try:
-        return asyncio.run(_self_test(settings, pointing, area))
-    except OperatorError as error:
-        return Finding(*area, False, True, str(error), error.fix)
+        yield Finding(*points, False, True, "no models.grounder is set", fix)
+    for model, test, area in ((pointing, _self_test, points), (picking, _picks_test, picks)):
+        if model is None:
+            continue
+        try:
+            yield asyncio.run(test(settings, model, area))
+        except OperatorError as error:
+            yield Finding(*area, False, True, str(error), error.fix)
 
 
 def _pointing_model(settings: Settings) -> ModelSettings | None:
@@ -120,19 +127,54 @@ def _pointing_model(settings: Settings) -> ModelSettings | None:
     return settings.models.grounder or (planner if trained else None)
 
 
+def _picking_model(settings: Settings) -> ModelSettings | None:
+    """The model that picks from lists, where the settings want one and it is no model by rules."""
+    kind, planner = settings.grounder.kind, settings.models.planner
+    wanted = settings.models.grounder or planner if kind == "choice" else planner
+    profile, brought = find(wanted.model, wanted.profile), announced(wanted.model)
+    picks = kind in ("auto", "cascade", "choice") and not (brought and brought.by_rules)
+    return wanted if picks and not (profile.reads_elements or profile.grounding) else None
+
+
+def _alone(settings: Settings, model: ModelSettings) -> Settings:
+    """The settings with this model in every role."""
+    none = {"state": None, "grounder": None, "judge": None}
+    models = settings.models.model_copy(update={**none, "planner": model})
+    return settings.model_copy(update={"models": models})
+
+
+async def _picks_test(settings: Settings, picking: ModelSettings, area: tuple[str, str]) -> Finding:
+    """Measure how well a model picks, unless its profile says so, and keep that for runs."""
+    only = _alone(settings, picking)
+    async with open_models(only, lambda _: None, Budget(), Ledger()) as models:
+        model, profile = models["planner"], models.profiles["planner"]
+        if profile.picks is not None:
+            detail = f"{model.name}: right by {profile.picks:g}, says its profile {profile.name!r}"
+            return Finding(*area, True, False, detail)
+        lists = known_lists()
+        say(f"{model.name} picks from {len(lists)} known lists", err=True)
+        counts = await asked(lists, Picker(model, emit=lambda _: None).ask)
+    remember("picks", key_of(model.name, picking, profile), counts)
+    trust = counts.picks()
+    outcome = "it is not asked, the elements decide" if trust.right is None else "it is asked"
+    return Finding(*area, trust.right is not None, False, f"{trust.words}; {outcome}")
+
+
 async def _self_test(settings: Settings, pointing: ModelSettings, area: tuple[str, str]) -> Finding:
     brought = announced(pointing.model)
     if brought is not None and brought.by_rules:
         raise UsageError(
             "a model that follows rules points at nothing", fix="--set models.grounder.model=NAME"
         )
-    alone = settings.models.model_copy(update={"planner": pointing, "state": None, "judge": None})
-    only = settings.model_copy(update={"models": alone})
-    async with open_models(only, lambda _: None, Budget(), Ledger()) as models:
+    async with open_models(
+        _alone(settings, pointing), lambda _: None, Budget(), Ledger()
+    ) as models:
         profile = models.profiles["grounder"]
         size = Size(settings.run.image_width, settings.run.image_height)
         form = open_format(settings.grounder.format, profile.coordinates, profile.grounding)
         found = await run_self_test(models["grounder"], form, size)
+        key = key_of(models["grounder"].name, pointing, profile)
+    remember("points", key, Counts(there=found.asked, right=found.hits, enough=found.ok))
     fix = f"--set grounder.format={found.format}" if found.format else found.fix
     return Finding(*area, found.ok, True, found.words(form.name), fix)
 

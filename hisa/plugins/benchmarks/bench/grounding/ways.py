@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 
 from PIL import Image
 
+from hisa.cli.out import say
 from hisa.config import Settings
 from hisa.errors import UsageError
-from hisa.events import Event, ModelCalled
+from hisa.events import Event, ModelCalled, Noted
 from hisa.grounder.elements import ElementsGrounder
 from hisa.models.budget import Budget
 from hisa.models.open_models import Models, open_models
@@ -207,6 +208,8 @@ async def _with_models(
         hear(event)
         if isinstance(event, ModelCalled):
             spent.add(event)
+        elif isinstance(event, Noted):
+            say(f"{event.where}: {event.text}", err=True)
         return event
 
     budget = Budget(settings.run.budget_usd, settings.run.budget_tokens)

@@ -1,0 +1,44 @@
+"""How far a model that picks from lists is trusted: by its profile, else as a self-test finds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from hisa.config import ModelSettings
+from hisa.errors import ModelUnavailable
+from hisa.models.profile import Profile
+from hisa.screen.geometry import Size
+
+__all__ = ["PICKS_RIGHT", "POINTS_RIGHT", "Ask", "Key", "Trust", "key_of"]
+
+PICKS_RIGHT = 0.9
+"""The chance that a strong model picks what is meant from a list."""
+POINTS_RIGHT = 0.85
+"""The chance that a model points at what is meant, taken a little lower than good ones have it."""
+Ask = Callable[[str, Sequence[str], Size], Awaitable[tuple[int, str]]]
+"""Has a model pick by a description from things in words, on a picture of that size. Returns a
+number, 0 for none, and why where it is no number."""
+Key = tuple[str, str, str]
+"""A model's name, the address of its server, and the name of its profile."""
+
+
+@dataclass(frozen=True)
+class Trust:
+    """The chance that a model is right, None where it is not worth asking; and how it is known."""
+
+    right: float | None
+    words: str = ""
+
+    async def chance(self, ask: Ask) -> float:
+        """See `hisa.grounder.base.PickTrust`."""
+        if self.right is None:
+            raise ModelUnavailable(f"the model is not asked: {self.words}")
+        return self.right
+
+
+def key_of(model: str, wanted: ModelSettings, profile: Profile | None) -> Key:
+    """Returns what a figure belongs to."""
+    address = wanted.base_url or os.environ.get("OPENAI_BASE_URL", "")
+    return model, address, profile.name if profile else ""
