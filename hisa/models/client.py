@@ -88,15 +88,14 @@ class OpenAIModel:
             body = await asyncio.to_thread(self._encoded, request)
         if self._openai is None:
             self._openai = await asyncio.to_thread(self._open)  # the import takes half a second
-        try:
-            answer = await self._once(body, request)
-        except TryFailed as failure:
-            refused = failure.kind == "refused" and "stream" in str(failure).lower()
-            if not (self._streams and refused):
-                raise
-            self._streams = False
-            answer = await self._once(body, request)
-        return self._reply(request, answer)
+        if self._streams and (fields := self._stream_fields()):
+            try:
+                return self._reply(request, await self._once(body | fields, request))
+            except TryFailed as failure:
+                if failure.kind != "refused" or "stream" not in str(failure).lower():
+                    raise
+                self._streams = False
+        return self._reply(request, await self._once(body, request))
 
     def _encoded(self, request: ModelRequest) -> dict[str, Any]:
         return encode(request, self.profile, self._settings)
@@ -163,8 +162,7 @@ class OpenAIModel:
         """Send a request and read its answer; ``heard`` is called with every sign of work."""
         from hisa.models.event_stream import event_data
 
-        more = self._stream_fields() if self._streams else {}
-        response = await self._posted(body | more, request)
+        response = await self._posted(body, request)
         try:
             if not response.headers.get("content-type", "").startswith("text/event-stream"):
                 return self._read(await _whole(response, heard), request)

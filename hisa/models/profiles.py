@@ -65,8 +65,8 @@ def find(model: str, explicit: str = "", *, extra: Sequence[Profile] = ()) -> Pr
         named = _by_name(explicit, known)
         if not named.server:
             return named
-        told = {field: getattr(named, field) for field in named.model_fields_set}
-        return find(model, extra=extra).model_copy(update=told)
+        fields = {field: getattr(named, field) for field in named.model_fields_set}
+        return find(model, extra=extra).model_copy(update=fields)
     chosen = next((profile for profile in extra if _matches(profile, model)), None)
     brought = None if chosen else announced(model)
     chosen = chosen or (brought.profile if brought else None)

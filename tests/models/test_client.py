@@ -254,3 +254,31 @@ async def test_half_a_character_in_a_name_is_replaced() -> None:
     with FakeServer(["done"]) as server:
         await _once(server, ask(), model="half \ud83d")
     assert server.requests[0].body["model"] == "half ?"
+
+
+@pytest.mark.parametrize(
+    ("location", "kind"),
+    [
+        ("http://h:no/", "connection"),
+        ("http://xn--/", "connection"),
+        ("", "refused"),
+        ("https://other.example/v1?key=1", "refused"),
+    ],
+)
+async def test_redirect_that_is_not_followed(location: str, kind: FailureKind) -> None:
+    sent: list[httpx.URL] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(request.url)
+        return httpx.Response(307, headers={"Location": location})
+
+    http = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    asked = OpenAIModel(
+        ModelSettings(model="m"), Endpoint("http://h/v1"), profile=find("m"), http_client=http
+    )
+    with pytest.raises(TryFailed) as caught:
+        await asked.complete(ask())
+    await asked.aclose()
+    assert caught.value.kind == kind
+    assert {url.host for url in sent} == {"h"}
+    assert "key=1" not in str(caught.value)
