@@ -41,16 +41,14 @@ class GuardedTransport(httpx.AsyncBaseTransport):
             onwards = self._client.build_request(
                 "POST", url, headers=headers, content=body, extensions=request.extensions
             )
-            answer = await self._client.send(onwards, stream=True, follow_redirects=False)
+            try:
+                answer = await self._client.send(onwards, stream=True, follow_redirects=False)
+            except ValueError as error:  # of a redirect's host, which the client looks at too
+                raise httpx.RemoteProtocolError(f"a redirect to no address: {error}") from error
             if answer.status_code not in REDIRECTS or followed == _MOST_REDIRECTS:
                 break
-            try:
-                there = url.join(answer.headers.get("location", ""))
-                stays = (url.scheme, url.host, url.port) == (there.scheme, there.host, there.port)
-            except (httpx.InvalidURL, ValueError) as error:
-                await answer.aclose()
-                raise httpx.RemoteProtocolError(f"a redirect to no address: {error}") from error
-            if not stays:
+            there = url.join(answer.headers.get("location", ""))
+            if (url.scheme, url.host, url.port) != (there.scheme, there.host, there.port):
                 break
             await answer.aclose()
             url = there
