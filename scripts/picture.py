@@ -59,11 +59,11 @@ PLUGINS = (
         Part("gym", "BrowserGym, MiniWoB++,\ndesktops for Gymnasium"),
     ),
     (
-        Part("reading", "shapes and text on pictures,\na ranker that has learned"),
+        Part("reading", "shapes and text on pictures,\na ranker that has learned", 1.2),
         Part("offline", "a model made of rules:\nno key, no GPU"),
-        Part("gguf", "a language model\nrun inside"),
+        Part("gguf", "a language model\nrun inside", 0.9),
         Part("toolkits", "tools of applications:\nCalc, Chromium, files, …"),
-        Part("mcp", "tools of MCP servers, and\nHiSA as one"),
+        Part("mcp", "tools of MCP servers,\nand HiSA as one", 0.95),
     ),
 )
 ROOMS = (
@@ -255,7 +255,8 @@ def draw_plugins(
     )
     yield text(RIGHT, y + 30, f"{thousands(sum(lines.values()))} lines", "end")
     for number, row in enumerate(PLUGINS):
-        lay_row(row, y + 46 + number * 126, 112, 46, places)
+        gap = 46 if any(part.name in pair for part in row for pair in ARROWS) else 14
+        lay_row(row, y + 46 + number * 126, 112, gap, places)
         for part in row:
             name = f"plugins.{part.name}"
             doors = sorted(entered.get(name, set()) | opened.get(name, set()))

@@ -26,7 +26,7 @@ _CONTEXT = 8192
 _SMALL_WEIGHTS = 4.6e9
 """As the built-in profile "small" has it: models that are named 4B, whose labels round."""
 _BUFFERS = 400_000_000
-"""Bytes beside weights and cache: mostly scores of 512 tokens, 152,000 floats each for Qwen."""
+"""Bytes beside weights and cache, mostly scores of 512 tokens: 152,000 floats each for Qwen."""
 _BLIND = {"planner": "--set planner.sees=elements", "grounder": "--set grounder.kind=elements"}
 """Roles that need to see, and how each does without."""
 _NOT_SEEN = TextPart("(A picture was here. You cannot see pictures.)")
@@ -49,7 +49,6 @@ def profile_of(model: str) -> Profile:
         constrains=small,
         context=min(_CONTEXT, header.number("context_length", _CONTEXT)),
         sees_pictures=files.eyes is not None,
-        picks=None,
         thinking_as="enable_thinking" if header.architecture.startswith("qwen3") else "",
     )
 
