@@ -200,7 +200,9 @@ def play(
         task.write_text(json.dumps({"id": slot.page, **desktop_tasks()[slot.page]}), "utf-8")
         plan |= {"task": str(task.absolute()), "environment": "desktop"}
     text_schema = ANSWER_TEXT if arm.schema and arm.python == "agentlab" else None
-    proxy.begin(trace, Asking(conditions.model, conditions.reply_tokens, slot.cache, text_schema))
+    session = f"Session {1 + list(ARMS).index(slot.arm)}."
+    asking = Asking(conditions.model, conditions.reply_tokens, slot.cache, text_schema, session)
+    proxy.begin(trace, asking)
     begun = time.monotonic()
     try:
         error = _process([pythons[arm.python], "-m", arm.module, json.dumps(plan)], conditions)

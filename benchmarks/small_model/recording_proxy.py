@@ -47,6 +47,9 @@ class Asking:
     cache: bool = True
     schema: dict[str, Any] | None = None
     """Put into requests of an agent that sends none; its text answer is taken out of the JSON."""
+    session: str = ""
+    """Begins the first message, so that no arm finds its prompt in the server's cache because
+    another one has just asked about the same page."""
 
 
 def append_line(path: Path, **fields: Any) -> None:
@@ -170,6 +173,14 @@ def _asked(given: dict[str, Any], asking: Asking) -> dict[str, Any]:
     body["cache_prompt"] = asking.cache
     if body.get("stream"):
         body["stream_options"] = {"include_usage": True}
+    if asking.session and body.get("messages"):
+        first, *rest = body["messages"]
+        content = first.get("content") or ""
+        if isinstance(content, str):
+            content = f"{asking.session}\n{content}"
+        else:
+            content = [{"type": "text", "text": asking.session}, *content]
+        body["messages"] = [{**first, "content": content}, *rest]
     if asking.schema:
         named = {"name": "answer", "strict": True, "schema": asking.schema}
         body["response_format"] = {"type": "json_schema", "json_schema": named}

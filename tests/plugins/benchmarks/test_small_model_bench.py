@@ -149,6 +149,14 @@ def test_a_stream_is_handed_on_and_counted(tmp_path: Path) -> None:
     assert counted == ("yes", 7, 2, 1.5)
 
 
+def test_no_arm_finds_the_prompt_of_another_in_the_cache(tmp_path: Path) -> None:
+    with FakeServer(["yes", "yes"]) as server, RecordingProxy(server.url) as proxy:
+        proxy.begin(tmp_path / "trace.jsonl", Asking("m", session="Session 2."))
+        _ask(proxy.url)
+        _ask(proxy.url, messages=[{"role": "user", "content": [{"type": "text", "text": "hi"}]}])
+    assert [received.text for received in server.requests] == ["Session 2.\nhi"] * 2
+
+
 def test_a_text_answer_is_taken_out_of_the_schema_it_was_held_to(tmp_path: Path) -> None:
     held = "\"<action>\nclick('1')\n</action>\""
     with FakeServer([held]) as server, RecordingProxy(server.url) as proxy:
