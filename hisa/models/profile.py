@@ -65,6 +65,8 @@ class Profile(BaseModel):
     constrains: bool = False
     """Whether the planner's answers are held to a schema of the step's tools where ``structured``
     is ``json_schema``."""
+    sees_pictures: bool = True
+    """Whether it takes pictures."""
     image_detail: Literal["", "low", "high", "auto"] = ""
     """Detail of pictures; empty: not sent."""
     image_tokens: int = Field(1200, ge=0)

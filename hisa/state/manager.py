@@ -113,6 +113,7 @@ class HierarchicalState:
         return StateView(
             advice=self._advice,
             refined=self._refined,
+            lines=tuple(kept.line for kept in self._kept),
             steps=tuple(filter(None, (*older, f"{newest}{self._meanwhile}{self._since(look)}"))),
             notice=loop.notice if loop else "",
             output=self._newest_output(),
@@ -324,6 +325,7 @@ def build_state(
     memory: Memory | None = None,
     closer: StepInspector | None = None,
     picture_changes: PictureChanges | None = None,
+    sees: bool = True,
 ) -> HierarchicalState:
     """The state manager with both model-written levels, or what the settings put in their place.
 
@@ -334,6 +336,7 @@ def build_state(
         memory: level 3; None: off.
         closer: looks for the files that a step wrote; None: nobody does.
         picture_changes: reads what changed where no element tells of it; None: nobody does.
+        sees: whether the model takes pictures.
     """
     abstractor: Abstractor = RawLog(closer=closer)
     if settings.steps == "abstracted":
@@ -344,6 +347,7 @@ def build_state(
             pair=pair,
             closer=closer,
             picture_changes=picture_changes,
+            sees=sees,
         )
     return HierarchicalState(
         abstractor,

@@ -90,6 +90,8 @@ class StepAbstractor:
         closer: looks for the files that were written.
         picture_changes: reads what changed where no element tells of it; None: the model sees
             the pictures.
+        sees: whether the model takes pictures; one that takes none is not asked what a picture
+            shows, and the elements alone tell.
     """
 
     def __init__(
@@ -100,8 +102,9 @@ class StepAbstractor:
         pair: Pair = roi_pair,
         closer: StepInspector | None = None,
         picture_changes: PictureChanges | None = None,
+        sees: bool = True,
     ) -> None:
-        self._model = model
+        self._model, self._sees = model, sees
         self._picture_changes = picture_changes
         self._hidden: Sequence[Element] = ()
         self._tokens = tokens
@@ -120,9 +123,11 @@ class StepAbstractor:
         roi = pair.box if pair else None
         inspect = partial(self._closer.take, call, looks, outcome, changed=pair is not None)
         asked = outcome.ends is None and (pair is not None or _unexplained(outcome))
+        asked &= self._sees or pair is None
         changes: tuple[str, ...] = ()
-        if asked:
+        if asked or pair is not None:
             changes = await self._changes(looks, pair, call)
+        if asked:
             request = self._request(step, call, outcome, pair, changes=changes)
             answering = answer_within(self._model, request, self._asked_tokens(outcome))
             inspected, said = await _both(inspect(), answering)
@@ -140,13 +145,12 @@ class StepAbstractor:
         found = effects(looks, outcome, self._pair)
         pair = self._pair(*looks)
         whole = merged(call, outcome.made)
-        changes: tuple[str, ...] = ()
+        changes = await self._changes(looks, pair, whole)
         last = found[-1]
         inspect = self._closer.take(
             last.made.call, last.looks, last.made.outcome, changed=last.pair is not None
         )
-        if asked := any(effect.pair for effect in found):
-            changes = await self._changes(looks, pair, whole)
+        if asked := self._sees and any(effect.pair for effect in found):
             request = self._request(
                 step, whole, outcome, pair, changes=changes, each=_each_lines(found)
             )
