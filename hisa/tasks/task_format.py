@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from hisa.config import TaskSettings
 from hisa.errors import CheckFailed, UsageError
-from hisa.protocols import ExitStatus, Task
+from hisa.protocols import Environment, ExitStatus, Task
 
 if TYPE_CHECKING:
     from hisa.tasks.task_context import Context
@@ -134,6 +134,17 @@ class TaskFormat:
             EnvironmentFailed: the machine does not answer; no score.
         """
         raise NotImplementedError
+
+    async def over(self, environment: Environment) -> str:
+        """Why nothing that the agent does any more counts; empty as long as it does.
+
+        It says nothing of the score. Asked before and after each call of tasks that fill the
+        screen.
+
+        Raises:
+            EnvironmentFailed: the machine does not answer.
+        """
+        return ""
 
     def judged_by(self, task: Task) -> str:
         """Whose metric judges a task, in words; empty where there is nothing to tell.

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hisa.config import TaskSettings
 from hisa.plugins.gym import gym_page
 from hisa.plugins.gym.miniwob import show_page
+from hisa.plugins.gym.miniwob.outcome import episode_end
 from hisa.plugins.gym.miniwob.task import miniwob_task
-from hisa.protocols import ExitStatus, Task
+from hisa.protocols import Environment, ExitStatus, Task
 from hisa.tasks.pieces import GETTERS, SETUP
 from hisa.tasks.task_format import Grade, NotScored, Problem, TaskFormat
 
@@ -28,6 +29,7 @@ class PageFormat(TaskFormat):
         func: what the check calls the score.
         make: makes the task of a name, drawn by ``seed``.
         score: of a reward.
+        over: tells why the page's episode is over; empty while it is not.
     """
 
     fills_screen = True
@@ -39,11 +41,13 @@ class PageFormat(TaskFormat):
         func: str,
         make: Callable[..., Task],
         score: Callable[[float], float],
+        over: Callable[[Environment], Awaitable[str]] | None = None,
     ) -> None:
         self._step = step
         self._func = func
         self._make = make
         self._score = score
+        self._over = over
 
     def named(self, name: str, *, seed: int = 0) -> Task:
         """See `TaskFormat`."""
@@ -74,6 +78,10 @@ class PageFormat(TaskFormat):
             raise NotScored(f"{self._func} gave no number: {found['reason']}")
         return Grade(self._score(reward), f"{self._func}: {found['reason']}")
 
+    async def over(self, environment: Environment) -> str:
+        """See `TaskFormat`."""
+        return "" if self._over is None else await self._over(environment)
+
     def judged_by(self, task: Task) -> str:
         """See `TaskFormat`."""
         return "ours"
@@ -82,6 +90,7 @@ class PageFormat(TaskFormat):
 MINIWOB_TASKS = PageFormat(
     step=show_page.SETUP_STEP, func="miniwob_solved", make=miniwob_task,
     score=lambda reward: float(reward > 0),  # as published results count it
+    over=episode_end,
 )  # fmt: skip
 BROWSERGYM_TASKS = PageFormat(
     step=gym_page.SETUP_STEP, func="browsergym_rewarded", make=gym_page.gym_task,

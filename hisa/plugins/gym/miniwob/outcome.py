@@ -13,7 +13,8 @@ from hisa.machine.patience import Deadline
 from hisa.protocols import Environment, FileRefused
 
 __all__ = [
-    "LOG", "PROGRAM", "STATE", "EpisodeState", "command", "episode_state", "last_output", "outcome",
+    "LOG", "PROGRAM", "STATE", "EpisodeState", "command", "episode_end", "episode_state",
+    "last_output", "outcome",
 ]  # fmt: skip
 
 PROGRAM = "/tmp/hisa-miniwob.pyz"
@@ -62,6 +63,17 @@ async def episode_state(environment: Environment) -> EpisodeState | None:
         raise EnvironmentFailed(str(error)) from error
     except ValidationError as error:
         raise EnvironmentFailed(f"{STATE}: {error.errors()[0]['msg']}") from error
+
+
+async def episode_end(environment: Environment) -> str:
+    """Says that the page's episode is over, not with what reward; empty while it goes on.
+
+    Raises:
+        EnvironmentFailed: as `episode_state`.
+    """
+    state = await episode_state(environment)
+    over = state is not None and (state.reward is not None or state.left)
+    return "The page's episode is over." if over else ""
 
 
 async def last_output(environment: Environment) -> str:
