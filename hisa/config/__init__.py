@@ -182,9 +182,10 @@ class PlannerSettings(Section):
     prompt: Literal["auto", "long", "short"] = "auto"
     """short: a small model is shown what bears on this screen and task, and little else; auto: as
     the profile says."""
-    sees: Literal["picture", "elements", "both"] = "picture"
+    sees: Literal["auto", "picture", "elements", "both"] = "auto"
     """picture: the screenshot; elements: a numbered list of what is on the screen in its place, of
-    at most 800 tokens; both. A place may then be given as a number of the list."""
+    at most 800 tokens, or of 30 entries in the short prompt; both. A place may then be given as a
+    number of the list. auto: the picture, where the profile says that the model takes any."""
     sequence: int = Field(1, ge=1, le=5)
     """Actions that one look may decide, at most (OS-Catalyst, section 3.2: 5); 1: one action a
     look. Later ones are done only while the screen is as it was when they were planned."""

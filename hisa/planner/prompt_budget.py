@@ -98,7 +98,7 @@ def prompt_budget(settings: Settings) -> PromptBudget:
         total = PROMPT_TOKENS + max(0, lines - LINES) * LINE_TOKENS
         total += lines * (RAW_TOKENS - LINE_TOKENS) if raw else 0
         total += SEQUENCE_TOKENS if planner.sequence > 1 else 0
-        total += LIST_TOKENS if planner.sees != "picture" else 0
+        total += LIST_TOKENS if planner.sees in ("elements", "both") else 0
     return PromptBudget(
         total,
         rules=state.advice_tokens if settings.patterns.enabled else 0,

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TYPE_CHECKING
 
 from hisa.agent import Agent
 from hisa.conclusion import write_end
@@ -32,6 +33,7 @@ from hisa.patterns.memory import PatternMemory
 from hisa.patterns.open_memory import open_memory
 from hisa.planner.planner import GlobalPlanner, Programs
 from hisa.planner.prompt_budget import prompt_budget
+from hisa.planner.short_form import ShortForm
 from hisa.protocols import (
     Detachable,
     Emit,
@@ -42,6 +44,7 @@ from hisa.protocols import (
     Role,
     Scorer,
     Task,
+    Toolbox,
 )
 from hisa.runs.log import RunLog
 from hisa.runs.results import Results, ResultsScorer
@@ -65,6 +68,9 @@ from hisa.wiring.memo import without_groundings
 from hisa.wiring.secret_parts import open_secrets
 from hisa.wiring.sequences import SequenceGrounder
 from hisa.wiring.tool_parts import open_registry, open_served_tools
+
+if TYPE_CHECKING:
+    from hisa.tasks.task_format import TaskFormat
 
 __all__ = [
     "Listener",
@@ -153,6 +159,33 @@ def _has_computer(settings: Settings, planner: Profile) -> bool:
     return asked
 
 
+def _decided(
+    settings: Settings, environment: Environment, planner: Profile, *, computer: bool
+) -> Settings:
+    """The settings with the form of the planner's prompt and what it sees, where they are "auto".
+
+    Raises:
+        ConfigError: the short form was asked for, and something that it has not.
+    """
+    asked = settings.planner
+    lists = "elements" in environment.capabilities and not (computer or planner.reads_elements)
+    lists = lists and settings.grounder.kind != "planner"
+    short = planner.prompt == "short" and lists and asked.sees != "picture"
+    form = asked.prompt if asked.prompt != "auto" else "short" if short else "long"
+    if form == "short" and (asked.sequence > 1 or not lists or asked.sees == "picture"):
+        raise ConfigError(
+            "planner.prompt = 'short' names one action a reply, by a number of the screen's list: "
+            "it takes no planner.sequence above 1, no planner.sees = 'picture', no planner that "
+            "points by itself or has a form of its own, and a screen that tells its elements",
+            fix="--set planner.prompt=long, or --set planner.sequence=1",
+        )
+    listed = "both" if planner.sees_pictures else "elements"
+    usual = listed if form == "short" or (not planner.sees_pictures and lists) else "picture"
+    sees = usual if asked.sees == "auto" else asked.sees
+    changed = asked.model_copy(update={"prompt": form, "sees": sees})
+    return settings.model_copy(update={"planner": changed})
+
+
 def _marks(
     settings: Settings, environment: Environment, planner: Profile, *, computer: bool
 ) -> Marks | None:
@@ -203,11 +236,17 @@ def _planner(
             tool=profile.computer or "computer", max_tokens=most, programs=programs,
             budget=prompt_budget(settings),
         )  # fmt: skip
+    held = settings.models.planner.constrain
+    held = profile.constrains if held is None else held
+    short = settings.planner.prompt == "short"
+    offered = tools.fitting if programs is not None else lambda task, look: ()
     return GlobalPlanner(
         model, tools, emit=emit, reads_elements=profile.reads_elements, max_tokens=most,
         pointing=_pointing(settings, profile), marks=marks, programs=programs,
         picture=settings.planner.sees != "elements", sequence=settings.planner.sequence,
         teaching=settings.planner.teaching, budget=prompt_budget(settings),
+        functions=tools.functions if held else None,
+        short=ShortForm(marks, offered, constrain=held) if marks and short else None,
     )  # fmt: skip
 
 
@@ -297,6 +336,7 @@ async def _opened(
             memory=_memory(settings, models["state"], emit, stack),
             closer=StepInspector(WrittenFiles(environment).since),
             picture_changes=opened.picture_changes.get("state"),
+            sees=opened.profiles["state"].sees_pictures,
         )
         state.restore(run_context.events)
         _write_down(settings, environment, models, log)
@@ -309,6 +349,7 @@ async def _opened(
         policy = await open_policy(settings, environment, run_context.decisions)
         known = opened.profiles["planner"]
         computer = _has_computer(settings, known)
+        settings = _decided(settings, environment, known, computer=computer)
         finding = without_groundings(emit) if sampling else emit
         grounder = open_grounder(
             settings, models, reader, finding, seer=opened.profiles.get("grounder", known),
@@ -319,10 +360,13 @@ async def _opened(
             grounder = MarkGrounder(grounder, marks, emit=finding)
         if settings.planner.sequence > 1 and not sampling:
             grounder = SequenceGrounder(grounder, elements_of(reader, environment))
-        programs = partial(installed_programs, environment, note_writer(emit))
+        programs, page = (
+            partial(installed_programs, environment, note_writer(emit)),
+            _page_format(task),
+        )
         planner = _planner(
             settings, models["planner"], registry, emit, known, marks=marks, computer=computer,
-            programs=None if _fills_screen(task) else programs,
+            programs=None if page else programs,
             confirm=_confirming(run_context.ask, emit),
         )  # fmt: skip
         if sampling:
@@ -334,14 +378,17 @@ async def _opened(
             planner=planner,
             grounder=grounder,
             state=state,
-            tools=open_toolbox(
-                settings,
-                registry,
-                elements_of(reader, environment),
-                log,
-                emit,
-                policy=policy,
-                ask=run_context.ask,
+            tools=_ending(
+                open_toolbox(
+                    settings,
+                    registry,
+                    elements_of(reader, environment),
+                    log,
+                    emit,
+                    policy=policy,
+                    ask=run_context.ask,
+                ),
+                page,
             ),
             environment=_asking(settings, environment, run_context.ask, emit),
             scorer=ResultsScorer(_scorer(settings, environment, emit), results),
@@ -426,10 +473,18 @@ def _confirming(ask: Ask | None, emit: Emit) -> Callable[[str], Awaitable[None]]
     return confirm
 
 
-def _fills_screen(task: Task) -> bool:
+def _page_format(task: Task) -> TaskFormat | None:
+    """The format of a task whose page fills the screen; None for any other task."""
     from hisa.tasks.find_format import format_of  # as heavy as the scorer
 
-    return format_of(task).fills_screen
+    found = format_of(task)
+    return found if found.fills_screen else None
+
+
+def _ending(toolbox: Toolbox, page: TaskFormat | None) -> Toolbox:
+    from hisa.wiring.episode import EpisodeToolbox  # as heavy as the scorer
+
+    return toolbox if page is None else EpisodeToolbox(toolbox, page)
 
 
 def _scorer(settings: Settings, environment: Environment, emit: Emit) -> Scorer:
