@@ -118,7 +118,7 @@ def to_do(instruction: str, marks: Sequence[Mark], done: Sequence[Deed]) -> list
             found.setdefault(
                 at, f'{verb} element {number}: {mark.kind} "{excerpt(mark.name, _TARGET)}"'
             )
-    typed = "\n".join(deed.typed for deed in done).casefold()
+    typed = "\n".join(deed.typed for deed in done if _stands(deed, shown)).casefold()
     screen = "\n".join(f"{mark.name}\n{mark.value}" for mark in shown).casefold()
     names = frozenset().union(*(tokens(mark.name) for mark in shown))
     for value in _values(instruction):
@@ -129,6 +129,18 @@ def to_do(instruction: str, marks: Sequence[Mark], done: Sequence[Deed]) -> list
         is_typed = field or any(mark.is_line for mark in shown)
         found.setdefault(at, f'type "{value}"{field}' if is_typed else f'find "{value}"')
     return [excerpt(found[at], _WORDS) for at in sorted(found)][:_MOST]
+
+
+def _stands(deed: Deed, marks: Sequence[Mark]) -> bool:
+    """Whether what was typed is not seen to be missing from its field."""
+    fields = (mark for mark in marks if mark.is_line and deed.was_on(mark))
+    return all(not deed.typed or _holds(mark, deed.typed) for mark in fields)
+
+
+def _holds(mark: Mark, text: str) -> bool:
+    """Whether a field holds a text; one that tells only that it is filled may."""
+    told = mark.value.casefold()
+    return mark.is_filled and (not told or text.casefold() in told or told.endswith("…"))
 
 
 def _field_for(before: str, marks: Sequence[Mark]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from hisa.planner.progress import deeds, marked, to_do
@@ -59,13 +61,15 @@ def test_a_step_is_marked_where_its_thing_still_lies() -> None:
 def test_what_is_missing_goes_with_each_step() -> None:
     task = 'Enter "Ada" as the name, choose Gift and press Save.'
     screen = (SAVE, NAME, GIFT, TEXT)
+    filled = (SAVE, replace(NAME, value="Ada", is_filled=True), GIFT, TEXT)
     assert to_do(task, screen, []) == [
         'type "Ada" into element 2',
         'tick element 3: check box "Gift"',
         'click element 1: button "Save"',
     ]
-    assert to_do(task, screen, deeds([TYPED]))[0] == 'tick element 3: check box "Gift"'
-    assert to_do(task, screen, deeds([TYPED, CLICKED])) == ['tick element 3: check box "Gift"']
+    assert to_do(task, screen, deeds([TYPED]))[0] == 'type "Ada" into element 2'
+    assert to_do(task, filled, deeds([TYPED]))[0] == 'tick element 3: check box "Gift"'
+    assert to_do(task, filled, deeds([TYPED, CLICKED])) == ['tick element 3: check box "Gift"']
 
 
 def test_numbers_and_values_that_nothing_shows_are_missing() -> None:
