@@ -125,8 +125,8 @@ class ShortForm:
 
 
 def _windows(observation: Observation) -> Iterator[str]:
-    """The windows by their titles, the active one first."""
-    if not observation.windows:
+    """Several windows by their titles, the active one first."""
+    if len(observation.windows) < 2:
         return
     ranked = sorted(observation.windows, key=lambda window: not window.active)[:_WINDOWS]
     yield "windows: " + "; ".join(f'"{excerpt(window.title, 40)}"' for window in ranked)

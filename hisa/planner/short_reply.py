@@ -44,7 +44,7 @@ ACTIONS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "scroll": (("element", "text"), '"up" or "down"'),
     "drag": (("element", "to"), "another element"),
     "wait": ((), ""),
-    "done": (("text",), "when nothing is missing: what was done, or the answer"),
+    "done": (("text",), "what was done, or the answer"),
     "impossible": (("text",), "why"),
 }
 """Each action with the fields that it takes and what the prompt says of them."""
