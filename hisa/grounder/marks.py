@@ -527,8 +527,12 @@ def _line(thing: Thing, repeats: bool) -> str:
         return f"{line} (empty)"
     if thing.role == PASSWORD:
         return f"{line} (filled)"
-    is_folded = thing.element.states & {"expandable", "expanded"} == {"expandable"}
-    return f"{line} (folded)" if is_folded else line
+    return f"{line} (collapsed)" if _is_folded(thing) else line
+
+
+def _is_folded(thing: Thing) -> bool:
+    """Whether it can be expanded and is not."""
+    return thing.element.states & {"expandable", "expanded"} == {"expandable"}
 
 
 def _mark(thing: Thing, observation: Observation, *, repeats: bool) -> Mark:
@@ -546,6 +550,7 @@ def _mark(thing: Thing, observation: Observation, *, repeats: bool) -> Mark:
         is_filled=bool(thing.element.text.strip()),
         is_off="not checked" in states,
         is_on=bool(states & {"checked", "selected"}),
+        is_folded=_is_folded(thing),
         repeats_task=repeats,
     )
 

@@ -20,6 +20,7 @@ __all__ = ["Deed", "deeds", "marked", "to_do"]
 _FIELDS = re.compile(r" \| (Thought|Description|Input|Result): ")
 _HEAD = re.compile(r"Step (\d+): (.*)")
 _NUMBER = re.compile(r"(?<![\w#.,-])-?\d+(?:\.\d+)?(?![\w.,:%]*\w)")
+_EXPANDS = re.compile(r"\b(?:expand|unfold)", re.IGNORECASE)
 _NO_CHANGE, _UNJUDGED = "No visible change", "Unexpected. Not judged: "
 _TARGET, _RESULT, _INPUT = 50, 90, 50
 """Characters of a step's parts, so that its line has some 40 tokens."""
@@ -118,6 +119,9 @@ def to_do(instruction: str, marks: Sequence[Mark], done: Sequence[Deed]) -> list
             found.setdefault(
                 at, f'{verb} element {number}: {mark.kind} "{excerpt(mark.name, _TARGET)}"'
             )
+    folded = [(at, mark) for at, mark in enumerate(marks, 1) if mark.is_folded]
+    if len(folded) == 1 and (asked := _EXPANDS.search(instruction)):
+        found.setdefault(asked.start(), f"click element {folded[0][0]} to expand it")
     typed = "\n".join(deed.typed for deed in done if _stands(deed, shown)).casefold()
     screen = "\n".join(f"{mark.name}\n{mark.value}" for mark in shown).casefold()
     names = frozenset().union(*(tokens(mark.name) for mark in shown))
