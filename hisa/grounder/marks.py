@@ -117,7 +117,8 @@ class Marks:
         labels = {_plain(_near(t) or _name(t)) for t in told if t.role in FIELDS | _TICKS}
         things = [t for t in told if t.role not in SHOWS_TEXT or _words(t) not in labels]
         things = _in_windows(things, observation)
-        own = frozenset(t for t in things if t.role in SHOWS_TEXT and _lies_in(t, repeats))
+        texts = (thing for thing in things if thing.role in SHOWS_TEXT)
+        own = {t for t in texts if any(overlap(own.box, t.box) > 0.8 for own in repeats)}
         asked = _asked(things, task, scene)
         ranked = sorted(
             _ranked(things, task, observation), key=lambda t: (t in own, -round(asked[t], 3))
@@ -276,10 +277,11 @@ def _worth_telling(scene: Scene) -> list[Thing]:
     # What stands inside a thing follows it in the tree.
     told = [t for at, t in enumerate(told) if not _holds_only(t, islice(told, at + 1, None))]
     long = [t for t in told if t.role in SHOWS_TEXT and len(_words(t).split()) > 1]
-    return [_linked(t) if _is_linked(t, long) else t for t in told]
+    links = {t: replace(t.element, role="link", name=_value(t)) for t in told if _links(t, long)}
+    return [replace(t, element=links[t]) if t in links else t for t in told]
 
 
-def _is_linked(thing: Thing, long: Iterable[Thing]) -> bool:
+def _links(thing: Thing, long: Iterable[Thing]) -> bool:
     """Whether a browser tells a part of a sentence apart: it does so where the page listens to it.
 
     Without a listener, what is written in such a part belongs to the sentence itself.
@@ -289,11 +291,6 @@ def _is_linked(thing: Thing, long: Iterable[Thing]) -> bool:
         for text in long
         if text is not thing and text.role == "section"
     )
-
-
-def _linked(thing: Thing) -> Thing:
-    """The thing as a link."""
-    return replace(thing, element=replace(thing.element, role="link", name=_value(thing)))
 
 
 def _repeating(scene: Scene, task: Task) -> list[Thing]:
@@ -309,10 +306,6 @@ def _repeating(scene: Scene, task: Task) -> list[Thing]:
         return long and words in whole and words not in quoted
 
     return [t for t in scene.things if t.role in SHOWS_TEXT and repeats(_words(t))]
-
-
-def _lies_in(thing: Thing, others: Iterable[Thing]) -> bool:
-    return any(overlap(other.box, thing.box) > 0.8 for other in others)
 
 
 def _plainer(thing: Thing, repeats: Sequence[Thing]) -> Thing:
@@ -527,12 +520,8 @@ def _line(thing: Thing, repeats: bool) -> str:
         return f"{line} (empty)"
     if thing.role == PASSWORD:
         return f"{line} (filled)"
-    return f"{line} (collapsed)" if _is_folded(thing) else line
-
-
-def _is_folded(thing: Thing) -> bool:
-    """Whether it can be expanded and is not."""
-    return thing.element.states & {"expandable", "expanded"} == {"expandable"}
+    folded = thing.element.states & {"expandable", "expanded"} == {"expandable"}
+    return f"{line} (collapsed)" if folded else line
 
 
 def _mark(thing: Thing, observation: Observation, *, repeats: bool) -> Mark:
@@ -550,7 +539,7 @@ def _mark(thing: Thing, observation: Observation, *, repeats: bool) -> Mark:
         is_filled=bool(thing.element.text.strip()),
         is_off="not checked" in states,
         is_on=bool(states & {"checked", "selected"}),
-        is_folded=_is_folded(thing),
+        is_folded=thing.element.states & {"expandable", "expanded"} == {"expandable"},
         repeats_task=repeats,
     )
 
