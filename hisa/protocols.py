@@ -478,6 +478,8 @@ class StateView:
     advice: str = ""
     refined: str = ""
     steps: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    """Every step's line, those that the summary stands for too."""
     notice: str = ""
     """A warning for this step only, such as a detected loop."""
     output: str = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, takewhile
@@ -18,10 +19,11 @@ from hisa.grounder.thing import ARROW_WORDS, UNCHECKED
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.protocols import Emit, GroundedCall, Grounder, Place, Prefetching, Task, ToolCall
 from hisa.screen.bubbles import in_front
+from hisa.screen.mark import Mark
 from hisa.screen.observation import Observation
-from hisa.screen.roles import CONTAINERS, FIELDS, LAYOUT, PASSWORD
+from hisa.screen.roles import CONTAINERS, FIELDS, LAYOUT, MULTI_LINE, PASSWORD
 from hisa.text.prompt_text import excerpt
-from hisa.text.words import tokens
+from hisa.text.words import quotes, tokens
 
 __all__ = ["LIST_TOKENS", "MarkGrounder", "Marks", "told"]
 
@@ -33,6 +35,10 @@ _TEXT = 200
 """The same of what is only there to be read."""
 _WINDOWS = 6
 """Windows that are named above a list; chosen by hand."""
+SHORT_MARKS = 30
+"""Most entries of a list for a small model."""
+_SHORT_NAME = 40
+"""Characters of a name in such a list."""
 _MARK = re.compile(r"\s*element\s*[:#]?\s*(\d{1,9})\s*\.?\s*", re.IGNORECASE)
 _IN_FRONT = 0.7
 """How usable a thing must be to be listed: what lies behind something is not."""
@@ -65,10 +71,14 @@ class Marks:
     """The newest numbered list, for the planner that reads it and the grounder that resolves it.
 
     The same look and task always give the same list.
+
+    Args:
+        most: entries of a list for a small model.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, most: int = SHORT_MARKS) -> None:
         self._newest: tuple[Place, ...] = ()
+        self._most = most
 
     def listed(self, task: Task, observation: Observation) -> str:
         """Returns the list of what is on the screen, of at most `LIST_TOKENS` tokens.
@@ -92,6 +102,40 @@ class Marks:
         size = longest(len(things), lambda size: estimate_tokens(text(size)) <= LIST_TOKENS)
         self._newest = tuple(_place(thing, observation) for thing in chosen(size))
         return text(size)
+
+    def brief(
+        self, task: Task, observation: Observation, room: int
+    ) -> tuple[tuple[Mark, ...], int]:
+        """Returns a list of ``room`` tokens for a small model, and how many things it leaves out.
+
+        What the task's words name is kept first; texts that repeat the task stand last, where they
+        are taken for its targets least, and those that only label a field are told with it.
+        """
+        scene = Scene(observation)
+        repeats = _repeating(scene, task)
+        told = [_plainer(thing, repeats) for thing in _worth_telling(scene)]
+        labels = {_plain(_near(t) or _name(t)) for t in told if t.role in FIELDS | _TICKS}
+        things = [t for t in told if t.role not in SHOWS_TEXT or _words(t) not in labels]
+        things = _in_windows(things, observation)
+        texts = (thing for thing in things if thing.role in SHOWS_TEXT)
+        own = {t for t in texts if any(overlap(own.box, t.box) > 0.8 for own in repeats)}
+        asked = _asked(things, task, scene)
+        ranked = sorted(
+            _ranked(things, task, observation), key=lambda t: (t in own, -round(asked[t], 3))
+        )
+
+        def chosen(size: int) -> list[Thing]:
+            best = set(map(id, ranked[:size]))
+            return sorted((t for t in things if id(t) in best), key=own.__contains__)
+
+        def fits(size: int) -> bool:
+            lines = (f"{number} {_line(t, t in own)}" for number, t in enumerate(chosen(size), 1))
+            return estimate_tokens("\n".join(lines)) <= room
+
+        listed = chosen(longest(min(len(things), self._most), fits))
+        self._newest = tuple(_place(thing, observation) for thing in listed)
+        marks = tuple(_mark(t, observation, repeats=t in own) for t in listed)
+        return marks, len(things) - len(listed)
 
     def check(self, call: ToolCall) -> None:
         """Refuse numbers that the newest list does not have.
@@ -231,7 +275,50 @@ def _worth_telling(scene: Scene) -> list[Thing]:
     """The things that a planner can use or read, in the order of the screen, each once."""
     told = _without_doubles([t for t in scene.things if t.front >= _IN_FRONT and _tells(t)])
     # What stands inside a thing follows it in the tree.
-    return [t for at, t in enumerate(told) if not _holds_only(t, islice(told, at + 1, None))]
+    told = [t for at, t in enumerate(told) if not _holds_only(t, islice(told, at + 1, None))]
+    long = [t for t in told if t.role in SHOWS_TEXT and len(_words(t).split()) > 1]
+    links = {t: replace(t.element, role="link", name=_value(t)) for t in told if _links(t, long)}
+    return [replace(t, element=links[t]) if t in links else t for t in told]
+
+
+def _links(thing: Thing, long: Iterable[Thing]) -> bool:
+    """Whether a browser tells a part of a sentence apart: it does so where the page listens to it.
+
+    Without a listener, what is written in such a part belongs to the sentence itself.
+    """
+    return thing.role == "section" and any(
+        thing.box.height < text.box.height and overlap(text.box, thing.box) > 0.8
+        for text in long
+        if text is not thing and text.role == "section"
+    )
+
+
+def _repeating(scene: Scene, task: Task) -> list[Thing]:
+    """The texts on the screen that repeat the task.
+
+    One that the task quotes may be what it is about, and so may one of a few words.
+    """
+    whole = _plain(task.instruction)
+    quoted = set(map(_plain, quotes(task.instruction)))
+
+    def repeats(words: str) -> bool:
+        long = len(words.split()) > 2 and 2 * len(words) > len(whole)
+        return long and words in whole and words not in quoted
+
+    return [t for t in scene.things if t.role in SHOWS_TEXT and repeats(_words(t))]
+
+
+def _plainer(thing: Thing, repeats: Sequence[Thing]) -> Thing:
+    """The thing named by its text where it has no name, and not labelled by the task's words."""
+    texts = list(map(_words, repeats))
+    labels = tuple(
+        label
+        for label in thing.labels
+        if len(label[0].split()) < 2 or not any(_plain(label[0]) in text for text in texts)
+    )
+    if _value(thing) and thing.role not in FIELDS and not (_name(thing) or labels):
+        thing = replace(thing, element=replace(thing.element, name=_value(thing)))
+    return replace(thing, labels=labels)
 
 
 def _tells(thing: Thing) -> bool:
@@ -267,6 +354,10 @@ def _is_double(thing: Thing, other: Thing) -> bool:
     texts = thing.role in SHOWS_TEXT, other.role in SHOWS_TEXT
     if texts == (True, False):
         return other.element.label.strip() == _name(thing) or overlap(other.box, thing.box) > 0.5
+    if {thing.role, other.role} == {"link", "page tab"} and overlap(thing.box, other.box) > 0.5:
+        return thing.role == "link"
+    if texts == (True, True) and thing.box == other.box:
+        return thing.role == "static" and other.role != "static"
     around = overlap(thing.box, other.box) > 0.8 and thing.box.area > other.box.area
     return around and texts != (False, True)
 
@@ -280,7 +371,11 @@ def _is_part(thing: Thing, words: str, other: Thing) -> bool:
 
 
 def _words(thing: Thing) -> str:
-    return " ".join((_name(thing) or _value(thing)).casefold().split())
+    return _plain(_name(thing) or _value(thing))
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 def _holds_only(thing: Thing, following: Iterable[Thing]) -> bool:
@@ -318,9 +413,8 @@ def _ranked(things: Sequence[Thing], task: Task, observation: Observation) -> li
     front = in_front(observation)
 
     def rank(thing: Thing) -> tuple[bool, bool, float, bool, bool, bool]:
-        words = f"{_name(thing) or _near(thing)} {_value(thing)[:_NAME]}"
         return (
-            not (asked & tokens(words[:200])),
+            not (asked & tokens(_said(thing))),
             "menu item" not in thing.role,
             -round(thing.front, 1),
             not front(thing.element.window),
@@ -329,6 +423,26 @@ def _ranked(things: Sequence[Thing], task: Task, observation: Observation) -> li
         )
 
     return sorted(things, key=rank)
+
+
+def _asked(things: Sequence[Thing], task: Task, scene: Scene) -> Mapping[Thing, float]:
+    """How much of the task's words each thing says, and half as much of what stands around it.
+
+    A word that few things say tells more.
+    """
+    asked = tokens(task.instruction)
+    said = {thing: asked & tokens(told(thing)[:_TEXT]) for thing in things}
+    near = {thing: (asked & scene.around(thing)) - said[thing] for thing in things}
+    counts = [Counter(w for words in by.values() for w in words) for by in (said, near)]
+    return {
+        thing: sum(1 / counts[0][word] for word in said[thing])
+        + sum(0.5 / counts[1][word] for word in near[thing])
+        for thing in things
+    }
+
+
+def _said(thing: Thing) -> str:
+    return f"{_name(thing) or _near(thing)} {_value(thing)[:_NAME]}"[:_TEXT]
 
 
 def _says(thing: Thing) -> bool:
@@ -372,23 +486,62 @@ def _body(things: Sequence[Thing], observation: Observation) -> Iterator[str]:
         yield f"{number} {told(thing)}"
 
 
-def told(thing: Thing) -> str:
-    """Kind, name, value and states of a thing, in words that cannot pose as another line."""
+def told(thing: Thing, chars: int = _NAME) -> str:
+    """Kind, name, value and states of a thing, in words that cannot pose as another line.
+
+    Args:
+        thing: what is told.
+        chars: most of a name or a value.
+    """
     parts = [_kind(thing)]
     name, value = _name(thing), _value(thing)
+    long = _TEXT if chars == _NAME else chars
     if thing.role in SHOWS_TEXT:
         name, value = name or value, ""
     if thing.role == "arrow part":
         parts.append(_arrow(thing))
     elif name:
-        parts.append(f'"{_quoted(name, _TEXT if thing.role in SHOWS_TEXT else _NAME)}"')
+        parts.append(f'"{_quoted(name, long if thing.role in SHOWS_TEXT else chars)}"')
     elif near := _near(thing):
-        parts.append(f'near "{_quoted(near)}"')
+        parts.append(f'near "{_quoted(near, chars)}"')
     if value:
-        parts.append(f'= "{_quoted(value)}"')
+        parts.append(f'= "{_quoted(value, chars)}"')
     if states := ", ".join(_states(thing)):
         parts.append(f"({states})")
     return " ".join(parts)
+
+
+def _line(thing: Thing, repeats: bool) -> str:
+    """An entry for a small model: that a field is empty is told, and that a text is the task's."""
+    line = told(thing, _SHORT_NAME)
+    if repeats:
+        return f"{line} (the task's own words)"
+    if thing.role in FIELDS and not thing.element.text.strip():
+        return f"{line} (empty)"
+    if thing.role == PASSWORD:
+        return f"{line} (filled)"
+    folded = thing.element.states & {"expandable", "expanded"} == {"expandable"}
+    return f"{line} (collapsed)" if folded else line
+
+
+def _mark(thing: Thing, observation: Observation, *, repeats: bool) -> Mark:
+    states = set(_states(thing))
+    return Mark(
+        _line(thing, repeats),
+        _kind(thing),
+        _name(thing) or _near(thing) or (_value(thing) if thing.role in SHOWS_TEXT else ""),
+        _value(thing),
+        observation.convert_box(thing.box, "image"),
+        is_text=thing.role in SHOWS_TEXT and not thing.is_made_control,
+        takes_text=thing.role in FIELDS | {"table cell"}
+        or bool(thing.element.states & (MULTI_LINE | {"editable"})),
+        is_line=thing.role in FIELDS - {"terminal"} and not thing.element.states & MULTI_LINE,
+        is_filled=bool(thing.element.text.strip()),
+        is_off="not checked" in states,
+        is_on=bool(states & {"checked", "selected"}),
+        is_folded=thing.element.states & {"expandable", "expanded"} == {"expandable"},
+        repeats_task=repeats,
+    )
 
 
 def _arrow(thing: Thing) -> str:

@@ -67,6 +67,12 @@ _SMALL = tuple(
     for end in ("", "[-_:.]*")
 )  # fmt: skip
 """How the names of models with up to four billion weights end, or go on."""
+_SEEING = (
+    "gemma-3-4b*", "gemma3:4b*", "gemma-3n*", "smolvlm*", "paligemma*", "moondream*",
+    *(f"*{word}{size}" for word in ("vl", "vision") for size in _SMALL),
+    *(f"{size}{word}*" for word in ("vl", "vision") for size in _SMALL if size.endswith("*")),
+)  # fmt: skip
+"""Those of them that take pictures; all others are taken for models of text alone."""
 
 
 def _like(family: Profile, name: str, *match: str, **more: object) -> Profile:
@@ -164,8 +170,10 @@ BUILT_IN: tuple[Profile, ...] = (
     _like(_OPEN, "internvl", "internvl*", coordinates="thousand"),
     _like(_OPEN, "glm-v", "glm-4.5v*", "glm-4.1v*", "glm-4.6v*", coordinates="thousand"),
     _like(_OPEN, "kimi-vl", "kimi-vl*", coordinates="unit"),
+    _like(_OPEN, "small-vision", *_SEEING, structured="json_schema", prompt="short",
+          constrains=True, picks=None),
     _like(_OPEN, "small", *_SMALL, structured="json_schema", prompt="short", constrains=True,
-          picks=None),
+          sees_pictures=False, picks=None),
     _like(_OPEN, "qwen3", "qwen3-[0-9]*", "qwen3.[0-9]*", structured="json_schema",
           thinking_as="enable_thinking"),
     _like(_OPEN, "qwen", "qwen*", structured="json_schema"),

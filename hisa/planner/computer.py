@@ -7,13 +7,14 @@ sent again. Within a step a screenshot that it asks for is the output of its cal
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
 from hisa.errors import InvalidReply
 from hisa.events import Planned, PlanRejected, PromptCut
 from hisa.models.responses_body import ACKNOWLEDGED
+from hisa.planner.call_schema import Functions
 from hisa.planner.computer_calls import ComputerReply, read_computer_reply
 from hisa.planner.planner import MAX_TRIES, SHOWN_REPLY, Programs, told_once
 from hisa.planner.prompt_budget import PromptBudget
@@ -40,7 +41,6 @@ __all__ = ["ComputerPlanner"]
 
 ComputerTool = Literal["computer", "computer_use_preview"]
 Confirm = Callable[[str], Awaitable[None]]
-Functions = Callable[[Task, Observation], Sequence[Mapping[str, Any]]]
 
 
 class ComputerPlanner:

@@ -11,8 +11,10 @@ from hisa.errors import InvalidReply
 from hisa.events import Planned, PlannedCall, PlanRejected, PromptCut
 from hisa.models.correction import with_correction
 from hisa.planner.base import NumberedList
+from hisa.planner.call_schema import Functions, Schema, reply_schema
 from hisa.planner.prompt_budget import LIST_TOKENS, PROMPT_TOKENS, SEQUENCE_TOKENS, PromptBudget
 from hisa.planner.reply import REPLY_SCHEMA, parse_reply, sequence_schema
+from hisa.planner.short_form import ShortForm
 from hisa.planner.view import state_text
 from hisa.protocols import (
     Emit,
@@ -77,6 +79,9 @@ class GlobalPlanner:
         sequence: the longest sequence of calls that a reply may hold (OS-Catalyst, section 3.1).
         teaching: how much the prompt says about sequences.
         budget: of the prompt; None: that of the default settings.
+        functions: the tools of a step, where the server is to hold replies to them; None: it is
+            held to a reply's form alone.
+        short: the form of prompt and reply for small models; None: the long one.
 
     Raises:
         ConfigError: the parts of the budget are more than its whole.
@@ -97,6 +102,8 @@ class GlobalPlanner:
         sequence: int = 1,
         teaching: Teaching = "examples",
         budget: PromptBudget | None = None,
+        functions: Functions | None = None,
+        short: ShortForm | None = None,
     ) -> None:
         self._model = model
         self._toolbox = toolbox
@@ -106,7 +113,11 @@ class GlobalPlanner:
         self._programs = programs
         self._marks, self._picture = marks, picture
         self._sequence = sequence
-        self._schema = REPLY_SCHEMA if sequence == 1 else sequence_schema(sequence)
+        self._functions, self._short = functions, short
+        self._schema: Schema | None = REPLY_SCHEMA if sequence == 1 else sequence_schema(sequence)
+        if short is not None:
+            self._system = short.system
+            return
         self._system = render(
             "planner",
             tools=toolbox.describe(),
@@ -132,10 +143,21 @@ class GlobalPlanner:
 
     async def question(self, task: Task, observation: Observation, view: StateView) -> ModelRequest:
         """The request for the next call; it may be sent several times."""
+        schema = self._schema
+        if self._short is not None:
+            text, schema = await asyncio.to_thread(self._short.ask, task, observation, view)
+        else:
+            text = await self._text(task, observation, view)
+            if self._functions is not None:
+                schema = reply_schema(self._functions(task, observation), self._sequence)
+        shown = (ImagePart(observation.screenshot),) if self._picture else ()
         return ModelRequest(
             role="planner",
-            messages=await self._messages(task, observation, view),
-            schema=self._schema,
+            messages=(
+                Message("system", (TextPart(self._system),)),
+                Message("user", (TextPart(text), *shown)),
+            ),
+            schema=schema,
             max_tokens=self._max_tokens,
             harder=view.troubled,
         )
@@ -160,12 +182,7 @@ class GlobalPlanner:
                 if attempt == MAX_TRIES:
                     raise
                 shown = reply.text[:SHOWN_REPLY]
-                text = render(
-                    "format_correction",
-                    error=str(error),
-                    reply=shown,
-                    sequence=self._sequence,
-                )
+                text = self._correction(str(error), shown)
                 request = with_correction(question, reply.text, text, shown=SHOWN_REPLY)
         raise AssertionError("unreachable: the last try raises")
 
@@ -182,9 +199,12 @@ class GlobalPlanner:
             )
         )
 
-    async def _messages(
-        self, task: Task, observation: Observation, view: StateView
-    ) -> tuple[Message, ...]:
+    def _correction(self, error: str, reply: str) -> str:
+        if self._short is not None:
+            return self._short.correction(error)
+        return render("format_correction", error=error, reply=reply, sequence=self._sequence)
+
+    async def _text(self, task: Task, observation: Observation, view: StateView) -> str:
         text = state_text(
             task,
             observation,
@@ -198,16 +218,15 @@ class GlobalPlanner:
         if self._marks is not None:
             listed = await asyncio.to_thread(self._marks.listed, task, observation)
             text += "\n" + sections({untrusted("elements"): listed})
-        shown = (ImagePart(observation.screenshot),) if self._picture else ()
-        return (
-            Message("system", (TextPart(self._system),)),
-            Message("user", (TextPart(text), *shown)),
-        )
+        return text
 
     def _read(self, reply: ModelReply) -> ToolCall:
         if reply.finish == "length":
             raise InvalidReply(f"the reply was cut off at {self._max_tokens} tokens; be shorter")
-        call = parse_reply(reply.text, most=self._sequence)
+        if self._short is not None:
+            call = self._short.read(reply.text)
+        else:
+            call = parse_reply(reply.text, most=self._sequence)
         for each in call.sequence:
             self._toolbox.check(each)
             if self._marks is not None:

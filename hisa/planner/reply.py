@@ -17,7 +17,7 @@ from hisa.errors import ActionRefused, InvalidReply
 from hisa.protocols import ToolCall
 from hisa.text.prompt_text import broken_character, printable
 
-__all__ = ["REPLY_SCHEMA", "find_object", "parse_reply", "sequence_schema"]
+__all__ = ["REPLY_SCHEMA", "find_object", "parse_reply", "sequence_schema", "whole_characters"]
 
 MAX_REPLY = 200_000
 """Characters; a longer reply is refused unread."""
@@ -153,7 +153,7 @@ def _gui_actions(reply: _Call) -> tuple[Action, ...]:
 _PROSE = frozenset({"thought", "description", "description_2"})
 
 
-def _whole_characters(found: dict[str, Any]) -> dict[str, Any]:
+def whole_characters(found: dict[str, Any]) -> dict[str, Any]:
     """The object without what no screen or file can hold; JSON can write halves of characters.
 
     Prose is cleaned. Anything that would be executed is refused, not changed.
@@ -222,7 +222,7 @@ def _read_sequence(found: dict[str, Any], most: int) -> ToolCall:
     items = found["actions"]
     if isinstance(items, list):
         items = [_prepared(item) if isinstance(item, dict) else item for item in items]
-    reply = _validated(_Sequence, {**_whole_characters({**found, "actions": []}), "actions": items})
+    reply = _validated(_Sequence, {**whole_characters({**found, "actions": []}), "actions": items})
     if len(reply.actions) > most:
         raise InvalidReply(f"{len(reply.actions)} actions in one reply; at most {most}")
     calls = [_numbered(reply.thought, number, item) for number, item in enumerate(reply.actions, 1)]
@@ -244,7 +244,7 @@ def _numbered(thought: str, number: int, item: _Call) -> ToolCall:
 
 def _prepared(found: dict[str, Any]) -> dict[str, Any]:
     """A call's object in whole characters, with a number as the text that it stands for."""
-    found = _whole_characters(found)
+    found = whole_characters(found)
     if isinstance(found.get("input"), int | float) and not isinstance(found["input"], bool):
         found["input"] = str(found["input"])
     return found

@@ -72,6 +72,8 @@ def cover_at(element: Element, point: Point, look: Observation) -> Element | Non
     top = _topmost([n for n in at if n >= own], elements)
     if top is None or top == own or lies_in(top, own, elements) or lies_in(own, top, elements):
         return None
+    if _runs_around(top, own, elements):
+        return None
     over = _lifted(top, elements)
     return None if _says(over, element) or over is element else over
 
@@ -186,6 +188,14 @@ def _inside(inner: Element, outer: Element) -> bool:
         and a.right <= b.right + _NESTED
         and a.bottom <= b.bottom + _NESTED
     )
+
+
+def _runs_around(text: int, other: int, elements: Sequence[Element]) -> bool:
+    """Whether a text of several lines has another part of its own paragraph within its box."""
+    run, parent = elements[text], elements[text].parent
+    if run.role != "static" or parent is None or parent < 0:
+        return False
+    return run.box.height > 1.5 * elements[other].box.height and lies_in(other, parent, elements)
 
 
 def _says(over: Element, element: Element) -> bool:

@@ -107,6 +107,7 @@ class HierarchicalState:
         return StateView(
             advice=self._advice,
             refined=self._refined,
+            lines=tuple(kept.seen.line for kept in self._kept),
             steps=tuple(filter(None, (*older, f"{newest}{self._meanwhile}{self._since(look)}"))),
             notice=_REFUSED if self.withdrawn() else loop.notice if loop else "",
             output=self._newest_output(),

@@ -51,6 +51,7 @@ SECTION_TAGS = (
     "results",
     "steps",
     "task",
+    "to_do",
     "tools",
 )
 """Every tag that marks a section of a prompt."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
-__all__ = ["purpose_match", "token_match", "tokens"]
+__all__ = ["purpose_match", "quotes", "token_match", "tokens"]
 
 _LONG = 200
 """Characters; a longer text is no name."""
@@ -70,6 +70,14 @@ def tokens(text: str) -> frozenset[str]:
         found = [t for t in found if t != "-"]
     meant = {_CANON.get(token) or _stem(token) for token in found if token not in _STOP}
     return frozenset(meant or {_CANON.get(t, t) for t in found})
+
+
+_QUOTES = re.compile(r"""["“«]([^"“”«»\n]{1,200})["”»]|(?<!\w)['‘]([^'‘’\n]{1,200})['’](?!\w)""")
+
+
+def quotes(text: str) -> list[str]:
+    """What stands between quotation marks, in order."""
+    return [(match[1] or match[2]).strip() for match in _QUOTES.finditer(text)]
 
 
 def _stem(word: str) -> str:

@@ -11,10 +11,12 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.screen.observation import Observation
 from hisa.text.prompt_text import guard_tags, one_line
+from hisa.text.words import tokens
 from hisa.tools.base import BaseTool
 
 __all__ = [
@@ -22,6 +24,7 @@ __all__ = [
     "SUMMARY_CHARACTERS",
     "TOOLS_ESTIMATE",
     "best",
+    "fitting",
     "likeliest",
     "offered_line",
     "offered_text",
@@ -96,6 +99,19 @@ def likeliest(tools: Iterable[BaseTool], look: Observation, subject: str) -> Seq
         else:
             found[tool.name] = tool
     return list(found.values())
+
+
+def fitting(
+    tools: Iterable[BaseTool], look: Observation, subject: str, most: int
+) -> Sequence[BaseTool]:
+    """The likeliest tools that share two telling words with a subject; one may be chance."""
+    words = tokens(subject)
+    shared = (
+        tool
+        for tool in likeliest(tools, look, subject)
+        if len(words & tokens(f"{tool.name} {tool.summary}")) > 1
+    )
+    return [*islice(shared, most)]
 
 
 def best(

@@ -30,7 +30,7 @@ from hisa.protocols import Emit, Environment, GroundedCall, Outcome, Task, ToolC
 from hisa.screen.observation import Observation
 from hisa.tools.base import BaseTool, Tool, ToolContext
 from hisa.tools.isolation import isolated, kept
-from hisa.tools.offer import TOOLS_ESTIMATE, best, likeliest, offered_text
+from hisa.tools.offer import TOOLS_ESTIMATE, best, fitting, likeliest, offered_text
 from hisa.tools.person import Person
 from hisa.tools.toolkit import Toolkit
 
@@ -89,6 +89,13 @@ _FUNCTION_TOKENS = 1200
 """Most tokens of the functions that a step adds to those that are always there: some six."""
 _LEAST_FUNCTION = 100
 """Tokens of a function with one argument."""
+_FITTING = 5
+"""Tools that a small model is offered at most."""
+_ACTING = frozenset(
+    {"gui_action", "termination", "infeasible", "wait", "tool_help"}
+    | {"click", "type", "press", "scroll", "drag", "fill", "check"}
+)
+"""What a small model does by actions of its own."""
 _HELPED = 3
 """Tools that `tool_help` describes whole."""
 
@@ -178,6 +185,16 @@ class ToolRegistry:
             if room < _LEAST_FUNCTION:
                 break
         return tuple(_function(self._tools[name]) for name in names)
+
+    def fitting(self, task: Task, look: Observation) -> tuple[Mapping[str, Any], ...]:
+        """As `functions`, the few that fit the task; without those that a click or a key replaces.
+
+        A model that gives its actions by numbers of a list has these without a tool.
+        """
+        there = [*(self._tools[name] for name in self.names()), *self._offered]
+        tools = [t for t in there if not {t.name, t.name.removeprefix(f"{t.kit}_")} & _ACTING]
+        found = fitting(tools, look, task.instruction, _FITTING)
+        return tuple(_function(tool) for tool in found)
 
     def check(self, call: ToolCall, /) -> None:
         """Refuse an unknown name or a wrong input; nothing is executed."""

@@ -32,6 +32,7 @@ from hisa.patterns.memory import PatternMemory
 from hisa.patterns.open_memory import open_memory
 from hisa.planner.planner import GlobalPlanner, Programs
 from hisa.planner.prompt_budget import prompt_budget
+from hisa.planner.short_form import ShortForm
 from hisa.protocols import (
     Detachable,
     Emit,
@@ -157,6 +158,35 @@ def _has_computer(settings: Settings, planner: Profile) -> bool:
     return asked
 
 
+def _decided(
+    settings: Settings, environment: Environment, planner: Profile, *, computer: bool
+) -> Settings:
+    """The settings with the form of the planner's prompt, and with what it can see.
+
+    Raises:
+        ConfigError: the short form was asked for, and something that it has not.
+    """
+    asked = settings.planner
+    lists = "elements" in environment.capabilities and not (computer or planner.reads_elements)
+    lists = lists and settings.grounder.kind != "planner"
+    short = planner.prompt == "short" and lists
+    form = asked.prompt if asked.prompt != "auto" else "short" if short else "long"
+    if form == "short" and (asked.sequence > 1 or not lists):
+        raise ConfigError(
+            "planner.prompt = 'short' names one action a reply, by a number of the screen's list: "
+            "it takes no planner.sequence above 1, no planner that points by itself or has a form "
+            "of its own, and a screen that tells its elements",
+            fix="--set planner.prompt=long, or --set planner.sequence=1",
+        )
+    sees = asked.sees
+    if not planner.sees_pictures and lists:
+        sees = "elements"
+    elif form == "short" and sees == "picture":
+        sees = "both"
+    changed = asked.model_copy(update={"prompt": form, "sees": sees})
+    return settings.model_copy(update={"planner": changed})
+
+
 def _marks(
     settings: Settings, environment: Environment, planner: Profile, *, computer: bool
 ) -> Marks | None:
@@ -207,11 +237,17 @@ def _planner(
             tool=profile.computer or "computer", max_tokens=most, programs=programs,
             budget=prompt_budget(settings),
         )  # fmt: skip
+    held = settings.models.planner.constrain
+    held = profile.constrains if held is None else held
+    short = settings.planner.prompt == "short"
+    offered = tools.fitting if programs is not None else lambda task, look: ()
     return GlobalPlanner(
         model, tools, emit=emit, reads_elements=profile.reads_elements, max_tokens=most,
         pointing=_pointing(settings, profile), marks=marks, programs=programs,
         picture=settings.planner.sees != "elements", sequence=settings.planner.sequence,
         teaching=settings.planner.teaching, budget=prompt_budget(settings),
+        functions=tools.functions if held else None,
+        short=ShortForm(marks, offered, constrain=held) if marks and short else None,
     )  # fmt: skip
 
 
@@ -313,6 +349,7 @@ async def _opened(
         policy = await open_policy(settings, environment, run_context.decisions)
         known = models.profiles["planner"]
         computer = _has_computer(settings, known)
+        settings = _decided(settings, environment, known, computer=computer)
         finding = without_groundings(emit) if sampling else emit
         grounder = open_grounder(
             settings, models, reader, finding, seer=models.profiles.get("grounder", known),

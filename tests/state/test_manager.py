@@ -416,7 +416,8 @@ async def test_both_levels_can_be_swapped() -> None:
     for number in (1, 2, 3):
         await state.abstract(click(number, 1), look(), look(), Outcome(ok=True))
         await state.refine_if_due(TASK)
-    assert state.view() == StateView(steps=("3 pyautogui.click(3, 1)",))
+    lines = tuple(f"{number} pyautogui.click({number}, 1)" for number in (1, 2, 3))
+    assert state.view() == StateView(steps=lines[2:], lines=lines)
 
 
 async def test_the_patterns_of_the_advice_are_credited_also_after_a_resume() -> None:

@@ -79,4 +79,5 @@ def _judge(settings: Settings, models: Models, attempts: int) -> Judge:
 def _takes_pictures(profile: Profile, count: int, answer: int) -> bool:
     """Whether the model reads pictures, and has room for so many beside text and answer."""
     needed = REQUEST_TOKENS + count * profile.image_tokens + answer
-    return not profile.reads_elements and (profile.context is None or needed <= profile.context)
+    sees = profile.sees_pictures and not profile.reads_elements
+    return sees and (profile.context is None or needed <= profile.context)

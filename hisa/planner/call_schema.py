@@ -1,0 +1,102 @@
+"""JSON schemas of replies that name the tools of a step, in words that every grammar knows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from hisa.protocols import Task
+from hisa.screen.observation import Observation
+
+__all__ = ["Functions", "Schema", "bounded", "one_of", "reply_schema", "text"]
+
+Schema = Mapping[str, Any]
+Functions = Callable[[Task, Observation], Sequence[Schema]]
+"""Returns the tools for a step: objects with ``name``, ``description`` and ``parameters``."""
+
+THOUGHT, TEXT = 600, 2000
+"""Characters of a thought and of any other text: several times what replies have."""
+_ITEMS = 30
+_DEEP = 5
+"""Levels of an argument that are described; what lies deeper may be anything."""
+_LARGE = 4000
+"""Characters of a tool's schema above which only its kind is held to: a server may send any."""
+_KEPT = ("type", "enum", "const", "required")
+
+
+def text(most: int, *choices: str) -> Schema:
+    """The schema of a text of at most so many characters, or of one of some words."""
+    return {"type": "string", "enum": list(choices)} if choices else _string(most)
+
+
+def _string(most: int) -> dict[str, Any]:
+    return {"type": "string", "maxLength": most}
+
+
+def one_of(alternatives: Iterable[Mapping[str, Schema]], *, needed: int | None = None) -> Schema:
+    """The schema of an object of one of these sets of fields.
+
+    Args:
+        alternatives: fields by name, in the order in which they are written.
+        needed: how many of them must be there; None: all.
+    """
+    forms = [
+        {
+            "type": "object",
+            "properties": dict(fields),
+            "required": list(fields)[:needed],
+            "additionalProperties": False,
+        }
+        for fields in alternatives
+    ]
+    return forms[0] if len(forms) == 1 else {"anyOf": forms}
+
+
+def bounded(parameters: Schema) -> Schema:
+    """The schema of a tool's input, without what servers leave unread and with a limit on texts."""
+    kept = _kept(parameters, parameters.get("$defs", {}), _DEEP)
+    return kept if len(json.dumps(kept, default=str)) <= _LARGE else {"type": "object"}
+
+
+def _kept(schema: object, defs: object, deep: int) -> dict[str, Any]:
+    if not isinstance(schema, Mapping) or deep < 1:
+        return {}
+    if "$ref" in schema:
+        name = str(schema["$ref"]).rpartition("/")[2]
+        return _kept(defs.get(name) if isinstance(defs, Mapping) else None, defs, deep - 1)
+    kept: dict[str, Any] = {key: schema[key] for key in _KEPT if key in schema}
+    if kept.get("type") == "string" and "enum" not in kept:
+        kept["maxLength"] = TEXT
+    if isinstance(fields := schema.get("properties"), Mapping):
+        kept["properties"] = {name: _kept(field, defs, deep - 1) for name, field in fields.items()}
+        kept["additionalProperties"] = False
+    elif isinstance(more := schema.get("additionalProperties"), Mapping):
+        kept["additionalProperties"] = _kept(more, defs, deep - 1)
+    if "items" in schema:
+        kept |= {"items": _kept(schema["items"], defs, deep - 1), "maxItems": _ITEMS}
+    if isinstance(forms := schema.get("anyOf"), Sequence):
+        kept["anyOf"] = [_kept(form, defs, deep - 1) for form in forms]
+    return kept
+
+
+def reply_schema(tools: Sequence[Schema], most: int) -> Schema:
+    """The schema of a reply in the long form that names one of these tools, or ``gui_action``.
+
+    Args:
+        tools: the others, as `Functions` returns them.
+        most: calls that a reply may hold.
+    """
+    description = {"description": text(TEXT), "description_2": text(TEXT)}
+    thought = {"thought": text(THOUGHT)} if most == 1 else {}
+    calls: list[Mapping[str, Schema]] = [
+        {**thought, "tool": text(0, "gui_action"), "input": text(TEXT), **description}
+    ]
+    for tool in tools:
+        taken = bounded(tool["parameters"])
+        calls.append({**thought, "tool": text(0, tool["name"]), "input": taken, **description})
+    call = one_of(calls, needed=len(thought) + 2)
+    if most == 1:
+        return call
+    actions = {"type": "array", "items": call, "minItems": 1, "maxItems": most}
+    return one_of([{"thought": text(THOUGHT), "actions": actions}])

@@ -1,0 +1,185 @@
+"""What was done and what is still to do, by the steps' lines, the task's words and the screen.
+
+Plain rules for a model that is too small to work it out. What they cannot tell they leave out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from hisa.actions import Action, Click, Write, parse, points
+from hisa.errors import ActionRefused
+from hisa.screen.mark import Mark
+from hisa.text.prompt_text import excerpt
+from hisa.text.words import quotes, tokens
+
+__all__ = ["Deed", "deeds", "marked", "to_do"]
+
+_FIELDS = re.compile(r" \| (Thought|Description|Input|Result): ")
+_HEAD = re.compile(r"Step (\d+): (.*)")
+_NUMBER = re.compile(r"(?<![\w#.,-])-?\d+(?:\.\d+)?(?![\w.,:%]*\w)")
+_EXPANDS = re.compile(r"\b(?:expand|unfold)", re.IGNORECASE)
+_NO_CHANGE = "No visible change"
+_TARGET, _RESULT, _INPUT = 50, 90, 50
+"""Characters of a step's parts, so that its line has some 40 tokens."""
+_MOST, _WORDS = 4, 70
+"""Things that are told as still to do, and characters of each."""
+
+
+@dataclass(frozen=True)
+class Deed:
+    """A step as its line tells it."""
+
+    step: str
+    tool: str
+    target: str = ""
+    source: str = ""
+    result: str = ""
+    actions: tuple[Action, ...] = ()
+
+    @property
+    def typed(self) -> str:
+        """What was typed; empty: nothing."""
+        return "".join(action.text for action in self.actions if isinstance(action, Write))
+
+    @property
+    def changed(self) -> bool:
+        """Whether it did something that could be seen."""
+        return not self.result.startswith((_NO_CHANGE, "Failed"))
+
+    @property
+    def line(self) -> str:
+        """It in short, with the beginning of its result."""
+        target = excerpt(self.target, _TARGET)
+        if self.typed:
+            done = f'typed "{excerpt(self.typed, _INPUT)}"' + (f" into {target}" if target else "")
+        elif any(isinstance(action, Click) for action in self.actions):
+            done = f"clicked {target}"
+        else:
+            source = self.source.replace("pyautogui.", "") if self.actions else self.source
+            done = f"{'' if self.actions else self.tool + ' '}{excerpt(source, _INPUT)} {target}"
+        return f"{self.step}. {done.strip()}: {excerpt(self.result, _RESULT)}"
+
+    def was_on(self, mark: Mark) -> bool:
+        """Whether it acted on what is listed there now: at its place, and by its name."""
+        name = _flat(mark.name.replace('"', "'"))[:30]
+        named = not name or f'"{name}' in _flat(self.target)
+        return named and any(mark.box.contains(point) for point in points(self.actions))
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def deeds(lines: Sequence[str]) -> list[Deed]:
+    """The steps of lines as `hisa.state.lines` writes them."""
+    return [_deed(line) for line in lines]
+
+
+def _deed(line: str) -> Deed:
+    head, *parts = _FIELDS.split(line)
+    fields = dict(zip(parts[::2], parts[1::2], strict=False))
+    found = _HEAD.match(head)
+    step, tool = (found[1], found[2]) if found else ("", head)
+    source = fields.get("Input", "")
+    try:
+        actions = parse(source) if tool == "gui_action" else ()
+    except ActionRefused:  # a line that was cut to its limit
+        actions = ()
+    return Deed(
+        step, tool, fields.get("Description", ""), source, fields.get("Result", ""), actions
+    )
+
+
+def marked(marks: Sequence[Mark], done: Sequence[Deed]) -> Iterator[str]:
+    """The lines of a list, each with the last step that acted on what it stands for."""
+    for number, mark in enumerate(marks, 1):
+        last = next((deed for deed in reversed(done) if deed.was_on(mark)), None)
+        words = ""
+        if last is not None:
+            deed = "typed into" if last.typed else "clicked"
+            words = f" ({deed} in step {last.step}{'' if last.changed else ', nothing changed'})"
+        yield f"{number} {mark.line}{words}"
+
+
+def to_do(instruction: str, marks: Sequence[Mark], done: Sequence[Deed]) -> list[str]:
+    """What the task names and no step has done, in the order of its words.
+
+    Quoted texts and numbers that were neither typed nor are on the screen, and things on the screen
+    that it names and that were not acted on.
+    """
+    shown = [mark for mark in marks if not mark.repeats_task]
+    found: dict[int, str] = {}
+    for at, number, mark in _named(instruction, shown):
+        if not any(deed.was_on(mark) for deed in done) and not mark.is_on:
+            verb = "tick" if mark.is_off else "click"
+            found.setdefault(
+                at, f'{verb} element {number}: {mark.kind} "{excerpt(mark.name, _TARGET)}"'
+            )
+    folded = [(at, mark) for at, mark in enumerate(marks, 1) if mark.is_folded]
+    if len(folded) == 1 and (asked := _EXPANDS.search(instruction)):
+        found.setdefault(asked.start(), f"click element {folded[0][0]} to expand it")
+    typed = "\n".join(deed.typed for deed in done if _stands(deed, shown)).casefold()
+    screen = "\n".join(f"{mark.name}\n{mark.value}" for mark in shown).casefold()
+    names = frozenset().union(*(tokens(mark.name) for mark in shown))
+    for value in _values(instruction):
+        if value.casefold() in f"{typed}\n{screen}" or tokens(value) <= names:
+            continue
+        at = instruction.find(value)
+        field = _field_for(instruction[:at], shown)
+        is_typed = field or any(mark.is_line for mark in shown)
+        found.setdefault(at, f'type "{value}"{field}' if is_typed else f'find "{value}"')
+    return [excerpt(found[at], _WORDS) for at in sorted(found)][:_MOST]
+
+
+def _stands(deed: Deed, marks: Sequence[Mark]) -> bool:
+    """Whether what was typed is not seen to be missing from its field."""
+    fields = (mark for mark in marks if mark.is_line and deed.was_on(mark))
+    return all(not deed.typed or _holds(mark, deed.typed) for mark in fields)
+
+
+def _holds(mark: Mark, text: str) -> bool:
+    """Whether a field holds a text; one that tells only that it is filled may."""
+    told = mark.value.casefold()
+    return mark.is_filled and (not told or text.casefold() in told or told.endswith("…"))
+
+
+def _field_for(before: str, marks: Sequence[Mark]) -> str:
+    """The empty field that the words before a value name last, or the only one there is."""
+    lines = [(at, mark) for at, mark in enumerate(marks, 1) if mark.is_line]
+    empty = [(at, mark) for at, mark in lines if not mark.is_filled]
+    flat = _flat(before)
+    named = [(flat.rfind(_flat(m.name.rstrip(":* "))), at, m) for at, m in empty if m.name]
+    place, number, mark = max(named, key=lambda item: item[0], default=(-1, 0, None))
+    if place < 0 and len(lines) == 1:
+        number, mark = lines[0]
+    return f" into element {number}" if mark and (place >= 0 or len(lines) == 1) else ""
+
+
+def _values(instruction: str) -> list[str]:
+    """The quoted texts and the numbers of a task."""
+    quoted = quotes(instruction)
+    rest = instruction
+    for value in quoted:
+        rest = rest.replace(value, " ")
+    return list(dict.fromkeys([*quoted, *_NUMBER.findall(rest)]))
+
+
+def _named(instruction: str, marks: Sequence[Mark]) -> Iterator[tuple[int, int, Mark]]:
+    """What can be clicked and is named by the task: where in it, its number and itself.
+
+    A name counts as it is written where another differs from it by its capitals alone.
+    """
+    quoted = set(quotes(instruction))
+    for number, mark in enumerate(marks, 1):
+        read_or_typed = (mark.is_text or mark.takes_text) and mark.name not in quoted
+        if read_or_typed or len(mark.name) < 2:
+            continue
+        pattern = rf"(?<!\w){re.escape(mark.name)}(?!\w)"
+        exact = re.search(pattern, instruction)
+        alike = any(m.name.casefold() == mark.name.casefold() for m in marks if m is not mark)
+        place = exact or (None if alike else re.search(pattern, instruction, re.IGNORECASE))
+        if place is not None:
+            yield place.start(), number, mark

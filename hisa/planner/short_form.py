@@ -1,0 +1,166 @@
+"""The short form of the planner's prompt, for small models: what bears on this step, little else.
+
+A file of its own beside the long form: the two share no sentence, since a small model follows a
+table and an example where a capable one follows rules. What both tell of the run is one state; what
+a reply may hold is one table, `hisa.planner.short_reply.ACTIONS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
+
+from hisa.models.tokens import estimate_tokens, prefix_within
+from hisa.planner.call_schema import Functions, Schema
+from hisa.planner.progress import Deed, deeds, marked, to_do
+from hisa.planner.short_reply import ACTIONS, action_lines, parse_short, short_schema
+from hisa.protocols import StateView, Task, ToolCall
+from hisa.screen.mark import Mark
+from hisa.screen.observation import Observation
+from hisa.text.prompt_text import clean, ends, excerpt, guard_tags, sections, untrusted
+from hisa.text.prompts import render
+from hisa.text.words import tokens
+
+__all__ = ["SHORT_TOKENS", "BriefList", "ShortForm"]
+
+SHORT_TOKENS = 700
+"""Most tokens of a prompt, unless its other parts leave less than `_LEAST_LIST` to the list."""
+_LEAST_LIST = 80
+_STEPS, _ADVICE, _REFINED, _TOOLS = 3, 60, 50, 90
+"""Steps that are told, and most tokens of other parts: what leaves the list its room."""
+_OUTPUT = 200
+"""Characters of what the newest step's tool printed."""
+_SHARED = 2
+"""Words that a rule has in common with task and screen where it bears on them; one is chance."""
+_WINDOWS = 3
+
+
+class BriefList(Protocol):
+    """Lists what is on the screen by numbers, for a small model."""
+
+    def brief(
+        self, task: Task, observation: Observation, room: int
+    ) -> tuple[tuple[Mark, ...], int]:
+        """Returns a list of ``room`` tokens, and how many things it leaves out."""
+        ...
+
+
+class ShortForm:
+    """Asks in the short form, and reads what is answered.
+
+    Args:
+        listing: the numbered list that replies name places by.
+        functions: the tools that fit a step, a few at most.
+        constrain: whether the server is to hold replies to a schema of what is possible now.
+    """
+
+    def __init__(self, listing: BriefList, functions: Functions, *, constrain: bool) -> None:
+        self._listing, self._functions, self._constrain = listing, functions, constrain
+        self._marks: tuple[Mark, ...] = ()
+        self.system = render("planner_short", actions="\n".join(action_lines()))
+
+    def ask(
+        self, task: Task, observation: Observation, view: StateView
+    ) -> tuple[str, Schema | None]:
+        """The user turn's text and the schema of its answer; None: none is sent.
+
+        What stays comes first, then what grows at its end, then what is new at each step; the list
+        has what the others leave of `SHORT_TOKENS`.
+        """
+        functions = self._functions(task, observation)
+        done = deeds([*view.lines[:-1], *view.steps[-1:]])  # the newest as it is told now
+        told = {
+            "task": guard_tags(task.instruction),
+            "tools": _tool_lines(functions),
+            "refined_context": _older(view),
+            "steps": "\n".join(deed.line for deed in done[-_STEPS:]),
+            untrusted("last_output"): clean(ends(view.output, _OUTPUT)),
+            "notice": view.notice,
+        }
+        room = SHORT_TOKENS
+        excess = estimate_tokens(self.system + sections(told))
+        while excess > 0 and room > _LEAST_LIST:  # the list gives way, for it has the most
+            room = max(_LEAST_LIST, room - excess)
+            text = self._text(task, observation, view, told=told, done=done, room=room)
+            excess = estimate_tokens(self.system + text) - SHORT_TOKENS
+        schema = short_schema(self._marks, functions) if self._constrain else None
+        return text, schema
+
+    def _text(
+        self,
+        task: Task,
+        observation: Observation,
+        view: StateView,
+        *,
+        told: Mapping[str, str],
+        done: Sequence[Deed],
+        room: int,
+    ) -> str:
+        """The user turn with a list of so many tokens, after what does not depend on the list."""
+        self._marks, left_out = self._listing.brief(task, observation, room)
+        rest = [f"({left_out} more are not listed.)"] if left_out else []
+        listed = [*_windows(observation), *marked(self._marks, done), *rest]
+        missing = to_do(task.instruction, self._marks, done)
+        seen = f"{task.instruction}\n" + "\n".join(mark.name for mark in self._marks)
+        return sections(
+            {
+                **told,
+                "advice": _bearing(view.advice, seen),
+                untrusted("elements"): "\n".join(listed),
+                "to_do": guard_tags("\n".join(_told(missing, started=bool(done)))),
+            }
+        )
+
+    def read(self, reply: str) -> ToolCall:
+        """The call of a reply.
+
+        Raises:
+            InvalidReply: what is wrong and what is allowed.
+        """
+        return parse_short(reply, self._marks)
+
+    def correction(self, error: str) -> str:
+        """What is said of a reply that cannot be used."""
+        return render("planner_short_correction", error=error, actions=", ".join(ACTIONS))
+
+
+def _windows(observation: Observation) -> Iterator[str]:
+    """Several windows by their titles, the active one first."""
+    if len(observation.windows) < 2:
+        return
+    ranked = sorted(observation.windows, key=lambda window: not window.active)[:_WINDOWS]
+    yield "windows: " + "; ".join(f'"{excerpt(window.title, 40)}"' for window in ranked)
+
+
+def _tool_lines(functions: Sequence[Schema]) -> str:
+    """The tools of a step, each with its arguments, as far as there is room."""
+    lines: list[str] = []
+    for function in functions:
+        fields = ", ".join(function["parameters"].get("properties", {}))
+        about = str(function["description"]).strip().partition("\n")[0]
+        line = excerpt(f"{function['name']}({fields}): {about}", 120)
+        if estimate_tokens("\n".join([*lines, line])) <= _TOOLS:
+            lines.append(guard_tags(line))
+    head = 'action: its name, "input": an object of its arguments'
+    return "\n".join([head, *lines]) if lines else ""
+
+
+def _bearing(advice: str, seen: str) -> str:
+    """The rules and lessons that speak of the task or of what is listed."""
+    words = frozenset().union(*map(tokens, seen.splitlines()))
+    kept = [line for line in advice.splitlines() if len(tokens(line) & words) >= _SHARED]
+    while kept and estimate_tokens("\n".join(kept)) > _ADVICE:
+        kept.pop()
+    return "\n".join(kept)
+
+
+def _older(view: StateView) -> str:
+    """The beginning of the summary, where it tells of steps that no line does."""
+    return prefix_within(view.refined, _REFINED) if len(view.lines) > _STEPS else ""
+
+
+def _told(missing: Sequence[str], *, started: bool) -> Iterator[str]:
+    if missing:
+        yield from (f"- {words}" for words in missing)
+    elif started:
+        yield "Nothing that the task names is missing: if all is done, answer done."

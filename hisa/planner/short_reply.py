@@ -1,0 +1,173 @@
+"""A small model's reply: one action of a table, of which prompt, schema and parser are made.
+
+``{"thought": …, "action": "type", "element": 3, "text": "Ada"}`` becomes the same call as the long
+form makes of PyAutoGUI source. A pure function of the reply's text and the list that it names.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from hisa.actions import (
+    Action,
+    Click,
+    Drag,
+    Hotkey,
+    Move,
+    Press,
+    Scroll,
+    Slot,
+    Write,
+    to_source,
+    values,
+)
+from hisa.errors import ActionRefused, InvalidReply
+from hisa.planner.call_schema import Schema, bounded, one_of, text
+from hisa.planner.reply import MAX_REPLY, find_object, whole_characters
+from hisa.protocols import ToolCall
+from hisa.screen.mark import Mark
+from hisa.text.prompt_text import printable
+
+__all__ = ["ACTIONS", "action_lines", "parse_short", "short_schema"]
+
+_CLICKS: Mapping[str, Click] = {
+    "click": Click(Slot(1)),
+    "double_click": Click(Slot(1), count=2),
+    "right_click": Click(Slot(1), "right"),
+}
+ACTIONS: Mapping[str, tuple[tuple[str, ...], str]] = {
+    **dict.fromkeys(_CLICKS, (("element",), "")),
+    "type": (("element", "text"), "what the field holds is replaced"),
+    "press": (("text",), '"enter", "tab", "escape", "ctrl+s", …'),
+    "scroll": (("element", "text"), '"up" or "down"'),
+    "drag": (("element", "to"), "another element"),
+    "wait": ((), ""),
+    "done": (("text",), "what was done, or the answer"),
+    "impossible": (("text",), "why"),
+}
+"""Each action with the fields that it takes and what the prompt says of them."""
+_TOOLS = {"done": "termination", "impossible": "infeasible", "wait": "wait"}
+_KEYS = (
+    "enter", "tab", "escape", "backspace", "delete", "space", "up", "down", "left", "right", "home",
+    "end", "page up", "page down", "ctrl+a", "ctrl+c", "ctrl+v", "ctrl+x", "ctrl+z", "ctrl+s",
+    "ctrl+f", "ctrl+n", "ctrl+o", "ctrl+w", "alt+f4", "f2", "f5",
+)  # fmt: skip
+"""Those that a server which holds to a schema lets through."""
+_THOUGHT, _TEXT = 100, 300
+_TEXTS = {"press": text(0, *_KEYS), "scroll": text(0, "up", "down")}
+_SCROLL, _WAIT = 5, 2
+"""Wheel clicks and seconds; as people take them."""
+
+
+def action_lines() -> Iterator[str]:
+    """The actions as the prompt tells them, one a line; those that take the same stand together."""
+    by_fields: dict[tuple[tuple[str, ...], str], list[str]] = {}
+    for name, takes in ACTIONS.items():
+        by_fields.setdefault(takes, []).append(name)
+    for (fields, words), names in by_fields.items():
+        about = f" ({words})" if words else ""
+        yield f"- {', '.join(names)}: {', '.join(fields) or 'nothing'}{about}"
+
+
+def short_schema(marks: Sequence[Mark], tools: Sequence[Schema]) -> Schema:
+    """The schema of a reply: the actions that are possible, with the elements that they can take.
+
+    Args:
+        marks: what is listed.
+        tools: offered besides, as `hisa.planner.call_schema.Functions` returns them.
+    """
+    every = list(range(1, len(marks) + 1))
+    typed = [number for number in every if marks[number - 1].takes_text]
+    alike: dict[str, tuple[list[str], dict[str, Schema]]] = {}
+    for name, (fields, _) in ACTIONS.items():
+        numbers = typed if name == "type" else every
+        if "element" in fields and not numbers:
+            if name != "type":
+                continue
+            fields = ("text",)  # what has the focus is typed into
+        element = {"type": "integer", "enum": numbers}
+        kinds = {"element": element, "to": element, "text": _TEXTS.get(name, text(_TEXT))}
+        taken = {field: kinds[field] for field in fields}
+        alike.setdefault(json.dumps(taken), ([], taken))[0].append(name)
+    alternatives: list[Mapping[str, Schema]] = [
+        {"thought": text(_THOUGHT), "action": text(0, *names), **taken}
+        for names, taken in alike.values()
+    ]
+    for tool in tools:
+        named = {"thought": text(_THOUGHT), "action": text(0, str(tool["name"]))}
+        alternatives.append({**named, "input": bounded(tool["parameters"])})
+    return one_of(alternatives)
+
+
+def parse_short(reply: str, marks: Sequence[Mark]) -> ToolCall:
+    """Check a reply.
+
+    Prose around the object, numbers as texts and fields that an action does not take are
+    tolerated.
+
+    Args:
+        reply: what the model said.
+        marks: the list that its numbers are of.
+
+    Raises:
+        InvalidReply: what is wrong and what is allowed.
+    """
+    if len(reply) > MAX_REPLY:
+        raise InvalidReply(f"the reply is {len(reply)} characters; at most {MAX_REPLY}")
+    fields = whole_characters(find_object(printable(reply), "action"))
+    action, thought = str(fields.get("action") or "").strip(), str(fields.get("thought") or "")
+    if not action:
+        raise InvalidReply(f"key 'action' is missing; actions are {', '.join(ACTIONS)}")
+    if action not in ACTIONS:
+        given = fields.get("input", {})
+        return ToolCall(thought, action, given if isinstance(given, str | dict) else str(given))
+    words = str(fields.get("text") if fields.get("text") is not None else "")
+    if action in _TOOLS:
+        return ToolCall(thought, _TOOLS[action], str(_WAIT) if action == "wait" else words)
+    takes = ACTIONS[action][0]
+    focused = action == "type" and fields.get("element") in (None, "")
+    element = _number(fields, "element", marks) if "element" in takes and not focused else 0
+    to = _number(fields, "to", marks) if "to" in takes else 0
+    try:
+        actions = _actions(action, words, marks[element - 1] if element else None)
+    except ActionRefused as error:
+        raise InvalidReply(f"action {action!r} with text {words[:60]!r}: {error}") from error
+    at, end = (f"element: {number}" if number else "" for number in (element, to))
+    return ToolCall(thought, "gui_action", to_source(actions), at, end, actions)
+
+
+def _number(fields: Mapping[str, Any], key: str, marks: Sequence[Mark]) -> int:
+    """The number of an element, which a model may have written as a text."""
+    given = str(fields.get(key, "")).lower().removeprefix("element").strip(" :#.")
+    number = int(given) if given.isdecimal() and len(given) < 6 else 0
+    if 1 <= number <= len(marks):
+        return number
+    there = f"1 to {len(marks)}" if marks else "none, for nothing is listed"
+    raise InvalidReply(f"{key!r} is {fields.get(key)!r:.60}; allowed: {there}")
+
+
+def _actions(action: str, words: str, mark: Mark | None) -> tuple[Action, ...]:
+    """What an action does.
+
+    Raises:
+        ActionRefused: the text is none that can be typed, pressed or scrolled.
+    """
+    if action in _CLICKS:
+        return (_CLICKS[action],)
+    if action == "drag":
+        return Move(Slot(1)), Drag(Slot(2))
+    if action == "scroll":
+        if words not in ("up", "down"):
+            raise ActionRefused("allowed are 'up' and 'down'")
+        return (Scroll(dy=_SCROLL if words == "up" else -_SCROLL, at=Slot(1)),)
+    if action == "press":
+        keys = values.keys([key.strip() for key in words.split("+")] if words != "+" else ["+"])
+        return (Hotkey(keys),) if len(keys) > 1 else (Press(keys[0]),)
+    if not values.text(words):
+        raise ActionRefused("'text' is empty; say what to type")
+    if mark is None:
+        return (Write(words),)
+    replaced = (Hotkey(("ctrl", "a")),) if mark.is_line and mark.is_filled else ()
+    return (Click(Slot(1)), *replaced, Write(words))

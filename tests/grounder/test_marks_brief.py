@@ -1,0 +1,70 @@
+"""The list for a small model: ranked by the task, nothing twice, the task's own words last."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from benchmarks.short_list import shares
+from hisa.grounder.marks import Marks
+from hisa.protocols import Task
+from hisa.screen.observation import Observation
+
+from .scenes import element, scene
+
+
+def brief(look: Observation, instruction: str, room: int = 300) -> list[str]:
+    marks, _ = Marks().brief(Task("t", instruction), look, room)
+    return [mark.line for mark in marks]
+
+
+def test_the_tasks_own_words_are_marked_and_last() -> None:
+    look = scene(
+        element("static", 'Press "Save" now.', (0, 0, 200, 20)),
+        element("push button", "Save", (0, 40, 60, 20)),
+    )
+    assert brief(look, 'Press "Save" now.') == [
+        'button "Save"',
+        "text \"Press 'Save' now.\" (the task's own words)",
+    ]
+
+
+def test_a_text_that_the_task_quotes_is_a_target() -> None:
+    look = scene(element("static", "How to win many friends", (0, 0, 200, 20)))
+    assert brief(look, 'Click "How to win many friends".') == ['text "How to win many friends"']
+
+
+def test_fields_tell_that_they_are_empty_and_carry_their_labels() -> None:
+    look = scene(
+        element("label", "User", (0, 0, 60, 20)),
+        element("entry", "", (80, 0, 200, 20)),
+        element("password text", "", (80, 40, 200, 20), text="••"),
+    )
+    assert brief(look, "Log in.") == ['field near "User" (empty)', "password text (filled)"]
+
+
+def test_a_part_of_a_sentence_that_a_page_listens_to_is_a_link_told_once() -> None:
+    elements = (
+        element("section", "", (0, 0, 300, 48), text="Lorem  dolor sit amet and more"),
+        element("static", "Lorem", (0, 0, 60, 24), text="Lorem "),
+        element("section", "", (60, 0, 60, 24), text="ipsum"),
+        element("static", "ipsum", (60, 0, 60, 24), text="ipsum"),
+        element("static", "dolor sit amet and more", (0, 0, 300, 48), text="dolor sit amet"),
+    )
+    parents = (-1, 0, 0, 2, 0)
+    look = scene(*(replace(e, parent=p) for e, p in zip(elements, parents, strict=True)))
+    assert 'link "ipsum"' in brief(look, "Click on ipsum.")
+    assert sum("ipsum" in line for line in brief(look, "Click on ipsum.")) == 1
+
+
+def test_what_the_task_names_is_kept_of_a_crowd() -> None:
+    buttons = [element("push button", f"Choice {at}", (10, 14 * at, 90, 12)) for at in range(50)]
+    wanted = element("push button", "Export as PDF", (200, 690, 90, 12))
+    listed = brief(scene(*buttons, wanted), "Export the page as PDF.", room=80)
+    assert 'button "Export as PDF"' in listed
+    assert len(listed) < 15
+
+
+def test_the_wanted_thing_is_among_the_thirty_of_real_screens() -> None:
+    measured = shares(every=23)
+    assert measured["targets"] > 80
+    assert measured["was_listed"] >= 0.9
