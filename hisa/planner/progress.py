@@ -20,8 +20,10 @@ __all__ = ["Deed", "deeds", "marked", "to_do"]
 _FIELDS = re.compile(r" \| (Thought|Description|Input|Result): ")
 _HEAD = re.compile(r"Step (\d+): (.*)")
 _NUMBER = re.compile(r"(?<![\w#.,-])-?\d+(?:\.\d+)?(?![\w.,:%]*\w)")
+_INTEGER = re.compile(r"-?\d{1,4}")
 _EXPANDS = re.compile(r"\b(?:expand|unfold)", re.IGNORECASE)
 _NO_CHANGE = "No visible change"
+_VERBS = {"drag": "dragged", "click": "clicked", "scroll": "scrolled"}
 _TARGET, _RESULT, _INPUT = 50, 90, 50
 """Characters of a step's parts, so that its line has some 40 tokens."""
 _MOST, _WORDS = 4, 70
@@ -43,6 +45,14 @@ class Deed:
     def typed(self) -> str:
         """What was typed; empty: nothing."""
         return "".join(action.text for action in self.actions if isinstance(action, Write))
+
+    @property
+    def verb(self) -> str:
+        """How it acted on its target, as a participle."""
+        if self.typed:
+            return "typed into"
+        kinds = [action.kind for action in self.actions]
+        return next((word for kind, word in _VERBS.items() if kind in kinds), "used")
 
     @property
     def changed(self) -> bool:
@@ -99,8 +109,8 @@ def marked(marks: Sequence[Mark], done: Sequence[Deed]) -> Iterator[str]:
         last = next((deed for deed in reversed(done) if deed.was_on(mark)), None)
         words = ""
         if last is not None:
-            deed = "typed into" if last.typed else "clicked"
-            words = f" ({deed} in step {last.step}{'' if last.changed else ', nothing changed'})"
+            quiet = "" if last.changed else ", nothing changed"
+            words = f" ({last.verb} in step {last.step}{quiet})"
         yield f"{number} {mark.line}{words}"
 
 
@@ -128,10 +138,26 @@ def to_do(instruction: str, marks: Sequence[Mark], done: Sequence[Deed]) -> list
         if value.casefold() in f"{typed}\n{screen}" or tokens(value) <= names:
             continue
         at = instruction.find(value)
+        if turned := _turned(value, shown, done):
+            found.setdefault(at, turned)
+            continue
         field = _field_for(instruction[:at], shown)
         is_typed = field or any(mark.is_line for mark in shown)
         found.setdefault(at, f'type "{value}"{field}' if is_typed else f'find "{value}"')
     return [excerpt(found[at], _WORDS) for at in sorted(found)][:_MOST]
+
+
+def _turned(value: str, marks: Sequence[Mark], done: Sequence[Deed]) -> str:
+    """How a spin button that took no typing comes to a number: by the arrow keys."""
+    for number, mark in enumerate(marks, 1):
+        tried = any(deed.typed == value and deed.was_on(mark) for deed in done)
+        if tried and mark.kind == "spin button" and _INTEGER.fullmatch(mark.value):
+            if not _INTEGER.fullmatch(value):
+                return ""
+            steps = int(value) - int(mark.value)
+            key = "up" if steps > 0 else "down"
+            return f'press "{key}" {abs(steps)} times: element {number} takes no typing'
+    return ""
 
 
 def _stands(deed: Deed, marks: Sequence[Mark]) -> bool:

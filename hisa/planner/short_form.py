@@ -163,4 +163,4 @@ def _told(missing: Sequence[str], *, started: bool) -> Iterator[str]:
     if missing:
         yield from (f"- {words}" for words in missing)
     elif started:
-        yield "Nothing that the task names is missing: if all is done, answer done."
+        yield "Nothing more is known to be missing. Answer done if the task is fulfilled."

@@ -7,6 +7,7 @@ form makes of PyAutoGUI source. A pure function of the reply's text and the list
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -28,7 +29,7 @@ from hisa.planner.call_schema import Schema, bounded, one_of, text
 from hisa.planner.reply import MAX_REPLY, find_object, whole_characters
 from hisa.protocols import ToolCall
 from hisa.screen.mark import Mark
-from hisa.text.prompt_text import printable
+from hisa.text.prompt_text import excerpt, printable
 
 __all__ = ["ACTIONS", "action_lines", "parse_short", "short_schema"]
 
@@ -40,7 +41,7 @@ _CLICKS: Mapping[str, Click] = {
 ACTIONS: Mapping[str, tuple[tuple[str, ...], str]] = {
     **dict.fromkeys(_CLICKS, (("element",), "")),
     "type": (("element", "text"), "what the field holds is replaced"),
-    "press": (("text",), '"enter", "tab", "escape", "ctrl+s", …'),
+    "press": (("text", "times"), 'a key such as "enter", "tab", "down", "ctrl+s"'),
     "scroll": (("element", "text"), '"up" or "down"'),
     "drag": (("element", "to"), "another element"),
     "wait": ((), ""),
@@ -57,6 +58,11 @@ _KEYS = (
 """Those that a server which holds to a schema lets through."""
 _THOUGHT, _TEXT = 100, 300
 _TEXTS = {"press": text(0, *_KEYS), "scroll": text(0, "up", "down")}
+_GIVEN = re.compile(r"(?:element)?[\s:#]*(\d{1,5})\b", re.IGNORECASE)
+_NAME = 24
+"""Characters of an element's name in a reply."""
+_TIMES = 20
+"""Presses of a key in one step."""
 _SCROLL, _WAIT = 5, 2
 """Wheel clicks and seconds; as people take them."""
 
@@ -87,8 +93,9 @@ def short_schema(marks: Sequence[Mark], tools: Sequence[Schema]) -> Schema:
             if name != "type":
                 continue
             fields = ("text",)  # what has the focus is typed into
-        element = {"type": "integer", "enum": numbers}
+        element = text(0, *(_numbered(number, marks[number - 1]) for number in numbers))
         kinds = {"element": element, "to": element, "text": _TEXTS.get(name, text(_TEXT))}
+        kinds["times"] = {"type": "integer", "enum": list(range(1, _TIMES + 1))}
         taken = {field: kinds[field] for field in fields}
         alike.setdefault(json.dumps(taken), ([], taken))[0].append(name)
     alternatives: list[Mapping[str, Schema]] = [
@@ -130,25 +137,32 @@ def parse_short(reply: str, marks: Sequence[Mark]) -> ToolCall:
     focused = action == "type" and fields.get("element") in (None, "")
     element = _number(fields, "element", marks) if "element" in takes and not focused else 0
     to = _number(fields, "to", marks) if "to" in takes else 0
+    given = str(fields.get("times", 1))
+    times = min(_TIMES, max(1, int(given))) if given.isdecimal() and len(given) < 4 else 1
     try:
-        actions = _actions(action, words, marks[element - 1] if element else None)
+        actions = _actions(action, words, marks[element - 1] if element else None, times=times)
     except ActionRefused as error:
         raise InvalidReply(f"action {action!r} with text {words[:60]!r}: {error}") from error
     at, end = (f"element: {number}" if number else "" for number in (element, to))
     return ToolCall(thought, "gui_action", to_source(actions), at, end, actions)
 
 
+def _numbered(number: int, mark: Mark) -> str:
+    """An element as a reply names it: a model that spells the name takes the right number."""
+    return f"{number} {excerpt(mark.name or mark.kind, _NAME)}"
+
+
 def _number(fields: Mapping[str, Any], key: str, marks: Sequence[Mark]) -> int:
     """The number of an element, which a model may have written as a text."""
-    given = str(fields.get(key, "")).lower().removeprefix("element").strip(" :#.")
-    number = int(given) if given.isdecimal() and len(given) < 6 else 0
+    given = _GIVEN.match(str(fields.get(key, "")))
+    number = int(given[1]) if given else 0
     if 1 <= number <= len(marks):
         return number
     there = f"1 to {len(marks)}" if marks else "none, for nothing is listed"
     raise InvalidReply(f"{key!r} is {fields.get(key)!r:.60}; allowed: {there}")
 
 
-def _actions(action: str, words: str, mark: Mark | None) -> tuple[Action, ...]:
+def _actions(action: str, words: str, mark: Mark | None, *, times: int) -> tuple[Action, ...]:
     """What an action does.
 
     Raises:
@@ -164,7 +178,7 @@ def _actions(action: str, words: str, mark: Mark | None) -> tuple[Action, ...]:
         return (Scroll(dy=_SCROLL if words == "up" else -_SCROLL, at=Slot(1)),)
     if action == "press":
         keys = values.keys([key.strip() for key in words.split("+")] if words != "+" else ["+"])
-        return (Hotkey(keys),) if len(keys) > 1 else (Press(keys[0]),)
+        return (Hotkey(keys),) * times if len(keys) > 1 else (Press(keys[0], presses=times),)
     if not values.text(words):
         raise ActionRefused("'text' is empty; say what to type")
     if mark is None:

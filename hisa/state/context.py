@@ -47,11 +47,13 @@ class ContextRefiner:
     Args:
         model: the state role's model.
         tokens: hard limit of the summary.
+        by_facts: ask no model: the steps in short are the summary.
     """
 
-    def __init__(self, model: Model, tokens: int) -> None:
+    def __init__(self, model: Model, tokens: int, *, by_facts: bool = False) -> None:
         self._model = model
         self._tokens = tokens
+        self._by_facts = by_facts
 
     async def refine(
         self, task: Task, previous: str, *, lines: Sequence[str], first: int, last: int
@@ -59,7 +61,7 @@ class ContextRefiner:
         """See `hisa.state.base.Refiner`."""
         values = kept_values(previous, lines, self._tokens)
         room = self._tokens - (estimate_tokens(values) + 1 if values else 0)
-        summary = ContextRefiner(self._model, room)
+        summary = ContextRefiner(self._model, room, by_facts=self._by_facts)
         text = await summary._summarise(
             task, without_values(previous), lines=lines, first=first, last=last
         )
@@ -70,8 +72,10 @@ class ContextRefiner:
     ) -> str:
         proven = _places(lines)
         lines = [_without_unproven(line) for line in lines]
-        request = self._request(task, previous, lines=lines, first=first, last=last)
-        said = without_values(await ask_within(self._model, request, self._tokens))
+        said = ""
+        if not self._by_facts:
+            request = self._request(task, previous, lines=lines, first=first, last=last)
+            said = without_values(await ask_within(self._model, request, self._tokens))
         said = _checked(said, {**_offered(previous), **proven})
         span = f"Steps {first}~{last}: "
         if not any(char.isalnum() for char in said):

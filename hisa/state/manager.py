@@ -366,8 +366,9 @@ def build_state(
         memory: level 3; None: off.
         closer: looks for the files that a step wrote; None: nobody does.
         picture_changes: reads what changed where no element tells of it; None: nobody does.
-        profile: the model's; a small one is not asked about single steps. None: a capable one.
+        profile: the model's; a small one writes neither lines nor summaries. None: a capable one.
     """
+    by_facts = profile is not None and profile.prompt == "short"
     abstractor: Abstractor = RawLog(closer=closer)
     if settings.steps == "abstracted":
         pair = roi_pair if settings.roi else whole_pair
@@ -377,12 +378,12 @@ def build_state(
             pair=pair,
             closer=closer,
             picture_changes=picture_changes,
-            by_facts=profile is not None and profile.prompt == "short",
+            by_facts=by_facts,
             pictures=profile is None or profile.sees_pictures,
         )
     return HierarchicalState(
         abstractor,
-        ContextRefiner(model, settings.refined_tokens),
+        ContextRefiner(model, settings.refined_tokens, by_facts=by_facts),
         emit=emit,
         memory=memory,
         settings=settings,

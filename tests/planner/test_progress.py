@@ -29,13 +29,13 @@ CLICKED = (
 TYPED = (
     'Step 1: gui_action | Description: entry "Name" | '
     "Input: pyautogui.click(200, 10); pyautogui.write('Ada') | "
-    "Result: Unexpected. Not judged: Entry now reads Ada."
+    "Result: Changed. Entry now reads Ada."
 )
 
 
 def test_a_step_is_told_in_a_few_words() -> None:
     assert [deed.line for deed in deeds([TYPED, CLICKED])] == [
-        '1. typed "Ada" into entry "Name": Changed: Entry now reads Ada.',
+        '1. typed "Ada" into entry "Name": Changed. Entry now reads Ada.',
         '2. clicked button "Save": No visible change. The focus is there.',
     ]
 

@@ -159,11 +159,11 @@ def test_the_schema_names_what_is_possible_now() -> None:
     found = {
         tuple(f["properties"]["action"]["enum"]): f for f in short_schema(MARKS, [tool])["anyOf"]
     }
-    assert found[("type",)]["properties"]["element"]["enum"] == [1, 2]
+    assert found[("type",)]["properties"]["element"]["enum"] == ["1 Name", "2 Town"]
     assert found[("click", "double_click", "right_click")]["properties"]["element"]["enum"] == [
-        1,
-        2,
-        3,
+        "1 Name",
+        "2 Town",
+        f"3 {MARKS[2].name}",
     ]
     written = found[("sheet_write",)]["properties"]["input"]["properties"]["cell"]
     assert written == {"type": "string", "maxLength": 2000}
