@@ -426,7 +426,7 @@ def _ranked(things: Sequence[Thing], task: Task, observation: Observation) -> li
 
 
 def _asked(things: Sequence[Thing], task: Task, scene: Scene) -> Mapping[Thing, float]:
-    """How much of the task's words each thing says, and half as much of what stands around it.
+    """Returns how much of the task's words each thing says; what stands around it counts half.
 
     A word that few things say tells more.
     """

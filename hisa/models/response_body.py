@@ -185,7 +185,7 @@ class ChatStream:
 
 
 def _reading(progress: object) -> str:
-    """How much of the prompt llama.cpp's server has read."""
+    """Returns how much of the prompt llama.cpp's server has read."""
     if not isinstance(progress, dict):
         return ""
     done, of = count(progress.get("processed")), count(progress.get("total"))

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from hisa.protocols import GroundedCall, Task, ToolCall, Trial
+from hisa.screen.mark import Mark
 from hisa.screen.observation import Observation
 
-__all__ = ["NumberedList", "Trials"]
+__all__ = ["BriefList", "NumberedList", "Trials"]
 
 
 class NumberedList(Protocol):
@@ -24,6 +25,16 @@ class NumberedList(Protocol):
         Raises:
             InvalidReply: which one, and which there are.
         """
+        ...
+
+
+class BriefList(Protocol):
+    """Lists what is on the screen by numbers, for a small model."""
+
+    def brief(
+        self, task: Task, observation: Observation, room: int
+    ) -> tuple[tuple[Mark, ...], int]:
+        """Returns a list of ``room`` tokens, and how many things it leaves out."""
         ...
 
 

@@ -8,11 +8,11 @@ a reply may hold is one table, `hisa.planner.short_reply.ACTIONS`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
 
 from hisa.models.tokens import estimate_tokens, prefix_within
+from hisa.planner.base import BriefList
 from hisa.planner.call_schema import Functions, Schema
-from hisa.planner.progress import Deed, deeds, marked, to_do
+from hisa.planner.deeds import Deed, deeds, marked, to_do
 from hisa.planner.short_reply import ACTIONS, action_lines, parse_short, short_schema
 from hisa.protocols import StateView, Task, ToolCall
 from hisa.screen.mark import Mark
@@ -21,7 +21,7 @@ from hisa.text.prompt_text import clean, ends, excerpt, guard_tags, sections, un
 from hisa.text.prompts import render
 from hisa.text.words import tokens
 
-__all__ = ["SHORT_TOKENS", "BriefList", "ShortForm"]
+__all__ = ["SHORT_TOKENS", "ShortForm"]
 
 SHORT_TOKENS = 700
 """Most tokens of a prompt, unless its other parts leave less than `_LEAST_LIST` to the list."""
@@ -33,16 +33,6 @@ _OUTPUT = 200
 _SHARED = 2
 """Words that a rule has in common with task and screen where it bears on them; one is chance."""
 _WINDOWS = 3
-
-
-class BriefList(Protocol):
-    """Lists what is on the screen by numbers, for a small model."""
-
-    def brief(
-        self, task: Task, observation: Observation, room: int
-    ) -> tuple[tuple[Mark, ...], int]:
-        """Returns a list of ``room`` tokens, and how many things it leaves out."""
-        ...
 
 
 class ShortForm:
@@ -120,7 +110,7 @@ class ShortForm:
         return parse_short(reply, self._marks)
 
     def correction(self, error: str) -> str:
-        """What is said of a reply that cannot be used."""
+        """Returns the message on a reply that cannot be used."""
         return render("planner_short_correction", error=error, actions=", ".join(ACTIONS))
 
 

@@ -163,7 +163,7 @@ def _number(fields: Mapping[str, Any], key: str, marks: Sequence[Mark]) -> int:
 
 
 def _actions(action: str, words: str, mark: Mark | None, *, times: int) -> tuple[Action, ...]:
-    """What an action does.
+    """Returns what an action does.
 
     Raises:
         ActionRefused: the text is none that can be typed, pressed or scrolled.

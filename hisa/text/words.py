@@ -76,7 +76,7 @@ _QUOTES = re.compile(r"""["“«]([^"“”«»\n]{1,200})["”»]|(?<!\w)['‘]
 
 
 def quotes(text: str) -> list[str]:
-    """What stands between quotation marks, in order."""
+    """Returns the texts between quotation marks, in order."""
     return [(match[1] or match[2]).strip() for match in _QUOTES.finditer(text)]
 
 

@@ -14,7 +14,7 @@ class Staging(Protocol):
 
     @property
     def over(self) -> str:
-        """Why the episode is over; empty where it is not."""
+        """The reason why the episode is over; empty where it is not."""
         ...
 
     async def stage(self, task: str, options: Mapping[str, Any], seed: int) -> str:

@@ -73,7 +73,7 @@ class BrowserGymEnvironment:
 
     @property
     def over(self) -> str:
-        """Why the episode is over; empty where it is not."""
+        """The reason why the episode is over; empty where it is not."""
         return self._over
 
     async def __aenter__(self) -> BrowserGymEnvironment:

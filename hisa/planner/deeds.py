@@ -43,12 +43,12 @@ class Deed:
 
     @property
     def typed(self) -> str:
-        """What was typed; empty: nothing."""
+        """The text that was typed; empty: none."""
         return "".join(action.text for action in self.actions if isinstance(action, Write))
 
     @property
     def verb(self) -> str:
-        """How it acted on its target, as a participle."""
+        """The act on its target, as a participle."""
         if self.typed:
             return "typed into"
         kinds = [action.kind for action in self.actions]
@@ -115,7 +115,7 @@ def marked(marks: Sequence[Mark], done: Sequence[Deed]) -> Iterator[str]:
 
 
 def to_do(instruction: str, marks: Sequence[Mark], done: Sequence[Deed]) -> list[str]:
-    """What the task names and no step has done, in the order of its words.
+    """Returns what the task names and no step has done, in the order of its words.
 
     Quoted texts and numbers that were neither typed nor are on the screen, and things on the screen
     that it names and that were not acted on.
@@ -148,7 +148,7 @@ def to_do(instruction: str, marks: Sequence[Mark], done: Sequence[Deed]) -> list
 
 
 def _turned(value: str, marks: Sequence[Mark], done: Sequence[Deed]) -> str:
-    """How a spin button that took no typing comes to a number: by the arrow keys."""
+    """Tells how a spin button that took no typing comes to a number: by the arrow keys."""
     for number, mark in enumerate(marks, 1):
         tried = any(deed.typed == value and deed.was_on(mark) for deed in done)
         if tried and mark.kind == "spin button" and _INTEGER.fullmatch(mark.value):
@@ -194,7 +194,7 @@ def _values(instruction: str) -> list[str]:
 
 
 def _named(instruction: str, marks: Sequence[Mark]) -> Iterator[tuple[int, int, Mark]]:
-    """What can be clicked and is named by the task: where in it, its number and itself.
+    """Yields what can be clicked and the task names: where in the task, number and thing.
 
     A name counts as it is written where another differs from it by its capitals alone.
     """

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from hisa.planner.progress import deeds, marked, to_do
+from hisa.planner.deeds import deeds, marked, to_do
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.mark import Mark
 
