@@ -43,7 +43,7 @@ class Deed:
 
     @property
     def typed(self) -> str:
-        """The text that was typed; empty: none."""
+        """Returns the text that was typed; empty: none."""
         return "".join(action.text for action in self.actions if isinstance(action, Write))
 
     @property
