@@ -17,12 +17,12 @@ class NewCallGrounder:
     """
 
     def __init__(self, inner: Grounder, state: HierarchicalState, tools: ToolRegistry) -> None:
-        self._inner, self._state, self._tools = inner, state, tools
+        self.inner, self._state, self._tools = inner, state, tools
 
     def begin(self, observation: Observation, /) -> None:
         """See `hisa.protocols.Prefetching`: handed on."""
-        if isinstance(self._inner, Prefetching):
-            self._inner.begin(observation)
+        if isinstance(self.inner, Prefetching):
+            self.inner.begin(observation)
 
     async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
         """Fill the slots of a call; see `hisa.protocols.Grounder`.
@@ -32,6 +32,6 @@ class NewCallGrounder:
         """
         others = self._tools.others(call.tool, observation)
         self._state.require_new(GroundedCall(call, call.input, call.actions), others)
-        found = await self._inner.resolve(call, observation)
+        found = await self.inner.resolve(call, observation)
         self._state.require_new(found, others)
         return found

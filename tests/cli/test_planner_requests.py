@@ -25,6 +25,11 @@ pytestmark = pytest.mark.process
 
 END = tool_call("termination", "done")
 NOWHERE = tool_call("gui_action", "pyautogui.click(900, 600)", thought="A click on the desktop.")
+FOUR_PLACES = [
+    tool_call("gui_action", f"pyautogui.click({x}, 600)", thought="A click on the desktop.")
+    for x in (860, 880, 900, 920)
+]
+"""What changes nothing at one place is not done a third time."""
 COMMAND = tool_call("bash_execution", "report", thought="I read the report.")
 NAME = tool_call("gui_action", "pyautogui.click(300, 136); pyautogui.write('Ada')")
 REPORT = "".join(f"row {number} of the report\n" for number in range(70))
@@ -117,7 +122,7 @@ def test_the_newest_output_is_read_in_full_and_once(tmp_path: Path) -> None:
 
 
 def test_a_refinement_leaves_the_newest_line(tmp_path: Path) -> None:
-    requests = sent(tmp_path, [NOWHERE, NOWHERE, NOWHERE, NOWHERE, COMMAND, END])
+    requests = sent(tmp_path, [*FOUR_PLACES, COMMAND, END])
     assert jobs(requests, REFINEMENT), "the run is long enough for one"
     told = plans(requests)[5].said_by("user")
     assert "I read the report." in told
@@ -125,7 +130,7 @@ def test_a_refinement_leaves_the_newest_line(tmp_path: Path) -> None:
 
 
 def test_no_refinement_is_asked_for_after_the_end(tmp_path: Path) -> None:
-    requests = sent(tmp_path, [NOWHERE] * 4 + [END])
+    requests = sent(tmp_path, [*FOUR_PLACES, END])
     assert len(plans(requests)) == 5
     assert not jobs(requests, REFINEMENT)
 

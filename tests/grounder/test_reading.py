@@ -22,6 +22,7 @@ from hisa.screen.observation import Observation
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import ScriptedModel
 from hisa.wiring import RunContext, open_agent
+from hisa.wiring.new_calls import NewCallGrounder
 from tests.bench import Bench, click, done, say
 
 from .scenes import call
@@ -66,7 +67,8 @@ async def test_the_wiring_reads_them_at_each_look(tmp_path: Path) -> None:
             run_context = RunContext(environment=machine)
             async with open_agent(settings, bench.task, log, run_context) as agent:
                 assert agent.elements
-                assert isinstance(agent.grounder, ReadingGrounder)
+                assert isinstance(agent.grounder, NewCallGrounder)
+                assert isinstance(agent.grounder.inner, ReadingGrounder)
 
 
 async def test_what_is_looked_for_is_found_where_it_is_now() -> None:

@@ -21,8 +21,8 @@ def models() -> None:
     A model that is here is used by its name, any other GGUF file by its path:
 
     \b
-    hisa run "…" --model gguf:coder-1.5b
-    hisa run "…" --model gguf:some/model.gguf
+    hisa run "Click Save." --model gguf:coder-1.5b
+    hisa run "Click Save." --model gguf:some/model.gguf
     """
 
 
@@ -68,7 +68,7 @@ def fetch(ctx: click.Context, name: str, alone: bool) -> int:
     options = {"parts": ("gguf",), "only_print": False, "alone": False, "as_json": False}
     if missing("gguf") and not alone and (status := ctx.invoke(install, **options)):
         return int(status)
-    say(f'use it: hisa run "…" --model gguf:{name}')
+    say(f'use it: hisa run "Click Save." --model gguf:{name}')
     return 0
 
 

@@ -81,7 +81,10 @@ def test_a_file_is_fetched_and_found_by_its_name(
     assert done.returncode == 0, done.stderr
     assert "licence mit" in done.stderr
     path = own_weights / "hub" / "some" / "repo-GGUF" / "a.gguf"
-    assert done.stdout.splitlines() == [str(path), f'use it: hisa run "…" --model gguf:{NAME}']
+    assert done.stdout.splitlines() == [
+        str(path),
+        f'use it: hisa run "Click Save." --model gguf:{NAME}',
+    ]
     assert path.read_bytes() == random_model.read_bytes()
 
 

@@ -136,15 +136,12 @@ async def test_what_deletes_is_refused_however_it_is_met(way: str, tmp_path: Pat
 
 async def test_by_number_and_by_pixels_the_same_is_refused(tmp_path: Path) -> None:
     machine = Screen(DELETE)
-    numbered = (
-        tool_call("gui_action", "pyautogui.click(X_COORD, Y_COORD)", f"element: {n}")
-        for n in (1, 1)
-    )
+    numbered = tool_call("gui_action", "pyautogui.click(X_COORD, Y_COORD)", "element: 1")
     run = await acted(
-        tmp_path, machine, *numbered, gui(f"pyautogui.click({X}, {Y})"), planner={"sees": "both"}
+        tmp_path, machine, numbered, gui(f"pyautogui.click({X}, {Y})"), planner={"sees": "both"}
     )
     assert machine.acted == []
-    assert ["ask before deleting" in each.rule for each in decisions(run)] == [True, True, True]
+    assert ["ask before deleting" in each.rule for each in decisions(run)] == [True, True]
 
 
 def test_a_computer_use_models_pixels_are_judged(tmp_path: Path) -> None:
