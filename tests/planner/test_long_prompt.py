@@ -17,6 +17,7 @@ from hisa.config import Settings, Teaching
 from hisa.grounder.marks import Marks
 from hisa.planner.computer import ComputerPlanner
 from hisa.planner.planner import GlobalPlanner
+from hisa.plugins.toolkits.files import FILES
 from hisa.protocols import ModelRequest, StateView, Task
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Window
@@ -129,6 +130,7 @@ def _lines(request: ModelRequest) -> Iterator[str]:
 @pytest.mark.parametrize("form", FORMS)
 async def test_a_capable_model_is_asked_in_the_same_words(form: str) -> None:
     request = await request_of(form)
+    assert FILES.name == "files", "the prompts name tools of the toolkits"
     assert written(request) == (FOLDER / f"{form}.txt").read_text("utf-8")
 
 
