@@ -169,7 +169,7 @@ def _decided(
     asked = settings.planner
     lists = "elements" in environment.capabilities and not (computer or planner.reads_elements)
     lists = lists and settings.grounder.kind != "planner"
-    short = planner.prompt == "short" and lists
+    short = planner.prompt == "short" and lists and asked.sequence == 1
     form = asked.prompt if asked.prompt != "auto" else "short" if short else "long"
     if form == "short" and (asked.sequence > 1 or not lists):
         raise ConfigError(

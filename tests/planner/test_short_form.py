@@ -244,6 +244,10 @@ def test_what_the_short_form_has_not_is_refused() -> None:
     small = next(profile for profile in BUILT_IN if profile.name == "small")
     settings = Settings()
     planner = settings.planner.model_copy(update={"sequence": 3})
+    several = settings.model_copy(update={"planner": planner})
+    chosen = _decided(several, FakeEnvironment(), small, computer=False)
+    assert chosen.planner.prompt == "long", "a sequence was asked for, the form was not"
+    planner = planner.model_copy(update={"prompt": "short"})
     with pytest.raises(ConfigError, match="one action a reply"):
         _decided(
             settings.model_copy(update={"planner": planner}), FakeEnvironment(), small,
