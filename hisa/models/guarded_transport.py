@@ -1,4 +1,4 @@
-"""The way to a model's server: what is sent, where to, and how much of an answer comes back."""
+"""The way to a model's server: what is sent, where to, and how much of an answer is read."""
 
 from __future__ import annotations
 

@@ -91,8 +91,8 @@ def deeds(lines: Sequence[str]) -> list[Deed]:
 def _deed(line: str) -> Deed:
     head, *parts = _FIELDS.split(line)
     fields = dict(zip(parts[::2], parts[1::2], strict=False))
-    found = _HEAD.match(head)
-    step, tool = (found[1], found[2]) if found else ("", head)
+    head_match = _HEAD.match(head)
+    step, tool = (head_match[1], head_match[2]) if head_match else ("", head)
     source = fields.get("Input", "")
     try:
         actions = parse(source) if tool == "gui_action" else ()
@@ -121,16 +121,16 @@ def to_do(instruction: str, marks: Sequence[Mark], done: Sequence[Deed]) -> list
     that it names and that were not acted on.
     """
     shown = [mark for mark in marks if not mark.repeats_task]
-    found: dict[int, str] = {}
+    missing: dict[int, str] = {}
     for at, number, mark in _named(instruction, shown):
         if not any(deed.was_on(mark) for deed in done) and not mark.is_on:
             verb = "tick" if mark.is_off else "click"
-            found.setdefault(
+            missing.setdefault(
                 at, f'{verb} element {number}: {mark.kind} "{excerpt(mark.name, _TARGET)}"'
             )
     folded = [(at, mark) for at, mark in enumerate(marks, 1) if mark.is_folded]
     if len(folded) == 1 and (asked := _EXPANDS.search(instruction)):
-        found.setdefault(asked.start(), f"click element {folded[0][0]} to expand it")
+        missing.setdefault(asked.start(), f"click element {folded[0][0]} to expand it")
     typed = "\n".join(deed.typed for deed in done if _stands(deed, shown)).casefold()
     screen = "\n".join(f"{mark.name}\n{mark.value}" for mark in shown).casefold()
     names = frozenset().union(*(tokens(mark.name) for mark in shown))
@@ -139,12 +139,12 @@ def to_do(instruction: str, marks: Sequence[Mark], done: Sequence[Deed]) -> list
             continue
         at = instruction.find(value)
         if turned := _turned(value, shown, done):
-            found.setdefault(at, turned)
+            missing.setdefault(at, turned)
             continue
         field = _field_for(instruction[:at], shown)
         is_typed = field or any(mark.is_line for mark in shown)
-        found.setdefault(at, f'type "{value}"{field}' if is_typed else f'find "{value}"')
-    return [excerpt(found[at], _WORDS) for at in sorted(found)][:_MOST]
+        missing.setdefault(at, f'type "{value}"{field}' if is_typed else f'find "{value}"')
+    return [excerpt(missing[at], _WORDS) for at in sorted(missing)][:_MOST]
 
 
 def _turned(value: str, marks: Sequence[Mark], done: Sequence[Deed]) -> str:
@@ -168,8 +168,8 @@ def _stands(deed: Deed, marks: Sequence[Mark]) -> bool:
 
 def _holds(mark: Mark, text: str) -> bool:
     """Whether a field holds a text; one that tells only that it is filled may."""
-    told = mark.value.casefold()
-    return mark.is_filled and (not told or text.casefold() in told or told.endswith("…"))
+    value = mark.value.casefold()
+    return mark.is_filled and (not value or text.casefold() in value or value.endswith("…"))
 
 
 def _field_for(before: str, marks: Sequence[Mark]) -> str:

@@ -58,8 +58,8 @@ class ShortForm:
         has what the others leave of `SHORT_TOKENS`.
         """
         functions = self._functions(task, observation)
-        done = deeds([*view.lines[:-1], *view.steps[-1:]])  # the newest as it is told now
-        told = {
+        done = deeds([*view.lines[:-1], *view.steps[-1:]])  # the newest as it is parts now
+        parts = {
             "task": guard_tags(task.instruction),
             "tools": _tool_lines(functions),
             "refined_context": _older(view),
@@ -68,10 +68,10 @@ class ShortForm:
             "notice": view.notice,
         }
         room = SHORT_TOKENS
-        excess = estimate_tokens(self.system + sections(told))
+        excess = estimate_tokens(self.system + sections(parts))
         while excess > 0 and room > _LEAST_LIST:  # the list gives way, for it has the most
             room = max(_LEAST_LIST, room - excess)
-            text = self._text(task, observation, view, told=told, done=done, room=room)
+            text = self._text(task, observation, view, parts=parts, done=done, room=room)
             excess = estimate_tokens(self.system + text) - SHORT_TOKENS
         schema = short_schema(self._marks, functions) if self._constrain else None
         return text, schema
@@ -82,7 +82,7 @@ class ShortForm:
         observation: Observation,
         view: StateView,
         *,
-        told: Mapping[str, str],
+        parts: Mapping[str, str],
         done: Sequence[Deed],
         room: int,
     ) -> str:
@@ -94,7 +94,7 @@ class ShortForm:
         seen = f"{task.instruction}\n" + "\n".join(mark.name for mark in self._marks)
         return sections(
             {
-                **told,
+                **parts,
                 "advice": _bearing(view.advice, seen),
                 untrusted("elements"): "\n".join(listed),
                 "to_do": guard_tags("\n".join(_told(missing, started=bool(done)))),

@@ -132,8 +132,8 @@ def best(
         needs = tool.traits.needs
         ahead = look is not None and bool(needs.apps) and needs.in_front(look)
         named = frozenset(_words(tool.name)) & words
-        fit = sum(weights[word] for word in said[index] & words)
-        return (not ahead, -fit - sum(weights[word] for word in named), tool.trusted, index)
+        fit = math.fsum(weights[word] for word in said[index] & words)
+        return (not ahead, -fit - math.fsum(weights[word] for word in named), tool.trusted, index)
 
     return [tool for _, tool in sorted(enumerate(listed), key=rank)]
 

@@ -307,7 +307,7 @@ def _settled(folder: Path, plan: Plan) -> Plan:
 
 
 def _filled(plan: Plan) -> Plan:
-    """The plan with the defaults of settings that came to be after it was written."""
+    """The plan with the defaults of settings that were added after it was written."""
     with suppress(ValidationError):
         variants = {
             name: Settings.model_validate(tree).model_dump(mode="json")
