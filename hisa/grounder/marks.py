@@ -115,7 +115,7 @@ class Marks:
         repeats = _repeating(scene, task)
         told = [_plainer(thing, repeats) for thing in _worth_telling(scene)]
         labels = {_plain(_near(t) or _name(t)) for t in told if t.role in FIELDS | _TICKS}
-        things = [t for t in told if t.role not in SHOWS_TEXT or _words(t) not in labels]
+        things = [t for t in told if not _is_only_text(t) or _words(t) not in labels]
         things = _in_windows(things, observation)
         texts = (thing for thing in things if thing.role in SHOWS_TEXT)
         own = {t for t in texts if any(overlap(own.box, t.box) > 0.8 for own in repeats)}
@@ -532,7 +532,7 @@ def _mark(thing: Thing, observation: Observation, *, repeats: bool) -> Mark:
         _name(thing) or _near(thing) or (_value(thing) if thing.role in SHOWS_TEXT else ""),
         _value(thing),
         observation.convert_box(thing.box, "image"),
-        is_text=thing.role in SHOWS_TEXT and not thing.is_made_control,
+        is_text=_is_only_text(thing) and not thing.is_made_control,
         takes_text=thing.role in FIELDS | {"table cell"}
         or bool(thing.element.states & (MULTI_LINE | {"editable"})),
         is_line=thing.role in FIELDS - {"terminal"} and not thing.element.states & MULTI_LINE,
@@ -557,7 +557,18 @@ def _arrow(thing: Thing) -> str:
 def _kind(thing: Thing) -> str:
     if thing.is_made_control:
         return "control"
+    if _listens(thing):
+        return "link"
     return _KINDS.get(thing.role) or _quoted(thing.role)
+
+
+def _is_only_text(thing: Thing) -> bool:
+    return thing.role in SHOWS_TEXT and not _listens(thing)
+
+
+def _listens(thing: Thing) -> bool:
+    """Whether a part of a page that only shows text is told to take clicks."""
+    return thing.role == "section" and "clickable" in thing.element.states
 
 
 def _states(thing: Thing) -> Iterator[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Element, Observation, Screenshot, Window
-from hisa.text.prompt_text import one_line
+from hisa.screen.roles import FIELDS
+from hisa.text.prompt_text import excerpt, one_line
 
 __all__ = ["read_look"]
 
@@ -28,6 +29,12 @@ _ROLES = {
 """ARIA's roles, and a few of Chromium's own, to those of a desktop's accessibility tree."""
 _STATES = {"focused": "focused", "checked": "checked", "selected": "selected"}
 _STATES |= {"expanded": "expanded", "pressed": "pressed", "disabled": "disabled"}
+_WORDLESS = ("title", "alt", "class", "id")
+"""Attributes that tell what a picture without a name is, the best first."""
+_HINT = 40
+"""Characters of it at most."""
+_DEEP, _TEXT = 4, 120
+"""Levels below a part of a page that listens to clicks whose texts name it, and characters."""
 _SEEN = 0.5
 """Share of an element that has to be visible, as BrowserGym's own marks want it."""
 
@@ -74,7 +81,8 @@ def _elements(seen: Mapping[str, Any], screen: Size, window: str) -> Iterator[El
     about = seen.get("extra_element_properties") or {}
     nodes = (seen.get("axtree_object") or {}).get("nodes") or ()
     by_id = {node.get("nodeId"): node for node in nodes}
-    for node in nodes:
+    hints = _hints(seen.get("dom_object") or {})
+    for node in _in_order(nodes, by_id):
         known = about.get(node.get("browsergym_id")) or {}
         box = known.get("bbox")
         role = str((node.get("role") or {}).get("value") or "")
@@ -84,7 +92,41 @@ def _elements(seen: Mapping[str, Any], screen: Size, window: str) -> Iterator[El
             continue
         found = _on_screen(box, screen)
         if found is not None:
-            yield _element(node, known, found, by_id, window)
+            drawn = known.get("clickable") and _ROLES.get(role) not in FIELDS
+            hint = hints.get(node.get("backendDOMNodeId"), "") if drawn else ""
+            yield _element(node, known, found, by_id, window, hint=hint)
+
+
+def _in_order(
+    nodes: Sequence[Mapping[str, Any]], by_id: Mapping[Any, Mapping[str, Any]]
+) -> Iterator[Mapping[str, Any]]:
+    """The nodes as a reader of the page meets them; the tree is told level by level."""
+    seen: set[Any] = set()
+    for root in nodes:
+        waiting = [root]
+        while waiting:
+            node = waiting.pop()
+            if node.get("nodeId") not in seen:
+                seen.add(node.get("nodeId"))
+                yield node
+                children = (by_id.get(child) for child in node.get("childIds") or ())
+                waiting += [child for child in children if child is not None][::-1]
+
+
+def _hints(page: Mapping[str, Any]) -> dict[Any, str]:
+    """What the attributes of a page's nodes say of them, by the number of the node.
+
+    Pages draw many buttons as pictures whose only word stands in their source: ``class="trash"``.
+    """
+    strings, hints = page.get("strings") or (), {}
+    for document in page.get("documents") or ():
+        nodes = document.get("nodes") or {}
+        numbers, attributes = nodes.get("backendNodeId") or (), nodes.get("attributes") or ()
+        for number, indices in zip(numbers, attributes, strict=False):
+            words = [strings[index] if 0 <= index < len(strings) else "" for index in indices]
+            told = dict(zip(words[::2], words[1::2], strict=False))
+            hints[number] = next((told[name] for name in _WORDLESS if told.get(name)), "")
+    return hints
 
 
 def _on_screen(box: list[float], screen: Size) -> BoundingBox | None:
@@ -102,6 +144,8 @@ def _element(
     box: BoundingBox,
     by_id: Mapping[Any, Mapping[str, Any]],
     window: str,
+    *,
+    hint: str,
 ) -> Element:
     told = {
         each.get("name"): (each.get("value") or {}).get("value")
@@ -114,7 +158,10 @@ def _element(
     states |= {"clickable"} if known.get("clickable") else set()
     value = (node.get("value") or {}).get("value")
     name = str((node.get("name") or {}).get("value") or "") or _inner(node, by_id)
+    if not name and known.get("clickable"):
+        name = " ".join(_within(node, by_id, _DEEP))[:_TEXT]
     role = str((node.get("role") or {}).get("value") or "")
+    about = str((node.get("description") or {}).get("value") or "")
     return Element(
         _ROLES.get(role, "section"),
         one_line(name),
@@ -123,7 +170,7 @@ def _element(
         states=frozenset(states),
         app="browser",
         window=window,
-        description=one_line(str((node.get("description") or {}).get("value") or "")),
+        description=one_line(about or ("" if name or value else excerpt(hint, _HINT))),
     )
 
 
@@ -136,6 +183,16 @@ def _inner(node: Mapping[str, Any], by_id: Mapping[Any, Mapping[str, Any]]) -> s
         if (child.get("role") or {}).get("value") == "StaticText"
     )
     return " ".join(text for text in texts if text.strip())
+
+
+def _within(
+    node: Mapping[str, Any], by_id: Mapping[Any, Mapping[str, Any]], deep: int
+) -> Iterator[str]:
+    """The texts of all that lies inside, down to so many levels."""
+    if text := _inner(node, by_id):
+        yield text
+    for child in node.get("childIds") or () if deep else ():
+        yield from _within(by_id.get(child) or {}, by_id, deep - 1)
 
 
 def _true(value: Any) -> bool:
