@@ -24,6 +24,7 @@ _ROLES = {
     "alertdialog": "dialog", "alert": "alert", "listitem": "list item", "treeitem": "tree item",
     "switch": "toggle button", "LabelText": "label", "paragraph": "paragraph", "canvas": "image",
     "Canvas": "image", "SvgRoot": "image", "Date": "date editor", "DateTime": "date editor",
+    "InputTime": "date editor",
     "ColorWell": "push button", "Iframe": "internal frame", "progressbar": "progress bar",
 }  # fmt: skip
 """ARIA's roles, and a few of Chromium's own, to those of a desktop's accessibility tree."""
@@ -82,19 +83,47 @@ def _elements(seen: Mapping[str, Any], screen: Size, window: str) -> Iterator[El
     nodes = (seen.get("axtree_object") or {}).get("nodes") or ()
     by_id = {node.get("nodeId"): node for node in nodes}
     hints = _hints(seen.get("dom_object") or {})
+    shown, taken = [], set[Any]()
     for node in _in_order(nodes, by_id):
-        known = about.get(node.get("browsergym_id")) or {}
+        # A browser's own parts of a field have its number and its box, and no place of their own.
+        bid = node.get("browsergym_id")
+        known = (about.get(bid) if bid not in taken else None) or {}
         box = known.get("bbox")
         role = str((node.get("role") or {}).get("value") or "")
         if not box or known.get("visibility", 0) < _SEEN or node.get("ignored"):
             continue
         if role not in _ROLES and not known.get("clickable"):
             continue
-        found = _on_screen(box, screen)
-        if found is not None:
+        on_screen = _on_screen(box, screen)
+        if on_screen is not None:
             drawn = known.get("clickable") and _ROLES.get(role) not in FIELDS
             hint = hints.get(node.get("backendDOMNodeId"), "") if drawn else ""
-            yield _element(node, known, found, by_id, window, hint=hint)
+            taken.add(bid)
+            element = _element(node, known, on_screen, by_id, window, hint=hint)
+            shown.append((node.get("nodeId"), element))
+    yield from _in_front(shown, by_id)
+
+
+def _in_front(
+    shown: Sequence[tuple[Any, Element]], by_id: Mapping[Any, Mapping[str, Any]]
+) -> Iterator[Element]:
+    """Those whose middle nothing lies over that comes later in the page, as a list of choices."""
+    above = {
+        child: number for number, node in by_id.items() for child in node.get("childIds") or ()
+    }
+
+    def is_inside(number: Any, other: Any) -> bool:
+        while number is not None and number != other:
+            number = above.get(number)
+        return bool(number == other)
+
+    for at, (number, element) in enumerate(shown):
+        middle = element.box.centre
+        if not any(
+            other.box.contains(middle) and not is_inside(later, number)
+            for later, other in shown[at + 1 :]
+        ):
+            yield element
 
 
 def _in_order(
@@ -114,7 +143,7 @@ def _in_order(
 
 
 def _hints(page: Mapping[str, Any]) -> dict[Any, str]:
-    """What the attributes of a page's nodes say of them, by the number of the node.
+    """Returns what the attributes of a page's nodes say of them, by the number of the node.
 
     Pages draw many buttons as pictures whose only word stands in their source: ``class="trash"``.
     """
@@ -157,10 +186,13 @@ def _element(
     states |= {"multi-line"} if _true(told.get("multiline")) else set()
     states |= {"clickable"} if known.get("clickable") else set()
     value = (node.get("value") or {}).get("value")
-    name = str((node.get("name") or {}).get("value") or "") or _inner(node, by_id)
-    if not name and known.get("clickable"):
-        name = " ".join(_within(node, by_id, _DEEP))[:_TEXT]
+    states |= {"expandable"} if "expanded" in told else set()
+    name = str((node.get("name") or {}).get("value") or "")
     role = str((node.get("role") or {}).get("value") or "")
+    if not name and _ROLES.get(role) not in FIELDS:  # what stands in a field is no name of it
+        name = _inner(node, by_id)
+        if not name and known.get("clickable"):
+            name = " ".join(_within(node, by_id, _DEEP))[:_TEXT]
     about = str((node.get("description") or {}).get("value") or "")
     return Element(
         _ROLES.get(role, "section"),

@@ -16,13 +16,13 @@ from hisa.actions import parse
 from hisa.config import EnvironmentSettings, load
 from hisa.environments.open_environment import open_environment
 from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
-from hisa.grounder.marks import Marks
 from hisa.plugins.benchmarks.bench.suites import Suite, open_suite
 from hisa.plugins.benchmarks.cli.bench import _require_its_browser
 from hisa.plugins.gym.browser_gym import BrowserGymEnvironment
 from hisa.plugins.gym.browser_gym_actions import as_source
 from hisa.plugins.gym.browser_gym_looks import read_look
 from hisa.plugins.gym.gym_page import gym_task
+from hisa.plugins.small.brief_marks import BriefMarks
 from hisa.protocols import Task
 from hisa.screen.geometry import Size
 from hisa.tasks.scorer import TaskScorer
@@ -147,12 +147,39 @@ def test_a_wordless_button_is_told_by_its_source_and_stands_where_it_belongs() -
         ("image", "", "trash"),
         ("text", "", ""),  # its label tells more than its source
     ]
-    marks, _ = Marks().brief(Task(id="t", instruction="Delete the mail"), look, 200)
+    marks, _ = BriefMarks().brief(Task(id="t", instruction="Delete the mail"), look, 200)
     assert [(mark.line, mark.is_text) for mark in marks] == [
         ('link "Hazel"', False),
         ('image "trash"', False),
         ('field near "Hazel" (empty)', False),
     ]
+
+
+def test_what_lies_under_something_and_what_has_no_place_of_its_own_is_left_out() -> None:
+    seen = {"visibility": 1.0, "clickable": True}
+    time = {**node("InputTime", "", "1"), "childIds": ["2"]}
+    part = {**node("spinbutton", "Hours", "2"), "browsergym_id": "1"}
+    page = {
+        **observed(),
+        "axtree_object": {
+            "nodes": [
+                time, part, node("textbox", "To", "3"), node("tab", "Details", "4", expanded=False),
+                {**node("link", "", "5"), "childIds": ["6"]}, node("image", "Palma", "6"),
+            ]
+        },
+        "extra_element_properties": {
+            "1": {**seen, "bbox": [0, 0, 200, 20]},
+            "3": {**seen, "bbox": [0, 30, 100, 20]},
+            "4": {**seen, "bbox": [0, 80, 200, 20]},
+            "5": {**seen, "bbox": [0, 25, 100, 30]},  # a suggestion over the field
+            "6": {**seen, "bbox": [10, 30, 80, 20]},
+        },
+    }  # fmt: skip
+    look = read_look(page, elements=True, image_limit=Size(200, 200))
+    assert [(each.role, each.name) for each in look.elements or ()] == [
+        ("date editor", ""), ("page tab", "Details"), ("link", ""), ("image", "Palma"),
+    ]  # fmt: skip
+    assert "expandable" in (look.elements or ())[1].states
 
 
 def test_a_task_is_named_with_what_it_takes() -> None:
