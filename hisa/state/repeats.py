@@ -79,7 +79,9 @@ def _may_help(attempt: Attempt) -> bool:
     acts = [act for key in attempt.keys for act in acts_of(key)]
     slept = attempt.command and bool(_SLEEPS.search(attempt.keys[-1]))
     waited = slept or "wait" in tools or bool(acts and all(isinstance(a, Sleep) for a in acts))
-    seen = attempt.seen.verdict not in ("failed", "no_change") or attempt.seen.refocused
+    # What was typed may stand there already: it succeeds each time, and does nothing.
+    idle = ("failed", "no_change", *(("succeeded",) if acts else ()))
+    seen = attempt.seen.verdict not in idle or attempt.seen.refocused
     return waited or unseen or seen or attempt.seen.roi is not None
 
 

@@ -11,12 +11,14 @@ import pytest
 from hisa.actions import fill, parse, slots, to_source
 from hisa.config import StateSettings
 from hisa.errors import ActionRefused, InvalidReply, NotFound
-from hisa.events import Acted, Event, Planned, event_adapter
+from hisa.events import Abstracted, Acted, Event, Planned, event_adapter
 from hisa.planner.planner import planned_calls
 from hisa.protocols import GroundedCall, MadeCall, Outcome, Place, ToolCall
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Observation
+from hisa.state.loops import Attempt, action_key
 from hisa.state.manager import build_state
+from hisa.state.repeats import find_tries
 from hisa.testing.scripted import FunctionModel
 from hisa.tools.base import Tool
 from hisa.tools.builtin import bash_execution, gui_action, infeasible, termination, wait
@@ -404,3 +406,14 @@ async def test_a_run_that_goes_on_decides_as_if_never_cut(name: str) -> None:
         for each in steps[:cut]:
             again.focus = each.focus or again.focus
         assert "".join([await again.step(does) for does in steps[cut:]]) == marks[cut:], cut
+
+
+@pytest.mark.parametrize(("roi", "tries"), [(None, [1, 2]), ((0, 0, 9, 9), [])])
+def test_typing_what_stands_there_already_succeeds_and_does_nothing(
+    roi: tuple[int, int, int, int] | None, tries: list[int]
+) -> None:
+    source = "pyautogui.click(20, 60); pyautogui.write('Ada')"
+    call = ToolCall("", "gui_action", source, actions=parse(source))
+    keys = (action_key(call, source),)
+    seen = Abstracted(line="", result="Succeeded.", roi=roi, asked_model=False, verdict="succeeded")
+    assert [*find_tries([Attempt(call, keys, seen)] * 2, keys)] == tries
