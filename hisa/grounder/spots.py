@@ -17,7 +17,7 @@ def spot_in(thing: Thing, box: BoundingBox) -> Point:
     """The middle of a box, unless only one end of it reacts as wanted.
 
     An expander's box is as wide as what it folds, but only its title reacts; a spin button's
-    number stands left of its arrows.
+    number stands left of its arrows; what is typed into a date's part goes on to the next one.
 
     Args:
         thing: what is clicked.
@@ -28,4 +28,6 @@ def spot_in(thing: Thing, box: BoundingBox) -> Point:
         return Point(box.left + _TITLE, middle.y, middle.space)
     if thing.role == "spin button" and box.width > box.height:
         return Point(box.left + 0.3 * box.width, middle.y, middle.space)
+    if thing.role == "date editor":
+        return Point(box.left + min(box.height, box.width) / 2, middle.y, middle.space)
     return middle

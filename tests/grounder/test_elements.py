@@ -324,6 +324,11 @@ async def test_an_expander_is_clicked_on_its_title_and_a_split_button_on_its_arr
     assert at(await find('button "Font Color"', observation)) == (420, 105)
 
 
+async def test_a_date_is_clicked_on_its_first_part() -> None:
+    observation = scene(element("date editor", "Departure", (100, 500, 160, 30)))
+    assert at(await find('date field "Departure"', observation)) == (115, 515)
+
+
 async def test_a_failure_is_recorded_with_the_closest() -> None:
     events: list[Event] = []
     grounder = ElementsGrounder(emit=events.append)
