@@ -13,9 +13,9 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from hisa.grounder import marks
 from hisa.plugins.benchmarks.bench.grounding.open_suite import open_grounding_suite
 from hisa.plugins.benchmarks.bench.grounding.targets import Target
+from hisa.plugins.small.brief_marks import SHORT_MARKS, BriefMarks
 from hisa.protocols import Task
 from hisa.screen.observation import Observation
 
@@ -29,7 +29,7 @@ ROOM = 270
 def is_listed(target: Target, look: Observation, *, most: int, room: int) -> bool:
     """Whether a list of the target's description has an entry whose place lies on it."""
     assert target.region is not None
-    listing = marks.Marks(most=most)
+    listing = BriefMarks(most=most)
     listed, _ = listing.brief(Task("t", f"Click {target.description}."), look, room)
     places = (listing.find(f"element: {n}") for n in range(1, len(listed) + 1))
     spots = (look.convert(place.point, "screen") for place in places if place is not None)
@@ -50,7 +50,7 @@ def shares(every: int = 1) -> dict[str, float]:
         found["targets"] += 1
         if is_listed(target, look, most=100_000, room=10_000_000):
             found["could"] += 1
-            found["was"] += is_listed(target, look, most=marks.SHORT_MARKS, room=ROOM)
+            found["was"] += is_listed(target, look, most=SHORT_MARKS, room=ROOM)
     return {
         "targets": found["targets"],
         "could_be_listed": round(found["could"] / found["targets"], 3),

@@ -32,6 +32,7 @@ from hisa.errors import (
     PluginFailed,
     UsageError,
 )
+from hisa.events import PlanRejected
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import GTA1Format, open_format
 from hisa.grounder.scene import Scene
@@ -99,7 +100,7 @@ def test_every_door_is_announced_and_documented() -> None:
 def test_the_examples_of_the_page_are_those_that_are_tested() -> None:
     page = (ROOT / "docs" / "adding.md").read_text("utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
-    assert len(blocks) == 7
+    assert len(blocks) == 8
     modules = [path.read_text("utf-8") for path in PACKAGES.glob("*/*/__init__.py")]
     assert [block for block in blocks if block not in modules] == []
 
@@ -141,6 +142,45 @@ def test_a_grounder_format_that_fails_is_named() -> None:
         open_format("broken_format")
     with pytest.raises(ConfigError, match=r"no such format; known are .*percent"):
         open_format("nothing")
+
+
+# ---------------------------------------------------------------- planners
+
+
+async def test_a_planner_asks_and_reads_in_its_own_form(tmp_path: Path) -> None:
+    tree = {
+        "patterns": {"enabled": False},
+        "planner": {"kind": "line"},
+        "state": {"steps": "raw"},
+        "run": {"folder": tmp_path, "confirm": "never"},
+    }
+    settings = Settings.model_validate(tree)
+    model = ScriptedModel(["Well, click", "click Save", "done It is saved."])
+    result = await run("Save.", settings=settings, model=model, environment="kept_form")
+    assert (result.status, result.steps) == ("succeeded", 2)
+    log = load_run(result.folder).events
+    refused = [event.error for event in log if isinstance(event, PlanRejected)]
+    assert refused == ["'Well,': the line begins with click, type or done"]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("broken_planner", r"planner 'broken_planner' of package 'hisa-example-broken'.*needs"),
+        ("nothing", r"planner\.kind = 'nothing': allowed are auto, chat, .*computer, line, short"),
+    ],
+)
+async def test_a_planner_that_fails_or_is_none_is_named(
+    tmp_path: Path, name: str, message: str
+) -> None:
+    tree = {
+        "patterns": {"enabled": False},
+        "planner": {"kind": name},
+        "run": {"folder": tmp_path, "confirm": "never"},
+    }
+    settings = Settings.model_validate(tree)
+    with pytest.raises((ConfigError, PluginFailed), match=message):
+        await run("Save.", settings=settings, model=ScriptedModel([]), environment="kept_form")
 
 
 # ---------------------------------------------------------------- lists of things

@@ -44,8 +44,8 @@ _HERE = "benchmarks.small_model"
 ARMS: Mapping[str, Arm] = {
     "hisa-short": Arm(f"{_HERE}.hisa_run", False, prompt="short"),
     "hisa-short+schema": Arm(f"{_HERE}.hisa_run", True, prompt="short"),
-    "hisa-long": Arm(f"{_HERE}.hisa_run", False, prompt="long"),
-    "hisa-long+schema": Arm(f"{_HERE}.hisa_run", True, prompt="long"),
+    "hisa-long": Arm(f"{_HERE}.hisa_run", False, prompt="chat"),
+    "hisa-long+schema": Arm(f"{_HERE}.hisa_run", True, prompt="chat"),
     "history": Arm(f"{_HERE}.history_loop", False),
     "history+schema": Arm(f"{_HERE}.history_loop", True),
     "genericagent": Arm(f"{_HERE}.generic_agent", False, python="agentlab"),

@@ -41,7 +41,7 @@ def settings_of(plan: dict[str, Any]) -> Settings:
         "models.planner.max_tokens": plan["reply_tokens"],
         "models.planner.timeout": plan["seconds"],
         "models.planner.max_retries": 0,
-        "planner.prompt": plan["prompt"],
+        "planner.kind": plan["prompt"],
         "planner.sees": "elements",
         "patterns.enabled": "false",
         "patterns.path": f"{folder}/patterns",

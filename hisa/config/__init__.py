@@ -175,13 +175,11 @@ by this look (OS-Catalyst, section 3.4), and examples besides."""
 class PlannerSettings(Section):
     """How the planner is asked, and what it is shown."""
 
-    kind: Literal["auto", "chat", "computer"] = "auto"
-    """chat: it answers in JSON, over chat completions; computer: it has the computer tool of the
-    Responses API; auto: computer where its profile names that tool, else chat."""
-
-    prompt: Literal["auto", "long", "short"] = "auto"
-    """short: a small model is shown what bears on this screen and task, and little else; auto: as
-    the profile says."""
+    kind: str = Field("auto", min_length=1)
+    """chat: it answers in JSON, over chat completions; short: so too, and a small model is shown
+    what bears on this screen and task, and little else; computer: it has the computer tool of the
+    Responses API; any other name: the planner of an installed package; auto: computer or short
+    where the profile says so, else chat."""
     sees: Literal["picture", "elements", "both"] = "picture"
     """picture: the screenshot; elements: a numbered list of what is on the screen in its place, of
     at most 800 tokens; both. A place may then be given as a number of the list. A model that takes

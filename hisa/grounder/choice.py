@@ -15,7 +15,7 @@ from hisa.grounder.base import PickTrust
 from hisa.grounder.belief import CAREFULLY, TAKEN, Belief
 from hisa.grounder.common import resolve, tried
 from hisa.grounder.elements import PARTIAL, ElementsGrounder, place_of
-from hisa.grounder.marks import told
+from hisa.grounder.listed_things import told
 from hisa.grounder.pick import BEHIND, Candidate
 from hisa.grounder.rating import Rated, Rating, rated_by
 from hisa.grounder.scene import READ, SHOWS_TEXT

@@ -27,8 +27,9 @@ __all__ = [
 ]  # fmt: skip
 
 EntryPointGroup = Literal[
-    "tools", "grounders", "environments", "metrics", "models", "commands", "tasks", "lists"
-]
+    "tools", "grounders", "environments", "metrics", "models", "commands", "tasks", "lists",
+    "planners",
+]  # fmt: skip
 ENTRY_POINT_GROUPS: tuple[EntryPointGroup, ...] = get_args(EntryPointGroup)
 """Each is the group ``hisa.NAME``; the documentation page "Adding a part" describes each."""
 

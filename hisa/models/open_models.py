@@ -12,19 +12,20 @@ from hisa.errors import ConfigError
 from hisa.events import Event, Noted
 from hisa.machine import plugins
 from hisa.models.announced import Announced, PictureChanges, announced
+from hisa.models.base import ClientKind
 from hisa.models.budget import Budget, without_price
 from hisa.models.client import OpenAIModel
+from hisa.models.client_kinds import load_client_kind
 from hisa.models.endpoint import resolve
 from hisa.models.profiles import Price, Profile, find
 from hisa.models.reasoning import check_reasoning
 from hisa.models.request_body import not_sent
-from hisa.models.responses_client import ResponsesModel
 from hisa.models.role_model import CallContext, RoleModel
 from hisa.models.spending import Ledger
 from hisa.protocols import Emit, Model, Role
 from hisa.text.redact import redact
 
-__all__ = ["Models", "has_computer_tool", "open_models", "require_models"]
+__all__ = ["Models", "open_models", "require_models"]
 
 
 class Models(dict[Role, Model]):
@@ -51,17 +52,6 @@ class Models(dict[Role, Model]):
 
     async def __aexit__(self, *exc: object) -> None:
         await self.aclose()
-
-
-def has_computer_tool(settings: Settings, wanted: ModelSettings, profile: Profile) -> bool:
-    """Whether a model is asked over the Responses API, with its computer tool where it plans."""
-    match settings.planner.kind:
-        case "chat":
-            return False
-        case "computer":
-            return wanted == settings.models.planner
-        case "auto":
-            return bool(profile.computer)
 
 
 def _chosen(settings: Settings, own: Collection[Role] = ()) -> dict[Role, ModelSettings]:
@@ -93,8 +83,10 @@ def require_models(settings: Settings, environ: Mapping[str, str] | None = None)
             resolve(wanted, os.environ if environ is None else environ)
 
 
-def _fitting(settings: Settings, role: Role, wanted: ModelSettings) -> tuple[Profile, bool]:
-    """Returns a role's profile, and whether its model is asked over the Responses API.
+def _fitting(
+    settings: Settings, role: Role, wanted: ModelSettings
+) -> tuple[Profile, ClientKind | None]:
+    """Returns a role's profile, and the kind of planner whose client its model may have.
 
     Raises:
         ConfigError: an unknown profile, or a setting that the model does not take.
@@ -105,12 +97,12 @@ def _fitting(settings: Settings, role: Role, wanted: ModelSettings) -> tuple[Pro
             fix="--model NAME, or set models.planner.model",
         )
     profile = find(wanted.model, wanted.profile)
-    responses = has_computer_tool(settings, wanted, profile)
-    if responses:  # that API has no seed and no number of thinking tokens
-        profile = profile.model_copy(update={"seed": False, "thinking_as": ""})
+    kind = load_client_kind(settings, wanted, profile)
+    if kind is not None:
+        profile = kind.adapted(profile)
     if _has_profile(announced(wanted.model)):
         check_reasoning(_section(settings, role), wanted, profile)
-    return profile, responses
+    return profile, kind
 
 
 def _section(settings: Settings, role: Role) -> Role:
@@ -129,13 +121,14 @@ def _client(
     *,
     section: Role,
     environ: Mapping[str, str],
-    responses: bool,
+    kind: ClientKind | None,
 ) -> Model:
     added: Model | None = plugins.make("models", settings.model, settings)
     if added is not None:
         return added
-    kind = ResponsesModel if responses else OpenAIModel
-    return kind(settings, resolve(settings, environ), profile=profile, section=section)
+    endpoint = resolve(settings, environ)
+    own = kind.client(settings, endpoint, profile=profile, section=section) if kind else None
+    return own or OpenAIModel(settings, endpoint, profile=profile, section=section)
 
 
 def open_models(
@@ -205,9 +198,9 @@ def _open_chosen(
             continue
         if wanted not in stacks:
             section = _section(settings, role)
-            profile, responses = _fitting(settings, role, wanted)
+            profile, kind = _fitting(settings, role, wanted)
             profile = _at_home(profile, wanted, environ)
-            client = _client(wanted, profile, section=section, environ=environ, responses=responses)
+            client = _client(wanted, profile, section=section, environ=environ, kind=kind)
             models.own(client)
             if _has_profile(announced(wanted.model)):
                 _tell_not_sent(context.emit, section, wanted, profile)

@@ -67,8 +67,9 @@ class Profile(BaseModel):
     """Whether the server tells how far it has read a prompt, asked by ``return_progress``."""
     structured: Literal["json_schema", "json_object", "none"] = "none"
     """How an answer that must be JSON is asked for, besides the prompt."""
-    prompt: Literal["long", "short"] = "long"
-    """The form of the planner's prompt: short for small models."""
+    small: bool = False
+    """A model of a few billion weights: it is asked in few words, and for nothing that can be told
+    without it."""
     constrains: bool = False
     """Whether the planner's answers are held to a schema of the step's tools where ``structured``
     is ``json_schema``."""

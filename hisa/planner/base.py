@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from hisa.protocols import GroundedCall, Task, ToolCall, Trial
-from hisa.screen.mark import Mark
+from hisa.planner.call_schema import Schema
+from hisa.protocols import GroundedCall, StateView, Task, ToolCall, Trial
 from hisa.screen.observation import Observation
 
-__all__ = ["BriefList", "NumberedList", "Trials"]
+__all__ = ["Form", "NumberedList", "Trials"]
 
 
 class NumberedList(Protocol):
@@ -28,13 +28,30 @@ class NumberedList(Protocol):
         ...
 
 
-class BriefList(Protocol):
-    """Lists what is on the screen by numbers, for a small model."""
+class Form(Protocol):
+    """A form of prompt and reply in place of HiSA's own."""
 
-    def brief(
-        self, task: Task, observation: Observation, room: int
-    ) -> tuple[tuple[Mark, ...], int]:
-        """Returns a list of ``room`` tokens, and how many things it leaves out."""
+    @property
+    def system(self) -> str:
+        """The system turn, the same at every step."""
+        ...
+
+    def ask(
+        self, task: Task, observation: Observation, view: StateView
+    ) -> tuple[str, Schema | None]:
+        """Returns the user turn's text and the schema of its answer; None: none is sent."""
+        ...
+
+    def read(self, reply: str) -> ToolCall:
+        """Returns the call of a reply to the newest question.
+
+        Raises:
+            InvalidReply: what is wrong and what is allowed.
+        """
+        ...
+
+    def correction(self, error: str) -> str:
+        """Returns the message on a reply that cannot be used."""
         ...
 
 

@@ -10,11 +10,10 @@ from hisa.config import Teaching
 from hisa.errors import InvalidReply
 from hisa.events import Planned, PlannedCall, PlanRejected, PromptCut
 from hisa.models.correction import with_correction
-from hisa.planner.base import NumberedList
+from hisa.planner.base import Form, NumberedList
 from hisa.planner.call_schema import Functions, Schema, reply_schema
 from hisa.planner.prompt_budget import LIST_TOKENS, PROMPT_TOKENS, SEQUENCE_TOKENS, PromptBudget
 from hisa.planner.reply import REPLY_SCHEMA, parse_reply, sequence_schema
-from hisa.planner.short_form import ShortForm
 from hisa.planner.view import state_text
 from hisa.protocols import (
     Emit,
@@ -81,7 +80,7 @@ class GlobalPlanner:
         budget: of the prompt; None: that of the default settings.
         functions: the tools of a step, where the server is to hold replies to them; None: it is
             held to a reply's form alone.
-        short: the form of prompt and reply for small models; None: the long one.
+        form: of prompt and reply, in place of HiSA's own for capable models.
 
     Raises:
         ConfigError: the parts of the budget are more than its whole.
@@ -103,7 +102,7 @@ class GlobalPlanner:
         teaching: Teaching = "examples",
         budget: PromptBudget | None = None,
         functions: Functions | None = None,
-        short: ShortForm | None = None,
+        form: Form | None = None,
     ) -> None:
         self._model = model
         self._toolbox = toolbox
@@ -113,10 +112,10 @@ class GlobalPlanner:
         self._programs = programs
         self._marks, self._picture = marks, picture
         self._sequence = sequence
-        self._functions, self._short = functions, short
+        self._functions, self._form = functions, form
         self._schema: Schema | None = REPLY_SCHEMA if sequence == 1 else sequence_schema(sequence)
-        if short is not None:
-            self._system = short.system
+        if form is not None:
+            self._system = form.system
             return
         self._system = render(
             "planner",
@@ -144,8 +143,8 @@ class GlobalPlanner:
     async def question(self, task: Task, observation: Observation, view: StateView) -> ModelRequest:
         """The request for the next call; it may be sent several times."""
         schema = self._schema
-        if self._short is not None:
-            text, schema = await asyncio.to_thread(self._short.ask, task, observation, view)
+        if self._form is not None:
+            text, schema = await asyncio.to_thread(self._form.ask, task, observation, view)
         else:
             text = await self._text(task, observation, view)
             if self._functions is not None:
@@ -200,8 +199,8 @@ class GlobalPlanner:
         )
 
     def _correction(self, error: str, reply: str) -> str:
-        if self._short is not None:
-            return self._short.correction(error)
+        if self._form is not None:
+            return self._form.correction(error)
         return render("format_correction", error=error, reply=reply, sequence=self._sequence)
 
     async def _text(self, task: Task, observation: Observation, view: StateView) -> str:
@@ -223,8 +222,8 @@ class GlobalPlanner:
     def _read(self, reply: ModelReply) -> ToolCall:
         if reply.finish == "length":
             raise InvalidReply(f"the reply was cut off at {self._max_tokens} tokens; be shorter")
-        if self._short is not None:
-            call = self._short.read(reply.text)
+        if self._form is not None:
+            call = self._form.read(reply.text)
         else:
             call = parse_reply(reply.text, most=self._sequence)
         for each in call.sequence:

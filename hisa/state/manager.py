@@ -368,7 +368,7 @@ def build_state(
         picture_changes: reads what changed where no element tells of it; None: nobody does.
         profile: the model's; a small one writes neither lines nor summaries. None: a capable one.
     """
-    by_facts = profile is not None and profile.prompt == "short"
+    by_facts = profile is not None and profile.small
     abstractor: Abstractor = RawLog(closer=closer)
     if settings.steps == "abstracted":
         pair = roi_pair if settings.roi else whole_pair

@@ -21,25 +21,20 @@ from hisa.environments.programs import installed_programs
 from hisa.errors import ActionRefused, ConfigError, LogFailed, UsageError
 from hisa.events import Decided, Event, ModelCalled, Noted, RunFinished, RunStarted
 from hisa.grounder.marks import MarkGrounder, Marks
-from hisa.grounder.pointing import written_as
 from hisa.grounder.reading import ElementsReader, SharedReader
 from hisa.models.budget import Budget
-from hisa.models.open_models import has_computer_tool, open_models
+from hisa.models.open_models import open_models
 from hisa.models.profiles import Profile
 from hisa.models.role_model import CallContext
 from hisa.models.spending import Ledger
 from hisa.patterns.memory import PatternMemory
 from hisa.patterns.open_memory import open_memory
-from hisa.planner.planner import GlobalPlanner, Programs
-from hisa.planner.prompt_budget import prompt_budget
-from hisa.planner.short_form import ShortForm
 from hisa.protocols import (
     Detachable,
     Emit,
     Environment,
     Model,
     Outcome,
-    Planner,
     Progress,
     Role,
     Scorer,
@@ -53,7 +48,6 @@ from hisa.state.inspection import StepInspector
 from hisa.state.manager import build_state
 from hisa.state.written_files import WrittenFiles
 from hisa.tools.person import Inquire
-from hisa.tools.registry import ToolRegistry
 from hisa.wiring.decision_parts import (
     elements_of,
     is_sampled,
@@ -65,6 +59,7 @@ from hisa.wiring.decision_parts import (
 from hisa.wiring.grounding_parts import build_grounder, grounder_kind, open_grounder
 from hisa.wiring.memo import without_groundings
 from hisa.wiring.new_calls import NewCallGrounder
+from hisa.wiring.planner_kind import PlannerKind, PlannerParts, choose_planner
 from hisa.wiring.secret_parts import open_secrets
 from hisa.wiring.sequences import SequenceGrounder
 from hisa.wiring.tool_parts import open_registry, open_served_tools
@@ -130,65 +125,8 @@ def _must_ask(settings: Settings, environment: Environment) -> bool:
             return "throw_away" not in environment.capabilities
 
 
-def _pointing(settings: Settings, planner: Profile) -> str:
-    """The words that tell the planner how to write places; empty where it describes them."""
-    if settings.grounder.kind != "planner":
-        return ""
-    return written_as(planner.coordinates)
-
-
-def _has_computer(settings: Settings, planner: Profile) -> bool:
-    """Whether the planner makes calls of a computer tool.
-
-    Raises:
-        ConfigError: it is one that cannot.
-    """
-    asked = has_computer_tool(settings, settings.models.planner, planner)
-    if asked and planner.reads_elements:
-        raise ConfigError(
-            f"planner.kind = {settings.planner.kind!r}: {planner.name} knows no computer tool",
-            fix="--set planner.kind=auto, or give --model",
-        )
-    if asked and settings.planner.sequence > 1:
-        raise ConfigError(
-            f"planner.sequence = {settings.planner.sequence}: {planner.name} has a computer tool, "
-            "whose calls hold as many actions as it likes",
-            fix="--set planner.sequence=1, or --set planner.kind=chat",
-        )
-    return asked
-
-
-def _decided(
-    settings: Settings, environment: Environment, planner: Profile, *, computer: bool
-) -> Settings:
-    """The settings with the form of the planner's prompt, and with what it can see.
-
-    Raises:
-        ConfigError: the short form was asked for, and something that it has not.
-    """
-    asked = settings.planner
-    lists = "elements" in environment.capabilities and not (computer or planner.reads_elements)
-    lists = lists and settings.grounder.kind != "planner"
-    short = planner.prompt == "short" and lists and asked.sequence == 1
-    form = asked.prompt if asked.prompt != "auto" else "short" if short else "long"
-    if form == "short" and (asked.sequence > 1 or not lists):
-        raise ConfigError(
-            "planner.prompt = 'short' names one action a reply, by a number of the screen's list: "
-            "it takes no planner.sequence above 1, no planner that points by itself or has a form "
-            "of its own, and a screen that tells its elements",
-            fix="--set planner.prompt=long, or --set planner.sequence=1",
-        )
-    sees = asked.sees
-    if not planner.sees_pictures and lists:
-        sees = "elements"
-    elif form == "short" and sees == "picture":
-        sees = "both"
-    changed = asked.model_copy(update={"prompt": form, "sees": sees})
-    return settings.model_copy(update={"planner": changed})
-
-
 def _marks(
-    settings: Settings, environment: Environment, planner: Profile, *, computer: bool
+    settings: Settings, environment: Environment, planner: Profile, kind: PlannerKind
 ) -> Marks | None:
     """The numbered list for a planner that gets one.
 
@@ -198,11 +136,6 @@ def _marks(
     if settings.planner.sees == "picture":
         return None
     told = f"planner.sees = {settings.planner.sees!r}"
-    if computer:
-        raise ConfigError(
-            f"{told}: a planner with a computer tool sees the picture and nothing else",
-            fix="--set planner.sees=picture, or --set planner.kind=chat",
-        )
     if planner.reads_elements:
         raise ConfigError(
             f"{told}: {planner.name} reads the elements in a form of its own",
@@ -213,42 +146,7 @@ def _marks(
             f"{told}: {environment.name} cannot tell what is on its screen (no accessibility)",
             fix="--set planner.sees=picture",
         )
-    return Marks()
-
-
-def _planner(
-    settings: Settings,
-    model: Model,
-    tools: ToolRegistry,
-    emit: Emit,
-    profile: Profile,
-    *,
-    marks: Marks | None,
-    computer: bool,
-    programs: Programs | None,
-    confirm: Callable[[str], Awaitable[None]],
-) -> Planner:
-    most = settings.models.planner.max_tokens
-    if computer:
-        from hisa.planner.computer import ComputerPlanner  # few models have that tool
-
-        return ComputerPlanner(
-            model, tools, emit=emit, functions=tools.functions, confirm=confirm,
-            tool=profile.computer or "computer", max_tokens=most, programs=programs,
-            budget=prompt_budget(settings),
-        )  # fmt: skip
-    held = settings.models.planner.constrain
-    held = profile.constrains if held is None else held
-    short = settings.planner.prompt == "short"
-    offered = tools.fitting if programs is not None else lambda task, look: ()
-    return GlobalPlanner(
-        model, tools, emit=emit, reads_elements=profile.reads_elements, max_tokens=most,
-        pointing=_pointing(settings, profile), marks=marks, programs=programs,
-        picture=settings.planner.sees != "elements", sequence=settings.planner.sequence,
-        teaching=settings.planner.teaching, budget=prompt_budget(settings),
-        functions=tools.functions if held else None,
-        short=ShortForm(marks, offered, constrain=held) if marks and short else None,
-    )  # fmt: skip
+    return kind.marks()
 
 
 def image_limit(settings: Settings) -> Size:
@@ -348,24 +246,26 @@ async def _opened(
         )  # fmt: skip
         policy = await open_policy(settings, environment, run_context.decisions)
         known = models.profiles["planner"]
-        computer = _has_computer(settings, known)
-        settings = _decided(settings, environment, known, computer=computer)
+        kind, settings = choose_planner(
+            settings, known, elements="elements" in environment.capabilities
+        )
         finding = without_groundings(emit) if sampling else emit
         grounder = open_grounder(
             settings, models, reader, finding, seer=models.profiles.get("grounder", known),
-            planner=known, computer=computer, events=run_context.events,
+            planner=known, points=kind.points, events=run_context.events,
         )  # fmt: skip
-        marks = _marks(settings, environment, known, computer=computer)
+        marks = _marks(settings, environment, known, kind)
         if marks is not None:
             grounder = MarkGrounder(grounder, marks, emit=finding)
         if settings.planner.sequence > 1 and not sampling:
             grounder = SequenceGrounder(grounder, elements_of(reader, environment))
         programs = partial(installed_programs, environment, note_writer(emit))
-        planner = _planner(
-            settings, models["planner"], registry, emit, known, marks=marks, computer=computer,
+        parts = PlannerParts(
+            settings, models["planner"], known, registry, emit, marks=marks,
             programs=None if _fills_screen(task) else programs,
             confirm=_confirming(run_context.ask, emit),
         )  # fmt: skip
+        planner = kind.open(parts)
         if sampling:
             planner, grounder = scaled(
                 settings, planner, grounder, models, emit, profile=known,

@@ -129,7 +129,7 @@ def open_grounder(
     *,
     seer: Profile | None,
     planner: Profile,
-    computer: bool,
+    points: bool,
     events: Sequence[Event] = (),
 ) -> Grounder:
     """The agent's grounder: with elements read when they are needed, or the planner's own points.
@@ -139,9 +139,9 @@ def open_grounder(
     """
     picker = planner if settings.models.grounder is not None else None
     finder = build_grounder(settings, models, emit, seer=seer, picker=picker, events=events)
-    if settings.grounder.kind == "planner" or computer:
+    if settings.grounder.kind == "planner" or points:
         checker = ElementsGrounder(emit=lambda _: None, min_score=settings.grounder.min_score)
-        convention = "" if computer else planner.coordinates
+        convention = "" if points else planner.coordinates
         return PointingGrounder(convention, finder, checker, reader, emit=emit)
     if isinstance(finder, VisionGrounder):
         return finder

@@ -112,8 +112,8 @@ def test_an_unknown_profile_names_those_known() -> None:
 @pytest.mark.parametrize("server", ["ollama", "lm-studio", "vllm", "llama.cpp"])
 def test_profile_of_a_server_keeps_what_the_models_name_tells(server: str) -> None:
     small, unknown = find("qwen2.5-coder:1.5b", server), find("mine", server)
-    assert (small.prompt, small.constrains, small.structured) == ("short", True, "json_schema")
-    assert (unknown.prompt, unknown.structured) == ("long", "json_schema")
+    assert (small.small, small.constrains, small.structured) == (True, True, "json_schema")
+    assert (unknown.small, unknown.structured) == (False, "json_schema")
     assert find("deepseek-v3", server).structured == "json_schema"
     assert {small.name, unknown.name} == {server}
     assert small.free_at_home

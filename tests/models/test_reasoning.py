@@ -16,8 +16,8 @@ from hisa.models.open_models import open_models, require_models
 from hisa.models.profiles import BUILT_IN, Profile, find
 from hisa.models.reasoning import Reasoning, asked_reasoning, check_reasoning
 from hisa.models.request_body import encode, not_sent
-from hisa.models.responses_body import encode_responses
 from hisa.models.spending import Ledger
+from hisa.plugins.computer_use.responses_body import encode_responses
 from hisa.runs.terminal_view import step_text
 from hisa.testing import FakeEnvironment, FakeServer, Received, tool_call
 from tests.models.support import Events, ask, picture

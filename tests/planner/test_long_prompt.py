@@ -15,8 +15,8 @@ import pytest
 
 from hisa.config import Settings, Teaching
 from hisa.grounder.marks import Marks
-from hisa.planner.computer import ComputerPlanner
 from hisa.planner.planner import GlobalPlanner
+from hisa.plugins.computer_use.computer import ComputerPlanner
 from hisa.plugins.toolkits.files import FILES
 from hisa.protocols import ModelRequest, StateView, Task
 from hisa.screen.geometry import BoundingBox

@@ -19,9 +19,9 @@ from hisa.errors import ModelUnavailable
 from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import find
-from hisa.models.responses_client import ResponsesModel
 from hisa.models.retry import TryFailed
 from hisa.patterns.embedders.openai_endpoint import OpenAIEndpoint
+from hisa.plugins.computer_use.responses_client import ResponsesModel
 from hisa.runs.read import list_runs, load_run
 from hisa.testing.model_server import FakeServer
 from hisa.testing.stock_guest import StockGuest

@@ -24,8 +24,8 @@ from hisa.tools.base import Tool
 from hisa.tools.builtin import gui_action, wait
 from hisa.tools.registry import ToolRegistry
 from tests.bench import click, state_words, together
-from tests.planner.test_computer import click as computer_click
-from tests.planner.test_computer import run as computer_run
+from tests.plugins.computer_use.test_computer import click as computer_click
+from tests.plugins.computer_use.test_computer import run as computer_run
 from tests.runs.sample import TASK
 
 LOST = click("the Export button")

@@ -45,7 +45,7 @@ def profile_of(model: str) -> Profile:
         name="gguf-small" if small else "gguf",
         price=Price(input=0, output=0),
         structured="json_schema",
-        prompt="short" if small else "long",
+        small=small,
         constrains=small,
         context=min(_CONTEXT, header.number("context_length", _CONTEXT)),
         sees_pictures=files.eyes is not None,

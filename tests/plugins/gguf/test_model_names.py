@@ -20,8 +20,8 @@ HEAD = b"GGUF" + struct.pack("<IQQ", 3, 0, 5)
 def test_a_small_models_profile(random_model: Path) -> None:
     profile = find(f"gguf:{random_model}")
     assert profile == announced(f"gguf:{random_model}").profile  # type: ignore[union-attr]
-    assert (profile.prompt, profile.constrains, profile.structured) == (
-        "short",
+    assert (profile.small, profile.constrains, profile.structured) == (
+        True,
         True,
         "json_schema",
     )
@@ -31,12 +31,12 @@ def test_a_small_models_profile(random_model: Path) -> None:
     assert profile.price.usd(1000, 1000) == 0
 
 
-@pytest.mark.parametrize(("label", "form"), [("4B", "short"), ("8x7B", "long"), ("14.2B", "long")])
-def test_the_prompts_form_follows_the_number_of_weights(
-    tmp_path: Path, label: str, form: str
+@pytest.mark.parametrize(("label", "small"), [("4B", True), ("8x7B", False), ("14.2B", False)])
+def test_whether_it_is_small_follows_the_number_of_weights(
+    tmp_path: Path, label: str, small: bool
 ) -> None:
     path = write_random_model(tmp_path / "a.gguf", label=label)
-    assert find(f"gguf:{path}").prompt == form
+    assert find(f"gguf:{path}").small == small
 
 
 def test_without_a_label_the_size_of_the_file_counts(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from hisa.grounder.elements import ElementsGrounder
-from hisa.grounder.marks import told
+from hisa.grounder.listed_things import told
 from hisa.grounder.scene import Scene
 from hisa.grounder.thing import Thing
 from hisa.screen.geometry import BoundingBox, Point, convert

@@ -172,7 +172,7 @@ def test_a_computer_use_models_pixels_are_judged(tmp_path: Path) -> None:
 
 
 def json_done() -> str:
-    from tests.planner.test_computer import DONE
+    from tests.plugins.computer_use.test_computer import DONE
 
     return DONE
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from hisa.planner.deeds import deeds, marked, to_do
+from hisa.plugins.small.deeds import deeds, marked, to_do
+from hisa.plugins.small.mark import Mark
 from hisa.screen.geometry import BoundingBox
-from hisa.screen.mark import Mark
 
 NAME = Mark(
     'field "Name"', "field", "Name", "", BoundingBox(100, 0, 300, 20, "image"),
@@ -75,6 +75,53 @@ def test_what_is_missing_goes_with_each_step() -> None:
 def test_numbers_and_values_that_nothing_shows_are_missing() -> None:
     assert to_do("Set it to -12 and take the 7th.", (NAME,), []) == ['type "-12" into element 1']
     assert to_do('Look for "Bo".', (SAVE,), []) == ['find "Bo"']
+
+
+@pytest.mark.parametrize(
+    ("task", "expected"),
+    [
+        ("Fly on 10/03/2016.", ['type "10/03/2016" into element 1']),
+        ("Set the time to 12:30 PM.", ['type "12:30 PM" into element 1']),
+        ("The name: the one of the ship that sailed in 1912.", ['type "1912" into element 1']),
+    ],
+)
+def test_a_row_of_digits_is_one_value(task: str, expected: list[str]) -> None:
+    assert to_do(task, (NAME,), []) == expected
+
+
+def test_a_field_is_told_for_what_stands_close_behind_its_name() -> None:
+    to = replace(NAME, name="To:", box=GIFT.box)
+    fields = (NAME, to)
+    assert to_do('To: "Palma" on 10/03/2016', fields, []) == [
+        'type "Palma" into element 2',
+        'type "10/03/2016" into element 2',
+    ]
+    assert to_do("To: the town of palms on the 3/4", fields, []) == ['type "3/4"']
+
+
+def test_of_things_of_one_name_that_of_the_named_row_is_meant() -> None:
+    bin_of = [
+        replace(SAVE, line=f'image "trash" of "{who}"', kind="image", name="trash", box=box)
+        for who, box in (("Anne", NAME.box), ("Misty", SAVE.box), ("Bo", GIFT.box))
+    ]
+    task = "Find the mail by Misty and click its trash icon."
+    assert to_do(task, bin_of, []) == ['click element 2: image "trash"']
+    assert to_do("Click a trash icon.", bin_of, []) == [
+        'click one of the elements 1, 2, 3: image "trash"'
+    ]
+
+
+def test_a_text_that_was_typed_is_not_asked_for_as_a_click() -> None:
+    filled = replace(NAME, value="Ada", is_filled=True)
+    result = Mark("", "link", "Ada", "", GIFT.box)
+    assert to_do('Enter "Ada".', (filled, result), deeds([TYPED])) == []
+
+
+def test_a_scroll_leaves_a_thing_to_do() -> None:
+    scrolled = CLICKED.replace("click(30, 60)", "scroll(-5, 30, 60)")
+    asked = ['click element 1: button "Save"']
+    assert to_do("Press Save.", (SAVE,), deeds([scrolled])) == asked
+    assert to_do("Press Save.", (SAVE,), deeds([CLICKED])) == []
 
 
 def test_a_name_counts_as_it_is_written_where_two_differ_by_capitals() -> None:

@@ -13,12 +13,12 @@ from typing import Any, Literal
 
 from hisa.errors import InvalidReply
 from hisa.events import Planned, PlanRejected, PromptCut
-from hisa.models.responses_body import ACKNOWLEDGED
 from hisa.planner.call_schema import Functions
-from hisa.planner.computer_calls import ComputerReply, read_computer_reply
 from hisa.planner.planner import MAX_TRIES, SHOWN_REPLY, Programs, told_once
 from hisa.planner.prompt_budget import PromptBudget
 from hisa.planner.view import state_text
+from hisa.plugins.computer_use.computer_calls import ComputerReply, read_computer_reply
+from hisa.plugins.computer_use.responses_body import ACKNOWLEDGED
 from hisa.protocols import (
     Emit,
     ImagePart,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from hisa.actions import Action, Click, Write, parse, points
 from hisa.errors import ActionRefused
-from hisa.screen.mark import Mark
+from hisa.plugins.small.mark import Mark
 from hisa.text.prompt_text import excerpt
 from hisa.text.words import quotes, tokens
 
@@ -19,13 +19,17 @@ __all__ = ["Deed", "deeds", "marked", "to_do"]
 
 _FIELDS = re.compile(r" \| (Thought|Description|Input|Result): ")
 _HEAD = re.compile(r"Step (\d+): (.*)")
-_NUMBER = re.compile(r"(?<![\w#.,-])-?\d+(?:\.\d+)?(?![\w.,:%]*\w)")
+_NUMBER = re.compile(r"(?<![\w#.,:/-])-?\d+(?:[./:-]\d+)*(?: ?[AP]M\b|(?![\w.,:/%-]*\w))")
+"""A number, date, time or other row of digits."""
 _INTEGER = re.compile(r"-?\d{1,4}")
 _EXPANDS = re.compile(r"\b(?:expand|unfold)", re.IGNORECASE)
 _NO_CHANGE = "No visible change"
+_CLICKS = frozenset({"click", "press", "hotkey"})
 _VERBS = {"drag": "dragged", "click": "clicked", "scroll": "scrolled"}
 _TARGET, _RESULT, _INPUT = 50, 90, 50
 """Characters of a step's parts, so that its line has some 40 tokens."""
+_BETWEEN = 2
+"""Words between a field's name and what belongs into it."""
 _MOST, _WORDS = 4, 70
 """Things that are told as still to do, and characters of each."""
 
@@ -71,6 +75,11 @@ class Deed:
             source = self.source.replace("pyautogui.", "") if self.actions else self.source
             done = f"{'' if self.actions else self.tool + ' '}{excerpt(source, _INPUT)} {target}"
         return f"{self.step}. {done.strip()}: {excerpt(self.result, _RESULT)}"
+
+    @property
+    def clicked(self) -> bool:
+        """Whether it clicked without typing, or pressed keys; a scroll leaves a thing to do."""
+        return not self.typed and any(action.kind in _CLICKS for action in self.actions)
 
     def was_on(self, mark: Mark) -> bool:
         """Whether it acted on what is listed there now: at its place, and by its name."""
@@ -122,16 +131,21 @@ def to_do(instruction: str, marks: Sequence[Mark], done: Sequence[Deed]) -> list
     """
     shown = [mark for mark in marks if not mark.repeats_task]
     missing: dict[int, str] = {}
-    for at, number, mark in _named(instruction, shown):
-        if not any(deed.was_on(mark) for deed in done) and not mark.is_on:
+    typed_texts = {_flat(deed.typed) for deed in done}
+    for at, numbers, mark in _meant(instruction, shown):
+        clicked = any(deed.clicked and deed.was_on(shown[n - 1]) for deed in done for n in numbers)
+        if not (clicked or mark.is_on or _flat(mark.name) in typed_texts):
             verb = "tick" if mark.is_off else "click"
-            missing.setdefault(
-                at, f'{verb} element {number}: {mark.kind} "{excerpt(mark.name, _TARGET)}"'
-            )
+            which = f"element {numbers[0]}"
+            if len(numbers) > 1:
+                which = f"one of the elements {', '.join(map(str, numbers))}"
+            missing.setdefault(at, f'{verb} {which}: {mark.kind} "{excerpt(mark.name, _TARGET)}"')
     folded = [(at, mark) for at, mark in enumerate(marks, 1) if mark.is_folded]
     if len(folded) == 1 and (asked := _EXPANDS.search(instruction)):
         missing.setdefault(asked.start(), f"click element {folded[0][0]} to expand it")
-    typed = "\n".join(deed.typed for deed in done if _stands(deed, shown)).casefold()
+    typed = "\n".join(
+        deed.typed for deed in done if deed.changed and _stands(deed, shown)
+    ).casefold()
     screen = "\n".join(f"{mark.name}\n{mark.value}" for mark in shown).casefold()
     names = frozenset().union(*(tokens(mark.name) for mark in shown))
     for value in _values(instruction):
@@ -179,6 +193,8 @@ def _field_for(before: str, marks: Sequence[Mark]) -> str:
     flat = _flat(before)
     named = [(flat.rfind(_flat(m.name.rstrip(":* "))), at, m) for at, m in empty if m.name]
     place, number, mark = max(named, key=lambda item: item[0], default=(-1, 0, None))
+    if mark and len(flat[place + len(mark.name) :].split()) > _BETWEEN:
+        place = -1
     if place < 0 and len(lines) == 1:
         number, mark = lines[0]
     return f" into element {number}" if mark and (place >= 0 or len(lines) == 1) else ""
@@ -191,6 +207,18 @@ def _values(instruction: str) -> list[str]:
     for value in quoted:
         rest = rest.replace(value, " ")
     return list(dict.fromkeys([*quoted, *_NUMBER.findall(rest)]))
+
+
+def _meant(instruction: str, marks: Sequence[Mark]) -> Iterator[tuple[int, list[int], Mark]]:
+    """Yields as `_named` does, but things of one name together: the one whose line fits, or all."""
+    alike: dict[tuple[str, str], list[tuple[int, int, Mark]]] = {}
+    for at, number, mark in _named(instruction, marks):
+        alike.setdefault((mark.kind, _flat(mark.name)), []).append((at, number, mark))
+    asked = tokens(instruction)
+    for group in alike.values():
+        fits = [len(tokens(mark.line) & asked) for _, _, mark in group]
+        best = [item for item, fit in zip(group, fits, strict=True) if fit == max(fits)]
+        yield best[0][0], [number for _, number, _ in best], best[0][2]
 
 
 def _named(instruction: str, marks: Sequence[Mark]) -> Iterator[tuple[int, int, Mark]]:

@@ -15,16 +15,17 @@ from pydantic import TypeAdapter
 
 from hisa.config import ModelSettings, load
 from hisa.models.budget import Budget
+from hisa.models.client_kinds import kind_name
 from hisa.models.correction import with_correction
 from hisa.models.endpoint import Endpoint
-from hisa.models.open_models import has_computer_tool, open_models
+from hisa.models.open_models import open_models
 from hisa.models.profiles import find
-from hisa.models.responses_body import ACKNOWLEDGED, encode_responses, read_responses
-from hisa.models.responses_client import ResponsesModel
 from hisa.models.retry import FailureKind, TryFailed
 from hisa.models.role_model import CallContext
 from hisa.models.spending import Ledger
 from hisa.models.tokens import estimate_input
+from hisa.plugins.computer_use.responses_body import ACKNOWLEDGED, encode_responses, read_responses
+from hisa.plugins.computer_use.responses_client import ResponsesModel
 from hisa.protocols import ImagePart, Message, ModelReply, ModelRequest, TextPart, Usage
 from hisa.testing.cassette import CassetteMismatch, RecordingModel, ReplayModel
 from hisa.testing.model_server import Fault, FaultKind
@@ -249,14 +250,14 @@ def test_who_is_asked_over_it() -> None:
     def asked(name: str, **planner: str) -> bool:
         tree = {"models": {"planner": {"model": name}}, "planner": planner}
         chosen = load(environ={}, overrides=tree)
-        return has_computer_tool(chosen, chosen.models.planner, find(name))
+        return kind_name(chosen, chosen.models.planner, find(name)) == "computer"
 
     assert asked("computer-use-preview")
     assert not asked("computer-use-preview", kind="chat")
     assert not asked("gpt-5.4")
     assert asked("gpt-5.4", kind="computer")
     own = load(environ={}, overrides={"planner": {"kind": "computer"}})
-    assert not has_computer_tool(own, ModelSettings(model="gpt-4o"), find("gpt-4o"))
+    assert kind_name(own, ModelSettings(model="gpt-4o"), find("gpt-4o")) == "chat"
 
 
 async def test_a_cassette_tells_tools_apart(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from hisa.models.client import OpenAIModel
 from hisa.models.response_body import ChatResponse
-from hisa.models.responses_body import encode_responses, read_responses
+from hisa.plugins.computer_use.responses_body import encode_responses, read_responses
 from hisa.protocols import ModelRequest
 
 __all__ = ["ResponsesModel"]

@@ -2,7 +2,7 @@
 
 A file of its own beside the long form: the two share no sentence, since a small model follows a
 table and an example where a capable one follows rules. What both tell of the run is one state; what
-a reply may hold is one table, `hisa.planner.short_reply.ACTIONS`.
+a reply may hold is one table, `hisa.plugins.small.short_reply.ACTIONS`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from hisa.models.tokens import estimate_tokens, prefix_within
-from hisa.planner.base import BriefList
 from hisa.planner.call_schema import Functions, Schema
-from hisa.planner.deeds import Deed, deeds, marked, to_do
-from hisa.planner.short_reply import ACTIONS, action_lines, parse_short, short_schema
+from hisa.plugins.small.brief_marks import BriefMarks
+from hisa.plugins.small.deeds import Deed, deeds, marked, to_do
+from hisa.plugins.small.mark import Mark
+from hisa.plugins.small.short_reply import ACTIONS, action_lines, parse_short, short_schema
 from hisa.protocols import StateView, Task, ToolCall
-from hisa.screen.mark import Mark
 from hisa.screen.observation import Observation
 from hisa.text.prompt_text import clean, ends, excerpt, guard_tags, sections, untrusted
 from hisa.text.prompts import render
@@ -44,7 +44,7 @@ class ShortForm:
         constrain: whether the server is to hold replies to a schema of what is possible now.
     """
 
-    def __init__(self, listing: BriefList, functions: Functions, *, constrain: bool) -> None:
+    def __init__(self, listing: BriefMarks, functions: Functions, *, constrain: bool) -> None:
         self._listing, self._functions, self._constrain = listing, functions, constrain
         self._marks: tuple[Mark, ...] = ()
         self.system = render("planner_short", actions="\n".join(action_lines()))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hisa.grounder.marks import Marks
+from hisa.plugins.small.brief_marks import BriefMarks
 from hisa.protocols import Task
 from hisa.screen.observation import Observation
-
-from .scenes import element, scene
+from tests.grounder.scenes import element, scene
 
 
 def brief(look: Observation, instruction: str, room: int = 300) -> list[str]:
-    marks, _ = Marks().brief(Task("t", instruction), look, room)
+    marks, _ = BriefMarks().brief(Task("t", instruction), look, room)
     return [mark.line for mark in marks]
 
 
@@ -61,3 +60,20 @@ def test_what_the_task_names_is_kept_of_a_crowd() -> None:
     listed = brief(scene(*buttons, wanted), "Export the page as PDF.", room=80)
     assert 'button "Export as PDF"' in listed
     assert len(listed) < 15
+
+
+def test_things_that_are_told_alike_are_told_by_their_rows() -> None:
+    look = scene(
+        element("table row", "Anne, Monday", (0, 0, 400, 30)),
+        element("push button", "Delete", (300, 5, 60, 20)),
+        element("table row", "Misty, Tuesday", (0, 40, 400, 30)),
+        element("push button", "Delete", (300, 45, 60, 20)),
+        element("label", "Bo", (0, 90, 100, 20)),
+        element("push button", "Delete", (300, 90, 60, 20)),
+        element("push button", "Send", (0, 200, 60, 20)),
+    )
+    lines = brief(look, "Delete the row of Misty")
+    assert [line for line in lines if "button" in line] == [
+        'button "Delete" of "Anne, Monday"', 'button "Delete" of "Misty, Tuesday"',
+        'button "Delete" of "Bo"', 'button "Send"',
+    ]  # fmt: skip

@@ -13,22 +13,23 @@ from hisa.actions import Click, Hotkey, Press, Slot, Write
 from hisa.config import Settings
 from hisa.errors import ConfigError, InvalidReply
 from hisa.events import Event, Planned, PlanRejected
-from hisa.grounder.marks import Marks
 from hisa.models.families import BUILT_IN
-from hisa.models.profiles import find
+from hisa.models.profiles import Profile, find
 from hisa.models.tokens import estimate_tokens
 from hisa.planner.call_schema import bounded, reply_schema
 from hisa.planner.planner import GlobalPlanner
 from hisa.planner.reply import REPLY_SCHEMA
-from hisa.planner.short_form import SHORT_TOKENS, ShortForm
-from hisa.planner.short_reply import ACTIONS, parse_short, short_schema
+from hisa.plugins.small.brief_marks import BriefMarks
+from hisa.plugins.small.mark import Mark
+from hisa.plugins.small.short_form import SHORT_TOKENS, ShortForm
+from hisa.plugins.small.short_planner import ShortPlanner
+from hisa.plugins.small.short_reply import ACTIONS, parse_short, short_schema
 from hisa.protocols import StateView, Task
 from hisa.screen.geometry import BoundingBox
-from hisa.screen.mark import Mark
 from hisa.screen.observation import Element, Observation
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import FunctionModel
-from hisa.wiring import _decided
+from hisa.wiring.planner_kind import PlannerKind, choose_planner
 from hisa.wiring.tool_parts import open_registry
 from tests.grounder.scenes import element, scene
 
@@ -49,7 +50,7 @@ LINE = (
 
 
 def form(*, constrain: bool = True, tools: Sequence[Mapping[str, Any]] = ()) -> ShortForm:
-    return ShortForm(Marks(), lambda task, look: tools, constrain=constrain)
+    return ShortForm(BriefMarks(), lambda task, look: tools, constrain=constrain)
 
 
 def crowded() -> Observation:
@@ -188,9 +189,9 @@ async def planned(replies: Sequence[str], short: ShortForm) -> tuple[list[Event]
     model = FunctionModel(lambda request: next(left))
     tools = open_registry(Settings(), events.append, capabilities=("elements",), inquire=None)
     marks = short._listing
-    assert isinstance(marks, Marks)
+    assert isinstance(marks, BriefMarks)
     planner = GlobalPlanner(
-        model, tools, emit=events.append, marks=marks, picture=False, short=short
+        model, tools, emit=events.append, marks=marks, picture=False, form=short
     )
     async with FakeEnvironment() as machine:
         look = await machine.observe(elements=True)
@@ -223,36 +224,46 @@ def test_the_long_form_held_to_tools_names_them_and_is_else_as_before() -> None:
     assert reply_schema([tool], 3)["properties"]["actions"]["maxItems"] == 3
 
 
+def chosen(settings: Settings, profile: Profile, *, elements: bool = True) -> tuple[str, str]:
+    """The kind of planner, and what it sees."""
+    kind, settled = choose_planner(settings, profile, elements=elements)
+    return type(kind).__name__, settled.planner.sees
+
+
+def planner(**changes: Any) -> Settings:
+    """The default settings with changes of the planner's."""
+    settings = Settings()
+    changed = settings.planner.model_copy(update=changes)
+    return settings.model_copy(update={"planner": changed})
+
+
 @pytest.mark.parametrize(
-    ("model", "prompt", "sees"),
+    ("model", "kind", "sees"),
     [
-        ("qwen2.5-coder-1.5b-instruct", "short", "elements"),
-        ("gemma-3-4b-it", "short", "both"),
-        ("smolvlm2-2.2b", "short", "both"),
-        ("acme-vision-2b", "short", "both"),
-        ("acme-2b-vl", "short", "both"),
-        ("gemma-3-1b-it", "short", "elements"),
-        ("gpt-5", "long", "picture"),
+        ("qwen2.5-coder-1.5b-instruct", ShortPlanner, "elements"),
+        ("gemma-3-4b-it", ShortPlanner, "both"),
+        ("smolvlm2-2.2b", ShortPlanner, "both"),
+        ("acme-vision-2b", ShortPlanner, "both"),
+        ("acme-2b-vl", ShortPlanner, "both"),
+        ("gemma-3-1b-it", ShortPlanner, "elements"),
+        ("gpt-5", PlannerKind, "picture"),
     ],
 )
-def test_form_and_sight_follow_the_profile(model: str, prompt: str, sees: str) -> None:
-    chosen = _decided(Settings(), FakeEnvironment(), find(model), computer=False)
-    assert (chosen.planner.prompt, chosen.planner.sees) == (prompt, sees)
+def test_form_and_sight_follow_the_profile(model: str, kind: type, sees: str) -> None:
+    assert chosen(Settings(), find(model)) == (kind.__name__, sees)
 
 
 def test_what_the_short_form_has_not_is_refused() -> None:
     small = next(profile for profile in BUILT_IN if profile.name == "small")
-    settings = Settings()
-    planner = settings.planner.model_copy(update={"sequence": 3})
-    several = settings.model_copy(update={"planner": planner})
-    chosen = _decided(several, FakeEnvironment(), small, computer=False)
-    assert chosen.planner.prompt == "long", "a sequence was asked for, the form was not"
-    planner = planner.model_copy(update={"prompt": "short"})
-    with pytest.raises(ConfigError, match="one action a reply"):
-        _decided(
-            settings.model_copy(update={"planner": planner}), FakeEnvironment(), small,
-            computer=False,
-        )  # fmt: skip
+    several = planner(sequence=3)
+    assert chosen(several, small)[0] == "PlannerKind", "a sequence was asked for, the form was not"
+    assert chosen(Settings(), small, elements=False) == ("PlannerKind", "picture")
+    for settings, elements in (
+        (planner(sequence=3, kind="short"), True),
+        (planner(kind="short"), False),
+    ):
+        with pytest.raises(ConfigError, match="one action a reply"):
+            choose_planner(settings, small, elements=elements)
 
 
 def test_a_screen_cannot_pose_as_the_task() -> None:

@@ -24,7 +24,7 @@ from hisa.events import (
     Planned,
     PlanRejected,
 )
-from hisa.planner.computer import ComputerPlanner
+from hisa.plugins.computer_use.computer import ComputerPlanner
 from hisa.protocols import Environment, StateView, Task, ToolCall
 from hisa.runs.read import Run, load_run
 from hisa.screen.observation import Screenshot
@@ -40,8 +40,7 @@ from hisa.testing.scripted import ScriptedModel
 from hisa.tools.base import Tool
 from hisa.tools.builtin import gui_action, infeasible, termination, wait
 from hisa.tools.registry import ToolRegistry
-
-from .test_planner import TASK, VIEW, observation
+from tests.planner.test_planner import TASK, VIEW, observation
 
 LOOK = computer_call({"type": "screenshot"}, thought="Let me see.")
 CHECKS = {"malicious_instructions": "The screen gives orders."}

@@ -1,0 +1,292 @@
+"""Things that are worth a line of a numbered list, their order, and the words that tell them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice, takewhile
+
+from hisa.grounder.elements import spot
+from hisa.grounder.scene import SHOWS_TEXT, Scene, Thing, overlap
+from hisa.grounder.thing import ARROW_WORDS, UNCHECKED
+from hisa.protocols import Place, Task
+from hisa.screen.bubbles import in_front
+from hisa.screen.observation import Observation
+from hisa.screen.roles import CONTAINERS, FIELDS, LAYOUT, PASSWORD
+from hisa.text.prompt_text import excerpt
+from hisa.text.words import tokens
+
+__all__ = [
+    "TEXT_CHARS", "TICKS", "in_windows", "is_only_text", "kind_of", "name_of", "near_of",
+    "place_of", "plain", "quoted", "ranked", "states_of", "told", "value_of", "words_of",
+    "worth_telling",
+]  # fmt: skip
+
+NAME_CHARS = 60
+"""Characters of a name or a value in a list; chosen by hand."""
+TEXT_CHARS = 200
+"""The same of what is only there to be read."""
+_IN_FRONT = 0.7
+"""How usable a thing must be to be listed: what lies behind something is not."""
+_HOLDERS = (CONTAINERS | LAYOUT | {"scroll bar", "landmark", "article"}) - {"section"}
+"""Roles that hold, order or move others."""
+TICKS = frozenset(
+    {"check box", "radio button", "toggle switch", "switch", "check menu item", "radio menu item"}
+)
+_NAMELESS = FIELDS | TICKS | {"push button", "button", "toggle button", "slider"}
+"""Roles that are worth a number without any words."""
+_KINDS = {
+    **dict.fromkeys(("push button", "push button menu"), "button"),
+    **dict.fromkeys(("text", "entry", "search box", "text box", "editbar"), "field"),
+    **dict.fromkeys(SHOWS_TEXT - {"heading"}, "text"),
+    "arrow part": "arrow",
+    "page tab": "tab",
+    "table cell": "cell",
+    "toggle button": "toggle",
+    "toggle switch": "switch",
+}
+"""Shorter and plainer words for roles."""
+_ADDRESS = re.compile(r"[A-Z]{1,3}[0-9]{1,7}")
+"""How spreadsheets name their cells."""
+_DOES = frozenset(word for words in ARROW_WORDS.values() for word in words)
+_STATES = ("focused", "selected", "pressed", "expanded")
+"""States that are told as they are."""
+
+
+def worth_telling(scene: Scene) -> list[Thing]:
+    """The things that a planner can use or read, in the order of the screen, each once."""
+    told = _without_doubles([t for t in scene.things if t.front >= _IN_FRONT and _tells(t)])
+    # What stands inside a thing follows it in the tree.
+    told = [t for at, t in enumerate(told) if not _holds_only(t, islice(told, at + 1, None))]
+    long = [t for t in told if t.role in SHOWS_TEXT and len(words_of(t).split()) > 1]
+    links = {t: replace(t.element, role="link", name=value_of(t)) for t in told if _links(t, long)}
+    return [replace(t, element=links[t]) if t in links else t for t in told]
+
+
+def _links(thing: Thing, long: Iterable[Thing]) -> bool:
+    """Whether a browser tells a part of a sentence apart: it does so where the page listens to it.
+
+    Without a listener, what is written in such a part belongs to the sentence itself.
+    """
+    return thing.role == "section" and any(
+        thing.box.height < text.box.height and overlap(text.box, thing.box) > 0.8
+        for text in long
+        if text is not thing and text.role == "section"
+    )
+
+
+def _tells(thing: Thing) -> bool:
+    """Whether it has words or is something to use; what only holds or moves others is neither."""
+    if thing.role in _HOLDERS or thing.role.startswith("document "):
+        return False
+    if thing.role in SHOWS_TEXT:
+        return thing.is_made_control or bool(words_of(thing))
+    return thing.role in _NAMELESS or not thing.is_bare
+
+
+def _without_doubles(things: Sequence[Thing]) -> list[Thing]:
+    """Without texts that another thing tells too, and without what surrounds its own double."""
+    by_words: dict[str, list[Thing]] = {}
+    for thing in things:
+        by_words.setdefault(words_of(thing), []).append(thing)
+    by_words.pop("", None)
+    long = [t for t in things if t.role in SHOWS_TEXT and len(words_of(t).split()) > 1]
+
+    def is_told(thing: Thing) -> bool:
+        words = words_of(thing)
+        return any(_is_double(thing, other) for other in by_words.get(words, ())) or (
+            thing.role in SHOWS_TEXT and any(_is_part(thing, words, other) for other in long)
+        )
+
+    return [thing for thing in things if not is_told(thing)]
+
+
+def _is_double(thing: Thing, other: Thing) -> bool:
+    """Whether a thing with the same words stands for it: what it labels, or what it surrounds."""
+    if thing is other:
+        return False
+    texts = thing.role in SHOWS_TEXT, other.role in SHOWS_TEXT
+    if texts == (True, False):
+        return other.element.label.strip() == name_of(thing) or overlap(other.box, thing.box) > 0.5
+    if {thing.role, other.role} == {"link", "page tab"} and overlap(thing.box, other.box) > 0.5:
+        return thing.role == "link"
+    if texts == (True, True) and thing.box == other.box:
+        return thing.role == "static" and other.role != "static"
+    around = overlap(thing.box, other.box) > 0.8 and thing.box.area > other.box.area
+    return around and texts != (False, True)
+
+
+def _is_part(thing: Thing, words: str, other: Thing) -> bool:
+    """Whether a text stands in a longer one, in that part of it which the list shows."""
+    whole = words_of(other)
+    longer = len(words) < len(whole) <= TEXT_CHARS
+    return longer and words in whole and overlap(other.box, thing.box) > 0.8
+
+
+def words_of(thing: Thing) -> str:
+    """The words that name a thing, or that stand in it, in lower case."""
+    return plain(name_of(thing) or value_of(thing))
+
+
+def plain(text: str) -> str:
+    """Words in lower case, one blank between them."""
+    return " ".join(text.casefold().split())
+
+
+def _holds_only(thing: Thing, following: Iterable[Thing]) -> bool:
+    """Whether a cell or an entry says nothing but what the things inside it say."""
+    if thing.role not in ("table cell", "list item", "tree item"):
+        return False
+    inside = takewhile(lambda t: overlap(thing.box, t.box) > 0.8, following)
+    told = {word for t in inside for word in words_of(t).split()}
+    return bool(told) and told >= set(words_of(thing).split())
+
+
+def name_of(thing: Thing) -> str:
+    """The name of a thing; empty where it has none."""
+    e = thing.element
+    return (e.name or e.label or e.description).strip()
+
+
+def near_of(thing: Thing) -> str:
+    """The text beside a thing without a name that seems to label it."""
+    return max(thing.labels, key=lambda label: label[1], default=("", 0.0))[0].strip()
+
+
+def value_of(thing: Thing) -> str:
+    """Returns what stands in a thing, where its name is not that; no passwords."""
+    e = thing.element
+    value = "" if e.role == PASSWORD else e.text.strip()
+    return "" if value == e.name.strip() else value
+
+
+def ranked(things: Sequence[Thing], task: Task, observation: Observation) -> list[Thing]:
+    """The things by what a planner needs most.
+
+    First what the task's words name, then menus and lists that are open, then the focused window.
+    """
+    asked = tokens(task.instruction)
+    front = in_front(observation)
+
+    def rank(thing: Thing) -> tuple[bool, bool, float, bool, bool, bool]:
+        return (
+            not (asked & tokens(_said(thing))),
+            "menu item" not in thing.role,
+            -round(thing.front, 1),
+            not front(thing.element.window),
+            thing.role in SHOWS_TEXT,
+            not _says(thing),
+        )
+
+    return sorted(things, key=rank)
+
+
+def _said(thing: Thing) -> str:
+    return f"{name_of(thing) or near_of(thing)} {value_of(thing)[:NAME_CHARS]}"[:TEXT_CHARS]
+
+
+def _says(thing: Thing) -> bool:
+    """Whether it has words besides the address of a cell."""
+    name = name_of(thing)
+    return bool(value_of(thing) or near_of(thing) or (name and not _ADDRESS.fullmatch(name)))
+
+
+def in_windows(things: Sequence[Thing], observation: Observation) -> list[Thing]:
+    """The focused window's things, then those of each other window."""
+    front = in_front(observation)
+    order: dict[str, int] = {}
+    for thing in things:
+        order.setdefault(thing.element.window, len(order) + 1)
+
+    def place(thing: Thing) -> int:
+        window = thing.element.window
+        return 0 if front(window) else order[window]
+
+    return sorted(things, key=place)
+
+
+def told(thing: Thing, chars: int = NAME_CHARS) -> str:
+    """Kind, name, value and states of a thing, in words that cannot pose as another line.
+
+    Args:
+        thing: what is told.
+        chars: most of a name or a value.
+    """
+    parts = [kind_of(thing)]
+    name, value = name_of(thing), value_of(thing)
+    long = TEXT_CHARS if chars == NAME_CHARS else chars
+    if thing.role in SHOWS_TEXT:
+        name, value = name or value, ""
+    if thing.role == "arrow part":
+        parts.append(_arrow(thing))
+    elif name:
+        parts.append(f'"{quoted(name, long if thing.role in SHOWS_TEXT else chars)}"')
+    elif near := near_of(thing):
+        parts.append(f'near "{quoted(near, chars)}"')
+    if value:
+        parts.append(f'= "{quoted(value, chars)}"')
+    if states := ", ".join(states_of(thing)):
+        parts.append(f"({states})")
+    return " ".join(parts)
+
+
+def _arrow(thing: Thing) -> str:
+    """The way an arrow points, or what is drawn on it instead, and whose it is."""
+    texts = [text for text, _ in thing.labels]
+    ways = [thing.element.name, *(word for word in texts if word in ("plus", "minus"))]
+    beside = next((text for text in texts if text.strip() and text not in _DOES), "")
+    owner = thing.element.label.strip() or beside.strip()
+    of = f' of "{quoted(owner)}"' if owner else ""
+    return f'"{quoted(" or ".join(ways))}"{of}'
+
+
+def kind_of(thing: Thing) -> str:
+    """A plain word for a thing's role."""
+    if thing.is_made_control:
+        return "control"
+    if _listens(thing):
+        return "link"
+    return _KINDS.get(thing.role) or quoted(thing.role)
+
+
+def is_only_text(thing: Thing) -> bool:
+    """Whether a thing is there to be read, and takes no clicks."""
+    return thing.role in SHOWS_TEXT and not _listens(thing)
+
+
+def _listens(thing: Thing) -> bool:
+    """Whether a part of a page that only shows text is told to take clicks."""
+    return thing.role == "section" and "clickable" in thing.element.states
+
+
+def states_of(thing: Thing) -> Iterator[str]:
+    """The states of a thing that matter to who uses it."""
+    states = thing.element.states
+    yield from (state for state in _STATES if state in states)
+    if "checked" in states:
+        yield "checked"
+    elif "checkable" in states or (
+        thing.role in TICKS and (thing.drawn is None or UNCHECKED in states)
+    ):
+        yield "not checked"
+    if thing.element.states and thing.role not in SHOWS_TEXT and _is_disabled(thing):
+        yield "disabled"
+
+
+def _is_disabled(thing: Thing) -> bool:
+    states = thing.element.states
+    return "showing" in states and not states & {"enabled", "sensitive"}
+
+
+def quoted(text: str, chars: int = NAME_CHARS) -> str:
+    """A text that fits between quotes."""
+    return excerpt(text, chars).replace('"', "'")
+
+
+def place_of(thing: Thing, observation: Observation) -> Place:
+    """Returns where a thing is pointed at, with what is said of it."""
+    label = f'{quoted(thing.role)} "{quoted(name_of(thing) or value_of(thing))}"'
+    if not name_of(thing) and (near := near_of(thing)):
+        label += f' near "{quoted(near)}"'
+    return Place("", spot(thing, observation), None, "mark", label)

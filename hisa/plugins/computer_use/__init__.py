@@ -1,0 +1,1 @@
+"""The planner for computer-use models: the Responses API with its computer tool."""

@@ -1,0 +1,67 @@
+"""The kind of planner that computer-use models are asked by: ``computer`` of ``hisa.planners``."""
+
+from __future__ import annotations
+
+from hisa.config import ModelSettings, Settings
+from hisa.errors import ConfigError
+from hisa.models.endpoint import Endpoint
+from hisa.models.profiles import Profile
+from hisa.planner.prompt_budget import prompt_budget
+from hisa.plugins.computer_use.computer import ComputerPlanner
+from hisa.plugins.computer_use.responses_client import ResponsesModel
+from hisa.protocols import Role
+from hisa.wiring.planner_kind import PlannerKind, PlannerParts
+
+__all__ = ["COMPUTER", "ComputerKind"]
+
+
+class ComputerKind(PlannerKind):
+    """The model sees the picture, and acts on its pixels by its own computer tool."""
+
+    points = True
+
+    def settled(
+        self, settings: Settings, profile: Profile, *, lists: bool, asked: bool
+    ) -> Settings:
+        """See `PlannerKind`: there is nothing to settle, and three things to refuse."""
+        planner = settings.planner
+        if profile.reads_elements:
+            raise ConfigError(
+                f"planner.kind = {planner.kind!r}: {profile.name} knows no computer tool",
+                fix="--set planner.kind=auto, or give --model",
+            )
+        if planner.sequence > 1:
+            raise ConfigError(
+                f"planner.sequence = {planner.sequence}: {profile.name} has a computer tool, "
+                "whose calls hold as many actions as it likes",
+                fix="--set planner.sequence=1, or --set planner.kind=chat",
+            )
+        if planner.sees != "picture":
+            raise ConfigError(
+                f"planner.sees = {planner.sees!r}: a planner with a computer tool sees the picture "
+                "and nothing else",
+                fix="--set planner.sees=picture, or --set planner.kind=chat",
+            )
+        return settings
+
+    def adapted(self, profile: Profile) -> Profile:
+        """That API has no seed and no number of thinking tokens."""
+        return profile.model_copy(update={"seed": False, "thinking_as": ""})
+
+    def client(
+        self, settings: ModelSettings, endpoint: Endpoint, *, profile: Profile, section: Role
+    ) -> ResponsesModel:
+        """Returns a client of the Responses API."""
+        return ResponsesModel(settings, endpoint, profile=profile, section=section)
+
+    def open(self, parts: PlannerParts) -> ComputerPlanner:
+        """Returns a planner with the computer tool that the model knows."""
+        return ComputerPlanner(
+            parts.model, parts.tools, emit=parts.emit, functions=parts.tools.functions,
+            tool=parts.profile.computer or "computer", confirm=parts.confirm,
+            max_tokens=parts.settings.models.planner.max_tokens, programs=parts.programs,
+            budget=prompt_budget(parts.settings),
+        )  # fmt: skip
+
+
+COMPUTER = ComputerKind()

@@ -1,0 +1,198 @@
+"""The numbered list of the screen for a small model: 30 lines, what the task names first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from hisa.grounder.listed_things import (
+    TEXT_CHARS,
+    TICKS,
+    in_windows,
+    is_only_text,
+    kind_of,
+    name_of,
+    near_of,
+    plain,
+    quoted,
+    ranked,
+    states_of,
+    told,
+    value_of,
+    words_of,
+    worth_telling,
+)
+from hisa.grounder.marks import Marks
+from hisa.grounder.scene import SHOWS_TEXT, Scene, Thing, overlap
+from hisa.models.tokens import estimate_tokens, longest
+from hisa.plugins.small.mark import Mark
+from hisa.protocols import Task
+from hisa.screen.observation import Observation
+from hisa.screen.roles import FIELDS, MULTI_LINE, PASSWORD
+from hisa.text.words import quotes, tokens
+
+__all__ = ["BriefMarks"]
+
+SHORT_MARKS = 30
+"""Most entries of a list for a small model."""
+_ROW_WORDS = 3
+"""Words that tell a row."""
+_SHORT_NAME = 40
+"""Characters of a name in such a list."""
+
+
+class BriefMarks(Marks):
+    """The numbered list in the form for small models.
+
+    Args:
+        most: entries of a list.
+    """
+
+    def __init__(self, *, most: int = SHORT_MARKS) -> None:
+        super().__init__()
+        self._most = most
+
+    def brief(
+        self, task: Task, observation: Observation, room: int
+    ) -> tuple[tuple[Mark, ...], int]:
+        """Returns a list of ``room`` tokens for a small model, and how many things it leaves out.
+
+        What the task's words name is kept first; texts that repeat the task stand last, where they
+        are taken for its targets least, and those that only label a field are told with it.
+        """
+        scene = Scene(observation)
+        repeats = _repeating(scene, task)
+        worth = [_plainer(thing, repeats) for thing in worth_telling(scene)]
+        labels = {plain(near_of(t) or name_of(t)) for t in worth if t.role in FIELDS | TICKS}
+        things = [t for t in worth if not is_only_text(t) or words_of(t) not in labels]
+        things = in_windows(things, observation)
+        texts = (thing for thing in things if thing.role in SHOWS_TEXT)
+        own = {t for t in texts if any(overlap(own.box, t.box) > 0.8 for own in repeats)}
+        asked = _asked(things, task, scene)
+        rows = _rows(things)
+        best_first = sorted(
+            ranked(things, task, observation), key=lambda t: (t in own, -round(asked[t], 3))
+        )
+
+        def chosen(size: int) -> list[Thing]:
+            best = set(map(id, best_first[:size]))
+            return sorted((t for t in things if id(t) in best), key=own.__contains__)
+
+        def fits(size: int) -> bool:
+            lines = (
+                f"{number} {_line(t, t in own, rows)}" for number, t in enumerate(chosen(size), 1)
+            )
+            return estimate_tokens("\n".join(lines)) <= room
+
+        listed = chosen(longest(min(len(things), self._most), fits))
+        self.number(listed, observation)
+        marks = tuple(
+            _mark(t, observation, _line(t, t in own, rows), repeats=t in own) for t in listed
+        )
+        return marks, len(things) - len(listed)
+
+
+def _repeating(scene: Scene, task: Task) -> list[Thing]:
+    """The texts on the screen that repeat the task.
+
+    One that the task quotes may be what it is about, and so may one of a few words.
+    """
+    whole = plain(task.instruction)
+    marked = set(map(plain, quotes(task.instruction)))
+
+    def repeats(words: str) -> bool:
+        long = len(words.split()) > 2 and 2 * len(words) > len(whole)
+        return long and words in whole and words not in marked
+
+    return [t for t in scene.things if t.role in SHOWS_TEXT and repeats(words_of(t))]
+
+
+def _plainer(thing: Thing, repeats: Sequence[Thing]) -> Thing:
+    """The thing named by its text where it has no name, and not labelled by the task's words."""
+    texts = list(map(words_of, repeats))
+    labels = tuple(
+        label
+        for label in thing.labels
+        if len(label[0].split()) < 2 or not any(plain(label[0]) in text for text in texts)
+    )
+    if value_of(thing) and thing.role not in FIELDS and not (name_of(thing) or labels):
+        thing = replace(thing, element=replace(thing.element, name=value_of(thing)))
+    return replace(thing, labels=labels)
+
+
+def _asked(things: Sequence[Thing], task: Task, scene: Scene) -> Mapping[Thing, float]:
+    """Returns how much of the task's words each thing says; what stands around it counts half.
+
+    A word that few things say tells more.
+    """
+    asked = tokens(task.instruction)
+    said = {thing: asked & tokens(told(thing)[:TEXT_CHARS]) for thing in things}
+    near = {thing: (asked & scene.around(thing)) - said[thing] for thing in things}
+    counts = [Counter(w for words in by.values() for w in words) for by in (said, near)]
+    return {
+        thing: sum(1 / counts[0][word] for word in said[thing])
+        + sum(0.5 / counts[1][word] for word in near[thing])
+        for thing in things
+    }
+
+
+def _rows(things: Sequence[Thing]) -> Mapping[Thing, str]:
+    """Of things that are told alike, what tells them apart: the words around or left of each."""
+    alike = Counter(told(thing, _SHORT_NAME) for thing in things)
+    rows = {}
+    for thing in things:
+        if alike[told(thing, _SHORT_NAME)] > 1 and (name := _row(thing, things)):
+            rows[thing] = name
+    return rows if len(set(rows.values())) > 1 else {}
+
+
+def _row(thing: Thing, things: Sequence[Thing]) -> str:
+    """The first words of the least thing that holds it, else of the nearest text left of it."""
+    named = [t for t in things if t is not thing and words_of(t) not in ("", words_of(thing))]
+    around = [t for t in named if overlap(t.box, thing.box) > 0.9 and t.box.area > thing.box.area]
+    middle = thing.box.centre.y
+    beside = (
+        t for t in named
+        if is_only_text(t) and t.box.right <= thing.box.left and t.box.top <= middle < t.box.bottom
+    )  # fmt: skip
+    least = min(around, key=lambda t: t.box.area, default=None)
+    least = least or max(beside, key=lambda t: t.box.right, default=None)
+    return (
+        quoted(" ".join((name_of(least) or value_of(least)).split()[:_ROW_WORDS])) if least else ""
+    )
+
+
+def _line(thing: Thing, repeats: bool, rows: Mapping[Thing, str]) -> str:
+    """An entry for a small model: that a field is empty is told, and that a text is the task's."""
+    line = told(thing, _SHORT_NAME)
+    if thing in rows:
+        line = f'{line} of "{rows[thing]}"'
+    if repeats:
+        return f"{line} (the task's own words)"
+    if thing.role in FIELDS and not thing.element.text.strip():
+        return f"{line} (empty)"
+    if thing.role == PASSWORD:
+        return f"{line} (filled)"
+    folded = thing.element.states & {"expandable", "expanded"} == {"expandable"}
+    return f"{line} (collapsed)" if folded else line
+
+
+def _mark(thing: Thing, observation: Observation, line: str, *, repeats: bool) -> Mark:
+    states = set(states_of(thing))
+    return Mark(
+        line,
+        kind_of(thing),
+        name_of(thing) or near_of(thing) or (value_of(thing) if thing.role in SHOWS_TEXT else ""),
+        value_of(thing),
+        observation.convert_box(thing.box, "image"),
+        is_text=is_only_text(thing) and not thing.is_made_control,
+        takes_text=thing.role in FIELDS | {"table cell"}
+        or bool(thing.element.states & (MULTI_LINE | {"editable"})),
+        is_line=thing.role in FIELDS - {"terminal"} and not thing.element.states & MULTI_LINE,
+        is_filled=bool(thing.element.text.strip()),
+        is_off="not checked" in states,
+        is_on=bool(states & {"checked", "selected"}),
+        is_folded=thing.element.states & {"expandable", "expanded"} == {"expandable"},
+        repeats_task=repeats,
+    )

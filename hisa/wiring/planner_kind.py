@@ -1,0 +1,150 @@
+"""Kinds of planners: what packages announce in the entry-point group ``hisa.planners``."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from hisa.config import ModelSettings, Settings
+from hisa.grounder.marks import Marks
+from hisa.grounder.pointing import written_as
+from hisa.machine import plugins
+from hisa.models.client_kinds import find_kind
+from hisa.models.endpoint import Endpoint
+from hisa.models.profiles import Profile
+from hisa.planner.base import Form
+from hisa.planner.planner import GlobalPlanner, Programs
+from hisa.planner.prompt_budget import prompt_budget
+from hisa.protocols import Emit, Model, Planner, Role
+from hisa.tools.registry import ToolRegistry
+
+__all__ = ["PlannerKind", "PlannerParts", "choose_planner"]
+
+
+@dataclass(frozen=True)
+class PlannerParts:
+    """What a planner of a run is made of."""
+
+    settings: Settings
+    model: Model
+    profile: Profile
+    tools: ToolRegistry
+    emit: Emit
+    marks: Marks | None
+    """The numbered list that it sees; None: it sees the picture alone."""
+    programs: Programs | None
+    """Tells what is installed; None: the task fills the screen, and no other program bears on
+    it."""
+    confirm: Callable[[str], Awaitable[None]]
+    """Asks a person; raises ActionRefused where that is not allowed, or nobody can be asked."""
+
+    @property
+    def constrained(self) -> bool:
+        """Whether the server is to hold replies to the tools of the step."""
+        asked = self.settings.models.planner.constrain
+        return self.profile.constrains if asked is None else asked
+
+
+class PlannerKind:
+    """A way to ask for the next call: this one in JSON over chat completions, as most models are.
+
+    A package announces an object of a subclass in ``hisa.planners``; ``planner.kind`` takes the
+    name that it is announced by. Every method may be left as it is.
+    """
+
+    points = False
+    """Whether its calls hold pixels of the picture, which are checked and not searched for."""
+
+    def settled(
+        self, settings: Settings, profile: Profile, *, lists: bool, asked: bool
+    ) -> Settings | None:
+        """The settings as this kind obeys them, above all what the planner sees.
+
+        Args:
+            settings: the effective ones.
+            profile: of the planner's model.
+            lists: whether a numbered list of the screen can be made and read.
+            asked: whether the settings name this kind, and not the profile.
+
+        Returns None where it does not fit and was not asked for: then it is "chat".
+
+        Raises:
+            ConfigError: it does not fit.
+        """
+        if lists and not profile.sees_pictures:
+            return with_sight(settings, "elements")
+        return settings
+
+    def adapted(self, profile: Profile) -> Profile:
+        """Returns what the model takes when it is asked so."""
+        return profile
+
+    def client(
+        self, settings: ModelSettings, endpoint: Endpoint, *, profile: Profile, section: Role
+    ) -> Model | None:
+        """Returns a client of its own, as `hisa.models.client.OpenAIModel`; None: that one."""
+        return None
+
+    def marks(self) -> Marks:
+        """The numbered list of the screen that it reads."""
+        return Marks()
+
+    def open(self, parts: PlannerParts) -> Planner:
+        """Returns the planner of a run.
+
+        Raises:
+            ConfigError: the settings are not for it.
+        """
+        return self.chat(parts)
+
+    def chat(self, parts: PlannerParts, form: Form | None = None) -> GlobalPlanner:
+        """Returns one that asks over chat completions.
+
+        Args:
+            parts: of the run.
+            form: of prompt and reply; None: HiSA's own, for capable models.
+        """
+        settings, profile, tools = parts.settings, parts.profile, parts.tools
+        pointing = settings.grounder.kind == "planner"
+        return GlobalPlanner(
+            parts.model, tools, emit=parts.emit, reads_elements=profile.reads_elements,
+            max_tokens=settings.models.planner.max_tokens, marks=parts.marks,
+            pointing=written_as(profile.coordinates) if pointing else "",
+            programs=parts.programs, picture=settings.planner.sees != "elements",
+            sequence=settings.planner.sequence, teaching=settings.planner.teaching,
+            budget=prompt_budget(settings), form=form,
+            functions=tools.functions if parts.constrained else None,
+        )  # fmt: skip
+
+
+def with_sight(settings: Settings, sees: str) -> Settings:
+    """The settings with another view of the screen for the planner."""
+    changed = settings.planner.model_copy(update={"sees": sees})
+    return settings.model_copy(update={"planner": changed})
+
+
+def choose_planner(
+    settings: Settings, profile: Profile, *, elements: bool
+) -> tuple[PlannerKind, Settings]:
+    """Returns the kind of planner that the settings ask for, and the settings as it obeys them.
+
+    Args:
+        settings: the effective ones.
+        profile: of the planner's model.
+        elements: whether the machine tells what is on its screen.
+
+    Raises:
+        ConfigError: nobody announces it, or it does not fit.
+        PluginFailed: the package that has it fails.
+    """
+    lists = elements and not profile.reads_elements and settings.grounder.kind != "planner"
+    point = find_kind(settings, settings.models.planner, profile)
+    if point is not None:
+        kind: PlannerKind = plugins.load("planners", point)
+        with plugins.blaming_package("planners", point):
+            asked = settings.planner.kind == point.name
+            settled = kind.settled(settings, profile, lists=lists, asked=asked)
+        if settled is not None:
+            return kind, settled
+    kind = PlannerKind()
+    return kind, kind.settled(settings, profile, lists=lists, asked=True) or settings
