@@ -113,12 +113,13 @@ class GgufModel:
         """
         if not self._files.eyes:
             request = _without_pictures(request, self.name)
-        if self._server is None:
-            self._server = llama_server.use(self._wanted)
+        self._server = self._server or llama_server.use(self._wanted)
         async with self._server.turn:
+            starting = self._server.ready()
+            if request.progress is not None and not starting.done():
+                request.progress(request.role, "loading the model")
             # One role's stop must not end what others wait for.
-            ready = asyncio.wrap_future(self._server.ready())
-            client = await self._connected(await asyncio.shield(ready))
+            client = await self._connected(await asyncio.shield(asyncio.wrap_future(starting)))
             try:
                 return await client.complete(request)
             except TryFailed as error:
@@ -129,22 +130,21 @@ class GgufModel:
     async def aclose(self) -> None:
         """Close the connections, and let the server end if nobody else uses it."""
         await self._close_client()
-        if self._server is not None:
-            llama_server.release(self._server)
-            self._server = None
+        server, self._server = self._server, None
+        if server is not None:
+            llama_server.release(server)
 
     async def _connected(self, endpoint: Endpoint) -> OpenAIModel:
         """The client of an address; a server that was started anew has another."""
         if self._client is None or self._client[0] != endpoint:
             await self._close_client()
-            client = OpenAIModel(self._settings, endpoint, profile=self._profile)
-            self._client = endpoint, client
+            self._client = endpoint, OpenAIModel(self._settings, endpoint, profile=self._profile)
         return self._client[1]
 
     async def _close_client(self) -> None:
-        if self._client is not None:
-            await self._client[1].aclose()
-            self._client = None
+        client, self._client = self._client, None
+        if client is not None:
+            await client[1].aclose()
 
 
 def _without_pictures(request: ModelRequest, name: str) -> ModelRequest:

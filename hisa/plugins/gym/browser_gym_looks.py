@@ -153,8 +153,8 @@ def _hints(page: Mapping[str, Any]) -> dict[Any, str]:
         numbers, attributes = nodes.get("backendNodeId") or (), nodes.get("attributes") or ()
         for number, indices in zip(numbers, attributes, strict=False):
             words = [strings[index] if 0 <= index < len(strings) else "" for index in indices]
-            told = dict(zip(words[::2], words[1::2], strict=False))
-            hints[number] = next((told[name] for name in _WORDLESS if told.get(name)), "")
+            named = dict(zip(words[::2], words[1::2], strict=False))
+            hints[number] = next((named[name] for name in _WORDLESS if named.get(name)), "")
     return hints
 
 

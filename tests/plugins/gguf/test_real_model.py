@@ -7,19 +7,25 @@ be read, and prompts whose beginnings are read once. Whether the model did well 
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 import hisa
 from hisa.config import ModelSettings
-from hisa.errors import NotFound
+from hisa.errors import InvalidReply, NotFound
 from hisa.events import Event, GroundingTried, ModelCalled, ModelFailed, Planned
 from hisa.grounder.choice import ChoiceGrounder
+from hisa.patterns.induction import MOST, induce
 from hisa.planner.reply import parse_reply
 from hisa.plugins.gguf.gguf_model import GgufModel
 from hisa.plugins.gguf.model_names import fetched_names
-from hisa.protocols import Message, ModelRequest, TextPart
+from hisa.protocols import Message, ModelRequest, Task, TextPart
 from hisa.testing import FakeEnvironment, tool_call
 
 MODEL = {"model": "gguf:coder-1.5b", "timeout": 1800}
@@ -72,6 +78,62 @@ def test_the_main_job_on_a_page_of_miniwob(tmp_path: Path) -> None:
     assert result.status not in ("model_error", "environment_error", "stopped")
     assert result.score in (0.0, 1.0)
     assert called(events)
+
+
+@pytest.mark.browser
+@pytest.mark.desktop
+def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "hisa.toml").write_text(
+        f'[models.planner]\nmodel = "{MODEL["model"]}"\n[patterns]\nenabled = false\n'
+        f'[run]\nfolder = "{tmp_path}/runs"\nmax_steps = 3\n'
+    )
+    hisa_here = [sys.executable, "-m", "hisa"]
+    first = subprocess.Popen([*hisa_here, "run", "miniwob:click-checkboxes"], cwd=tmp_path)
+    while '"step_finished"' not in (logged := log_in(tmp_path)):
+        assert first.poll() is None, logged
+        time.sleep(0.05)
+    os.kill(first.pid, signal.SIGKILL)
+    first.wait()
+    subprocess.run([*hisa_here, "runs", "resume", "latest"], cwd=tmp_path, check=False)
+    logged = log_in(tmp_path)
+    assert '"run_finished"' in logged
+    assert '"model_error"' not in logged
+    assert logged.count('"run_started"') == 1
+
+
+def log_in(folder: Path) -> str:
+    return "".join(path.read_text("utf-8") for path in folder.glob("runs/*/events.jsonl"))
+
+
+def test_a_sequence_can_be_asked_for(tmp_path: Path) -> None:
+    events: list[Event] = []
+    result = hisa.run_sync(
+        'Type "Ada" as the name, then click "Save".',
+        settings=settings(tmp_path, planner={"sees": "elements", "sequence": 3}),
+        environment=FakeEnvironment(), on_event=events.append,
+    )  # fmt: skip
+    assert result.status not in ("model_error", "environment_error", "stopped")
+    assert all(len(event.following) < 3 for event in events if isinstance(event, Planned))
+    assert called(events)
+
+
+async def test_lessons_rest_on_steps_or_are_refused() -> None:
+    lines = [
+        'Step 1: gui_action | Description: button "Save" | Input: pyautogui.click(9, 9) | '
+        "Result: Failed. Grey.",
+        'Step 2: gui_action | Description: field "Name" | Input: pyautogui.write("Ada") | '
+        "Result: Succeeded. It reads Ada.",
+        'Step 3: gui_action | Description: button "Save" | Input: pyautogui.click(9, 9) | '
+        "Result: Succeeded. Saved.",
+    ]
+    model = GgufModel(ModelSettings.model_validate(MODEL))
+    try:
+        lessons = await induce(model, Task("t", "Save as Ada."), run_id="r", lines=lines)
+    except InvalidReply:
+        lessons = ()  # refused twice is an answer
+    finally:
+        await model.aclose()
+    assert len(lessons) <= MOST
 
 
 async def test_it_picks_from_a_list_in_words(tmp_path: Path) -> None:
