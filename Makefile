@@ -15,7 +15,7 @@ $(error P=$(P) is no plugin; P= takes one of: core $(PLUGINS))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fast durations test-again test-vm test-llm check format bench red-team docs coverage house constraints release fuzz mutation system clean
+.PHONY: help demo test fast durations test-again test-vm test-llm test-contracts check format bench red-team docs coverage house constraints release fuzz mutation system clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,10 @@ test-vm: $(VENV)/.dev  ## install QEMU, build a virtual machine and run the test
 test-llm: $(VENV)/.dev  ## fetch a language model once and run the tests that ask it
 	$(BIN)/hisa models fetch coder-1.5b
 	$(BIN)/python -m pytest -m llm
+
+test-contracts: $(VENV)/.dev  ## have OpenEnv's and Harbor's own classes judge what is exported
+	test -x build/contracts/bin/python || sh scripts/contracts.sh
+	$(BIN)/python -m pytest -rs tests/plugins/exports
 
 check: $(VENV)/.dev  ## format, lint, types and import layers, as in CI
 	$(BIN)/ruff format --check .

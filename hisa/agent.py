@@ -231,8 +231,8 @@ class Agent:
             seconds = time.monotonic() - started
             if points and isinstance(self.grounder, Prefetching):
                 self.grounder.begin(observation)
-            image = await self.log.save(observation.screenshot)
-        self.log.emit(Observed.of(observation, image=image, seconds=seconds))
+            kept = await self.log.keep(observation)
+        self.log.emit(Observed.of(observation, kept=kept, seconds=seconds))
         return observation
 
     @contextmanager

@@ -21,6 +21,7 @@ from hisa.actions.calls import (
     ToolCall,
     Trial,
 )
+from hisa.actions.model_reply import ModelReply, TurnTokens, Usage
 from hisa.events import Event
 from hisa.outcomes.endings import ActingTime, ExitStatus, Result, ScoreState, Scoring
 from hisa.outcomes.pattern_records import Pattern, PatternHit, Scope, StepSummary
@@ -78,6 +79,7 @@ __all__ = [
     "ToolCall",
     "Toolbox",
     "Trial",
+    "TurnTokens",
     "Usage",
 ]
 
@@ -132,6 +134,8 @@ class Message:
     parts: tuple[Part, ...]
 
 
+Sent = Callable[[Mapping[str, Any], str], object]
+"""Takes a request's body just before it leaves, and the name of the protocol it is of."""
 Progress = Callable[[str, str], object]
 """Takes a role and how far its model's answer is, such as "140 tokens", some times a second."""
 
@@ -140,7 +144,8 @@ Progress = Callable[[str, str], object]
 class ModelRequest:
     """One call. ``schema`` is a JSON schema where the answer must be a JSON object.
 
-    `hisa.models.role_model.RoleModel` fills in ``step``, from the run's log, and ``progress``.
+    `hisa.models.role_model.RoleModel` fills in ``step``, from the run's log, ``progress`` and
+    ``sent``.
     """
 
     role: Role
@@ -158,6 +163,12 @@ class ModelRequest:
     items that the model answered, and so is an assistant's turn."""
     progress: Progress | None = field(default=None, compare=False, repr=False)
     """Called while the answer is written, where a client can tell."""
+    sent: Sent | None = field(default=None, compare=False, repr=False)
+    """Called by a client whose ``tells_body`` is True, so that what leaves is logged as it is."""
+    corrects: str = field(default="", compare=False)
+    """The turn whose reply could not be used, where this asks again; see `ModelReply`."""
+    reason: str = field(default="", compare=False)
+    """Why it could not be used."""
 
     @property
     def images(self) -> int:
@@ -173,28 +184,6 @@ class ModelRequest:
     def text(self) -> str:
         """All text, for counting."""
         return "\n".join(p.text for m in self.messages for p in m.parts if isinstance(p, TextPart))
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens of one call."""
-
-    tokens_in: int = 0
-    tokens_out: int = 0
-    cached_in: int = 0
-    """Of ``tokens_in``: what the server took from its cache."""
-    reasoning_out: int = 0
-    """Of ``tokens_out``: what was thought and not said."""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelReply:
-    """A model's answer; ``finish`` is the server's word ("stop", "length", …)."""
-
-    text: str
-    usage: Usage = Usage()
-    finish: str = "stop"
-    model: str = ""
 
 
 class Model(Protocol):
@@ -592,4 +581,8 @@ class Recorder(Protocol):
 
     async def save(self, picture: Screenshot, /) -> str:
         """Keep a picture as PNG; returns the file's SHA-256 in hex."""
+        ...
+
+    async def keep(self, look: Observation, /) -> tuple[str, str]:
+        """Keep a look's picture and elements; returns their names, the second may be empty."""
         ...

@@ -9,7 +9,7 @@ from typing import Any
 from hisa.actions import Action
 from hisa.outcomes.endings import ExitStatus
 from hisa.screen.geometry import BoundingBox, Point
-from hisa.screen.observation import Observation
+from hisa.screen.observation import Element, Observation
 
 __all__ = [
     "CommandResult",
@@ -54,6 +54,8 @@ class Place:
     score: float | None = None
     source: str = ""
     label: str = ""
+    element: Element | None = field(default=None, compare=False)
+    """What was chosen; None: a point alone, such as a model's."""
 
 
 @dataclass(frozen=True)

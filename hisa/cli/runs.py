@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -69,12 +69,15 @@ def list_command(settings: Settings, root: Path | None, limit: int, as_json: boo
         "hisa runs show",
         "hisa runs show 20261121-034512-7f3a --step 4",
         "hisa runs show latest --events | grep model_failed",
+        "hisa runs show latest --turns",
     ),
 )
 @_ID
 @_ROOT
 @click.option("--step", type=click.IntRange(1), help="All of one step.")
 @click.option("--events", is_flag=True, help="Print the events as they were logged.")
+@click.option("--turns", "listed", is_flag=True, help="A line a model call, with its id.")
+@click.option("--turn", metavar="ID", help="All of one model call, as it was sent and answered.")
 @json_option
 @click.pass_obj
 def show_command(
@@ -84,13 +87,19 @@ def show_command(
     *,
     step: int | None,
     events: bool,
+    listed: bool,
+    turn: str | None,
     as_json: bool,
 ) -> None:
     """Show one run: its end, its totals and a line a step."""
     from hisa.runs import terminal_view
 
     run = _load(settings, run_id, root)
-    if events:
+    if turn is not None or listed:
+        from hisa.runs import turn_view
+
+        say("\n".join(turn_view.shown(run, turn, as_json=as_json)))
+    elif events:
         for event in run.events:
             if step is None or event.step == step:
                 click.echo(json.dumps(event.model_dump()))
@@ -153,31 +162,41 @@ def report_command(
 @runs.command(
     "export",
     epilog=examples(
-        "hisa runs export latest", "hisa runs export latest --format osworld -o results"
+        "hisa runs export latest", "hisa runs export --all --min-score 1 --whole -o turns.jsonl",
+        "hisa runs export latest --format osworld -o results",
     ),
-)
-@_ID
+)  # fmt: skip
+@click.argument("run_ids", metavar="[ID]...", nargs=-1)
 @_ROOT
+@click.option("--all", "every", is_flag=True, help="Every run below the folder, as a bench has.")
 @click.option(
-    "--format",
-    "kind",
-    type=click.Choice(["jsonl", "osworld"]),
-    default="jsonl",
-    help="jsonl: a training sample a step; osworld: OSWorld's results folder.",
-)
+    "--format", "kind", default="jsonl", metavar="NAME",
+    help="jsonl: a model call a line; others: see above.",
+)  # fmt: skip
+@click.option("--role", "roles", multiple=True, help="Only calls of this role; may be repeated.")
+@click.option("--outcome", "outcomes", multiple=True, help="Only runs that ended so.")
+@click.option("--min-score", type=float, help="Only runs that were scored, not below this.")
+@click.option("--whole", is_flag=True, help="Only calls with an answer, nothing redacted or cut.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File, or folder of results.")
 @click.pass_obj
 def export_command(
-    settings: Settings, run_id: str, root: Path | None, kind: str, output: Path | None
-) -> None:
-    """Write one run for other programs, and print the path."""
-    from hisa.runs import export
+    settings: Settings, /, run_ids: tuple[str, ...], root: Path | None, every: bool, kind: str,
+    output: Path | None, **wanted: Any,
+) -> None:  # fmt: skip
+    """Write model calls as they were sent and answered, and print the path.
 
-    run = _load(settings, run_id, root)
-    if kind == "osworld":
-        click.echo(export.export_osworld(run, output or Path("results")))
+    HiSA's plugin adds openenv (OpenEnv's TrainingTrace), atif (Harbor's trajectories), parquet
+    (with the pictures), otel (OpenTelemetry's GenAI spans) and osworld (a results folder).
+    """
+    from hisa.cli.export_runs import export_runs
+
+    folder = _root(settings, root)
+    if every:
+        found = [path.parent for path in sorted(folder.rglob("run.json"))]
+        loaded = [_load(settings, path.name, path.parent) for path in found]
     else:
-        click.echo(export.export_jsonl(run, output or run.folder / "trajectory.jsonl"))
+        loaded = [_load(settings, run_id, root) for run_id in run_ids or ("latest",)]
+    click.echo(export_runs(loaded, kind, output, **wanted))
 
 
 def _root(settings: Settings, root: Path | None) -> Path:

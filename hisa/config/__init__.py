@@ -111,6 +111,11 @@ class ModelSettings(Section):
     constrain: bool | None = None
     """Whether the server holds the planner's answers to a schema of the tools of the step; None: as
     the profile says. Off where answers are to be sampled freely, as training wants them."""
+    tokens: bool = False
+    """Ask the server for token ids and log-probs and keep them with the run, as training wants."""
+    session: Literal["", "header", "key"] = ""
+    """How the server is told the run's id: header: as X-Session-Id; key: in place of a key. Only
+    this role's server is."""
     context: int | None = Field(None, ge=512)
     """Tokens in and out together, for a model that a package runs here; None: the package's own
     choice, as for ``threads``."""

@@ -16,6 +16,7 @@ from pydantic import ConfigDict, Field, TypeAdapter
 
 from hisa.events.event_base import (
     EVENT_VERSION,
+    ElementFound,
     LoggedMessage,
     PatternUse,
     PlaceFound,
@@ -74,6 +75,7 @@ __all__ = [
     "ChosenBy",
     "Confirmed",
     "Decided",
+    "ElementFound",
     "ElementsRead",
     "Evaluated",
     "Event",

@@ -10,7 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 EVENT_VERSION = 1
 
 __all__ = [
-    "EventBase", "LoggedMessage", "PatternUse", "PlaceFound", "PlannedCall", "StartFile",
+    "ElementFound", "EventBase", "LoggedMessage", "PatternUse", "PlaceFound", "PlannedCall",
+    "StartFile",
 ]  # fmt: skip
 
 
@@ -70,6 +71,20 @@ class PlannedCall(BaseModel):
     description_2: str = ""
 
 
+class ElementFound(BaseModel):
+    """An element of the screen; ``box`` is left, top, right, bottom in image pixels."""
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+    role: str
+    name: str = ""
+    value: str = ""
+    """What stands in it; never of a password."""
+    states: tuple[str, ...] = ()
+    box: tuple[float, float, float, float]
+    neighbours: tuple[ElementFound, ...] = ()
+    """The nearest others that have words."""
+
+
 class PlaceFound(BaseModel):
     """A placeholder and where it was found, in image pixels."""
 
@@ -82,3 +97,7 @@ class PlaceFound(BaseModel):
     """"accessibility", "shapes", "ocr", "planner", "mark" or the grounding model's name."""
     label: str = ""
     """What was chosen, as the grounder names it."""
+    element: ElementFound | None = None
+    """What was chosen, or lies at the point; None where no element is known there."""
+    chosen: bool = False
+    """Whether ``element`` was chosen; else a point was, and this lies there."""

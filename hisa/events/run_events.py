@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -109,14 +109,28 @@ class Fingerprinted(EventBase):
 
 
 class ModelAsked(EventBase):
-    """A request leaves for a model; one for each try."""
+    """A request leaves for a model; one for each try. `hisa.runs.turns` puts it together again."""
 
     type: Literal["model_asked"] = "model_asked"
     role: str
     model: str
-    messages: tuple[LoggedMessage, ...]
+    turn: str = ""
+    """The call's name, which its answer or failure has too; empty in logs before turns."""
+    attempt: int = 1
+    api: str = ""
+    """The protocol of ``body``: "chat", "responses"; empty: it left on no wire that is known."""
+    body: dict[str, Any] = Field(default_factory=dict)
+    """As it was sent, but for pictures (``{"$image": SHA-256}``) and what is long: texts
+    (``{"$text": SHA-256}``) and other values (``{"$json": SHA-256}``)."""
+    texts: dict[str, str] = Field(default_factory=dict)
+    """What ``body`` names by hash, where this process named it for the first time."""
+    corrects: str = ""
+    """The turn whose reply could not be used."""
+    reason: str = ""
     effort: str = ""
     """How hard it asks the model to think; empty: as the model does by itself."""
+    messages: tuple[LoggedMessage, ...] = ()
+    """In logs before turns: the request, without its parameters."""
 
 
 class ModelCalled(EventBase):
@@ -125,6 +139,7 @@ class ModelCalled(EventBase):
     type: Literal["model_called"] = "model_called"
     role: str
     model: str
+    turn: str = ""
     tokens_in: int
     tokens_out: int
     images: int = 0
@@ -135,6 +150,10 @@ class ModelCalled(EventBase):
     seconds: float = 0.0
     finish: str = ""
     reply: str = ""
+    served: str = ""
+    policy: str = ""
+    tokens: str = ""
+    """The file in the run's folder with token ids and log-probs; empty: the server gave none."""
     cached_in: int = 0
     """Of ``tokens_in``: what the server took from its cache."""
     reasoning_out: int = 0
@@ -155,6 +174,7 @@ class ModelFailed(EventBase):
     type: Literal["model_failed"] = "model_failed"
     role: str
     model: str
+    turn: str = ""
     kind: FailureKind
     status: int | None = None
     message: str = ""

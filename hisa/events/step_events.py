@@ -51,6 +51,9 @@ class Observed(EventBase):
     window: str = ""
     windows: tuple[str, ...] = ()
     elements: int | None = None
+    """The number of elements; None where nothing tells them."""
+    elements_sha256: str = ""
+    """The file with them in the run's ``elements``; empty where none were read, or in old logs."""
     seconds: float = 0.0
     complete: bool = True
     """False: some of the elements could not be read in time."""
@@ -58,11 +61,12 @@ class Observed(EventBase):
     """What is there, was waited for and is not in the picture yet."""
 
     @classmethod
-    def of(cls, look: Observation, *, image: str, seconds: float) -> Observed:
-        """The event of a look whose picture is kept as ``image`` and that took ``seconds``."""
+    def of(cls, look: Observation, *, kept: tuple[str, str], seconds: float) -> Observed:
+        """The event of a look that took ``seconds``, with the names of its picture and elements."""
         active = look.active
         return cls(
-            image=image,
+            image=kept[0],
+            elements_sha256=kept[1],
             width=look.image.width,
             height=look.image.height,
             screen_width=look.screen.width,
@@ -80,6 +84,7 @@ class PlanRejected(EventBase):
     """A planner reply that does not fit the schema."""
 
     type: Literal["plan_rejected"] = "plan_rejected"
+    turn: str = ""
     attempt: int
     error: str
     reply: str = ""
@@ -160,6 +165,7 @@ class Judged(EventBase):
     """A judge was asked which candidate is best."""
 
     type: Literal["judged"] = "judged"
+    turn: str = ""
     candidates: tuple[int, ...]
     """The samples on its list, by their ``n``; of equal ones the first."""
     index: int | None = None
@@ -200,6 +206,9 @@ class ElementsRead(EventBase):
 
     type: Literal["elements_read"] = "elements_read"
     elements: int | None = None
+    """The number of elements; None where nothing tells them."""
+    elements_sha256: str = ""
+    """The file with them in the run's ``elements``; empty where none were read, or in old logs."""
     """None where the machine cannot tell them."""
     complete: bool = True
     """False: some could not be read in time."""

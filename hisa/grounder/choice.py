@@ -162,12 +162,13 @@ class Picker:
         )
         answer = ""
         for _ in range(2):
-            answer = (await self._model.complete(request)).text.strip()
+            reply = await self._model.complete(request)
+            answer = reply.text.strip()
             said = _ANSWER.fullmatch(answer)
             if said and int(said[1]) <= len(things):
                 return int(said[1]), ""
             demand = f"That is no number from 0 to {len(things)}. Answer with the number alone."
-            request = with_correction(request, answer, demand, shown=200)
+            request = with_correction(request, replace(reply, text=answer), demand, shown=200)
         return 0, f"the answer is no number of the list: {excerpt(answer, 80)!r}"
 
     def _tell(

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
+from heapq import nsmallest
+from math import dist
 from typing import Any
 
 from hisa.actions import fill, slots, to_source
 from hisa.errors import NotFound
-from hisa.events import Grounded, GroundingFailed, GroundingTried, GroundingVerdict, PlaceFound
+from hisa.events import (
+    ElementFound,
+    Grounded,
+    GroundingFailed,
+    GroundingTried,
+    GroundingVerdict,
+    PlaceFound,
+)
 from hisa.protocols import Emit, GroundedCall, Place, ToolCall
 from hisa.screen.geometry import Point
-from hisa.screen.observation import Observation
+from hisa.screen.observation import Element, Observation
+from hisa.screen.roles import PASSWORD
+from hisa.text.prompt_text import excerpt
 
 __all__ = ["Locate", "place_found", "resolve", "tried"]
 
+_NEAR, _CHARS = 3, 120
+"""Neighbours that are told with what was chosen, and characters of a name or a value."""
 Locate = Callable[[str, Observation], Awaitable[Place]]
 """Finds one description; the point is in image space; raises `NotFound`."""
 
@@ -40,7 +53,7 @@ async def resolve(
     found = tuple(places.values())
     emit(
         Grounded(
-            places=tuple(place_found(place) for place in found),
+            places=tuple(place_found(place, observation) for place in found),
             input=source,
             seconds=time.monotonic() - started,
         )
@@ -71,9 +84,12 @@ def _within(point: Point, observation: Observation) -> bool:
     return point.space == "image" and 0 <= point.x < width and 0 <= point.y < height
 
 
-def place_found(place: Place) -> PlaceFound:
-    """A place as events tell it."""
+def place_found(place: Place, look: Observation) -> PlaceFound:
+    """A place as events tell it, with what was chosen there, or lies there where a point was."""
+    element = place.element or _under(look.convert(place.point, "screen"), look)
     return PlaceFound(
+        element=None if element is None else _chosen(element, look),
+        chosen=place.element is not None,
         description=place.description,
         x=place.point.x,
         y=place.point.y,
@@ -81,6 +97,37 @@ def place_found(place: Place) -> PlaceFound:
         source=place.source,
         label=place.label,
     )
+
+
+def _under(point: Point, look: Observation) -> Element | None:
+    """The smallest element at a point."""
+    there = (element for element in look.elements or () if element.box.contains(point))
+    return min(there, key=lambda element: element.box.area, default=None)
+
+
+def _chosen(element: Element, look: Observation) -> ElementFound:
+    middle = element.box.centre
+    others = (
+        other for other in look.elements or ()
+        if (other.name or other.text) and other.box != element.box
+    )  # fmt: skip
+    near = nsmallest(_NEAR, others, key=lambda o: dist(_xy(o.box.centre), _xy(middle)))
+    return _found(element, look, neighbours=tuple(_found(other, look) for other in near))
+
+
+def _xy(point: Point) -> tuple[float, float]:
+    return point.x, point.y
+
+
+def _found(element: Element, look: Observation, **more: Any) -> ElementFound:
+    box = look.convert_box(element.box, "image")
+    secret = element.role == PASSWORD
+    return ElementFound(
+        role=element.role, name=excerpt(element.name or element.label, _CHARS),
+        value="" if secret else excerpt(element.text, _CHARS),
+        states=tuple(sorted(element.states)), box=(box.left, box.top, box.right, box.bottom),
+        **more,
+    )  # fmt: skip
 
 
 def tried(

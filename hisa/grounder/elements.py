@@ -153,13 +153,13 @@ def _is_sure(choice: Choice) -> bool:
 def place_of(description: str, chosen: Candidate, observation: Observation) -> Place:
     """The place of the chosen thing, with what it is."""
     box = observation.convert_box(chosen.box, "image")
-    score = min(1.0, chosen.score)
+    score, element = min(1.0, chosen.score), chosen.element
     if chosen.thing.drawn is not None:
-        return Place(description, box.centre, score, "shapes", called(chosen.element))
+        return Place(description, box.centre, score, "shapes", called(element), element)
     if chosen.thing.role == READ:
-        return Place(description, box.centre, score, "ocr", repr(chosen.element.name))
+        return Place(description, box.centre, score, "ocr", repr(element.name), element)
     point = spot(chosen.thing, observation)
-    return Place(description, point, score, "accessibility", called(chosen.element))
+    return Place(description, point, score, "accessibility", called(element), element)
 
 
 def spot(thing: Thing, observation: Observation) -> Point:

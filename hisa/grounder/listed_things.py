@@ -289,4 +289,4 @@ def place_of(thing: Thing, observation: Observation) -> Place:
     label = f'{quoted(thing.role)} "{quoted(name_of(thing) or value_of(thing))}"'
     if not name_of(thing) and (near := near_of(thing)):
         label += f' near "{quoted(near)}"'
-    return Place("", spot(thing, observation), None, "mark", label)
+    return Place("", spot(thing, observation), None, "mark", label, thing.element)

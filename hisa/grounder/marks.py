@@ -141,7 +141,7 @@ class MarkGrounder:
         source = to_source(actions)
         self._emit(
             Grounded(
-                places=tuple(map(place_found, places)),
+                places=tuple(place_found(place, observation) for place in places),
                 input=source,
                 seconds=time.monotonic() - started,
             )

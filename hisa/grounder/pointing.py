@@ -93,7 +93,9 @@ class PointingGrounder:
         place = Place(call.description, points(actions)[0], None, "planner")
         source = to_source(actions)
         seconds = time.monotonic() - started
-        self._emit(Grounded(places=(place_found(place),), input=source, seconds=seconds))
+        self._emit(
+            Grounded(places=(place_found(place, observation),), input=source, seconds=seconds)
+        )
         return GroundedCall(call, source, actions, (place,))
 
     async def _described(self, call: ToolCall, observation: Observation) -> GroundedCall:

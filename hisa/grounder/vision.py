@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from dataclasses import replace
 
 from hisa.errors import NotFound
 from hisa.grounder.base import GroundingFormat
 from hisa.grounder.common import resolve
 from hisa.models.correction import with_correction
-from hisa.protocols import Emit, GroundedCall, Message, Model, ModelRequest, Place, ToolCall
+from hisa.protocols import (
+    Emit,
+    GroundedCall,
+    Message,
+    Model,
+    ModelReply,
+    ModelRequest,
+    Place,
+    ToolCall,
+)
 from hisa.screen.geometry import Point, Size, convert
 from hisa.screen.observation import Observation, Screenshot
 
@@ -21,10 +31,10 @@ class Unreadable(NotFound):
 
     Args:
         message: what it is instead.
-        answer: what the model said.
+        answer: the model's.
     """
 
-    def __init__(self, message: str, answer: str) -> None:
+    def __init__(self, message: str, answer: ModelReply) -> None:
         super().__init__(message)
         self.answer = answer
 
@@ -73,10 +83,11 @@ class Seer:
         )
         if after is not None:
             demand = f"{after}. Answer in the form that was asked for, and with nothing else."
-            request = with_correction(request, after.answer.strip(), demand, shown=200)
-        answer = (await self._model.complete(request)).text
+            answer = replace(after.answer, text=after.answer.text.strip())
+            request = with_correction(request, answer, demand, shown=200)
+        answer = await self._model.complete(request)
         try:
-            point = self._format.parse(answer, shown)
+            point = self._format.parse(answer.text, shown)
         except NotFound as error:
             raise Unreadable(str(error), answer) from error
         # The picture as it was shown plays the screen's part: one conversion, whatever its size.

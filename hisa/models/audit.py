@@ -1,47 +1,126 @@
-"""What leaves the machine is written down first: every request."""
+"""What leaves the machine is written down first, as it is sent."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import json
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Any
 
-from hisa.events import LoggedMessage, ModelAsked
+from hisa.events import ModelAsked
 from hisa.protocols import ImagePart, Message, ModelRequest, TextPart
+from hisa.screen.observation import Screenshot
 
-__all__ = ["Audit"]
+__all__ = ["Audit", "KeepPicture", "picture_hashes"]
+
+_LONG = 200
+"""Characters of a text or a value that is named by its hash: the next request has it again."""
+_TURNS = ("messages", "input")
+_ADDRESSES = ("url", "image_url")
+"""Keys behind which a picture goes."""
+
+
+KeepPicture = Callable[[Screenshot], Awaitable[str]]
+"""Keeps a picture and returns its hash."""
+
+
+async def picture_hashes(request: ModelRequest, keep: KeepPicture | None) -> tuple[str, ...]:
+    """The pictures of a request by hash, in order, each kept where there is a place for it."""
+    pictures = request.pictures
+    if keep is not None:
+        return tuple([await keep(image) for image in pictures])
+    if all(image.is_quick for image in pictures):  # as the log's own are
+        return tuple(image.sha256 for image in pictures)
+    return await asyncio.to_thread(lambda: tuple(image.sha256 for image in pictures))
 
 
 class Audit:
-    """Turns requests into events; a turn that was in an earlier one is named by its hash only."""
+    """Turns requests into events; what was long in an earlier one is named by its hash only."""
 
     def __init__(self) -> None:
         self._known: set[str] = set()
 
-    async def asked(self, request: ModelRequest, model: str, effort: str) -> ModelAsked:
+    def asked(
+        self,
+        request: ModelRequest,
+        body: Mapping[str, Any] | None,
+        pictures: tuple[str, ...],
+        **more: Any,
+    ) -> ModelAsked:
         """Returns the event for a request that is about to leave.
 
         Args:
             request: what is asked.
-            model: the name that is logged.
-            effort: how hard it asks the model to think.
+            body: what is sent; None: the model is behind no wire, and the request is told.
+            pictures: as `picture_hashes` has them.
+            more: further fields of the event.
         """
-        messages = [await self._message(message) for message in request.messages]
-        if request.tools:
-            messages.append(self._logged("tools", json.dumps(request.tools, default=dict), ()))
-        return ModelAsked(role=request.role, model=model, messages=tuple(messages), effort=effort)
+        texts: dict[str, str] = {}
+        body = _told(request) if body is None else body
+        named = _Named(texts, iter(pictures))
+        shown = {
+            key: named.value(value) if key in _TURNS else named.field(value)
+            for key, value in body.items()
+        }
+        new = {digest: text for digest, text in texts.items() if digest not in self._known}
+        self._known |= new.keys()
+        return ModelAsked(
+            role=request.role, body=shown, texts=new, corrects=request.corrects,
+            reason=request.reason, **more,
+        )  # fmt: skip
 
-    async def _message(self, message: Message) -> LoggedMessage:
-        text = "\n".join(part.text for part in message.parts if isinstance(part, TextPart))
-        pictures = [part.image for part in message.parts if isinstance(part, ImagePart)]
-        if all(image.is_quick for image in pictures):  # as the log's own are: no thread for that
-            images = tuple(image.sha256 for image in pictures)
-        else:
-            images = await asyncio.to_thread(lambda: tuple(image.sha256 for image in pictures))
-        return self._logged(message.role, text, images)
 
-    def _logged(self, role: str, text: str, images: tuple[str, ...]) -> LoggedMessage:
+class _Named:
+    """Puts hashes in the place of pictures and of what is long."""
+
+    def __init__(self, texts: dict[str, str], pictures: Iterator[str]) -> None:
+        self._texts, self._pictures = texts, pictures
+
+    def value(self, value: Any, key: str = "") -> Any:
+        """A value of a message, with what lies in it."""
+        match value:
+            case str() if key in _ADDRESSES and value.startswith("data:image/"):
+                return {"$image": next(self._pictures, "")}
+            case str() if len(value) > _LONG:
+                return {"$text": self._kept(value)}
+            case Mapping():
+                return {str(name): self.value(item, str(name)) for name, item in value.items()}
+            case list() | tuple():
+                return [self.value(item) for item in value]
+        return value
+
+    def field(self, value: Any) -> Any:
+        """A parameter as a whole."""
+        if isinstance(value, str | int | float | bool | None):
+            return self.value(value)
+        text = json.dumps(value, ensure_ascii=False, default=dict)
+        return {"$json": self._kept(text)} if len(text) > _LONG else json.loads(text)
+
+    def _kept(self, text: str) -> str:
         digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
-        new = digest not in self._known
-        self._known.add(digest)
-        return LoggedMessage(role=role, sha256=digest, text=text if new else None, images=images)
+        self._texts[digest] = text
+        return digest
+
+
+def _told(request: ModelRequest) -> dict[str, Any]:
+    """A request in the words of the chat protocol, for a model that is asked otherwise."""
+    told: dict[str, Any] = {
+        "messages": [_message(message) for message in request.messages],
+        "max_tokens": request.max_tokens,
+    }
+    optional = {
+        "temperature": request.temperature, "schema": request.schema, "tools": request.tools or None
+    }  # fmt: skip
+    return told | {name: value for name, value in optional.items() if value is not None}
+
+
+def _message(message: Message) -> dict[str, Any]:
+    parts = [
+        {"type": "text", "text": part.text} if isinstance(part, TextPart)
+        else {"type": "image_url", "image_url": {"url": "data:image/png"}}
+        for part in message.parts
+    ]  # fmt: skip
+    if any(isinstance(part, ImagePart) for part in message.parts):
+        return {"role": message.role, "content": parts}
+    return {"role": message.role, "content": "\n".join(part["text"] for part in parts)}  # type: ignore[misc]

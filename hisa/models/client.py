@@ -50,6 +50,8 @@ class OpenAIModel:
 
     path: ClassVar[str] = "chat/completions"
     """What follows the base address."""
+    api: ClassVar[str] = "chat"
+    tells_body: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -130,6 +132,8 @@ class OpenAIModel:
         import httpx
         from openai import OpenAIError
 
+        if request.sent is not None:
+            request.sent(body, self.api)
         loop, limit = asyncio.get_running_loop(), self._settings.timeout
         stream = ChatStream()
         whole = asyncio.timeout(self._settings.total_seconds)
@@ -288,8 +292,9 @@ class OpenAIModel:
             estimate_tokens(response.text),
         )
         return ModelReply(
-            response.text, usage, response.finish, response.model or self._settings.model
-        )
+            response.text, usage, response.finish, response.model or self._settings.model,
+            response.policy, response.tokens,
+        )  # fmt: skip
 
     def _where(self) -> str:
         return redact(self._endpoint.url)
@@ -331,6 +336,8 @@ def _headers(endpoint: Endpoint) -> dict[str, str]:
         "Content-Type": "application/json",
         "Accept-Encoding": "identity",
     }
+    if endpoint.session:
+        headers["X-Session-Id"] = endpoint.session
     if not endpoint.local:
         headers |= {name: os.environ[key] for name, key in _ACCOUNT.items() if os.environ.get(key)}
     return headers

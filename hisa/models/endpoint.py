@@ -23,6 +23,8 @@ class Endpoint:
 
     url: str
     api_key: str = field(default="none", repr=False)
+    session: str = ""
+    """The run's id, for a server that wants it in a header."""
 
     @property
     def local(self) -> bool:
@@ -52,16 +54,20 @@ def _checked(url: str) -> str:
     return url.rstrip("/")
 
 
-def resolve(settings: ModelSettings, environ: Mapping[str, str]) -> Endpoint:
+def resolve(settings: ModelSettings, environ: Mapping[str, str], *, run: str = "") -> Endpoint:
     """The endpoint of one role: the setting, else ``OPENAI_BASE_URL``, else the public address.
 
-    A server on this machine or a private network may go without a key.
+    A server on this machine or a private network may go without a key, and so may one that takes
+    the id of a ``run`` for it.
 
     Raises:
         ConfigError: the address is not an HTTP address.
         ModelUnavailable: a public server and no key, or a key that cannot be one.
     """
     url = _checked(settings.base_url or environ.get("OPENAI_BASE_URL", "").strip() or PUBLIC_URL)
+    if settings.session == "key":
+        return Endpoint(url, run or "none")
+    session = run if settings.session == "header" else ""
     key = environ.get(settings.api_key_env, "").strip()
     if key:
         if not (key.isascii() and key.isprintable()):
@@ -69,8 +75,8 @@ def resolve(settings: ModelSettings, environ: Mapping[str, str]) -> Endpoint:
                 f"the key in {settings.api_key_env} holds characters that no key has",
                 fix=f"export {settings.api_key_env}=… again, without line breaks or quotes",
             )
-        return Endpoint(url, key)
-    endpoint = Endpoint(url)
+        return Endpoint(url, key, session)
+    endpoint = Endpoint(url, session=session)
     if not endpoint.local:
         default = default_name("models")
         raise ModelUnavailable(

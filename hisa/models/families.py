@@ -183,7 +183,7 @@ BUILT_IN: tuple[Profile, ...] = (
     _like(_OPEN, "mistral", "mistral*", "pixtral*", "magistral*", "ministral*"),
     _server("ollama"),
     _server("lm-studio"),
-    _server("vllm"),
+    _server("vllm", token_ids=True),
     _server("llama.cpp", progress=True),
     Profile(name="local", price=Price(input=0, output=0), picks=None),
     Profile(name="default"),

@@ -122,11 +122,12 @@ def _client(
     section: Role,
     environ: Mapping[str, str],
     kind: ClientKind | None,
+    run: str,
 ) -> Model:
     added: Model | None = plugins.make("models", settings.model, settings)
     if added is not None:
         return added
-    endpoint = resolve(settings, environ)
+    endpoint = resolve(settings, environ, run=run)
     own = kind.client(settings, endpoint, profile=profile, section=section) if kind else None
     return own or OpenAIModel(settings, endpoint, profile=profile, section=section)
 
@@ -200,7 +201,9 @@ def _open_chosen(
             section = _section(settings, role)
             profile, kind = _fitting(settings, role, wanted)
             profile = _at_home(profile, wanted, environ)
-            client = _client(wanted, profile, section=section, environ=environ, kind=kind)
+            client = _client(
+                wanted, profile, section=section, environ=environ, kind=kind, run=context.run
+            )
             models.own(client)
             if _has_profile(announced(wanted.model)):
                 _tell_not_sent(context.emit, section, wanted, profile)

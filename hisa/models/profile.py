@@ -65,6 +65,8 @@ class Profile(BaseModel):
     """Whether answers are streamed; where a server refuses, its answers come whole."""
     progress: bool = False
     """Whether the server tells how far it has read a prompt, asked by ``return_progress``."""
+    token_ids: bool = False
+    """Whether the server takes ``return_token_ids``, as vLLM does."""
     structured: Literal["json_schema", "json_object", "none"] = "none"
     """How an answer that must be JSON is asked for, besides the prompt."""
     small: bool = False

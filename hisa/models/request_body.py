@@ -8,6 +8,7 @@ from hisa.config import ModelSettings
 from hisa.models.profiles import Profile
 from hisa.models.reasoning import asked_reasoning, chat_fields
 from hisa.models.tokens import estimate_input
+from hisa.models.turn_tokens import token_fields
 from hisa.protocols import ImagePart, Message, ModelRequest, Part, TextPart
 from hisa.text.safe_text import encodable
 
@@ -106,6 +107,8 @@ def encode(request: ModelRequest, profile: Profile, settings: ModelSettings) -> 
         **sampling(request, profile, settings),
     }
     body |= chat_fields(asked_reasoning(request, settings, profile), profile)
+    if settings.tokens:
+        body |= token_fields(ids=profile.token_ids)
     response_format = _response_format(request, profile)
     if response_format is not None:
         body["response_format"] = response_format

@@ -6,7 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from hisa.protocols import Usage
+from hisa.models.turn_tokens import TokenReader
+from hisa.protocols import TurnTokens, Usage
 from hisa.text.safe_text import encodable
 
 __all__ = [
@@ -42,6 +43,8 @@ class ChatResponse:
     finish: str
     model: str
     usage: Usage | None
+    policy: str = ""
+    tokens: TurnTokens | None = None
 
 
 def _start(body: bytes) -> str:
@@ -138,6 +141,7 @@ class ChatStream:
         self._reading = ""
         self._finish = self._model = ""
         self._usage: Usage | None = None
+        self._policy, self._given = "", TokenReader()
 
     def __str__(self) -> str:
         """A piece counts as a token, since servers send each by itself."""
@@ -166,6 +170,8 @@ class ChatStream:
         self.ended = self.ended or bool(self._finish)
         self._model = _text(chunk.get("model")) or self._model
         self._usage = _usage(chunk.get("usage")) or self._usage
+        self._policy = _text(chunk.get("system_fingerprint")) or self._policy
+        self._given.add(chunk, first)
         self._reading = _reading(chunk.get("prompt_progress")) or self._reading
 
     def _gather(self, delta: dict[str, Any]) -> None:
@@ -181,7 +187,10 @@ class ChatStream:
 
     def answer(self) -> ChatResponse:
         """All of it so far."""
-        return ChatResponse("".join(self._texts), self._finish, self._model, self._usage)
+        return ChatResponse(
+            "".join(self._texts), self._finish, self._model, self._usage, self._policy,
+            self._given.read(),
+        )  # fmt: skip
 
 
 def _reading(progress: object) -> str:
@@ -215,4 +224,6 @@ def read_response(body: bytes, /) -> ChatResponse:
         finish=_text(first.get("finish_reason")),
         model=_text(data.get("model")),
         usage=_usage(data.get("usage")),
+        policy=_text(data.get("system_fingerprint")),
+        tokens=TokenReader().add(data, first).read(),
     )

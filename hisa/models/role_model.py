@@ -5,23 +5,43 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
+from secrets import token_hex
+from typing import Any
 
 from hisa.config import ModelSettings
 from hisa.events import ModelCalled, ModelFailed, Noted
-from hisa.models.audit import Audit
+from hisa.models.audit import Audit, KeepPicture, picture_hashes
 from hisa.models.budget import REFERENCE_PRICE, Budget
 from hisa.models.profiles import Profile
 from hisa.models.reasoning import asked_reasoning
 from hisa.models.retry import TryFailed, is_answer, nothing_said, unavailable, wait_before
 from hisa.models.spending import Ledger
 from hisa.models.tokens import estimate_input
-from hisa.protocols import Emit, Message, Model, ModelReply, ModelRequest, Progress, TextPart
+from hisa.protocols import (
+    Emit,
+    Message,
+    Model,
+    ModelReply,
+    ModelRequest,
+    Progress,
+    TextPart,
+    TurnTokens,
+)
 from hisa.text.redact import redact
 from hisa.text.redact.named_secrets import Scrubber
 
-__all__ = ["CallContext", "RoleModel"]
+__all__ = ["CallContext", "KeepTokens", "RoleModel"]
+
+KeepTokens = Callable[[str, TurnTokens, str], Awaitable[str]]
+"""Takes a turn's name, its tokens and all their text; returns the file's name, or an empty text
+where something in the text is secret."""
+
+
+def new_turn() -> str:
+    """A name for a call: ten hexadecimal digits."""
+    return token_hex(5)
 
 
 @dataclass(frozen=True)
@@ -40,6 +60,11 @@ class CallContext:
     """Knows the values that no model reads or passes on."""
     progress: Progress | None = None
     """Told of answers that are being written; nothing of it is logged."""
+    keep_picture: KeepPicture | None = None
+    """Keeps the pictures that are sent; None: they are named by their hashes alone."""
+    keep_tokens: KeepTokens | None = None
+    """Keeps the tokens of a turn beside the log; None: nothing is kept."""
+    run: str = ""
     hide: Callable[[str], str] = redact
     """Removes keys from the messages of servers."""
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -117,8 +142,9 @@ class RoleModel:
         """Try until there is an answer, or no further try may help."""
         context, tries, cut_short = self._context, 0, 0
         while True:
+            turn = new_turn()
             try:
-                reply = await self._within_budget(request)
+                reply = await self._within_budget(request, turn, tries + 1)
                 if is_answer(reply, request):
                     return reply
                 failure = nothing_said(reply)
@@ -131,8 +157,8 @@ class RoleModel:
             message = context.hide(str(failure))
             context.emit(
                 ModelFailed(
-                    role=request.role, model=self.name, kind=failure.kind, status=failure.status,
-                    message=message, retry_in=wait,
+                    role=request.role, model=self.name, turn=turn, kind=failure.kind,
+                    status=failure.status, message=message, retry_in=wait,
                 )
             )  # fmt: skip
             if wait is None:
@@ -140,7 +166,7 @@ class RoleModel:
             context.budget.check_wait(wait)
             await context.sleep(wait)
 
-    async def _within_budget(self, request: ModelRequest) -> ModelReply:
+    async def _within_budget(self, request: ModelRequest, turn: str, attempt: int) -> ModelReply:
         """One try that fits, awaited no longer than the deadline."""
         budget, profile = self._context.budget, self._profile
         tokens = estimate_input(request, image_tokens=profile.image_tokens)
@@ -149,32 +175,51 @@ class RoleModel:
             deadline = asyncio.timeout(budget.seconds_left)
             try:
                 async with deadline:
-                    return await self._metered(request)
+                    return await self._metered(request, turn, attempt)
             except TimeoutError:
                 if deadline.expired():
                     raise budget.out_of_time() from None
                 raise
 
-    async def _metered(self, request: ModelRequest) -> ModelReply:
+    async def _metered(self, request: ModelRequest, turn: str, attempt: int) -> ModelReply:
         """One try, written down before it leaves and once it is answered."""
         emit, clock, price = self._context.emit, self._context.clock, self._profile.price
         effort = str(asked_reasoning(request, self._settings, self._profile))
+        on_wire = getattr(self._client, "tells_body", False)
+        keep = self._context.keep_picture if on_wire else None  # others see no picture
+        pictures = await picture_hashes(request, keep)
+
+        def sent(body: Mapping[str, Any] | None, api: str) -> None:
+            emit(
+                self._audit.asked(
+                    request, body, pictures,
+                    turn=turn, attempt=attempt, model=self.name, api=api, effort=effort,
+                )
+            )  # fmt: skip
+
+        if not on_wire:
+            sent(None, "")
         started = clock()
-        emit(await self._audit.asked(request, self.name, effort))
-        reply = await self._client.complete(request)
+        reply = await self._client.complete(replace(request, sent=sent))
         usage = reply.usage
         usd = None
         if price is not None:
             usd = price.usd(usage.tokens_in, usage.tokens_out, usage.cached_in)
+        kept = ""
+        if reply.tokens is not None and self._context.keep_tokens is not None:
+            kept = await self._context.keep_tokens(
+                turn, reply.tokens, f"{request.text}\n{reply.text}"
+            )
         emit(
             ModelCalled(
-                role=request.role, model=self.name, tokens_in=usage.tokens_in,
+                role=request.role, model=self.name, turn=turn, tokens_in=usage.tokens_in,
                 tokens_out=usage.tokens_out, images=request.images, text_chars=len(request.text),
                 usd=usd, seconds=clock() - started, finish=reply.finish, reply=reply.text,
+                served=reply.model, policy=reply.policy, tokens=kept,
                 cached_in=usage.cached_in, reasoning_out=usage.reasoning_out, effort=effort,
             )
         )  # fmt: skip
-        return reply
+        return replace(reply, turn=turn)
 
 
 def _mapped(message: Message, change: Callable[[str], str]) -> Message:

@@ -19,7 +19,7 @@ from hisa.models.correction import with_correction
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.patterns.excerpt import STEPS_TOKENS, excerpt, step_numbers, verdict
 from hisa.patterns.pattern_text import LESSON_CHARS, block, clean, unbinding
-from hisa.protocols import Message, Model, ModelRequest, Pattern, Scope, Task, TextPart
+from hisa.protocols import Message, Model, ModelReply, ModelRequest, Pattern, Scope, Task, TextPart
 from hisa.text.prompt_text import sections
 from hisa.text.prompts import render
 
@@ -109,21 +109,21 @@ def _request(task: Task, lines: Sequence[str]) -> ModelRequest:
     )
 
 
-def _corrected(request: ModelRequest, text: str, error: InvalidReply) -> ModelRequest:
+def _corrected(request: ModelRequest, reply: ModelReply, error: InvalidReply) -> ModelRequest:
     demand = (
         f"That answer could not be used: {error}. Answer again with the one JSON object that the "
         "instructions describe and nothing around it."
     )
-    return with_correction(request, text, demand)
+    return with_correction(request, reply, demand)
 
 
 async def _ask(model: Model, request: ModelRequest, lines: dict[int, str]) -> _Reply:
     """A usable reply; asked for twice at most, where what is sound of the second is kept."""
-    text = (await model.complete(request)).text
+    first = await model.complete(request)
     try:
-        return _seen(_parsed(text), lines)
+        return _seen(_parsed(first.text), lines)
     except InvalidReply as error:
-        text = (await model.complete(_corrected(request, text, error))).text
+        text = (await model.complete(_corrected(request, first, error))).text
     reply = _parsed(text)
     sound = [item for item in reply.patterns if _sound(item, lines)]
     return reply.model_copy(update={"patterns": sound})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hisa.models.correction import with_correction
 from hisa.models.tokens import estimate_tokens
@@ -144,10 +144,15 @@ async def synthesise(
         return CitedAdvice()
     marks = frozenset(mark(number) for number in range(1, len(hits) + 1))
     request = _request(instruction, hits, rules, limit)
-    text = (await model.complete(request)).text.strip()
+    reply = await model.complete(request)
+    text = reply.text.strip()
     if problem := _excess(text, limit, marks):
         demand = f"Not usable: {problem}. Write it again as instructed."
-        second = (await model.complete(with_correction(request, text, demand, shown=4000))).text
+        second = (
+            await model.complete(
+                with_correction(request, replace(reply, text=text), demand, shown=4000)
+            )
+        ).text
         text = second.strip() or text
     lines = [line for line in _bullets(text) if _marks(line) & marks]
     if text and not lines:

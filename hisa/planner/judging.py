@@ -132,17 +132,18 @@ class Judge:
                 self._tell(candidates, judgement)
                 break
             judgement = _read(reply, candidates)
-            self._tell(candidates, judgement)
+            self._tell(candidates, judgement, reply.turn)
             if not judgement.invalid:
                 break
             demand = f"{judgement.invalid}. {_allowed(len(candidates))}"
-            request = with_correction(question, reply.text, demand, shown=_EXPLAINED)
+            request = with_correction(question, reply, demand, shown=_EXPLAINED)
         return judgement
 
-    def _tell(self, candidates: Sequence[Candidate], judgement: Judgement) -> None:
+    def _tell(self, candidates: Sequence[Candidate], judgement: Judgement, turn: str = "") -> None:
         pick = judgement.pick
         self._emit(
             Judged(
+                turn=turn,
                 candidates=tuple(candidate.n for candidate in candidates),
                 index=None if pick is None else candidates.index(pick) + 1,
                 explaining=judgement.explaining,

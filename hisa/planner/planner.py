@@ -176,13 +176,20 @@ class GlobalPlanner:
                 return self._read(reply)
             except InvalidReply as error:
                 self._emit(
-                    PlanRejected(attempt=attempt, error=str(error), reply=reply.text[:SHOWN_REPLY])
+                    PlanRejected(
+                        attempt=attempt,
+                        error=str(error),
+                        turn=reply.turn,
+                        reply=reply.text[:SHOWN_REPLY],
+                    )
                 )
                 if attempt == MAX_TRIES:
                     raise
                 shown = reply.text[:SHOWN_REPLY]
                 text = self._correction(str(error), shown)
-                request = with_correction(question, reply.text, text, shown=SHOWN_REPLY)
+                request = with_correction(
+                    question, reply, text, shown=SHOWN_REPLY, reason=str(error)
+                )
         raise AssertionError("unreachable: the last try raises")
 
     def record(self, call: ToolCall) -> None:

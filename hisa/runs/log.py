@@ -3,6 +3,8 @@
     runs/<id>/run.json            what the run is and how it ended; replaced as a whole
     runs/<id>/events.jsonl        one event a line, only ever appended to
     runs/<id>/images/<sha256>.png pictures, written once
+    runs/<id>/tokens/<turn>.json  token ids and log-probs of a model call, where a server gives them
+    runs/<id>/elements/<sha256>.json the elements of a look, written once
     runs/<id>/lock                held by the one process that writes
 
 Secrets are taken out here, of everything that is written and of the events that `RunLog.emit` gives
@@ -15,12 +17,15 @@ loses at most the event it was writing.
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 import re
 import secrets
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -36,11 +41,21 @@ from hisa.events import (
     StepFinished,
 )
 from hisa.machine.storage import PRIVATE_FOLDER, AppendOnlyFile, Lock, replace_file
-from hisa.protocols import Task
+from hisa.protocols import Task, TurnTokens
 from hisa.runs.event_line import encode
+from hisa.runs.kept_elements import plain_element
 from hisa.runs.manifest import Manifest, ResultsRecord, TaskRecord, Totals, versions
-from hisa.runs.read import EVENTS, IMAGES, LOCK, MANIFEST, read_events, read_manifest
-from hisa.screen.observation import Screenshot
+from hisa.runs.read import (
+    ELEMENTS,
+    EVENTS,
+    IMAGES,
+    LOCK,
+    MANIFEST,
+    TOKENS,
+    read_events,
+    read_manifest,
+)
+from hisa.screen.observation import Element, Observation, Screenshot
 from hisa.text.redact import Redactor
 
 __all__ = ["RunLog", "key_variables", "new_id"]
@@ -78,6 +93,8 @@ class RunLog:
         self._stepped_at = -_REWRITE
         self._behind = False
         self._failed: LogFailed | None = None
+        self._elements: tuple[tuple[Element, ...] | None, str] = None, ""
+        """Those of the newest look, and their name: most looks repeat the one before."""
 
     @classmethod
     def create(
@@ -196,6 +213,51 @@ class RunLog:
             return self._save(picture)
         return await asyncio.to_thread(self._save, picture)
 
+    async def keep_tokens(self, turn: str, tokens: TurnTokens, text: str, /) -> str:
+        """Keep the tokens of a model call; returns the file's name in the run's folder.
+
+        Args:
+            turn: the call's name.
+            tokens: what the server gave.
+            text: what they stand for. Where something in it is secret nothing is kept, and the name
+                is empty: ids cannot be searched for it.
+        """
+        if self._redactor.data(text) != text:
+            return ""
+        given = {name: value for name, value in asdict(tokens).items() if value is not None}
+        return await asyncio.to_thread(self._keep, f"{TOKENS}/{turn}.json", given)
+
+    async def keep(self, look: Observation, /) -> tuple[str, str]:
+        """Keep a look's picture and its elements, each under its hash; both are returned.
+
+        The second is empty where the look has no elements.
+        """
+        picture = await self.save(look.screenshot)
+        if look.elements != self._elements[0]:
+            name = await asyncio.to_thread(self._keep_elements, look.elements or ())
+            self._elements = look.elements, name
+        return picture, self._elements[1]
+
+    def _keep_elements(self, elements: Sequence[Element]) -> str:
+        if not elements:
+            return ""
+        plain = self._redactor.data([plain_element(element) for element in elements])
+        digest = hashlib.sha256(json.dumps(plain, ensure_ascii=False).encode()).hexdigest()
+        self._keep(f"{ELEMENTS}/{digest}.json", plain)
+        return digest
+
+    def _keep(self, name: str, value: object) -> str:
+        """Write a side file, once."""
+        path = self.folder / name
+        if not path.exists():
+            text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+            try:
+                path.parent.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+                replace_file(path, text.encode())
+            except OSError as error:
+                raise self._refused(name, error) from error
+        return name
+
     def amend(
         self,
         *,
@@ -278,7 +340,11 @@ class RunLog:
     def _save(self, picture: Screenshot) -> str:
         name = picture.sha256
         path = self.folder / IMAGES / f"{name}.png"
-        if not path.exists():
+        whole, boxes = picture.part_of or (None, ())
+        if whole is not None and (path.parent / f"{whole.sha256}.png").exists():
+            cut = [[box.left, box.top, box.right, box.bottom] for box in boxes]
+            self._keep(f"{IMAGES}/{name}.json", {"part_of": whole.sha256, "boxes": cut})
+        elif not path.exists():
             try:
                 replace_file(path, picture.png)
             except OSError as error:

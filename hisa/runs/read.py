@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,19 +25,23 @@ from hisa.events import (
     StepFinished,
     event_adapter,
 )
-from hisa.machine.storage import is_locked
+from hisa.machine.storage import is_locked, replace_file
 from hisa.outcomes.endings import RunStatus, ScoreState, Scoring, is_success
 from hisa.runs.manifest import Manifest, Totals
 from hisa.runs.step_records import StepRecord, group
+from hisa.screen.geometry import BoundingBox
+from hisa.screen.observation import Screenshot
 
 __all__ = [
     "EventReader", "Run", "find_run", "list_runs", "load_run", "read_events", "read_manifest",
 ]  # fmt: skip
 
 EVENTS = "events.jsonl"
+ELEMENTS = "elements"
 IMAGES = "images"
 LOCK = "lock"
 MANIFEST = "run.json"
+TOKENS = "tokens"
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -191,11 +197,30 @@ class Run:
         return max((e.step for e in self.events if isinstance(e, StepFinished)), default=0)
 
     def image(self, sha256: str) -> Path | None:
-        """The file of a picture; None where it is missing or the name is not a hash."""
+        """The file of a picture; None where it is missing or the name is not a hash.
+
+        A part of another picture is cut out again when it is first asked for, and must come out as
+        it was.
+        """
         if not _SHA256.fullmatch(sha256):
             return None
         path = self.folder / IMAGES / f"{sha256}.png"
+        if not path.exists():
+            with suppress(OSError, ValueError, KeyError, TypeError):
+                self._cut_out(path)
         return path if path.is_file() and not path.is_symlink() else None
+
+    def _cut_out(self, path: Path) -> None:
+        kept = json.loads(path.with_suffix(".json").read_text("utf-8"))
+        whole = path.parent / f"{kept['part_of']}.png"
+        if not _SHA256.fullmatch(whole.stem) or whole.is_symlink():
+            return
+        picture = Screenshot.from_png(whole.read_bytes())
+        boxes = [BoundingBox(*box) for box in kept["boxes"]]
+        all_of_it = BoundingBox(0, 0, picture.size.width, picture.size.height)
+        inside = all(all_of_it.intersection(box) == box for box in boxes)  # anybody may write it
+        if inside and (part := picture.parts(boxes)).sha256 == path.stem:
+            replace_file(path, part.png)
 
     @property
     def _ended(self) -> RunFinished | None:

@@ -142,6 +142,7 @@ def _template() -> jinja2.Template:
         "trim_bullet": lambda line: line.removeprefix("- "),
     }
     environment.globals |= {
+        "boxes": _boxes,
         "clicks": _clicks,
         "decision_tone": decision_tone,
         "crop": _crop,
@@ -179,18 +180,28 @@ def _clicks(record: StepRecord) -> list[_Mark]:
     return [mark for mark in marks if 0 <= mark.left <= 100 and 0 <= mark.top <= 100]
 
 
-def _roi(record: StepRecord) -> _Mark | None:
-    """The box of changed pixels."""
-    look = record.before
-    if look is None or record.abstracted is None or record.abstracted.roi is None:
-        return None
-    left, top, right, bottom = record.abstracted.roi
+def _boxes(record: StepRecord) -> list[_Mark]:
+    """The boxes of what was chosen to act on."""
+    look, found = record.before, [place.element for place in record.places if place.chosen]
+    return [_box(each.box, look) for each in found if each is not None] if look else []
+
+
+def _box(box: tuple[float, float, float, float], look: Observed) -> _Mark:
+    left, top, right, bottom = box
     return _Mark(
         100 * left / look.width,
         100 * top / look.height,
         100 * (right - left) / look.width,
         100 * (bottom - top) / look.height,
     )
+
+
+def _roi(record: StepRecord) -> _Mark | None:
+    """The box of changed pixels."""
+    look = record.before
+    if look is None or record.abstracted is None or record.abstracted.roi is None:
+        return None
+    return _box(record.abstracted.roi, look)
 
 
 def _crop(record: StepRecord, picture: Picture) -> tuple[int, int, int, int] | None:

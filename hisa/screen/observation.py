@@ -6,7 +6,7 @@ import base64
 import hashlib
 import io
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from PIL import Image, ImageChops
@@ -116,6 +116,21 @@ class Screenshot:
         rows = [self.rgb[at : at + 3 * size.width] for at in starts[: size.height]]
         return Screenshot.from_rgb(size, b"".join(rows))
 
+    def parts(self, boxes: Sequence[BoundingBox]) -> Screenshot:
+        """The parts inside boxes, one below the other with a magenta bar between.
+
+        The picture knows that it is ``part_of`` this one, and by which boxes.
+        """
+        crops = [self.crop(box) for box in boxes]
+        made = crops[0] if len(crops) == 1 else _stacked(crops)
+        made.__dict__["part_of"] = self, tuple(boxes)
+        return made
+
+    @property
+    def part_of(self) -> tuple[Screenshot, tuple[BoundingBox, ...]] | None:
+        """The picture that this one was cut out of by `parts`; None: it was not."""
+        return self.__dict__.get("part_of")
+
     def on_black(self, size: Size) -> Screenshot:
         """This picture in the corner of a larger one, black beside and below it; made once."""
         return self._derived(("on black", size), lambda: _OnBlack(self, size))
@@ -141,6 +156,20 @@ class Screenshot:
             return self
         scaled = self.pixels.resize((size.width, size.height), Image.Resampling.LANCZOS)
         return Screenshot(scaled)
+
+
+_GAP = 6
+"""Height in pixels of the bar between parts."""
+
+
+def _stacked(crops: Sequence[Screenshot]) -> Screenshot:
+    height = sum(crop.size.height for crop in crops) + _GAP * (len(crops) - 1)
+    stack = Image.new("RGB", (max(crop.size.width for crop in crops), height), "#ff00ff")
+    top = 0
+    for crop in crops:
+        stack.paste(crop.pixels, (0, top))
+        top += crop.size.height + _GAP
+    return Screenshot(stack)
 
 
 class _OnBlack(Screenshot):

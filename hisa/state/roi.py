@@ -42,8 +42,6 @@ _NEAR = 3
 """Tiles between two changes up to which they are one region: a toolbar's gaps are smaller."""
 _SAVED = 0.5
 """Regions are shown apart where they cover at most this share of the box around them all."""
-_GAP = 6
-"""Height in pixels of the bar between regions in a picture made of several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +98,7 @@ def roi_pair(
     regions = tuple(_regions(mask, box))
     whole = [whole_words(part, mask, new) for part in regions]
     shown = tuple(_with_margin(part, margin, minimum, new.size) for part in whole)
-    return RoiPair(box, regions, shown, _stacked(old, shown), _stacked(new, shown))
+    return RoiPair(box, regions, shown, old.parts(shown), new.parts(shown))
 
 
 def whole_pair(before: Observation, after: Observation) -> RoiPair | None:
@@ -281,20 +279,6 @@ def _exact(part: Image.Image, cluster: BoundingBox, x: int, y: int) -> BoundingB
     corners = tiles.getbbox() or (0, 0, *tiles.size)
     left, top = left + x, top + y
     return BoundingBox(left + corners[0], top + corners[1], left + corners[2], top + corners[3])
-
-
-def _stacked(picture: Screenshot, parts: Sequence[BoundingBox]) -> Screenshot:
-    """The parts of a picture, one below the other."""
-    crops = [picture.crop(part) for part in parts]
-    if len(crops) == 1:
-        return crops[0]
-    height = sum(crop.size.height for crop in crops) + _GAP * (len(crops) - 1)
-    stack = Image.new("RGB", (max(crop.size.width for crop in crops), height), "#ff00ff")
-    top = 0
-    for crop in crops:
-        stack.paste(crop.pixels, (0, top))
-        top += crop.size.height + _GAP
-    return Screenshot(stack)
 
 
 def _whole(picture: Screenshot) -> BoundingBox:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from hisa.models.correction import with_correction
 from hisa.models.tokens import estimate_tokens, longest
-from hisa.protocols import Model, ModelRequest
+from hisa.protocols import Model, ModelReply, ModelRequest
 from hisa.text.prompt_text import clean, excerpt, one_line
 
 __all__ = [
@@ -43,10 +44,13 @@ async def ask_within(model: Model, request: ModelRequest, limit_tokens: int) -> 
     Raises:
         ModelUnavailable, BudgetExceeded: from the model.
     """
-    text = clean((await model.complete(request)).text)
+    reply = await model.complete(request)
+    text = clean(reply.text)
     if estimate_tokens(text) <= limit_tokens:
         return text
-    shorter = clean((await model.complete(_again(request, text, limit_tokens))).text)
+    shorter = clean(
+        (await model.complete(_again(request, replace(reply, text=text), limit_tokens))).text
+    )
     return cut_at_sentence(shorter or text, limit_tokens)
 
 
@@ -55,16 +59,15 @@ def words_of(tokens: int) -> int:
     return tokens * 3 // 5
 
 
-def _again(request: ModelRequest, text: str, limit_tokens: int) -> ModelRequest:
+def _again(request: ModelRequest, reply: ModelReply, limit_tokens: int) -> ModelRequest:
     """The request with the answer (its beginning) and the limit it has to keep."""
     demand = (
-        f"Too long: about {estimate_tokens(text)} tokens where {limit_tokens} are allowed. Write "
-        f"it again in at most {limit_tokens} tokens (about {words_of(limit_tokens)} words); keep "
-        "coordinates and exact values."
+        f"Too long: about {estimate_tokens(reply.text)} tokens where {limit_tokens} are allowed. "
+        f"Write it again in at most {limit_tokens} tokens (about {words_of(limit_tokens)} words); "
+        "keep coordinates and exact values."
     )
-    return with_correction(
-        request, cut_at_sentence(text, 2 * limit_tokens), demand, shown=len(text)
-    )
+    shown = replace(reply, text=cut_at_sentence(reply.text, 2 * limit_tokens))
+    return with_correction(request, shown, demand, shown=len(reply.text))
 
 
 def cut_at_sentence(text: str, tokens: int) -> str:

@@ -32,7 +32,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hisa.errors import UsageError
 from hisa.models.tokens import estimate_tokens
-from hisa.protocols import ModelReply
+from hisa.protocols import ModelReply, TurnTokens
 from hisa.testing.never_ending import never_terminate
 
 __all__ = ["FakeServer", "Fault", "FaultKind", "Handler", "Line", "Received", "main", "read_script"]
@@ -339,7 +339,11 @@ def _completion(reply: str | ModelReply, received: Received) -> dict[str, Any]:
         "object": "chat.completion",
         "created": 0,
         "model": reply.model or received.body.get("model", "fake"),
-        "choices": [{"index": 0, "message": message, "finish_reason": reply.finish}],
+        "choices": [
+            {"index": 0, "message": message, "finish_reason": reply.finish}
+            | _reply_tokens(reply.tokens, received)
+        ],
+        **_prompt_tokens(reply.tokens, received),
         "usage": {
             "prompt_tokens": tokens_in,
             "prompt_tokens_details": {"cached_tokens": reply.usage.cached_in},
@@ -350,6 +354,22 @@ def _completion(reply: str | ModelReply, received: Received) -> dict[str, Any]:
     }
 
 
+def _prompt_tokens(tokens: TurnTokens | None, received: Received) -> dict[str, Any]:
+    """The prompt's ids as vLLM tells them, where they are asked for."""
+    told = tokens and tokens.prompt_ids and received.body.get("return_token_ids")
+    return {"prompt_token_ids": list(tokens.prompt_ids or ())} if tokens and told else {}
+
+
+def _reply_tokens(tokens: TurnTokens | None, received: Received) -> dict[str, Any]:
+    """The same of the reply: fields of a choice."""
+    fields: dict[str, Any] = {}
+    if tokens and tokens.reply_ids and received.body.get("return_token_ids"):
+        fields["token_ids"] = list(tokens.reply_ids)
+    if tokens and tokens.logprobs and received.body.get("logprobs"):
+        fields["logprobs"] = {"content": [{"token": "", "logprob": p} for p in tokens.logprobs]}
+    return fields
+
+
 def _chunks(body: dict[str, Any], received: Received) -> list[bytes]:
     """A completion as the data of the events that stream it, a word in each."""
     usage = body.get("usage")
@@ -357,12 +377,15 @@ def _chunks(body: dict[str, Any], received: Received) -> list[bytes]:
     head = {key: body[key] for key in ("id", "created", "model")}
     head["object"] = "chat.completion.chunk"
     chunks: list[dict[str, Any]] = []
+    prompt = {key: body[key] for key in ("prompt_token_ids",) if key in body}
     for choice in body["choices"]:
         words = re.findall(r"\s*\S+\s*$|\s*\S+|\s+", choice["message"]["content"])
         deltas = [{"role": "assistant", "content": ""}, *({"content": word} for word in words), {}]
         chunks += ({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
                    for delta in deltas)  # fmt: skip
         chunks[-1]["choices"][0]["finish_reason"] = choice["finish_reason"] or None
+        chunks[0] |= prompt
+        chunks[0]["choices"][0] |= {k: choice[k] for k in ("token_ids", "logprobs") if k in choice}
     if usage is not None and options.get("include_usage"):
         chunks.append({"choices": [], "usage": usage})
     return [*(json.dumps(head | chunk).encode() for chunk in chunks), b"[DONE]"]

@@ -127,7 +127,8 @@ class SequenceToolbox(Catalogue):
         started = time.monotonic()
         look = await environment.observe(settle=self._settle)
         seconds = time.monotonic() - started
-        self._emit(Observed.of(look, image=await self._save(look.screenshot), seconds=seconds))
+        kept = await self._save(look.screenshot), ""
+        self._emit(Observed.of(look, kept=kept, seconds=seconds))
         return look
 
 

@@ -43,7 +43,7 @@ from hisa.protocols import (
 from hisa.runs.log import RunLog
 from hisa.runs.results import Results, ResultsScorer
 from hisa.screen.geometry import Size
-from hisa.screen.observation import Screenshot
+from hisa.screen.observation import Observation, Screenshot
 from hisa.state.inspection import StepInspector
 from hisa.state.manager import build_state
 from hisa.state.written_files import WrittenFiles
@@ -213,8 +213,9 @@ async def _opened(
     async with AsyncExitStack() as stack:
         budget = _budget(settings, log)
         context = CallContext(
-            step=lambda: log.step, secrets=secrets.scrubber, progress=run_context.progress
-        )
+            step=lambda: log.step, secrets=secrets.scrubber, progress=run_context.progress,
+            keep_picture=log.save, keep_tokens=log.keep_tokens, run=log.id,
+        )  # fmt: skip
         models = await stack.enter_async_context(
             open_models(settings, emit, budget, ledger, own=run_context.models, context=context)
         )
@@ -415,3 +416,6 @@ class _Tee:
 
     async def save(self, picture: Screenshot, /) -> str:
         return await self._log.save(picture)
+
+    async def keep(self, look: Observation, /) -> tuple[str, str]:
+        return await self._log.keep(look)

@@ -162,7 +162,8 @@ class TellingGrounder:
             raise
         if found.places:
             source = found.input if isinstance(found.input, str) else ""
-            places = tuple(map(place_found, found.places))
+            look = found.found or observation
+            places = tuple(place_found(place, look) for place in found.places)
             seconds = time.monotonic() - started
             self._emit(Grounded(places=places, input=source, seconds=seconds))
         return found

@@ -11,6 +11,8 @@ from hisa.screen.observation import Screenshot
 from hisa.testing.scripted import FunctionModel
 from tests.models.support import role_model
 
+RULES = "You operate a computer. " * 20
+
 
 async def test_requests_are_logged_first_and_repeated_turns_only_once() -> None:
     events: list[Event] = []
@@ -26,15 +28,20 @@ async def test_requests_are_logged_first_and_repeated_turns_only_once() -> None:
             ModelRequest(
                 "planner",
                 (
-                    Message("system", (TextPart("rules"),)),
+                    Message("system", (TextPart(RULES),)),
                     Message("user", (TextPart(f"step {number}"), ImagePart(picture))),
                 ),
                 step=number,
             )
         )
     first, second = [event for event in events if isinstance(event, ModelAsked)]
-    assert [said.text for said in first.messages] == ["rules", "step 1"]
-    assert [said.text for said in second.messages] == [None, "step 2"]
-    assert second.messages[0].sha256 == first.messages[0].sha256
-    assert first.messages[1].images == (picture.sha256,)
-    assert (first.role, first.model) == ("planner", "m")
+    system, user = first.body["messages"]
+    assert system["content"].keys() == {"$text"}
+    assert list(first.texts.values()) == [RULES]
+    assert second.body["messages"][0] == system
+    assert second.texts == {}
+    text, image = user["content"]
+    assert text == {"type": "text", "text": "step 1"}
+    assert image["image_url"]["url"] == {"$image": picture.sha256}
+    assert (first.role, first.model, first.api) == ("planner", "m", "")
+    assert first.turn != second.turn

@@ -1,20 +1,25 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hisa.errors import UsageError
-from hisa.events import Acted, Observed, Planned, StepFinished
-from hisa.planner.view import state_text
-from hisa.protocols import StateView, Task
-from hisa.runs.export import export_jsonl, export_osworld, samples
+from hisa.events import Acted, ModelAsked, ModelCalled, Observed, Planned, StepFinished
+from hisa.plugins.exports.osworld_results import export_osworld
+from hisa.protocols import Task
+from hisa.runs.export import TurnFilter, chosen_turns, export_turns
 from hisa.runs.log import RunLog
 from hisa.runs.read import Run, load_run
+from hisa.runs.turns import Turn
 from hisa.screen.geometry import Size
-from hisa.screen.observation import Observation, Screenshot
-from tests.runs.sample import TASK, Screen, build
+from hisa.screen.observation import Screenshot
+from tests.runs.sample import build
+
+OLD = Path(__file__).parents[1] / "data" / "runs_of_0_1_0" / "20261122-033308-053d"
 
 
 @pytest.fixture(scope="module")
@@ -22,43 +27,45 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return load_run(build(tmp_path_factory.mktemp("runs")))
 
 
-def test_a_sample_holds_what_the_planner_had_and_said(run: Run, tmp_path: Path) -> None:
-    path = export_jsonl(run, tmp_path / "deep" / "t.jsonl")
+def test_a_log_of_before_is_exported_and_says_so(tmp_path: Path) -> None:
+    """A log that 0.1.0 wrote: requests without parameters, paired by their order."""
+    run = load_run(OLD)
+    path = export_turns(chosen_turns([run]), tmp_path / "deep" / "t.jsonl")
     rows = [json.loads(line) for line in path.read_text().splitlines()]
-    assert [row["step"] for row in rows] == list(range(1, 12))
-    third = rows[2]
-    assert (run.folder / third["image"]).is_file()
-    assert third["size"] == [1280, 720]
-    user, assistant = third["messages"]
-    assert user["content"] == [
-        {"type": "text", "text": third["history"]},
-        {"type": "image", "image": third["image"]},
-    ]
-    assert json.loads(assistant["content"]) == {
-        "thought": "Now the cell for the sum, right of the label.",
-        "tool": "gui_action",
-        "input": "pyautogui.click(X_COORD, Y_COORD)",
-        "description": "cell B5",
-    }
-    assert third["grounding"][0]["x"] == 277
-    assert (third["ok"], third["score"]) == (True, 1.0)
+    assert rows
+    assert all(row["before_turns"] and row["api"] == "" for row in rows)
+    assert all(row["reply"] for row in rows)
+    assert {row["role"] for row in rows} <= {"planner", "state", "judge", "grounder"}
+    assert [row["step"] for row in rows] == sorted(row["step"] for row in rows)
+    assert len({row["id"] for row in rows}) == len(rows)
+    first = rows[0]["request"]["messages"]
+    assert [message["role"] for message in first] == ["system", "user"]
 
 
-def test_the_history_of_a_sample_is_the_prompt_of_the_planner(run: Run) -> None:
-    view = StateView(
-        advice=run.guidance.advice if run.guidance else "",
-        refined=next(r.refined.text for r in run.steps if r.refined),
-        steps=tuple(r.abstracted.line for r in run.steps[5:7] if r.abstracted),
-    )
-    shot = Screen().draw()
-    look = Observation(shot, Size(1280, 720))
-    prompt = state_text(TASK, look, view, elements=False)
-    assert list(samples(run))[7]["history"] == prompt
+def test_a_run_begun_before_and_gone_on_with_has_both(tmp_path: Path) -> None:
+    folder = tmp_path / OLD.name
+    shutil.copytree(OLD, folder)
+    before = len(list(chosen_turns([load_run(folder)])))
+    with RunLog.reopen(folder) as log:
+        log.emit(ModelAsked(role="planner", model="m", turn="t1", body={"messages": []}))
+        log.emit(ModelCalled(role="planner", model="m", turn="t1", tokens_in=1, tokens_out=1))
+    found = list(chosen_turns([load_run(folder)]))
+    assert [turn.before_turns for turn in found] == [True] * before + [False]
 
 
-def test_steps_without_an_end_or_a_plan_make_no_sample(tmp_path: Path) -> None:
-    found = list(samples(load_run(build(tmp_path, finish=False))))
-    assert found[-1]["step"] == 11
+def test_filters_leave_out_what_was_not_wanted(tmp_path: Path) -> None:
+    def turn(**more: Any) -> Turn:
+        fields = {"id": "a", "run": "r", "task": "t", "step": 1, "role": "planner", "model": "m"}
+        return Turn.model_validate({**fields, "request": {}, "reply": "x", **more})
+
+    scored = turn(score=0.5, score_state="scored", outcome="succeeded")
+    assert TurnFilter(min_score=0.5).takes(scored)
+    assert not TurnFilter(min_score=0.6).takes(scored)
+    assert not TurnFilter(min_score=0.0).takes(turn()), "unscored is not 0"
+    assert not TurnFilter(roles=frozenset({"judge"})).takes(scored)
+    assert not TurnFilter(outcomes=frozenset({"failed"})).takes(scored)
+    for lacking in ({"redacted": True}, {"cut": True}, {"reply": None}, {"machine_failed": True}):
+        assert not TurnFilter(whole=True).takes(turn(**lacking))
 
 
 def test_osworld_layout(run: Run, tmp_path: Path) -> None:
@@ -100,6 +107,6 @@ def test_osworld_names_cannot_leave_the_folder(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_named(run: Run, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="cannot write"):
-        export_jsonl(run, tmp_path / "file" / "t.jsonl")
+        export_turns([], tmp_path / "file" / "t.jsonl")
     with pytest.raises(UsageError, match="cannot write"):
         export_osworld(run, tmp_path / "file")

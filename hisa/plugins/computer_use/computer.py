@@ -102,10 +102,12 @@ class ComputerPlanner:
                 answer = self._read(reply, looks_left=attempt < MAX_TRIES)
             except InvalidReply as error:
                 shown = printable(reply.text)[:SHOWN_REPLY]
-                self._emit(PlanRejected(attempt=attempt, error=str(error), reply=shown))
+                self._emit(
+                    PlanRejected(attempt=attempt, error=str(error), reply=shown, turn=reply.turn)
+                )
                 if attempt == MAX_TRIES:
                     raise
-                request = _refused(question, str(error))
+                request = _refused(question, reply.turn, str(error))
                 continue
             if answer.call is not None:
                 self._record(answer.call)
@@ -165,11 +167,14 @@ def _asked(call: ToolCall | None, check: str) -> str:
     return f"{check}\n{done}"
 
 
-def _refused(question: ModelRequest, error: str) -> ModelRequest:
+def _refused(question: ModelRequest, turn: str, error: str) -> ModelRequest:
     """The question again, with what was wrong: the refused call itself is not part of it."""
     system, user = question.messages
     notice = TextPart(sections({"notice": f"Your last answer was refused: {clean(error)}"}))
-    return replace(question, messages=(system, replace(user, parts=(*user.parts, notice))))
+    return replace(
+        question, messages=(system, replace(user, parts=(*user.parts, notice))),
+        corrects=turn, reason=error,
+    )  # fmt: skip
 
 
 def _shown(question: ModelRequest, answer: ComputerReply) -> ModelRequest:

@@ -20,6 +20,7 @@ class ResponsesModel(OpenAIModel):
     """
 
     path: ClassVar[str] = "responses"
+    api: ClassVar[str] = "responses"
 
     def _encoded(self, request: ModelRequest) -> dict[str, Any]:
         return encode_responses(request, self.profile, self._settings)

@@ -91,7 +91,7 @@ class GgufModel:
         LibraryLacking: llama.cpp is not installed.
     """
 
-    profile_of = staticmethod(profile_of)
+    profile_of, tells_body = staticmethod(profile_of), True
 
     def __init__(self, settings: ModelSettings) -> None:
         require_llama()

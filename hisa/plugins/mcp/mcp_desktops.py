@@ -81,8 +81,8 @@ class _Desktop:
         """Look, and write the look down."""
         started = time.monotonic()
         look = await self.machine.observe(elements=elements, settle=self.settle)
-        image = await self.log.save(look.screenshot)
-        self.emit(Observed.of(look, image=image, seconds=time.monotonic() - started))
+        kept = await self.log.keep(look)
+        self.emit(Observed.of(look, kept=kept, seconds=time.monotonic() - started))
         self.look = look
         return look
 

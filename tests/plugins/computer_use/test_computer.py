@@ -27,6 +27,7 @@ from hisa.events import (
 from hisa.plugins.computer_use.computer import ComputerPlanner
 from hisa.protocols import Environment, StateView, Task, ToolCall
 from hisa.runs.read import Run, load_run
+from hisa.runs.turns import turns
 from hisa.screen.observation import Screenshot
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.model_server import Received
@@ -232,14 +233,12 @@ def test_a_whole_run_is_a_new_chain_each_step(tmp_path: Path) -> None:
     assert {place.source for place in places} == {"planner"}
     assert result.steps == len([e for e in log.events if isinstance(e, Planned)])
     assert log.manifest.totals.tokens > 0
-    told = [m for e in log.events if isinstance(e, ModelAsked) for m in e.messages]
-    tools = [m.text for m in told if m.role == "tools"]  # each request as it left, once in full
-    assert [json.loads(text or "[]")[:1] for text in tools] == [
-        asked[0].body["tools"][:1],
-        [],
-        [],
-        [],
-    ]
+    sent = [
+        turn.request["tools"] for turn in turns(log) if turn.role == "planner"
+    ]  # each request as it left
+    assert sent == [request.body["tools"] for request in asked]
+    texts = [text for e in log.events if isinstance(e, ModelAsked) for text in e.texts.values()]
+    assert sum("computer_use_preview" in text for text in texts) == 1, "in the log once"
 
 
 def test_a_larger_screen_is_pointed_at_in_pixels_of_the_picture(tmp_path: Path) -> None:

@@ -146,7 +146,9 @@ def test_an_outputs_turn_follows_the_turn_with_the_calls() -> None:
 
 @pytest.mark.parametrize("words", ['[{"bbox_2d": [1, 2, 3, 4]}]', "[]", '[{"type": "pattern"}]'])
 def test_words_that_look_like_items_are_words_where_there_are_no_tools(words: str) -> None:
-    sent = body(with_correction(ask(role="grounder"), words, "Answer in the other form."))["input"]
+    sent = body(
+        with_correction(ask(role="grounder"), ModelReply(words), "Answer in the other form.")
+    )["input"]
     assert sent[-2] == {"role": "assistant", "content": words}
     assert sent[-1]["role"] == "user"
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError
@@ -163,7 +163,8 @@ async def _asked(
     replies: list[JudgeReply] = []
     for _ in range(2):
         try:
-            text = (await judge.model.complete(request)).text
+            reply = await judge.model.complete(request)
+            text = reply.text
         except (ModelUnavailable, BudgetExceeded) as error:
             return None, tuple(replies), f"the judge could not be asked: {one_line(str(error))}"
         kept = excerpt_within(text, _REPLY_TOKENS)
@@ -176,7 +177,7 @@ async def _asked(
                 f'"explaining" and "index", a number from 0 to {len(order)}, and nothing around it.'
             )
             if len(replies) == 1:
-                request = with_correction(request, kept, demand)
+                request = with_correction(request, replace(reply, text=kept), demand)
             continue
         replies.append(JudgeReply(text=kept))
         said = excerpt_within(judged.explaining, _REPLY_TOKENS)

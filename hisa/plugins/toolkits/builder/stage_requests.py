@@ -162,7 +162,7 @@ class StageRequests:
                 if not left:
                     raise
                 correction = f"That cannot be used: {error}\nAnswer again, with one JSON object."
-                request = with_correction(first, reply.text, correction)
+                request = with_correction(first, reply, correction)
         raise AssertionError("the last try returns or raises")
 
     def _task(self) -> str:

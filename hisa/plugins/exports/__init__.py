@@ -1,0 +1,1 @@
+"""Model calls of runs in the formats of other programs."""

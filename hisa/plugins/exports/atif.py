@@ -1,0 +1,132 @@
+"""Harbor's Agent Trajectory Interchange Format, ATIF-v1.8: a model call is a step of the agent.
+
+What the model was shown goes before it as a step of the user, with pictures by their files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from hisa.errors import UsageError
+from hisa.plugins.exports.openenv_trace import write_json
+from hisa.protocols import TurnTokens, Usage
+from hisa.runs.read import Run
+from hisa.runs.turns import Turn
+from hisa.version import __version__
+
+__all__ = ["from_atif", "to_atif", "write_atif"]
+
+_VERSION = "ATIF-v1.8"
+_BESIDE = {"reply", "usage", "usd", "tokens"}
+"""Fields of a turn that have a place of their own in a step; the others are its ``extra``."""
+
+
+def to_atif(turns: Iterable[Turn], *, run: str, models: Mapping[str, str]) -> dict[str, Any]:
+    """The trajectory of a run's turns.
+
+    Args:
+        turns: at least one.
+        run: its id.
+        models: role to model.
+    """
+    steps: list[dict[str, Any]] = []
+    for turn in turns:
+        steps += _steps(turn, len(steps) + 1)
+    name = models.get("planner", "")
+    return {
+        "schema_version": _VERSION,
+        "session_id": run,
+        "agent": {"name": "hisa", "version": __version__} | ({"model_name": name} if name else {}),
+        "steps": steps,
+    }
+
+
+def _steps(turn: Turn, number: int) -> Iterator[dict[str, Any]]:
+    yield {"step_id": number, "source": "user", "message": _message(turn)}
+    usage, answered = turn.usage or Usage(), turn.reply is not None
+    tokens = turn.tokens or TurnTokens()
+    metrics = {
+        "prompt_tokens": usage.tokens_in if turn.usage else None,
+        "completion_tokens": usage.tokens_out if turn.usage else None,
+        "cached_tokens": usage.cached_in if turn.usage else None,
+        "cost_usd": turn.usd,
+        "prompt_token_ids": tokens.prompt_ids,
+        "completion_token_ids": tokens.reply_ids,
+        "logprobs": tokens.logprobs,
+        "extra": {"reasoning_tokens": usage.reasoning_out} if turn.usage else None,
+    }
+    given = {name: value for name, value in metrics.items() if value is not None}
+    yield {
+        "step_id": number + 1,
+        "source": "agent",
+        "model_name": turn.model,
+        "message": turn.reply or "",
+        "llm_call_count": 1,
+        **({"metrics": _plain(given)} if given else {}),
+        "extra": {"hisa": turn.model_dump(mode="json", exclude=_BESIDE), "answered": answered},
+    }  # fmt: skip
+
+
+def _plain(metrics: dict[str, Any]) -> dict[str, Any]:
+    return {k: list(v) if isinstance(v, tuple) else v for k, v in metrics.items()}
+
+
+def _message(turn: Turn) -> list[dict[str, Any]]:
+    """The last turn of what was sent, pictures as files beside the run's log."""
+    sent = turn.request.get("messages") or turn.request.get("input") or []
+    content = sent[-1].get("content", "") if isinstance(sent[-1], dict) else ""
+    parts: list[dict[str, Any]] = []
+    for part in [{"text": content}] if isinstance(content, str) else content:
+        if isinstance(part, dict) and isinstance(part.get("text"), str):
+            parts.append({"type": "text", "text": part["text"]})
+    source = [{"media_type": "image/png", "path": f"images/{name}.png"} for name in turn.pictures]
+    return parts + [{"type": "image", "source": each} for each in source] or [
+        {"type": "text", "text": ""}
+    ]
+
+
+def from_atif(trajectory: Mapping[str, Any]) -> list[Turn]:
+    """The turns of a trajectory that `to_atif` made."""
+    return [_turn(step) for step in trajectory["steps"] if step["source"] == "agent"]
+
+
+def _turn(step: Mapping[str, Any]) -> Turn:
+    metrics = step.get("metrics") or {}
+    usage = None
+    if "prompt_tokens" in metrics:
+        usage = Usage(
+            metrics["prompt_tokens"], metrics["completion_tokens"], metrics["cached_tokens"],
+            metrics["extra"]["reasoning_tokens"],
+        )  # fmt: skip
+    names = ("prompt_token_ids", "completion_token_ids", "logprobs")
+    ids = [tuple(metrics[name]) if name in metrics else None for name in names]
+    tokens = TurnTokens(*ids)
+    extra = step["extra"]
+    return Turn.model_validate(
+        {
+            **extra["hisa"],
+            "reply": step["message"] if extra["answered"] else None,
+            "usage": usage,
+            "usd": metrics.get("cost_usd"),
+            "tokens": None if tokens == TurnTokens() else tokens,
+        }
+    )
+
+
+def write_atif(turns: list[Turn], runs: list[Run], path: Path) -> Path:
+    """Write a trajectory; several runs into a folder, a file each.
+
+    Raises:
+        UsageError: there is nothing to write, or a file cannot be written.
+    """
+    by_run = {run.id: [turn for turn in turns if turn.run == run.id] for run in runs}
+    made = {run: chosen for run, chosen in by_run.items() if chosen}
+    if not made:
+        raise UsageError("there is no model call to export", fix="hisa runs ls")
+    models = {run.id: run.manifest.models for run in runs}
+    files = [path] if len(made) == 1 else [path / f"{run}.json" for run in made]
+    for file, (run, chosen) in zip(files, made.items(), strict=True):
+        write_json(to_atif(chosen, run=run, models=models[run]), file)
+    return path

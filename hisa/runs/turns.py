@@ -1,0 +1,259 @@
+"""Model calls as they were sent and answered, put together from the events of a run.
+
+A `Turn` is one try of one request, of any role. Nothing of it is rendered again: the body is what
+left, the reply what came, and tokens are the server's own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from hisa.errors import UsageError
+from hisa.events import Judged, LoggedMessage, ModelAsked, ModelCalled, ModelFailed, PlanRejected
+from hisa.outcomes.endings import ScoreState
+from hisa.protocols import TurnTokens, Usage
+from hisa.runs.event_line import is_cut
+from hisa.runs.read import Run
+from hisa.text.redact import holds_redacted
+
+__all__ = ["Turn", "find_turn", "turns"]
+
+
+class Turn(BaseModel):
+    """One model call. As JSON it is the record that exports hold."""
+
+    model_config = ConfigDict(frozen=True)
+    id: str
+    run: str
+    task: str
+    step: int
+    role: str
+    attempt: int = 1
+    model: str
+    served: str = ""
+    policy: str = ""
+    effort: str = ""
+    api: str = ""
+    """The protocol of ``request``: "chat" or "responses"; empty: it left on no wire."""
+    request: dict[str, Any]
+    """What was sent, with ``{"$image": SHA-256}`` in the place of each picture."""
+    reply: str | None = None
+    """As it came; None where none did."""
+    finish: str = ""
+    usage: Usage | None = None
+    usd: float | None = None
+    seconds: float = 0.0
+    tokens: TurnTokens | None = None
+    failure: str = ""
+    """Why no reply came; also "no answer" where the run was cut off."""
+    corrects: str = ""
+    refused: str = ""
+    redacted: bool = False
+    """Whether something secret was taken out of what was sent or said."""
+    cut: bool = False
+    """Whether the log keeps less than was sent or said."""
+    before_turns: bool = False
+    """Whether the log is older than turns: the request then has no parameters."""
+    outcome: str = ""
+    """How the run ended."""
+    score: float | None = None
+    score_state: ScoreState = "unscored"
+    machine_failed: bool = False
+    """Whether the run's machine failed: then it is no sample of what the model can do."""
+
+    @property
+    def pictures(self) -> tuple[str, ...]:
+        """Hashes of the pictures that were sent, in order."""
+        return tuple(_pictures(self.request))
+
+    def require_trainable(self) -> TurnTokens:
+        """The tokens of a sample of reinforcement learning.
+
+        Raises:
+            UsageError: the turn has not all of them. It is fit for cloning all the same.
+        """
+        tokens = self.tokens or TurnTokens()
+        lacking = [name for name in _NEEDED if getattr(tokens, name) is None]
+        if lacking or self.redacted or self.cut:
+            why = f"has no {', '.join(lacking)}" if lacking else "is not whole in the log"
+            raise UsageError(
+                f"turn {self.id} of run {self.run} {why}: fit for cloning, no sample of RL",
+                fix=f"run with --set models.{self.role}.tokens=true on a server that gives them",
+            )
+        return tokens
+
+
+_NEEDED = ("prompt_ids", "reply_ids", "logprobs")
+
+
+def turns(run: Run) -> Iterator[Turn]:
+    """Yields the model calls of a run in the order in which they left."""
+    texts = {
+        digest: text
+        for event in run.events if isinstance(event, ModelAsked)
+        for digest, text in [*event.texts.items(), *_old_texts(event)]
+    }  # fmt: skip
+    answers = _answers(run)
+    refused = _refusals(run)
+    for event in run.events:
+        if isinstance(event, ModelAsked):
+            key = event.turn or f"before-{id(event)}"
+            yield _turn(run, event, answers.get(key), texts, refused)
+
+
+def find_turn(run: Run, name: str) -> Turn:
+    """The turn of a name, or of the only name that begins so.
+
+    Raises:
+        UsageError: there is none, or several.
+    """
+    found = [turn for turn in turns(run) if turn.id.startswith(name)]
+    exact = [turn for turn in found if turn.id == name] or found
+    if len(exact) == 1:
+        return exact[0]
+    why = "no such model call" if not exact else f"{len(exact)} model calls begin so"
+    raise UsageError(
+        f"turn {name!r} of run {run.id}: {why}", fix=f"hisa runs show {run.id} --turns"
+    )
+
+
+def _turn(
+    run: Run,
+    asked: ModelAsked,
+    answer: ModelCalled | ModelFailed | None,
+    texts: Mapping[str, str],
+    refused: Mapping[str, str],
+) -> Turn:
+    called = answer if isinstance(answer, ModelCalled) else None
+    request = _restored(asked.body, texts) if asked.turn else _old_request(asked, texts)
+    said = json.dumps(request, ensure_ascii=False) + (called.reply if called else "")
+    name = asked.turn or f"{asked.step}-{asked.role}-{asked.at:.3f}"
+    failure = "" if called else "no answer"
+    if isinstance(answer, ModelFailed):
+        failure = f"{answer.kind}: {answer.message}"
+    return Turn(
+        id=name, run=run.id, task=run.manifest.task.id, step=asked.step, role=asked.role,
+        attempt=asked.attempt, model=asked.model, effort=asked.effort, api=asked.api,
+        request=request, corrects=asked.corrects, failure=failure,
+        refused=refused.get(asked.turn, "") if asked.turn else "",
+        before_turns=not asked.turn, redacted=holds_redacted(said),
+        cut=any(map(is_cut, _texts([request, called.reply if called else ""]))),
+        outcome=run.status, score=run.score, score_state=run.score_state,
+        machine_failed=run.status == "environment_error",
+        **_said(run, called),
+    )  # fmt: skip
+
+
+def _said(run: Run, called: ModelCalled | None) -> dict[str, Any]:
+    if called is None:
+        return {}
+    usage = Usage(called.tokens_in, called.tokens_out, called.cached_in, called.reasoning_out)
+    return {
+        "reply": called.reply, "finish": called.finish, "usage": usage, "usd": called.usd,
+        "seconds": called.seconds, "served": called.served, "policy": called.policy,
+        "tokens": _tokens(run, called.tokens),
+    }  # fmt: skip
+
+
+def _tokens(run: Run, name: str) -> TurnTokens | None:
+    if not name:
+        return None
+    try:
+        given = json.loads((run.folder / name).read_text("utf-8"))
+        return TurnTokens(**{key: tuple(value) for key, value in given.items()})
+    except (OSError, ValueError, TypeError):
+        return None  # taken away or damaged: absent, as where no server gave them
+
+
+def _answers(run: Run) -> dict[str, ModelCalled | ModelFailed]:
+    """The answer to each request; in old logs by the order within a role."""
+    found: dict[str, ModelCalled | ModelFailed] = {}
+    waiting: dict[str, str] = {}
+    for event in run.events:
+        if isinstance(event, ModelAsked) and not event.turn:
+            waiting[event.role] = f"before-{id(event)}"
+        elif isinstance(event, ModelCalled | ModelFailed):
+            key = event.turn or waiting.pop(event.role, "")
+            found.setdefault(key, event)
+    return found
+
+
+def _refusals(run: Run) -> dict[str, str]:
+    """The reasons why replies could not be used, by their turns."""
+    refused: dict[str, str] = {}
+    for event in run.events:
+        if isinstance(event, PlanRejected):
+            refused[event.turn] = event.error
+        elif isinstance(event, Judged) and event.invalid:
+            refused[event.turn] = event.invalid
+        elif isinstance(event, ModelAsked) and event.corrects:
+            refused.setdefault(event.corrects, event.reason)
+    return refused
+
+
+def _restored(value: Any, texts: Mapping[str, str]) -> Any:
+    """A body with its texts, and hashes for pictures."""
+    match value:
+        case {"$text": str(digest)} if len(value) == 1:
+            return texts.get(digest, _GONE)
+        case {"$json": str(digest)} if len(value) == 1:
+            try:
+                return json.loads(texts.get(digest, ""))
+            except ValueError:
+                return texts.get(digest, _GONE)  # cut
+        case dict():
+            return {key: _restored(item, texts) for key, item in value.items()}
+        case list():
+            return [_restored(item, texts) for item in value]
+    return value
+
+
+_GONE = "[1 more characters were cut]"
+"""In the place of a text that the log lost."""
+
+
+def _old_texts(event: ModelAsked) -> Iterator[tuple[str, str]]:
+    return ((m.sha256, m.text) for m in event.messages if m.text is not None)
+
+
+def _old_request(event: ModelAsked, texts: Mapping[str, str]) -> dict[str, Any]:
+    """The request of a log before turns: its texts and pictures, without parameters."""
+    return {"messages": [_old_message(message, texts) for message in event.messages]}
+
+
+def _old_message(message: LoggedMessage, texts: Mapping[str, str]) -> dict[str, Any]:
+    text = message.text if message.text is not None else texts.get(message.sha256, _GONE)
+    if not message.images:
+        return {"role": message.role, "content": text}
+    parts: list[dict[str, Any]] = [{"type": "text", "text": text}]
+    parts += [
+        {"type": "image_url", "image_url": {"url": {"$image": name}}} for name in message.images
+    ]
+    return {"role": message.role, "content": parts}
+
+
+def _pictures(value: Any) -> Iterator[str]:
+    match value:
+        case {"$image": str(name)} if len(value) == 1:
+            yield name
+        case dict():
+            for item in value.values():
+                yield from _pictures(item)
+        case list():
+            for item in value:
+                yield from _pictures(item)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            yield from _texts(list(value.values()))
+        case list():
+            for item in value:
+                yield from _texts(item)

@@ -1,0 +1,247 @@
+"""Model calls of the log against what a server saw, byte for byte; and what the log has of them."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hisa.api import run_sync
+from hisa.config import Settings
+from hisa.errors import UsageError
+from hisa.events import Grounded, Observed
+from hisa.protocols import ModelReply, TurnTokens
+from hisa.runs.export import TurnFilter, chosen_turns
+from hisa.runs.kept_elements import read_elements
+from hisa.runs.read import ELEMENTS, Run, load_run
+from hisa.runs.turns import Turn, find_turn, turns
+from hisa.testing import (
+    FakeEnvironment,
+    FakeServer,
+    Fault,
+    Line,
+    ResponsesServer,
+    computer_call,
+    function_call,
+    tool_call,
+)
+from hisa.testing.model_server import Received
+
+CLICK = tool_call("gui_action", "pyautogui.click(X_COORD, Y_COORD)", "the Save button")
+DONE = tool_call("termination", "done")
+Answer = Callable[[Received], str]
+
+
+def answer(planned: list[str]) -> Answer:
+    """Each role in turn: what a model of that role says."""
+    left = {"planner": list(planned)}
+
+    def reply(request: Received) -> str:
+        match request.role:
+            case "planner":
+                return left["planner"].pop(0) if left["planner"] else DONE
+            case "judge":
+                return '{"explaining": "as good", "index": 1}'
+            case "grounder":
+                return "0"
+        return "Succeeded. Something changed."
+
+    return reply
+
+
+def played(folder: Path, server: FakeServer, **tree: Any) -> Run:
+    roles = {
+        role: {"model": f"{role}-model", "base_url": server.url}
+        for role in ("planner", "state", "grounder", "judge")
+    }
+    more = tree.pop("models", {})
+    models = {role: {**known, **more.get(role, {})} for role, known in roles.items()}
+    settings = Settings.model_validate(
+        {
+            "patterns": {"enabled": False},
+            "run": {"folder": folder, "confirm": "never", "max_steps": 4},
+            "grounder": {"kind": "choice"},
+            **tree,
+            "models": models,
+        }
+    )
+    result = run_sync("Save the form.", settings=settings, environment=FakeEnvironment())
+    return load_run(result.folder)
+
+
+def whole(value: Any, run: Run) -> Any:
+    """A body with its pictures as they went over the wire."""
+    match value:
+        case {"$image": str(name)}:
+            path = run.image(name)
+            assert path is not None
+            return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode()
+        case dict():
+            return {key: whole(item, run) for key, item in value.items()}
+        case list():
+            return [whole(item, run) for item in value]
+    return value
+
+
+def assert_same(run: Run, server: FakeServer) -> list[Turn]:
+    """What the log has of each call is what the server got, whatever the order."""
+    found = list(turns(run))
+    logged = sorted(json.dumps(whole(turn.request, run)) for turn in found)
+    assert logged == sorted(json.dumps(request.body) for request in server.requests)
+    assert len({turn.id for turn in found}) == len(found)
+    assert not any(turn.before_turns or turn.cut or turn.redacted for turn in found)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("tree", "roles"),
+    [
+        ({}, {"planner", "state"}),
+        ({"planner": {"sees": "both"}}, {"planner", "state"}),
+        ({"planner": {"samples": 3, "scaling": "constant"}}, {"planner", "state", "judge"}),
+        ({"planner": {"sequence": 3}}, {"planner", "state"}),
+        ({"planner": {"kind": "short", "sees": "elements"}}, {"planner"}),
+        ({"models": {"planner": {"constrain": True}}}, {"planner", "state"}),
+    ],
+)  # fmt: skip
+def test_a_turn_is_what_was_sent_and_said(
+    tmp_path: Path, tree: dict[str, Any], roles: set[str]
+) -> None:
+    other = tool_call("gui_action", "pyautogui.press('tab')")
+    short = '{"thought": "", "action": "press", "text": "tab"}'
+    planned = [CLICK, other, CLICK, other, other, other]
+    if tree.get("planner", {}).get("kind") == "short":
+        planned = [short, short, '{"thought": "", "action": "done", "text": "saved"}']
+    with FakeServer(then=answer(planned)) as server:
+        run = played(tmp_path, server, **tree)
+        found = assert_same(run, server)
+    assert roles <= {turn.role for turn in found}
+    assert all(turn.reply is not None and turn.usage for turn in found)
+    assert {turn.api for turn in found} == {"chat"}
+    assert find_turn(run, found[0].id) == found[0]
+
+
+def test_a_refused_reply_is_a_turn_with_its_reason_and_its_correction_another(
+    tmp_path: Path,
+) -> None:
+    with FakeServer(then=answer(["no JSON", CLICK])) as server:
+        found = assert_same(played(tmp_path, server), server)
+    first, second, *_ = (turn for turn in found if turn.role == "planner")
+    assert (first.reply, second.corrects) == ("no JSON", first.id)
+    assert "JSON" in first.refused
+    assert (second.refused, second.step) == ("", first.step)
+
+
+def test_a_choice_that_is_no_number_is_corrected(tmp_path: Path) -> None:
+    unsure = tool_call("gui_action", "pyautogui.click(X_COORD, Y_COORD)", "what keeps the words")
+    planned = answer([unsure])
+
+    def reply(request: Received) -> str:
+        return "perhaps" if request.role == "grounder" else planned(request)
+
+    with FakeServer(then=reply) as server:
+        run = played(tmp_path, server, models={"grounder": {"model": "gpt-4o"}})
+        found = assert_same(run, server)
+    one, two, *_ = (turn for turn in found if turn.role == "grounder")
+    assert two.corrects == one.id
+    assert "no number from 0 to" in one.refused
+
+
+def test_the_tries_at_a_request_are_turns_of_their_own(tmp_path: Path) -> None:
+    script = [Line(Fault("status", status=429, retry_after="0"), "planner")]
+    with FakeServer(script, then=answer([CLICK])) as server:
+        found = assert_same(played(tmp_path, server), server)
+    failed, again, *_ = found
+    assert failed.failure.startswith("rate_limit")
+    assert (failed.reply, failed.attempt, again.attempt) == (None, 1, 2)
+    assert list(chosen_turns([load_run(tmp_path / found[0].run)], TurnFilter(whole=True))) == [
+        turn for turn in found if turn.reply is not None
+    ]
+
+
+def test_computer_use_is_logged_as_it_is_sent(tmp_path: Path) -> None:
+    click = computer_call({"type": "click", "button": "left", "x": 400, "y": 300})
+    look = computer_call({"type": "screenshot"})
+    with ResponsesServer([look, click, function_call("termination", value="done")]) as server:
+        planner = {"model": "computer-use-preview", "base_url": server.url}
+        settings = Settings.model_validate(
+            {
+                "models": {"planner": planner},
+                "patterns": {"enabled": False},
+                "run": {"folder": tmp_path, "confirm": "never", "max_steps": 3},
+                "state": {"steps": "raw"},
+            }
+        )
+        result = run_sync("Save.", settings=settings, environment=FakeEnvironment())
+        run = load_run(result.folder)
+        found = list(turns(run))
+        assert [whole(turn.request, run) for turn in found] == [r.body for r in server.requests]
+    assert {turn.api for turn in found} == {"responses"}
+    assert found[1].pictures
+
+
+def test_a_server_that_wants_the_runs_id_gets_it_and_no_other(tmp_path: Path) -> None:
+    roles = {"planner": {"session": "header"}, "state": {"session": "key"}}
+    with FakeServer(then=answer([CLICK])) as server:
+        run = played(tmp_path, server, models=roles)
+        by_role = {request.role: request.headers for request in server.requests}
+    assert by_role["planner"]["x-session-id"] == run.id
+    assert by_role["state"]["authorization"] == f"Bearer {run.id}"
+    assert "x-session-id" not in by_role["state"]
+
+
+def test_tokens_are_kept_beside_the_log_as_the_server_gave_them(tmp_path: Path) -> None:
+    given = TurnTokens((1, 2, 3), (7, 8), (-0.5, -0.25))
+
+    def reply(request: Received) -> Any:
+        said = answer([DONE])(request)
+        return ModelReply(said, tokens=given) if request.role == "planner" else said
+
+    tree = {"models": {"planner": {"tokens": True, "profile": "vllm"}}}
+    with FakeServer(then=reply) as server:
+        run = played(tmp_path, server, **tree)
+        found = assert_same(run, server)
+        asked = server.requests[0].body
+    assert (asked["logprobs"], asked["return_token_ids"]) == (True, True)
+    planner = next(turn for turn in found if turn.role == "planner")
+    assert planner.tokens == given == planner.require_trainable()
+    state = next((turn for turn in found if turn.role != "planner"), None)
+    if state is not None:
+        with pytest.raises(UsageError, match=rf"turn {state.id} .* no prompt_ids.*fit for cloning"):
+            state.require_trainable()
+
+
+def test_a_part_of_a_look_is_kept_as_a_part_and_cut_out_as_it_was(tmp_path: Path) -> None:
+    with FakeServer(then=answer([CLICK])) as server:
+        run = played(tmp_path, server)
+        parts = list((run.folder / "images").glob("*.json"))
+        assert parts, "what the state manager shows its model is cut out of looks"
+        assert not any(path.with_suffix(".png").exists() for path in parts)
+        assert_same(run, server)
+    assert all(path.with_suffix(".png").exists() for path in parts)
+    path = parts[0]
+    path.with_suffix(".png").unlink()
+    kept = json.loads(path.read_text())
+    path.write_text(json.dumps({**kept, "boxes": [[0, 0, 1e6, 1e6]]}))
+    assert run.image(path.stem) is None
+    path.write_text(json.dumps({**kept, "part_of": "../../etc/passwd"}))
+    assert run.image(path.stem) is None
+
+
+def test_the_elements_of_a_look_and_what_was_chosen_are_kept(tmp_path: Path) -> None:
+    with FakeServer(then=answer([CLICK])) as server:
+        run = played(tmp_path, server)
+    (place,) = next(event for event in run.events if isinstance(event, Grounded)).places
+    assert place.chosen
+    assert place.element is not None
+    assert (place.element.role, place.element.name) == ("push button", "Save")
+    assert place.element.box[0] <= place.x < place.element.box[2]
+    assert 1 <= len(place.element.neighbours) <= 3
+    look = next(event for event in run.events if isinstance(event, Observed))
+    kept = read_elements(run.folder / ELEMENTS / f"{look.elements_sha256}.json")
+    assert len(kept) == look.elements
+    assert any(element.name == "Save" for element in kept)
