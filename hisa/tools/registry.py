@@ -149,9 +149,10 @@ class ToolRegistry:
         return [tool for tool in self._further if gone is None or tool.name != gone.tool]
 
     def others(self, name: str, look: Observation | None = None) -> list[str]:
-        """Names of a few tools besides one: those that are always there, then some for a look."""
+        """Names of a few tools to go on with besides one: those always there, then for a look."""
         more = [t.name for t in self._offered if look is None or t.traits.needs.in_front(look)]
-        return [each for each in (*self.names(), *more[:_OTHERS]) if each != name]
+        known = dict.fromkeys((*self.names(), *more[:_OTHERS]))
+        return [each for each in known if each not in {name, "termination", "infeasible"}]
 
     def describe(self) -> str:
         """The tools that are always there, as the planner's prompt shows them."""
@@ -203,9 +204,12 @@ class ToolRegistry:
             raise InvalidReply(self._unknown(call.tool))
         gone = self._withdrawn()
         if gone and gone.tool == call.tool and (not tool.always or _is_same(call, gone)):
+            which, instead = call.tool, f"others: {', '.join(self.others(call.tool))}"
+            if tool.always:  # everything goes through it: the very call is refused, not the tool
+                which, instead = "the very same", "act on something else, or in another way"
             raise InvalidReply(
-                f"{call.tool} is refused for this step: what it was called with last was in vain, "
-                f"and the screen has not changed; others: {', '.join(self.others(call.tool))}"
+                f"{which} is refused for this step: it was in vain, and the screen has not "
+                f"changed; {instead}"
             )
         tool.arguments(call.input)
 
