@@ -192,8 +192,8 @@ def export_command(
 
     folder = _root(settings, root)
     if every:
-        found = [path.parent for path in sorted(folder.rglob("run.json"))]
-        loaded = [_load(settings, path.name, path.parent) for path in found]
+        folders = [path.parent for path in sorted(folder.rglob("run.json"))]
+        loaded = [_load(settings, path.name, path.parent) for path in folders]
     else:
         loaded = [_load(settings, run_id, root) for run_id in run_ids or ("latest",)]
     click.echo(export_runs(loaded, kind, output, **wanted))

@@ -105,14 +105,14 @@ class _Named:
 
 def _told(request: ModelRequest) -> dict[str, Any]:
     """A request in the words of the chat protocol, for a model that is asked otherwise."""
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "messages": [_message(message) for message in request.messages],
         "max_tokens": request.max_tokens,
     }
     optional = {
         "temperature": request.temperature, "schema": request.schema, "tools": request.tools or None
     }  # fmt: skip
-    return told | {name: value for name, value in optional.items() if value is not None}
+    return fields | {name: value for name, value in optional.items() if value is not None}
 
 
 def _message(message: Message) -> dict[str, Any]:

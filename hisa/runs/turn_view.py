@@ -46,8 +46,8 @@ def _whole(run: Run, turn: Turn) -> Iterator[str]:
         given = turn.tokens
         counts = {"prompt ids": given.prompt_ids, "reply ids": given.reply_ids}
         counts["log-probs"] = given.logprobs  # type: ignore[assignment]
-        told = (f"{len(ids)} {name}" for name, ids in counts.items() if ids is not None)
-        yield f"tokens: {', '.join(told)}"
+        parts = (f"{len(ids)} {name}" for name, ids in counts.items() if ids is not None)
+        yield f"tokens: {', '.join(parts)}"
     for key, value in turn.request.items():
         if key in ("messages", "input"):
             for message in value:

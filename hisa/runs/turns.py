@@ -111,8 +111,8 @@ def find_turn(run: Run, name: str) -> Turn:
     Raises:
         UsageError: there is none, or several.
     """
-    found = [turn for turn in turns(run) if turn.id.startswith(name)]
-    exact = [turn for turn in found if turn.id == name] or found
+    candidates = [turn for turn in turns(run) if turn.id.startswith(name)]
+    exact = [turn for turn in candidates if turn.id == name] or candidates
     if len(exact) == 1:
         return exact[0]
     why = "no such model call" if not exact else f"{len(exact)} model calls begin so"
@@ -130,7 +130,7 @@ def _turn(
 ) -> Turn:
     called = answer if isinstance(answer, ModelCalled) else None
     request = _restored(asked.body, texts) if asked.turn else _old_request(asked, texts)
-    said = json.dumps(request, ensure_ascii=False) + (called.reply if called else "")
+    text = json.dumps(request, ensure_ascii=False) + (called.reply if called else "")
     name = asked.turn or f"{asked.step}-{asked.role}-{asked.at:.3f}"
     failure = "" if called else "no answer"
     if isinstance(answer, ModelFailed):
@@ -140,7 +140,7 @@ def _turn(
         attempt=asked.attempt, model=asked.model, effort=asked.effort, api=asked.api,
         request=request, corrects=asked.corrects, failure=failure,
         refused=refused.get(asked.turn, "") if asked.turn else "",
-        before_turns=not asked.turn, redacted=holds_redacted(said),
+        before_turns=not asked.turn, redacted=holds_redacted(text),
         cut=any(map(is_cut, _texts([request, called.reply if called else ""]))),
         outcome=run.status, score=run.score, score_state=run.score_state,
         machine_failed=run.status == "environment_error",
@@ -171,15 +171,15 @@ def _tokens(run: Run, name: str) -> TurnTokens | None:
 
 def _answers(run: Run) -> dict[str, ModelCalled | ModelFailed]:
     """The answer to each request; in old logs by the order within a role."""
-    found: dict[str, ModelCalled | ModelFailed] = {}
+    answers: dict[str, ModelCalled | ModelFailed] = {}
     waiting: dict[str, str] = {}
     for event in run.events:
         if isinstance(event, ModelAsked) and not event.turn:
             waiting[event.role] = f"before-{id(event)}"
         elif isinstance(event, ModelCalled | ModelFailed):
             key = event.turn or waiting.pop(event.role, "")
-            found.setdefault(key, event)
-    return found
+            answers.setdefault(key, event)
+    return answers
 
 
 def _refusals(run: Run) -> dict[str, str]:

@@ -47,8 +47,10 @@ def spans_of(run: Run, turns: list[Turn], *, contents: bool) -> dict[str, Any]:
         start = times.get(turn.id, begun)
         ids = trace, _digits(f"{run.id} {turn.id}", 16), root
         name = f"chat {turn.model}"
-        told = _attributes(turn, contents=contents)
-        spans.append(_span(name, ids, (start, start + turn.seconds), told, failed=turn.failure))
+        attributes = _attributes(turn, contents=contents)
+        spans.append(
+            _span(name, ids, (start, start + turn.seconds), attributes, failed=turn.failure)
+        )
     resource = {"service.name": "hisa", "service.version": __version__}
     scope = {"name": "hisa", "version": __version__}
     return {
@@ -80,9 +82,9 @@ def _attributes(turn: Turn, *, contents: bool) -> dict[str, Any]:
     }  # fmt: skip
     if contents:
         sent = request.get("messages") or request.get("input") or []
-        said = [{"role": "assistant", "parts": [{"type": "text", "content": turn.reply or ""}]}]
+        reply = [{"role": "assistant", "parts": [{"type": "text", "content": turn.reply or ""}]}]
         attributes["gen_ai.input.messages"] = json.dumps(sent, ensure_ascii=False)
-        attributes["gen_ai.output.messages"] = json.dumps(said, ensure_ascii=False)
+        attributes["gen_ai.output.messages"] = json.dumps(reply, ensure_ascii=False)
     return attributes
 
 
@@ -135,8 +137,8 @@ def write_spans(turns: list[Turn], runs: list[Run], path: Path) -> Path:
     if not turns:
         raise UsageError("there is no model call to export", fix="hisa runs ls")
     contents = os.environ.get("HISA_OTEL_CONTENTS", "").lower() == "true"
-    told = [
+    resources = [
         spans_of(run, [turn for turn in turns if turn.run == run.id], contents=contents)
         for run in runs
     ]
-    return write_json({"resourceSpans": told}, path)
+    return write_json({"resourceSpans": resources}, path)

@@ -176,17 +176,23 @@ def _element(
     *,
     hint: str,
 ) -> Element:
-    told = {
+    properties = {
         each.get("name"): (each.get("value") or {}).get("value")
         for each in node.get("properties") or ()
     }
-    states = {_STATES[name] for name, value in told.items() if name in _STATES and _true(value)}
+    states = {
+        _STATES[name] for name, value in properties.items() if name in _STATES and _true(value)
+    }
     states |= {"showing", "visible"} | ({"enabled"} if "disabled" not in states else set())
-    states |= {"editable"} if told.get("editable") and not _true(told.get("readonly")) else set()
-    states |= {"multi-line"} if _true(told.get("multiline")) else set()
+    states |= (
+        {"editable"}
+        if properties.get("editable") and not _true(properties.get("readonly"))
+        else set()
+    )
+    states |= {"multi-line"} if _true(properties.get("multiline")) else set()
     states |= {"clickable"} if known.get("clickable") else set()
     value = (node.get("value") or {}).get("value")
-    states |= {"expandable"} if "expanded" in told else set()
+    states |= {"expandable"} if "expanded" in properties else set()
     name = str((node.get("name") or {}).get("value") or "")
     role = str((node.get("role") or {}).get("value") or "")
     if not name and _ROLES.get(role) not in FIELDS:  # what stands in a field is no name of it
