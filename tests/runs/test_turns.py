@@ -24,9 +24,6 @@ from hisa.testing import (
     FakeServer,
     Fault,
     Line,
-    ResponsesServer,
-    computer_call,
-    function_call,
     tool_call,
 )
 from hisa.testing.model_server import Received
@@ -104,7 +101,6 @@ def assert_same(run: Run, server: FakeServer) -> list[Turn]:
         ({"planner": {"sees": "both"}}, {"planner", "state"}),
         ({"planner": {"samples": 3, "scaling": "constant"}}, {"planner", "state", "judge"}),
         ({"planner": {"sequence": 3}}, {"planner", "state"}),
-        ({"planner": {"kind": "short", "sees": "elements"}}, {"planner"}),
         ({"models": {"planner": {"constrain": True}}}, {"planner", "state"}),
     ],
 )  # fmt: skip
@@ -112,10 +108,7 @@ def test_a_turn_is_what_was_sent_and_said(
     tmp_path: Path, tree: dict[str, Any], roles: set[str]
 ) -> None:
     other = tool_call("gui_action", "pyautogui.press('tab')")
-    short = '{"thought": "", "action": "press", "text": "tab"}'
     planned = [CLICK, other, CLICK, other, other, other]
-    if tree.get("planner", {}).get("kind") == "short":
-        planned = [short, short, '{"thought": "", "action": "done", "text": "saved"}']
     with FakeServer(then=answer(planned)) as server:
         run = played(tmp_path, server, **tree)
         found = assert_same(run, server)
@@ -136,21 +129,6 @@ def test_a_refused_reply_is_a_turn_with_its_reason_and_its_correction_another(
     assert (second.refused, second.step) == ("", first.step)
 
 
-def test_a_choice_that_is_no_number_is_corrected(tmp_path: Path) -> None:
-    unsure = tool_call("gui_action", "pyautogui.click(X_COORD, Y_COORD)", "what keeps the words")
-    planned = answer([unsure])
-
-    def reply(request: Received) -> str:
-        return "perhaps" if request.role == "grounder" else planned(request)
-
-    with FakeServer(then=reply) as server:
-        run = played(tmp_path, server, models={"grounder": {"model": "gpt-4o"}})
-        found = assert_same(run, server)
-    one, two, *_ = (turn for turn in found if turn.role == "grounder")
-    assert two.corrects == one.id
-    assert "no number from 0 to" in one.refused
-
-
 def test_the_tries_at_a_request_are_turns_of_their_own(tmp_path: Path) -> None:
     script = [Line(Fault("status", status=429, retry_after="0"), "planner")]
     with FakeServer(script, then=answer([CLICK])) as server:
@@ -161,27 +139,6 @@ def test_the_tries_at_a_request_are_turns_of_their_own(tmp_path: Path) -> None:
     assert list(chosen_turns([load_run(tmp_path / found[0].run)], TurnFilter(whole=True))) == [
         turn for turn in found if turn.reply is not None
     ]
-
-
-def test_computer_use_is_logged_as_it_is_sent(tmp_path: Path) -> None:
-    click = computer_call({"type": "click", "button": "left", "x": 400, "y": 300})
-    look = computer_call({"type": "screenshot"})
-    with ResponsesServer([look, click, function_call("termination", value="done")]) as server:
-        planner = {"model": "computer-use-preview", "base_url": server.url}
-        settings = Settings.model_validate(
-            {
-                "models": {"planner": planner},
-                "patterns": {"enabled": False},
-                "run": {"folder": tmp_path, "confirm": "never", "max_steps": 3},
-                "state": {"steps": "raw"},
-            }
-        )
-        result = run_sync("Save.", settings=settings, environment=FakeEnvironment())
-        run = load_run(result.folder)
-        found = list(turns(run))
-        assert [whole(turn.request, run) for turn in found] == [r.body for r in server.requests]
-    assert {turn.api for turn in found} == {"responses"}
-    assert found[1].pictures
 
 
 def test_a_server_that_wants_the_runs_id_gets_it_and_no_other(tmp_path: Path) -> None:

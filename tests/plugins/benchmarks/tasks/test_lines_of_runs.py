@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
@@ -73,8 +75,17 @@ def planner(steps: tuple[Step, ...]) -> FunctionModel:
 
 def tells_programs(events: Iterable[Event]) -> list[bool]:
     """Of each request to the planner: whether it says what is installed."""
-    asked = [event for event in events if isinstance(event, ModelAsked) and event.role == "planner"]
-    return [any("<programs>" in (turn.text or "") for turn in event.messages) for event in asked]
+    texts: dict[str, str] = {}
+    asked = []
+    for event in events:
+        if isinstance(event, ModelAsked):
+            texts.update(event.texts)
+            body = json.dumps(event.body["messages"][1:])
+            whole = re.sub(
+                r"[0-9a-f]{64}", lambda digest, known=texts: known.get(digest[0], ""), body
+            )
+            asked += ["<programs>" in whole] if event.role == "planner" else []
+    return asked
 
 
 @pytest.mark.desktop

@@ -1,0 +1,38 @@
+"""A computer-use model's requests: as the log has them, and the whole state in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hisa.api import run_sync
+from hisa.config import Settings
+from hisa.runs.read import load_run
+from hisa.runs.turns import turns
+from hisa.testing import FakeEnvironment, ResponsesServer, computer_call, function_call
+from tests.planner.test_whole_state import assert_whole
+from tests.runs.test_turns import whole
+
+
+def test_computer_use_is_logged_as_it_is_sent(tmp_path: Path) -> None:
+    click = computer_call({"type": "click", "button": "left", "x": 400, "y": 300})
+    look = computer_call({"type": "screenshot"})
+    with ResponsesServer([look, click, function_call("termination", value="done")]) as server:
+        planner = {"model": "computer-use-preview", "base_url": server.url}
+        settings = Settings.model_validate(
+            {
+                "models": {"planner": planner},
+                "patterns": {"enabled": False},
+                "run": {"folder": tmp_path, "confirm": "never", "max_steps": 3},
+                "state": {"steps": "raw"},
+            }
+        )
+        result = run_sync("Save.", settings=settings, environment=FakeEnvironment())
+        run = load_run(result.folder)
+        found = list(turns(run))
+        assert [whole(turn.request, run) for turn in found] == [r.body for r in server.requests]
+    assert {turn.api for turn in found} == {"responses"}
+    assert found[1].pictures
+
+
+async def test_the_summary_reaches_the_planner_whole(tmp_path: Path) -> None:
+    await assert_whole(tmp_path, 9, "computer")

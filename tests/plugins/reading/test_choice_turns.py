@@ -1,0 +1,24 @@
+"""A model that picks from a list: its refused answer and the correction, as the log has them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hisa.testing import FakeServer, tool_call
+from hisa.testing.model_server import Received
+from tests.runs.test_turns import answer, assert_same, played
+
+
+def test_a_choice_that_is_no_number_is_corrected(tmp_path: Path) -> None:
+    unsure = tool_call("gui_action", "pyautogui.click(X_COORD, Y_COORD)", "what keeps the words")
+    planned = answer([unsure])
+
+    def reply(request: Received) -> str:
+        return "perhaps" if request.role == "grounder" else planned(request)
+
+    with FakeServer(then=reply) as server:
+        run = played(tmp_path, server, models={"grounder": {"model": "gpt-4o"}})
+        found = assert_same(run, server)
+    one, two, *_ = (turn for turn in found if turn.role == "grounder")
+    assert two.corrects == one.id
+    assert "no number from 0 to" in one.refused

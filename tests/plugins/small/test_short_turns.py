@@ -1,0 +1,21 @@
+"""The short form's requests, as the log has them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hisa.testing import FakeServer
+from tests.runs.test_turns import answer, assert_same, played
+
+
+def test_the_short_forms_turns_are_what_was_sent(tmp_path: Path) -> None:
+    tab = '{"thought": "", "action": "press", "text": "tab"}'
+    planned = [tab, tab, '{"thought": "", "action": "done", "text": "saved"}']
+    planner = {"kind": "short", "sees": "elements"}
+    constrained = {"planner": {"constrain": True, "profile": "small"}}
+    with FakeServer(then=answer(planned)) as server:
+        run = played(tmp_path, server, planner=planner, models=constrained)
+        found = assert_same(run, server)
+    schemas = [turn.request.get("response_format") for turn in found if turn.role == "planner"]
+    assert all(schemas)
+    assert [turn.reply for turn in found if turn.role == "planner"] == planned
