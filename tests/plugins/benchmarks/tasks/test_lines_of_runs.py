@@ -81,9 +81,8 @@ def tells_programs(events: Iterable[Event]) -> list[bool]:
         if isinstance(event, ModelAsked):
             texts.update(event.texts)
             body = json.dumps(event.body["messages"][1:])
-            whole = re.sub(
-                r"[0-9a-f]{64}", lambda digest, known=texts: known.get(digest[0], ""), body
-            )
+            digests = re.findall(r"[0-9a-f]{64}", body)
+            whole = body + "".join(texts.get(digest, "") for digest in digests)
             asked += ["<programs>" in whole] if event.role == "planner" else []
     return asked
 
