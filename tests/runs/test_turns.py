@@ -101,6 +101,8 @@ def assert_same(run: Run, server: FakeServer) -> list[Turn]:
         ({"planner": {"sees": "both"}}, {"planner", "state"}),
         ({"planner": {"samples": 3, "scaling": "constant"}}, {"planner", "state", "judge"}),
         ({"planner": {"sequence": 3}}, {"planner", "state"}),
+        ({"grounder": {"kind": "vision"}}, {"planner", "grounder"}),
+        ({"state": {"refine_every": 2}}, {"planner", "state"}),
         ({"models": {"planner": {"constrain": True}}}, {"planner", "state"}),
     ],
 )  # fmt: skip
