@@ -110,7 +110,7 @@ def test_a_turn_is_what_was_sent_and_said(
     tmp_path: Path, tree: dict[str, Any], roles: set[str]
 ) -> None:
     other = tool_call("gui_action", "pyautogui.press('tab')")
-    planned = [CLICK, other, CLICK, other, other, other]
+    planned = [CLICK, other] * 8  # no three in a row agree, in whatever order they are asked for
     with FakeServer(then=answer(planned)) as server:
         run = played(tmp_path, server, **tree)
         found = assert_same(run, server)
