@@ -182,8 +182,8 @@ def _clicks(record: StepRecord) -> list[_Mark]:
 
 def _boxes(record: StepRecord) -> list[_Mark]:
     """The boxes of what was chosen to act on."""
-    look, found = record.before, [place.element for place in record.places if place.chosen]
-    return [_box(each.box, look) for each in found if each is not None] if look else []
+    look, elements = record.before, [p.element for p in record.places if p.chosen]
+    return [_box(element.box, look) for element in elements if element] if look else []
 
 
 def _box(box: tuple[float, float, float, float], look: Observed) -> _Mark:

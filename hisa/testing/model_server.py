@@ -356,8 +356,8 @@ def _completion(reply: str | ModelReply, received: Received) -> dict[str, Any]:
 
 def _prompt_tokens(tokens: TurnTokens | None, received: Received) -> dict[str, Any]:
     """The prompt's ids as vLLM tells them, where they are asked for."""
-    told = tokens and tokens.prompt_ids and received.body.get("return_token_ids")
-    return {"prompt_token_ids": list(tokens.prompt_ids or ())} if tokens and told else {}
+    wanted = tokens and tokens.prompt_ids and received.body.get("return_token_ids")
+    return {"prompt_token_ids": list(tokens.prompt_ids or ())} if tokens and wanted else {}
 
 
 def _reply_tokens(tokens: TurnTokens | None, received: Received) -> dict[str, Any]:

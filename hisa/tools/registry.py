@@ -152,7 +152,7 @@ class ToolRegistry:
         """Names of a few tools to go on with besides one: those always there, then for a look."""
         more = [t.name for t in self._offered if look is None or t.traits.needs.in_front(look)]
         known = dict.fromkeys((*self.names(), *more[:_OTHERS]))
-        return [each for each in known if each not in {name, "termination", "infeasible"}]
+        return [tool for tool in known if tool not in {name, "termination", "infeasible"}]
 
     def describe(self) -> str:
         """The tools that are always there, as the planner's prompt shows them."""

@@ -1,4 +1,4 @@
-"""Model calls of the log against what a server saw, byte for byte; and what the log has of them."""
+"""Model calls of the log against what a server saw, as JSON; and what the log has of them."""
 
 from __future__ import annotations
 

@@ -81,8 +81,8 @@ def _message(turn: Turn) -> list[dict[str, Any]]:
     for part in [{"text": content}] if isinstance(content, str) else content:
         if isinstance(part, dict) and isinstance(part.get("text"), str):
             parts.append({"type": "text", "text": part["text"]})
-    source = [{"media_type": "image/png", "path": f"images/{name}.png"} for name in turn.pictures]
-    return parts + [{"type": "image", "source": each} for each in source] or [
+    files = [{"media_type": "image/png", "path": f"images/{name}.png"} for name in turn.pictures]
+    return parts + [{"type": "image", "source": file} for file in files] or [
         {"type": "text", "text": ""}
     ]
 
