@@ -1,0 +1,20 @@
+"""Tasks made from the desktop itself, and proved: explore, synthesise, check (OS-Genesis, 3.1-3.2).
+
+A *triple* is a state, an act and the state after it; the *frontier* the acts that nobody tried
+yet; a *mutant* a near miss of the right end. Start with `records.py`.
+"""
+
+from hisa.machine.plugins import Command
+
+__all__ = ["EXPLORE", "SYNTH"]
+
+EXPLORE = Command(
+    "hisa.plugins.synthesis.cli.explore:explore",
+    "Try what an application offers, and keep what each act changed.",
+    after="bench",
+)
+SYNTH = Command(
+    "hisa.plugins.synthesis.cli.synth:synth",
+    "Make tasks of what was explored, and prove them.",
+    after="explore",
+)

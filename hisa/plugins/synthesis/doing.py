@@ -1,0 +1,167 @@
+"""Acts on a screen: how an element is told from its likes, found again, and used."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+
+from hisa.actions import Action, Click, Hotkey, Press, Scroll, Write
+from hisa.errors import ModelFacingError
+from hisa.machine.patience import Deadline
+from hisa.plugins.synthesis.records import Act
+from hisa.protocols import Environment
+from hisa.screen.geometry import Point
+from hisa.screen.lies_at import element_at
+from hisa.screen.observation import Element, Observation
+from hisa.screen.roles import LAYOUT, MULTI_LINE
+
+__all__ = [
+    "SETTLE", "ActFailed", "act_on", "called", "find", "holders", "perform", "replay", "usable",
+]  # fmt: skip
+
+_HOLDERS = frozenset(
+    {"menu", "dialog", "alert", "file chooser", "tool bar", "page tab", "list item", "table row"}
+    | {"panel", "grouping", "section", "form", "popup menu", "option pane", "internal frame"}
+)
+"""Roles whose names tell alike elements apart."""
+SETTLE = 0.6
+"""Seconds for a screen to come to rest after an act; `Environment.observe` stretches them."""
+_PATIENCE = 4.0
+"""Seconds for an element to come; dialogs of a busy office program take that long."""
+_POLL = 0.4
+
+
+class ActFailed(ModelFacingError):
+    """An act that could not be done: its element is not there, or is not usable."""
+
+
+def called(element: Element) -> str:
+    """The name of an element; of an icon without one, the text below it."""
+    if element.name or element.role not in {"icon", "list item", "table cell"}:
+        return element.name
+    return element.text[:80]
+
+
+def holders(element: Element, elements: Sequence[Element]) -> tuple[str, ...]:
+    """The names of what holds an element, outermost first; windows are not among them."""
+    names: list[str] = []
+    at, seen = element.parent, 0
+    while at is not None and 0 <= at < len(elements) and seen < 60:
+        holder, seen = elements[at], seen + 1
+        if holder.name and holder.role in _HOLDERS and holder.name != element.name:
+            names.append(holder.name[:80])
+        at = holder.parent
+    return tuple(reversed(names))
+
+
+def usable(element: Element, look: Observation) -> bool:
+    """Whether a click at its centre meets it: on the screen, drawn, sensitive, and on top."""
+    box, states = element.box, element.states
+    if not ({"showing", "visible"} & states) or box.width < 2 or box.height < 2:
+        return False
+    if {"sensitive", "enabled"}.isdisjoint(states):
+        return False
+    centre = box.centre
+    if not (0 <= centre.x < look.screen.width and 0 <= centre.y < look.screen.height):
+        return False
+    top = element_at(centre, look)
+    return top is None or top is element or _inside(top, element) or top.role in LAYOUT
+
+
+def _inside(top: Element, element: Element) -> bool:
+    return top.box == element.box or top.role in {"static", "label", "image", "icon"}
+
+
+def act_on(element: Element, look: Observation, kind: str, **more: object) -> Act:
+    """The act on an element of a look, told so that `find` finds it on another one."""
+    within = holders(element, look.elements or ())
+    name = called(element)
+    alike = _alike(element.role, name, within, look)
+    nth = next((at for at, one in enumerate(alike) if one is element), 0)
+    return Act.model_validate(
+        {"kind": kind, "role": element.role, "name": name, "within": within, "nth": nth}
+        | {"window": element.window, **more}
+    )
+
+
+def find(act: Act, look: Observation) -> Element | None:
+    """The element that an act is about, on this look; None: it is not there, or not usable.
+
+    Where what holds it has another name by now, one that is alike and alone is taken.
+    """
+    alike = _alike(act.role, act.name, act.within, look)
+    if act.nth < len(alike):
+        return alike[act.nth] if usable(alike[act.nth], look) else None
+    alone = [one for one in _alike(act.role, act.name, None, look) if usable(one, look)]
+    return alone[0] if len(alone) == 1 else None
+
+
+def _alike(
+    role: str, name: str, within: tuple[str, ...] | None, look: Observation
+) -> list[Element]:
+    elements = look.elements or ()
+    alike = [
+        one
+        for one in elements
+        if one.role == role
+        and called(one) == name
+        and {"showing", "visible"} & one.states
+        and (within is None or holders(one, elements) == within)
+    ]
+    return sorted(alike, key=lambda one: (one.box.top, one.box.left))
+
+
+async def perform(environment: Environment, act: Act, element: Element | None) -> None:
+    """Do an act.
+
+    Args:
+        environment: where.
+        act: what is done.
+        element: found for it on a look of just now; None where the act needs none.
+
+    Raises:
+        ActFailed: it needs an element.
+        ActionRefused, EnvironmentFailed: as `Environment.act`.
+    """
+    if element is None and act.role:
+        raise ActFailed(f'the {act.role} "{act.name}" is not there to {act.kind}')
+    await environment.act(list(_actions(act, element)))
+
+
+def _actions(act: Act, element: Element | None) -> Iterable[Action]:
+    at = element and Point(*element.box.centre.rounded(), "screen")
+    if act.kind in ("click", "double_click", "right_click") and at:
+        button = "right" if act.kind == "right_click" else "left"
+        yield Click(at, button=button, count=2 if act.kind == "double_click" else 1)
+    elif act.kind == "scroll":
+        yield Scroll(dy=act.lines, at=at)
+    elif act.kind == "type":
+        if at and element:
+            yield Click(at)
+            if not (MULTI_LINE & element.states) and element.role != "table cell":
+                yield Hotkey(("ctrl", "a"))
+        yield Write(act.text)
+    if act.keys:
+        yield Press(act.keys[0]) if len(act.keys) == 1 else Hotkey(act.keys)
+
+
+async def replay(environment: Environment, acts: Iterable[Act]) -> Observation:
+    """Do acts one after the other, each found on a fresh look and waited for.
+
+    Returns:
+        the look after the last one, at rest.
+
+    Raises:
+        ActFailed: which act could not be done, and why.
+        EnvironmentFailed: the machine does not answer.
+    """
+    look = await environment.observe(elements=True, settle=SETTLE)
+    for act in acts:
+        element, wait = find(act, look) if act.role else None, Deadline(_PATIENCE)
+        while act.role and element is None and not wait.passed:
+            await asyncio.sleep(_POLL)
+            look = await environment.observe(elements=True, settle=SETTLE)
+            element = find(act, look)
+        await perform(environment, act, element)
+        look = await environment.observe(elements=True, settle=SETTLE)
+    return look

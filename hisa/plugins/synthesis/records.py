@@ -1,0 +1,128 @@
+"""What exploration writes down and synthesis reads: acts, facts, states, triples."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict
+
+__all__ = [
+    "Act", "Change", "Differences", "ElementChange", "Fact", "FactKind", "Facts", "State", "Triple",
+]  # fmt: skip
+
+FactKind = Literal["file", "text", "gsettings", "ini", "xcu", "json", "document", "row"]
+"""How a fact is read; `hisa.plugins.synthesis.facts` says what each looks like."""
+
+
+class Fact(NamedTuple):
+    """The address of one value that a machine keeps: ``document ~/sales.ods Sheet1.B2/bold``."""
+
+    kind: FactKind
+    place: str
+    """A path below ``~``, or a schema."""
+    item: str = ""
+    """The key, cell or row inside; empty where the place is all there is."""
+
+
+Facts = dict[Fact, str]
+"""What a machine keeps at one moment. A value is a text of at most 4,000 characters."""
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Act(_Record):
+    """Something done, and to what: enough to find that again on another look.
+
+    ``role`` and ``name`` are the element's; ``within`` the names of what holds it, outermost first
+    (a menu, a dialog, a tool bar); ``nth`` its place among those alike, in reading order.
+    """
+
+    kind: Literal["click", "double_click", "right_click", "type", "press", "scroll", "tool"]
+    role: str = ""
+    name: str = ""
+    within: tuple[str, ...] = ()
+    nth: int = 0
+    window: str = ""
+    """The title of its window, as it was."""
+    text: str = ""
+    """What is typed; in place of what a field of one line holds."""
+    keys: tuple[str, ...] = ()
+    """Pressed together, such as ``("ctrl", "s")``; after a text: ``("enter",)``."""
+    lines: int = 0
+    """Of the wheel; positive is up."""
+    tool: str = ""
+    """A tool's name, and its arguments as JSON in ``text``."""
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The same for the same act on the same control, whatever a title or a value is by now."""
+        return (self.kind, self.role, self.name, *self.within, str(self.nth), *self.keys, self.tool)
+
+
+class Change(_Record):
+    """A value that is another one now; None where there was or is none."""
+
+    fact: Fact
+    before: str | None
+    after: str | None
+
+
+class ElementChange(_Record):
+    """What changed of an element: it came, went, or has another value or other states."""
+
+    what: Literal["came", "went", "value", "states"]
+    role: str
+    name: str
+    window: str = ""
+    before: str = ""
+    after: str = ""
+    """A value, or states in order, joined by blanks."""
+
+
+class Differences(_Record):
+    """Between two looks: facts (files and settings), and elements."""
+
+    facts: tuple[Change, ...] = ()
+    elements: tuple[ElementChange, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.facts or self.elements)
+
+
+class State(_Record):
+    """A screen, and what was changed on the machine since its start.
+
+    ``id`` is a hash of ``screen`` and of the facts changed; ``screen`` a hash of windows and named
+    elements. ``image`` and ``elements`` are hashes of files that the exploration keeps.
+    """
+
+    id: str
+    screen: str
+    windows: tuple[str, ...]
+    image: str
+    elements: str
+    changed: tuple[Change, ...] = ()
+    """Against the fresh start, noise left out."""
+
+
+class Triple(_Record):
+    """A state, an act, the state after it (OS-Genesis, 3.1)."""
+
+    number: int
+    desktop: int
+    """Counts fresh starts: triples of one number were done one after the other."""
+    before: str
+    act: Act
+    box: tuple[int, int, int, int] | None
+    """The element's on the look before, in screen pixels."""
+    after: str
+    differences: Differences
+    saved: bool = False
+    """Whether the document was saved between the act and the reading of files."""
+    looks: int = 1
+    """2 where nothing had changed at first."""
+    seconds: float
+    failed: str = ""
+    """Why the act could not be done or the machine was lost; there is no state after it then."""
