@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 
-from hisa.actions import Action, Click, Hotkey, Press, Scroll, Write
+from hisa.actions import Action, Button, Click, Hotkey, Press, Scroll, Write
 from hisa.errors import ModelFacingError
 from hisa.machine.patience import Deadline
 from hisa.plugins.synthesis.records import Act
@@ -129,9 +129,9 @@ async def perform(environment: Environment, act: Act, element: Element | None) -
 
 
 def _actions(act: Act, element: Element | None) -> Iterable[Action]:
-    at = element and Point(*element.box.centre.rounded(), "screen")
+    at = Point(*element.box.centre.rounded(), "screen") if element is not None else None
     if act.kind in ("click", "double_click", "right_click") and at:
-        button = "right" if act.kind == "right_click" else "left"
+        button: Button = "right" if act.kind == "right_click" else "left"
         yield Click(at, button=button, count=2 if act.kind == "double_click" else 1)
     elif act.kind == "scroll":
         yield Scroll(dy=act.lines, at=at)

@@ -1,4 +1,4 @@
-"""What is explored: an application, a page or a task file, as a start that comes back every time."""
+"""The subject of an exploration: an application, page or task file, as a start that comes back."""
 
 from __future__ import annotations
 

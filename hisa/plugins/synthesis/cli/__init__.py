@@ -1,0 +1,1 @@
+"""``hisa explore`` and ``hisa synth``."""

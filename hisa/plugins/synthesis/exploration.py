@@ -1,0 +1,177 @@
+"""The folder of an exploration: what was seen and done, appended as it happens, and read back."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections import deque
+from pathlib import Path
+from typing import Self, TypeVar
+
+from pydantic import BaseModel
+
+from hisa.errors import UsageError
+from hisa.machine.storage import PRIVATE_FOLDER, AppendOnlyFile, Lock, replace_file
+from hisa.plugins.synthesis.records import Act, State, Triple
+from hisa.plugins.synthesis.subject import Subject
+from hisa.runs.kept_elements import plain_element, read_elements
+from hisa.screen.observation import Element, Observation
+
+__all__ = ["Exploration", "append_record", "read_records"]
+
+Record = TypeVar("Record", bound=BaseModel)
+
+
+def read_records(path: Path, kind: type[Record]) -> list[Record]:
+    """The records of a file of JSON lines; none where there is no file.
+
+    Raises:
+        UsageError: a line is none of them.
+    """
+    try:
+        lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+        return [kind.model_validate_json(line) for line in lines if line.endswith(b"\n")]
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: {str(error)[:500]}") from error
+
+
+def append_record(file: AppendOnlyFile, record: BaseModel) -> None:
+    """Add a record as a line."""
+    file.append(record.model_dump_json(exclude_defaults=True).encode() + b"\n")
+
+
+class Exploration:
+    """What is known of a subject: its states, and the triples between them.
+
+    Use `create` to add to it, `open` to read it.
+    """
+
+    def __init__(self, folder: Path, subject: Subject) -> None:
+        self.folder = folder
+        self.subject = subject
+        self.states = {s.id: s for s in read_records(folder / "states.jsonl", State)}
+        self.triples = read_records(folder / "triples.jsonl", Triple)
+        self._lock: Lock | None = None
+        self._files: tuple[AppendOnlyFile, AppendOnlyFile] | None = None
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """An exploration to read.
+
+        Raises:
+            UsageError: there is none, or it is damaged.
+        """
+        path = folder / "subject.json"
+        if not path.exists():
+            raise UsageError(f"{folder}: nothing was explored there", fix="hisa explore APP -o DIR")
+        try:
+            return cls(folder, Subject.model_validate_json(path.read_text("utf-8")))
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{path}: {str(error)[:500]}") from error
+
+    @classmethod
+    def create(cls, folder: Path, subject: Subject) -> Self:
+        """An exploration to add to: a new one, or one of the same subject, gone on with.
+
+        Raises:
+            UsageError: the folder holds another one, or somebody is at work in it.
+        """
+        (folder / "images").mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+        (folder / "elements").mkdir(PRIVATE_FOLDER, exist_ok=True)
+        lock = Lock.take(folder / ".lock")
+        if lock is None:
+            raise UsageError(f"{folder}: process {Lock.holder(folder / '.lock')} explores into it")
+        path = folder / "subject.json"
+        if path.exists() and (there := cls.open(folder).subject.name) != subject.name:
+            lock.release()
+            raise UsageError(f"{folder} holds an exploration of {there!r}", fix="-o another folder")
+        replace_file(path, subject.model_dump_json(indent=1).encode())
+        made = cls(folder, subject)
+        made._lock = lock
+        files = (folder / "states.jsonl", folder / "triples.jsonl")
+        made._files = (AppendOnlyFile(files[0]), AppendOnlyFile(files[1]))
+        return made
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        for file in self._files or ():
+            file.close()
+        if self._lock is not None:
+            self._lock.release()
+
+    @property
+    def root(self) -> str:
+        """The state of a fresh start: the first that was seen; empty where nothing was."""
+        return next(iter(self.states), "")
+
+    async def keep(self, look: Observation) -> tuple[str, str]:
+        """Keep the picture and the elements of a look; their hashes, for a `State`."""
+        image = await asyncio.to_thread(lambda: look.screenshot.sha256)
+        plain = json.dumps([plain_element(one) for one in look.elements or ()]).encode()
+        elements = hashlib.sha256(plain).hexdigest()
+        for path, content in (
+            (self.folder / "images" / f"{image}.png", look.screenshot.png),
+            (self.folder / "elements" / f"{elements}.json", plain),
+        ):
+            if not path.exists():
+                replace_file(path, content)
+        return image, elements
+
+    def add_state(self, state: State) -> None:
+        """Write a state down, once."""
+        assert self._files is not None, "opened by `create`"
+        if state.id not in self.states:
+            append_record(self._files[0], state)
+            self.states[state.id] = state
+
+    def add(self, triple: Triple) -> None:
+        """Write a triple down; its states are there."""
+        assert self._files is not None, "opened by `create`"
+        append_record(self._files[1], triple)
+        self.triples.append(triple)
+
+    def picture(self, state: State) -> Path:
+        """The file of a state's picture: a PNG, as models see it."""
+        return self.folder / "images" / f"{state.image}.png"
+
+    def elements(self, state: State) -> tuple[Element, ...]:
+        """The elements of a state; boxes are in screen space.
+
+        Raises:
+            OSError, ValueError: the file is gone or damaged.
+        """
+        return read_elements(self.folder / "elements" / f"{state.elements}.json")
+
+    def route(self, state: str) -> list[Triple] | None:
+        """The fewest triples from a fresh start to a state; None: no way is known."""
+        came: dict[str, Triple | None] = {self.root: None}
+        queue = deque([self.root])
+        ways: dict[str, list[Triple]] = {}
+        for triple in self.triples:
+            if not triple.failed:
+                ways.setdefault(triple.before, []).append(triple)
+        while queue and state not in came:
+            for triple in ways.get(queue.popleft(), ()):
+                if triple.after not in came:
+                    came[triple.after] = triple
+                    queue.append(triple.after)
+        if state not in came:
+            return None
+        steps: list[Triple] = []
+        while (last := came[state]) is not None:
+            steps.append(last)
+            state = last.before
+        return steps[::-1]
+
+    def acts_to(self, triple: Triple) -> tuple[Act, ...] | None:
+        """The acts from a fresh start to the end of a triple, saves included; None: no way."""
+        route = self.route(triple.before)
+        if route is None:
+            return None
+        acts: list[Act] = []
+        for step in (*route, triple):
+            acts.append(step.act)
+            if step.saved and self.subject.save:
+                acts.append(Act(kind="press", keys=self.subject.save))
+        return tuple(acts)

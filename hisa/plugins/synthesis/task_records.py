@@ -1,0 +1,113 @@
+"""What synthesis writes down: instructions, candidates of tasks, and what was proved of them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from hisa.plugins.synthesis.records import Act, Change, ElementChange
+
+__all__ = ["Candidate", "Effect", "Instruction", "Mutant", "OtherWay", "Proof", "Stage"]
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Effect(_Record):
+    """What some triples changed that is the same: no two effects hold the same changes.
+
+    ``lasting`` tells changes of files and settings from those that only the screen shows.
+    """
+
+    id: str
+    changes: tuple[Change, ...] = ()
+    elements: tuple[ElementChange, ...] = ()
+    """Only where nothing lasting changed."""
+    triples: tuple[int, ...]
+
+    @property
+    def lasting(self) -> bool:
+        """Whether files or settings changed."""
+        return bool(self.changes)
+
+
+class Instruction(_Record):
+    """What one writer made of one triple, or of a chain (OS-Genesis, 3.2)."""
+
+    triples: tuple[int, ...]
+    writer: str
+    """"rules", or the name of a model."""
+    way: Literal["reverse", "chain", "task_driven", "self_instruct"] = "reverse"
+    sub: str
+    """The act in words: Sub-Instruction."""
+    analysis: str = ""
+    high: str
+    """The task: High-Level-Instruction."""
+    sort: Literal["task", "question", "information", "navigation", "content"] = "task"
+    turn: str = ""
+    """Of the model that wrote it."""
+
+
+class Candidate(_Record):
+    """A task that is not proved yet."""
+
+    id: str
+    subject: str
+    effects: tuple[str, ...]
+    triples: tuple[int, ...]
+    instruction: str
+    writer: str
+    acts: tuple[Act, ...]
+    """The reference: from the fresh start to the end, saves included."""
+    check: tuple[dict[str, Any], ...]
+    """Checks of HiSA's task files, all of which must hold."""
+    changes: tuple[Change, ...] = ()
+    elements: tuple[ElementChange, ...] = ()
+
+
+class Mutant(_Record):
+    """A near miss, and whether the check told it from the right end."""
+
+    kind: str
+    """"other value", "other cell", "neighbour control", "other file" and the like."""
+    acts: tuple[Act, ...]
+    killed: bool
+    detail: str = ""
+
+
+class OtherWay(_Record):
+    """The same end reached otherwise, and whether the check took it."""
+
+    kind: str
+    """"keyboard", "toolkit", "shell", "other place"."""
+    passed: bool
+    detail: str = ""
+
+
+class Stage(_Record):
+    """One part of a proof."""
+
+    name: Literal["start", "end", "undone", "fresh"]
+    held: bool
+    """Whether it came out as a good task's must."""
+    score: float | None
+    detail: str = ""
+
+
+class Proof(_Record):
+    """Everything that was tried with a candidate."""
+
+    candidate: str
+    proved: bool
+    reason: str = ""
+    """Why it is refused, from a short list; details are with the stages."""
+    stages: tuple[Stage, ...] = ()
+    mutants: tuple[Mutant, ...] = ()
+    other_ways: tuple[OtherWay, ...] = ()
+    undone_by: str = ""
+    """"the same act", "ctrl z", "shell"."""
+    seconds: float = 0.0
+    desktops: int = 0
+    """Fresh ones that it took."""
