@@ -34,6 +34,8 @@ _ACTS = 40
 """On one desktop: settings pile up, and ways from a fresh start get long. Chosen by hand."""
 _LATE = 1.0
 """Seconds that a late dialog gets before an act is said to change nothing."""
+_LATEST = 4.0
+"""However busy the machine: most acts that changed nothing at first change nothing at all."""
 _FAILURES = 3
 """Desktops lost one after the other before exploring ends."""
 
@@ -178,7 +180,7 @@ class _Worker:
             choice = self._frontier.choose(
                 self._number, here.state.screen, acts if resting else [*acts, ESCAPE]
             )
-            if choice and (not choice.count or not self._frontier.untried_from_root()):
+            if choice and (not choice.tries or not self._frontier.untried_from_root()):
                 await self._follow(environment, here, choice)
                 here.escapes = 0 if choice.act != ESCAPE else here.escapes + 1
             elif not await self._recover(environment, here, resting):
@@ -273,7 +275,7 @@ class _Worker:
         differences = Differences()
         while not differences and looks < 2:
             if looks:
-                await asyncio.sleep(patience(_LATE))
+                await asyncio.sleep(min(patience(_LATE), _LATEST))
             looks += 1
             look = await environment.observe(elements=True, settle=SETTLE * looks)
             if not saved and self._to_be_saved(look) and not look.shows(before):
