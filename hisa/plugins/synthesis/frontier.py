@@ -2,7 +2,7 @@
 
 Which acts a state offers depends on its screen, not on the settings behind it, and what an act
 leads to hardly depends on the document's words. So ways are kept between acts: after this one,
-those others were offered. A way that was learned in one state serves in states that nobody saw before.
+those others were offered. A way that was learned in one state serves in states never seen before.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from PIL import Image
 
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.frontier import Frontier, Key
-from hisa.plugins.synthesis.offers import ESCAPE, at_rest, offers
+from hisa.plugins.synthesis.offers import offered_keys
 from hisa.plugins.synthesis.records import State
 from hisa.screen.geometry import Size
 from hisa.screen.observation import Observation, Screenshot, Window
@@ -44,9 +44,7 @@ def restored(exploration: Exploration) -> Frontier:
     frontier, offered = Frontier(), dict[str, list[Key]]()
     for state in exploration.states.values():
         look = look_of(exploration, state)
-        keys = [act.key for act in offers(look, exploration.subject)]
-        leaves = [] if at_rest(look, exploration.subject) else [ESCAPE.key]
-        offered[state.id] = [*keys, *leaves]
+        offered[state.id] = offered_keys(look, exploration.subject)
     frontier.root = frozenset(offered.get(exploration.root, ()))
     for triple in exploration.triples:
         frontier.begin(exploration.states[triple.before].screen, triple.act.key)

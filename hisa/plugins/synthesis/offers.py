@@ -14,7 +14,16 @@ from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, MULTI_LINE
 from hisa.tools.policy.effect_words import FILE_MANAGERS, effects_said, is_app
 
-__all__ = ["DANGEROUS", "ESCAPE", "MENU_ITEMS", "at_rest", "in_front", "offers", "reason_to_leave"]
+__all__ = [
+    "DANGEROUS",
+    "ESCAPE",
+    "MENU_ITEMS",
+    "at_rest",
+    "in_front",
+    "offered_keys",
+    "offers",
+    "reason_to_leave",
+]
 
 ESCAPE = Act(kind="press", keys=("escape",))
 """Leaves a dialog or a menu. A way back, written down so that routes stay whole; never offered."""
@@ -111,6 +120,12 @@ def offers(look: Observation, subject: Subject) -> list[Act]:
     return list(dict.fromkeys(acts))
 
 
+def offered_keys(look: Observation, subject: Subject) -> list[tuple[str, ...]]:
+    """The keys of what a look offers, and Escape's where it leaves something."""
+    keys = [act.key for act in offers(look, subject)]
+    return keys if at_rest(look, subject) else [*keys, ESCAPE.key]
+
+
 def in_front(look: Observation) -> list[Element]:
     """The elements of the window that has the focus; all where none is known to have it."""
     active = look.active.title if look.active else None
@@ -186,10 +201,8 @@ def _typed(elements: Sequence[Element], look: Observation, subject: Subject) -> 
             and _SHEET.fullmatch(one.name) is not None
         )
         if cell or (one.role in FIELDS and "editable" in one.states):
-            bar = one.role != "text" or not MULTI_LINE & one.states
-            keys = (
-                ("enter",) if cell or one.role in _ENTERED or (bar and _in_bar(one, look)) else ()
-            )
+            bar = not MULTI_LINE & one.states and "tool bar" in _roles_above(one, look)
+            keys = ("enter",) if cell or one.role in _ENTERED or bar else ()
             for text in _texts(one, subject):
                 yield act_on(one, look, "type", text=text, keys=keys)
 
