@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from PIL import Image
-
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.frontier import Frontier, Key
 from hisa.plugins.synthesis.offers import offered_keys
@@ -23,7 +21,7 @@ def look_of(exploration: Exploration, state: State) -> Observation:
         OSError, ValueError: a file is gone or damaged.
     """
     elements = exploration.elements(state)
-    screenshot = Screenshot(Image.open(exploration.picture(state)))
+    screenshot = Screenshot.from_png(exploration.picture(state).read_bytes())
     tops = [one for one in elements if one.role in _TOPS and one.parent in (-1, None)]
     active = {one.name for one in tops if "active" in one.states}
     windows = [
