@@ -33,6 +33,8 @@ __all__ = ["Session", "explore"]
 
 _ACTS = 40
 """On one desktop: settings pile up, and ways from a fresh start get long. Chosen by hand."""
+_DEEP = 12
+"""Acts from a fresh start: what is found further off gives tasks that are tedious to prove."""
 _LATE = 1.0
 """Seconds that a late dialog gets before an act is said to change nothing."""
 _LATEST = 4.0
@@ -187,6 +189,8 @@ class _Worker:
             acts = offers(here.look, self._subject)
             resting = at_rest(here.look, self._subject)
             if resting and is_wedged(self._frontier, {act.key for act in acts}):
+                return
+            if len(self._session.exploration.route(here.state.id) or ()) > _DEEP:
                 return
             choice = self._frontier.choose(
                 self._number, here.state.screen, acts if resting else [*acts, ESCAPE]

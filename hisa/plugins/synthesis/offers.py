@@ -102,7 +102,7 @@ def offers(look: Observation, subject: Subject) -> list[Act]:
     entries count: a click elsewhere merely closes it, and so does one at the menu bar where the
     open menu is none of the bar's. Else it is the window in front that counts.
     """
-    elements = in_front(look)
+    elements = in_front(look, subject)
     menu = [one for one in elements if one.role in MENU_ITEMS and usable(one, look)]
     if menu:
         bar = any("menu bar" in _roles_above(one, look) for one in menu)
@@ -128,16 +128,23 @@ def offered_keys(look: Observation, subject: Subject) -> list[tuple[str, ...]]:
     return keys if at_rest(look, subject) else [*keys, ESCAPE.key]
 
 
-def in_front(look: Observation) -> list[Element]:
-    """The elements of the window that has the focus; all where none is known to have it."""
+def in_front(look: Observation, subject: Subject) -> list[Element]:
+    """The elements of the window that has the focus; all where none is known to have it.
+
+    None of a window of another program, which the subject may have opened: it is not explored.
+    """
+    elements = look.elements or ()
     active = look.active.title if look.active else None
-    own = [one for one in look.elements or () if active is None or one.window in (active, "")]
-    return own or list(look.elements or ())
+    own = [one for one in elements if active is None or one.window in (active, "")]
+    main = subject.main.casefold()
+    apps = {one.app for one in elements if main in one.window.casefold()}
+    foreign = apps and active is not None and not apps & {one.app for one in own if one.window}
+    return [] if own and foreign else own or list(elements)
 
 
 def at_rest(look: Observation, subject: Subject) -> bool:
     """Whether the main window is in front, without a dialog or an open menu."""
-    elements = [one for one in in_front(look) if {"showing", "visible"} & one.states]
+    elements = [one for one in in_front(look, subject) if {"showing", "visible"} & one.states]
     if look.active and subject.main.casefold() not in look.active.title.casefold():
         return False
     return not any(

@@ -115,6 +115,13 @@ def test_only_the_window_in_front_counts() -> None:
     ]  # fmt: skip
 
 
+def test_a_window_of_another_program_offers_nothing() -> None:
+    folder = element("icon", "march.txt", 10, 5, window="Files", app="files")
+    top = element("frame", "Files", 9, -1, "active", window="Files", app="files")
+    seen = look(*PLAIN.elements or (), top, folder, front="Files", behind=("notes - Pad",))
+    assert offers(seen, PAD) == []
+
+
 @pytest.mark.parametrize(
     ("role", "name", "left"),
     [
