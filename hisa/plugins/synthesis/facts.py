@@ -83,7 +83,8 @@ def changed(before: Facts, after: Facts) -> tuple[Change, ...]:
 _ANYWHERE = re.compile(
     r"""(?ix) recently[-_]?used | /\.~lock\. | (^|[/. -])(lock|socket|pid)s?$ | \.goutputstream-
     | autosave | /\.local/share/(gvfs|session) | \.(bak|tmp|swp|log)$ | ~$ | crash
-    | window[-_]?(state|size|position|width|height|geometry|maximi[sz]ed|placement|x$|y$)
+    | window[-_]?(state|size|position|width|height|geometry|maximi[sz]ed|placement|x|y)$
+    | WindowStateType\[.*/(?!Visible$)[^/]*$ | UI\.Sidebar/Content/.*ContextList$
     | (^|[-_./ ])(geometry|paned?[-_]position|sidebar[-_]width|allocation)$
     | ^(file|text).*/backup/ | /mimeinfo\.cache | /\.config/libreoffice/\d+/(cache|user/(backup|
       extensions|uno_packages|pack|store)|crash)

@@ -114,14 +114,17 @@ def flat(node, pointer=""):
         yield from flat(child, pointer + "/" + str(key).replace("~", "~0").replace("/", "~1"))
 
 
-def registry(root):
-    """Properties of an office program's changed settings."""
-    for item in root:
-        for prop in item.iter("prop"):
-            values = [v for v in prop if v.tag == "value"]
-            parts = [it.text or "" for v in values for it in v if it.tag == "it"]
-            value = ";".join(parts) if parts else "".join(v.text or "" for v in values)
-            yield attribute(item, "path") + "/" + attribute(prop, "name"), value
+def registry(node, path=""):
+    """Properties of an office program's changed settings, by their path."""
+    for child in node:
+        if child.tag == "item":
+            yield from registry(child, attribute(child, "path"))
+        elif child.tag == "node":
+            yield from registry(child, path + "/" + attribute(child, "name"))
+        elif child.tag == "prop":
+            parts = [it.text or "" for it in child.iter("it")]
+            value = "".join(v.text or "" for v in child.iter("value"))
+            yield path + "/" + attribute(child, "name"), ";".join(parts) if parts else value
 
 
 def rows(path):
