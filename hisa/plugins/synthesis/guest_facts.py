@@ -92,8 +92,9 @@ def ini(data):
         if not line or line[0] in "#;":
             continue
         key, equals, value = line.partition("=")
-        if line[0] == "[" and line[-1] == "]":
-            section = line[1:-1]
+        head = re.match(r"\[([^\]]*)\]\s*([#;].*)?$", line)
+        if head:
+            section = head.group(1)
         elif equals and len(key) < 200 and "<" not in key:
             pairs["[%s] %s" % (section, key.strip())] = value.strip()
         else:
@@ -188,10 +189,12 @@ def of_file(path, name, hidden):
 
 
 def fingerprint(path, size):
+    """The size of a file without facts, the hash of its bytes, and the first of them."""
     try:
-        return "file %d %s" % (size, hashlib.sha256(content(path, DATABASE)).hexdigest()[:16])
+        data = content(path, DATABASE)
     except (OSError, Cut):
         return "file %d" % size
+    return "file %d %s %s" % (size, hashlib.sha256(data).hexdigest()[:16], data[:4].hex())
 
 
 def entries():
