@@ -169,7 +169,8 @@ class _Step:
     def _clicked(self, element: Element, thing: str) -> str:
         role, place = element.role, self._place()
         menus = [one.name for one in _above(element, self.looks[0]) if one.role == "menu"]
-        where = f" in the {' > '.join(map(_shown, reversed(menus)))} menu" if menus else place
+        names = " > ".join(_shown(menu) for menu in reversed(menus) if menu)
+        where = f" in the {names or 'context'} menu" if menus else place
         if role in _TOGGLES or "checkable" in element.states:
             return f"turn {'on' if self._turned_on(element) else 'off'} {thing}{where}"
         if role == "menu":
@@ -247,6 +248,8 @@ class _Step:
         """
         elements = self.looks[0]
         name = _name(element, elements)
+        if not name and _only_field(element, elements):
+            return "that is the only one"
         if not re.search(r"\w", name) or len(name) > _MOST:
             raise Untold(f"a {element.role} without a name that can be said")
         within = holders(element, elements)
@@ -313,6 +316,16 @@ def _name(element: Element, elements: Sequence[Element]) -> str:
         and 0 <= element.box.left - one.box.right <= 40
     )  # fmt: skip
     return one_line(next(inside, "") or next(beside, "")).rstrip(" .…:")
+
+
+def _only_field(element: Element, elements: Sequence[Element]) -> bool:
+    """Whether a window has no other field of one line."""
+    fields = [
+        one for one in elements
+        if one.window == element.window and {"editable", "showing"} <= one.states
+        and not MULTI_LINE & one.states
+    ]  # fmt: skip
+    return fields == [element]
 
 
 def _shown(name: str) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 
 from hisa.plugins.synthesis.doing import called, holders
 from hisa.plugins.synthesis.exploration import Exploration
@@ -17,8 +16,8 @@ def way_to(exploration: Exploration, triple: Triple) -> tuple[Triple, ...] | Non
     """The fewest triples from a fresh start that lead to a triple, and itself; None: no way.
 
     They lead over screens, which hold values and selections, and not over states: what another act
-    set meanwhile is no part of the way. A step aside is left out: one that set
-    something, or opened a menu, and was not needed for the next. That the rest leads there is a guess, which the proof settles.
+    set meanwhile is no part of the way. That the rest leads there is a guess, which the proof
+    settles. ``saved`` is left where a document changed.
     """
     if triple.failed:
         return None
@@ -34,15 +33,23 @@ def way_to(exploration: Exploration, triple: Triple) -> tuple[Triple, ...] | Non
                 queue.append(screen[step.after])
     if end not in came:
         return None
-    steps = (*came[end], triple)
-    return (*_that_matter(exploration, steps), triple)
+    way = [triple]
+    for step in reversed(came[end]):
+        if not (_aside(step) and on_look(exploration, way[0].act, step.before)):
+            way.insert(0, step)
+    documents = set(exploration.subject.documents)
+    return tuple(
+        step
+        if documents & {change.fact.place for change in step.differences.facts}
+        else step.model_copy(update={"saved": False})
+        for step in way
+    )
 
 
-def _that_matter(exploration: Exploration, steps: Sequence[Triple]) -> Iterator[Triple]:
-    for step, following in pairwise(steps):
-        aside = bool(step.differences.facts) or step.act.role == "menu"
-        if not aside or not on_look(exploration, following.act, step.before):
-            yield step
+def _aside(step: Triple) -> bool:
+    """Whether what follows may do without a step: it was done with, or only showed more."""
+    kept = any(change.what in ("value", "states") for change in step.differences.elements)
+    return bool(step.differences.facts) or step.act.role == "menu" or not kept
 
 
 def on_look(exploration: Exploration, act: Act, state: str) -> bool:
