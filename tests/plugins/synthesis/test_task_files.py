@@ -76,7 +76,8 @@ def test_a_task_file_is_read_back_as_the_task_it_is_of(tmp_path: Path) -> None:
     there = tmp_path / "tasks" / "wrap-1"
     read = load_task(there / "task.yaml")
     assert replace(read, folder="") == replace(task_of(explored, of_it), folder="")
-    assert read.folder == str(there) and problems(read) == []
+    assert read.folder == str(there)
+    assert problems(read) == []
     assert (there / "notes.txt").read_text() == "milk\n"
 
 
@@ -109,7 +110,8 @@ def test_the_bundle_and_osworlds_commands_agree(
     place = {"HOME": str(home), "PATH": os.environ["PATH"]}
     subprocess.run(["bash", str(there / "setup.sh")], env=place, check=True)
     assert (home / "a b" / "list.txt").read_text("utf-8") == "it's ü\n"
-    assert (home / "notes.txt").exists() and (home / "ran").exists()
+    assert (home / "notes.txt").exists()
+    assert (home / "ran").exists()
     if content is not None:
         (home / "set").write_text(content)
     if of_list is not None:
@@ -146,14 +148,16 @@ def test_the_origin_and_the_reference_are_kept(tmp_path: Path) -> None:
     write_task(tmp_path, explored, candidate(*CHECKS), PROOF)
     origin = json.loads((tmp_path / "wrap-1" / "provenance.json").read_text("utf-8"))
     assert origin["difficulty"] == {"acts": 2, "windows": 1, "depth": 0}
-    assert origin["turns"] == ["t7"] and origin["proof"]["stages"][0]["name"] == "start"
+    assert origin["turns"] == ["t7"]
+    assert origin["proof"]["stages"][0]["name"] == "start"
     assert str(tmp_path) not in json.dumps(origin)
     steps = json.loads((tmp_path / "wrap-1" / "reference.json").read_text("utf-8"))["acts"]
     assert steps[0]["description"] == 'Click the menu item "Wrap "long" lines" in View'
     assert steps[0]["pyautogui"] == "pyautogui.click(15, 15)"
     assert steps[1]["pyautogui"] == "pyautogui.hotkey('ctrl', 's')"
     triple = main_triple(explored, candidate())
-    assert triple is not None and triple.number == 1
+    assert triple is not None
+    assert triple.number == 1
     assert (tmp_path / "wrap-1" / "after.png").exists()
 
 
@@ -162,7 +166,8 @@ def test_a_function_as_check_is_left_out_of_osworlds_file(tmp_path: Path) -> Non
     (tmp_path / "of" / "source" / "check.py").write_text("def right() -> bool:\n    return True\n")
     write_task(tmp_path, explored, candidate({"python": "check.py:right"}), PROOF)
     there = tmp_path / "wrap-1"
-    assert not (there / "osworld.json").exists() and (there / "check.py").exists()
+    assert not (there / "osworld.json").exists()
+    assert (there / "check.py").exists()
     origin = json.loads((there / "provenance.json").read_text("utf-8"))
     assert "no getter" in origin["osworld"]
     done = subprocess.run(["bash", str(there / "check.sh")], capture_output=True)
