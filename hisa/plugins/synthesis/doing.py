@@ -65,8 +65,16 @@ def usable(element: Element, look: Observation) -> bool:
     centre = box.centre
     if not (0 <= centre.x < look.screen.width and 0 <= centre.y < look.screen.height):
         return False
+    if element.role == "menu" and _in_menu(element, look):
+        return True
     top = element_at(centre, look)
     return top is None or top is element or _inside(top, element) or top.role in LAYOUT
+
+
+def _in_menu(element: Element, look: Observation) -> bool:
+    """Whether a menu is an entry of an open one, which lies over everything as its others do."""
+    elements, at = look.elements or (), element.parent
+    return at is not None and 0 <= at < len(elements) and elements[at].role == "menu"
 
 
 def _inside(top: Element, element: Element) -> bool:
