@@ -26,7 +26,9 @@ from hisa.runs.wording import one_line
 if TYPE_CHECKING:
     import jinja2
 
-__all__ = ["Graph", "box_on", "change_in_words", "graph_of", "pages", "write_graph"]
+__all__ = [
+    "Graph", "box_on", "change_in_words", "graph_of", "pages", "scaled", "write_graph",
+]  # fmt: skip
 
 _STEP, _MARGIN, _WIDTH = 15, 30, 1180
 _MOST_BANDS = 14
@@ -174,20 +176,22 @@ def _new(change: Change) -> tuple[str | None, str | None]:
     return "\n".join(gone), "\n".join(come)
 
 
-def box_on(exploration: Exploration, triple: Triple, picture: Picture) -> str:
+def box_on(exploration: Exploration, triple: Triple) -> str:
     """The style of the element's box on a picture of its screen; empty where there is none.
 
-    Pictures are scaled down by one of few factors; the least under which all clicks lie inside.
+    Screens have one size in an exploration; pictures are theirs, or scaled down by few factors: the
+    least is taken under which all clicks lie inside.
     """
-    if triple.box is None:
+    state = exploration.states.get(triple.before)
+    if triple.box is None or state is None:
         return ""
-    centres = [(b[0] + b[2]) / 2 / picture.width for t in exploration.triples if (b := t.box)]
-    scale = next((one for one in (1.0, 1.5, 2.0, 3.0) if max(centres) < one), 4.0)
-    left, right = (100 * side / picture.width / scale for side in triple.box[::2])
-    top, bottom = (100 * side / picture.height / scale for side in triple.box[1::2])
-    return (
-        f"left:{left:.2f}%;top:{top:.2f}%;width:{right - left:.2f}%;height:{bottom - top:.2f}%"
-    )
+    with Image.open(exploration.picture(state), formats=("PNG",)) as file:
+        width, height = file.size
+    right_most = max((b[0] + b[2]) / 2 for one in exploration.triples if (b := one.box))
+    scale = next((one for one in (1.0, 1.5, 2.0, 3.0) if right_most < one * width), 4.0)
+    left, right = (100 * side / width / scale for side in triple.box[::2])
+    top, bottom = (100 * side / height / scale for side in triple.box[1::2])
+    return f"left:{left:.2f}%;top:{top:.2f}%;width:{right - left:.2f}%;height:{bottom - top:.2f}%"
 
 
 @lru_cache(maxsize=1)
@@ -199,14 +203,21 @@ def pages() -> jinja2.Environment:
     return made
 
 
-def _small(path: Path) -> Picture | None:
-    try:
-        with Image.open(path, formats=("PNG",)) as file:
-            image = file.convert("RGB")
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
-        return None
-    image.thumbnail(_SMALL)
-    return as_picture(image)
+def scaled(paths: Mapping[str, Path], size: tuple[int, int]) -> dict[str, Picture]:
+    """Pictures by name, of at most that width and height; files that are none are left out."""
+
+    def read(path: Path) -> Picture | None:
+        try:
+            with Image.open(path, formats=("PNG",)) as file:
+                image = file.convert("RGB")
+        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+            return None
+        image.thumbnail(size, reducing_gap=2.0)
+        return as_picture(image)
+
+    with ThreadPoolExecutor() as pool:
+        pictures = zip(paths, pool.map(read, paths.values()), strict=True)
+        return {name: picture for name, picture in pictures if picture is not None}
 
 
 def _number(label: str, value: float) -> str:
@@ -228,8 +239,6 @@ def write_graph(exploration: Exploration, numbers: Mapping[str, object]) -> Path
     states = exploration.states
     ends = {name for t in shown[:_MOST_SHOWN] for name in (t.before, t.after) if name in states}
     paths = {states[name].image: exploration.picture(states[name]) for name in sorted(ends)}
-    with ThreadPoolExecutor() as pool:
-        small = dict(zip(paths, pool.map(_small, paths.values()), strict=True))
     page = (
         pages()
         .get_template("graph_page.html.j2")
@@ -247,7 +256,7 @@ def write_graph(exploration: Exploration, numbers: Mapping[str, object]) -> Path
             more=max(0, len(shown) - _MOST_SHOWN),
             idle=[triple for triple in triples if not triple.differences],
             failed=[triple for triple in exploration.triples if triple.failed],
-            pictures={name: picture for name, picture in small.items() if picture},
+            pictures=scaled(paths, _SMALL),
         )
     )
     path = exploration.folder / "graph.html"

@@ -25,7 +25,7 @@ from hisa.tasks.task_context import host_file
 from hisa.text.safe_text import encodable
 from hisa.version import __version__
 
-__all__ = ["OSWORLD_GROUP", "act_in_words", "main_triple", "task_of", "write_task"]
+__all__ = ["OSWORLD_GROUP", "act_in_words", "as_yaml", "main_triple", "task_of", "write_task"]
 
 OSWORLD_GROUP = "examples/hisa"
 """The folder below OSWorld's ``evaluation_examples`` that exported tasks are copied to."""
@@ -80,10 +80,7 @@ def write_task(folder: Path, exploration: Exploration, candidate: Candidate, pro
             raise UsageError(f"task {task.id!r}: a file of its setup cannot be named {name!r}")
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(host_file(task.folder, name), target)
-    tree = yaml.safe_dump(
-        _tree(exploration, candidate), sort_keys=False, allow_unicode=True, width=100
-    )
-    (part / "task.yaml").write_text(tree, "utf-8")
+    (part / "task.yaml").write_text(as_yaml(_tree(exploration, candidate)), "utf-8")
     (part / "setup.sh").write_text(setup_script(task), "utf-8")
     (part / "check.sh").write_text(check_script(task), "utf-8")
     exported = osworld_tree(task, group=OSWORLD_GROUP)
@@ -98,6 +95,23 @@ def write_task(folder: Path, exploration: Exploration, candidate: Candidate, pro
             shutil.copyfile(picture, part / name)
     shutil.rmtree(there, ignore_errors=True)
     part.rename(there)
+
+
+class _Readable(yaml.SafeDumper):
+    """Writes texts of several lines as blocks."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Readable.add_representer(str, _text)
+
+
+def as_yaml(tree: object) -> str:
+    """Plain values as YAML for people."""
+    return str(yaml.dump(tree, Dumper=_Readable, sort_keys=False, allow_unicode=True, width=100))
 
 
 def _write_json(path: Path, tree: Mapping[str, Any]) -> None:

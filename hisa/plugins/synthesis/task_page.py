@@ -9,26 +9,25 @@ from collections import defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
-import yaml
-
 from hisa.machine.storage import replace_file
 from hisa.plugins.synthesis.exploration import Exploration, read_records
-from hisa.plugins.synthesis.graph_page import pages
+from hisa.plugins.synthesis.graph_page import pages, scaled
 from hisa.plugins.synthesis.lint import lint
 from hisa.plugins.synthesis.records import Triple
-from hisa.plugins.synthesis.task_files import main_triple
+from hisa.plugins.synthesis.task_files import as_yaml, main_triple
 from hisa.plugins.synthesis.task_records import Candidate, Proof
-from hisa.runs.pictures import embed
 
-__all__ = ["Told", "TaskNumbers", "task_numbers", "told", "write_tasks"]
+__all__ = ["Shown", "TaskNumbers", "candidates_shown", "task_numbers", "write_tasks"]
 
 _EXAMPLES = 4
 """Refused candidates that are shown for a reason."""
 _MOST = 300
 """Tasks on the page; all are counted."""
+_SIZE = (800, 450)
+"""Width and height of the pictures at most, in pixels."""
 
 
-class Told(NamedTuple):
+class Shown(NamedTuple):
     """A candidate with all that is known of it."""
 
     candidate: Candidate
@@ -39,8 +38,7 @@ class Told(NamedTuple):
     @property
     def check(self) -> str:
         """The checks, as a task file has them."""
-        plain = [dict(one) for one in self.candidate.check]
-        return yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=90).strip()
+        return as_yaml([dict(one) for one in self.candidate.check]).strip()
 
 
 class TaskNumbers(NamedTuple):
@@ -56,7 +54,7 @@ class TaskNumbers(NamedTuple):
     other_ways_passed: int
 
 
-def told(exploration: Exploration) -> list[Told]:
+def candidates_shown(exploration: Exploration) -> list[Shown]:
     """The candidates of an exploration, each with its last proof.
 
     Raises:
@@ -66,7 +64,7 @@ def told(exploration: Exploration) -> list[Told]:
     proofs = {one.candidate: one for one in read_records(folder / "proofs.jsonl", Proof)}
     candidates = read_records(folder / "candidates.jsonl", Candidate)
     return [
-        Told(
+        Shown(
             candidate,
             proofs.get(candidate.id),
             main_triple(exploration, candidate),
@@ -80,7 +78,7 @@ def told(exploration: Exploration) -> list[Told]:
     ]
 
 
-def task_numbers(known: list[Told]) -> TaskNumbers:
+def task_numbers(known: list[Shown]) -> TaskNumbers:
     """Counts over candidates."""
     proofs = [one.proof for one in known if one.proof]
     refused: dict[str, int] = defaultdict(int)
@@ -101,14 +99,14 @@ def task_numbers(known: list[Told]) -> TaskNumbers:
     )
 
 
-def write_tasks(exploration: Exploration, known: list[Told]) -> Path:
+def write_tasks(exploration: Exploration, known: list[Shown]) -> Path:
     """Write ``tasks.html`` into the exploration's folder.
 
     Raises:
         OSError: it cannot be written.
     """
     proved = [one for one in known if one.proof and one.proof.proved]
-    refused: dict[str, list[Told]] = defaultdict(list)
+    refused: dict[str, list[Shown]] = defaultdict(list)
     for one in known:
         if one.proof and not one.proof.proved:
             refused[one.proof.reason or "no reason"].append(one)
@@ -120,15 +118,19 @@ def write_tasks(exploration: Exploration, known: list[Told]) -> Path:
         for name in (one.triple.before, one.triple.after)
         if name in exploration.states
     ]
-    images = {exploration.states[name].image: exploration.states[name] for name in names}
-    page = pages().get_template("task_page.html.j2").render(
-        exploration=exploration,
-        numbers=task_numbers(known),
-        proved=proved[:_MOST],
-        refused=refused,
-        examples=_EXAMPLES,
-        waiting=[one for one in known if one.proof is None],
-        pictures=embed((name, exploration.picture(state)) for name, state in images.items()),
+    states = [exploration.states[name] for name in names]
+    page = (
+        pages()
+        .get_template("task_page.html.j2")
+        .render(
+            exploration=exploration,
+            numbers=task_numbers(known),
+            proved=proved[:_MOST],
+            refused=refused,
+            examples=_EXAMPLES,
+            waiting=[one for one in known if one.proof is None],
+            pictures=scaled({one.image: exploration.picture(one) for one in states}, _SIZE),
+        )
     )
     path = exploration.folder / "tasks.html"
     replace_file(path, page.encode("utf-8", "replace"))

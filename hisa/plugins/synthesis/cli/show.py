@@ -12,7 +12,9 @@ __all__ = ["show"]
 
 
 @click.command()
-@click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=click.Path(path_type=Path))
+@click.argument(
+    "folders", nargs=-1, required=True, metavar="DIR...", type=click.Path(path_type=Path)
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 def show(folders: tuple[Path, ...], as_json: bool) -> int:
     """Write DIR/graph.html and DIR/tasks.html, and print the numbers.
@@ -25,15 +27,15 @@ def show(folders: tuple[Path, ...], as_json: bool) -> int:
     hisa synth show pads
     """
     from hisa.errors import UsageError
-    from hisa.plugins.synthesis.explored_numbers import report
     from hisa.plugins.synthesis.exploration import Exploration
+    from hisa.plugins.synthesis.explored_numbers import report
     from hisa.plugins.synthesis.graph_page import write_graph
-    from hisa.plugins.synthesis.task_page import task_numbers, told, write_tasks
+    from hisa.plugins.synthesis.task_page import candidates_shown, task_numbers, write_tasks
 
     shown = []
     for folder in folders:
         exploration = Exploration.open(folder)
-        known = told(exploration)
+        known = candidates_shown(exploration)
         numbers = task_numbers(known)
         try:
             explored = report(exploration)
