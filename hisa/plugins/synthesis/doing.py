@@ -16,7 +16,8 @@ from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import LAYOUT, MULTI_LINE
 
 __all__ = [
-    "SETTLE", "ActFailed", "act_on", "called", "find", "holders", "perform", "replay", "usable",
+    "SETTLE", "ActFailed", "act_on", "actions_of", "called", "find", "holders", "perform", "replay",
+    "usable",
 ]  # fmt: skip
 
 _HOLDERS = frozenset(
@@ -64,8 +65,16 @@ def usable(element: Element, look: Observation) -> bool:
     centre = box.centre
     if not (0 <= centre.x < look.screen.width and 0 <= centre.y < look.screen.height):
         return False
+    if element.role == "menu" and _in_menu(element, look):
+        return True
     top = element_at(centre, look)
     return top is None or top is element or _inside(top, element) or top.role in LAYOUT
+
+
+def _in_menu(element: Element, look: Observation) -> bool:
+    """Whether a menu is an entry of an open one, which lies over everything as its others do."""
+    elements, at = look.elements or (), element.parent
+    return at is not None and 0 <= at < len(elements) and elements[at].role == "menu"
 
 
 def _inside(top: Element, element: Element) -> bool:
@@ -125,10 +134,11 @@ async def perform(environment: Environment, act: Act, element: Element | None) -
     """
     if element is None and act.role:
         raise ActFailed(f'the {act.role} "{act.name}" is not there to {act.kind}')
-    await environment.act(list(_actions(act, element)))
+    await environment.act(list(actions_of(act, element)))
 
 
-def _actions(act: Act, element: Element | None) -> Iterable[Action]:
+def actions_of(act: Act, element: Element | None) -> Iterable[Action]:
+    """The GUI actions of an act, in screen pixels; element: as for `perform`."""
     at = Point(*element.box.centre.rounded(), "screen") if element is not None else None
     if act.kind in ("click", "double_click", "right_click") and at:
         button: Button = "right" if act.kind == "right_click" else "left"

@@ -1,0 +1,193 @@
+"""``hisa explore``: what an application offers, tried and written down."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hisa.cli.out import json_option, print_json, say
+
+if TYPE_CHECKING:
+    from hisa.config import Settings
+    from hisa.plugins.synthesis.explorer import Session
+    from hisa.plugins.synthesis.subject import Subject
+
+__all__ = ["explore"]
+
+
+@click.command()
+@click.argument("subject", metavar="APP|ADDRESS|FILE")
+@click.option("--minutes", default=10.0, show_default=True, type=click.FloatRange(0.1, 24 * 60))
+@click.option("--workers", default=2, show_default=True, type=click.IntRange(1, 64),
+              help="Desktops at once; each takes about one processor.")  # fmt: skip
+@click.option("--transitions", type=click.IntRange(1), help="End after so many new ones.")
+@click.option("-o", "--out", required=True, type=click.Path(file_okay=False, path_type=Path),
+              metavar="DIR", help="Where to write; a DIR that was begun is gone on with.")  # fmt: skip
+@click.option("--env", metavar="KIND", help="As for hisa run; each worker has one of its own.")
+@json_option
+@click.pass_context
+def explore(
+    ctx: click.Context, subject: str, minutes: float, workers: int, transitions: int | None,
+    out: Path, env: str | None, as_json: bool,
+) -> int:  # fmt: skip
+    """Try what an application offers, and keep what each act changed.
+
+    APP is a subject that ships (hisa explore list names none: any wrong name lists them), ADDRESS
+    a page for Chromium (http://localhost:8000/, file:///…), FILE a page (page.html) or a subject
+    of your own (subject.yaml). A private desktop reaches no network beyond itself.
+
+    Every act becomes a triple: the state before, the act, the state after, with what changed among
+    elements, files and settings. What was tried least comes first. Dangerous controls (quit, print,
+    send, help) are left alone. Ctrl-C ends it at any time; the same command goes on from there.
+
+    \b
+    hisa explore mousepad --minutes 10 -o pads
+    hisa explore page.html --transitions 40 --workers 1 -o page
+    hisa synth write pads          next: instructions and checks of what changed
+    """
+    import asyncio
+
+    from hisa.config import load
+    from hisa.plugins.synthesis import explorer
+    from hisa.plugins.synthesis.exploration import Exploration
+
+    file, given = ctx.meta["hisa.settings"]
+    settings = load(file, given, overrides={"environment": {"kind": env}} if env else {})
+    _must_be_thrown_away(settings)
+    exploration = Exploration.create(out, _subject(subject))
+    progress = _Progress(quiet=as_json)
+    stopped = False
+    try:
+        asyncio.run(
+            explorer.explore(
+                exploration, settings, minutes=minutes, workers=workers, transitions=transitions,
+                on_progress=progress.show,
+            )
+        )  # fmt: skip
+    except KeyboardInterrupt:
+        stopped = True
+    finally:
+        progress.end()
+        exploration.close()
+    numbers = _numbers(exploration, progress.session)
+    if as_json:
+        print_json(numbers)
+    else:
+        _print(numbers, out, stopped=stopped)
+    return 1 if stopped else 0
+
+
+def _must_be_thrown_away(settings: Settings) -> None:
+    """Refuse a machine that would keep what exploring does to it.
+
+    Raises:
+        UsageError: it would.
+    """
+    from hisa.errors import UsageError
+
+    if not settings.environment.throw_away:
+        raise UsageError(
+            f"{settings.environment.kind!r} keeps what exploring does to it: every button is tried",
+            fix="--env desktop, or --env vm:PROFILE",
+        )
+
+
+def _subject(text: str) -> Subject:
+    """What is explored: an application's name, a page, or a file.
+
+    Raises:
+        UsageError: it is none of them.
+    """
+    import hashlib
+    import re
+
+    from hisa.errors import UsageError
+    from hisa.plugins.synthesis.subject import Subject, load_subject
+
+    setup: list[dict[str, Any]] = []
+    folder, address = "", text
+    if text.lower().endswith((".html", ".htm")) and "://" not in text:
+        path = Path(text)
+        if not path.is_file():
+            raise UsageError(f"{text}: no such file", fix="hisa explore PAGE.html -o DIR")
+        folder, place = str(path.resolve().parent), f"~/Documents/{path.name}"
+        setup.append({"copy": {"source": path.name, "path": place}})
+        address = f'"$HOME"/Documents/{shlex.quote(path.name)}'
+    elif re.match(r"(https?|file)://[^\s]+$", text):
+        address = shlex.quote(text)
+    else:
+        return load_subject(text)
+    launch = "chromium --no-first-run --password-store=basic --force-renderer-accessibility"
+    setup += [
+        {"launch": f"{launch} --start-maximized {address}"},
+        {"wait_window": {"title": "Chromium", "seconds": 60}},
+    ]
+    name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[-28:].strip("-")
+    digest = hashlib.sha256(text.encode()).hexdigest()[:6]
+    return Subject(
+        name=f"{name}-{digest}", title=f"the page {text[:80]}", domain="browser",
+        setup=tuple(setup), main="Chromium", folder=folder, words=("Berlin", "42", "Ana"),
+        leave=("Chromium", "Menu", "Extensions", "Back", "Forward", "Reload", "Minimize", "Restore",
+               "Maximize", "New Tab", "Search tabs", "Bookmark this tab", "View site information"),
+    )  # fmt: skip
+
+
+class _Progress:
+    """One line on standard error that is written over."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self.session: Session | None = None
+        self._quiet = quiet
+
+    def show(self, session: Session) -> None:
+        self.session = session
+        if self._quiet:
+            return
+        triples = session.exploration.triples
+        effect = sum(bool(one.differences) for one in triples) / max(1, len(triples))
+        line = (
+            f"{len(session.exploration.states)} states, {session.transitions} new transitions, "
+            f"{_rate(session):.1f} a minute, {effect:.0%} with effect, "
+            f"{session.desktops} desktops"
+        )
+        over = click.get_text_stream("stderr").isatty()
+        click.echo(f"\r\x1b[K{line}" if over else line, err=True, nl=not over)
+
+    def end(self) -> None:
+        if not self._quiet and self.session and click.get_text_stream("stderr").isatty():
+            click.echo(err=True)
+
+
+def _rate(session: Session) -> float:
+    import time
+
+    return 60 * session.transitions / max(1e-9, time.monotonic() - session.began)
+
+
+def _numbers(exploration: Any, session: Session | None) -> dict[str, Any]:
+    from hisa.plugins.synthesis.explored_numbers import report
+
+    numbers = report(exploration)
+    if session is not None:
+        numbers["session"] = {
+            "transitions": session.transitions,
+            "per_minute": round(_rate(session), 1),
+            "repeated": session.walked,
+            "desktops": session.desktops,
+        }
+    return numbers
+
+
+def _print(numbers: dict[str, Any], out: Path, *, stopped: bool) -> None:
+    menus = numbers.pop("menus")
+    for key, value in numbers.items():
+        said = ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else value
+        say(f"{key.replace('_', ' '):<24}{said}")
+    for menu, counts in menus.items():
+        say(f"menu {menu:<19}{', '.join(f'{count} {sort}' for sort, count in counts.items())}")
+    if stopped:
+        say("stopped; the same command goes on from here", err=True)
+    say(f"next: hisa synth write {out}", err=True)

@@ -1,0 +1,317 @@
+"""Explores a subject: workers, each with a desktop of its own, share one frontier.
+
+They live in one process because of the frontier: what one worker tries, or is on the way to, the
+others leave alone at once, and a way that one found serves them all. Desktops are processes of
+their own already, and a worker only waits for them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from hisa.config import Settings
+from hisa.environments.open_environment import open_environment
+from hisa.errors import ActionRefused, EnvironmentFailed, HisaError, UsageError
+from hisa.machine.patience import patience
+from hisa.plugins.synthesis.doing import SETTLE, ActFailed, find, perform
+from hisa.plugins.synthesis.exploration import Exploration
+from hisa.plugins.synthesis.facts import Noise, changed, element_changes, read_facts
+from hisa.plugins.synthesis.frontier import Choice, Frontier, screen_id, state_id
+from hisa.plugins.synthesis.known_screens import restored
+from hisa.plugins.synthesis.offers import ESCAPE, at_rest, offers
+from hisa.plugins.synthesis.records import Act, Differences, Facts, State, Triple
+from hisa.plugins.synthesis.recovery import is_wedged, next_rung, restart_program
+from hisa.protocols import Environment
+from hisa.screen.observation import Observation
+from hisa.tasks.scorer import TaskScorer
+
+__all__ = ["Session", "explore"]
+
+_ACTS = 40
+"""On one desktop: settings pile up, and ways from a fresh start get long. Chosen by hand."""
+_LATE = 1.0
+"""Seconds that a late dialog gets before an act is said to change nothing."""
+_FAILURES = 3
+"""Desktops lost one after the other before exploring ends."""
+
+
+@dataclass
+class Session:
+    """What the workers share, and what they did since the command began."""
+
+    exploration: Exploration
+    settings: Settings
+    until: float
+    """On the clock of `time.monotonic`."""
+    most: int | None
+    on_progress: Callable[[Session], object]
+    frontier: Frontier = field(default_factory=Frontier)
+    noise: Noise = field(default_factory=Noise)
+    edges: set[tuple[str, tuple[str, ...], str]] = field(default_factory=set)
+    transitions: int = 0
+    walked: int = 0
+    """Acts that repeated a known triple, on the way to something new."""
+    desktops: int = 0
+    began: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        triples = self.exploration.triples
+        self.frontier = restored(self.exploration)
+        self.edges = {(one.before, one.act.key, one.after) for one in triples}
+        self._numbers = max((one.number for one in triples), default=-1) + 1
+        self._desktops = max((one.desktop for one in triples), default=-1) + 1
+        for one in triples:
+            self.noise.learn(one.act, one.differences.facts)
+
+    @property
+    def over(self) -> bool:
+        """Whether time is up, or as many transitions were made as were asked for."""
+        enough = self.most is not None and self.transitions >= self.most
+        return enough or time.monotonic() >= self.until
+
+    def fresh_number(self) -> int:
+        """The number of the next fresh desktop."""
+        self.desktops += 1
+        self._desktops += 1
+        return self._desktops - 1
+
+    def add(self, triple: Triple) -> None:
+        """Write a triple down, unless it repeats one."""
+        self.noise.learn(triple.act, triple.differences.facts)
+        edge = triple.before, triple.act.key, triple.after
+        if edge in self.edges and not triple.failed:
+            self.walked += 1
+        else:
+            self.edges.add(edge)
+            self.exploration.add(triple.model_copy(update={"number": self._numbers}))
+            self._numbers += 1
+            self.transitions += 1
+        self.on_progress(self)
+
+
+async def explore(
+    exploration: Exploration,
+    settings: Settings,
+    *,
+    minutes: float,
+    workers: int = 2,
+    transitions: int | None = None,
+    on_progress: Callable[[Session], object] = lambda _: None,
+) -> Session:
+    """Explore until time is up, on several desktops at once; what is known already is built on.
+
+    Args:
+        exploration: made by `Exploration.create`; each triple is written when it is known.
+        settings: name the environment, and how tasks are set up.
+        minutes: of wall time; a desktop that is being brought up is not cut short.
+        workers: desktops at once.
+        transitions: new ones to end after; None: only time ends it.
+        on_progress: called after each act.
+
+    Raises:
+        UsageError: the environment keeps what is done to it, or the subject cannot be set up.
+        EnvironmentFailed: several desktops were lost one after the other.
+    """
+    until = time.monotonic() + 60 * minutes
+    session = Session(exploration, settings, until, transitions, on_progress)
+    try:
+        async with asyncio.TaskGroup() as group:
+            for number in range(workers):
+                group.create_task(_Worker(session, number).work())
+    except* HisaError as errors:
+        raise errors.exceptions[0] from None
+    return session
+
+
+@dataclass
+class _Here:
+    """Where a worker is: what it saw last, and as which state that counts."""
+
+    desktop: int
+    baseline: Facts
+    look: Observation
+    facts: Facts
+    state: State
+    acts: int = 0
+    escapes: int = 0
+    restarts: int = 0
+
+
+class _Worker:
+    def __init__(self, session: Session, number: int) -> None:
+        self._session = session
+        self._number = number
+        self._subject = session.exploration.subject
+        self._frontier = session.frontier
+
+    async def work(self) -> None:
+        """Explore on one desktop after the other."""
+        failures = 0
+        while not self._session.over:
+            done = self._session.transitions
+            try:
+                async with open_environment(self._session.settings.environment) as environment:
+                    if "throw_away" not in environment.capabilities:
+                        raise UsageError(f"{environment.name} keeps what exploring does to it")
+                    await self._on_fresh_desktop(environment)
+                    while not self._session.over:
+                        await environment.reset()
+                        await self._on_fresh_desktop(environment)
+            except EnvironmentFailed:
+                failures = failures + 1 if self._session.transitions == done else 1
+                if failures >= _FAILURES:
+                    raise
+            finally:
+                self._frontier.release(self._number)
+
+    async def _on_fresh_desktop(self, environment: Environment) -> None:
+        """Set the subject up and go on until only another fresh desktop helps."""
+        here = await self._start(environment)
+        while not self._session.over and here.acts < _ACTS:
+            acts = offers(here.look, self._subject)
+            resting = at_rest(here.look, self._subject)
+            if resting and is_wedged(self._frontier, {act.key for act in acts}):
+                return
+            choice = self._frontier.choose(
+                self._number, here.state.screen, acts if resting else [*acts, ESCAPE]
+            )
+            if choice and (not choice.count or not self._frontier.untried_from_root()):
+                await self._follow(environment, here, choice)
+                here.escapes = 0 if choice.act != ESCAPE else here.escapes + 1
+            elif not await self._recover(environment, here, resting):
+                return
+
+    async def _recover(self, environment: Environment, here: _Here, resting: bool) -> bool:
+        """Take the cheapest way out; whether exploring goes on, on this desktop."""
+        main = self._subject.main.casefold()
+        gone = not any(main in window.title.casefold() for window in here.look.windows)
+        rung = next_rung(at_rest=resting, gone=gone, escapes=here.escapes, restarts=here.restarts)
+        if rung == "escape":
+            here.escapes += 1
+            await self._step(environment, here, ESCAPE)
+            return True
+        if rung == "fresh":
+            return False
+        here.restarts, here.escapes = here.restarts + 1, 0
+        if not await restart_program(environment, self._subject, self._session.settings.tasks):
+            return False
+        look = await environment.observe(elements=True, settle=SETTLE)
+        facts = await read_facts(environment)
+        state = await self._state(look, here.baseline, facts)
+        here.look, here.facts, here.state = look, facts, state
+        return self._session.exploration.route(state.id) is not None
+
+    async def _start(self, environment: Environment) -> _Here:
+        desktop = self._session.fresh_number()
+        scorer = TaskScorer(settings=self._session.settings.tasks)
+        await scorer.prepare(self._subject.task(), environment)
+        look = await self._settled_start(environment)
+        facts = await read_facts(environment)
+        state = await self._state(look, facts, facts)
+        offered = {act.key for act in offers(look, self._subject)}
+        exploration = self._session.exploration
+        if not self._frontier.root:
+            self._frontier.root = frozenset(offered)
+        if state.id != exploration.root and offered == self._frontier.root:
+            state = exploration.states[exploration.root]
+        return _Here(desktop, facts, look, facts, state)
+
+    async def _settled_start(self, environment: Environment) -> Observation:
+        """The first look that stays: a window that has come may still be filled."""
+        before = await environment.observe(elements=True, settle=SETTLE)
+        for _ in range(6):
+            await asyncio.sleep(patience(0.5))
+            look = await environment.observe(elements=True, settle=SETTLE)
+            if look.complete and screen_id(look) == screen_id(before):
+                return look
+            before = look
+        return before
+
+    async def _follow(self, environment: Environment, here: _Here, choice: Choice) -> None:
+        await self._step(environment, here, choice.act)
+        acts = offers(here.look, self._subject)
+        if choice.then and choice.then not in {*(act.key for act in acts), ESCAPE.key}:
+            self._frontier.forget(choice.act.key, choice.then)
+
+    async def _step(self, environment: Environment, here: _Here, act: Act) -> None:
+        """Do an act, see what it changed, and write both down."""
+        self._frontier.begin(here.state.screen, act.key)
+        began, here.acts = time.monotonic(), here.acts + 1
+        element = find(act, here.look) if act.role else None
+        box = (
+            (element.box.left, element.box.top, element.box.right, element.box.bottom)
+            if element
+            else None
+        )
+        triple = Triple(
+            number=0, desktop=here.desktop, before=here.state.id, act=act,
+            box=tuple(round(side) for side in box) if box else None,
+            after="", differences=Differences(), seconds=0.0,
+        )  # fmt: skip
+        try:
+            await perform(environment, act, element)
+            seen = await self._see(environment, here)
+        except (ActFailed, ActionRefused, EnvironmentFailed) as error:
+            seconds = time.monotonic() - began
+            failed = {"failed": str(error)[:500] or "failed", "seconds": round(seconds, 2)}
+            self._session.add(triple.model_copy(update=failed))
+            if isinstance(error, EnvironmentFailed):
+                raise
+            return
+        seconds = round(time.monotonic() - began, 2)
+        self._session.add(triple.model_copy(update={**seen, "seconds": seconds}))
+        offered = [one.key for one in offers(here.look, self._subject)]
+        leaves = [] if at_rest(here.look, self._subject) else [ESCAPE.key]
+        self._frontier.learn(act.key, [*offered, *leaves])
+
+    async def _see(self, environment: Environment, here: _Here) -> dict[str, object]:
+        """Look at what an act left, save and read facts; twice where nothing changed at first."""
+        before, facts, saved, looks = here.look, here.facts, False, 0
+        differences = Differences()
+        while not differences and looks < 2:
+            if looks:
+                await asyncio.sleep(patience(_LATE))
+            looks += 1
+            look = await environment.observe(elements=True, settle=SETTLE * looks)
+            if not saved and self._to_be_saved(look) and not look.shows(before):
+                await perform(environment, Act(kind="press", keys=self._subject.save), None)
+                look = await environment.observe(elements=True, settle=SETTLE)
+                saved = True
+            here.look, here.facts = look, await read_facts(environment)
+            differences = Differences(
+                facts=self._session.noise.without(changed(facts, here.facts)),
+                elements=element_changes(before, look),
+            )
+        here.state = await self._state(here.look, here.baseline, here.facts)
+        kept = differences.model_copy(update={"facts": changed(facts, here.facts)})
+        return {"after": here.state.id, "differences": kept, "saved": saved, "looks": looks}
+
+    def _to_be_saved(self, look: Observation) -> bool:
+        """Whether keys would save the main document, without a question."""
+        if not (self._subject.save and self._subject.documents and look.active):
+            return False
+        name = self._subject.documents[0].rpartition("/")[2]
+        return name in look.active.title and at_rest(look, self._subject)
+
+    async def _state(self, look: Observation, baseline: Facts, facts: Facts) -> State:
+        """The state of a look, kept when it is new."""
+        exploration = self._session.exploration
+        changes = tuple(self._session.noise.without(changed(baseline, facts)))
+        screen = screen_id(look)
+        known = exploration.states.get(state_id(screen, changes))
+        if known is not None:
+            return known
+        image, elements = await exploration.keep(look)
+        state = State(
+            id=state_id(screen, changes),
+            screen=screen,
+            windows=tuple(window.title for window in look.windows),
+            image=image,
+            elements=elements,
+            changed=changes,
+        )
+        exploration.add_state(state)
+        return state

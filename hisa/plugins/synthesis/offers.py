@@ -1,0 +1,230 @@
+"""The acts that a screen offers: what a person could click, type into or scroll there."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from hisa.plugins.synthesis.doing import act_on, called, usable
+from hisa.plugins.synthesis.records import Act
+from hisa.plugins.synthesis.subject import Subject
+from hisa.screen.lies_at import element_at
+from hisa.screen.observation import Element, Observation
+from hisa.screen.roles import FIELDS, MULTI_LINE
+from hisa.tools.policy.effect_words import FILE_MANAGERS, effects_said, is_app
+
+__all__ = ["DANGEROUS", "ESCAPE", "MENU_ITEMS", "at_rest", "in_front", "offers", "reason_to_leave"]
+
+ESCAPE = Act(kind="press", keys=("escape",))
+"""Leaves a dialog or a menu. A way back, written down so that routes stay whole; never offered."""
+MENU_ITEMS = frozenset({"menu item", "check menu item", "radio menu item"})
+_CLICKED = MENU_ITEMS | {
+    "menu", "push button", "button", "toggle button", "page tab", "check box", "radio button",
+    "combo box", "list item", "table cell", "tree item", "link", "icon", "switch", "split button",
+    "push button menu", "button menu", "option",
+}  # fmt: skip
+_OPENED = frozenset({"icon", "table cell", "list item", "tree item"})
+"""Opened by a double click: icons anywhere, the others in file managers."""
+_RIGHT = _OPENED | {"page tab", "text", "link"}
+"""Have a menu of their own. One of a kind is enough: the menu is the kind's."""
+_ENTERED = frozenset({"table cell", "spin button", "search box"})
+"""Take what was typed only with Enter."""
+_MANY = frozenset({"table cell", "list item", "tree item", "icon", "option", "link"})
+_MOST_ALIKE = 6
+"""Of cells or items of one holder; the others do the same. Chosen by hand."""
+_DIALOGS = frozenset({"dialog", "alert", "file chooser"})
+_SHEET = re.compile(r"[A-Z]{1,3}[0-9]{1,7}")
+"""Cells of a sheet are named by column and row."""
+_SCROLLED = 80
+"""Pixels: less is no place to scroll."""
+_LINES = -5
+
+DANGEROUS: tuple[tuple[str, str], ...] = (
+    (r"quit|exit|log ?out|shut ?down|restart|suspend", "ends the program or the machine"),
+    (r"close|close (all|tab|window|document|file)s?", "closes what is explored"),
+    (r"detach( tab)?|new window|open in (a )?new window", "leaves for a window of its own"),
+    (r"print|print preview|page setup|printer settings", "needs a printer"),
+    (r"send|send to|e-?mail( document)?|share|bluetooth", "leaves the machine"),
+    (r"delete (permanently|forever)|shred|empty trash|format", "cannot be undone"),
+    (
+        r"about|help|contents|website|online help|user guides|donat.*|get involved|release notes"
+        r"|report|report (a )?(bug|problem)|send feedback|what's this|license information"
+        r"|translate this application|check for updates|search commands|open (web ?page|url)",
+        "leads out of the program, to pages about it",
+    ),
+    (r"terminal|root|as administrator|open in terminal|run (in|as) .*", "runs any command"),
+    (r"extensions?|add-?ons?|plugins|macros?", "installs or runs foreign code"),
+)
+"""Whole names of controls that are left alone anywhere, dots and case aside, and why. "About
+Mousepad" begins with one; so do names that go on with "..." or the program's name."""
+_LEFT = tuple((re.compile(rf"(?:{words})\b", re.IGNORECASE), why) for words, why in DANGEROUS)
+_GO_ON = re.compile(r"\s*(\.\.\.|…|$|this\b|the\b|[A-Z])")
+"""What may follow such a name: "Print…", "About Mousepad", not "Close bracket" or "Help text"."""
+_LEAVE_EFFECTS = frozenset({"pay", "send", "install", "security"})
+"""Of what the core's policy says a button does; deleting stays inside and is undone by a reset."""
+
+_KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (r"e-?mail", ("ana@example.org",)),
+    (r"url|address bar|location bar|web ?site|homepage", ("http://localhost/",)),
+    (r"date|day|birthday|deadline|due", ("2024-03-05",)),
+    (r"time|hour", ("14:30",)),
+    (r"phone|mobile", ("555 0137",)),
+    (r"zip|postal", ("10115",)),
+    (r"password", ("Secret-42",)),
+    (r"file ?name|save as|^name:?$", ("report.txt", "plan.txt")),
+    (
+        r"number|amount|price|quantity|size|width|height|count|year|age|line|column|row|spaces",
+        ("12", "3"),
+    ),
+)
+"""Texts for fields by a word of their name or label; the subject's words for all others."""
+_FIELD_KINDS = tuple((re.compile(words, re.IGNORECASE), texts) for words, texts in _KINDS)
+
+
+def offers(look: Observation, subject: Subject) -> list[Act]:
+    """The acts that a look offers, in reading order: clicks, then texts, menus of things, scrolls.
+
+    Acts of one `Act.key` are alike but for their text. While a menu is open, only menus and their
+    entries count: a click elsewhere merely closes it. Else it is the window in front that counts.
+    """
+    elements = in_front(look)
+    menu = [one for one in elements if one.role in MENU_ITEMS and usable(one, look)]
+    if menu:
+        elements = [one for one in elements if one.role in MENU_ITEMS | {"menu"}]
+    usables = [
+        one
+        for one in _few_alike(elements)
+        if usable(one, look) and not reason_to_leave(one, subject)
+    ]
+    acts = [*_clicks(usables, look), *_typed(usables, look, subject)]
+    if not menu:
+        acts += [*_right_clicks(usables, look), *_scrolls(elements, look)]
+    return list(dict.fromkeys(acts))
+
+
+def in_front(look: Observation) -> list[Element]:
+    """The elements of the window that has the focus; all where none is known to have it."""
+    active = look.active.title if look.active else None
+    own = [one for one in look.elements or () if active is None or one.window in (active, "")]
+    return own or list(look.elements or ())
+
+
+def at_rest(look: Observation, subject: Subject) -> bool:
+    """Whether the main window is in front, without a dialog or an open menu."""
+    elements = [one for one in in_front(look) if {"showing", "visible"} & one.states]
+    if look.active and subject.main.casefold() not in look.active.title.casefold():
+        return False
+    return not any(
+        one.role in _DIALOGS or (one.role in MENU_ITEMS and usable(one, look)) for one in elements
+    )
+
+
+def reason_to_leave(element: Element, subject: Subject) -> str:
+    """The reason why a control is left alone; empty where it may be used."""
+    name = (called(element) or element.label).strip()
+    if any(name.casefold().rstrip(".…") == one.casefold() for one in subject.leave):
+        return "the subject says so"
+    if element.role in FIELDS:
+        return ""
+    for words, why in _LEFT:
+        match = words.match(name)
+        if match and _GO_ON.match(name, match.end()):
+            in_dialog = not subject.main or subject.main not in element.window
+            dismisses = match[0].casefold() == "close" and element.role not in MENU_ITEMS
+            return "" if dismisses and in_dialog else why
+    effects = effects_said(name, label=True, first=True) & _LEAVE_EFFECTS
+    return f"may {', '.join(sorted(effects))}" if effects else ""
+
+
+def _few_alike(elements: Iterable[Element]) -> Iterator[Element]:
+    """Leaves out what is one of many alike; those with a text come first."""
+    listed = list(elements)
+    counts: Counter[tuple[str, int | None]] = Counter()
+    order = {id(one): at for at, one in enumerate(listed)}
+    kept = []
+    for one in sorted(listed, key=lambda one: not (called(one) and one.text.strip())):
+        counts[one.role, one.parent] += 1
+        if one.role not in _MANY or counts[one.role, one.parent] <= _MOST_ALIKE:
+            kept.append(one)
+    yield from sorted(kept, key=lambda one: order[id(one)])
+
+
+def _clicks(elements: Sequence[Element], look: Observation) -> Iterator[Act]:
+    for one in elements:
+        named = bool(called(one)) or one.role in ("check box", "radio button")
+        if one.role in _CLICKED and named and not _holds_entries(one, look):
+            yield act_on(one, look, "click")
+        opens = one.role == "icon" or is_app(FILE_MANAGERS, [one.app.casefold()])
+        if one.role in _OPENED and called(one) and opens:
+            yield act_on(one, look, "double_click")
+
+
+def _holds_entries(element: Element, look: Observation) -> bool:
+    """Whether a menu is open: another click would close it."""
+    if element.role != "menu":
+        return False
+    elements = look.elements or ()
+    return any(
+        one.role in MENU_ITEMS | {"menu"}
+        and one.parent is not None
+        and 0 <= one.parent < len(elements)
+        and elements[one.parent] is element
+        for one in elements
+    )
+
+
+def _typed(elements: Sequence[Element], look: Observation, subject: Subject) -> Iterator[Act]:
+    for one in elements:
+        cell = (
+            one.role == "table cell"
+            and bool(subject.documents)
+            and _SHEET.fullmatch(one.name) is not None
+        )
+        if cell or (one.role in FIELDS and "editable" in one.states):
+            bar = one.role != "text" or not MULTI_LINE & one.states
+            keys = (
+                ("enter",) if cell or one.role in _ENTERED or (bar and _in_bar(one, look)) else ()
+            )
+            for text in _texts(one, subject):
+                yield act_on(one, look, "type", text=text, keys=keys)
+
+
+def _texts(element: Element, subject: Subject) -> tuple[str, ...]:
+    words = " ".join((element.name, element.label, element.description))
+    if element.role == "table cell" or MULTI_LINE & element.states:
+        return subject.words or ("Berlin",)
+    if element.role == "spin button":
+        return ("12", "3")
+    for kind, texts in _FIELD_KINDS:
+        if words.strip() and kind.search(words):
+            return texts
+    return subject.words or ("Berlin",)
+
+
+def _in_bar(element: Element, look: Observation) -> bool:
+    elements, at = look.elements or (), element.parent
+    while at is not None and 0 <= at < len(elements):
+        if elements[at].role == "tool bar":
+            return True
+        at = elements[at].parent
+    return False
+
+
+def _right_clicks(elements: Sequence[Element], look: Observation) -> Iterator[Act]:
+    kinds: set[str] = set()
+    for one in elements:
+        single_line = one.role == "text" and not MULTI_LINE & one.states
+        if one.role in _RIGHT and one.role not in kinds and not single_line:
+            kinds.add(one.role)
+            yield act_on(one, look, "right_click")
+
+
+def _scrolls(elements: Sequence[Element], look: Observation) -> Iterator[Act]:
+    """The wheel turns over what a pane shows at its centre: that is what can be found again."""
+    for pane in elements:
+        if pane.role != "scroll pane" or min(pane.box.width, pane.box.height) < _SCROLLED:
+            continue
+        shown = element_at(pane.box.centre, look)
+        if shown is not None and usable(shown, look):
+            yield act_on(shown, look, "scroll", lines=_LINES)
