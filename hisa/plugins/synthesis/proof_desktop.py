@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Literal
 
 from hisa.config import Settings
@@ -15,6 +14,7 @@ from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.facts import read_facts
 from hisa.plugins.synthesis.records import Act, Change, ElementChange
 from hisa.plugins.synthesis.rewrite import write_command
+from hisa.plugins.synthesis.task_files import task_of
 from hisa.plugins.synthesis.task_records import Candidate
 from hisa.protocols import Concluding, Environment
 from hisa.screen.observation import Observation
@@ -41,6 +41,9 @@ class ProofDesktop:
         candidate: what is proved.
         exploration: whose subject the candidate starts from.
         settings: how tasks are set up.
+
+    Raises:
+        UsageError: the check is none that HiSA's own format reads.
     """
 
     def __init__(
@@ -56,9 +59,7 @@ class ProofDesktop:
         """Fresh starts so far."""
         self._late = 0.0
         self._scorer = TaskScorer(settings=settings.tasks)
-        subject = exploration.subject.task()
-        check = {"all": list(candidate.check)}
-        self.task = replace(subject, instruction=candidate.instruction, check=check)
+        self.task = task_of(exploration, candidate)
 
     async def fresh(self) -> None:
         """Start it anew, and set the subject up.

@@ -18,6 +18,7 @@ from hisa.plugins.synthesis.mutants import Draft, mutants, tail, unsaved
 from hisa.plugins.synthesis.other_ways import other_ways
 from hisa.plugins.synthesis.proof_desktop import NoScore, ProofDesktop
 from hisa.plugins.synthesis.records import Act
+from hisa.plugins.synthesis.task_files import task_of
 from hisa.plugins.synthesis.task_records import Candidate, Mutant, OtherWay, Proof, Stage
 from hisa.tasks.scorer import check_possible
 
@@ -58,10 +59,15 @@ async def prove(candidate: Candidate, exploration: Exploration, settings: Settin
     """
     check_possible(exploration.subject.task(), settings.tasks)
     began = time.monotonic()
+    try:
+        check_possible(task_of(exploration, candidate), settings.tasks)
+    except UsageError as error:
+        stage = Stage(name="start", held=False, score=None, detail=str(error)[:1000])
+        reason: Reason = "the check has no score"
+        return Proof(candidate=candidate.id, proved=False, reason=reason, stages=(stage,))
     async with open_environment(settings.environment) as environment:
         desktop = ProofDesktop(environment, candidate, exploration, settings)
-        trial = _Trial(desktop, exploration)
-        proof = await trial.run(settings)
+        proof = await _Trial(desktop, exploration).run()
     seconds = round(time.monotonic() - began, 1)
     return proof.model_copy(update={"seconds": seconds, "desktops": desktop.started})
 
@@ -78,12 +84,12 @@ class _Trial:
         self._ways: list[OtherWay] = []
         self._counts: dict[str, Any] = {"equivalent": 0, "not_done": 0}
         self._undone_by = ""
+        self._part = "start"
 
-    async def run(self, settings: Settings) -> Proof:
+    async def run(self) -> Proof:
         """All parts in order, up to the first that refuses."""
         reason: Reason | Literal[""] = ""
         try:
-            check_possible(self._desktop.task, settings.tasks)
             await self._first_desktop()
             await self._second_desktop()
             await self._near_misses()
@@ -92,12 +98,7 @@ class _Trial:
             reason = refused.reason
         except NoScore as error:
             reason = "the check has no score"
-            self._note("end" if self._stages else "start", None, False, str(error))
-        except UsageError as error:
-            if self._desktop.started:
-                raise
-            reason = "the check has no score"
-            self._note("start", None, False, str(error))
+            self._note(self._part, None, False, str(error))
         return Proof(
             candidate=self._candidate.id,
             proved=not reason,
@@ -116,6 +117,7 @@ class _Trial:
     async def _expect(
         self, name: str, wanted: Literal[0, 1], reason: Reason, *, acted: bool = True
     ) -> None:
+        self._part = name
         score = await self._desktop.score(wanted, acted=acted)
         self._note(name, score, score == wanted)
         if score != wanted:

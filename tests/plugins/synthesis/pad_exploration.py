@@ -19,9 +19,7 @@ LINE_NUMBERS = Change(
     fact=Fact("gsettings", VIEW, "show-line-numbers"), before="false", after="true"
 )
 BEFORE = "Meet Ana at nine\nbuy milk and bread\ncall the bank\n"
-TYPED = Change(
-    fact=Fact("text", "~/Documents/notes.txt"), before=BEFORE, after=f"Call Ana{BEFORE}"
-)
+TYPED = Change(fact=Fact("text", "~/Documents/notes.txt"), before=BEFORE, after=f"{BEFORE}Call Ana")
 SAVE = Act(kind="press", keys=("ctrl", "s"))
 
 
@@ -95,14 +93,14 @@ def line_numbers(exploration: Exploration, **other: Any) -> Candidate:
 
 
 def typed(exploration: Exploration, **other: Any) -> Candidate:
-    """Type at the start of the document and save it; the check reads the whole file."""
+    """Type at the end of the document and save it; the check reads the whole file."""
     return Candidate.model_validate(
         {
             "id": "typed",
             "subject": "mousepad",
             "effects": ("two",),
             "triples": (2,),
-            "instruction": 'Type "Call Ana" at the start of notes.txt and save it.',
+            "instruction": 'Type "Call Ana" at the end of notes.txt and save it.',
             "writer": "rules",
             "acts": exploration.acts_to(exploration.triples[2]),
             "check": ({"file": "~/Documents/notes.txt", "equals": TYPED.after},),

@@ -28,7 +28,7 @@ __all__ = ["prove", "sums"]
 @click.option("--env", metavar="KIND", help="As for hisa run; a private desktop by default.")
 @click.option("--json", "as_json", is_flag=True, help="Print the sums as JSON, and no progress.")
 @click.pass_context
-def prove(ctx: click.Context, folder: Path, env: str | None, as_json: bool, **how: Any) -> int:
+def prove(ctx: click.Context, /, folder: Path, env: str | None, as_json: bool, **how: Any) -> int:
     """Prove the candidates of DIR by doing them, on desktops without a network.
 
     A candidate is proved where its check fails at the start, passes at the end, fails once that is
