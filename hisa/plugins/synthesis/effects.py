@@ -1,0 +1,110 @@
+"""Effects: the distinct things that the acts of an exploration bring about."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+
+from hisa.plugins.synthesis.exploration import Exploration
+from hisa.plugins.synthesis.facts import Noise
+from hisa.plugins.synthesis.records import Change, ElementChange, Triple
+from hisa.plugins.synthesis.task_records import Effect
+
+__all__ = ["WINDOWS", "distinct_effects", "essential"]
+
+WINDOWS = frozenset({"dialog", "alert", "file chooser", "frame", "window", "color chooser"})
+"""Roles whose coming says more than that of what they hold."""
+_MOST_ELEMENTS = 40
+_OF_THIS_MACHINE = re.compile(
+    r"""(?x) (?<!\d)1[5-9]\d{8}(\d{3}|\d{6})?(?!\d) | (?<!\d)133\d{14}(?!\d)
+    | \d{4}-\d\d-\d\d[T ]\d\d:\d\d | [0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}
+    | (?<![0-9a-f])[0-9a-f]{24,} | (^|[._/-])pid\b | /(tmp|run|proc)/ | :\d{4,5}/
+    """
+)
+"""Times, process numbers, random names, ports: no two machines agree on them."""
+
+
+def distinct_effects(exploration: Exploration, noise: Noise | None = None) -> list[Effect]:
+    """The effects of an exploration, in the order in which they were first seen.
+
+    Args:
+        exploration: whose triples count, but for those that failed.
+        noise: what is left out; None: it is learned from the triples.
+    """
+    triples = [triple for triple in exploration.triples if not triple.failed]
+    if noise is None:
+        noise = Noise()
+        for triple in triples:
+            noise.learn(triple.act, triple.differences.facts)
+    alike: dict[str, list[int]] = defaultdict(list)
+    effects: dict[str, Effect] = {}
+    for triple in triples:
+        effect = _effect(triple, noise)
+        if effect.changes or effect.elements:
+            alike[effect.id].append(triple.number)
+            effects.setdefault(effect.id, effect)
+    return [
+        effect.model_copy(update={"triples": tuple(alike[name])})
+        for name, effect in effects.items()
+    ]
+
+
+def essential(changes: Iterable[Change]) -> tuple[Change, ...]:
+    """The changes that are the point: a made file's text, not that there is a file as well.
+
+    Left out are values of this machine alone, files of which only a hash changed, and folders
+    that hold something else that was made.
+    """
+    kept = [c for c in changes if not _only_here(c)]
+    told = {c.fact.place for c in kept if c.fact.kind != "file" and c.after is not None}
+    gone = {c.fact.place for c in kept if c.fact.kind == "file" and c.after is None}
+    made = [c.fact.place for c in kept if c.after is not None]
+    return tuple(c for c in kept if not _follows(c, told, gone, made))
+
+
+def _follows(change: Change, told: set[str], gone: set[str], made: list[str]) -> bool:
+    place, kind = change.fact.place, change.fact.kind
+    if any(place.startswith(f"{folder}/") for folder in gone):
+        return True
+    if kind != "file":
+        return place in gone
+    if change.after == "folder":
+        return any(other.startswith(f"{place}/") for other in made)
+    both = change.before is not None and change.after is not None
+    plain = (change.before or "file").startswith("file") and (change.after or "").startswith("file")
+    return place in told or (both and plain)
+
+
+def _only_here(change: Change) -> bool:
+    """Whether a change holds a value of this machine; of documents in the open nothing is one."""
+    fact = change.fact
+    if "/." not in fact.place and fact.kind not in ("gsettings", "file"):
+        return False
+    parts = [fact.place, fact.item]
+    if fact.kind != "file":
+        parts += [change.after or "", change.before or ""]
+    return any(_OF_THIS_MACHINE.search(part) for part in parts)
+
+
+def _effect(triple: Triple, noise: Noise) -> Effect:
+    changes = essential(noise.without(triple.differences.facts))
+    elements = () if changes else _telling(triple.differences.elements)
+    kept = [change.model_dump() for change in changes]
+    kept += [change.model_dump(exclude={"window"}) for change in elements]
+    name = hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:12]
+    return Effect(id=name, changes=changes, elements=elements, triples=())
+
+
+def _telling(changes: Iterable[ElementChange]) -> tuple[ElementChange, ...]:
+    """Windows that came or went, else what else of the screen changed, in an order of its own."""
+    changes = sorted(changes, key=lambda c: (c.what, c.role, c.name, c.after))
+    windows = [c for c in changes if c.role in WINDOWS and c.what in ("came", "went")]
+    renamed = {c.role for c in windows if c.what == "came"} & {
+        c.role for c in windows if c.what == "went"
+    }
+    windows = [c for c in windows if c.role not in renamed]
+    rest = [c for c in changes if c.role not in WINDOWS]
+    return tuple((windows or rest)[:_MOST_ELEMENTS])

@@ -1,0 +1,198 @@
+"""Facts: every value that a machine keeps, two readings compared, and changes that say nothing.
+
+A fact's kinds are read so: ``file`` a path ("folder", "link TARGET", "file" where its content has
+facts of its own, else "file SIZE HASH"); ``text`` a small text; ``gsettings`` a schema and key;
+``ini`` an item ``[section] key``; ``xcu`` an office program's setting, path and property; ``json``
+a pointer; ``row`` a column as ``["table", ["primary key"], "column"]``; ``document`` a part of an
+OpenDocument file, such as ``Sheet1.B2/bold`` or ``p3/text``. What is not otherwise than usual in
+a document is no fact.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from importlib.resources import files
+from typing import get_args
+
+from pydantic import BaseModel, Field, ValidationError
+
+from hisa.environments.clean import python
+from hisa.errors import EnvironmentFailed
+from hisa.machine.patience import patience
+from hisa.plugins.synthesis.doing import called
+from hisa.plugins.synthesis.records import Act, Change, ElementChange, Fact, FactKind, Facts
+from hisa.protocols import Environment
+from hisa.screen.observation import Element, Observation
+
+__all__ = ["Noise", "changed", "element_changes", "guest_source", "read_facts"]
+
+_LIMIT, _SECONDS = 40_000_000, 90.0
+"""Characters of what the machine prints, and seconds that it may take."""
+_MOST_ELEMENTS = 200
+_STATES = frozenset({"checked", "selected", "expanded", "pressed", "collapsed", "indeterminate"})
+"""Those that tell what a person set; focus and the like come and go by themselves."""
+
+
+class _Answer(BaseModel):
+    facts: list[tuple[FactKind, str, str, str]] = Field(max_length=60_001)
+    cut: str = ""
+
+
+def guest_source() -> str:
+    """The program that reads the facts, to be run by the machine's own Python."""
+    folder = files("hisa.plugins.synthesis")
+    documents, rest = (
+        (folder / name).read_text("utf-8") for name in ("guest_documents.py", "guest_facts.py")
+    )
+    return documents + re.sub(r"(?m)^from hisa\..*$", "", rest)
+
+
+async def read_facts(environment: Environment) -> Facts:
+    """Read every fact below the home of a machine, and its settings.
+
+    Raises:
+        EnvironmentFailed: it does not answer, has no Python, or keeps too much to compare.
+    """
+    result = await environment.execute(
+        python(guest_source()), timeout=patience(_SECONDS), limit=_LIMIT
+    )
+    reason = (result.error or result.output).strip()[-300:]
+    if result.exit_code != 0 or result.timed_out:
+        raise EnvironmentFailed(f"the facts of the machine could not be read: {reason}")
+    try:
+        answer = _Answer.model_validate_json(result.output)
+    except ValidationError as error:
+        raise EnvironmentFailed(f"the machine's facts are none: {str(error)[:300]}") from error
+    if answer.cut:
+        raise EnvironmentFailed(f"the machine keeps too much to compare: {answer.cut}")
+    return {Fact(kind, place, item): value for kind, place, item, value in answer.facts}
+
+
+def changed(before: Facts, after: Facts) -> tuple[Change, ...]:
+    """The facts that two readings differ in, in order of their addresses."""
+    return tuple(
+        Change(fact=fact, before=before.get(fact), after=after.get(fact))
+        for fact in sorted(before.keys() | after.keys())
+        if before.get(fact) != after.get(fact)
+    )
+
+
+_ANYWHERE = re.compile(
+    r"""(?ix) recently[-_]?used | /\.~lock\. | (^|[/. -])(lock|socket|pid)s?$ | \.goutputstream-
+    | autosave | /\.local/share/(gvfs|session) | \.(bak|tmp|swp|log)$ | ~$ | crash
+    | window[-_]?(state|size|position|width|height|geometry|maximi[sz]ed|placement|x|y)$
+    | WindowStateType\[.*/(?!Visible$)[^/]*$ | UI\.Sidebar/Content/.*ContextList$
+    | (^|[-_./ ])(geometry|paned?[-_]position|sidebar[-_]width|allocation)$
+    | ^(file|text).*/backup/ | /mimeinfo\.cache | /\.config/libreoffice/\d+/(cache|user/(backup|
+      extensions|uno_packages|pack|store)|crash)
+    """
+)
+"""Addresses that say nothing on any machine: kind, place and item, joined by blanks."""
+_ITEMS = re.compile(
+    r"""(?ix) session | histor(y|ies) | picklist | recent | last[-_]?(used|opened|path|dir|folder|
+    time|version|update|visit|run) | first[-_]?run | time[-_]?stamp | /org\.openoffice\.(Setup|Office\.Views)/
+    | oosetup | /Misc/First | metrics | telemetry | install(ation)?[-_]?(date|time|id) | migrat
+    | _time$ | checksum | hash$ | uuid
+    """
+)
+"""Items of hidden settings that are book-keeping by their names."""
+_WORD = re.compile(r"[a-z]{4,}")
+
+
+class Noise:
+    """Addresses that change whatever is done, learned from acts that have nothing in common.
+
+    A hidden address is noise once three unrelated acts changed it, one of a document that lies
+    open in the home once two thirds of at least four acts on that document did.
+    """
+
+    def __init__(self) -> None:
+        self._acts: dict[Fact, set[tuple[str, ...]]] = defaultdict(set)
+        self._of_place: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+        self._controls: dict[Fact, set[str]] = defaultdict(set)
+
+    def learn(self, act: Act, changes: Iterable[Change]) -> None:
+        """Take note of what an act changed; the same act counts once."""
+        control = act.name or "+".join(act.keys) or act.text or act.role
+        words = set(_WORD.findall(" ".join((act.name, *act.keys)).lower()))
+        for change in changes:
+            fact = change.fact
+            self._of_place[fact.place].add(act.key)
+            self._acts[fact].add(act.key)
+            address = f"{fact.place} {fact.item}".lower()
+            if not any(word in address for word in words):
+                self._controls[fact].add(control)
+
+    def is_noise(self, fact: Fact) -> bool:
+        """Whether a change of this fact says nothing of what was done."""
+        address = " ".join(fact)
+        if _ANYWHERE.search(address) or (_hidden(fact) and _ITEMS.search(fact.item)):
+            return True
+        controls = len(self._controls.get(fact, ()))
+        if _hidden(fact):
+            return controls >= 3
+        acts = len(self._of_place.get(fact.place, ()))
+        return controls >= 4 and fact.kind == "document" and 3 * controls >= 2 * acts
+
+    def without(self, changes: Iterable[Change]) -> tuple[Change, ...]:
+        """The changes that are no noise."""
+        return tuple(change for change in changes if not self.is_noise(change.fact))
+
+
+def _hidden(fact: Fact) -> bool:
+    return fact.kind == "gsettings" or "/." in fact.place
+
+
+_Key = tuple[str, str, int]
+
+
+def element_changes(before: Observation, after: Observation) -> tuple[ElementChange, ...]:
+    """What two looks differ in: named elements that came and went, values, states.
+
+    Elements are the same by role, name and place among those alike: a window's title, which often
+    holds the document's, tells none apart. At most 200 changes.
+    """
+    old, new = _shown(before), _shown(after)
+    found = [
+        _came_or_went(what, element)
+        for what, here, there in (("came", new, old), ("went", old, new))
+        for key, element in here.items()
+        if key not in there
+    ]
+    for key in old.keys() & new.keys():
+        was, now = old[key], new[key]
+        common = {"role": now.role, "name": called(now), "window": now.window[:200]}
+        if was.text != now.text and (now.text or was.text):
+            values = {"before": was.text[:4000], "after": now.text[:4000]}
+            found.append(ElementChange.model_validate({"what": "value", **common, **values}))
+        if _states(was) != _states(now):
+            states = {"before": _states(was), "after": _states(now)}
+            found.append(ElementChange.model_validate({"what": "states", **common, **states}))
+    order = ("states", "value", "came", "went")
+    found.sort(key=lambda one: (order.index(one.what), one.role, one.name))
+    return tuple(found[:_MOST_ELEMENTS])
+
+
+def _came_or_went(what: str, element: Element) -> ElementChange:
+    return ElementChange.model_validate(
+        {"what": what, "role": element.role, "name": called(element)[:200]}
+        | {"window": element.window[:200], "after" if what == "came" else "before": _states(element)}
+    )
+
+
+def _states(element: Element) -> str:
+    return " ".join(sorted(element.states & _STATES))
+
+
+def _shown(look: Observation) -> Mapping[_Key, Element]:
+    counts: Counter[tuple[str, str]] = Counter()
+    shown: dict[_Key, Element] = {}
+    for element in look.elements or ():
+        name = called(element)
+        if {"showing", "visible"} & element.states and (name or element.text):
+            shown[element.role, name, counts[element.role, name]] = element
+            counts[element.role, name] += 1
+    return shown
