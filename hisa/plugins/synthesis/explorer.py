@@ -11,6 +11,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from hisa.config import Settings
 from hisa.environments.open_environment import open_environment
@@ -21,11 +22,11 @@ from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.facts import Noise, changed, element_changes, read_facts
 from hisa.plugins.synthesis.frontier import Choice, Frontier, screen_id, state_id
 from hisa.plugins.synthesis.known_screens import restored
-from hisa.plugins.synthesis.offers import ESCAPE, at_rest, offers
+from hisa.plugins.synthesis.offers import ESCAPE, at_rest, offered_keys, offers
 from hisa.plugins.synthesis.records import Act, Differences, Facts, State, Triple
 from hisa.plugins.synthesis.recovery import is_wedged, next_rung, restart_program
 from hisa.protocols import Environment
-from hisa.screen.observation import Observation
+from hisa.screen.observation import Element, Observation
 from hisa.tasks.scorer import TaskScorer
 
 __all__ = ["Session", "explore"]
@@ -34,6 +35,8 @@ _ACTS = 40
 """On one desktop: settings pile up, and ways from a fresh start get long. Chosen by hand."""
 _LATE = 1.0
 """Seconds that a late dialog gets before an act is said to change nothing."""
+_LATEST = 4.0
+"""However busy the machine: most acts that changed nothing at first change nothing at all."""
 _FAILURES = 3
 """Desktops lost one after the other before exploring ends."""
 
@@ -71,6 +74,11 @@ class Session:
         """Whether time is up, or as many transitions were made as were asked for."""
         enough = self.most is not None and self.transitions >= self.most
         return enough or time.monotonic() >= self.until
+
+    @property
+    def per_minute(self) -> float:
+        """New transitions a minute, of all desktops together."""
+        return 60 * self.transitions / max(1.0, time.monotonic() - self.began)
 
     def fresh_number(self) -> int:
         """The number of the next fresh desktop."""
@@ -140,6 +148,11 @@ class _Here:
     restarts: int = 0
 
 
+def _pixels(element: Element | None) -> tuple[int, int, int, int] | None:
+    box = element and element.box
+    return box and (round(box.left), round(box.top), round(box.right), round(box.bottom))
+
+
 class _Worker:
     def __init__(self, session: Session, number: int) -> None:
         self._session = session
@@ -178,7 +191,7 @@ class _Worker:
             choice = self._frontier.choose(
                 self._number, here.state.screen, acts if resting else [*acts, ESCAPE]
             )
-            if choice and (not choice.count or not self._frontier.untried_from_root()):
+            if choice and (not choice.tries or not self._frontier.untried_from_root()):
                 await self._follow(environment, here, choice)
                 here.escapes = 0 if choice.act != ESCAPE else here.escapes + 1
             elif not await self._recover(environment, here, resting):
@@ -211,10 +224,10 @@ class _Worker:
         look = await self._settled_start(environment)
         facts = await read_facts(environment)
         state = await self._state(look, facts, facts)
-        offered = {act.key for act in offers(look, self._subject)}
+        offered = frozenset(offered_keys(look, self._subject))
         exploration = self._session.exploration
         if not self._frontier.root:
-            self._frontier.root = frozenset(offered)
+            self._frontier.root = offered
         if state.id != exploration.root and offered == self._frontier.root:
             state = exploration.states[exploration.root]
         return _Here(desktop, facts, look, facts, state)
@@ -232,48 +245,45 @@ class _Worker:
 
     async def _follow(self, environment: Environment, here: _Here, choice: Choice) -> None:
         await self._step(environment, here, choice.act)
-        acts = offers(here.look, self._subject)
-        if choice.then and choice.then not in {*(act.key for act in acts), ESCAPE.key}:
+        if choice.then and choice.then not in offered_keys(here.look, self._subject):
             self._frontier.forget(choice.act.key, choice.then)
 
     async def _step(self, environment: Environment, here: _Here, act: Act) -> None:
         """Do an act, see what it changed, and write both down."""
         self._frontier.begin(here.state.screen, act.key)
         began, here.acts = time.monotonic(), here.acts + 1
-        element = find(act, here.look) if act.role else None
-        box = (
-            (element.box.left, element.box.top, element.box.right, element.box.bottom)
-            if element
-            else None
-        )
-        triple = Triple(
-            number=0, desktop=here.desktop, before=here.state.id, act=act,
-            box=tuple(round(side) for side in box) if box else None,
-            after="", differences=Differences(), seconds=0.0,
-        )  # fmt: skip
+        element, before = find(act, here.look) if act.role else None, here.state.id
+        seen: dict[str, Any] = {"after": "", "differences": Differences()}
+        lost: EnvironmentFailed | None = None
         try:
             await perform(environment, act, element)
             seen = await self._see(environment, here)
-        except (ActFailed, ActionRefused, EnvironmentFailed) as error:
-            seconds = time.monotonic() - began
-            failed = {"failed": str(error)[:500] or "failed", "seconds": round(seconds, 2)}
-            self._session.add(triple.model_copy(update=failed))
-            if isinstance(error, EnvironmentFailed):
-                raise
-            return
-        seconds = round(time.monotonic() - began, 2)
-        self._session.add(triple.model_copy(update={**seen, "seconds": seconds}))
-        offered = [one.key for one in offers(here.look, self._subject)]
-        leaves = [] if at_rest(here.look, self._subject) else [ESCAPE.key]
-        self._frontier.learn(act.key, [*offered, *leaves])
+        except (ActFailed, ActionRefused) as error:
+            seen["failed"] = str(error)[:500]
+        except EnvironmentFailed as error:
+            seen["failed"], lost = str(error)[:500], error
+        triple = Triple(
+            number=0,
+            desktop=here.desktop,
+            before=before,
+            act=act,
+            box=_pixels(element),
+            seconds=round(time.monotonic() - began, 2),
+            **seen,
+        )
+        self._session.add(triple)
+        if lost:
+            raise lost
+        if not triple.failed:
+            self._frontier.learn(act.key, offered_keys(here.look, self._subject))
 
-    async def _see(self, environment: Environment, here: _Here) -> dict[str, object]:
+    async def _see(self, environment: Environment, here: _Here) -> dict[str, Any]:
         """Look at what an act left, save and read facts; twice where nothing changed at first."""
         before, facts, saved, looks = here.look, here.facts, False, 0
         differences = Differences()
         while not differences and looks < 2:
             if looks:
-                await asyncio.sleep(patience(_LATE))
+                await asyncio.sleep(min(patience(_LATE), _LATEST))
             looks += 1
             look = await environment.observe(elements=True, settle=SETTLE * looks)
             if not saved and self._to_be_saved(look) and not look.shows(before):

@@ -1,8 +1,8 @@
 """The frontier: which acts nobody tried yet, and the shortest known way to one.
 
 Which acts a state offers depends on its screen, not on the settings behind it, and what an act
-leads to hardly depends on the document's words. So ways are kept between acts: after this act, those
-others were offered. A way that was learned in one state serves in states that nobody saw before.
+leads to hardly depends on the document's words. So ways are kept between acts: after this one,
+those others were offered. A way that was learned in one state serves in states never seen before.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _STATES = ("checked", "expanded", "pressed", "selected", "sensitive")
 _PASSING = frozenset({"tool tip", "filler", "separator", "scroll bar", "label", "static"})
 """Roles that say nothing of where one is, or come and go by themselves."""
 _MARKS = re.compile(r"^[*•●]\s*|\s*[*•●]$|\s*\((modified|read[- ]only)\)", re.IGNORECASE)
-_CLOCK = re.compile(r"\d{1,2}:\d\d(:\d\d)?|\d{5,}")
+_CLOCK = re.compile(r"\d{1,2}\W?[:∶]\d\d(:\d\d)?|\d{5,}")
 
 
 def title_of(title: str) -> str:
@@ -52,7 +52,7 @@ def _told(element: Element) -> list[str] | None:
         return None
     kept = {"selected"} if element.role.endswith(("menu", "menu item")) else set()
     states = [one for one in _STATES if one in element.states - kept]
-    return [element.role, title_of(name), element.text, *states]
+    return [element.role, title_of(name), _CLOCK.sub("#", element.text), *states]
 
 
 def _hash(value: object) -> str:
@@ -60,12 +60,12 @@ def _hash(value: object) -> str:
 
 
 class Choice(NamedTuple):
-    """The act to do next; ``target`` is what it is for, ``then`` what should be offered after it."""
+    """The act to do next, its ``target``, and what should be offered after it (``then``)."""
 
     act: Act
     target: Key
     then: Key | None
-    count: int
+    tries: int
     """How often the target was tried so far."""
 
 

@@ -9,12 +9,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from hisa.plugins.synthesis.doing import act_on, called, usable
 from hisa.plugins.synthesis.records import Act
 from hisa.plugins.synthesis.subject import Subject
-from hisa.screen.lies_at import element_at
+from hisa.screen.lies_at import element_at, lies_in
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, MULTI_LINE
 from hisa.tools.policy.effect_words import FILE_MANAGERS, effects_said, is_app
 
-__all__ = ["DANGEROUS", "ESCAPE", "MENU_ITEMS", "at_rest", "in_front", "offers", "reason_to_leave"]
+__all__ = [
+    "DANGEROUS",
+    "ESCAPE",
+    "MENU_ITEMS",
+    "at_rest",
+    "in_front",
+    "offered_keys",
+    "offers",
+    "reason_to_leave",
+]
 
 ESCAPE = Act(kind="press", keys=("escape",))
 """Leaves a dialog or a menu. A way back, written down so that routes stay whole; never offered."""
@@ -31,11 +40,13 @@ _RIGHT = _OPENED | {"page tab", "text", "link"}
 _ENTERED = frozenset({"table cell", "spin button", "search box"})
 """Take what was typed only with Enter."""
 _MANY = frozenset({"table cell", "list item", "tree item", "icon", "option", "link"})
-_MOST_ALIKE = 6
+_MOST_ALIKE = 4
 """Of cells or items of one holder; the others do the same. Chosen by hand."""
 _DIALOGS = frozenset({"dialog", "alert", "file chooser"})
 _SHEET = re.compile(r"[A-Z]{1,3}[0-9]{1,7}")
 """Cells of a sheet are named by column and row."""
+_PANES = frozenset({"scroll pane", "viewport"})
+"""Scroll where something that they hold reaches below their edge."""
 _SCROLLED = 80
 """Pixels: less is no place to scroll."""
 _LINES = -5
@@ -86,12 +97,18 @@ def offers(look: Observation, subject: Subject) -> list[Act]:
     """The acts that a look offers, in reading order: clicks, then texts, menus of things, scrolls.
 
     Acts of one `Act.key` are alike but for their text. While a menu is open, only menus and their
-    entries count: a click elsewhere merely closes it. Else it is the window in front that counts.
+    entries count: a click elsewhere merely closes it, and so does one at the menu bar where the
+    open menu is none of the bar's. Else it is the window in front that counts.
     """
     elements = in_front(look)
     menu = [one for one in elements if one.role in MENU_ITEMS and usable(one, look)]
     if menu:
-        elements = [one for one in elements if one.role in MENU_ITEMS | {"menu"}]
+        bar = any("menu bar" in _roles_above(one, look) for one in menu)
+        roles = MENU_ITEMS | {"menu"}
+        elements = [
+            one for one in elements
+            if one.role in roles and (bar or "menu bar" not in _roles_above(one, look))
+        ]  # fmt: skip
     usables = [
         one
         for one in _few_alike(elements)
@@ -101,6 +118,12 @@ def offers(look: Observation, subject: Subject) -> list[Act]:
     if not menu:
         acts += [*_right_clicks(usables, look), *_scrolls(elements, look)]
     return list(dict.fromkeys(acts))
+
+
+def offered_keys(look: Observation, subject: Subject) -> list[tuple[str, ...]]:
+    """The keys of what a look offers, and Escape's where it leaves something."""
+    keys = [act.key for act in offers(look, subject)]
+    return keys if at_rest(look, subject) else [*keys, ESCAPE.key]
 
 
 def in_front(look: Observation) -> list[Element]:
@@ -162,15 +185,11 @@ def _clicks(elements: Sequence[Element], look: Observation) -> Iterator[Act]:
 
 def _holds_entries(element: Element, look: Observation) -> bool:
     """Whether a menu is open: another click would close it."""
-    if element.role != "menu":
-        return False
     elements = look.elements or ()
-    return any(
-        one.role in MENU_ITEMS | {"menu"}
-        and one.parent is not None
-        and 0 <= one.parent < len(elements)
-        and elements[one.parent] is element
-        for one in elements
+    return element.role == "menu" and any(
+        one.role in MENU_ITEMS | {"menu"} and lies_in(at, elements.index(element), elements)
+        for at, one in enumerate(elements)
+        if one is not element
     )
 
 
@@ -182,10 +201,8 @@ def _typed(elements: Sequence[Element], look: Observation, subject: Subject) -> 
             and _SHEET.fullmatch(one.name) is not None
         )
         if cell or (one.role in FIELDS and "editable" in one.states):
-            bar = one.role != "text" or not MULTI_LINE & one.states
-            keys = (
-                ("enter",) if cell or one.role in _ENTERED or (bar and _in_bar(one, look)) else ()
-            )
+            bar = not MULTI_LINE & one.states and "tool bar" in _roles_above(one, look)
+            keys = ("enter",) if cell or one.role in _ENTERED or bar else ()
             for text in _texts(one, subject):
                 yield act_on(one, look, "type", text=text, keys=keys)
 
@@ -202,13 +219,12 @@ def _texts(element: Element, subject: Subject) -> tuple[str, ...]:
     return subject.words or ("Berlin",)
 
 
-def _in_bar(element: Element, look: Observation) -> bool:
-    elements, at = look.elements or (), element.parent
-    while at is not None and 0 <= at < len(elements):
-        if elements[at].role == "tool bar":
-            return True
+def _roles_above(element: Element, look: Observation) -> set[str]:
+    elements, at, roles = look.elements or (), element.parent, set[str]()
+    while at is not None and 0 <= at < len(elements) and len(roles) < 60:
+        roles.add(elements[at].role)
         at = elements[at].parent
-    return False
+    return roles
 
 
 def _right_clicks(elements: Sequence[Element], look: Observation) -> Iterator[Act]:
@@ -222,9 +238,16 @@ def _right_clicks(elements: Sequence[Element], look: Observation) -> Iterator[Ac
 
 def _scrolls(elements: Sequence[Element], look: Observation) -> Iterator[Act]:
     """The wheel turns over what a pane shows at its centre: that is what can be found again."""
+    listed = look.elements or ()
+    numbers = {id(one): at for at, one in enumerate(listed)}
     for pane in elements:
-        if pane.role != "scroll pane" or min(pane.box.width, pane.box.height) < _SCROLLED:
+        if pane.role not in _PANES or min(pane.box.width, pane.box.height) < _SCROLLED:
             continue
-        shown = element_at(pane.box.centre, look)
+        below = pane.box.bottom + 4
+        more = any(
+            one.box.bottom > below and lies_in(at, numbers[id(pane)], listed)
+            for at, one in enumerate(listed)
+        )
+        shown = element_at(pane.box.centre, look) if more else None
         if shown is not None and usable(shown, look):
             yield act_on(shown, look, "scroll", lines=_LINES)

@@ -1,8 +1,8 @@
 """Ways out of a screen that offers nothing new: Escape, the program once more, a fresh desktop.
 
 Each costs more than the one before. Escape keeps everything. A program that was ended may ask at
-its next start whether to restore something, and what it keeps (a hidden menu bar) stays hidden: only
-a fresh desktop takes that back.
+its next start whether to restore something, and what it keeps (a hidden menu bar) stays as it is:
+only a fresh desktop takes that back.
 """
 
 from __future__ import annotations
