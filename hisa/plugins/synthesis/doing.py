@@ -16,7 +16,8 @@ from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import LAYOUT, MULTI_LINE
 
 __all__ = [
-    "SETTLE", "ActFailed", "act_on", "called", "find", "holders", "perform", "replay", "usable",
+    "SETTLE", "ActFailed", "act_on", "actions_of", "called", "find", "holders", "perform", "replay",
+    "usable",
 ]  # fmt: skip
 
 _HOLDERS = frozenset(
@@ -133,10 +134,11 @@ async def perform(environment: Environment, act: Act, element: Element | None) -
     """
     if element is None and act.role:
         raise ActFailed(f'the {act.role} "{act.name}" is not there to {act.kind}')
-    await environment.act(list(_actions(act, element)))
+    await environment.act(list(actions_of(act, element)))
 
 
-def _actions(act: Act, element: Element | None) -> Iterable[Action]:
+def actions_of(act: Act, element: Element | None) -> Iterable[Action]:
+    """The GUI actions of an act, in screen pixels; element: as for `perform`."""
     at = Point(*element.box.centre.rounded(), "screen") if element is not None else None
     if act.kind in ("click", "double_click", "right_click") and at:
         button: Button = "right" if act.kind == "right_click" else "left"

@@ -105,6 +105,10 @@ class Proof(_Record):
     """Why it is refused, from a short list; details are with the stages."""
     stages: tuple[Stage, ...] = ()
     mutants: tuple[Mutant, ...] = ()
+    equivalent: int = 0
+    """Mutants whose end was the right one: they are none."""
+    not_done: int = 0
+    """Mutants whose acts could not be done."""
     other_ways: tuple[OtherWay, ...] = ()
     undone_by: str = ""
     """"the same act", "ctrl z", "shell"."""

@@ -1,0 +1,58 @@
+"""``hisa synth show``: the pages of what was explored and of the tasks made of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from hisa.cli.out import print_json, say
+
+__all__ = ["show"]
+
+
+@click.command()
+@click.argument(
+    "folders", nargs=-1, required=True, metavar="DIR...", type=click.Path(path_type=Path)
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
+def show(folders: tuple[Path, ...], as_json: bool) -> int:
+    """Write DIR/graph.html and DIR/tasks.html, and print the numbers.
+
+    The pages show what there is: the graph of states and what each act changed; of each proved
+    task its pictures, instruction, check and proof; of the others the reasons. They load nothing
+    and have no script.
+
+    \b
+    hisa synth show pads
+    """
+    from hisa.errors import UsageError
+    from hisa.plugins.synthesis.exploration import Exploration
+    from hisa.plugins.synthesis.explored_numbers import report
+    from hisa.plugins.synthesis.graph_page import write_graph
+    from hisa.plugins.synthesis.task_page import candidates_shown, task_numbers, write_tasks
+
+    shown = []
+    for folder in folders:
+        exploration = Exploration.open(folder)
+        known = candidates_shown(exploration)
+        numbers = task_numbers(known)
+        try:
+            explored = report(exploration)
+            graph, tasks = write_graph(exploration, explored), write_tasks(exploration, known)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{folder}: {error}") from error
+        counts = {"folder": str(folder), "explored": explored, **numbers._asdict()}
+        shown.append(counts | {"graph": str(graph), "tasks": str(tasks)})
+        if not as_json:
+            say(
+                f"{folder}: {explored['transitions']} transitions, {explored['states']} states; "
+                f"{numbers.candidates} candidates, {numbers.proved} proved, "
+                f"{sum(numbers.refused.values())} refused, {numbers.not_tried} not tried"
+            )
+            for reason, count in numbers.refused.items():
+                say(f"  {count:4}  {reason}")
+            say(f"{tasks}\n{graph}")
+    if as_json:
+        print_json(shown)
+    return 0

@@ -1,0 +1,188 @@
+"""Other right ways to a candidate's end: by the keyboard, by a tool, from a shell.
+
+A check that takes only the way that exploration went is no check of the task.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+from hisa.actions import Hotkey, Press
+from hisa.errors import ToolFailed
+from hisa.plugins.synthesis.doing import ActFailed, called, find, replay
+from hisa.plugins.synthesis.exploration import Exploration
+from hisa.plugins.synthesis.mutants import MENU_ITEMS
+from hisa.plugins.synthesis.proof_desktop import ProofDesktop, telling
+from hisa.plugins.synthesis.records import Act
+from hisa.plugins.synthesis.task_records import Candidate
+from hisa.protocols import Environment
+from hisa.screen.observation import Element, Observation
+from hisa.tools.calling import call_tool
+from hisa.tools.registry import discover
+
+__all__ = ["Way", "other_ways", "shortcut"]
+
+Way = Callable[[ProofDesktop], Awaitable[str]]
+"""Goes the way on a desktop that was just started; returns what was done, in short.
+
+Raises `ActFailed` or `ToolFailed` where it cannot be gone.
+"""
+_BY_SPACE = frozenset({"push button", "check box", "toggle button", "radio button"})
+_KEYS = re.compile(r"\(?((?:(?:Ctrl|Alt|Shift|Super)\s?\+\s?)+[A-Z0-9]|F[0-9]{1,2})\)?\s*$", re.I)
+_STEPS = 40
+"""Keys at most until an item or a control must have been reached."""
+_REST = 0.3
+"""Seconds for a menu or a focus to be drawn after a key."""
+
+
+def other_ways(candidate: Candidate, exploration: Exploration) -> Iterator[tuple[str, Way]]:
+    """The ways that are tried, in order; one that passes is enough."""
+    if any(act.kind == "click" and act.role for act in candidate.acts):
+        yield "keyboard", _by_keys
+    if calls := _tool_calls(candidate):
+        yield "toolkit", _by_tools(calls)
+    if candidate.changes:
+        yield "shell", _from_shell
+
+
+async def _from_shell(desktop: ProofDesktop) -> str:
+    await desktop.write("after")
+    return "facts set by commands"
+
+
+async def _by_keys(desktop: ProofDesktop) -> str:
+    """The acts with menus by F10 and arrows, and controls by Tab and space.
+
+    Raises:
+        ActFailed: nothing of it can be done so, or something is not reached.
+    """
+    environment, acts = desktop.environment, list(desktop.candidate.acts)
+    replaced: list[str] = []
+    while acts:
+        path = []
+        while acts and acts[0].kind == "click" and acts[0].role in MENU_ITEMS | {"menu"}:
+            path.append(acts.pop(0))
+            if path[-1].role != "menu":
+                break
+        if path:
+            replaced.append(await _by_menu(environment, path))
+            continue
+        act = acts.pop(0)
+        if act.kind == "click" and act.role in _BY_SPACE:
+            replaced.append(await _by_space(environment, act))
+        else:
+            await replay(environment, [act])
+    if not replaced:
+        raise ActFailed("nothing of it can be done by keys alone")
+    return "; ".join(replaced)
+
+
+async def _press(environment: Environment, *keys: str) -> Observation:
+    await environment.act([Press(keys[0]) if len(keys) == 1 else Hotkey(keys)])
+    return await environment.observe(elements=True, settle=_REST)
+
+
+async def _by_menu(environment: Environment, path: list[Act]) -> str:
+    """Open the menu bar, go to each of the path, and enter; a shortcut that is told is taken."""
+    look = await _press(environment, "f10")
+    for depth, act in enumerate(path):
+        look, element = await _reach(environment, look, act, "down" if depth else "right")
+        if act.role != "menu":
+            if keys := shortcut(element):
+                for _ in path:
+                    await _press(environment, "esc")
+                await _press(environment, *keys)
+                return " ".join(keys)
+            await _press(environment, "enter")
+        elif depth:
+            look = await _press(environment, "right")
+    return "f10, arrows, enter: " + " > ".join(act.name for act in path)
+
+
+async def _reach(
+    environment: Environment, look: Observation, act: Act, key: str
+) -> tuple[Observation, Element]:
+    """Press a key until the act's element is the chosen one.
+
+    Raises:
+        ActFailed: it never is.
+    """
+    for _ in range(_STEPS):
+        for element in look.elements or ():
+            chosen = {"selected", "focused"} & element.states
+            if chosen and element.role == act.role and called(element) == act.name:
+                return look, element
+        look = await _press(environment, key)
+    raise ActFailed(f'{key} does not come to the {act.role} "{act.name}"')
+
+
+async def _by_space(environment: Environment, act: Act) -> str:
+    """Go to a control by Tab, and press space; a shortcut that its description tells is taken."""
+    look = await environment.observe(elements=True, settle=_REST)
+    element = find(act, look)
+    if element is not None and (keys := shortcut(element)):
+        await _press(environment, *keys)
+        return " ".join(keys)
+    for _ in range(_STEPS):
+        element = find(act, look)
+        if element is not None and "focused" in element.states:
+            await _press(environment, "space")
+            return f'tab, space: "{act.name}"'
+        look = await _press(environment, "tab")
+    raise ActFailed(f'tab does not come to the {act.role} "{act.name}"')
+
+
+def shortcut(element: Element) -> tuple[str, ...]:
+    """The keys that an element's name or description ends with, as "Bold (Ctrl+B)"; or none."""
+    for text in (element.description, element.name):
+        if match := _KEYS.search(text):
+            return tuple(key.strip().lower() for key in match[1].split("+"))
+    return ()
+
+
+_SHEETS = (".ods", ".xlsx")
+_ON_OFF = {"bold": "bold", "italic": "italic", "underline": "underline", "strike": "strikethrough"}
+_SAME = {"color": "color", "background": "background", "align": "horizontal"}
+"""Parts of a cell's facts, and the argument of the tool ``calc_style`` that sets each."""
+
+
+def _tool_calls(candidate: Candidate) -> list[tuple[str, dict[str, Any]]]:
+    """The calls of installed tools that make the changes; none: not all can be made so.
+
+    A cell's value is written where the acts typed it; formulas bring the others along.
+    """
+    typed = {act.text for act in candidate.acts if act.text}
+    calls: list[tuple[str, dict[str, Any]]] = []
+    for change in telling(candidate.changes):
+        cell, _, part = change.fact.item.rpartition("/")
+        value = change.after or ""
+        if change.fact.kind != "document" or not change.fact.place.endswith(_SHEETS) or not cell:
+            return []
+        if part in ("value", "formula"):
+            if value in typed:
+                calls.append(("calc_write", {"cell": cell, "values": [[value]]}))
+        elif part in _ON_OFF:
+            on = value not in ("", "none", "normal", "false")
+            calls.append(("calc_style", {"cells": cell, _ON_OFF[part]: on}))
+        elif part in _SAME and value:
+            calls.append(("calc_style", {"cells": cell, _SAME[part]: value}))
+        else:
+            return []
+    return [*calls, ("calc_save", {})] if calls else []
+
+
+def _by_tools(calls: list[tuple[str, dict[str, Any]]]) -> Way:
+    async def way(desktop: ProofDesktop) -> str:
+        tools = {tool.name: tool for tool in discover()[0]}
+        for name, arguments in calls:
+            if name not in tools:
+                raise ToolFailed(f"the tool {name} is not installed")
+            outcome = await call_tool(tools[name], arguments, desktop.environment)
+            if not outcome.ok:
+                raise ToolFailed(f"{name}: {outcome.error[:300]}")
+        return ", ".join(f"{name} {json.dumps(arguments)}" for name, arguments in calls)[:500]
+
+    return way

@@ -1,0 +1,172 @@
+"""The desktop of a proof: started afresh for each part, scored by the candidate's check."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Literal
+
+from hisa.config import Settings
+from hisa.errors import ModelFacingError, ToolFailed, UsageError
+from hisa.machine.patience import Deadline
+from hisa.plugins.synthesis.doing import SETTLE, called, replay
+from hisa.plugins.synthesis.exploration import Exploration
+from hisa.plugins.synthesis.facts import read_facts
+from hisa.plugins.synthesis.records import Act, Change, ElementChange
+from hisa.plugins.synthesis.rewrite import write_command
+from hisa.plugins.synthesis.task_files import task_of
+from hisa.plugins.synthesis.task_records import Candidate
+from hisa.protocols import Concluding, Environment
+from hisa.screen.observation import Observation
+from hisa.tasks.scorer import TaskScorer
+
+__all__ = ["NoScore", "ProofDesktop"]
+
+_LATE = 6.0
+"""Seconds that a program may take to write what it was asked for; LibreOffice's settings take 5."""
+_POLL = 0.7
+_ROUTES = "cat /proc/net/route; cat /proc/net/ipv6_route 2>/dev/null | grep -v ' lo$'"
+Side = Literal["before", "after"]
+
+
+class NoScore(Exception):
+    """The check could not be carried out."""
+
+
+class ProofDesktop:
+    """One environment, for one candidate.
+
+    Args:
+        environment: entered; what is done on it is thrown away.
+        candidate: what is proved.
+        exploration: whose subject the candidate starts from.
+        settings: how tasks are set up.
+
+    Raises:
+        UsageError: the check is none that HiSA's own format reads.
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        candidate: Candidate,
+        exploration: Exploration,
+        settings: Settings,
+    ) -> None:
+        self.environment = environment
+        self.candidate = candidate
+        self.started = 0
+        """Fresh starts so far."""
+        self._late = 0.0
+        self._scorer = TaskScorer(settings=settings.tasks)
+        self.task = task_of(exploration, candidate)
+
+    async def fresh(self) -> None:
+        """Start it anew, and set the subject up.
+
+        Raises:
+            EnvironmentFailed: it does not come up, or the subject does not.
+        """
+        await self.environment.reset()
+        await self._scorer.prepare(self.task, self.environment)
+        self.started += 1
+
+    async def require_no_network(self) -> None:
+        """Refuse a machine that could reach others: a proof holds only for what it has itself.
+
+        Raises:
+            UsageError: it has a route to somewhere.
+        """
+        result = await self.environment.execute(_ROUTES)
+        if any(line.split()[1:2] for line in result.output.splitlines()[1:]):
+            name = self.environment.name
+            raise UsageError(f"{name} has a network: proofs need one without", fix="--env desktop")
+
+    async def score(self, wanted: Literal[0, 1], *, acted: bool = True) -> float:
+        """The score once programs are at rest.
+
+        Another one than is wanted is looked at again for some seconds: programs write late. A 0 is
+        believed only after as long as the right end has ever taken to show.
+
+        Raises:
+            NoScore: the check could not be carried out.
+        """
+        if acted and isinstance(self.environment, Concluding):
+            await self.environment.conclude("succeeded", "")
+        if not wanted:
+            await asyncio.sleep(self._late)
+        limit = Deadline(_LATE if acted else 0.0)
+        while True:
+            scoring = await self._scorer.score(self.task, self.environment, "succeeded")
+            if scoring.value is None:
+                raise NoScore(scoring.detail)
+            if scoring.value == wanted or limit.passed:
+                break
+            await asyncio.sleep(_POLL)
+        if wanted:
+            self._late = max(self._late, limit.waited)
+        return scoring.value
+
+    async def holds(self, side: Side) -> bool:
+        """Whether facts, or elements where no fact changed, are as before or after the candidate.
+
+        The check is not asked. A hash of a file counts only where nothing else is known of it.
+        """
+        limit = Deadline(self._late)
+        while not await self._holds(side):
+            if limit.passed:
+                return False
+            await asyncio.sleep(_POLL)
+        return True
+
+    async def _holds(self, side: Side) -> bool:
+        if changes := telling(self.candidate.changes):
+            facts = await read_facts(self.environment)
+            return all(facts.get(one.fact) == getattr(one, side) for one in changes)
+        look = await self.environment.observe(elements=True, settle=SETTLE)
+        return all(element_is(one, look, side) for one in self.candidate.elements)
+
+    async def undo(self, acts: Iterable[Act]) -> bool:
+        """Do acts that should bring the start back; whether they did."""
+        try:
+            await replay(self.environment, acts)
+        except ModelFacingError:
+            return False
+        return await self.holds("before")
+
+    async def write(self, side: Side) -> None:
+        """Set the facts from a shell.
+
+        Raises:
+            ToolFailed: not all of them can be set so, or a command failed.
+        """
+        changes = telling(self.candidate.changes)
+        lines = [write_command(one.fact, getattr(one, side)) for one in changes]
+        if not lines or None in lines:
+            raise ToolFailed("no shell command sets it")
+        for line in lines:
+            result = await self.environment.execute(line or "")
+            if result.exit_code or result.timed_out:
+                raise ToolFailed(f"{line}: {(result.error or result.output).strip()[-200:]}")
+
+
+def telling(changes: Iterable[Change]) -> list[Change]:
+    """The changes of what files say; those of their hashes only where there are no others."""
+    listed = list(changes)
+    return [one for one in listed if one.fact.kind != "file"] or listed
+
+
+def element_is(change: ElementChange, look: Observation, side: Side) -> bool:
+    """Whether an element is as before or after a change; states that stayed are not asked for."""
+    elements = look.elements or ()
+    alike = [one for one in elements if one.role == change.role and called(one) == change.name]
+    if change.what in ("came", "went"):
+        shown = any({"showing", "visible"} & one.states for one in alike)
+        return shown == ((change.what == "came") == (side == "after"))
+    here, there = change.before, change.after
+    if side == "after":
+        here, there = there, here
+    if change.what == "value":
+        return any(one.text == here for one in alike)
+    has, lacks = set(here.split()), set(there.split()) - set(here.split())
+    return any(has - set(there.split()) <= one.states and not lacks & one.states for one in alike)

@@ -1,0 +1,136 @@
+"""Proofs on real private desktops with a real text editor."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from hisa.config import Settings
+from hisa.machine.storage import AppendOnlyFile
+from hisa.plugins.synthesis import prover
+from hisa.plugins.synthesis.cli.prove import sums
+from hisa.plugins.synthesis.doing import replay
+from hisa.plugins.synthesis.exploration import Exploration, append_record, read_records
+from hisa.plugins.synthesis.proof_queue import Broken, ProofQueue
+from hisa.plugins.synthesis.prover import prove
+from hisa.plugins.synthesis.records import Act
+from hisa.plugins.synthesis.task_records import Candidate, Proof
+from tests.plugins.synthesis.pad_exploration import explore_by_hand, line_numbers, typed
+
+pytestmark = pytest.mark.process
+on_one_loop = pytest.mark.asyncio(loop_scope="module")
+
+ABSENT = (Act(kind="click", role="push button", name="Nowhere"),)
+DONE = {"command": "true"}
+"""Holds whatever was done."""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def pads(tmp_path_factory: pytest.TempPathFactory) -> Exploration:
+    """One exploration for the whole module."""
+    return await explore_by_hand(tmp_path_factory.mktemp("pads"))
+
+
+def copied(pads: Exploration, folder: Path, candidates: list[Candidate]) -> Exploration:
+    """The same subject in a folder of its own, with candidates that wait."""
+    exploration = Exploration.create(folder, pads.subject)
+    exploration.close()
+    file = AppendOnlyFile(folder / "candidates.jsonl")
+    for candidate in candidates:
+        append_record(file, candidate)
+    file.close()
+    return Exploration.open(folder)
+
+
+@on_one_loop
+async def test_good_candidate_is_proved(pads: Exploration) -> None:
+    proof = await prove(line_numbers(pads), pads, Settings())
+    assert proof.proved, proof
+    assert [(one.name, one.score) for one in proof.stages] == [
+        ("start", 0), ("end", 1), ("undone", 0), ("fresh", 1),
+    ]  # fmt: skip
+    assert proof.undone_by == "the same act"
+    assert [one.killed for one in proof.mutants] == [True] * 3
+    assert [(one.kind, one.passed) for one in proof.other_ways] == [("keyboard", True)]
+
+
+@on_one_loop
+async def test_weak_check_is_refused_for_a_mutant(pads: Exploration) -> None:
+    weak = {"file": "~/Documents/notes.txt", "contains": "Call An"}
+    proof = await prove(typed(pads, check=(weak,)), pads, Settings())
+    assert (proof.proved, proof.reason) == (False, "a mutant passes")
+    assert all(one.held for one in proof.stages)
+    assert proof.undone_by == "ctrl z"
+    killed = {one.kind: one.killed for one in proof.mutants}
+    assert killed == {"nothing saved": True, "other file": True, "other value": False}
+    assert sums([proof], 1)["mutants"] == {"killed": 2, "of": 3}
+
+
+@pytest.mark.parametrize("check", [{"python": "broken.py:check"}, {"python": "absent.py:check"}])
+@on_one_loop
+async def test_check_without_a_score_is_no_pass(
+    pads: Exploration, tmp_path: Path, check: dict[str, Any]
+) -> None:
+    (tmp_path / "broken.py").write_text("def check():\n    raise OSError('no such place')\n")
+    folder = pads.subject.model_copy(update={"folder": str(tmp_path)})
+    exploration = Exploration(pads.folder, folder)
+    proof = await prove(line_numbers(pads, check=(check,)), exploration, Settings())
+    assert (proof.proved, proof.reason) == (False, "the check has no score")
+    assert proof.stages[0].score is None
+    assert proof.stages[0].detail
+
+
+@on_one_loop
+async def test_broken_desktop_refuses_nothing(
+    pads: Exploration, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The desktop ends in the middle of the acts; the next one is taken."""
+    ended = []
+
+    async def cut_off(environment: Any, acts: Any) -> Any:
+        if not ended:
+            ended.append(True)
+            await environment._end()
+        return await replay(environment, acts)
+
+    monkeypatch.setattr(prover, "replay", cut_off)
+    exploration = copied(pads, tmp_path / "own", [line_numbers(pads, acts=ABSENT)])
+    told: list[Proof | Broken] = []
+    with ProofQueue(exploration, Settings()) as queue:
+        await queue.run(lambda _, outcome: told.append(outcome))
+    assert isinstance(told[0], Broken)
+    assert not told[0].left
+    assert len(told) == 2
+    [proof] = read_records(tmp_path / "own/proofs.jsonl", Proof)
+    assert proof.reason == "the acts cannot be repeated"
+
+
+def test_killed_and_resumed(pads: Exploration, tmp_path: Path) -> None:
+    """After SIGKILL the same command proves what is left, and nothing twice."""
+    names = ["one", "two", "three"]
+    folder = copied(
+        pads, tmp_path / "own", [line_numbers(pads, id=name, check=(DONE,)) for name in names]
+    ).folder
+    command = [sys.executable, "-m", "hisa", "synth", "prove", str(folder)]
+    first = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    while first.poll() is None and not read_records(folder / "proofs.jsonl", Proof):
+        time.sleep(0.1)
+    os.kill(first.pid, signal.SIGKILL)
+    first.wait()
+    begun = read_records(folder / "proofs.jsonl", Proof)
+    assert 1 <= len(begun) < 3
+    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert again.returncode == 0, again.stderr
+    assert "0 of 3 proved" in again.stdout
+    assert "3 of 3 refused: the start passes" in again.stdout
+    proofs = read_records(folder / "proofs.jsonl", Proof)
+    assert [one.candidate for one in proofs] == names
+    assert proofs[: len(begun)] == begun

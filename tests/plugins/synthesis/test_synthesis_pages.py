@@ -1,0 +1,114 @@
+"""Pages of an exploration and of its tasks: self-contained, and hostile texts stay texts."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from click.testing import CliRunner
+from PIL import Image
+
+from hisa.plugins.synthesis.cli.show import show
+from hisa.plugins.synthesis.exploration import Exploration
+from hisa.plugins.synthesis.graph_page import graph_of, write_graph
+from hisa.plugins.synthesis.records import (
+    Act,
+    Change,
+    Differences,
+    ElementChange,
+    Fact,
+    State,
+    Triple,
+)
+from hisa.plugins.synthesis.subject import Subject
+from hisa.plugins.synthesis.task_page import candidates_shown, task_numbers, write_tasks
+from hisa.plugins.synthesis.task_records import Candidate, Mutant, OtherWay, Proof, Stage
+
+EVIL = '"><script>alert(1)</script>'
+
+
+def explored(folder: Path, *, states: int = 3) -> Exploration:
+    """A chain of states with a branch; every text of it is hostile."""
+    subject = Subject(name="pad", title=EVIL, setup=(), main=EVIL)
+    made = Exploration.create(folder, subject)
+    (made.folder / "elements" / "e.json").write_text("[]")
+    Image.new("RGB", (64, 36), "white").save(made.folder / "images" / "i.png")
+    change = Change(fact=Fact("gsettings", EVIL, EVIL), before=EVIL, after=EVIL + "2")
+    for number in range(states):
+        made.add_state(
+            State(
+                id=f"s{number}", screen=str(number), windows=(f"{EVIL}{number % 3}",), image="i",
+                elements="e", changed=(change,) if number else (),
+            )
+        )  # fmt: skip
+        act = Act(kind="click", role=EVIL, name=EVIL, within=(EVIL,), window=EVIL)
+        element = ElementChange(what="value", role=EVIL, name=EVIL, before=EVIL, after=EVIL)
+        if number:
+            made.add(
+                Triple(
+                    number=number, desktop=1, before=f"s{(number - 1) // 2}", act=act,
+                    box=(10, 10, 20, 20), after=f"s{number}", seconds=1.0,
+                    differences=Differences(facts=(change,), elements=(element,)),
+                )
+            )  # fmt: skip
+    made.add(
+        Triple(
+            number=states, desktop=1, before="s0", act=Act(kind="press", keys=("f5",)), box=None,
+            after="", differences=Differences(), seconds=1.0, failed=EVIL,
+        )
+    )  # fmt: skip
+    made.close()
+    return made
+
+
+def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
+    exploration = explored(tmp_path / "x")
+    triple = exploration.triples[0]
+    keys = {"subject": EVIL, "effects": (EVIL,), "triples": (1,), "writer": EVIL}
+    with (tmp_path / "x" / "candidates.jsonl").open("w") as file:
+        for name in ("good", "bad", "waits"):
+            candidate = Candidate.model_validate(
+                keys | {"id": name, "instruction": EVIL, "acts": (triple.act,)}
+                | {"check": ({"command": EVIL, "equals": EVIL},)}
+            )  # fmt: skip
+            file.write(candidate.model_dump_json() + "\n")
+    with (tmp_path / "x" / "proofs.jsonl").open("w") as file:
+        for name, proved in (("good", True), ("bad", False)):
+            proof = Proof(
+                candidate=name, proved=proved, reason=EVIL, undone_by=EVIL,
+                stages=(Stage(name="end", held=False, score=None, detail=EVIL),),
+                mutants=(Mutant(kind=EVIL, acts=(), killed=True, detail=EVIL),),
+                other_ways=(OtherWay(kind=EVIL, passed=True, detail=EVIL),),
+            )  # fmt: skip
+            file.write(proof.model_dump_json() + "\n")
+    known = candidates_shown(exploration)
+    numbers = task_numbers(known)
+    assert (numbers.proved, numbers.refused, numbers.not_tried) == (1, {EVIL: 1}, 1)
+    paths = [write_graph(exploration, {"states": 3, "menus": {EVIL: {"seen": 1, "tried": 0}}})]
+    paths.append(write_tasks(exploration, known))
+    for path in paths:
+        page = path.read_text("utf-8")
+        assert "<script" not in page
+        assert "&lt;script&gt;" in page
+        assert not re.search(r"(src|href)=\"(?!data:)", page)
+        assert "default-src 'none'" in page
+
+
+def test_every_state_has_a_place_of_its_own(tmp_path: Path) -> None:
+    graph = graph_of(explored(tmp_path, states=300))
+    places = {(dot.x, dot.y) for dot in graph.dots}
+    assert len(places) == 300
+    assert all(0 <= x <= graph.width and 0 <= y <= graph.height for x, y in places)
+    assert len(graph.bands) == 3
+    assert sum(edge.lasting for edge in graph.edges) == 299
+
+
+def test_show_works_with_an_exploration_alone(tmp_path: Path) -> None:
+    explored(tmp_path)
+    ran = CliRunner().invoke(show, [str(tmp_path), "--json"], catch_exceptions=False)
+    (numbers,) = json.loads(ran.output)
+    assert numbers["candidates"] == numbers["proved"] == 0
+    assert numbers["explored"]["states"] == 3
+    assert "No candidate was written yet" in Path(numbers["tasks"]).read_text("utf-8")
+    assert Path(numbers["graph"]).exists()

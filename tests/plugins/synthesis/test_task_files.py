@@ -1,0 +1,184 @@
+"""Files of a proved task say the same to each reader, on a real machine's bash as well."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from hisa.errors import UsageError
+from hisa.plugins.benchmarks.tasks.benchmark import evaluator_of
+from hisa.plugins.synthesis.exploration import Exploration
+from hisa.plugins.synthesis.records import Act, Differences, State, Triple
+from hisa.plugins.synthesis.subject import Subject
+from hisa.plugins.synthesis.task_files import main_triple, task_of, write_task
+from hisa.plugins.synthesis.task_records import Candidate, Proof, Stage
+from hisa.tasks.find_format import problems
+from hisa.tasks.taskfile import load_task
+
+MENU = Act(kind="click", role="menu item", name='Wrap "long" lines', within=("View",), window="w")
+SAVE = Act(kind="press", keys=("ctrl", "s"))
+PROOF = Proof(candidate="wrap-1", proved=True, stages=(Stage(name="start", held=True, score=0.0),))
+
+
+def exploration(folder: Path, **subject: Any) -> Exploration:
+    """One with two states and the triple between them, as `hisa explore` leaves it."""
+    (folder / "source").mkdir(parents=True)
+    (folder / "source" / "notes.txt").write_text("milk\n")
+    keys = {
+        "name": "pad", "title": "the text editor", "domain": "text_editor", "main": "Pad",
+        "setup": [
+            {"write": {"path": "~/a b/list.txt", "text": "it's ü\n"}},
+            {"copy": {"source": "notes.txt", "path": "~/notes.txt"}},
+            {"run": "touch ~/ran"},
+        ],
+        "folder": str(folder / "source"),
+    } | subject  # fmt: skip
+    made = Exploration.create(folder / "explored", Subject.model_validate(keys))
+    for name in "ab":
+        Image.new("RGB", (40, 30), "white").save(made.folder / "images" / f"{name}.png")
+        made.add_state(State(id=name, screen=name, windows=("w",), image=name, elements=name))
+    made.add(
+        Triple(
+            number=1, desktop=1, before="a", act=MENU, box=(10, 10, 20, 20), after="b",
+            differences=Differences(), seconds=1.0,
+        )
+    )  # fmt: skip
+    made.close()
+    return made
+
+
+def candidate(*check: dict[str, Any], **keys: Any) -> Candidate:
+    """A candidate of that triple."""
+    return Candidate.model_validate(
+        {"id": "wrap-1", "subject": "pad", "effects": ("e",), "triples": (1,), "writer": "rules",
+         "instruction": "Wrap long lines: 'no' <b>& yes</b>.", "acts": (MENU, SAVE), "check": check}
+        | keys
+    )  # fmt: skip
+
+
+CHECKS = (
+    {"command": "cat ~/set; echo 'x y' >&2", "equals": "it's 'on'"},
+    {"file": "~/a b/list.txt", "contains": ["ü", "it's"], "excludes": "gone"},
+    {"command": "test -e ~/ran"},
+)
+
+
+def test_a_task_file_is_read_back_as_the_task_it_is_of(tmp_path: Path) -> None:
+    explored, of_it = exploration(tmp_path), candidate(*CHECKS)
+    write_task(tmp_path / "tasks", explored, of_it, PROOF)
+    there = tmp_path / "tasks" / "wrap-1"
+    read = load_task(there / "task.yaml")
+    assert replace(read, folder="") == replace(task_of(explored, of_it), folder="")
+    assert read.folder == str(there)
+    assert problems(read) == []
+    assert (there / "notes.txt").read_text() == "milk\n"
+
+
+def test_osworlds_file_is_read_by_the_plugin_of_benchmarks(tmp_path: Path) -> None:
+    write_task(tmp_path, exploration(tmp_path / "of"), candidate(*CHECKS), PROOF)
+    task = load_task(tmp_path / "wrap-1" / "osworld.json")
+    assert (task.benchmark, task.domain, task.id) == ("osworld", "text_editor", "wrap-1")
+    funcs = [part.func for part in evaluator_of(task).parts]
+    assert funcs == ["exact_match", "check_include_exclude", "check_include_exclude"]
+    assert problems(task) == []
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("content", "of_list", "ran", "status"),
+    [
+        ("  it's 'on'\n\n", None, True, 0),
+        ("it's 'off'", None, True, 1),
+        ("it's 'on'", "gone ü it's", True, 1),
+        ("it's 'on'", None, False, 1),
+        (None, None, True, 1),
+    ],
+)
+def test_the_bundle_and_osworlds_commands_agree(
+    tmp_path: Path, content: str | None, of_list: str | None, ran: bool, status: int
+) -> None:
+    home, there = tmp_path / "home", tmp_path / "tasks" / "wrap-1"
+    home.mkdir()
+    write_task(tmp_path / "tasks", exploration(tmp_path / "of"), candidate(*CHECKS), PROOF)
+    place = {"HOME": str(home), "PATH": os.environ["PATH"]}
+    subprocess.run(["bash", str(there / "setup.sh")], env=place, check=True)
+    assert (home / "a b" / "list.txt").read_text("utf-8") == "it's ü\n"
+    assert (home / "notes.txt").exists()
+    assert (home / "ran").exists()
+    if content is not None:
+        (home / "set").write_text(content)
+    if of_list is not None:
+        (home / "a b" / "list.txt").write_text(of_list, "utf-8")
+    if not ran:
+        (home / "ran").unlink()
+    done = subprocess.run(["bash", str(there / "check.sh")], env=place, capture_output=True)
+    assert done.returncode == status, done.stderr
+    assert all(held(there / "osworld.json", place)) == (status == 0)
+
+
+def held(path: Path, place: dict[str, str]) -> list[bool]:
+    """Whether each part of an evaluator holds, as OSWorld's own two functions look at it."""
+    evaluator = json.loads(path.read_text("utf-8"))["evaluator"]
+    answers = []
+    for func, result, expected in zip(
+        evaluator["func"], evaluator["result"], evaluator["expected"], strict=True
+    ):
+        ran = subprocess.run(result["command"], env=place, capture_output=True, text=True)
+        rules = expected["rules"]
+        if func == "exact_match":
+            answers.append(ran.stdout == rules["expected"])
+        else:
+            inside = all(part in ran.stdout for part in rules["include"])
+            answers.append(inside and not any(part in ran.stdout for part in rules["exclude"]))
+    return answers
+
+
+def test_the_origin_and_the_reference_are_kept(tmp_path: Path) -> None:
+    explored = exploration(tmp_path / "of")
+    (explored.folder / "instructions.jsonl").write_text(
+        '{"triples":[1],"writer":"rules","sub":"s","high":"h","turn":"t7"}\n'
+    )
+    write_task(tmp_path, explored, candidate(*CHECKS), PROOF)
+    origin = json.loads((tmp_path / "wrap-1" / "provenance.json").read_text("utf-8"))
+    assert origin["difficulty"] == {"acts": 2, "windows": 1, "depth": 0}
+    assert origin["turns"] == ["t7"]
+    assert origin["proof"]["stages"][0]["name"] == "start"
+    assert str(tmp_path) not in json.dumps(origin)
+    steps = json.loads((tmp_path / "wrap-1" / "reference.json").read_text("utf-8"))["acts"]
+    assert steps[0]["description"] == 'Click the menu item "Wrap "long" lines" in View'
+    assert steps[0]["pyautogui"] == "pyautogui.click(15, 15)"
+    assert steps[1]["pyautogui"] == "pyautogui.hotkey('ctrl', 's')"
+    triple = main_triple(explored, candidate())
+    assert triple is not None
+    assert triple.number == 1
+    assert (tmp_path / "wrap-1" / "after.png").exists()
+
+
+def test_a_function_as_check_is_left_out_of_osworlds_file(tmp_path: Path) -> None:
+    explored = exploration(tmp_path / "of")
+    (tmp_path / "of" / "source" / "check.py").write_text("def right() -> bool:\n    return True\n")
+    write_task(tmp_path, explored, candidate({"python": "check.py:right"}), PROOF)
+    there = tmp_path / "wrap-1"
+    assert not (there / "osworld.json").exists()
+    assert (there / "check.py").exists()
+    origin = json.loads((there / "provenance.json").read_text("utf-8"))
+    assert "no getter" in origin["osworld"]
+    done = subprocess.run(["bash", str(there / "check.sh")], capture_output=True)
+    assert done.returncode == 2
+
+
+@pytest.mark.parametrize("name", ["../secret", "task.yaml", "absent"])
+def test_a_file_of_a_setup_stays_below_its_folder(tmp_path: Path, name: str) -> None:
+    (tmp_path / "of").mkdir()
+    (tmp_path / "of" / "secret").write_text("s")
+    explored = exploration(tmp_path / "of", setup=[{"copy": {"source": name, "path": "~/x"}}])
+    with pytest.raises(UsageError):
+        write_task(tmp_path, explored, candidate(*CHECKS), PROOF)
+    assert not (tmp_path / "wrap-1").exists()
