@@ -31,7 +31,7 @@ def write_command(fact: Fact, value: str | None) -> str | None:
         return _file(path, value)
     if fact.kind == "text":
         return f"rm -f -- {path}" if value is None else (
-            f"mkdir -p -- "$(dirname -- {path})" && printf %s {shlex.quote(value)} > {path}"
+            f'mkdir -p -- "$(dirname -- {path})" && printf %s {shlex.quote(value)} > {path}'
         )  # fmt: skip
     program = _PROGRAMS.get(fact.kind)
     if program is None or (fact.kind == "row" and value is None):
