@@ -267,9 +267,9 @@ def of_paragraph(place, key):
                    "position", "transform", "variant"):
         return differs(whole, usual)
     ink = [n for n, letter in enumerate(written_) if not letter.isspace()]
-    if len({values[n] for n in ink}) < 2:
+    if len({values[n] or "" for n in ink}) < 2:
         return (values[ink[0]] if ink else "") or ""
-    groups = itertools.groupby(ink, key=lambda n: values[n])
+    groups = itertools.groupby(ink, key=lambda n: values[n] or "")
     spread = [(value, list(places)) for value, places in groups]
     return "; ".join("%s %r" % (value, written_[p[0]:p[-1] + 1][:200]) for value, p in spread if value)
 
@@ -292,6 +292,8 @@ def answer(item):
         return "\n".join(area.get("target-range-address") for area in content.iter("database-range")
                          if area.get("display-filter-buttons") == "true")
     name, _, key = item.rpartition("/")
+    if not name:
+        return str(len(list(content.find("body").iter(item[:-1]))))
     if name == "page":
         return next((p.get(key) or "" for p in common.iter("page-layout-properties")), "")
     if re.fullmatch("p[0-9]+", name) and not tables:
@@ -304,6 +306,11 @@ def answer(item):
         return "" if ends == ["0", "0"] else ",".join(ends)
     sheet, _, cell = name.rpartition(".")
     for table in tables:
+        if table.get("name") == name and key == "hidden":
+            shown = looks("table", table.get("style-name"), "display")
+            return "true" if shown == "false" else ""
+        if table.get("name") == name and key == "objects":
+            return str(sum(node.tag in ("frame", "custom-shape") for node in table.iter()))
         if table.get("name") == sheet:
             return of_sheet(table, *re.fullmatch("([A-Z]*)([0-9]*)", cell).groups(), key)
     sys.exit("no such sheet: " + name)

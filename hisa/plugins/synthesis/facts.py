@@ -47,7 +47,7 @@ def guest_source() -> str:
     documents, rest = (
         (folder / name).read_text("utf-8") for name in ("guest_documents.py", "guest_facts.py")
     )
-    return documents + re.sub(r"(?m)^from hisa\..*$", "", rest)
+    return documents + re.sub(r"(?m)^from (hisa|__future__)\b.*$", "", rest)
 
 
 async def read_facts(environment: Environment) -> Facts:
