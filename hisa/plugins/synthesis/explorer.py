@@ -148,9 +148,9 @@ class _Here:
     restarts: int = 0
 
 
-def _pixels(element: Element | None) -> tuple[int, int, int, int] | None:
-    box = element and element.box
-    return box and (round(box.left), round(box.top), round(box.right), round(box.bottom))
+def _pixels(element: Element) -> tuple[int, int, int, int]:
+    box = element.box
+    return round(box.left), round(box.top), round(box.right), round(box.bottom)
 
 
 class _Worker:
@@ -267,7 +267,7 @@ class _Worker:
             desktop=here.desktop,
             before=before,
             act=act,
-            box=_pixels(element),
+            box=_pixels(element) if element else None,
             seconds=round(time.monotonic() - began, 2),
             **seen,
         )

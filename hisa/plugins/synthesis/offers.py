@@ -45,6 +45,8 @@ _MOST_ALIKE = 4
 _DIALOGS = frozenset({"dialog", "alert", "file chooser"})
 _SHEET = re.compile(r"[A-Z]{1,3}[0-9]{1,7}")
 """Cells of a sheet are named by column and row."""
+_LAST = frozenset({"cancel", "close", "_cancel", "_close"})
+"""Names of buttons that end a dialog: what it offers is tried before."""
 _PANES = frozenset({"scroll pane", "viewport"})
 """Scroll where something that they hold reaches below their edge."""
 _SCROLLED = 80
@@ -117,7 +119,7 @@ def offers(look: Observation, subject: Subject) -> list[Act]:
     acts = [*_clicks(usables, look), *_typed(usables, look, subject)]
     if not menu:
         acts += [*_right_clicks(usables, look), *_scrolls(elements, look)]
-    return list(dict.fromkeys(acts))
+    return sorted(dict.fromkeys(acts), key=lambda act: act.name.casefold() in _LAST)
 
 
 def offered_keys(look: Observation, subject: Subject) -> list[tuple[str, ...]]:
@@ -161,16 +163,23 @@ def reason_to_leave(element: Element, subject: Subject) -> str:
 
 
 def _few_alike(elements: Iterable[Element]) -> Iterator[Element]:
-    """Leaves out what is one of many alike; those with a text come first."""
-    listed = list(elements)
+    """Leaves out most of many that are alike, those without a text first.
+
+    Of a row only the first cell is kept: lists of files have sizes and times as cells.
+    """
     counts: Counter[tuple[str, int | None]] = Counter()
-    order = {id(one): at for at, one in enumerate(listed)}
-    kept = []
-    for one in sorted(listed, key=lambda one: not (called(one) and one.text.strip())):
+    rows: set[tuple[int | None, float]] = set()
+    listed, kept = list(elements), set[int]()
+    for at, one in sorted(enumerate(listed), key=lambda pair: not pair[1].text.strip()):
+        row = one.parent, one.box.top
+        if one.role == "table cell" and not _SHEET.fullmatch(one.name):
+            if row in rows or not called(one):
+                continue
+            rows.add(row)
         counts[one.role, one.parent] += 1
         if one.role not in _MANY or counts[one.role, one.parent] <= _MOST_ALIKE:
-            kept.append(one)
-    yield from sorted(kept, key=lambda one: order[id(one)])
+            kept.add(at)
+    yield from (one for at, one in enumerate(listed) if at in kept)
 
 
 def _clicks(elements: Sequence[Element], look: Observation) -> Iterator[Act]:

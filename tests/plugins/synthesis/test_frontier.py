@@ -111,7 +111,7 @@ def test_only_the_window_in_front_counts() -> None:
     )  # fmt: skip
     assert not at_rest(seen, PAD)
     assert named(offers(seen, PAD)) == [
-        ("click", "Wrap"), ("click", "Close"), ("type", "ana@example.org")
+        ("click", "Wrap"), ("type", "ana@example.org"), ("click", "Close")
     ]  # fmt: skip
 
 

@@ -25,7 +25,8 @@ from hisa.plugins.synthesis.records import Act
 from hisa.plugins.synthesis.task_records import Candidate, Proof
 from tests.plugins.synthesis.pad_exploration import explore_by_hand, line_numbers, typed
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.process]
+pytestmark = pytest.mark.process
+on_one_loop = pytest.mark.asyncio(loop_scope="module")
 
 ABSENT = (Act(kind="click", role="push button", name="Nowhere"),)
 DONE = {"command": "true"}
@@ -49,6 +50,7 @@ def copied(pads: Exploration, folder: Path, candidates: list[Candidate]) -> Expl
     return Exploration.open(folder)
 
 
+@on_one_loop
 async def test_good_candidate_is_proved(pads: Exploration) -> None:
     proof = await prove(line_numbers(pads), pads, Settings())
     assert proof.proved, proof
@@ -60,6 +62,7 @@ async def test_good_candidate_is_proved(pads: Exploration) -> None:
     assert [(one.kind, one.passed) for one in proof.other_ways] == [("keyboard", True)]
 
 
+@on_one_loop
 async def test_weak_check_is_refused_for_a_mutant(pads: Exploration) -> None:
     weak = {"file": "~/Documents/notes.txt", "contains": "Call An"}
     proof = await prove(typed(pads, check=(weak,)), pads, Settings())
@@ -72,6 +75,7 @@ async def test_weak_check_is_refused_for_a_mutant(pads: Exploration) -> None:
 
 
 @pytest.mark.parametrize("check", [{"python": "broken.py:check"}, {"python": "absent.py:check"}])
+@on_one_loop
 async def test_check_without_a_score_is_no_pass(
     pads: Exploration, tmp_path: Path, check: dict[str, Any]
 ) -> None:
@@ -84,6 +88,7 @@ async def test_check_without_a_score_is_no_pass(
     assert proof.stages[0].detail
 
 
+@on_one_loop
 async def test_broken_desktop_refuses_nothing(
     pads: Exploration, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
