@@ -30,6 +30,7 @@ __all__ = [
     "Graph", "box_on", "change_in_words", "graph_of", "pages", "scaled", "write_graph",
 ]  # fmt: skip
 
+_SHARES = ("without_effect", "lasting")
 _STEP, _MARGIN, _WIDTH = 15, 30, 1180
 _MOST_BANDS = 14
 _MOST_SHOWN = 250
@@ -117,25 +118,18 @@ def graph_of(exploration: Exploration) -> Graph:
                 continue
             side = min(most_side, max(1, -(-len(inside) // 12)))
             rows = max(rows, -(-len(inside) // side))
-            for at, state in enumerate(inside):
+            for at, key in enumerate(inside):
                 x = _MARGIN + depth * step + at % side * _STEP
-                places[state] = (x, top + 30 + at // side * _STEP)
+                places[key] = (x, top + 30 + at // side * _STEP)
         bands.append(_Band(one_line(band, 90), top, rows * _STEP + 34))
         top += bands[-1].height + 4
-    dots = [
-        _Dot(*places[name], _dot_title(state), _tone(name, state, exploration))
-        for name, state in states.items()
-    ]
+    dots = []
+    for key, state in states.items():
+        count = f"; {len(state.changed)} values changed" if state.changed else ""
+        tone = "root" if state is root else "changed" if state.changed else "plain"
+        title = one_line(", ".join(state.windows) + count, 300)
+        dots.append(_Dot(*places[key], title, tone))
     return Graph(_WIDTH, round(top) or 40, bands, dots, list(_edges(exploration.triples, places)))
-
-
-def _tone(name: str, state: State, exploration: Exploration) -> str:
-    return "root" if name == exploration.root else "changed" if state.changed else "plain"
-
-
-def _dot_title(state: State) -> str:
-    changed = f"; {len(state.changed)} values changed" if state.changed else ""
-    return one_line(", ".join(state.windows) + changed, 300)
 
 
 def _edges(triples: Iterable[Triple], places: Mapping[str, tuple[float, float]]) -> Iterator[_Edge]:
@@ -220,10 +214,6 @@ def scaled(paths: Mapping[str, Path], size: tuple[int, int]) -> dict[str, Pictur
         return {name: picture for name, picture in pictures if picture is not None}
 
 
-def _number(label: str, value: float) -> str:
-    return f"{100 * value:.0f} %" if label in ("without_effect", "lasting") else f"{value:g}"
-
-
 def write_graph(exploration: Exploration, numbers: Mapping[str, object]) -> Path:
     """Write ``graph.html`` into the exploration's folder.
 
@@ -245,7 +235,9 @@ def write_graph(exploration: Exploration, numbers: Mapping[str, object]) -> Path
         .render(
             exploration=exploration,
             numbers={
-                label.replace("_", " "): _number(label, value)
+                label.replace("_", " "): f"{100 * value:.0f} %"
+                if label in _SHARES
+                else f"{value:g}"
                 for label, value in numbers.items()
                 if isinstance(value, int | float)
             },

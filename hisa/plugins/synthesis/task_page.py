@@ -5,7 +5,7 @@ Works with what there is: an exploration alone, candidates without proofs, some 
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,7 +42,7 @@ class Shown(NamedTuple):
 
 
 class TaskNumbers(NamedTuple):
-    """Counts of one exploration's candidates. ``refused`` is by reason."""
+    """Counts of one exploration's candidates: ``refused`` by reason, the rest of proved ones."""
 
     candidates: int
     proved: int
@@ -63,40 +63,25 @@ def candidates_shown(exploration: Exploration) -> list[Shown]:
     folder = exploration.folder
     proofs = {one.candidate: one for one in read_records(folder / "proofs.jsonl", Proof)}
     candidates = read_records(folder / "candidates.jsonl", Candidate)
-    return [
-        Shown(
-            candidate,
-            proofs.get(candidate.id),
-            main_triple(exploration, candidate),
-            lint(
-                candidate.instruction,
-                changes=candidate.changes,
-                documents=exploration.subject.documents,
-            ),
-        )
-        for candidate in {one.id: one for one in candidates}.values()
-    ]
+    documents = exploration.subject.documents
+    shown = []
+    for one in {one.id: one for one in candidates}.values():
+        warnings = lint(one.instruction, changes=one.changes, documents=documents)
+        triple = main_triple(exploration, one)
+        shown.append(Shown(one, proofs.get(one.id), triple, warnings))
+    return shown
 
 
 def task_numbers(known: list[Shown]) -> TaskNumbers:
-    """Counts over candidates."""
+    """Counts over candidates; the reason that refuses most comes first."""
     proofs = [one.proof for one in known if one.proof]
-    refused: dict[str, int] = defaultdict(int)
-    for proof in proofs:
-        if not proof.proved:
-            refused[proof.reason or "no reason"] += 1
-    mutants = [mutant for proof in proofs for mutant in proof.mutants if proof.proved]
-    ways = [way for proof in proofs for way in proof.other_ways if proof.proved]
-    return TaskNumbers(
-        len(known),
-        sum(proof.proved for proof in proofs),
-        len(known) - len(proofs),
-        dict(sorted(refused.items(), key=lambda item: -item[1])),
-        len(mutants),
-        sum(mutant.killed for mutant in mutants),
-        len(ways),
-        sum(way.passed for way in ways),
-    )
+    proved = [proof for proof in proofs if proof.proved]
+    refused = Counter(proof.reason or "no reason" for proof in proofs if not proof.proved)
+    killed = [mutant.killed for proof in proved for mutant in proof.mutants]
+    passed = [way.passed for proof in proved for way in proof.other_ways]
+    untried = len(known) - len(proofs)
+    sums = (len(killed), sum(killed), len(passed), sum(passed))
+    return TaskNumbers(len(known), len(proved), untried, dict(refused.most_common()), *sums)
 
 
 def write_tasks(exploration: Exploration, known: list[Shown]) -> Path:
@@ -111,26 +96,18 @@ def write_tasks(exploration: Exploration, known: list[Shown]) -> Path:
         if one.proof and not one.proof.proved:
             refused[one.proof.reason or "no reason"].append(one)
     examples = [one for alike in refused.values() for one in alike[:_EXAMPLES]]
-    names = [
-        name
-        for one in (*proved[:_MOST], *examples)
-        if one.triple
-        for name in (one.triple.before, one.triple.after)
-        if name in exploration.states
-    ]
-    states = [exploration.states[name] for name in names]
-    page = (
-        pages()
-        .get_template("task_page.html.j2")
-        .render(
-            exploration=exploration,
-            numbers=task_numbers(known),
-            proved=proved[:_MOST],
-            refused=refused,
-            examples=_EXAMPLES,
-            waiting=[one for one in known if one.proof is None],
-            pictures=scaled({one.image: exploration.picture(one) for one in states}, _SIZE),
-        )
+    triples = [one.triple for one in (*proved[:_MOST], *examples) if one.triple]
+    names = dict.fromkeys(name for one in triples for name in (one.before, one.after))
+    states = [exploration.states[name] for name in names if name in exploration.states]
+    template = pages().get_template("task_page.html.j2")
+    page = template.render(
+        exploration=exploration,
+        numbers=task_numbers(known),
+        proved=proved[:_MOST],
+        refused=refused,
+        examples=_EXAMPLES,
+        waiting=[one for one in known if one.proof is None],
+        pictures=scaled({one.image: exploration.picture(one) for one in states}, _SIZE),
     )
     path = exploration.folder / "tasks.html"
     replace_file(path, page.encode("utf-8", "replace"))

@@ -59,6 +59,7 @@ def explore(
     from hisa.config import load
     from hisa.plugins.synthesis import explorer
     from hisa.plugins.synthesis.exploration import Exploration
+    from hisa.plugins.synthesis.graph_page import write_graph
 
     file, given = ctx.meta["hisa.settings"]
     settings = load(file, given, overrides={"environment": {"kind": env}} if env else {})
@@ -79,6 +80,7 @@ def explore(
         progress.end()
         exploration.close()
     numbers = _numbers(exploration, progress.session)
+    write_graph(exploration, numbers)
     if as_json:
         print_json(numbers)
     else:
