@@ -20,9 +20,9 @@ from hisa.machine.patience import patience
 from hisa.plugins.synthesis.doing import SETTLE, ActFailed, find, perform
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.facts import Noise, changed, element_changes, read_facts
-from hisa.plugins.synthesis.frontier import Choice, Frontier, screen_id, state_id
+from hisa.plugins.synthesis.frontier import Choice, Frontier, Key, screen_id, state_id
 from hisa.plugins.synthesis.known_screens import restored
-from hisa.plugins.synthesis.offers import ESCAPE, at_rest, offered_keys, offers
+from hisa.plugins.synthesis.offers import ESCAPE, at_rest, offered_keys, offers, program_of
 from hisa.plugins.synthesis.records import Act, Differences, Facts, State, Triple
 from hisa.plugins.synthesis.recovery import is_wedged, next_rung, restart_program
 from hisa.protocols import Environment
@@ -33,6 +33,8 @@ __all__ = ["Session", "explore"]
 
 _ACTS = 40
 """On one desktop: settings pile up, and ways from a fresh start get long. Chosen by hand."""
+_DEEP = 12
+"""Acts from a fresh start: what is found further off gives tasks that are tedious to prove."""
 _LATE = 1.0
 """Seconds that a late dialog gets before an act is said to change nothing."""
 _LATEST = 4.0
@@ -184,9 +186,11 @@ class _Worker:
         """Set the subject up and go on until only another fresh desktop helps."""
         here = await self._start(environment)
         while not self._session.over and here.acts < _ACTS:
-            acts = offers(here.look, self._subject)
-            resting = at_rest(here.look, self._subject)
+            acts = offers(here.look, self._subject, self._frontier.program)
+            resting = at_rest(here.look, self._frontier.program)
             if resting and is_wedged(self._frontier, {act.key for act in acts}):
+                return
+            if len(self._session.exploration.route(here.state.id) or ()) > _DEEP:
                 return
             choice = self._frontier.choose(
                 self._number, here.state.screen, acts if resting else [*acts, ESCAPE]
@@ -199,8 +203,7 @@ class _Worker:
 
     async def _recover(self, environment: Environment, here: _Here, resting: bool) -> bool:
         """Take the cheapest way out; whether exploring goes on, on this desktop."""
-        main = self._subject.main.casefold()
-        gone = not any(main in window.title.casefold() for window in here.look.windows)
+        gone = not any(one.app == self._frontier.program for one in here.look.elements or ())
         rung = next_rung(at_rest=resting, gone=gone, escapes=here.escapes, restarts=here.restarts)
         if rung == "escape":
             here.escapes += 1
@@ -224,13 +227,17 @@ class _Worker:
         look = await self._settled_start(environment)
         facts = await read_facts(environment)
         state = await self._state(look, facts, facts)
-        offered = frozenset(offered_keys(look, self._subject))
+        self._frontier.program = self._frontier.program or program_of(look, self._subject)
+        offered = frozenset(self._offered(look))
         exploration = self._session.exploration
         if not self._frontier.root:
             self._frontier.root = offered
         if state.id != exploration.root and offered == self._frontier.root:
             state = exploration.states[exploration.root]
         return _Here(desktop, facts, look, facts, state)
+
+    def _offered(self, look: Observation) -> list[Key]:
+        return offered_keys(look, self._subject, self._frontier.program)
 
     async def _settled_start(self, environment: Environment) -> Observation:
         """The first look that stays: a window that has come may still be filled."""
@@ -245,7 +252,7 @@ class _Worker:
 
     async def _follow(self, environment: Environment, here: _Here, choice: Choice) -> None:
         await self._step(environment, here, choice.act)
-        if choice.then and choice.then not in offered_keys(here.look, self._subject):
+        if choice.then and choice.then not in self._offered(here.look):
             self._frontier.forget(choice.act.key, choice.then)
 
     async def _step(self, environment: Environment, here: _Here, act: Act) -> None:
@@ -275,7 +282,7 @@ class _Worker:
         if lost:
             raise lost
         if not triple.failed:
-            self._frontier.learn(act.key, offered_keys(here.look, self._subject))
+            self._frontier.learn(act.key, self._offered(here.look))
 
     async def _see(self, environment: Environment, here: _Here) -> dict[str, Any]:
         """Look at what an act left, save and read facts; twice where nothing changed at first."""
@@ -304,7 +311,7 @@ class _Worker:
         if not (self._subject.save and self._subject.documents and look.active):
             return False
         name = self._subject.documents[0].rpartition("/")[2]
-        return name in look.active.title and at_rest(look, self._subject)
+        return name in look.active.title and at_rest(look, self._frontier.program)
 
     async def _state(self, look: Observation, baseline: Facts, facts: Facts) -> State:
         """The state of a look, kept when it is new."""

@@ -10,12 +10,10 @@ a document is no fact.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
-from typing import get_args
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -80,25 +78,24 @@ def changed(before: Facts, after: Facts) -> tuple[Change, ...]:
     )
 
 
-_ANYWHERE = re.compile(
-    r"""(?ix) recently[-_]?used | /\.~lock\. | (^|[/. -])(lock|socket|pid)s?$ | \.goutputstream-
-    | autosave | /\.local/share/(gvfs|session) | \.(bak|tmp|swp|log)$ | ~$ | crash
-    | window[-_]?(state|size|position|width|height|geometry|maximi[sz]ed|placement|x|y)$
-    | WindowStateType\[.*/(?!Visible$)[^/]*$ | UI\.Sidebar/Content/.*ContextList$
-    | (^|[-_./ ])(geometry|paned?[-_]position|sidebar[-_]width|allocation)$
-    | ^(file|text).*/backup/ | /mimeinfo\.cache | /\.config/libreoffice/\d+/(cache|user/(backup|
-      extensions|uno_packages|pack|store)|crash)
+_PLACES = re.compile(
+    r"""(?ix) recently[-_]?used | /\.~lock\. | /\.goutputstream- | autosave | crash
+    | /\.local/share/(gvfs|session) | \.(bak|tmp|swp|log|lock|pid|sock(et)?)$ | ~$
+    | /\.config/libreoffice/\d+/user/(?!registrymodifications\.xcu)
     """
 )
-"""Addresses that say nothing on any machine: kind, place and item, joined by blanks."""
+"""Files that say nothing on any machine."""
 _ITEMS = re.compile(
-    r"""(?ix) session | histor(y|ies) | picklist | recent | last[-_]?(used|opened|path|dir|folder|
-    time|version|update|visit|run) | first[-_]?run | time[-_]?stamp | /org\.openoffice\.(Setup|Office\.Views)/
-    | oosetup | /Misc/First | metrics | telemetry | install(ation)?[-_]?(date|time|id) | migrat
-    | _time$ | checksum | hash$ | uuid
+    r"""(?ix) window[-_.]?(state|size|position|width|height|geometry|maximi[sz]ed|placement)$
+    | (^|\] )(width|height|maximi[sz]ed|geometry|[xy])$
+    | WindowStateType\[.*/(?!Visible$)[^/]*$ | UI\.Sidebar/Content/.*ContextList$
+    | (^|[-_/. ])(allocation|pid|uuid|checksum|hash|session|histor(y|ies)|metrics|migrated)$
+    | /(Histories|PickList)/ | org\.openoffice\.(Setup|Office\.Views)/ | Misc/First
+    | (^|[/\] ])recent(ly)?[-_]?(used|files|documents|items|list)?$ | first[-_]?run
+    | last[-_]?(used|opened|path|dir|folder|time|version|update|visit|run) | time[-_]?stamp | _time$
     """
 )
-"""Items of hidden settings that are book-keeping by their names."""
+"""Items of hidden settings that are book-keeping by their names: windows, lists of what was open."""
 _WORD = re.compile(r"[a-z]{4,}")
 
 
@@ -128,8 +125,7 @@ class Noise:
 
     def is_noise(self, fact: Fact) -> bool:
         """Whether a change of this fact says nothing of what was done."""
-        address = " ".join(fact)
-        if _ANYWHERE.search(address) or (_hidden(fact) and _ITEMS.search(fact.item)):
+        if _PLACES.search(fact.place) or (_hidden(fact) and _ITEMS.search(fact.item)):
             return True
         controls = len(self._controls.get(fact, ()))
         if _hidden(fact):
@@ -179,7 +175,10 @@ def element_changes(before: Observation, after: Observation) -> tuple[ElementCha
 def _came_or_went(what: str, element: Element) -> ElementChange:
     return ElementChange.model_validate(
         {"what": what, "role": element.role, "name": called(element)[:200]}
-        | {"window": element.window[:200], "after" if what == "came" else "before": _states(element)}
+        | {
+            "window": element.window[:200],
+            "after" if what == "came" else "before": _states(element),
+        }
     )
 
 

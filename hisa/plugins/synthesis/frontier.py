@@ -76,6 +76,8 @@ class Frontier:
         self.counts: Counter[Key] = Counter()
         self.root: frozenset[Key] = frozenset()
         """Keys that the fresh start offers."""
+        self.program = ""
+        """The program that is explored, as elements tell; empty: not known yet."""
         self._tried: set[tuple[str, Key]] = set()
         self._leads: dict[Key, dict[Key, None]] = {}
         self._forgotten: set[tuple[Key, Key]] = set()

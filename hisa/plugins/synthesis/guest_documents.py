@@ -247,7 +247,9 @@ def sheets(body: Element, styles: Styles, view: Element) -> Items:
         if local(entry.tag) == "config-item-map-entry" and attribute(entry, "name"):
             items = {attribute(item, "name"): item.text or "0" for item in entry}
             at = [
-                items.get(f"{way}SplitPosition", "0") if items.get(f"{way}SplitMode") == "2" else "0"
+                items.get(f"{way}SplitPosition", "0")
+                if items.get(f"{way}SplitMode") == "2"
+                else "0"
                 for way in ("Horizontal", "Vertical")
             ]
             if at != ["0", "0"]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.frontier import Frontier, Key
-from hisa.plugins.synthesis.offers import offered_keys
+from hisa.plugins.synthesis.offers import offered_keys, program_of
 from hisa.plugins.synthesis.records import State
 from hisa.screen.geometry import Size
 from hisa.screen.observation import Observation, Screenshot, Window
@@ -42,7 +42,8 @@ def restored(exploration: Exploration) -> Frontier:
     frontier, offered = Frontier(), dict[str, list[Key]]()
     for state in exploration.states.values():
         look = look_of(exploration, state)
-        offered[state.id] = offered_keys(look, exploration.subject)
+        frontier.program = frontier.program or program_of(look, exploration.subject)
+        offered[state.id] = offered_keys(look, exploration.subject, frontier.program)
     frontier.root = frozenset(offered.get(exploration.root, ()))
     for triple in exploration.triples:
         frontier.begin(exploration.states[triple.before].screen, triple.act.key)

@@ -66,7 +66,7 @@ DANGEROUS: tuple[tuple[str, str], ...] = (
         r"|translate this application|check for updates|search commands|open (web ?page|url)",
         "leads out of the program, to pages about it",
     ),
-    (r"terminal|root|as administrator|open in terminal|run (in|as) .*", "runs any command"),
+    (r"(.* )?in terminal|terminal|root|as administrator|run (in|as) .*", "runs any command"),
     (r"extensions?|add-?ons?|plugins|macros?", "installs or runs foreign code"),
 )
 """Whole names of controls that are left alone anywhere, dots and case aside, and why. "About
@@ -79,7 +79,8 @@ _LEAVE_EFFECTS = frozenset({"pay", "send", "install", "security"})
 
 _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"e-?mail", ("ana@example.org",)),
-    (r"url|address bar|location bar|web ?site|homepage", ("http://localhost/",)),
+    (r"url|address bar|web ?site|homepage", ("http://localhost/",)),
+    (r"path|location|folder", ("/tmp",)),
     (r"date|day|birthday|deadline|due", ("2024-03-05",)),
     (r"time|hour", ("14:30",)),
     (r"phone|mobile", ("555 0137",)),
@@ -95,14 +96,14 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
 _FIELD_KINDS = tuple((re.compile(words, re.IGNORECASE), texts) for words, texts in _KINDS)
 
 
-def offers(look: Observation, subject: Subject) -> list[Act]:
+def offers(look: Observation, subject: Subject, program: str = "") -> list[Act]:
     """The acts that a look offers, in reading order: clicks, then texts, menus of things, scrolls.
 
     Acts of one `Act.key` are alike but for their text. While a menu is open, only menus and their
     entries count: a click elsewhere merely closes it, and so does one at the menu bar where the
     open menu is none of the bar's. Else it is the window in front that counts.
     """
-    elements = in_front(look)
+    elements = in_front(look, program)
     menu = [one for one in elements if one.role in MENU_ITEMS and usable(one, look)]
     if menu:
         bar = any("menu bar" in _roles_above(one, look) for one in menu)
@@ -122,25 +123,35 @@ def offers(look: Observation, subject: Subject) -> list[Act]:
     return sorted(dict.fromkeys(acts), key=lambda act: act.name.casefold() in _LAST)
 
 
-def offered_keys(look: Observation, subject: Subject) -> list[tuple[str, ...]]:
+def offered_keys(look: Observation, subject: Subject, program: str = "") -> list[tuple[str, ...]]:
     """The keys of what a look offers, and Escape's where it leaves something."""
-    keys = [act.key for act in offers(look, subject)]
-    return keys if at_rest(look, subject) else [*keys, ESCAPE.key]
+    keys = [act.key for act in offers(look, subject, program)]
+    return keys if at_rest(look, program) else [*keys, ESCAPE.key]
 
 
-def in_front(look: Observation) -> list[Element]:
-    """The elements of the window that has the focus; all where none is known to have it."""
+def program_of(look: Observation, subject: Subject) -> str:
+    """The program that the subject's main window is of, as its elements tell; empty: unknown."""
+    main = subject.main.casefold()
+    apps = (one.app for one in look.elements or () if main in one.window.casefold())
+    return next(filter(None, apps), "")
+
+
+def in_front(look: Observation, program: str = "") -> list[Element]:
+    """The elements of the window that has the focus; all where none is known to have it.
+
+    None of a window of another program, which this one may have opened: it is not explored.
+    """
+    elements = look.elements or ()
     active = look.active.title if look.active else None
-    own = [one for one in look.elements or () if active is None or one.window in (active, "")]
-    return own or list(look.elements or ())
+    own = [one for one in elements if active is None or one.window in (active, "")] or elements
+    apps = {one.app for one in own if one.window}
+    return [] if program and apps and program not in apps else list(own)
 
 
-def at_rest(look: Observation, subject: Subject) -> bool:
-    """Whether the main window is in front, without a dialog or an open menu."""
-    elements = [one for one in in_front(look) if {"showing", "visible"} & one.states]
-    if look.active and subject.main.casefold() not in look.active.title.casefold():
-        return False
-    return not any(
+def at_rest(look: Observation, program: str = "") -> bool:
+    """Whether a window of the program is in front, without a dialog or an open menu."""
+    elements = [one for one in in_front(look, program) if {"showing", "visible"} & one.states]
+    return bool(elements) and not any(
         one.role in _DIALOGS or (one.role in MENU_ITEMS and usable(one, look)) for one in elements
     )
 

@@ -45,8 +45,9 @@ def next_rung(*, at_rest: bool, gone: bool, escapes: int, restarts: int) -> Rung
 
 
 def is_wedged(frontier: Frontier, offered: set[Key]) -> bool:
-    """Whether a screen at rest lacks most of what the fresh start offered."""
-    return 2 * len(frontier.root & offered) < len(frontier.root)
+    """Whether a screen at rest lacks most of what the fresh start offered, wherever it is held."""
+    root, here = ({key[:3] for key in keys} for keys in (frontier.root, offered))
+    return 2 * len(root & here) < len(root)
 
 
 async def restart_program(

@@ -121,7 +121,7 @@ def test_checks_and_facts_agree_on_documents_of_libreoffice(tmp_path: Path) -> N
             target, "--outdir", str(tmp_path / "home"), str(tmp_path / f"{name}.html"),
         )  # fmt: skip
     facts = read_home(tmp_path / "home")
-    assert facts[Fact("document", "~/sheet.ods", "sheet.A1/bold")] == "true"
+    assert facts[Fact("document", "~/sheet.ods", "Sheet1.A1/bold")] == "true"
     assert facts[Fact("document", "~/letter.odt", "p2/bold")] == "true 'bold word'; true 'both'"
     agree(tmp_path / "home")
 

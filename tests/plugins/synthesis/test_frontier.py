@@ -10,7 +10,14 @@ from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.explored_numbers import report
 from hisa.plugins.synthesis.frontier import Frontier, screen_id, state_id
 from hisa.plugins.synthesis.known_screens import look_of, restored
-from hisa.plugins.synthesis.offers import ESCAPE, at_rest, offered_keys, offers, reason_to_leave
+from hisa.plugins.synthesis.offers import (
+    ESCAPE,
+    at_rest,
+    offered_keys,
+    offers,
+    program_of,
+    reason_to_leave,
+)
 from hisa.plugins.synthesis.records import (
     Act,
     Change,
@@ -78,7 +85,7 @@ def named(acts: list[Act]) -> list[tuple[str, str]]:
 
 
 def test_a_window_at_rest_offers_menus_texts_and_one_menu_of_a_kind() -> None:
-    assert at_rest(PLAIN, PAD)
+    assert at_rest(PLAIN)
     assert named(offers(PLAIN, PAD)) == [
         ("click", "File"), ("click", "View"), ("type", "Berlin"), ("type", "42"),
         ("right_click", ""),
@@ -87,7 +94,7 @@ def test_a_window_at_rest_offers_menus_texts_and_one_menu_of_a_kind() -> None:
 
 
 def test_an_open_menu_offers_its_entries_and_the_bar_and_nothing_below() -> None:
-    assert not at_rest(OPEN, PAD)
+    assert not at_rest(OPEN)
     assert named(offers(OPEN, PAD)) == [("click", "File"), ("click", "Ruler")]
     assert ESCAPE.key in offered_keys(OPEN, PAD)
 
@@ -109,10 +116,19 @@ def test_only_the_window_in_front_counts() -> None:
         element("push button", "Close", 14, 5, window=dialog, column=220),
         front=dialog, behind=("notes - Pad",),
     )  # fmt: skip
-    assert not at_rest(seen, PAD)
+    assert not at_rest(seen)
     assert named(offers(seen, PAD)) == [
         ("click", "Wrap"), ("type", "ana@example.org"), ("click", "Close")
     ]  # fmt: skip
+
+
+def test_a_window_of_another_program_offers_nothing() -> None:
+    folder = element("icon", "march.txt", 10, 5, window="Files", app="files")
+    top = element("frame", "Files", 9, -1, "active", window="Files", app="files")
+    seen = look(*PLAIN.elements or (), top, folder, front="Files", behind=("notes - Pad",))
+    assert program_of(seen, PAD) == "pad"
+    assert offers(seen, PAD, "pad") == []
+    assert not at_rest(seen, "pad")
 
 
 @pytest.mark.parametrize(
