@@ -19,7 +19,7 @@ WINDOWS = frozenset({"dialog", "alert", "file chooser", "frame", "window", "colo
 """Roles whose coming says more than that of what they hold."""
 _MOST_ELEMENTS = 40
 _OF_THIS_MACHINE = re.compile(
-    r"""(?x) (?<!\d)1[5-9]\d{8}(\d{3}|\d{6})?(?!\d) | (?<!\d)133\d{14}(?!\d)
+    r"""(?x) (?<!\d)1[5-9]\d{8}(\d{3}|\d{6})?(?!\d) | (?<!\d)13[3-9]\d{14}(?!\d)
     | \d{4}-\d\d-\d\d[T ]\d\d:\d\d | [0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}
     | (?<![0-9a-f])[0-9a-f]{24,} | (^|[._/-])pid\b | /(tmp|run|proc)/ | :\d{4,5}/
     """

@@ -87,15 +87,16 @@ _PLACES = re.compile(
 """Files that say nothing on any machine."""
 _ITEMS = re.compile(
     r"""(?ix) window[-_.]?(state|size|position|width|height|geometry|maximi[sz]ed|placement)$
-    | (^|\] )(width|height|maximi[sz]ed|geometry|[xy])$
+    | (^|\]\ )(width|height|maximi[sz]ed|geometry|[xy])$
     | WindowStateType\[.*/(?!Visible$)[^/]*$ | UI\.Sidebar/Content/.*ContextList$
     | (^|[-_/. ])(allocation|pid|uuid|checksum|hash|session|histor(y|ies)|metrics|migrated)$
     | /(Histories|PickList)/ | org\.openoffice\.(Setup|Office\.Views)/ | Misc/First
     | (^|[/\] ])recent(ly)?[-_]?(used|files|documents|items|list)?$ | first[-_]?run
-    | last[-_]?(used|opened|path|dir|folder|time|version|update|visit|run) | time[-_]?stamp | _time$
+    | (^|[-_/.\] ])last[-_]?(used|opened|path|dir|folder|time|version|update|visit|run|\w+_time)
+    | (last|date)[-_](added|used|modified|active) | time[-_]?stamp | _time$ | guid$ | engagement
     """
 )
-"""Items of hidden settings that are book-keeping by their names: windows, lists of what was open."""
+"""Items of hidden settings that are book-keeping by their names: windows, what was open, times."""
 _WORD = re.compile(r"[a-z]{4,}")
 
 
@@ -146,7 +147,7 @@ _Key = tuple[str, str, int]
 
 
 def element_changes(before: Observation, after: Observation) -> tuple[ElementChange, ...]:
-    """What two looks differ in: named elements that came and went, values, states.
+    """Compare two looks: named elements that came and went, values, states.
 
     Elements are the same by role, name and place among those alike: a window's title, which often
     holds the document's, tells none apart. At most 200 changes.

@@ -356,7 +356,7 @@ def spread(
     pieces: Sequence[tuple[str, tuple[str, ...]]],
     key: str, usual: str | None, whole: str | None, styles: Styles,
 ) -> str:  # fmt: skip
-    """Which characters have a property: its value alone where all have it. Blanks do not count."""
+    """Tell which characters have a property: its value alone where all do. Blanks do not count."""
     groups: list[tuple[str, str]] = []
     blank = ""
     for piece, spans in pieces:

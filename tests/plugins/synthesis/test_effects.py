@@ -76,6 +76,8 @@ def test_book_keeping_is_noise_and_preferences_are_not() -> None:
         ("gsettings", "org.xfce.mousepad.state.window", "width", True),
         ("gsettings", view, "show-line-numbers", False),
         ("gsettings", view, "tab-width", False),
+        ("ini", "~/.config/app.conf", "[view] width", True),
+        ("ini", "~/.config/app.conf", "[view] font size", False),
         ("gsettings", "org.xfce.mousepad.preferences.window", "recent-menu-items", False),
         ("xcu", "~/.config/r.xcu", toolbar + "DockPos", True),
         ("xcu", "~/.config/r.xcu", toolbar + "Visible", False),
@@ -110,7 +112,9 @@ def test_one_effect_for_each_distinct_set_of_changes(tmp_path: Path) -> None:
 
 def test_a_state_that_went_is_asked_for_of_an_element_that_shows(tmp_path: Path) -> None:
     lost = ElementChange(what="states", role="check box", name="Case", before="checked", after="")
-    (effect,) = distinct_effects(explored(tmp_path, [(click("Case"), Differences(elements=(lost,)))]))
+    (effect,) = distinct_effects(
+        explored(tmp_path, [(click("Case"), Differences(elements=(lost,)))])
+    )
     element = {"role": "check box", "name": "Case"}
     assert check_of(effect) == (
         {"element": element},

@@ -172,6 +172,22 @@ def test_a_check_tells_another_value_and_a_damaged_file(home: Path) -> None:
     assert not passes(home, effect)
 
 
+def test_what_a_document_lost_is_asked_for(home: Path) -> None:
+    start = read_home(home)
+    body = "<office:text><text:p>Title</text:p></office:text>"
+    open_document(home / "letter.odt", body, "")
+    open_document(home / "sales.ods", "<office:spreadsheet/>", "")
+    changes = changed(start, read_home(home))
+    for place in ("~/letter.odt", "~/sales.ods"):
+        effect = effect_of(change for change in changes if change.fact.place == place)
+        assert passes(home, effect)
+        assert any(change.after is None for change in effect.changes)
+        shutil.copy(home / place[2:], home / "kept")
+        (letter if place.endswith("odt") else workbook)(home / place[2:])
+        assert not passes(home, effect)
+        shutil.copy(home / "kept", home / place[2:])
+
+
 def test_other_forms_of_the_same_value_pass(home: Path) -> None:
     conf = home / ".config/app/app.conf"
     fact = Fact("ini", "~/.config/app/app.conf", "[view] size")
