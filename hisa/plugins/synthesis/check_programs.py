@@ -75,7 +75,7 @@ _DOCUMENT = r"""
 import itertools, json, zipfile
 import xml.etree.ElementTree as tree
 archive = zipfile.ZipFile(path)
-names = [name for name in ("content.xml", "styles.xml", "settings.xml") if name in archive.namelist()]
+names = {"content.xml", "styles.xml", "settings.xml"} & set(archive.namelist())
 if sum(archive.getinfo(name).file_size for name in names) > 60000000:
     sys.exit("too large")
 roots = {name: tree.fromstring(archive.read(name)) for name in names}
@@ -243,8 +243,10 @@ def cell_style(style, key):
 
 
 def of_paragraph(place, key):
-    node = [n for n in inside(content.find("body/text"), [])][int(place) - 1]
-    node, lists = node
+    every = list(inside(content.find("body/text"), []))
+    if int(place) > len(every):
+        return ""
+    node, lists = every[int(place) - 1]
     style = node.get("style-name")
     if key == "text":
         return text(node)
@@ -267,11 +269,11 @@ def of_paragraph(place, key):
                    "position", "transform", "variant"):
         return differs(whole, usual)
     ink = [n for n, letter in enumerate(written_) if not letter.isspace()]
-    if len({values[n] for n in ink}) < 2:
+    if len({values[n] or "" for n in ink}) < 2:
         return (values[ink[0]] if ink else "") or ""
-    groups = itertools.groupby(ink, key=lambda n: values[n])
-    spread = [(value, list(places)) for value, places in groups]
-    return "; ".join("%s %r" % (value, written_[p[0]:p[-1] + 1][:200]) for value, p in spread if value)
+    groups = itertools.groupby(ink, key=lambda n: values[n] or "")
+    spread = [(value, list(places)) for value, places in groups if value]
+    return "; ".join("%s %r" % (value, written_[p[0]:p[-1] + 1][:200]) for value, p in spread)
 
 
 def inside(node, lists):
@@ -292,6 +294,8 @@ def answer(item):
         return "\n".join(area.get("target-range-address") for area in content.iter("database-range")
                          if area.get("display-filter-buttons") == "true")
     name, _, key = item.rpartition("/")
+    if not name:
+        return str(len(list(content.find("body").iter(item[:-1]))))
     if name == "page":
         return next((p.get(key) or "" for p in common.iter("page-layout-properties")), "")
     if re.fullmatch("p[0-9]+", name) and not tables:
@@ -304,13 +308,19 @@ def answer(item):
         return "" if ends == ["0", "0"] else ",".join(ends)
     sheet, _, cell = name.rpartition(".")
     for table in tables:
+        if table.get("name") == name and key == "hidden":
+            shown = looks("table", table.get("style-name"), "display")
+            return "true" if shown == "false" else ""
+        if table.get("name") == name and key == "objects":
+            return str(sum(node.tag in ("frame", "custom-shape") for node in table.iter()))
         if table.get("name") == sheet:
             return of_sheet(table, *re.fullmatch("([A-Z]*)([0-9]*)", cell).groups(), key)
-    sys.exit("no such sheet: " + name)
+    return ""
 
 
 for item in items:
-    print(json.dumps(answer(item) or "", ensure_ascii=False) if len(items) > 1 else answer(item) or "")
+    value = answer(item) or ""
+    print(json.dumps(value, ensure_ascii=False) if len(items) > 1 else value)
 """
 PROGRAMS = {
     "text": _START + _TEXT,

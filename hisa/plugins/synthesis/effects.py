@@ -19,7 +19,7 @@ WINDOWS = frozenset({"dialog", "alert", "file chooser", "frame", "window", "colo
 """Roles whose coming says more than that of what they hold."""
 _MOST_ELEMENTS = 40
 _OF_THIS_MACHINE = re.compile(
-    r"""(?x) (?<!\d)1[5-9]\d{8}(\d{3}|\d{6})?(?!\d) | (?<!\d)133\d{14}(?!\d)
+    r"""(?x) (?<!\d)1[5-9]\d{8}(\d{3}|\d{6})?(?!\d) | (?<!\d)13[3-9]\d{14}(?!\d)
     | \d{4}-\d\d-\d\d[T ]\d\d:\d\d | [0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}
     | (?<![0-9a-f])[0-9a-f]{24,} | (^|[._/-])pid\b | /(tmp|run|proc)/ | :\d{4,5}/
     """
@@ -55,8 +55,8 @@ def distinct_effects(exploration: Exploration, noise: Noise | None = None) -> li
 def essential(changes: Iterable[Change]) -> tuple[Change, ...]:
     """The changes that are the point: a made file's text, not that there is a file as well.
 
-    Left out are values of this machine alone, files of which only a hash changed, and folders
-    that hold something else that was made.
+    Left out are values of this machine alone, files of which only a hash changed, folders of
+    programs, and folders that hold something else that was made.
     """
     kept = [c for c in changes if not _only_here(c)]
     told = {c.fact.place for c in kept if c.fact.kind != "file" and c.after is not None}
@@ -72,7 +72,7 @@ def _follows(change: Change, told: set[str], gone: set[str], made: list[str]) ->
     if kind != "file":
         return place in gone
     if change.after == "folder":
-        return any(other.startswith(f"{place}/") for other in made)
+        return "/." in place or any(other.startswith(f"{place}/") for other in made)
     both = change.before is not None and change.after is not None
     plain = (change.before or "file").startswith("file") and (change.after or "").startswith("file")
     return place in told or (both and plain)

@@ -10,12 +10,10 @@ a document is no fact.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
-from typing import get_args
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -47,7 +45,7 @@ def guest_source() -> str:
     documents, rest = (
         (folder / name).read_text("utf-8") for name in ("guest_documents.py", "guest_facts.py")
     )
-    return documents + re.sub(r"(?m)^from hisa\..*$", "", rest)
+    return documents + re.sub(r"(?m)^from (hisa|__future__)\b.*$", "", rest)
 
 
 async def read_facts(environment: Environment) -> Facts:
@@ -80,25 +78,25 @@ def changed(before: Facts, after: Facts) -> tuple[Change, ...]:
     )
 
 
-_ANYWHERE = re.compile(
-    r"""(?ix) recently[-_]?used | /\.~lock\. | (^|[/. -])(lock|socket|pid)s?$ | \.goutputstream-
-    | autosave | /\.local/share/(gvfs|session) | \.(bak|tmp|swp|log)$ | ~$ | crash
-    | window[-_]?(state|size|position|width|height|geometry|maximi[sz]ed|placement|x|y)$
-    | WindowStateType\[.*/(?!Visible$)[^/]*$ | UI\.Sidebar/Content/.*ContextList$
-    | (^|[-_./ ])(geometry|paned?[-_]position|sidebar[-_]width|allocation)$
-    | ^(file|text).*/backup/ | /mimeinfo\.cache | /\.config/libreoffice/\d+/(cache|user/(backup|
-      extensions|uno_packages|pack|store)|crash)
+_PLACES = re.compile(
+    r"""(?ix) recently[-_]?used | /\.~lock\. | /\.goutputstream- | autosave | crash
+    | /\.local/share/(gvfs|session) | \.(bak|tmp|swp|log|lock|pid|sock(et)?)$ | ~$
+    | /\.config/libreoffice/\d+/user/(?!registrymodifications\.xcu)
     """
 )
-"""Addresses that say nothing on any machine: kind, place and item, joined by blanks."""
+"""Files that say nothing on any machine."""
 _ITEMS = re.compile(
-    r"""(?ix) session | histor(y|ies) | picklist | recent | last[-_]?(used|opened|path|dir|folder|
-    time|version|update|visit|run) | first[-_]?run | time[-_]?stamp | /org\.openoffice\.(Setup|Office\.Views)/
-    | oosetup | /Misc/First | metrics | telemetry | install(ation)?[-_]?(date|time|id) | migrat
-    | _time$ | checksum | hash$ | uuid
+    r"""(?ix) window[-_.]?(state|size|position|width|height|geometry|maximi[sz]ed|placement)$
+    | (^|\]\ )(width|height|maximi[sz]ed|geometry|[xy])$
+    | WindowStateType\[.*/(?!Visible$)[^/]*$ | UI\.Sidebar/Content/.*ContextList$
+    | (^|[-_/. ])(allocation|pid|uuid|checksum|hash|session|histor(y|ies)|metrics|migrated)$
+    | /(Histories|PickList)/ | org\.openoffice\.(Setup|Office\.Views)/ | Misc/First
+    | (^|[/\] ])recent(ly)?[-_]?(used|files|documents|items|list)?$ | first[-_]?run
+    | (^|[-_/.\] ])last[-_]?(used|opened|path|dir|folder|time|version|update|visit|run|\w+_time)
+    | (last|date)[-_](added|used|modified|active) | time[-_]?stamp | _time$ | guid$ | engagement
     """
 )
-"""Items of hidden settings that are book-keeping by their names."""
+"""Items of hidden settings that are book-keeping by their names: windows, what was open, times."""
 _WORD = re.compile(r"[a-z]{4,}")
 
 
@@ -128,8 +126,7 @@ class Noise:
 
     def is_noise(self, fact: Fact) -> bool:
         """Whether a change of this fact says nothing of what was done."""
-        address = " ".join(fact)
-        if _ANYWHERE.search(address) or (_hidden(fact) and _ITEMS.search(fact.item)):
+        if _PLACES.search(fact.place) or (_hidden(fact) and _ITEMS.search(fact.item)):
             return True
         controls = len(self._controls.get(fact, ()))
         if _hidden(fact):
@@ -150,7 +147,7 @@ _Key = tuple[str, str, int]
 
 
 def element_changes(before: Observation, after: Observation) -> tuple[ElementChange, ...]:
-    """What two looks differ in: named elements that came and went, values, states.
+    """Compare two looks: named elements that came and went, values, states.
 
     Elements are the same by role, name and place among those alike: a window's title, which often
     holds the document's, tells none apart. At most 200 changes.
@@ -179,7 +176,10 @@ def element_changes(before: Observation, after: Observation) -> tuple[ElementCha
 def _came_or_went(what: str, element: Element) -> ElementChange:
     return ElementChange.model_validate(
         {"what": what, "role": element.role, "name": called(element)[:200]}
-        | {"window": element.window[:200], "after" if what == "came" else "before": _states(element)}
+        | {
+            "window": element.window[:200],
+            "after" if what == "came" else "before": _states(element),
+        }
     )
 
 

@@ -1,9 +1,12 @@
-"""Prints every value that this machine keeps below the home folder, as JSON.
+"""Prints every value that a machine keeps below the home folder, as JSON.
 
-Runs on the machine by itself: the system's Python, the standard library, and nothing of ours.
+Runs on the machine, after `guest_documents`: the system's Python and the standard library alone.
 Files are hostile: a damaged one, a bomb or a pipe costs its own facts and ends nothing.
 """
 
+from __future__ import annotations
+
+import contextlib
 import hashlib
 import json
 import os
@@ -15,8 +18,13 @@ import stat
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from typing import Any
+from xml.etree.ElementTree import Element
 
 from hisa.plugins.synthesis.guest_documents import LONGEST, Cut, attribute, document, parsed
+
+__all__ = ["main"]
 
 HOME = os.path.realpath(os.path.expanduser("~"))
 MOST, MOST_OF_ONE, MOST_FILES = 60_000, 8_000, 4_000
@@ -31,237 +39,242 @@ SKIPPED = re.compile(
     r"|[^/]*\.(log|lock|pid|swp|part|crdownload)|lock|\.lock|[Ss]ingleton[^/]*"
     r"|[^/]*-(wal|shm|journal)|recently-used\.xbel[^/]*|\.nfs.*)$"
 )
-BROWSER_KEEPS = ("Preferences", "Bookmarks")
+BROWSER_KEEPS = ("Preferences", "Bookmarks", "Default")
 """Of a browser's folder, which holds a file "Local State"; the rest is its own book-keeping."""
+Row = tuple[str, str, str, str]
+"""Kind, place, item, value."""
 
 
-def spend(seconds):
-    """Let the processor work so long from now on, and no longer."""
-    signal.setitimer(signal.ITIMER_PROF, seconds)
+def stop(*_: object) -> None:
+    """End the reading of a file that takes too long.
 
-
-def stop(*_):
+    Raises:
+        Cut: always.
+    """
     raise Cut("time")
 
 
-def content(path, most=READ):
-    """The bytes of a plain file."""
-    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise Cut("no plain file")
-        data = file.read(most + 1)
+def opened(path: str) -> Any:
+    """A plain file to read; no pipe, device or link is waited for or followed."""
+    file = open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb")  # noqa: SIM115
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise Cut("no plain file")
+    return file
+
+
+def content(path: str, most: int = READ) -> bytes:
+    """The bytes of a plain file.
+
+    Raises:
+        Cut: there are more.
+    """
+    with opened(path) as file:
+        data: bytes = file.read(most + 1)
     if len(data) > most:
         raise Cut("size")
     return data
 
 
-def text_of(data):
-    """The text of a small file; None where it is none."""
-    if len(data) > 4 * LONGEST or b"\0" in data:
-        return None
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
-    return text if len(text) <= LONGEST else None
-
-
-# Settings
-
-
-def settings():
-    """The rows of `gsettings`: schema, key, value."""
+def settings() -> Iterator[Row]:
+    """Every key of the settings that have a fixed place."""
+    words = ["gsettings", "list-recursively"]
     try:
         done = subprocess.run(
-            ["gsettings", "list-recursively"], stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, timeout=30, check=False,
-        )  # fmt: skip
+            words, capture_output=True, stdin=subprocess.DEVNULL, timeout=60, check=False
+        )
     except (OSError, subprocess.SubprocessError):
         return
     for line in done.stdout.decode("utf-8", "replace").splitlines():
-        words = line.split(" ", 2)
-        if len(words) == 3:
-            yield "gsettings", words[0], words[1], words[2]
+        schema, _, rest = line.partition(" ")
+        key, _, value = rest.partition(" ")
+        if value:
+            yield "gsettings", schema, key, value
 
 
-def ini(data):
-    """Keys of a file of sections; None where most of its lines are something else."""
-    text, section, odd, pairs = data.decode("utf-8", "replace"), "", 0, {}
-    for line in text.splitlines():
-        line = line.strip()
+def ini(data: bytes) -> dict[str, str]:
+    """Keys of a file of sections; empty where its lines are something else."""
+    section, odd, pairs = "", 0, {}
+    for line in map(str.strip, data.decode("utf-8", "replace").splitlines()):
         if not line or line[0] in "#;":
             continue
         key, equals, value = line.partition("=")
-        head = re.match(r"\[([^\]]*)\]\s*([#;].*)?$", line)
-        if head:
+        if head := re.match(r"\[([^\]]*)\]\s*([#;].*)?$", line):
             section = head.group(1)
         elif equals and len(key) < 200 and "<" not in key:
-            pairs["[%s] %s" % (section, key.strip())] = value.strip()
+            pairs[f"[{section}] {key.strip()}"] = value.strip()
         else:
             odd += 1
-    return pairs if pairs and odd * 10 <= len(pairs) else None
+    return pairs if odd * 10 <= len(pairs) else {}
 
 
-def flat(node, pointer=""):
+def flat(node: Any, pointer: str = "") -> Iterator[tuple[str, str]]:
     """Leaves of JSON by their pointers; a list of plain values is one leaf."""
-    children = ()
+    children: list[tuple[Any, Any]] = []
     if isinstance(node, dict):
-        children = node.items()
+        children = list(node.items())
     elif isinstance(node, list) and any(isinstance(one, (dict, list)) for one in node):
-        children = enumerate(node)
+        children = list(enumerate(node))
     if not children:
         yield pointer, json.dumps(node, ensure_ascii=False, sort_keys=True)
     for key, child in children:
-        yield from flat(child, pointer + "/" + str(key).replace("~", "~0").replace("/", "~1"))
+        yield from flat(child, f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}")
 
 
-def registry(node, path=""):
+def registry(node: Element, path: str = "") -> Iterator[tuple[str, str]]:
     """Properties of an office program's changed settings, by their path."""
     for child in node:
         if child.tag == "item":
             yield from registry(child, attribute(child, "path"))
         elif child.tag == "node":
-            yield from registry(child, path + "/" + attribute(child, "name"))
+            yield from registry(child, f"{path}/{attribute(child, 'name')}")
         elif child.tag == "prop":
-            parts = [it.text or "" for it in child.iter("it")]
-            value = "".join(v.text or "" for v in child.iter("value"))
-            yield path + "/" + attribute(child, "name"), ";".join(parts) if parts else value
+            parts = [part.text or "" for part in child.iter("it")]
+            value = "".join(part.text or "" for part in child.iter("value"))
+            yield f"{path}/{attribute(child, 'name')}", ";".join(parts) if parts else value
 
 
-def rows(path):
+def quoted(name: str) -> str:
+    """A name for SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def rows(path: str) -> Iterator[tuple[str, str]]:
     """Columns of a database's rows, each row by its primary key."""
     with tempfile.TemporaryDirectory() as folder:
         for end in ("", "-wal"):  # a copy: looking at one must not leave files beside it
-            if os.path.exists(path + end):
-                with open(folder + "/db" + end, "wb") as copy:
-                    copy.write(content(path + end, DATABASE))
-        base = sqlite3.connect(folder + "/db", timeout=1)
-        base.text_factory = lambda raw: raw.decode("utf-8", "replace")
+            with contextlib.suppress(FileNotFoundError), open(f"{folder}/db{end}", "wb") as copy:
+                copy.write(content(path + end, DATABASE))
         turns = iter(range(4000))
-        base.set_progress_handler(lambda: next(turns, None) is None, 10_000)
-        base.execute("PRAGMA trusted_schema=OFF")
-        base.execute("PRAGMA query_only=ON")
-        made = base.execute("SELECT name, sql FROM sqlite_master WHERE type='table'").fetchall()
-        for table, sql in made:
-            if not str(sql).upper().startswith("CREATE TABLE") or table.startswith("sqlite_"):
-                continue
-            yield from table_rows(base, table)
-        base.close()
+        with contextlib.closing(sqlite3.connect(f"{folder}/db")) as base:
+            base.text_factory = lambda raw: raw.decode("utf-8", "replace")
+            base.set_progress_handler(lambda: next(turns, None) is None, 10_000)
+            base.execute("PRAGMA trusted_schema=OFF")
+            made = "SELECT name FROM sqlite_master WHERE type='table' AND sql LIKE 'CREATE TABLE%'"
+            for (table,) in base.execute(made).fetchall():
+                if not table.startswith("sqlite_"):
+                    yield from table_rows(base, table)
 
 
-def table_rows(base, table):
-    named = '"' + table.replace('"', '""') + '"'
-    columns = base.execute("PRAGMA table_info(%s)" % named).fetchall()
-    keys = [c[1] for c in sorted(columns, key=lambda c: c[5]) if c[5]] or ["rowid"]
-    picked = ", ".join('"' + k.replace('"', '""') + '"' for k in keys) if keys != ["rowid"] else "rowid"
-    yield json.dumps([table]), ", ".join(str(c[1]) for c in columns)
-    for row in base.execute("SELECT %s, * FROM %s" % (picked, named)):
-        for column, value in zip(columns, row[len(keys) :]):
+def table_rows(base: sqlite3.Connection, table: str) -> Iterator[tuple[str, str]]:
+    """The columns of a table, and its values."""
+    columns = base.execute(f"PRAGMA table_info({quoted(table)})").fetchall()
+    keys = [column[1] for column in sorted(columns, key=lambda c: c[5]) if column[5]]
+    picked = ", ".join(map(quoted, keys)) or "rowid"
+    yield json.dumps([table]), ", ".join(column[1] for column in columns)
+    for row in base.execute(f"SELECT {picked}, * FROM {quoted(table)}"):
+        own = list(map(str, row[: len(keys) or 1]))
+        for column, value in zip(columns, row[len(own) :], strict=True):
             if isinstance(value, bytes):
-                value = "sha256:" + hashlib.sha256(value).hexdigest()
-            address = json.dumps([table, list(map(str, row[: len(keys)])), column[1]])
-            yield address, "NULL" if value is None else str(value)
+                value = f"sha256:{hashlib.sha256(value).hexdigest()}"
+            yield json.dumps([table, own, column[1]]), "NULL" if value is None else str(value)
 
 
-# The whole home
-
-
-def of_file(path, name, hidden):
-    """Facts of a file's content: kind, item, value; None: it has none that is known here."""
-    end = name.rpartition(".")[2].lower()
-    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb") as file:
+def of_file(path: str, hidden: bool) -> list[tuple[str, str, str]]:
+    """Facts of a file's content: kind, item, value; none where nothing is known of it."""
+    end = path.rpartition(".")[2].lower()
+    with opened(path) as file:
         head = file.read(16)
     if head == b"SQLite format 3\0":
-        return [("row", item, value) for item, value in rows(path)]
+        return [("row", *row) for row in rows(path)]
     data = content(path)
     if end in ("ods", "odt", "ots", "ott") and head[:2] == b"PK":
-        return [("document", item, value) for item, value in document(data)]
+        return [("document", *row) for row in document(data)]
     if end == "xcu":
-        return [("xcu", item, value) for item, value in registry(parsed(data))]
-    if hidden and b"\0" not in data:
-        if data[:1] in (b"{", b"["):
-            return [("json", item, value) for item, value in flat(json.loads(data))]
-        pairs = ini(data)
-        if pairs is not None:
-            return [("ini", item, value) for item, value in pairs.items()]
-    text = text_of(data)
-    return None if text is None else [("text", "", text)]
+        return [("xcu", *row) for row in registry(parsed(data))]
+    if hidden and data[:1] in (b"{", b"["):
+        with contextlib.suppress(ValueError):
+            return [("json", *row) for row in flat(json.loads(data))]
+    if hidden and b"\0" not in data and (pairs := ini(data)):
+        return [("ini", *row) for row in pairs.items()]
+    if len(data) > 4 * LONGEST or b"\0" in data:
+        return []
+    text = data.decode("utf-8")
+    return [("text", "", text)] if len(text) <= LONGEST else []
 
 
-def fingerprint(path, size):
+def known_of(path: str, hidden: bool) -> list[tuple[str, str, str]]:
+    """As `of_file`, within limits of time and number, whatever the file is."""
+    left = signal.getitimer(signal.ITIMER_PROF)[0]
+    here = min(SECONDS_OF_ONE, left)
+    signal.setitimer(signal.ITIMER_PROF, here)
+    facts: list[tuple[str, str, str]] = []
+    with contextlib.suppress(Exception):
+        facts = of_file(path, hidden)
+    spent = here - signal.getitimer(signal.ITIMER_PROF)[0]
+    signal.setitimer(signal.ITIMER_PROF, max(0.01, left - spent))
+    return facts if len(facts) <= MOST_OF_ONE else []
+
+
+def fingerprint(path: str, size: int) -> str:
     """The size of a file without facts, the hash of its bytes, and the first of them."""
     try:
         data = content(path, DATABASE)
     except (OSError, Cut):
-        return "file %d" % size
-    return "file %d %s %s" % (size, hashlib.sha256(data).hexdigest()[:16], data[:4].hex())
+        return f"file {size}"
+    return f"file {size} {hashlib.sha256(data).hexdigest()[:16]} {data[:4].hex()}"
 
 
-def entries():
-    """Paths below home in order; nothing behind a link."""
+def entries() -> Iterator[tuple[str, str]]:
+    """Paths below home in order, absolute and from there; nothing behind a link."""
     number = 0
     for folder, folders, files in os.walk(HOME):
         under = os.path.relpath(folder, HOME)
-        browser = "Local State" in files or os.path.exists(os.path.join(folder, "../Local State"))
-        folders[:] = sorted(f for f in folders if not SKIPPED_FOLDERS.search(os.path.normpath(under + "/" + f)))
-        for name in sorted(folders) + sorted(files):
-            path = os.path.join(folder, name)
+        state = os.path.join(os.path.dirname(folder), "Local State")
+        browser = "Local State" in files or (folder != HOME and os.path.exists(state))
+        if browser:
+            folders[:] = [name for name in folders if name in BROWSER_KEEPS]
+        kept = (f for f in folders if not SKIPPED_FOLDERS.search(os.path.normpath(f"{under}/{f}")))
+        folders[:] = sorted(kept)
+        for name in (*folders, *sorted(files)):
             short = os.path.normpath(os.path.join(under, name))
             if SKIPPED.search(short) or (browser and name not in BROWSER_KEEPS):
                 continue
             number += 1
             if number > MOST_FILES:
                 return
-            yield path, short, os.lstat(path)
+            yield os.path.join(folder, name), short
 
 
-def facts():
-    """Every fact, with its kind, place, item and value."""
+def facts_below() -> Iterator[Row]:
+    """Every fact."""
     yield from settings()
-    for path, short, status in entries():
-        place = "~/" + short
+    for path, short in entries():
+        place = f"~/{short}"
+        try:
+            status = os.lstat(path)
+        except OSError:
+            continue
         if stat.S_ISDIR(status.st_mode):
             yield "file", place, "", "folder"
         elif stat.S_ISLNK(status.st_mode):
-            yield "file", place, "", "link " + os.readlink(path)
+            yield "file", place, "", f"link {os.readlink(path)}"
         elif stat.S_ISREG(status.st_mode):
-            known, left = None, signal.getitimer(signal.ITIMER_PROF)[0]
-            hidden = short.startswith(".") or "/." in short
-            try:
-                spend(min(SECONDS_OF_ONE, left))
-                known = of_file(path, os.path.basename(path), hidden)
-            except (Exception, RecursionError):
-                known = None
-            used = min(SECONDS_OF_ONE, left) - signal.getitimer(signal.ITIMER_PROF)[0]
-            spend(max(0.01, left - used))
-            if known is None or len(known) > MOST_OF_ONE:
-                yield "file", place, "", fingerprint(path, status.st_size)
-                continue
-            yield "file", place, "", "file"
-            for kind, item, value in known:
-                yield kind, place, item, value
+            known = known_of(path, short.startswith(".") or "/." in short)
+            yield "file", place, "", "file" if known else fingerprint(path, status.st_size)
+            yield from ((kind, place, item, value) for kind, item, value in known)
 
 
-def main():
+def main() -> None:
     """Print the facts, and why where not all are there."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     signal.signal(signal.SIGPROF, stop)
-    spend(SECONDS)
-    found, cut = [], ""
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    rows_, cut = [], ""
     try:
-        for kind, place, item, value in facts():
+        for kind, place, item, value in facts_below():
             if len(value) > LONGEST:
-                value = "… %d %s" % (len(value), hashlib.sha256(value.encode("utf-8", "replace")).hexdigest())
+                digest = hashlib.sha256(value.encode("utf-8", "replace")).hexdigest()
+                value = f"… {len(value)} {digest}"
             if len(place) + len(item) < 2000:
-                found.append((kind, place, item, value))
-            if len(found) >= MOST:
-                cut = "more than %d facts" % MOST
-                break
+                row = (kind, place, item, value)
+                rows_.append([one.encode("utf-8", "replace").decode() for one in row])
+            if len(rows_) >= MOST:
+                raise Cut(f"more than {MOST} facts")
     except Cut as error:
         cut = str(error)
-    spend(0)
-    found = [[x.encode("utf-8", "replace").decode("utf-8") for x in row] for row in found]
-    json.dump({"facts": found, "cut": cut}, sys.stdout, ensure_ascii=True)
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    json.dump({"facts": rows_, "cut": cut}, sys.stdout)
 
 
 if __name__ == "__main__":

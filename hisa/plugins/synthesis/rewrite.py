@@ -31,7 +31,7 @@ def write_command(fact: Fact, value: str | None) -> str | None:
         return _file(path, value)
     if fact.kind == "text":
         return f"rm -f -- {path}" if value is None else (
-            f"mkdir -p -- "$(dirname -- {path})" && printf %s {shlex.quote(value)} > {path}"
+            f'mkdir -p -- "$(dirname -- {path})" && printf %s {shlex.quote(value)} > {path}'
         )  # fmt: skip
     program = _PROGRAMS.get(fact.kind)
     if program is None or (fact.kind == "row" and value is None):
@@ -92,8 +92,8 @@ tree = minidom.parse(path)
 root = tree.documentElement
 place, name = item.rpartition("/")[::2]
 for one in list(root.getElementsByTagName("item")):
-    props = one.getElementsByTagName("prop")
-    if one.getAttribute("oor:path") == place and props and props[0].getAttribute("oor:name") == name:
+    names = [prop.getAttribute("oor:name") for prop in one.getElementsByTagName("prop")]
+    if one.getAttribute("oor:path") == place and name in names:
         root.removeChild(one)
 if value is not None:
     one, prop, text = map(tree.createElement, ("item", "prop", "value"))

@@ -1,0 +1,258 @@
+"""Facts of real files: what is read, what a check asks for, what undoes it, and what is hostile."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import zipfile
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from hisa.plugins.synthesis.checks import check_of
+from hisa.plugins.synthesis.effects import essential
+from hisa.plugins.synthesis.facts import changed
+from hisa.plugins.synthesis.records import Change, Fact
+from hisa.plugins.synthesis.rewrite import write_command
+from hisa.plugins.synthesis.task_records import Effect
+from tests.plugins.synthesis.machine_home import (
+    SYSTEM_PYTHON,
+    fill,
+    letter,
+    open_document,
+    read_home,
+    run_at,
+    workbook,
+)
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(not os.path.exists(SYSTEM_PYTHON), reason="no Python of the system"),
+]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    fill(tmp_path)
+    return tmp_path
+
+
+def effect_of(changes: Iterable[Change]) -> Effect:
+    return Effect(id="e", changes=tuple(changes), triples=(0,))
+
+
+def passes(home: Path, effect: Effect) -> bool:
+    """Whether all checks of an effect hold in a home, as HiSA's format compares them."""
+    checks = check_of(effect)
+    assert not isinstance(checks, str), checks
+    for check in checks:
+        if "file" in check:
+            path = home / check["file"].removeprefix("~/")
+            text = path.read_text() if path.exists() else None
+        else:
+            done = run_at(home, "bash", "-c", check["command"])
+            text = done.stdout if done.returncode == 0 else None
+        if text is None or text.strip() != check["equals"].strip():
+            return False
+    return True
+
+
+def test_every_kind_is_read(home: Path) -> None:
+    facts = read_home(home)
+    expected = {
+        ("text", "~/a b.txt", ""): "one\ntwo\n",
+        ("ini", "~/.config/app/app.conf", "[view] wrap"): "True",
+        ("json", "~/.config/app/Preferences", "/a/b~0~1c/1/d"): "2.0",
+        ("json", "~/.config/app/Preferences", "/l"): '["x", "y"]',
+        ("xcu", "~/.config/app/registry.xcu", "/org/List/n/F"): "a;b",
+        ("row", "~/notes.db", '["note", ["1"], "text"]'): "milk",
+        ("document", "~/sales.ods", "Sheet1.A1/value"): "North &  East",
+        ("document", "~/sales.ods", "Sheet1.B1/bold"): "true",
+        ("document", "~/sales.ods", "Sheet1.B1/color"): "#ff0000",
+        ("document", "~/sales.ods", "Sheet1.B1/format"): "percentage number:2 text:%",
+        ("document", "~/sales.ods", "Sheet1.A2/formula"): "=SUM(B1:B1)*2",
+        ("document", "~/sales.ods", "Sheet1.2/hidden"): "true",
+        ("document", "~/sales.ods", "Sheet1.B2/merged"): "1x2",
+        ("document", "~/letter.odt", "p1/style"): "Heading",
+        ("document", "~/letter.odt", "p2/bold"): "true 'bold'",
+        ("document", "~/letter.odt", "p3/bold"): "true",
+        ("document", "~/letter.odt", "p3/align"): "center",
+        ("document", "~/letter.odt", "p4/list"): "bullet 1",
+        ("file", "~/.config/app", ""): "folder",
+        ("file", "~/sales.ods", ""): "file",
+    }
+    assert {key: facts.get(Fact(*key)) for key in expected} == expected  # type: ignore[arg-type]
+
+
+def agree(home: Path) -> None:
+    """Each fact's check, which reads in its own way, holds where the fact was read."""
+    by_place: dict[tuple[str, str], list[Change]] = defaultdict(list)
+    for fact, value in read_home(home).items():
+        if fact.kind != "file" and not (fact.kind == "row" and len(json.loads(fact.item)) < 3):
+            absent = Change(fact=fact, before=None, after=value)
+            by_place[fact.kind, fact.place].append(absent)
+    assert by_place
+    for changes in by_place.values():
+        for start in range(0, len(changes), 60):
+            assert passes(home, effect_of(changes[start : start + 60])), changes
+
+
+def test_checks_and_facts_agree(home: Path) -> None:
+    agree(home)
+
+
+@pytest.mark.skipif(not shutil.which("soffice"), reason="no LibreOffice")
+def test_checks_and_facts_agree_on_documents_of_libreoffice(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "sheet.html").write_text(
+        "<table><tr><td><b>a</b></td><td bgcolor=#ffff00>b</td></tr><tr><td sdval=0.5 "
+        'sdnum="1033;0;0.00%">50%</td><td><font color=#ff0000>x<br>y</font></td></tr></table>'
+    )
+    (tmp_path / "letter.html").write_text(
+        "<h1>T</h1><p>Plain <b>bold word</b> <font color=#00ff00>green <b>both</b></font></p>"
+        "<p align=center><i>all</i></p><ul><li>one<ol><li>deep</ol></ul>"
+    )
+    for name, source, target in (("sheet", "Calc", "ods"), ("letter", "Writer", "odt:writer8")):
+        run_at(
+            tmp_path, "soffice", "--headless", f"--infilter=HTML (Star{source})", "--convert-to",
+            target, "--outdir", str(tmp_path / "home"), str(tmp_path / f"{name}.html"),
+        )  # fmt: skip
+    facts = read_home(tmp_path / "home")
+    assert facts[Fact("document", "~/sheet.ods", "Sheet1.A1/bold")] == "true"
+    assert facts[Fact("document", "~/letter.odt", "p2/bold")] == "true 'bold word'; true 'both'"
+    agree(tmp_path / "home")
+
+
+@pytest.mark.parametrize(
+    ("fact", "value"),
+    [
+        (Fact("text", "~/a b.txt"), "it's\nother\n"),
+        (Fact("text", "~/new dir/new.txt"), "made"),
+        (Fact("text", "~/a b.txt"), "one\ntwo"),
+        (Fact("file", "~/made"), "folder"),
+        (Fact("file", "~/link"), "link a b.txt"),
+        (Fact("ini", "~/.config/app/app.conf", "[view] wrap"), "False"),
+        (Fact("ini", "~/.config/app/app.conf", "[x] added"), "1"),
+        (Fact("json", "~/.config/app/Preferences", "/a/on"), "false"),
+        (Fact("xcu", "~/.config/app/registry.xcu", "/org/Grid/Shown"), "false"),
+        (Fact("row", "~/notes.db", '["note", ["2"], "text"]'), "bread"),
+    ],
+)
+def test_a_fact_is_written_checked_and_undone(home: Path, fact: Fact, value: str) -> None:
+    start = read_home(home)
+    line = write_command(fact, value)
+    assert line is not None
+    assert run_at(home, "bash", "-c", line).returncode == 0
+    changes = essential(changed(start, read_home(home)))
+    assert [(change.fact, change.after) for change in changes] == [(fact, value)]
+    assert passes(home, effect_of(changes))
+    undo = write_command(fact, start.get(fact))
+    assert undo is not None
+    assert run_at(home, "bash", "-c", undo).returncode == 0
+    assert not passes(home, effect_of(changes))
+    left = changed(start, read_home(home))
+    assert {change.fact.place for change in left} <= {"~/new dir"}
+
+
+def test_a_check_tells_another_value_and_a_damaged_file(home: Path) -> None:
+    workbook(home / "sales.ods", b1_style="Default")
+    plain = read_home(home)
+    workbook(home / "sales.ods")
+    effect = effect_of(changed(plain, read_home(home)))
+    assert {change.fact.item.partition("/")[2] for change in effect.changes} == {
+        "bold", "color", "format",
+    }  # fmt: skip
+    assert passes(home, effect)
+    workbook(home / "sales.ods", b1_style="Default")
+    assert not passes(home, effect)
+    (home / "sales.ods").write_bytes(b"PK damaged")
+    assert not passes(home, effect)
+
+
+def test_what_a_document_lost_is_asked_for(home: Path) -> None:
+    start = read_home(home)
+    body = "<office:text><text:p>Title</text:p></office:text>"
+    open_document(home / "letter.odt", body, "")
+    open_document(home / "sales.ods", "<office:spreadsheet/>", "")
+    changes = changed(start, read_home(home))
+    for place in ("~/letter.odt", "~/sales.ods"):
+        effect = effect_of(change for change in changes if change.fact.place == place)
+        assert passes(home, effect)
+        assert any(change.after is None for change in effect.changes)
+        shutil.copy(home / place[2:], home / "kept")
+        (letter if place.endswith("odt") else workbook)(home / place[2:])
+        assert not passes(home, effect)
+        shutil.copy(home / "kept", home / place[2:])
+
+
+def test_other_forms_of_the_same_value_pass(home: Path) -> None:
+    conf = home / ".config/app/app.conf"
+    fact = Fact("ini", "~/.config/app/app.conf", "[view] size")
+    effect = effect_of([Change(fact=fact, before="4", after="5")])
+    assert passes(home, effect)
+    conf.write_text("[view]\nsize=5\n")
+    assert passes(home, effect)
+    conf.write_text("[view]\nsize=50\n")
+    assert not passes(home, effect)
+
+
+def test_a_file_that_went_and_one_that_moved(home: Path) -> None:
+    (home / "old.png").write_bytes(b"\x89PNG\0 picture")
+    start = read_home(home)
+    (home / "old.png").rename(home / "new.png")
+    effect = effect_of(essential(changed(start, read_home(home))))
+    assert [change.fact.place for change in effect.changes] == ["~/new.png", "~/old.png"]
+    assert passes(home, effect)
+    (home / "new.png").write_bytes(b"\x89PNG\0 another")
+    assert not passes(home, effect)
+
+
+def test_a_hash_alone_is_no_change(home: Path) -> None:
+    (home / "a.png").write_bytes(b"\x89PNG\0 one")
+    start = read_home(home)
+    (home / "a.png").write_bytes(b"\x89PNG\0 two")
+    letter(home / "letter.odt")
+    assert essential(changed(start, read_home(home))) == ()
+
+
+def test_hostile_files_cost_their_own_facts_only(home: Path) -> None:
+    plain = read_home(home)
+    with zipfile.ZipFile(home / "bomb.ods", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("content.xml", b"<a>" + b" " * 60_000_000 + b"</a>")
+    entities = '<!DOCTYPE a [<!ENTITY b "bbbb"><!ENTITY c "&b;&b;&b;">]><a>&c;</a>'
+    with zipfile.ZipFile(home / "entities.odt", "w") as archive:
+        archive.writestr("content.xml", entities)
+    cycle = (
+        '<style:style style:name="x" style:family="paragraph" style:parent-style-name="y"/>'
+        '<style:style style:name="y" style:family="paragraph" style:parent-style-name="x"/>'
+    )
+    deep = "<text:span>" * 50_000 + "</text:span>" * 50_000
+    open_document(home / "deep.odt", f"<office:text><text:p>{deep}</text:p></office:text>", cycle)
+    body = '<office:text><text:p text:style-name="x">round</text:p></office:text>'
+    open_document(home / "round.odt", body, cycle)
+    wide = '<table:table table:name="w"><table:table-row>' + (
+        '<table:table-cell table:number-columns-repeated="199" office:value-type="float" '
+        'office:value="1"/>' * 100_000 + "</table:table-row></table:table>"
+    )
+    open_document(home / "wide.ods", f"<office:spreadsheet>{wide}</office:spreadsheet>", "")
+    (home / ".config/deep.json").write_text('{"a":' * 100_000 + "1" + "}" * 100_000)
+    (home / "huge.txt").write_text("x" * 5_000_000)
+    (home / "half.db").write_bytes((home / "notes.db").read_bytes()[:2000])
+    (home / "loop").symlink_to(home)
+    (home / "self").symlink_to("self")
+    (home / "latin.txt").write_bytes("é".encode("latin-1"))
+    (home / os.fsdecode(b"odd\xff.txt")).write_text("x")
+    os.mkfifo(home / "pipe")
+    (home / "closed.txt").write_text("x")
+    (home / "closed.txt").chmod(0)
+    facts = read_home(home)
+    assert plain.items() <= facts.items()
+    assert facts[Fact("document", "~/round.odt", "p1/text")] == "round"
+    assert facts[Fact("file", "~/huge.txt")].startswith("file 5000000 ")
+    assert facts[Fact("file", "~/self")] == "link self"
+    hostile = ("~/bomb.ods", "~/entities.odt", "~/deep.odt", "~/wide.ods", "~/.config/deep.json")
+    assert not [f for f in facts if f.place in hostile and f.kind != "file"]
+    assert Fact("file", "~/pipe") not in facts
