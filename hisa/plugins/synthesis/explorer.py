@@ -11,6 +11,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from hisa.config import Settings
 from hisa.environments.open_environment import open_environment
@@ -19,21 +20,25 @@ from hisa.machine.patience import patience
 from hisa.plugins.synthesis.doing import SETTLE, ActFailed, find, perform
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.facts import Noise, changed, element_changes, read_facts
-from hisa.plugins.synthesis.frontier import Choice, Frontier, screen_id, state_id
+from hisa.plugins.synthesis.frontier import Choice, Frontier, Key, screen_id, state_id
 from hisa.plugins.synthesis.known_screens import restored
-from hisa.plugins.synthesis.offers import ESCAPE, at_rest, offers
+from hisa.plugins.synthesis.offers import ESCAPE, at_rest, offered_keys, offers, program_of
 from hisa.plugins.synthesis.records import Act, Differences, Facts, State, Triple
 from hisa.plugins.synthesis.recovery import is_wedged, next_rung, restart_program
 from hisa.protocols import Environment
-from hisa.screen.observation import Observation
+from hisa.screen.observation import Element, Observation
 from hisa.tasks.scorer import TaskScorer
 
 __all__ = ["Session", "explore"]
 
 _ACTS = 40
 """On one desktop: settings pile up, and ways from a fresh start get long. Chosen by hand."""
+_DEEP = 12
+"""Acts from a fresh start: what is found further off gives tasks that are tedious to prove."""
 _LATE = 1.0
 """Seconds that a late dialog gets before an act is said to change nothing."""
+_LATEST = 4.0
+"""However busy the machine: most acts that changed nothing at first change nothing at all."""
 _FAILURES = 3
 """Desktops lost one after the other before exploring ends."""
 
@@ -71,6 +76,11 @@ class Session:
         """Whether time is up, or as many transitions were made as were asked for."""
         enough = self.most is not None and self.transitions >= self.most
         return enough or time.monotonic() >= self.until
+
+    @property
+    def per_minute(self) -> float:
+        """New transitions a minute, of all desktops together."""
+        return 60 * self.transitions / max(1.0, time.monotonic() - self.began)
 
     def fresh_number(self) -> int:
         """The number of the next fresh desktop."""
@@ -140,6 +150,11 @@ class _Here:
     restarts: int = 0
 
 
+def _pixels(element: Element) -> tuple[int, int, int, int]:
+    box = element.box
+    return round(box.left), round(box.top), round(box.right), round(box.bottom)
+
+
 class _Worker:
     def __init__(self, session: Session, number: int) -> None:
         self._session = session
@@ -171,14 +186,16 @@ class _Worker:
         """Set the subject up and go on until only another fresh desktop helps."""
         here = await self._start(environment)
         while not self._session.over and here.acts < _ACTS:
-            acts = offers(here.look, self._subject)
-            resting = at_rest(here.look, self._subject)
+            acts = offers(here.look, self._subject, self._frontier.program)
+            resting = at_rest(here.look, self._frontier.program)
             if resting and is_wedged(self._frontier, {act.key for act in acts}):
+                return
+            if len(self._session.exploration.route(here.state.id) or ()) > _DEEP:
                 return
             choice = self._frontier.choose(
                 self._number, here.state.screen, acts if resting else [*acts, ESCAPE]
             )
-            if choice and (not choice.count or not self._frontier.untried_from_root()):
+            if choice and (not choice.tries or not self._frontier.untried_from_root()):
                 await self._follow(environment, here, choice)
                 here.escapes = 0 if choice.act != ESCAPE else here.escapes + 1
             elif not await self._recover(environment, here, resting):
@@ -186,8 +203,7 @@ class _Worker:
 
     async def _recover(self, environment: Environment, here: _Here, resting: bool) -> bool:
         """Take the cheapest way out; whether exploring goes on, on this desktop."""
-        main = self._subject.main.casefold()
-        gone = not any(main in window.title.casefold() for window in here.look.windows)
+        gone = not any(one.app == self._frontier.program for one in here.look.elements or ())
         rung = next_rung(at_rest=resting, gone=gone, escapes=here.escapes, restarts=here.restarts)
         if rung == "escape":
             here.escapes += 1
@@ -211,13 +227,15 @@ class _Worker:
         look = await self._settled_start(environment)
         facts = await read_facts(environment)
         state = await self._state(look, facts, facts)
-        offered = {act.key for act in offers(look, self._subject)}
-        exploration = self._session.exploration
-        if not self._frontier.root:
-            self._frontier.root = frozenset(offered)
-        if state.id != exploration.root and offered == self._frontier.root:
-            state = exploration.states[exploration.root]
+        self._frontier.program = self._frontier.program or program_of(look, self._subject)
+        offered = frozenset(self._offered(look))
+        self._frontier.root = self._frontier.root or offered
+        if not is_wedged(self._frontier, offered):  # else a late dialog or the like is in front
+            state = self._session.exploration.states[self._session.exploration.root]
         return _Here(desktop, facts, look, facts, state)
+
+    def _offered(self, look: Observation) -> list[Key]:
+        return offered_keys(look, self._subject, self._frontier.program)
 
     async def _settled_start(self, environment: Environment) -> Observation:
         """The first look that stays: a window that has come may still be filled."""
@@ -232,48 +250,45 @@ class _Worker:
 
     async def _follow(self, environment: Environment, here: _Here, choice: Choice) -> None:
         await self._step(environment, here, choice.act)
-        acts = offers(here.look, self._subject)
-        if choice.then and choice.then not in {*(act.key for act in acts), ESCAPE.key}:
+        if choice.then and choice.then not in self._offered(here.look):
             self._frontier.forget(choice.act.key, choice.then)
 
     async def _step(self, environment: Environment, here: _Here, act: Act) -> None:
         """Do an act, see what it changed, and write both down."""
         self._frontier.begin(here.state.screen, act.key)
         began, here.acts = time.monotonic(), here.acts + 1
-        element = find(act, here.look) if act.role else None
-        box = (
-            (element.box.left, element.box.top, element.box.right, element.box.bottom)
-            if element
-            else None
-        )
-        triple = Triple(
-            number=0, desktop=here.desktop, before=here.state.id, act=act,
-            box=tuple(round(side) for side in box) if box else None,
-            after="", differences=Differences(), seconds=0.0,
-        )  # fmt: skip
+        element, before = find(act, here.look) if act.role else None, here.state.id
+        seen: dict[str, Any] = {"after": "", "differences": Differences()}
+        lost: EnvironmentFailed | None = None
         try:
             await perform(environment, act, element)
             seen = await self._see(environment, here)
-        except (ActFailed, ActionRefused, EnvironmentFailed) as error:
-            seconds = time.monotonic() - began
-            failed = {"failed": str(error)[:500] or "failed", "seconds": round(seconds, 2)}
-            self._session.add(triple.model_copy(update=failed))
-            if isinstance(error, EnvironmentFailed):
-                raise
-            return
-        seconds = round(time.monotonic() - began, 2)
-        self._session.add(triple.model_copy(update={**seen, "seconds": seconds}))
-        offered = [one.key for one in offers(here.look, self._subject)]
-        leaves = [] if at_rest(here.look, self._subject) else [ESCAPE.key]
-        self._frontier.learn(act.key, [*offered, *leaves])
+        except (ActFailed, ActionRefused) as error:
+            seen["failed"] = str(error)[:500]
+        except EnvironmentFailed as error:
+            seen["failed"], lost = str(error)[:500], error
+        triple = Triple(
+            number=0,
+            desktop=here.desktop,
+            before=before,
+            act=act,
+            box=_pixels(element) if element else None,
+            seconds=round(time.monotonic() - began, 2),
+            **seen,
+        )
+        self._session.add(triple)
+        if lost:
+            raise lost
+        if not triple.failed:
+            self._frontier.learn(act.key, self._offered(here.look))
 
-    async def _see(self, environment: Environment, here: _Here) -> dict[str, object]:
+    async def _see(self, environment: Environment, here: _Here) -> dict[str, Any]:
         """Look at what an act left, save and read facts; twice where nothing changed at first."""
         before, facts, saved, looks = here.look, here.facts, False, 0
         differences = Differences()
         while not differences and looks < 2:
             if looks:
-                await asyncio.sleep(patience(_LATE))
+                await asyncio.sleep(min(patience(_LATE), _LATEST))
             looks += 1
             look = await environment.observe(elements=True, settle=SETTLE * looks)
             if not saved and self._to_be_saved(look) and not look.shows(before):
@@ -294,7 +309,7 @@ class _Worker:
         if not (self._subject.save and self._subject.documents and look.active):
             return False
         name = self._subject.documents[0].rpartition("/")[2]
-        return name in look.active.title and at_rest(look, self._subject)
+        return name in look.active.title and at_rest(look, self._frontier.program)
 
     async def _state(self, look: Observation, baseline: Facts, facts: Facts) -> State:
         """The state of a look, kept when it is new."""

@@ -1,8 +1,8 @@
 """The frontier: which acts nobody tried yet, and the shortest known way to one.
 
 Which acts a state offers depends on its screen, not on the settings behind it, and what an act
-leads to hardly depends on the document's words. So ways are kept between acts: after this act, those
-others were offered. A way that was learned in one state serves in states that nobody saw before.
+leads to hardly depends on the document's words. So ways are kept between acts: after this one,
+those others were offered. A way that was learned in one state serves in states never seen before.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _STATES = ("checked", "expanded", "pressed", "selected", "sensitive")
 _PASSING = frozenset({"tool tip", "filler", "separator", "scroll bar", "label", "static"})
 """Roles that say nothing of where one is, or come and go by themselves."""
 _MARKS = re.compile(r"^[*•●]\s*|\s*[*•●]$|\s*\((modified|read[- ]only)\)", re.IGNORECASE)
-_CLOCK = re.compile(r"\d{1,2}:\d\d(:\d\d)?|\d{5,}")
+_CLOCK = re.compile(r"\d{1,2}\W?[:∶]\d\d(:\d\d)?|\d{5,}")
 
 
 def title_of(title: str) -> str:
@@ -52,7 +52,7 @@ def _told(element: Element) -> list[str] | None:
         return None
     kept = {"selected"} if element.role.endswith(("menu", "menu item")) else set()
     states = [one for one in _STATES if one in element.states - kept]
-    return [element.role, title_of(name), element.text, *states]
+    return [element.role, title_of(name), _CLOCK.sub("#", element.text), *states]
 
 
 def _hash(value: object) -> str:
@@ -60,12 +60,12 @@ def _hash(value: object) -> str:
 
 
 class Choice(NamedTuple):
-    """The act to do next; ``target`` is what it is for, ``then`` what should be offered after it."""
+    """The act to do next, its ``target``, and what should be offered after it (``then``)."""
 
     act: Act
     target: Key
     then: Key | None
-    count: int
+    tries: int
     """How often the target was tried so far."""
 
 
@@ -76,6 +76,8 @@ class Frontier:
         self.counts: Counter[Key] = Counter()
         self.root: frozenset[Key] = frozenset()
         """Keys that the fresh start offers."""
+        self.program = ""
+        """The program that is explored, as elements tell; empty: not known yet."""
         self._tried: set[tuple[str, Key]] = set()
         self._leads: dict[Key, dict[Key, None]] = {}
         self._forgotten: set[tuple[Key, Key]] = set()
@@ -95,7 +97,7 @@ class Frontier:
         self._forgotten.add((key, then))
 
     def choose(self, worker: int, screen: str, acts: Sequence[Act]) -> Choice | None:
-        """The next act: towards the least visited one, the nearest of those, the innermost first.
+        """The next act: towards the least visited one, the nearest of those, entries of open menus first.
 
         Args:
             worker: who asks; what another one is on the way to is left to it.
@@ -110,7 +112,10 @@ class Frontier:
             offered.setdefault(act.key, []).append(act)
         ways = self._ways(offered)
         others = {key for one, key in self._claimed.items() if one != worker}
-        depth = {key: -len(listed[0].within) for key, listed in offered.items()}
+        depth = {
+            key: -len(listed[0].within) if "menu" in listed[0].role else 0
+            for key, listed in offered.items()
+        }
         targets = [
             (self.counts[key], len(way), depth.get(key, 0), at, key)
             for at, (key, way) in enumerate(ways.items())

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from PIL import Image
-
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.frontier import Frontier, Key
-from hisa.plugins.synthesis.offers import ESCAPE, at_rest, offers
+from hisa.plugins.synthesis.offers import offered_keys, program_of
 from hisa.plugins.synthesis.records import State
 from hisa.screen.geometry import Size
 from hisa.screen.observation import Observation, Screenshot, Window
@@ -23,7 +21,7 @@ def look_of(exploration: Exploration, state: State) -> Observation:
         OSError, ValueError: a file is gone or damaged.
     """
     elements = exploration.elements(state)
-    screenshot = Screenshot(Image.open(exploration.picture(state)))
+    screenshot = Screenshot.from_png(exploration.picture(state).read_bytes())
     tops = [one for one in elements if one.role in _TOPS and one.parent in (-1, None)]
     active = {one.name for one in tops if "active" in one.states}
     windows = [
@@ -44,9 +42,8 @@ def restored(exploration: Exploration) -> Frontier:
     frontier, offered = Frontier(), dict[str, list[Key]]()
     for state in exploration.states.values():
         look = look_of(exploration, state)
-        keys = [act.key for act in offers(look, exploration.subject)]
-        leaves = [] if at_rest(look, exploration.subject) else [ESCAPE.key]
-        offered[state.id] = [*keys, *leaves]
+        frontier.program = frontier.program or program_of(look, exploration.subject)
+        offered[state.id] = offered_keys(look, exploration.subject, frontier.program)
     frontier.root = frozenset(offered.get(exploration.root, ()))
     for triple in exploration.triples:
         frontier.begin(exploration.states[triple.before].screen, triple.act.key)

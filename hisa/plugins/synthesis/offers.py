@@ -6,15 +6,24 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from hisa.plugins.synthesis.doing import act_on, called, usable
+from hisa.plugins.synthesis.doing import act_on, called, holders, usable
 from hisa.plugins.synthesis.records import Act
 from hisa.plugins.synthesis.subject import Subject
-from hisa.screen.lies_at import element_at
+from hisa.screen.lies_at import element_at, lies_in
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, MULTI_LINE
 from hisa.tools.policy.effect_words import FILE_MANAGERS, effects_said, is_app
 
-__all__ = ["DANGEROUS", "ESCAPE", "MENU_ITEMS", "at_rest", "in_front", "offers", "reason_to_leave"]
+__all__ = [
+    "DANGEROUS",
+    "ESCAPE",
+    "MENU_ITEMS",
+    "at_rest",
+    "in_front",
+    "offered_keys",
+    "offers",
+    "reason_to_leave",
+]
 
 ESCAPE = Act(kind="press", keys=("escape",))
 """Leaves a dialog or a menu. A way back, written down so that routes stay whole; never offered."""
@@ -31,11 +40,15 @@ _RIGHT = _OPENED | {"page tab", "text", "link"}
 _ENTERED = frozenset({"table cell", "spin button", "search box"})
 """Take what was typed only with Enter."""
 _MANY = frozenset({"table cell", "list item", "tree item", "icon", "option", "link"})
-_MOST_ALIKE = 6
+_MOST_ALIKE = 4
 """Of cells or items of one holder; the others do the same. Chosen by hand."""
 _DIALOGS = frozenset({"dialog", "alert", "file chooser"})
 _SHEET = re.compile(r"[A-Z]{1,3}[0-9]{1,7}")
 """Cells of a sheet are named by column and row."""
+_LAST = frozenset({"cancel", "close", "_cancel", "_close"})
+"""Names of buttons that end a dialog: what it offers is tried before."""
+_PANES = frozenset({"scroll pane", "viewport"})
+"""Scroll where something that they hold reaches below their edge."""
 _SCROLLED = 80
 """Pixels: less is no place to scroll."""
 _LINES = -5
@@ -53,7 +66,7 @@ DANGEROUS: tuple[tuple[str, str], ...] = (
         r"|translate this application|check for updates|search commands|open (web ?page|url)",
         "leads out of the program, to pages about it",
     ),
-    (r"terminal|root|as administrator|open in terminal|run (in|as) .*", "runs any command"),
+    (r"(.* )?in terminal|terminal|root|as administrator|run (in|as) .*", "runs any command"),
     (r"extensions?|add-?ons?|plugins|macros?", "installs or runs foreign code"),
 )
 """Whole names of controls that are left alone anywhere, dots and case aside, and why. "About
@@ -66,7 +79,8 @@ _LEAVE_EFFECTS = frozenset({"pay", "send", "install", "security"})
 
 _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"e-?mail", ("ana@example.org",)),
-    (r"url|address bar|location bar|web ?site|homepage", ("http://localhost/",)),
+    (r"url|address bar|web ?site|homepage", ("http://localhost/",)),
+    (r"path|location|folder", ("/tmp",)),
     (r"date|day|birthday|deadline|due", ("2024-03-05",)),
     (r"time|hour", ("14:30",)),
     (r"phone|mobile", ("555 0137",)),
@@ -82,16 +96,22 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
 _FIELD_KINDS = tuple((re.compile(words, re.IGNORECASE), texts) for words, texts in _KINDS)
 
 
-def offers(look: Observation, subject: Subject) -> list[Act]:
+def offers(look: Observation, subject: Subject, program: str = "") -> list[Act]:
     """The acts that a look offers, in reading order: clicks, then texts, menus of things, scrolls.
 
     Acts of one `Act.key` are alike but for their text. While a menu is open, only menus and their
-    entries count: a click elsewhere merely closes it. Else it is the window in front that counts.
+    entries count: a click elsewhere merely closes it, and so does one at the menu bar where the
+    open menu is none of the bar's. Else it is the window in front that counts.
     """
-    elements = in_front(look)
+    elements = in_front(look, program)
     menu = [one for one in elements if one.role in MENU_ITEMS and usable(one, look)]
     if menu:
-        elements = [one for one in elements if one.role in MENU_ITEMS | {"menu"}]
+        bar = any("menu bar" in _roles_above(one, look) for one in menu)
+        roles = MENU_ITEMS | {"menu"}
+        elements = [
+            one for one in elements
+            if one.role in roles and (bar or "menu bar" not in _roles_above(one, look))
+        ]  # fmt: skip
     usables = [
         one
         for one in _few_alike(elements)
@@ -100,22 +120,38 @@ def offers(look: Observation, subject: Subject) -> list[Act]:
     acts = [*_clicks(usables, look), *_typed(usables, look, subject)]
     if not menu:
         acts += [*_right_clicks(usables, look), *_scrolls(elements, look)]
-    return list(dict.fromkeys(acts))
+    return sorted(dict.fromkeys(acts), key=lambda act: act.name.casefold() in _LAST)
 
 
-def in_front(look: Observation) -> list[Element]:
-    """The elements of the window that has the focus; all where none is known to have it."""
+def offered_keys(look: Observation, subject: Subject, program: str = "") -> list[tuple[str, ...]]:
+    """The keys of what a look offers, and Escape's where it leaves something."""
+    keys = [act.key for act in offers(look, subject, program)]
+    return keys if at_rest(look, program) else [*keys, ESCAPE.key]
+
+
+def program_of(look: Observation, subject: Subject) -> str:
+    """The program that the subject's main window is of, as its elements tell; empty: unknown."""
+    main = subject.main.casefold()
+    apps = (one.app for one in look.elements or () if main in one.window.casefold())
+    return next(filter(None, apps), "")
+
+
+def in_front(look: Observation, program: str = "") -> list[Element]:
+    """The elements of the window that has the focus; all where none is known to have it.
+
+    None of a window of another program, which this one may have opened: it is not explored.
+    """
+    elements = look.elements or ()
     active = look.active.title if look.active else None
-    own = [one for one in look.elements or () if active is None or one.window in (active, "")]
-    return own or list(look.elements or ())
+    own = [one for one in elements if active is None or one.window in (active, "")] or elements
+    apps = {one.app for one in own if one.window}
+    return [] if program and apps and program not in apps else list(own)
 
 
-def at_rest(look: Observation, subject: Subject) -> bool:
-    """Whether the main window is in front, without a dialog or an open menu."""
-    elements = [one for one in in_front(look) if {"showing", "visible"} & one.states]
-    if look.active and subject.main.casefold() not in look.active.title.casefold():
-        return False
-    return not any(
+def at_rest(look: Observation, program: str = "") -> bool:
+    """Whether a window of the program is in front, without a dialog or an open menu."""
+    elements = [one for one in in_front(look, program) if {"showing", "visible"} & one.states]
+    return bool(elements) and not any(
         one.role in _DIALOGS or (one.role in MENU_ITEMS and usable(one, look)) for one in elements
     )
 
@@ -138,16 +174,23 @@ def reason_to_leave(element: Element, subject: Subject) -> str:
 
 
 def _few_alike(elements: Iterable[Element]) -> Iterator[Element]:
-    """Leaves out what is one of many alike; those with a text come first."""
-    listed = list(elements)
+    """Leaves out most of many that are alike, those without a text first.
+
+    Of a row only the first cell is kept: lists of files have sizes and times as cells.
+    """
     counts: Counter[tuple[str, int | None]] = Counter()
-    order = {id(one): at for at, one in enumerate(listed)}
-    kept = []
-    for one in sorted(listed, key=lambda one: not (called(one) and one.text.strip())):
+    rows: set[tuple[int | None, float]] = set()
+    listed, kept = list(elements), set[int]()
+    for at, one in sorted(enumerate(listed), key=lambda pair: not pair[1].text.strip()):
+        row = one.parent, one.box.top
+        if one.role == "table cell" and not _SHEET.fullmatch(one.name):
+            if row in rows or not called(one):
+                continue
+            rows.add(row)
         counts[one.role, one.parent] += 1
         if one.role not in _MANY or counts[one.role, one.parent] <= _MOST_ALIKE:
-            kept.append(one)
-    yield from sorted(kept, key=lambda one: order[id(one)])
+            kept.add(at)
+    yield from (one for at, one in enumerate(listed) if at in kept)
 
 
 def _clicks(elements: Sequence[Element], look: Observation) -> Iterator[Act]:
@@ -162,15 +205,11 @@ def _clicks(elements: Sequence[Element], look: Observation) -> Iterator[Act]:
 
 def _holds_entries(element: Element, look: Observation) -> bool:
     """Whether a menu is open: another click would close it."""
-    if element.role != "menu":
-        return False
     elements = look.elements or ()
-    return any(
-        one.role in MENU_ITEMS | {"menu"}
-        and one.parent is not None
-        and 0 <= one.parent < len(elements)
-        and elements[one.parent] is element
-        for one in elements
+    return element.role == "menu" and any(
+        one.role in MENU_ITEMS | {"menu"} and lies_in(at, elements.index(element), elements)
+        for at, one in enumerate(elements)
+        if one is not element
     )
 
 
@@ -182,33 +221,32 @@ def _typed(elements: Sequence[Element], look: Observation, subject: Subject) -> 
             and _SHEET.fullmatch(one.name) is not None
         )
         if cell or (one.role in FIELDS and "editable" in one.states):
-            bar = one.role != "text" or not MULTI_LINE & one.states
-            keys = (
-                ("enter",) if cell or one.role in _ENTERED or (bar and _in_bar(one, look)) else ()
-            )
-            for text in _texts(one, subject):
+            bar = not MULTI_LINE & one.states and "tool bar" in _roles_above(one, look)
+            keys = ("enter",) if cell or one.role in _ENTERED or bar else ()
+            for text in _texts(one, look, subject):
                 yield act_on(one, look, "type", text=text, keys=keys)
 
 
-def _texts(element: Element, subject: Subject) -> tuple[str, ...]:
-    words = " ".join((element.name, element.label, element.description))
+def _texts(element: Element, look: Observation, subject: Subject) -> tuple[str, ...]:
+    """The texts for a field, by what it is called, or else what holds it: "Font Size"."""
+    words = " ".join((element.name, element.label, element.description)).strip()
+    words = words or (holders(element, look.elements or ()) or ("",))[-1]
     if element.role == "table cell" or MULTI_LINE & element.states:
         return subject.words or ("Berlin",)
     if element.role == "spin button":
         return ("12", "3")
     for kind, texts in _FIELD_KINDS:
-        if words.strip() and kind.search(words):
+        if words and kind.search(words):
             return texts
     return subject.words or ("Berlin",)
 
 
-def _in_bar(element: Element, look: Observation) -> bool:
-    elements, at = look.elements or (), element.parent
-    while at is not None and 0 <= at < len(elements):
-        if elements[at].role == "tool bar":
-            return True
+def _roles_above(element: Element, look: Observation) -> set[str]:
+    elements, at, roles = look.elements or (), element.parent, set[str]()
+    while at is not None and 0 <= at < len(elements) and len(roles) < 60:
+        roles.add(elements[at].role)
         at = elements[at].parent
-    return False
+    return roles
 
 
 def _right_clicks(elements: Sequence[Element], look: Observation) -> Iterator[Act]:
@@ -222,9 +260,16 @@ def _right_clicks(elements: Sequence[Element], look: Observation) -> Iterator[Ac
 
 def _scrolls(elements: Sequence[Element], look: Observation) -> Iterator[Act]:
     """The wheel turns over what a pane shows at its centre: that is what can be found again."""
+    listed = look.elements or ()
+    numbers = {id(one): at for at, one in enumerate(listed)}
     for pane in elements:
-        if pane.role != "scroll pane" or min(pane.box.width, pane.box.height) < _SCROLLED:
+        if pane.role not in _PANES or min(pane.box.width, pane.box.height) < _SCROLLED:
             continue
-        shown = element_at(pane.box.centre, look)
+        below = pane.box.bottom + 4
+        more = any(
+            one.box.bottom > below and lies_in(at, numbers[id(pane)], listed)
+            for at, one in enumerate(listed)
+        )
+        shown = element_at(pane.box.centre, look) if more else None
         if shown is not None and usable(shown, look):
             yield act_on(shown, look, "scroll", lines=_LINES)

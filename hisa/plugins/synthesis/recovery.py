@@ -1,12 +1,13 @@
 """Ways out of a screen that offers nothing new: Escape, the program once more, a fresh desktop.
 
 Each costs more than the one before. Escape keeps everything. A program that was ended may ask at
-its next start whether to restore something, and what it keeps (a hidden menu bar) stays hidden: only
-a fresh desktop takes that back.
+its next start whether to restore something, and what it keeps (a hidden menu bar) stays as it is:
+only a fresh desktop takes that back.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Literal
 
@@ -44,9 +45,10 @@ def next_rung(*, at_rest: bool, gone: bool, escapes: int, restarts: int) -> Rung
     return "restart" if gone and not restarts else "fresh"
 
 
-def is_wedged(frontier: Frontier, offered: set[Key]) -> bool:
-    """Whether a screen at rest lacks most of what the fresh start offered."""
-    return 2 * len(frontier.root & offered) < len(frontier.root)
+def is_wedged(frontier: Frontier, offered: Collection[Key]) -> bool:
+    """Whether a screen at rest lacks most of what the fresh start offered, wherever it is held."""
+    root, here = ({key[:3] for key in keys} for keys in (frontier.root, offered))
+    return 2 * len(root & here) < len(root)
 
 
 async def restart_program(

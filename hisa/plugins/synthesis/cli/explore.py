@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +14,14 @@ from hisa.cli.out import json_option, print_json, say
 
 if TYPE_CHECKING:
     from hisa.config import Settings
+    from hisa.plugins.synthesis.exploration import Exploration
     from hisa.plugins.synthesis.explorer import Session
     from hisa.plugins.synthesis.subject import Subject
 
 __all__ = ["explore"]
+
+_SECONDS = 10.0
+"""Between two lines of progress where standard error is no terminal."""
 
 
 @click.command()
@@ -25,7 +31,7 @@ __all__ = ["explore"]
               help="Desktops at once; each takes about one processor.")  # fmt: skip
 @click.option("--transitions", type=click.IntRange(1), help="End after so many new ones.")
 @click.option("-o", "--out", required=True, type=click.Path(file_okay=False, path_type=Path),
-              metavar="DIR", help="Where to write; a DIR that was begun is gone on with.")  # fmt: skip
+              metavar="DIR", help="Where to write; goes on with what is there.")  # fmt: skip
 @click.option("--env", metavar="KIND", help="As for hisa run; each worker has one of its own.")
 @json_option
 @click.pass_context
@@ -35,9 +41,9 @@ def explore(
 ) -> int:  # fmt: skip
     """Try what an application offers, and keep what each act changed.
 
-    APP is a subject that ships (hisa explore list names none: any wrong name lists them), ADDRESS
-    a page for Chromium (http://localhost:8000/, file:///…), FILE a page (page.html) or a subject
-    of your own (subject.yaml). A private desktop reaches no network beyond itself.
+    APP is a subject that ships (a wrong name lists them), ADDRESS a page for Chromium
+    (http://localhost:8000/, file:///…), FILE a page (page.html) or a subject of your own
+    (subject.yaml). A private desktop reaches no network beyond itself.
 
     Every act becomes a triple: the state before, the act, the state after, with what changed among
     elements, files and settings. What was tried least comes first. Dangerous controls (quit, print,
@@ -122,7 +128,7 @@ def _subject(text: str) -> Subject:
         return load_subject(text)
     launch = "chromium --no-first-run --password-store=basic --force-renderer-accessibility"
     setup += [
-        {"launch": f"{launch} --start-maximized {address}"},
+        {"launch": f"{launch} --kiosk {address}"},
         {"wait_window": {"title": "Chromium", "seconds": 60}},
     ]
     name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[-28:].strip("-")
@@ -130,51 +136,44 @@ def _subject(text: str) -> Subject:
     return Subject(
         name=f"{name}-{digest}", title=f"the page {text[:80]}", domain="browser",
         setup=tuple(setup), main="Chromium", folder=folder, words=("Berlin", "42", "Ana"),
-        leave=("Chromium", "Menu", "Extensions", "Back", "Forward", "Reload", "Minimize", "Restore",
-               "Maximize", "New Tab", "Search tabs", "Bookmark this tab", "View site information"),
     )  # fmt: skip
 
 
 class _Progress:
-    """One line on standard error that is written over."""
+    """A line on standard error: written over on a terminal, else a new one now and then."""
 
     def __init__(self, *, quiet: bool) -> None:
         self.session: Session | None = None
         self._quiet = quiet
+        self._next = 0.0
 
     def show(self, session: Session) -> None:
-        self.session = session
-        if self._quiet:
+        self.session, over = session, sys.stderr.isatty()
+        if self._quiet or (not over and time.monotonic() < self._next):
             return
+        self._next = time.monotonic() + _SECONDS
         triples = session.exploration.triples
         effect = sum(bool(one.differences) for one in triples) / max(1, len(triples))
         line = (
             f"{len(session.exploration.states)} states, {session.transitions} new transitions, "
-            f"{_rate(session):.1f} a minute, {effect:.0%} with effect, "
+            f"{session.per_minute:.1f} a minute, {effect:.0%} with effect, "
             f"{session.desktops} desktops"
         )
-        over = click.get_text_stream("stderr").isatty()
         click.echo(f"\r\x1b[K{line}" if over else line, err=True, nl=not over)
 
     def end(self) -> None:
-        if not self._quiet and self.session and click.get_text_stream("stderr").isatty():
+        if self.session and not self._quiet and sys.stderr.isatty():
             click.echo(err=True)
 
 
-def _rate(session: Session) -> float:
-    import time
-
-    return 60 * session.transitions / max(1e-9, time.monotonic() - session.began)
-
-
-def _numbers(exploration: Any, session: Session | None) -> dict[str, Any]:
+def _numbers(exploration: Exploration, session: Session | None) -> dict[str, Any]:
     from hisa.plugins.synthesis.explored_numbers import report
 
     numbers = report(exploration)
     if session is not None:
         numbers["session"] = {
             "transitions": session.transitions,
-            "per_minute": round(_rate(session), 1),
+            "per_minute": round(session.per_minute, 1),
             "repeated": session.walked,
             "desktops": session.desktops,
         }

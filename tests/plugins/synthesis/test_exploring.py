@@ -1,0 +1,71 @@
+"""A real editor, explored for a moment: written as it goes, ended at any time, gone on with."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from hisa.machine.patience import patience
+from hisa.plugins.synthesis.exploration import Exploration
+
+pytestmark = [pytest.mark.desktop, pytest.mark.process]
+needs_mousepad = pytest.mark.skipif(not shutil.which("mousepad"), reason="needs mousepad")
+
+
+def line(folder: Path, transitions: int) -> list[str]:
+    return [
+        "explore", "mousepad", "--workers", "1", "--minutes", "30",
+        "--transitions", str(transitions), "-o", str(folder), "--json",
+    ]  # fmt: skip
+
+
+@needs_mousepad
+def test_killed_in_the_middle_it_goes_on_and_repeats_nothing(tmp_path: Path) -> None:
+    triples = tmp_path / "triples.jsonl"
+    process = subprocess.Popen([sys.executable, "-m", "hisa", *line(tmp_path, 40)], cwd=Path.cwd())
+    end = time.monotonic() + patience(120)
+    while time.monotonic() < end and process.poll() is None:
+        if triples.exists() and triples.read_bytes().count(b"\n") >= 3:
+            break
+        time.sleep(0.2)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    killed = Exploration.open(tmp_path)
+    assert len(killed.triples) >= 3
+    with triples.open("ab") as file:
+        file.write(b'{"number": 99')  # a line that the kill cut off
+
+    done = subprocess.run(
+        [sys.executable, "-m", "hisa", *line(tmp_path, 5)], capture_output=True, check=True
+    )
+    numbers = json.loads(done.stdout)
+    again = Exploration.open(tmp_path)
+    assert [one.number for one in again.triples] == list(range(len(again.triples)))
+    assert len(again.triples) == len(killed.triples) + 5 == numbers["transitions"]
+    assert numbers["session"]["transitions"] == 5
+    assert again.triples[-1].desktop == killed.triples[-1].desktop + 1
+    acts = [(one.before, one.act.key) for one in again.triples]
+    assert len(set(acts)) == len(acts)
+    assert all(again.route(one.after) is not None for one in again.triples)
+    assert any(one.differences for one in again.triples)
+    for state in again.states.values():
+        assert again.picture(state).exists()
+        assert again.elements(state)
+
+
+def test_a_machine_that_keeps_what_is_done_to_it_is_refused(tmp_path: Path) -> None:
+    arguments = ["explore", "mousepad", "--env", "display=:9", "-o", str(tmp_path)]
+    done = subprocess.run(
+        [sys.executable, "-m", "hisa", *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode != 0
+    assert "keeps what exploring does to it" in done.stderr
+    assert "--env desktop" in done.stderr

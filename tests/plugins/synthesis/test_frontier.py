@@ -1,0 +1,262 @@
+"""The frontier and the offers of hand-made looks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hisa.plugins.synthesis.exploration import Exploration
+from hisa.plugins.synthesis.explored_numbers import report
+from hisa.plugins.synthesis.frontier import Frontier, screen_id, state_id
+from hisa.plugins.synthesis.known_screens import look_of, restored
+from hisa.plugins.synthesis.offers import (
+    ESCAPE,
+    at_rest,
+    offered_keys,
+    offers,
+    program_of,
+    reason_to_leave,
+)
+from hisa.plugins.synthesis.records import (
+    Act,
+    Change,
+    Differences,
+    ElementChange,
+    Fact,
+    State,
+    Triple,
+)
+from hisa.plugins.synthesis.recovery import is_wedged, next_rung
+from hisa.plugins.synthesis.subject import Subject
+from hisa.screen.geometry import BoundingBox, Size
+from hisa.screen.observation import Element, Observation, Screenshot, Window
+
+PAD = Subject(
+    name="pad", title="the pad", setup=(), main="Pad", words=("Berlin", "42"), leave=("Wipe",)
+)
+STATES = frozenset({"showing", "visible", "enabled", "sensitive"})
+
+
+def element(
+    role: str, name: str, row: int, parent: int, *states: str, window: str = "notes - Pad",
+    text: str = "", label: str = "", app: str = "pad", column: int = 0,
+) -> Element:  # fmt: skip
+    box = BoundingBox(10 + column, 20 * row, 90 + column, 20 * row + 18, "screen")
+    return Element(
+        role, name, box, text=text, label=label, states=STATES | set(states), app=app,
+        window=window, parent=parent,
+    )  # fmt: skip
+
+
+def look(
+    *elements: Element, front: str = "notes - Pad", behind: tuple[str, ...] = ()
+) -> Observation:
+    windows = tuple(
+        Window(title, title, "pad", active=title == front) for title in (*behind, front)
+    )
+    size = Size(640, 480)
+    return Observation(Screenshot.from_rgb(size, bytes(3 * 640 * 480)), size, windows, elements)
+
+
+FRAME = Element(
+    "frame",
+    "notes - Pad",
+    BoundingBox(0, 0, 640, 480, "screen"),
+    states=STATES | {"active"},
+    window="notes - Pad",
+    parent=-1,
+)
+BAR = element("menu bar", "", 0, 0)
+PLAIN = look(
+    FRAME, BAR, element("menu", "File", 0, 1), element("menu", "View", 0, 1, column=100),
+    element("text", "", 5, 0, "editable", "multi-line"),
+)  # fmt: skip
+OPEN = look(
+    FRAME, BAR, element("menu", "File", 0, 1), element("menu", "View", 0, 1, column=100),
+    element("check menu item", "Ruler", 2, 3, column=100),
+    element("menu item", "Print...", 3, 3, column=100),
+    element("text", "", 5, 0, "editable", "multi-line"),
+)  # fmt: skip
+
+
+def named(acts: list[Act]) -> list[tuple[str, str]]:
+    return [(act.kind, act.name or act.text) for act in acts]
+
+
+def test_a_window_at_rest_offers_menus_texts_and_one_menu_of_a_kind() -> None:
+    assert at_rest(PLAIN)
+    assert named(offers(PLAIN, PAD)) == [
+        ("click", "File"), ("click", "View"), ("type", "Berlin"), ("type", "42"),
+        ("right_click", ""),
+    ]  # fmt: skip
+    assert len(set(offered_keys(PLAIN, PAD))) == 4  # texts of one field are one act
+
+
+def test_an_open_menu_offers_its_entries_and_the_bar_and_nothing_below() -> None:
+    assert not at_rest(OPEN)
+    assert named(offers(OPEN, PAD)) == [("click", "File"), ("click", "Ruler")]
+    assert ESCAPE.key in offered_keys(OPEN, PAD)
+
+
+def test_a_menu_of_a_thing_does_not_offer_the_bar() -> None:
+    popped = look(
+        *PLAIN.elements or (), element("menu", "", 8, 0), element("menu item", "Undo", 9, 5)
+    )
+    assert named(offers(popped, PAD)) == [("click", "Undo")]
+
+
+def test_only_the_window_in_front_counts() -> None:
+    dialog = "Settings"
+    seen = look(
+        *PLAIN.elements or (),
+        element("dialog", dialog, 9, -1, "active", window=dialog, column=220),
+        element("check box", "Wrap", 10, 5, window=dialog, column=220),
+        element("text", "", 12, 5, "editable", window=dialog, label="E-mail:", column=220),
+        element("push button", "Close", 14, 5, window=dialog, column=220),
+        front=dialog, behind=("notes - Pad",),
+    )  # fmt: skip
+    assert not at_rest(seen)
+    assert named(offers(seen, PAD)) == [
+        ("click", "Wrap"), ("type", "ana@example.org"), ("click", "Close")
+    ]  # fmt: skip
+
+
+def test_a_window_of_another_program_offers_nothing() -> None:
+    folder = element("icon", "march.txt", 10, 5, window="Files", app="files")
+    top = element("frame", "Files", 9, -1, "active", window="Files", app="files")
+    seen = look(*PLAIN.elements or (), top, folder, front="Files", behind=("notes - Pad",))
+    assert program_of(seen, PAD) == "pad"
+    assert offers(seen, PAD, "pad") == []
+    assert not at_rest(seen, "pad")
+
+
+@pytest.mark.parametrize(
+    ("role", "name", "left"),
+    [
+        ("menu item", "Quit", True),
+        ("menu item", "Print…", True),
+        ("menu item", "About Pad", True),
+        ("menu item", "Close Window", True),
+        ("push button", "Send", True),
+        ("menu item", "Wipe", True),
+        ("menu item", "Delete Line", False),
+        ("menu item", "Closed captions", False),
+        ("menu item", "Printable area", False),
+        ("menu", "Help", True),
+        ("check box", "Highlight current line", False),
+    ],
+)
+def test_dangerous_controls_are_left_alone(role: str, name: str, left: bool) -> None:
+    assert bool(reason_to_leave(element(role, name, 1, 0), PAD)) is left
+
+
+def test_cells_of_a_sheet_take_a_text_and_enter_and_only_some_are_tried() -> None:
+    sheet = PAD.model_copy(update={"documents": ("~/a.ods",)})
+    cells = [element("table cell", f"A{row}", row, 1) for row in range(1, 20)]
+    seen = look(FRAME, element("table", "Sheet", 0, 0), *cells)
+    acts = offers(seen, sheet)
+    typed = [act for act in acts if act.kind == "type"]
+    assert {act.name for act in typed} == {"A1", "A2", "A3", "A4"}
+    assert {act.keys for act in typed} == {("enter",)}
+
+
+def test_icons_are_opened_by_a_double_click() -> None:
+    seen = look(FRAME, element("icon", "march.txt", 4, 0, app="pcmanfm"))
+    assert [act.kind for act in offers(seen, PAD)] == ["click", "double_click", "right_click"]
+
+
+def test_a_state_is_its_screen_and_what_changed_but_no_mark_no_time_and_no_focus() -> None:
+    marked = look(*PLAIN.elements or (), front="*notes - Pad")
+    assert screen_id(marked) == screen_id(PLAIN)
+    assert screen_id(OPEN) != screen_id(PLAIN)
+    change = Change(fact=Fact("gsettings", "org.pad", "ruler"), before="false", after="true")
+    assert state_id("a", [change]) != state_id("a", [])
+    assert state_id("a", [change, change.model_copy(update={"before": "x"})]) == state_id(
+        "a", [change, change]
+    )
+
+
+def test_the_least_visited_act_comes_first_also_behind_a_known_way() -> None:
+    frontier, plain, opened = Frontier(), offers(PLAIN, PAD), offers(OPEN, PAD)
+    for act in plain:
+        frontier.begin("plain", act.key)
+    frontier.learn(plain[1].key, [act.key for act in opened])
+    choice = frontier.choose(0, "plain", plain)
+    assert choice is not None
+    ruler = opened[1].key
+    assert (choice.act.name, choice.target, choice.then, choice.tries) == ("View", ruler, ruler, 0)
+    frontier.root = frozenset(act.key for act in plain)
+    other = frontier.choose(1, "other", plain)
+    assert other is not None
+    assert other.target != ruler  # the first worker is on its way there
+    frontier.release(0)
+    assert frontier.untried_from_root()
+    frontier.forget(plain[1].key, ruler)
+    assert not frontier.untried_from_root()
+    assert frontier.choose(0, "plain", plain) is None  # all was tried here, and no way leads on
+
+
+def test_texts_of_a_field_take_turns() -> None:
+    frontier, typed = Frontier(), [act for act in offers(PLAIN, PAD) if act.kind == "type"]
+    texts = []
+    for screen in ("one", "two"):
+        choice = frontier.choose(0, screen, typed)
+        assert choice is not None
+        texts.append(choice.act.text)
+        frontier.begin(screen, choice.act.key)
+    assert texts == ["Berlin", "42"]
+
+
+def test_the_ladder_goes_from_escape_to_a_fresh_desktop() -> None:
+    rungs = [next_rung(at_rest=False, gone=True, escapes=n, restarts=0) for n in range(4)]
+    assert rungs == ["escape", "escape", "escape", "restart"]
+    assert next_rung(at_rest=False, gone=True, escapes=3, restarts=1) == "fresh"
+    assert next_rung(at_rest=True, gone=False, escapes=0, restarts=0) == "fresh"
+    frontier = Frontier()
+    frontier.root = frozenset(offered_keys(PLAIN, PAD))
+    assert not is_wedged(frontier, set(offered_keys(PLAIN, PAD)))
+    bare = look(FRAME, element("text", "", 5, 0, "editable", "multi-line"))  # without its menu bar
+    assert is_wedged(frontier, set(list(offered_keys(bare, PAD))[:1]))
+
+
+async def kept(exploration: Exploration, seen: Observation) -> State:
+    image, elements = await exploration.keep(seen)
+    screen = screen_id(seen)
+    state = State(
+        id=state_id(screen, []), screen=screen, image=image, elements=elements,
+        windows=tuple(window.title for window in seen.windows),
+    )  # fmt: skip
+    exploration.add_state(state)
+    return state
+
+
+async def test_a_folder_gives_frontier_and_numbers_back(tmp_path: Path) -> None:
+    exploration = Exploration.create(tmp_path, PAD)
+    plain, opened = await kept(exploration, PLAIN), await kept(exploration, OPEN)
+    view, ruler = offers(PLAIN, PAD)[1], offers(OPEN, PAD)[1]
+    came = ElementChange(what="came", role="check menu item", name="Ruler")
+    for number, (before, act, after, differences) in enumerate(
+        [
+            (plain, view, opened, Differences(elements=(came,))),
+            (opened, ruler, plain, Differences()),
+        ]
+    ):
+        exploration.add(
+            Triple(number=number, desktop=0, before=before.id, act=act, box=None, after=after.id,
+                   differences=differences, seconds=2.0)
+        )  # fmt: skip
+    lost = Triple(number=2, desktop=0, before=plain.id, act=view, box=None, after="",
+                  differences=Differences(), seconds=1.0, failed="the machine is gone")  # fmt: skip
+    exploration.add(lost)
+    exploration.close()
+
+    again = Exploration.open(tmp_path)
+    assert offers(look_of(again, again.states[opened.id]), PAD) == offers(OPEN, PAD)
+    frontier = restored(again)
+    assert frontier.root == frozenset(offered_keys(PLAIN, PAD))
+    assert (frontier.counts[view.key], frontier.counts[ruler.key]) == (2, 1)
+    numbers = report(again)
+    assert (numbers["states"], numbers["transitions"], numbers["failures"]) == (2, 2, 1)
+    assert numbers["without_effect"] == 0.5
+    assert numbers["menus"] == {"View": {"seen": 2, "tried": 1, "left": 1, "grey": 0}}
