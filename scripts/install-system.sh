@@ -10,7 +10,7 @@ root=${HISA_ROOT:-}
 packages="python3-venv xvfb openbox dbus dbus-x11 at-spi2-core python3 python3-pyatspi python3-gi
 gir1.2-atspi-2.0 gir1.2-gtk-3.0 python3-xlib python3-pil libglib2.0-bin gsettings-desktop-schemas xauth x11-utils
 x11-xserver-utils wmctrl xdotool xclip scrot socat bubblewrap util-linux fonts-dejavu-core fonts-droid-fallback
-tesseract-ocr hunspell-en-us mousepad libreoffice-calc libreoffice-writer libreoffice-impress libreoffice-gtk3 python3-uno xdg-utils
+tesseract-ocr hunspell-en-us mousepad libreoffice-calc libreoffice-writer libreoffice-impress libreoffice-gtk3 python3-uno xdg-utils pcmanfm
 vlc-bin vlc-plugin-base vlc-plugin-qt vlc-plugin-video-output xterm"
 
 # Ubuntu's chromium-browser is a stub for a snap, and a snap does not run inside a private desktop.

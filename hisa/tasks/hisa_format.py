@@ -45,6 +45,7 @@ from hisa.tasks.partial_credit import (
 )
 from hisa.tasks.pieces import explain
 from hisa.tasks.place_file import place
+from hisa.tasks.shown_element import ONE_ALONE, Names, ShownElement, why_not_shown
 from hisa.tasks.started import start
 from hisa.tasks.task_context import Context, host_file
 from hisa.tasks.task_format import Grade, NotScored, Problem, TaskFormat
@@ -95,27 +96,23 @@ class SetupStep(_Strict):
     @model_validator(mode="after")
     def _one_key(self) -> SetupStep:
         if len(self.model_fields_set) != 1:
-            raise ValueError(
-                "a setup step has exactly one of write, copy, run, launch, wait_window"
-            )
+            raise ValueError("a step has exactly one of write, copy, run, launch, wait_window")
         return self
 
 
-_Texts = Annotated[tuple[str, ...], BeforeValidator(lambda v: (v,) if isinstance(v, str) else v)]
-
-
 class Check(_Strict):
-    """What must hold at the end: something about a file, a command's output, or a function."""
+    """What must hold at the end: of a file, a command's output, a function, or an element."""
 
     file: str | None = None
     command: str | None = None
     """Must end with exit status 0."""
     python: Annotated[str, Field(pattern=r"^[^:\x00]+\.py:[A-Za-z_]\w*$")] | None = None
     """``FILE.py:FUNCTION`` beside the task file; runs on the machine, gives a truth or 0 to 1."""
+    element: ShownElement | None = None
     equals: str | None = None
     """Compared without white space at both ends."""
-    contains: _Texts = ()
-    excludes: _Texts = ()
+    contains: Names = ()
+    excludes: Names = ()
     weight: Annotated[float | None, BeforeValidator(read_weight)] = None
     """Its part in the partial score; the weights of a list need not sum to 1."""
     needs: Annotated[Literal["all"] | None, BeforeValidator(read_needs)] = None
@@ -123,10 +120,14 @@ class Check(_Strict):
 
     @model_validator(mode="after")
     def _one_subject(self) -> Check:
-        if sum(value is not None for value in (self.file, self.command, self.python)) != 1:
-            raise ValueError("a check has exactly one of file and command and python")
-        if self.python and (self.equals is not None or self.contains or self.excludes):
-            raise ValueError("a python check decides by itself: no equals, contains or excludes")
+        subjects = (self.file, self.command, self.python, self.element)
+        if sum(value is not None for value in subjects) != 1:
+            raise ValueError("a check has exactly one of file and command and python and element")
+        if self.element is not None and not (self.element.role or self.element.name):
+            raise ValueError("an element has at least one of role and name")
+        compared = self.equals is not None or self.contains or self.excludes
+        if compared and (self.python or self.element):
+            raise ValueError("only file and command go with equals, contains or excludes")
         return self
 
 
@@ -141,14 +142,8 @@ class HisaTaskFile(_Strict):
     id: str | None = Field(None, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")
     domain: str | None = Field(None, pattern=r"^[a-z0-9_]{1,50}$")
     setup: tuple[SetupStep, ...] = ()
-    check: Annotated[
-        tuple[Check, ...], BeforeValidator(lambda v: (v,) if isinstance(v, Mapping) else v)
-    ] = ()
-    results: Annotated[
-        tuple[_ResultPath, ...],
-        BeforeValidator(lambda v: (v,) if isinstance(v, str) else v),
-        Field(max_length=100),
-    ] = ()
+    check: Annotated[tuple[Check, ...], ONE_ALONE] = ()
+    results: Annotated[tuple[_ResultPath, ...], ONE_ALONE, Field(max_length=100)] = ()
     """What the run leaves that is worth keeping: files and folders of the machine."""
 
     @model_validator(mode="after")
@@ -169,11 +164,9 @@ class HisaFormat(TaskFormat):
         try:
             file = HisaTaskFile.model_validate(tree)
         except ValidationError as error:
-            raise UsageError(
-                f"{path}: {explain(error)}",
-                fix=f"the keys are {', '.join(HisaTaskFile.model_fields)}",
-            ) from error
-        checks = [check.model_dump(exclude_defaults=True) for check in file.check]
+            fix = f"the keys are {', '.join(HisaTaskFile.model_fields)}"
+            raise UsageError(f"{path}: {explain(error)}", fix=fix) from error
+        checks = [check.model_dump(exclude_defaults=True, by_alias=True) for check in file.check]
         return Task(
             id=file.id or path.stem,
             instruction=file.instruction.strip(),
@@ -199,23 +192,34 @@ class HisaFormat(TaskFormat):
         lines = [split_words(str(raw["launch"])) for raw in task.setup if "launch" in raw]
         texts = json.dumps(list(task.setup), default=str)
         apps = {app.title: app for words in lines for app in apps_of_words(words)}
-        await require_apps(
-            task,
-            context.environment,
-            [app for app in apps.values() if not is_installed_by(app, texts)],
-        )
+        needed = [app for app in apps.values() if not is_installed_by(app, texts)]
+        await require_apps(task, context.environment, needed)
         needs = [web_need([word]) for words in lines if words and visits(words) for word in words]
         by_place = {need.places: need for need in reversed(needs) if need is not None}
         await require_places(task, context.environment, list(by_place.values())[::-1])
 
     async def set_up(self, context: Context, step: Mapping[str, Any]) -> None:
         """See `TaskFormat`."""
-        await _set_up(context, step)
+        wanted = SetupStep.model_validate(step)
+        if wanted.write is not None:
+            await place(context, wanted.write.path, wanted.write.text.encode())
+        elif wanted.copy_file is not None:
+            data = context.host_file(wanted.copy_file.source).read_bytes()
+            await place(context, wanted.copy_file.path, data)
+        elif wanted.run is not None:
+            result = await context.environment.execute(wanted.run)
+            if result.exit_code != 0 or result.timed_out:
+                said = (result.error or result.output).strip()[:500]
+                how = "did not end" if result.timed_out else f"ended with {result.exit_code}"
+                raise EnvironmentFailed(f"{wanted.run!r} {how}: {said}", fix=fix_said(said))
+        elif wanted.launch is not None:
+            await start(context, wanted.launch, must_stay=True)
+        elif (wait := wanted.wait_window) is not None:
+            await await_window(context, Named(window_name=wait.title), wait.seconds)
 
     async def score(self, context: Context, status: ExitStatus) -> Grade:
         """1.0 where every check holds; else the lowest score, with its reason."""
-        given = (context.task.check or {})["all"]
-        graded = [await _check(context, raw) for raw in given]
+        graded = [await _check(context, raw) for raw in (context.task.check or {})["all"]]
         partial = partial_score([one for one, _ in graded])
         lowest, why = min(graded, key=lambda pair: pair[0].score)
         if lowest.score == 1.0:
@@ -238,13 +242,7 @@ def step_problems(task: Task, raw: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def host_file_problems(task: Task, what: str, path: str) -> Iterator[Problem]:
-    """Find the reason why a file beside the task file cannot be used.
-
-    Args:
-        task: whose file.
-        what: names it, for the message.
-        path: as the task has it.
-    """
+    """Find the reason why a file beside the task file cannot be used; ``what`` names it there."""
     try:
         host_file(task.folder, path)
     except UsageError as error:
@@ -271,45 +269,24 @@ def check_problems(task: Task) -> Iterator[Problem]:
         yield Problem("piece", f"check: {error}")
 
 
-async def _set_up(context: Context, raw: Mapping[str, Any]) -> None:
-    step = SetupStep.model_validate(raw)
-    if step.write is not None:
-        await place(context, step.write.path, step.write.text.encode())
-    elif step.copy_file is not None:
-        data = context.host_file(step.copy_file.source).read_bytes()
-        await place(context, step.copy_file.path, data)
-    elif step.run is not None:
-        result = await context.environment.execute(step.run)
-        if result.exit_code != 0 or result.timed_out:
-            said = (result.error or result.output).strip()[:500]
-            how = "did not end" if result.timed_out else f"ended with {result.exit_code}"
-            raise EnvironmentFailed(f"{step.run!r} {how}: {said}", fix=fix_said(said))
-    elif step.launch is not None:
-        await start(context, step.launch, must_stay=True)
-    elif step.wait_window is not None:
-        wanted = Named(window_name=step.wait_window.title)
-        await await_window(context, wanted, step.wait_window.seconds)
-
-
 async def _check(context: Context, raw: Mapping[str, Any]) -> tuple[Graded, str]:
     """Returns one check with its score, 0 to 1, and the reason where it fails."""
     wanted = Check.model_validate(raw)
-    score, why = await _score(context, wanted)
-    return Graded(score, wanted.weight, wanted.needs == "all"), why
-
-
-async def _score(context: Context, wanted: Check) -> tuple[float, str]:
     if wanted.python is not None:
-        return await _python(context, wanted.python)
-    problem = await _problem(context, wanted)
-    return (0.0, problem) if problem else (1.0, "")
+        score, why = await _python(context, wanted.python)
+    else:
+        why = await _problem(context, wanted)
+        score = 0.0 if why else 1.0
+    return Graded(score, wanted.weight, wanted.needs == "all"), why
 
 
 async def _problem(context: Context, wanted: Check) -> str:
     """Returns the reason why the check does not hold; empty where it does.
 
-    Raises `NotScored` where a command does not end.
+    Raises `NotScored` where a command does not end or a screen cannot be read.
     """
+    if wanted.element is not None:
+        return await why_not_shown(context.environment, wanted.element)
     if wanted.file is not None:
         subject = wanted.file
         try:
@@ -372,7 +349,6 @@ class Held(importlib.abc.SourceLoader):
     def get_data(self, path):
         return data
 
-
 module = types.ModuleType("task_check")
 module.__file__ = path
 Held().exec_module(module)
@@ -406,9 +382,7 @@ def _answer(name: str, said: str) -> tuple[float, str]:
     try:
         score = float(json.loads(said.strip().splitlines()[-1])["score"])
     except (ValueError, TypeError, KeyError, IndexError) as error:
-        raise NotScored(
-            f"check {name!r} must give True, False or a number: {said[-200:]!r}"
-        ) from error
+        raise NotScored(f"check {name!r} must give True or a number: {said[-200:]!r}") from error
     if not math.isfinite(score):
         raise NotScored(f"check {name!r} gave {score}, which is no number from 0 to 1")
     return min(1.0, max(0.0, score)), f"{name} gave {score:g}"

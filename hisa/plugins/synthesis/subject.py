@@ -9,6 +9,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from hisa.errors import UsageError
+from hisa.plugins.synthesis.miniwob_page import write_page
 from hisa.protocols import Task
 
 __all__ = ["SUBJECTS", "Subject", "load_subject", "subject_names"]
@@ -58,13 +59,15 @@ def subject_names() -> list[str]:
 
 
 def load_subject(name: str) -> Subject:
-    """A subject that ships, or that of a file of the same keys.
+    """A subject that ships, ``miniwob:PAGE``, or that of a file of the same keys.
 
     Raises:
         UsageError: there is none of that name, or it is wrong.
     """
     path = SUBJECTS / name / "subject.yaml"
-    if "/" in name or name.endswith((".yaml", ".yml")):
+    if name.startswith("miniwob:"):
+        path = write_page(name.removeprefix("miniwob:"))
+    elif "/" in name or name.endswith((".yaml", ".yml")):
         path = Path(name)
     try:
         keys = yaml.safe_load(path.read_text("utf-8"))

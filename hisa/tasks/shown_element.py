@@ -1,0 +1,71 @@
+"""The check ``element`` of task files of our own: something that shows at the end, or does not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import SequenceMatcher
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from hisa.protocols import Environment
+from hisa.screen.observation import Element
+from hisa.tasks.task_format import NotScored
+
+__all__ = ["ONE_ALONE", "Names", "ShownElement", "why_not_shown"]
+
+ONE_ALONE = BeforeValidator(lambda v: (v,) if isinstance(v, str | Mapping) else v)
+"""A list of one, written without brackets."""
+Names = Annotated[tuple[str, ...], ONE_ALONE]
+_LOOKS = 3  # at most, until one is complete or has what is looked for
+
+
+class ShownElement(BaseModel):
+    """Keys that must all hold of one element that is showing; with ``absent`` of none."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+    role: str = ""
+    name: str = ""
+    state: Names = ()
+    lacks: Names = Field((), alias="not")
+    value: str | None = None
+    absent: bool = False
+
+    def misses(self, element: Element) -> list[str]:
+        """The ways in which an element is not the one, in words."""
+        states, text, name = element.states, element.text.strip(), element.name or element.label
+        misses = [] if not states or states & {"showing", "visible"} else ["not showing"]
+        misses += ["another role"] if self.role not in ("", element.role) else []
+        misses += ["another name"] if self.name not in ("", name) else []
+        misses += [f"not {state}" for state in self.state if state not in states]
+        misses += [state for state in self.lacks if state in states]
+        other = self.value is not None and self.value.strip() != text
+        return [*misses, f"its value is {text[:100]!r}"] if other else misses
+
+
+async def why_not_shown(environment: Environment, wanted: ShownElement) -> str:
+    """Returns why the check does not hold; empty where it does.
+
+    Raises:
+        NotScored: the machine tells no elements, or not all and none of them is the one.
+        EnvironmentFailed: the machine does not answer.
+    """
+    meant = f'{wanted.role or "element"} "{wanted.name}"'
+    if "elements" not in environment.capabilities:
+        raise NotScored(f"check of the {meant}: {environment.name} does not tell elements")
+    for _ in range(_LOOKS):
+        look = await environment.observe(elements=True, settle=1.0)
+        misses = [(wanted.misses(element), element) for element in look.elements or ()]
+        if not all(why for why, _ in misses):
+            return f"the {meant} is showing" if wanted.absent else ""
+        if look.all_elements is not None:
+            break
+    else:
+        raise NotScored(f"check of the {meant}: {environment.name} told only some elements")
+
+    def order(one: tuple[list[str], Element]) -> tuple[int, float]:
+        return len(one[0]), -SequenceMatcher(None, wanted.name[:80], one[1].name[:80]).ratio()
+
+    near = sorted(misses, key=order)[:3]
+    closest = "; ".join(f'{one.role} "{one.name[:80]}": {", ".join(why)}' for why, one in near)
+    return "" if wanted.absent else f"no such {meant} is showing; closest: {closest or 'none'}"
